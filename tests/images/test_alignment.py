@@ -77,9 +77,8 @@ def test_shift_turn_and_scale_are_those_of_the_part(part):
     rng = np.random.default_rng(2)
     photos = [lying(part, rng, **drawn(rng), size=0.75 * rng.uniform(0.97, 1.03))[0] for _ in range(12)]
     learned = learn(photos, scale=True)
-    level, turned, large = (
-        learned.locate(lying(part, rng, **way)[0]) for way in ({}, {"turn": 6, "x": 0.05, "y": -0.03}, {"size": 0.765})
-    )
+    ways = {}, {"turn": 6, "x": 0.05, "y": -0.03}, {"size": 0.765}
+    level, turned, large = (learned.locate(lying(part, rng, **way)[0]) for way in ways)
     assert turned.angle - level.angle == pytest.approx(6, abs=0.1)
     assert large.scale / level.scale == pytest.approx(1.02, abs=0.003)
     assert np.subtract(turned.shift, level.shift) == pytest.approx((0.05, -0.03), abs=0.02)
@@ -222,19 +221,20 @@ def test_a_fine_step_that_does_not_converge_is_no_answer(part, learned, monkeypa
     assert learned.locate(lying(part, np.random.default_rng(8))[0]) is None
 
 
-def level(photo):
-    """A photo that lies as the reference."""
-    return Located(np.eye(2, 3), photo, photo, 1, 1, 1)
+def placed(photo, turn=0.0, x=0.0, y=0.0):
+    """A photo of this (height, width) that lies as the reference, or so turned, in radians, and shifted, in pixels."""
+    c, s = np.cos(turn), np.sin(turn)
+    return Located(np.array([[c, -s, x], [s, c, y]]), photo, photo, 1, 1, 1)
 
 
 def test_a_photo_that_lies_as_the_reference_is_not_changed_and_what_a_shifted_one_leaves_empty_is_masked(part):
-    located = level(part.shape[:2])
+    located = placed(part.shape[:2])
     assert np.array_equal(located.squash(part, part.shape[:2]), part)
     assert not located.empty((96, 64)).any()
     half = located.squash(part, (160, 160))
     assert np.abs(half.astype(int) - part.reshape(160, 2, 160, 2, 3).mean(axis=(1, 3))).max() <= 1
     assert np.abs(half.astype(int) - squash(part, (160, 160))).mean() < 4
-    shifted = Located(np.array([[1.0, 0, 80], [0, 1, 0]]), located.photo, located.reference, 1, 1, 1)
+    shifted = placed(part.shape[:2], x=80)
     assert np.array_equal(shifted.empty((64, 64)), np.broadcast_to(np.arange(64) < 16, (64, 64)))
     assert np.array_equal(shifted.squash(part, (320, 320))[:, 80:], part[:, :-80])
     assert shifted.to_reference((0, 0)) == (80, 0)
@@ -248,8 +248,7 @@ def test_a_photo_that_lies_as_the_reference_is_not_changed_and_what_a_shifted_on
 @settings(deadline=None, max_examples=50)
 def test_a_box_in_the_photo_covers_the_box_on_the_map(place, turn, shift):
     left, top, wide, high = place
-    c, s = np.cos(turn), np.sin(turn)
-    located = Located(np.array([[c, -s, shift], [s, c, 2 * shift]]), (300, 200), (300, 200), 1, 1, 1)
+    located = placed((300, 200), turn, shift, 2 * shift)
     x0, y0, x1, y1 = located.box_in_photo((left, top, left + wide, top + high), (128, 128))
     assert 0 <= x0 < x1 <= 200
     assert 0 <= y0 < y1 <= 300
@@ -260,8 +259,7 @@ def test_a_box_in_the_photo_covers_the_box_on_the_map(place, turn, shift):
 
 
 def test_maps_lie_over_the_photo_where_the_part_is_and_masks_over_the_map():
-    c, s = np.cos(0.2), np.sin(0.2)
-    located = Located(np.array([[c, -s, 30], [s, c, -25]]), (300, 200), (300, 200), 1, 1, 1)
+    located = placed((300, 200), 0.2, 30, -25)
     marked = np.zeros((300, 200), bool)
     marked[140:170, 90:120] = True
     on_map = located.mask(marked, (150, 100))
@@ -277,5 +275,5 @@ def test_maps_lie_over_the_photo_where_the_part_is_and_masks_over_the_map():
 def test_a_large_photo_is_averaged_where_it_is_reduced():
     """Stripes of one pixel: a warp that samples would show them as a moiré."""
     stripes = np.tile(np.uint8([0, 255] * 512)[None, :, None], (1024, 1, 3))
-    grey = level((1024, 1024)).squash(stripes, (128, 128))
+    grey = placed((1024, 1024)).squash(stripes, (128, 128))
     assert grey.std() < 2

@@ -28,11 +28,9 @@ def test_poses_are_exact():
 
 def test_poses_stay_within_what_was_ordered_and_fill_it():
     poses = [products.pose("flange", index, conveyor=SCALED) for index in range(60)]
-    shifts = np.array([pose.shift for pose in poses]) / np.array([[pose.field] for pose in poses])
-    turns = np.rad2deg([pose.angle for pose in poses])
     fields = np.array([pose.field for pose in poses])
-    assert 0.06 < np.abs(shifts).max() <= 0.08
-    assert 8 < np.abs(turns).max() <= 10
+    assert 0.06 < np.abs(np.array([pose.shift for pose in poses]) / fields[:, None]).max() <= 0.08
+    assert 8 < np.abs(np.rad2deg([pose.angle for pose in poses])).max() <= 10
     assert 1.04 < fields.max() / fields.min() <= 1.03 / 0.97
 
 
