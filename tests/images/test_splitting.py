@@ -46,10 +46,9 @@ def test_sixty_twenty_twenty_and_few():
 
 def test_train_eighty_twenty_and_test_judges():
     samples = samples_of(train=50, test=9, defects=4)
-    fit, calibrate, judge = split(samples, seed=3)
-    assert sizes((fit, calibrate, judge)) == [40, 10, 13]
-    assert {sample.part_of for sample in (*fit, *calibrate)} == {"train"}
-    assert set(judge) == {sample for sample in samples.good + samples.defects if sample.part_of == "test"}
+    parts = split(samples, seed=3)
+    assert sizes(parts) == [40, 10, 13]
+    assert set(parts.judge) == {sample for sample in samples.good + samples.defects if sample.part_of == "test"}
     assert sizes(split(samples_of(train=50), seed=3)) == [30, 10, 10], "without test/ some of train/ judge"
 
 
@@ -154,10 +153,8 @@ def test_half_of_ten_or_more_known_defects_are_to_choose_by_unless_blind(count, 
 
 def test_defects_of_one_part_are_chosen_by_or_judged_together_and_a_large_lot_is_judged():
     samples = samples_of(10, defects=24)
-    kinds = ("dent", "scratch")
-    lots = tuple(
-        replace(sample, kind=kinds[row % 2], group=f"lot {row // 4}") for row, sample in enumerate(samples.defects)
-    )
+    ways = [{"kind": ("dent", "scratch")[row % 2], "group": f"lot {row // 4}"} for row in range(24)]
+    lots = tuple(replace(sample, **way) for sample, way in zip(samples.defects, ways, strict=True))
     parts = split(replace(samples, defects=lots), seed=3, blind=False)
     assert len(parts.choose) == 12
     assert not {sample.group for sample in parts.choose} & {sample.group for sample in parts.judge if sample.group}
