@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 from PIL import Image, ImageDraw
 
-from inspect_core.images.header import MAX_SIDE, ImageError
+from inspect_core.images.header import MAX_SIDE, ImageError, require
 from inspect_core.images.manifests import entry
 from inspect_core.images.manifests.entry import Entry, ManifestError, Marks, kind_of
 from inspect_core.images.samples import GOOD
@@ -99,9 +99,8 @@ def _entry(where: str, row: Mapping, own: Sequence[tuple[str, Mapping]]) -> Entr
     stated = (row.get("height"), row.get("width"))
 
     def paint(size: tuple[int, int]) -> np.ndarray:
-        if None not in stated and stated != tuple(size):
-            reason = f"it was annotated at {stated[1]!s:.20} × {stated[0]!s:.20} px, the photo is {size[1]} × {size[0]}"
-            raise ImageError(photo, f"{reason} px", "annotate the photo as it is")
+        reason = f"it was annotated at {stated[1]!s:.20} × {stated[0]!s:.20} px, the photo is {size[1]} × {size[0]} px"
+        require(photo, None in stated or stated == tuple(size), reason, "annotate the photo as it is")
         found = np.zeros(size, np.uint8)
         for value, shape in drawn:
             try:
