@@ -34,15 +34,12 @@ def test_poses_stay_within_what_was_ordered_and_fill_it():
     assert 1.04 < fields.max() / fields.min() <= 1.03 / 0.97
 
 
-def test_a_defect_changes_the_photo_only_where_its_mask_is():
+def test_a_defect_changes_the_photo_only_where_its_mask_is_and_a_cut_shows_the_belt_there():
     good, _ = products.render("flange", 84, conveyor=RIGID)
     image, mask = products.render("flange", 84, defect="stain", conveyor=RIGID)
     assert 0 < mask.mean() < 0.2
     assert not np.array_equal(good, image)
     assert np.abs(good.astype(int) - image)[~mask].max() < 40
-
-
-def test_a_cut_flange_shows_the_belt_where_the_piece_was():
     images = {index: products.render("flange", index, defect="cut", conveyor=RIGID) for index in (102, 105)}
     for index, (image, mask) in images.items():
         good, _ = products.render("flange", index, conveyor=RIGID)
