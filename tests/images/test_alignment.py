@@ -53,7 +53,7 @@ def part():
 @pytest.fixture(scope="module")
 def learned(part):
     rng = np.random.default_rng(0)
-    return learn(lying(part, rng, **drawn(rng))[0] for _ in range(16))
+    return learn(lying(part, rng, **drawn(rng))[0] for _ in range(12))
 
 
 def on_reference(located, pose):
@@ -75,7 +75,7 @@ def test_a_moved_part_is_found_to_a_fraction_of_a_pixel(part, learned):
 
 def test_shift_turn_and_scale_are_those_of_the_part(part):
     rng = np.random.default_rng(2)
-    photos = [lying(part, rng, **drawn(rng), size=0.75 * rng.uniform(0.97, 1.03))[0] for _ in range(12)]
+    photos = [lying(part, rng, **drawn(rng), size=0.75 * rng.uniform(0.97, 1.03))[0] for _ in range(8)]
     learned = learn(photos, scale=True)
     ways = {}, {"turn": 6, "x": 0.05, "y": -0.03}, {"size": 0.765}
     level, turned, large = (learned.locate(lying(part, rng, **way)[0]) for way in ways)
@@ -101,8 +101,8 @@ def test_a_part_taught_lying_still_is_found_turned_and_shifted_as_far_as_was_sai
     rng = np.random.default_rng(11)
     still = [lying(part, rng)[0] for _ in range(4)]
     usual, narrow = learn(still), learn(still, turn=3, shift=0.02)
-    ways = [dict(zip(("x", "y", "turn"), rng.uniform(-1, 1, 3) * (0.05, 0.05, 8), strict=True)) for _ in range(20)]
-    assert sum(usual.locate(lying(part, rng, **way)[0]) is not None for way in ways) >= 19
+    ways = [dict(zip(("x", "y", "turn"), rng.uniform(-1, 1, 3) * (0.05, 0.05, 8), strict=True)) for _ in range(10)]
+    assert all(usual.locate(lying(part, rng, **way)[0]) for way in ways)
     assert usual.ranges["angle"].low <= -10
     assert usual.ranges["y"].high >= 0.1
     for way, reason in (({"turn": 7}, "turned"), ({"x": 0.06}, "sideways")):
@@ -149,7 +149,7 @@ def test_what_is_not_found_is_said(part, learned, case):
 
 def test_two_parts_of_the_size_that_was_taught_are_told(part):
     rng = np.random.default_rng(4)
-    small = learn(lying(part, rng, **drawn(rng), size=0.45)[0] for _ in range(10))
+    small = learn(lying(part, rng, **drawn(rng), size=0.45)[0] for _ in range(6))
     with pytest.raises(NotLocated, match="two parts"):
         small.look(two_parts(part, rng, 0.45))
 
@@ -189,7 +189,7 @@ def test_a_part_that_looks_the_same_turned_is_told_as_ambiguous():
         ([np.full((64, 64, 3), 9, np.uint8)] * 4, "one even tone"),
         ([np.zeros((64, 64, 3), np.uint8)] * 2, "3 or more"),
         ([np.zeros((64, 64, 3), np.uint8), np.zeros((64, 80, 3), np.uint8)], "different sizes"),
-        ([belt(np.random.default_rng(i)) for i in range(6)], "teach without alignment"),
+        ([belt(np.random.default_rng(i)) for i in range(4)], "teach without alignment"),
     ],
 )
 def test_photos_that_teach_no_alignment_are_refused(photos, reason):
