@@ -101,7 +101,8 @@ class Alignment:
         if found is None:
             raise NotLocated("nothing in the photo fits the reference")
         coarse, pose, agreement = found
-        if coarse.second is not None and self._far(coarse.second, pose):
+        middle = np.array([(self.mask.shape[1] - 1) / 2, (self.mask.shape[0] - 1) / 2, 1])
+        if coarse.second is not None and np.linalg.norm((coarse.second - pose) @ middle) > min(self.mask.shape) / 4:
             raise NotLocated("there are two parts in the photo")
         located = self._located(pose, (height, width), coarse.share, agreement)
         for name, value in _measured(located).items():
@@ -126,8 +127,7 @@ class Alignment:
             f"{needs}.",
             f"{self.always.mean():.0%} of the picture is inspected: the area that nearly all good photos show.",
         ]
-        if self.turns:
-            turned = " or ".join(f"{turn}°" for turn in self.turns)
+        if turned := " or ".join(f"{turn}°" for turn in self.turns):
             told.append(f"Turned by {turned} the part looks the same: Loupe cannot tell these positions apart.")
         return told
 
@@ -175,12 +175,6 @@ class Alignment:
     @cached_property
     def _reference(self) -> Reference:
         return Reference(self.reference, self.mask, self.always, self.scale)
-
-    def _far(self, one: np.ndarray, other: np.ndarray) -> bool:
-        """Whether two poses put the middle of the reference farther apart than a quarter of its shorter side."""
-        height, width = self.mask.shape
-        middle = np.array([(width - 1) / 2, (height - 1) / 2, 1])
-        return float(np.linalg.norm((one - other) @ middle)) > min(height, width) / 4
 
     def _located(self, pose: np.ndarray, photo: tuple[int, int], share: float, agreement: float) -> Located:
         small = self.mask.shape

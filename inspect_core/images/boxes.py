@@ -53,9 +53,9 @@ def reduced(pixels: np.ndarray, side: int) -> np.ndarray:
     return squash(pixels, (height, width))
 
 
-def enlarged(pixels: np.ndarray, *, least: int = 256) -> np.ndarray:
-    """(H, W, 3) with every pixel repeated until the longer side is at least `least`: crisp, no value is made up."""
-    times = max(1, -(-least // max(pixels.shape[:2])))
+def enlarged(pixels: np.ndarray) -> np.ndarray:
+    """(H, W, 3) with every pixel repeated until the longer side is at least 256: crisp, no value is made up."""
+    times = max(1, -(-256 // max(pixels.shape[:2])))
     return pixels.repeat(times, axis=0).repeat(times, axis=1)
 
 

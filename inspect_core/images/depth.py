@@ -10,7 +10,7 @@ from typing import Self
 
 import numpy as np
 
-from inspect_core.images.header import ImageError
+from inspect_core.images.header import require
 from inspect_core.images.memory import bands
 
 DEPTHS = (10, 12, 14, 16)  # bits of a value stored in 16
@@ -20,6 +20,7 @@ _BINS = 1024  # of a photo's histogram: 16 of them are left for 10 bits
 _TAILS = (0.001, 0.999)  # shares of the pixels below the dark and the bright value: no hot pixel sets a window
 _MARGIN = 0.1  # of the span of the good photos, on both sides of a learned window: defects may be darker or brighter
 _NO_LIGHT = 3  # a photo whose largest value is below that of every good photo by this factor is not of this depth
+_AS_TAUGHT = "set the camera as it was for the good photos, or teach with photos like this one"
 
 
 @dataclass(frozen=True, eq=False)
@@ -116,21 +117,20 @@ class Depth:
 
     def check_file(self, name: str, *, is_deep: bool) -> None:
         """Raises ImageError when a file stores another number of bits per pixel: 16 when `is_deep`, else 8."""
-        if is_deep != (self.stored == 16):
-            found = 16 if is_deep else 8
-            raise _other(name, f"it stores {found} bits a pixel, and the good photos {self.stored}")
+        reason = f"it stores {16 if is_deep else 8} bits a pixel, and the good photos {self.stored}"
+        require(name, is_deep == (self.stored == 16), reason, _AS_TAUGHT)
 
     def check(self, name: str, stored: np.ndarray) -> None:
         """Raises ImageError when the values of a photo, (H, W) uint16, are not of this depth."""
         largest = int(stored.max())
-        if largest > self.largest:
-            raise _other(name, f"it holds the value {largest}, but values of {self.words} end at {self.largest}")
+        reason = f"it holds the value {largest}, but values of {self.words} end at {self.largest}"
+        require(name, largest <= self.largest, reason, _AS_TAUGHT)
         empty = np.uint16(DEEPEST - _mask(self.bits, self.left))
-        if empty and any((stored[rows] & empty).any() for rows in bands(*stored.shape)):
-            raise _other(name, f"its values use bits that are empty in {self.words}")
-        if largest < self.dimmest / _NO_LIGHT:
-            found = f"its brightest value is {largest}, and every good photo reaches {self.dimmest}"
-            raise _other(name, f"{found}: it has fewer bits, or was taken almost without light")
+        used = bool(empty) and any((stored[rows] & empty).any() for rows in bands(*stored.shape))
+        require(name, not used, f"its values use bits that are empty in {self.words}", _AS_TAUGHT)
+        reason = f"its brightest value is {largest}, and every good photo reaches {self.dimmest}: "
+        reason += "it has fewer bits, or was taken almost without light"
+        require(name, largest >= self.dimmest / _NO_LIGHT, reason, _AS_TAUGHT)
 
     def brightness(self, stored: np.ndarray) -> np.ndarray:
         """(...) uint16 as stored -> (...) uint8, rounded."""
@@ -183,7 +183,3 @@ def _mask(bits: int, left: bool) -> int:
     if bits not in DEPTHS:
         raise ValueError(f"depth is {bits} bits; give one of {', '.join(map(str, DEPTHS))}")
     return (2**bits - 1) << (16 - bits if left else 0)
-
-
-def _other(name: str, reason: str) -> ImageError:
-    return ImageError(name, reason, "set the camera as it was for the good photos, or teach with photos like this one")

@@ -19,8 +19,8 @@ def alike(first: np.ndarray, second: np.ndarray) -> float:
     return 1 - int(np.bitwise_count(first ^ second).sum()) / (64 * len(first))
 
 
-def near_duplicates(hashes: np.ndarray, *, distance: int = NEAR) -> list[list[int]]:
-    """The groups, of two rows and more, in which every row is within `distance` bits of another.
+def near_duplicates(hashes: np.ndarray) -> list[list[int]]:
+    """The groups, of two rows and more, in which every row is within NEAR bits of another.
 
     hashes: (n, 4) uint64. Of 256 bits, halved, brightened and strongly compressed copies differ by 5 to 17, most by
     less than 10, different parts in one fixture by more than 20, one magnetic tile at several exposures by 3 to 20.
@@ -30,7 +30,7 @@ def near_duplicates(hashes: np.ndarray, *, distance: int = NEAR) -> list[list[in
     while remaining.size:
         group, remaining = [int(remaining[0])], remaining[1:]
         for member in group:  # grows while it is walked: the neighbours of neighbours belong too
-            near = np.bitwise_count(hashes[remaining] ^ hashes[member]).sum(axis=1) <= distance
+            near = np.bitwise_count(hashes[remaining] ^ hashes[member]).sum(axis=1) <= NEAR
             group.extend(remaining[near].tolist())
             remaining = remaining[~near]
         if len(group) > 1:

@@ -203,18 +203,13 @@ def _look(
         if isinstance(mask, Marks):
             kept, kind = mask.kept(look.size)
         elif mask is not None:
-            kept = _usable(root / mask, look.size)
+            if not read_mask(root / mask, look.size).any():
+                raise ImageError(mask.name, "the mask marks nothing", "paint the defect white, or remove the mask")
+            kept = root / mask
     except ImageError as error:
         skipped.append(Skipped(mask.name if isinstance(mask, Marks) else str(mask), error.why, "mask"))
     sample = Sample(path, str(file), kind, look.size, kept, place.part_of, place.group)
     return _Look(sample, difference_hash(look.grey), file_digest, look.values), skipped
-
-
-def _usable(path: Path, size: tuple[int, int]) -> Path:
-    """The path of a mask. Raises ImageError as `read_mask` does, and when it marks nothing."""
-    if not read_mask(path, size).any():
-        raise ImageError(path.name, "the mask marks nothing", "paint the defect white, or remove the mask")
-    return path
 
 
 def _require_good(root: Path, good: Sequence[Sample], defects: Sequence[Sample], skipped: Sequence[Skipped]) -> None:

@@ -9,7 +9,7 @@ leaves at least `FEWEST_GROUPS` groups is proposed. Consecutive numbers alone ne
 import itertools
 import re
 from collections import Counter, defaultdict
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 
 import numpy as np
 
@@ -54,20 +54,17 @@ def propose_groups(samples: Samples) -> Grouping:
 
     The groups of train/ and test/ are kept apart: the author of the folders made that split.
     """
-    rules: tuple[tuple[Callable[[Sequence[Sample]], dict[str, str]], str, int | None], ...] = (
-        (_lots_by_folder, "Folders look like lots", None),
-        (_lots_by_name, "File names give lots or days", None),
-        (_views, "File names give several views of one part", MOST_VIEWS),
-        (_endings, "File names differ only in their ending", MOST_VIEWS),
-    )
-    for find, why, most in rules:
-        labels = find(samples.good)
-        if _is_useful(labels, len(samples.good), most):
-            return _grouping(samples.good, labels, why)
-    labels, gap = _bursts(samples.good)
-    if _is_useful(labels, len(samples.good), MOST_VIEWS):
-        why = f"Numbers at most {gap} apart look like one part photographed several times"
-        return _grouping(samples.good, labels, why)
+    good = samples.good
+    bursts, gap = _bursts(good)
+    for labels, why, most in (
+        (_lots_by_folder(good), "Folders look like lots", len(good)),
+        (_lots_by_name(good), "File names give lots or days", len(good)),
+        (_views(good), "File names give several views of one part", MOST_VIEWS),
+        (_endings(good), "File names differ only in their ending", MOST_VIEWS),
+        (bursts, f"Numbers at most {gap} apart look like one part photographed several times", MOST_VIEWS),
+    ):
+        if _is_useful(labels, len(good), most):
+            return _grouping(good, labels, why)
     alone = ungrouped(samples)
     lots = set((_lots_by_folder(samples.good) or _lots_by_name(samples.good)).values())
     if 1 < len(lots) < FEWEST_GROUPS:
@@ -76,17 +73,12 @@ def propose_groups(samples: Samples) -> Grouping:
     return alone
 
 
-def _is_useful(labels: Mapping[str, str], images: int, most: int | None) -> bool:
+def _is_useful(labels: Mapping[str, str], images: int, most: int) -> bool:
     """Whether the groups leave something to split, and contain at least half of the images."""
-    sizes = Counter(labels.values())
-    alone = images - len(labels)
-    together = sum(size for size in sizes.values() if size > 1)
-    return (
-        len(sizes) + alone >= FEWEST_GROUPS
-        and 2 * together >= images
-        and max(sizes.values()) < images
-        and (most is None or max(sizes.values()) <= most)
-    )
+    sizes = list(Counter(labels.values()).values())
+    together = sum(size for size in sizes if size > 1)
+    enough = len(sizes) + images - len(labels) >= FEWEST_GROUPS and 2 * together >= images
+    return enough and max(sizes) < images and max(sizes) <= most
 
 
 def _grouping(good: Sequence[Sample], labels: Mapping[str, str], why: str) -> Grouping:
@@ -96,11 +88,11 @@ def _grouping(good: Sequence[Sample], labels: Mapping[str, str], why: str) -> Gr
 
 
 def _lots_by_folder(good: Sequence[Sample]) -> dict[str, str]:
-    lots = {
-        sample.name: [folder for folder in (sample.group or "").split("/") if folder and not _VIEW.fullmatch(folder)]
-        for sample in good
-    }
-    return {name: "/".join(folders) for name, folders in lots.items() if folders}
+    labels = {}
+    for sample in good:
+        if folders := [one for one in (sample.group or "").split("/") if one and not _VIEW.fullmatch(one)]:
+            labels[sample.name] = "/".join(folders)
+    return labels
 
 
 def _lots_by_name(good: Sequence[Sample]) -> dict[str, str]:

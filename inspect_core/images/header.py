@@ -58,23 +58,31 @@ class ImageError(ValueError):
         super().__init__(f"{name}: {self.why}")
 
 
+def require(name: str, holds: bool, reason: str, remedy: str) -> None:
+    """Raise ImageError unless it holds."""
+    if not holds:
+        raise ImageError(name, reason, remedy)
+
+
 def open_header(file: SparingFile, name: str) -> ImageFile.ImageFile:
     """Pillow's undecoded image. Raises ImageError when its header shows that it must not or cannot be read."""
-    require = functools.partial(_require, name)
+    check = functools.partial(require, name)
     try:
         limit = memory.max_megapixels()
     except ValueError as error:
         raise ImageError(name, str(error), "correct it, or remove it and start Loupe again") from error
-    length, first = file.seek(0, os.SEEK_END), _first_bytes(file)
+    length = file.seek(0, os.SEEK_END)
+    file.seek(0)
+    first = file.peek(12)
     kind = next((kind for kind, (_, pattern) in FORMATS.items() if re.match(pattern, first)), "")
     # Pillow reads a WebP file whole and has libwebp copy it, whatever its pixels.
     a_pixel = MEMORY_PER_PIXEL / 3 if kind == "WebP" else memory.FILE_PER_PIXEL
     longest = a_pixel * 1e6 * limit
-    require(length > 0, "the file is empty", AGAIN)
+    check(length > 0, "the file is empty", AGAIN)
     remedy = f"export it as PNG or JPEG, crop it to the part, or {_raised(length / 1e6 / a_pixel)}"
-    require(length <= longest, f"the file has {length:,} bytes, more than the limit of {longest:,.0f}", remedy)
+    check(length <= longest, f"the file has {length:,} bytes, more than the limit of {longest:,.0f}", remedy)
     known = "its first bytes are not those of PNG, JPEG, BMP, TIFF or WebP"
-    require(kind != "", known, "export it in one of these formats")
+    check(kind != "", known, "export it in one of these formats")
     file.all_of_it = kind == "WebP"
     try:
         if kind == "TIFF":
@@ -87,29 +95,29 @@ def open_header(file: SparingFile, name: str) -> ImageFile.ImageFile:
         raise
     except DAMAGE as error:
         too_long = f"the metadata of the {kind} takes more than {memory.NOTES // 2**20} MB"
-        require(not file.notes_are_too_long, too_long, "export it without metadata, previews and layers")
+        check(not file.notes_are_too_long, too_long, "export it without metadata, previews and layers")
         raise damaged(name, kind, error) from error
     file.all_of_it = True
 
     (width, height), megapixels = image.size, image.width * image.height / 1e6
     small = f"it is {width} × {height} px, too small to inspect"
-    require(min(image.size) >= MIN_SIDE, small, f"use images of at least {MIN_SIDE} px a side")
+    check(min(image.size) >= MIN_SIDE, small, f"use images of at least {MIN_SIDE} px a side")
     size = f"it is {width:,} × {height:,} px"
     remedy = "crop it to the part or export it smaller"
-    require(max(image.size) <= MAX_SIDE, f"{size}; the limit is {MAX_SIDE:,} px a side", remedy)
+    check(max(image.size) <= MAX_SIDE, f"{size}; the limit is {MAX_SIDE:,} px a side", remedy)
     large = f"{size}, which is {megapixels:.4g} megapixels; the limit is {limit:g}"
-    require(megapixels <= limit, large, f"crop it to the part, export it smaller, or {_raised(megapixels)}")
+    check(megapixels <= limit, large, f"crop it to the part, export it smaller, or {_raised(megapixels)}")
     many = "it has several pages" if kind == "TIFF" else "it is animated"
-    require(not several, many, "save each picture as a separate file")
+    check(not several, many, "save each picture as a separate file")
     mode = _REFUSED_MODES.get(image.mode, f"it stores its colours as {image.mode}")
     known = image.mode in (*PLAIN_MODES, *ALPHA_MODES, *DEEP_MODES)
-    require(known, mode, "export it as RGB or grey with 8 or 16 bits per channel")
+    check(known, mode, "export it as RGB or grey with 8 or 16 bits per channel")
     deep = f"it has {max(bits, default=0)} bits per channel"
-    require(set(bits) <= {1, 2, 4, 8, 16}, deep, "export it with 8 or 16")
+    check(set(bits) <= {1, 2, 4, 8, 16}, deep, "export it with 8 or 16")
     takes = f"its {megapixels:.4g} megapixels take {needed / 1e6:,.0f} MB to decode from a {kind} of this sort; "
     takes += f"the limit is {MEMORY_PER_PIXEL * limit:,.0f} MB"
     remedy = f"export it as PNG, or as JPEG that is not progressive, or {_raised(needed / 1e6 / MEMORY_PER_PIXEL)}"
-    require(needed <= MEMORY_PER_PIXEL * 1e6 * limit, takes, remedy)
+    check(needed <= MEMORY_PER_PIXEL * 1e6 * limit, takes, remedy)
     return image
 
 
@@ -117,8 +125,8 @@ def open_header(file: SparingFile, name: str) -> ImageFile.ImageFile:
 def opened(path: Path) -> Generator[SparingFile]:
     """Open a photo to read. Raises ImageError when it is missing, would block a reader (a pipe), or cannot be read."""
     try:
-        _require(path.name, path.exists(), "there is no such file", "check the path")
-        _require(path.name, path.is_file(), "it is not a file", "name an image file")
+        require(path.name, path.exists(), "there is no such file", "check the path")
+        require(path.name, path.is_file(), "it is not a file", "name an image file")
         with SparingFile(io.FileIO(path)) as file:
             yield file
     except OSError as error:
@@ -131,23 +139,10 @@ def damaged(name: str, kind: str, error: BaseException) -> ImageError:
     return ImageError(name, f"the {kind} is cut short or damaged ({error})", AGAIN)
 
 
-def _require(name: str, holds: bool, reason: str, remedy: str) -> None:
-    if not holds:
-        raise ImageError(name, reason, remedy)
-
-
 def _raised(megapixels: float) -> str:
     """Say how to have this many megapixels read, and what that takes."""
     least = math.ceil(megapixels)
     return f"set {memory.SETTING} to {least}, which takes up to {MEMORY_PER_PIXEL * least:,} MB of memory a photo"
-
-
-def _first_bytes(file: SparingFile) -> bytes:
-    """Twelve bytes; rewinds the file."""
-    file.seek(0)
-    start = file.read(12)
-    file.seek(0)
-    return start
 
 
 def _refuse_mosaic(file: SparingFile, name: str) -> None:
@@ -160,4 +155,4 @@ def _refuse_mosaic(file: SparingFile, name: str) -> None:
     file.seek(0)
     mosaic = tags.get(TiffImagePlugin.PHOTOMETRIC_INTERPRETATION) == _MOSAIC or _MOSAIC_PATTERN in tags
     reason = "it is the raw mosaic of a colour sensor (Bayer), with one colour per pixel"
-    _require(name, not mosaic, reason, "convert it to RGB or grey in the camera or its software")
+    require(name, not mosaic, reason, "convert it to RGB or grey in the camera or its software")

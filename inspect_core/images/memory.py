@@ -4,6 +4,7 @@ Pillow's draft mode cannot replace this: it reduces JPEG alone, while every pixe
 libjpeg keeps all coefficients of a progressive one at any size.
 """
 
+import contextlib
 import io
 import math
 import os
@@ -29,13 +30,10 @@ def max_megapixels() -> float:
     a file's length and on memory are in proportion to it. Raises ValueError when the setting is no number above 0.
     """
     given = os.environ.get(SETTING) or str(MAX_MEGAPIXELS)
-    try:
-        limit = float(given)
-    except ValueError:
-        limit = math.nan
-    if not 0 < limit < math.inf:
-        raise ValueError(f"the setting {SETTING} is {given!r}, which is not a number of megapixels above 0")
-    return limit
+    with contextlib.suppress(ValueError):
+        if 0 < (limit := float(given)) < math.inf:
+            return limit
+    raise ValueError(f"the setting {SETTING} is {given!r}, which is not a number of megapixels above 0")
 
 
 class SparingFile(io.BufferedReader):
@@ -88,13 +86,10 @@ def _jpeg_coefficients(image: JpegImagePlugin.JpegImageFile) -> float:
     """Bytes of the DCT coefficients, 2 each, that libjpeg keeps of an image in several scans: 3 to 6 a pixel."""
     # Opening leaves the file behind the header of the first scan, which lists all components if there is only one.
     scan = b"\xff\xda" + (6 + 2 * image.layers).to_bytes(2, "big") + bytes([image.layers])
-    file = _file(image)
-    place = file.tell()
-    file.seek(place - 8 - 2 * image.layers)
-    if file.read(8 + 2 * image.layers).startswith(scan) and "progressive" not in image.info:
-        file.seek(place)
+    file, length = _file(image), 8 + 2 * image.layers
+    file.seek(file.tell() - length)
+    if file.read(length).startswith(scan) and "progressive" not in image.info:
         return 0.0
-    file.seek(place)
     reduced = image.decoderconfig[0] if image.decoderconfig else 1  # all coefficients are kept for a reduced image too
     across, down = (max(layer[i] for layer in image.layer) for i in (1, 2))
     a_pixel = sum(layer[1] * layer[2] for layer in image.layer) / (across * down)

@@ -18,8 +18,12 @@ def warnings(
 
     hashes: (n, 4) uint64 from `difference_hash`, and file_digests: n digests, both in the order of `samples`.
     """
+    count = sum(sample.kind == GOOD and sample.part_of != "test" for sample in samples)
+    few = f"Only {count} good images: limits set on so few are rough" if count < FEW_GOOD else ""
+    if count == 1:
+        few = "Only one good image: Loupe cannot learn how good parts differ from it"
     sentences = [
-        _few_good(sum(sample.kind == GOOD and sample.part_of != "test" for sample in samples)),
+        few and f"{few}; add more, 60 if you can.",
         _skipped(skipped, "image", "skipped"),
         _skipped(skipped, "mask", "ignored"),
         _mixed_sizes(samples),
@@ -27,14 +31,6 @@ def warnings(
         _near_duplicates(samples, hashes),
     ]
     return tuple(filter(None, sentences))
-
-
-def _few_good(count: int) -> str:
-    if count == 1:
-        return "Only one good image: Loupe cannot learn how good parts differ from it; add more, 60 if you can."
-    if count < FEW_GOOD:
-        return f"Only {count} good images: limits set on so few are rough; add more, 60 if you can."
-    return ""
 
 
 def _skipped(skipped: Sequence[Skipped], role: str, done: str) -> str:

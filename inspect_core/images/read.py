@@ -21,7 +21,7 @@ import numpy as np
 from PIL import ExifTags, Image, ImageFile
 
 from inspect_core.images.depth import DEPTHS, Depth, Values
-from inspect_core.images.header import DAMAGE, DEEP_MODES, damaged, open_header, opened
+from inspect_core.images.header import DAMAGE, DEEP_MODES, damaged, open_header, opened, require
 from inspect_core.images.header import EXTENSIONS as EXTENSIONS
 from inspect_core.images.header import MAX_SIDE as MAX_SIDE
 from inspect_core.images.header import MIN_SIDE as MIN_SIDE
@@ -87,12 +87,11 @@ def read_mask(path: str | Path, size: tuple[int, int]) -> np.ndarray:
     path = Path(path)
     with opened(path) as file:
         image = open_header(file, path.name)
-        if image.format == "JPEG":
-            raise ImageError(path.name, "a mask as JPEG has no sharp outline", "export the mask as PNG")
+        jpeg = "a mask as JPEG has no sharp outline"
+        require(path.name, image.format != "JPEG", jpeg, "export the mask as PNG")
         mask = _upright(image, path.name, _marked)
-    if mask.shape != tuple(size):
-        reason = f"the mask is {mask.shape[1]} × {mask.shape[0]} px but its image is {size[1]} × {size[0]} px"
-        raise ImageError(path.name, reason, "export the mask at the size of its image")
+    reason = f"the mask is {mask.shape[1]} × {mask.shape[0]} px but its image is {size[1]} × {size[0]} px"
+    require(path.name, mask.shape == tuple(size), reason, "export the mask at the size of its image")
     return mask
 
 

@@ -20,20 +20,19 @@ _MARGIN = 0.04  # of the longer side: the reach of half a patch and of the smoot
 
 
 @dataclass(frozen=True, eq=False)
-class Reference:
-    """picture: (h, w, 3) uint8; mask: (h, w) bool, where it counts; always: (h, w) bool, what nearly every good photo
-    covers, and all around it; scale: whether a part may be nearer or farther.
+class Reference(Small):
+    """mask: (h, w) bool, where the picture counts; always: (h, w) bool, what nearly every good photo covers, and all
+    around it; scale: whether a part may be nearer or farther.
     """
 
-    picture: np.ndarray
     mask: np.ndarray
     always: np.ndarray
     scale: bool
 
     @cached_property
-    def grey(self) -> np.ndarray:
-        """(h, w) uint8."""
-        return Small(self.picture).grey
+    def features(self) -> Features:
+        """Those that count."""
+        return Features.of(self.grey, self.mask)
 
     def turns(self, lowest: float) -> tuple[int, ...]:
         """Degrees by which it can be turned and still correlate with itself at least `lowest`, as good photos must."""
@@ -70,25 +69,17 @@ class Reference:
         if len(found) < FEWEST_PHOTOS:
             return None
         back = cv2.invertAffineTransform(_median_pose([pose for _, pose in found], self.grey.shape))
-        laid = [
-            registration.laid_over(small.picture, registration.chained(pose, back), self.grey.shape)
-            for small, pose in found
-        ]
-        over, covers = zip(*laid, strict=True)
+        poses = ((small.picture, registration.chained(pose, back)) for small, pose in found)
+        over, covers = zip(*(registration.laid_over(*one, self.grey.shape) for one in poses), strict=True)
         covered = np.mean(covers, axis=0)
         reach = round(_MARGIN * max(covered.shape))
         near = np.ones((2 * reach + 1, 2 * reach + 1), np.uint8)
         always = cv2.erode((covered >= _ALWAYS).astype(np.uint8), near) > 0
         return Reference(_median_where(over, covers), covered > 0.5, always, self.scale)
 
-    @cached_property
-    def _features(self) -> Features:
-        return Features.of(self.grey, self.mask)
-
     def pose(self, small: Small) -> tuple[Coarse, np.ndarray, float] | None:
         """The coarse pose, the fine one and its correlation; by phase correlation when features do not lead there."""
-        by_features = registration.by_features(self._features, small.features, scale=self.scale)
-        found = self._refined(small.grey, [by_features] if by_features is not None else [])
+        found = self._refined(small.grey, registration.by_features(self.features, small.features, scale=self.scale))
         return found or self._refined(small.grey, registration.by_phase(self.grey, small.grey))
 
     def _refined(self, grey: np.ndarray, starts: Sequence[Coarse]) -> tuple[Coarse, np.ndarray, float] | None:

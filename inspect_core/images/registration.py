@@ -65,22 +65,22 @@ class Coarse(NamedTuple):
     second: np.ndarray | None = None
 
 
-def by_features(reference: Features, photo: Features, *, scale: bool) -> Coarse | None:
+def by_features(reference: Features, photo: Features, *, scale: bool) -> list[Coarse]:
     """The pose that most features agree on, of those that are each other's match in both directions.
 
-    None when fewer than FEWEST agree, or all of them lie close together or along a line. scale: whether it may change.
+    None of them when fewer than FEWEST agree, or all lie close together or along a line. scale: whether it may change.
     """
     if min(len(reference.points), len(photo.points)) < FEWEST:
-        return None
+        return []
     pairs = cv2.BFMatcher(cv2.NORM_HAMMING, crossCheck=True).match(photo.codes, reference.codes)
     pairs = [pair for pair in pairs if pair.distance <= _FAR]
     here = reference.points[[pair.trainIdx for pair in pairs]].reshape(-1, 2)
     there = photo.points[[pair.queryIdx for pair in pairs]].reshape(-1, 2)
     pose, agreeing = _agreed(here, there, scale=scale)
     if pose is None or _narrowest(here[agreeing]) < _SPREAD * _narrowest(reference.points):
-        return None
+        return []
     second, others = _agreed(here[~agreeing], there[~agreeing], scale=scale)
-    return Coarse(pose, float(agreeing.mean()), second if 2 * others.sum() >= agreeing.sum() else None)
+    return [Coarse(pose, float(agreeing.mean()), second if 2 * others.sum() >= agreeing.sum() else None)]
 
 
 def by_phase(reference: np.ndarray, photo: np.ndarray) -> list[Coarse]:

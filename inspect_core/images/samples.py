@@ -114,7 +114,9 @@ class Samples:
 
     def table(self) -> list[Row]:
         """The pre-flight table: good, each defect type, masks, and what was skipped by reason."""
-        rows = [Row(GOOD, len(self.good), self._sides())]
+        sides = Counter(sample.part_of for sample in self.good if sample.part_of)
+        apart = ", ".join(f"{sides[side]} in {side}/" for side in ("train", "test") if side in sides)
+        rows = [Row(GOOD, len(self.good), apart)]
         masks = Counter(sample.kind for sample in self.defects if sample.mask)
         for kind, count in sorted(Counter(sample.kind for sample in self.defects).items()):
             rows.append(Row(kind, count, f"{masks[kind]} with a mask"))
@@ -127,16 +129,9 @@ class Samples:
 
     def summary(self) -> str:
         """The table's totals as one line."""
-        defect_types = len({sample.kind for sample in self.defects})
-        masks = sum(sample.mask is not None for sample in self.defects)
-        return (
-            f"{len(self.good)} good, {len(self.defects)} defects of {counted(defect_types, 'type')}, "
-            f"{counted(masks, 'mask')}, {len(self.skipped)} skipped"
-        )
-
-    def _sides(self) -> str:
-        sides = Counter(sample.part_of for sample in self.good if sample.part_of)
-        return ", ".join(f"{sides[side]} in {side}/" for side in ("train", "test") if side in sides)
+        types = counted(len({sample.kind for sample in self.defects}), "type")
+        masks = counted(sum(sample.mask is not None for sample in self.defects), "mask")
+        return f"{len(self.good)} good, {len(self.defects)} defects of {types}, {masks}, {len(self.skipped)} skipped"
 
 
 def shown(text: str) -> str:

@@ -15,6 +15,7 @@ from inspect_core.images.located import Located
 from inspect_core.images.read import read, squash
 from inspect_core.images.registration import Features
 
+pytestmark = pytest.mark.slow
 SAMPLES = Path(__file__).parents[2] / "sample_data"
 SIDE = 320
 
@@ -52,66 +53,56 @@ def part():
 @pytest.fixture(scope="module")
 def learned(part):
     rng = np.random.default_rng(0)
-    return learn(lying(part, rng, **drawn(rng))[0] for _ in range(16))
+    return learn(lying(part, rng, **drawn(rng))[0] for _ in range(12))
 
 
-@pytest.mark.slow
+def on_reference(located, pose):
+    """(3, 2): where three points of the part lie on the reference."""
+    return [located.to_reference(pose @ (*point, 1)) for point in ((40, 50), (280, 60), (150, 290))]
+
+
 def test_a_moved_part_is_found_to_a_fraction_of_a_pixel(part, learned):
-    rng, points = np.random.default_rng(1), np.array([(40, 50), (280, 60), (150, 290)])
-    places = []
+    rng, places = np.random.default_rng(1), []
     for _ in range(8):
         photo, pose = lying(part, rng, **drawn(rng))
         located = learned.locate(photo)
-        places.append([located.to_reference(pose @ (*point, 1)) for point in points])
-        back = located.to_photo(located.to_reference((10.0, 20.0)))
-        assert back == pytest.approx((10, 20))
+        places.append(on_reference(located, pose))
+        assert located.to_photo(located.to_reference((10.0, 20.0))) == pytest.approx((10, 20))
     off = np.linalg.norm(np.array(places) - np.mean(places, axis=0), axis=-1) * 256 / SIDE
     assert np.median(off) < 0.25
     assert off.max() < 1
 
 
-@pytest.mark.slow
 def test_shift_turn_and_scale_are_those_of_the_part(part):
     rng = np.random.default_rng(2)
-    photos = [lying(part, rng, **drawn(rng), size=0.75 * rng.uniform(0.97, 1.03))[0] for _ in range(12)]
+    photos = [lying(part, rng, **drawn(rng), size=0.75 * rng.uniform(0.97, 1.03))[0] for _ in range(8)]
     learned = learn(photos, scale=True)
-    level, turned, large = (
-        learned.locate(lying(part, rng, **way)[0]) for way in ({}, {"turn": 6, "x": 0.05, "y": -0.03}, {"size": 0.765})
-    )
+    ways = {}, {"turn": 6, "x": 0.05, "y": -0.03}, {"size": 0.765}
+    level, turned, large = (learned.locate(lying(part, rng, **way)[0]) for way in ways)
     assert turned.angle - level.angle == pytest.approx(6, abs=0.1)
     assert large.scale / level.scale == pytest.approx(1.02, abs=0.003)
     assert np.subtract(turned.shift, level.shift) == pytest.approx((0.05, -0.03), abs=0.02)
 
 
-def without_a_piece(part, rng, way):
-    """A photo of a part of which a side is gone, up to two fifths of it, and its pixels' matrix."""
-    whole, pose = lying(part, rng, **way)
-    turn, y, x = rng.uniform(0, 2 * np.pi), *np.mgrid[:SIDE, :SIDE] - SIDE / 2
-    gone = x * np.cos(turn) + y * np.sin(turn) > rng.uniform(25, 80)
-    return np.where(gone[..., None], belt(rng), whole), pose
-
-
-@pytest.mark.slow
 def test_a_part_that_lacks_a_piece_lies_where_the_rest_of_it_lies(part, learned):
-    rng, points = np.random.default_rng(10), np.array([(40, 50), (280, 60), (150, 290)])
-    places = []
+    rng, places = np.random.default_rng(10), []
     for _ in range(8):
-        photo, pose = without_a_piece(part, rng, drawn(rng))
-        located = learned.look(photo)
-        places.append([located.to_reference(pose @ (*point, 1)) for point in points])
+        whole, pose = lying(part, rng, **drawn(rng))
+        turn, y, x = rng.uniform(0, 2 * np.pi), *np.mgrid[:SIDE, :SIDE] - SIDE / 2
+        gone = x * np.cos(turn) + y * np.sin(turn) > rng.uniform(25, 80)  # up to two fifths of it
+        located = learned.look(np.where(gone[..., None], belt(rng), whole))
+        places.append(on_reference(located, pose))
         assert located.correlation < 0.95
     whole, pose = lying(part, rng)
-    expected = [learned.look(whole).to_reference(pose @ (*point, 1)) for point in points]
-    assert np.linalg.norm(np.array(places) - expected, axis=-1).max() * 256 / SIDE < 1
+    assert np.linalg.norm(np.subtract(places, on_reference(learned.look(whole), pose)), axis=-1).max() * 256 / SIDE < 1
 
 
-@pytest.mark.slow
 def test_a_part_taught_lying_still_is_found_turned_and_shifted_as_far_as_was_said(part):
     rng = np.random.default_rng(11)
     still = [lying(part, rng)[0] for _ in range(4)]
     usual, narrow = learn(still), learn(still, turn=3, shift=0.02)
-    ways = [dict(zip(("x", "y", "turn"), rng.uniform(-1, 1, 3) * (0.05, 0.05, 8), strict=True)) for _ in range(20)]
-    assert sum(usual.locate(lying(part, rng, **way)[0]) is not None for way in ways) >= 19
+    ways = [dict(zip(("x", "y", "turn"), rng.uniform(-1, 1, 3) * (0.05, 0.05, 8), strict=True)) for _ in range(10)]
+    assert all(usual.locate(lying(part, rng, **way)[0]) for way in ways)
     assert usual.ranges["angle"].low <= -10
     assert usual.ranges["y"].high >= 0.1
     for way, reason in (({"turn": 7}, "turned"), ({"x": 0.06}, "sideways")):
@@ -126,13 +117,12 @@ def test_features_that_agree_in_one_corner_alone_give_no_pose(side, found):
     points, codes = rng.uniform(0, 250, (500, 2)).astype(np.float32), rng.integers(0, 256, (500, 32), np.uint8)
     corner = points.max(axis=1) < side
     assert corner.sum() >= registration.FEWEST
-    pose = registration.by_features(Features(points, codes), Features(points[corner] + 9, codes[corner]), scale=False)
-    assert (pose is not None) == found
-    assert not found or pose.pose[:, 2] == pytest.approx((9, 9), abs=1e-3)
+    poses = registration.by_features(Features(points, codes), Features(points[corner] + 9, codes[corner]), scale=False)
+    assert [one.pose[:, 2] == pytest.approx((9, 9), abs=1e-3) for one in poses] == [True] * found
 
 
-def two_parts(part, rng):
-    return lying(part, rng, size=0.48, x=0.25, ground=lying(part, rng, size=0.48, x=-0.25)[0])[0]
+def two_parts(part, rng, size=0.48):
+    return lying(part, rng, size=size, x=0.25, ground=lying(part, rng, size=size, x=-0.25)[0])[0]
 
 
 HOSTILE = {
@@ -157,16 +147,13 @@ def test_what_is_not_found_is_said(part, learned, case):
     assert learned.locate(photo) is None
 
 
-@pytest.mark.slow
 def test_two_parts_of_the_size_that_was_taught_are_told(part):
     rng = np.random.default_rng(4)
-    small = learn(lying(part, rng, **drawn(rng), size=0.45)[0] for _ in range(10))
-    photo, _ = lying(part, rng, size=0.45, x=-0.24, ground=lying(part, rng, size=0.45, x=0.24)[0])
+    small = learn(lying(part, rng, **drawn(rng), size=0.45)[0] for _ in range(6))
     with pytest.raises(NotLocated, match="two parts"):
-        small.look(photo)
+        small.look(two_parts(part, rng, 0.45))
 
 
-@pytest.mark.slow
 def test_a_part_of_little_texture_is_found_by_phase_correlation():
     """A bent bar out of focus: no corner that a feature could hold on to."""
     rng = np.random.default_rng(5)
@@ -175,14 +162,13 @@ def test_a_part_of_little_texture_is_found_by_phase_correlation():
     cv2.circle(shape, (160, 90), 26, (150, 150, 150), -1)
     shape = cv2.GaussianBlur(shape, (0, 0), 7)
     even = np.full((SIDE, SIDE, 3), 60, np.uint8)
-    photos = [lying(shape, rng, **drawn(rng), size=0.9, ground=even) for _ in range(8)]
+    photos = [lying(shape, rng, **drawn(rng), size=0.9, ground=even) for _ in range(6)]
     learned = learn(photo for photo, _ in photos)
     assert learned.ranges["share"].low <= 0
     places = [learned.locate(photo).to_reference(pose @ (120, 110, 1)) for photo, pose in photos]
     assert np.linalg.norm(places - np.mean(places, axis=0), axis=1).max() < 1.5
 
 
-@pytest.mark.slow
 def test_a_part_that_looks_the_same_turned_is_told_as_ambiguous():
     rng = np.random.default_rng(6)
     shape = np.full((240, 240, 3), 150, np.uint8)
@@ -190,7 +176,7 @@ def test_a_part_that_looks_the_same_turned_is_told_as_ambiguous():
         for x, y in ((70, 20), (35, 80), (90, 60)):
             middle = np.array([120 + sign * x, 120 + sign * y])
             cv2.rectangle(shape, middle - np.array([9, 6]), middle + np.array([9, 6]), (20, 20, 20), -1)
-    photos = [lying(shape, rng, x=0.02 * rng.uniform(-1, 1), turn=3 * rng.uniform(-1, 1))[0] for _ in range(8)]
+    photos = [lying(shape, rng, x=0.02 * rng.uniform(-1, 1), turn=3 * rng.uniform(-1, 1))[0] for _ in range(6)]
     learned = learn(photos)
     assert 180 in learned.turns
     assert any("180°" in sentence for sentence in learned.sentences())
@@ -203,9 +189,7 @@ def test_a_part_that_looks_the_same_turned_is_told_as_ambiguous():
         ([np.full((64, 64, 3), 9, np.uint8)] * 4, "one even tone"),
         ([np.zeros((64, 64, 3), np.uint8)] * 2, "3 or more"),
         ([np.zeros((64, 64, 3), np.uint8), np.zeros((64, 80, 3), np.uint8)], "different sizes"),
-        pytest.param(
-            [belt(np.random.default_rng(i)) for i in range(6)], "teach without alignment", marks=pytest.mark.slow
-        ),
+        ([belt(np.random.default_rng(i)) for i in range(4)], "teach without alignment"),
     ],
 )
 def test_photos_that_teach_no_alignment_are_refused(photos, reason):
@@ -237,25 +221,22 @@ def test_a_fine_step_that_does_not_converge_is_no_answer(part, learned, monkeypa
     assert learned.locate(lying(part, np.random.default_rng(8))[0]) is None
 
 
-def level(photo, reference=None):
-    """A photo that lies as the reference."""
-    reference = reference or photo
-    across, down = reference[1] / photo[1], reference[0] / photo[0]
-    return Located(np.array([[across, 0, (across - 1) / 2], [0, down, (down - 1) / 2]]), photo, reference, 1, 1, 1)
+def placed(photo, turn=0.0, x=0.0, y=0.0):
+    """A photo of this (height, width) that lies as the reference, or so turned, in radians, and shifted, in pixels."""
+    c, s = np.cos(turn), np.sin(turn)
+    return Located(np.array([[c, -s, x], [s, c, y]]), photo, photo, 1, 1, 1)
 
 
-def test_a_photo_that_lies_as_the_reference_is_not_changed_and_leaves_nothing_empty(part):
-    located = level(part.shape[:2])
+def test_a_photo_that_lies_as_the_reference_is_not_changed_and_what_a_shifted_one_leaves_empty_is_masked(part):
+    located = placed(part.shape[:2])
     assert np.array_equal(located.squash(part, part.shape[:2]), part)
     assert not located.empty((96, 64)).any()
     half = located.squash(part, (160, 160))
     assert np.abs(half.astype(int) - part.reshape(160, 2, 160, 2, 3).mean(axis=(1, 3))).max() <= 1
     assert np.abs(half.astype(int) - squash(part, (160, 160))).mean() < 4
-
-
-def test_what_the_warp_leaves_empty_is_masked(part):
-    located = level(part.shape[:2])
-    shifted = Located(np.eye(2, 3) + np.array([[0, 0, 80], [0, 0, 0]]), located.photo, located.reference, 1, 1, 1)
+    stripes = np.tile(np.uint8([0, 255] * 512)[None, :, None], (1024, 1, 3))
+    assert placed((1024, 1024)).squash(stripes, (128, 128)).std() < 2, "averaged: sampled, they would show a moiré"
+    shifted = placed(part.shape[:2], x=80)
     assert np.array_equal(shifted.empty((64, 64)), np.broadcast_to(np.arange(64) < 16, (64, 64)))
     assert np.array_equal(shifted.squash(part, (320, 320))[:, 80:], part[:, :-80])
     assert shifted.to_reference((0, 0)) == (80, 0)
@@ -269,8 +250,7 @@ def test_what_the_warp_leaves_empty_is_masked(part):
 @settings(deadline=None, max_examples=50)
 def test_a_box_in_the_photo_covers_the_box_on_the_map(place, turn, shift):
     left, top, wide, high = place
-    c, s = np.cos(turn), np.sin(turn)
-    located = Located(np.array([[c, -s, shift], [s, c, 2 * shift]]), (300, 200), (300, 200), 1, 1, 1)
+    located = placed((300, 200), turn, shift, 2 * shift)
     x0, y0, x1, y1 = located.box_in_photo((left, top, left + wide, top + high), (128, 128))
     assert 0 <= x0 < x1 <= 200
     assert 0 <= y0 < y1 <= 300
@@ -281,8 +261,7 @@ def test_a_box_in_the_photo_covers_the_box_on_the_map(place, turn, shift):
 
 
 def test_maps_lie_over_the_photo_where_the_part_is_and_masks_over_the_map():
-    c, s = np.cos(0.2), np.sin(0.2)
-    located = Located(np.array([[c, -s, 30], [s, c, -25]]), (300, 200), (300, 200), 1, 1, 1)
+    located = placed((300, 200), 0.2, 30, -25)
     marked = np.zeros((300, 200), bool)
     marked[140:170, 90:120] = True
     on_map = located.mask(marked, (150, 100))
@@ -293,10 +272,3 @@ def test_maps_lie_over_the_photo_where_the_part_is_and_masks_over_the_map():
     corner = located.to_reference((0, 0))
     assert inside[0, 0] == (-0.5 <= corner[0] <= 199.5 and -0.5 <= corner[1] <= 299.5)
     assert 0.5 < inside.mean() < 1
-
-
-def test_a_large_photo_is_averaged_where_it_is_reduced():
-    """Stripes of one pixel: a warp that samples would show them as a moiré."""
-    stripes = np.tile(np.uint8([0, 255] * 512)[None, :, None], (1024, 1, 3))
-    grey = level((1024, 1024)).squash(stripes, (128, 128))
-    assert grey.std() < 2

@@ -41,8 +41,8 @@ def test_a_frame_goes_around_the_patch_and_leaves_it_as_it_is():
 
 def test_enlarging_makes_up_no_value_and_reducing_keeps_the_aspect():
     pixels = np.random.default_rng(0).integers(0, 255, size=(5, 7, 3), dtype=np.uint8)
-    large = boxes.enlarged(pixels, least=20)
-    assert large.shape == (15, 21, 3)
-    assert (large[1::3, 1::3] == pixels).all()
+    large = boxes.enlarged(pixels)
+    assert large.shape == (5 * 37, 7 * 37, 3)
+    assert (large[1::37, 1::37] == pixels).all()
     assert boxes.reduced(np.zeros((400, 200, 3), np.uint8), 100).shape == (100, 50, 3)
     assert boxes.reduced(np.zeros((40, 20, 3), np.uint8), 100).shape == (40, 20, 3)

@@ -82,19 +82,14 @@ def test_images_whose_kind_cannot_be_known_are_refused():
         ("bad/dent/000.png", "ground_truth/bad/dent/000_mask.png"),
     ],
 )
-def test_masks_find_their_images(image, mask):
+def test_masks_find_their_images_and_by_name_alone_only_where_it_is_unambiguous(image, mask):
     good = "train/good/000.png" if image.startswith("test/") else "good/000.png"
     layout = arrange([PurePosixPath(name) for name in (image, mask, good)])
     assert layout.masks == {PurePosixPath(image): PurePosixPath(mask)}
     assert set(map(str, layout.images)) == {image, good}
     assert not layout.stray_masks
-
-
-def test_a_mask_by_name_alone_must_be_unambiguous():
-    names = ("good/a.png", "crack/000.png", "dent/000.png", "ground_truth/000_mask.png")
-    layout = arrange([PurePosixPath(name) for name in names])
-    assert not layout.masks
-    assert list(map(str, layout.stray_masks)) == ["ground_truth/000_mask.png"]
+    two = arrange([PurePosixPath(name) for name in ("good/a.png", "a/0.png", "b/0.png", "ground_truth/0_mask.png")])
+    assert (two.masks, [str(path) for path in two.stray_masks]) == ({}, ["ground_truth/0_mask.png"])
 
 
 FOLDERS = ["good", "OK", "scratch", "bad", "train", "test", "ground_truth", "lot1", "masks", "cam2"]

@@ -167,15 +167,9 @@ def test_every_value_above_zero_marks_a_mask(tmp_path_factory, marked, coding):
     assert np.array_equal(read.read_mask(path, (9, 11)), marked)
 
 
-@pytest.mark.parametrize(
-    ("kind", "size", "words"),
-    [
-        ("PNG", (31, 24), "mask.png: the mask is 31 × 24 px but its image is 24 × 31 px; "),
-        ("JPEG", (24, 31), "JPEG.*PNG"),
-    ],
-)
-def test_a_mask_of_another_size_and_one_as_jpeg_are_refused(tmp_path, kind, size, words):
+def test_a_mask_of_another_size_and_one_as_jpeg_are_refused(tmp_path):
     path = tmp_path / "mask.png"
-    path.write_bytes(encoded(RGB[:, :, 0], kind))
-    with pytest.raises(read.ImageError, match=words):
-        read.read_mask(path, size)
+    for kind, words in (("PNG", "the mask is 31 × 24 px but its image is 24 × 31 px; "), ("JPEG", "JPEG.*PNG")):
+        path.write_bytes(encoded(RGB[:, :, 0], kind))
+        with pytest.raises(read.ImageError, match=f"mask.png: .*{words}"):
+            read.read_mask(path, (31, 24))

@@ -16,19 +16,13 @@ from inspect_core.images.splitting import folds, learned_from_all, split
 
 
 def samples_of(good=0, defects=0, train=0, test=0):
-    def make(name, kind="good", side=None):
-        return Sample(Path("/parts", name), name, kind, (64, 64), None, side, None)
+    def make(count, folder, kind="good", side=None):
+        names = [f"{folder}/{number:03}.png" for number in range(count)]
+        return tuple(Sample(Path("/parts", name), name, kind, (64, 64), None, side) for name in names)
 
-    side = "test" if train or test else None
-    return Samples(
-        Path("/parts"),
-        (
-            *(make(f"good/{n:03}.png") for n in range(good)),
-            *(make(f"test/good/{n:03}.png", side="test") for n in range(test)),
-            *(make(f"train/good/{n:03}.png", side="train") for n in range(train)),
-        ),
-        tuple(make(f"scratch/{n:03}.png", "scratch", side) for n in range(defects)),
-    )
+    parts = make(good, "good"), make(test, "test/good", side="test"), make(train, "train/good", side="train")
+    bad = make(defects, "scratch", "scratch", "test" if train or test else None)
+    return Samples(Path("/parts"), tuple(itertools.chain(*parts)), bad)
 
 
 def sizes(parts):
@@ -52,10 +46,9 @@ def test_sixty_twenty_twenty_and_few():
 
 def test_train_eighty_twenty_and_test_judges():
     samples = samples_of(train=50, test=9, defects=4)
-    fit, calibrate, judge = split(samples, seed=3)
-    assert sizes((fit, calibrate, judge)) == [40, 10, 13]
-    assert {sample.part_of for sample in (*fit, *calibrate)} == {"train"}
-    assert set(judge) == {sample for sample in samples.good + samples.defects if sample.part_of == "test"}
+    parts = split(samples, seed=3)
+    assert sizes(parts) == [40, 10, 13]
+    assert set(parts.judge) == {sample for sample in samples.good + samples.defects if sample.part_of == "test"}
     assert sizes(split(samples_of(train=50), seed=3)) == [30, 10, 10], "without test/ some of train/ judge"
 
 
@@ -160,10 +153,8 @@ def test_half_of_ten_or_more_known_defects_are_to_choose_by_unless_blind(count, 
 
 def test_defects_of_one_part_are_chosen_by_or_judged_together_and_a_large_lot_is_judged():
     samples = samples_of(10, defects=24)
-    kinds = ("dent", "scratch")
-    lots = tuple(
-        replace(sample, kind=kinds[row % 2], group=f"lot {row // 4}") for row, sample in enumerate(samples.defects)
-    )
+    ways = [{"kind": ("dent", "scratch")[row % 2], "group": f"lot {row // 4}"} for row in range(24)]
+    lots = tuple(replace(sample, **way) for sample, way in zip(samples.defects, ways, strict=True))
     parts = split(replace(samples, defects=lots), seed=3, blind=False)
     assert len(parts.choose) == 12
     assert not {sample.group for sample in parts.choose} & {sample.group for sample in parts.judge if sample.group}
@@ -173,24 +164,16 @@ def test_defects_of_one_part_are_chosen_by_or_judged_together_and_a_large_lot_is
         assert len(split(replace(samples, defects=lots), seed=seed, blind=False).choose) <= 1
 
 
-def test_seeded_and_independent_of_order():
-    samples = samples_of(40, defects=5)
-    shuffled = Samples(samples.root, samples.good[::-1], samples.defects[::-1])
-    assert split(samples, seed=1) == split(shuffled, seed=1)
-    assert split(samples, seed=1) == split(samples, seed=1)
-    assert split(samples, seed=1) != split(samples, seed=2)
-
-
-def test_the_proposed_groups_are_the_default():
-    good = tuple(
-        Sample(Path("/parts", name), name, "good", (64, 64))
-        for name in (f"{part:03}_{view}.png" for part in range(20) for view in "abc")
-    )
-    samples = Samples(Path("/parts"), good, ())
+def test_the_proposed_groups_are_the_default_and_only_the_seed_matters_and_not_the_order():
+    names = [f"{part:03}_{view}.png" for part in range(20) for view in "abc"]
+    good = tuple(Sample(Path("/parts", name), name, "good", (64, 64)) for name in names)
+    samples = Samples(Path("/parts"), good, samples_of(defects=5).defects)
     together = split(samples, seed=0)
-    assert all(len({sample.name[:3] for sample in part}) * 3 == len(part) for part in together)
+    assert together == split(Samples(samples.root, good[::-1], samples.defects[::-1]), seed=0)
+    assert together != split(samples, seed=2)
+    assert all(len({sample.name[:3] for sample in good_of(part)}) * 3 == len(good_of(part)) for part in together)
     apart = split(samples, seed=0, groups=ungrouped(samples))
-    assert any(len({sample.name[:3] for sample in part}) * 3 != len(part) for part in apart)
+    assert any(len({sample.name[:3] for sample in good_of(part)}) * 3 != len(good_of(part)) for part in apart)
 
 
 def test_a_group_with_an_image_in_test_is_judged_whole_and_said_so():

@@ -58,14 +58,11 @@ def test_what_is_proposed_stays_within_memory(photo, smallest):
     assert plan.largest_k >= 20
 
 
-def test_twelve_megapixels_in_cells_of_8_px_are_refused_with_the_figure():
+def test_twelve_megapixels_in_cells_of_8_px_are_refused_and_a_photo_is_as_small_as_its_defects_allow():
     with pytest.raises(ValueError, match=r"k = 20 at 376 × 500 places takes 301 MB .* at most 256 MB .* use k = 18"):
         proposed((3000, 4000), cell=8)
     assert proposed((3000, 4000)).cell == 16
     assert proposed((6000, 8000)).cell == 32
-
-
-def test_the_photo_is_made_as_small_as_the_smallest_defect_allows():
     assert proposed((3000, 4000), 10).size == (3008, 4000)
     assert proposed((3000, 4000), 40).size == (1216, 1600), "16 of 40 px are left"
     assert proposed((300, 200), 100).size == (256, 256)

@@ -35,6 +35,10 @@ def test_no_reader_of_folders_takes_them(product, tmp_path):
         assert sorted(sample.path.name for sample in samples.good) == ["1.jpg", "2.jpg", "ü =1.jpg"]
         assert samples.skipped == ()
         assert len(list(walk(place))) == len(photos_in([place])) == 3
+    maps = Maps(tmp_path / "maps")
+    maps.expect(["a.png"])
+    maps.write("a.png", {".png": (product / "train/good/1.jpg").read_bytes()})
+    assert len(scan(tmp_path).good) == 3, "a folder of nothing but maps does not change the layout"
     with zipfile.ZipFile(tmp_path / "part.zip", "w") as archive:
         for path in product.rglob("*"):
             archive.write(path, path.relative_to(product))
@@ -43,23 +47,12 @@ def test_no_reader_of_folders_takes_them(product, tmp_path):
     assert [sample.path.name for sample in scan(product / "list.csv").good] == ["1.jpg"]
 
 
-def test_named_one_by_one_they_are_passed_over_too(product):
+def test_named_one_by_one_they_are_passed_over_too_and_one_that_was_changed_is_a_photo(product):
     good = product / "train" / "good"
     given = [good / "1.jpg", good / "1.png", good / "lot 7" / "ü =1.png"]
     assert [path for _, path in photos_in(given)] == [good / "1.jpg"]
-
-
-def test_one_that_was_changed_is_a_photo(product):
-    good = product / "train" / "good"
     shutil.copy(good / "2.jpg", good / "1.png")
     assert {name for name, _ in photos_in([good])} == {*NAMES, "1.png"}
-
-
-def test_a_folder_of_nothing_but_maps_does_not_change_the_layout(product, tmp_path):
-    maps = Maps(tmp_path / "maps")
-    maps.expect(["a.png"])
-    maps.write("a.png", {".png": (product / "train/good/1.jpg").read_bytes()})
-    assert len(scan(tmp_path).good) == 3
 
 
 @pytest.mark.parametrize("content", [b"of the user\n", b"\0" * 99, None], ids=["a text", "zeros", "a link"])

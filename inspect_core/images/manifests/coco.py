@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 from PIL import Image, ImageDraw
 
-from inspect_core.images.header import MAX_SIDE, ImageError
+from inspect_core.images.header import MAX_SIDE, ImageError, require
 from inspect_core.images.manifests import entry
 from inspect_core.images.manifests.entry import Entry, ManifestError, Marks, kind_of
 from inspect_core.images.samples import GOOD
@@ -90,7 +90,8 @@ def _entry(where: str, row: Mapping, own: Sequence[tuple[str, Mapping]]) -> Entr
     if len(types) > entry.MOST_TYPES or len(own) > entry.MOST_SHAPES:
         reason = f"it has {len(own):,} annotations of {len(types)} defect types"
         raise ManifestError(where, reason, f"give it at most {entry.MOST_SHAPES:,} of {entry.MOST_TYPES}")
-    corners = sum(_corners(shape) for _, shape in own)
+    polygons = [shape["segmentation"] for _, shape in own if isinstance(shape.get("segmentation"), list)]
+    corners = sum(len(one) // 2 for several in polygons for one in several if isinstance(one, list))
     if corners > MOST_CORNERS:
         reason = f"its polygons have {corners:,} corners"
         raise ManifestError(where, reason, f"simplify them to at most {MOST_CORNERS:,} in all")
@@ -98,9 +99,8 @@ def _entry(where: str, row: Mapping, own: Sequence[tuple[str, Mapping]]) -> Entr
     stated = (row.get("height"), row.get("width"))
 
     def paint(size: tuple[int, int]) -> np.ndarray:
-        if None not in stated and stated != tuple(size):
-            reason = f"it was annotated at {stated[1]!s:.20} × {stated[0]!s:.20} px, the photo is {size[1]} × {size[0]}"
-            raise ImageError(photo, f"{reason} px", "annotate the photo as it is")
+        reason = f"it was annotated at {stated[1]!s:.20} × {stated[0]!s:.20} px, the photo is {size[1]} × {size[0]} px"
+        require(photo, None in stated or stated == tuple(size), reason, "annotate the photo as it is")
         found = np.zeros(size, np.uint8)
         for value, shape in drawn:
             try:
@@ -110,11 +110,6 @@ def _entry(where: str, row: Mapping, own: Sequence[tuple[str, Mapping]]) -> Entr
         return found
 
     return Entry(photo, types[0], where, Marks(f"{entry.named(photo)} ({where})", types, paint) if drawn else None)
-
-
-def _corners(shape: Mapping) -> int:
-    polygons = shape.get("segmentation")
-    return sum(len(one) // 2 for one in polygons if isinstance(one, list)) if isinstance(polygons, list) else 0
 
 
 def _rows(document: Any, name: str) -> list[dict]:

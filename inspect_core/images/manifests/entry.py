@@ -10,7 +10,7 @@ from typing import NamedTuple
 import numpy as np
 from PIL import Image
 
-from inspect_core.images.header import ImageError
+from inspect_core.images.header import require
 from inspect_core.images.layout import is_good_word
 from inspect_core.images.samples import GOOD, shown
 from inspect_core.runtime import workspace
@@ -48,8 +48,7 @@ class Marks(NamedTuple):
         """
         painted = self.paint(size)
         pixels = np.bincount(painted.ravel(), minlength=len(self.types) + 1)[1:]
-        if not pixels.any():
-            raise ImageError(self.name, "nothing is marked", "mark the defect, or label the photo as good")
+        require(self.name, bool(pixels.any()), "nothing is marked", "mark the defect, or label the photo as good")
         content = np.ascontiguousarray((painted > 0) * np.uint8(255))
         folder = process_folder(workspace.root() / "masks")
         mask = folder / f"{hashlib.sha256(repr(size).encode() + content.tobytes()).hexdigest()[:32]}.png"

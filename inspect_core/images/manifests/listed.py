@@ -17,7 +17,6 @@ from inspect_core.images.samples import GOOD, ScanError, Skipped
 
 LINES = frozenset({".jsonl", ".ndjson", ".manifest"})
 TABLES = frozenset({".csv", ".tsv"})
-SUFFIXES = LINES | TABLES | {".json"}
 MOST_BYTES = 100 * 2**20
 MOST_ENTRIES = 100_000
 
@@ -47,7 +46,7 @@ class Files:
 
 def is_list(path: Path) -> bool:
     """Whether a file is taken for a list of photos, by its extension."""
-    return path.suffix.lower() in SUFFIXES
+    return path.suffix.lower() in LINES | TABLES | {".json"}
 
 
 def folder_of(path: Path) -> Path:
@@ -84,7 +83,8 @@ def listed(
     for photo, entry in first.items():
         if str(photo) in skipped or entry.kind is None:
             continue
-        images[photo] = Place(entry.kind, None, _lot(photo))
+        lot = "/".join(folder for folder in photo.parts[:-1] if looks_like_lot(folder))
+        images[photo] = Place(entry.kind, None, lot or None)
         if entry.marks is not None:
             marks[photo] = entry.marks
     return images, marks, [Skipped(name, reason, "image") for name, reason in skipped.items()]
@@ -128,7 +128,3 @@ def _fits(parts: tuple[str, ...], file: PurePosixPath) -> int:
 
 def _parts(path: str) -> tuple[str, ...]:
     return PurePosixPath(unicodedata.normalize("NFC", path)).parts
-
-
-def _lot(photo: PurePosixPath) -> str | None:
-    return "/".join(folder for folder in photo.parts[:-1] if looks_like_lot(folder)) or None

@@ -10,7 +10,7 @@ from pathlib import Path
 
 import numpy as np
 
-from inspect_core.images.header import ImageError
+from inspect_core.images.header import ImageError, require
 from inspect_core.images.manifests.entry import MOST_TYPES, Entry, ManifestError, Marks, kind_of, named
 from inspect_core.images.read import read
 from inspect_core.images.samples import GOOD
@@ -76,9 +76,8 @@ def _marks(where: str, reference: str, own: Mapping, find: Callable[[str], Path]
         except LookupError as error:
             raise ImageError(reference, *error.args) from error
         pixels = read(mask).pixels
-        if pixels.shape[:2] != tuple(size):
-            reason = f"the mask is {pixels.shape[1]} × {pixels.shape[0]} px but its photo is {size[1]} × {size[0]} px"
-            raise ImageError(reference, reason, "export the mask at the size of its photo")
+        reason = f"the mask is {pixels.shape[1]} × {pixels.shape[0]} px but its photo is {size[1]} × {size[0]} px"
+        require(reference, pixels.shape[:2] == tuple(size), reason, "export the mask at the size of its photo")
         seen = pixels.astype(np.uint32) @ np.array([1 << 16, 1 << 8, 1], np.uint32)
         painted = np.zeros(size, np.uint8)
         known = np.zeros(size, bool)

@@ -38,11 +38,11 @@ def test_a_reference_means_the_file_that_fits_its_end_best(reference, file):
 
 
 def test_a_name_that_fits_several_is_not_guessed_and_a_missing_photo_is_skipped_and_listed(photos):
-    found = scan(listing(photos, "a.png", "d.png", "gone.png"))
-    assert [sample.name for sample in found.good] == ["d.png"]
+    found = scan(listing(photos, "a.png", "lot 2/a.png", "d.png", "gone.png"))
+    assert {sample.name: sample.group for sample in found.good} == {"lot 2/a.png": "lot 2", "d.png": None}
     assert [(skipped.name, skipped.role) for skipped in found.skipped] == [("a.png", "image"), ("gone.png", "image")]
     assert "line 1 names it, but 2 files fit this name" in found.skipped[0].reason
-    assert "line 3 names it" in found.skipped[1].reason
+    assert "line 4 names it" in found.skipped[1].reason
     assert any("2 images skipped (a.png, gone.png)" in warning for warning in found.warnings)
 
 
@@ -84,12 +84,6 @@ def test_a_photo_called_good_and_a_defect_is_left_to_the_user(photos):
         "lot 1/b.png": "line 1 calls it good, line 3 scratch; decide which is right",
         "lot 2/a.png": "line 6 gives it no label; write good, or the defect type",
     }
-
-
-def test_lots_stay_known(photos):
-    found = scan(listing(photos, "lot 1/a.png", "lot 2/a.png", "d.png"))
-    lots = {sample.name: sample.group for sample in found.good}
-    assert lots == {"lot 1/a.png": "lot 1", "lot 2/a.png": "lot 2", "d.png": None}
 
 
 def test_lists_without_end_are_refused(photos, refused, monkeypatch):
