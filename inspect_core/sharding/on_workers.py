@@ -15,7 +15,7 @@ from inspect_core.images.read import ImageError, read
 from inspect_core.images.tolerances import Tolerances
 from inspect_core.line.overlap import ranges
 from inspect_core.methods.view import View
-from inspect_core.runtime.progress import Cancel, Report, tell
+from inspect_core.runtime.progress import Report, tell
 from inspect_core.sharding.answers import fault, require
 from inspect_core.sharding.executor import RESTING, Executor, Failure, Numbered, attempt, stamp
 from inspect_core.sharding.kept import MERGED, Kept
@@ -66,7 +66,6 @@ class OnWorkers:
         keep: bool,
         memory: int,
         progress: Report | None,
-        cancelled: Cancel | None,
     ) -> tuple[Gathered, Unusable]:
         """As `Workers.gather`, equal to the bit to `study.gathering.gather`.
 
@@ -75,7 +74,7 @@ class OnWorkers:
         self.executor.require(RESTING + memory)
         whole = len(samples) > MOST_SHARDS * SHARD
         task, size = Fitting(self._prepared(preparation), fit, keep), SHARD * BLOCK if whole else SHARD
-        work = _Work(self.executor, task, samples, size, "learning", progress, cancelled)
+        work = _Work(self.executor, task, samples, size, "learning", progress)
         return merged_states(fit, work.kept, work.results, whole=whole)
 
     def score(
@@ -87,13 +86,12 @@ class OnWorkers:
         *,
         again: Tolerances | None,
         progress: Report | None,
-        cancelled: Cancel | None,
     ) -> Iterator[tuple[list[Looked], Unusable]]:
         """As `Workers.score`: equal to the bit to `View.sweep`."""
         asked = tuple(_bare(view, own, scales={}) for view, own in zip(views, stops, strict=True))
         task = Scoring(self._prepared(preparation), asked, again)
         by_name, alignment = {sample.name: sample for sample in samples}, preparation.alignment
-        for found in _Work(self.executor, task, samples, SHOWN, "scoring", progress, cancelled).finished():
+        for found in _Work(self.executor, task, samples, SHOWN, "scoring", progress).finished():
             for i, own in enumerate(found.content):
                 placement = replace(own.placement, alignment=alignment)
                 found.content[i] = own._replace(sample=by_name[own.sample.name], placement=placement)
@@ -109,12 +107,11 @@ class OnWorkers:
         keep: bool,
         again: Tolerances | None,
         progress: Report | None,
-        cancelled: Cancel | None,
     ) -> Iterator[tuple[list[Judged], Unusable]]:
         """As `Workers.judge`: equal to the bit to `judged.judge`."""
         asked = tuple(_bare(view, view.stops) for view in views)
         task = Judging(self._prepared(preparation), asked, tuple(moves), keep, again)
-        for found in _Work(self.executor, task, samples, AT_ONCE, "judging", progress, cancelled).finished():
+        for found in _Work(self.executor, task, samples, AT_ONCE, "judging", progress).finished():
             yield found.content, found.unusable
 
     def describe(
@@ -122,7 +119,7 @@ class OnWorkers:
     ) -> tuple[np.ndarray, np.ndarray]:
         """As `Workers.describe`."""
         task = Describing(self._prepared(preparation))
-        work = _Work(self.executor, task, samples, SHOWN, "describing", progress, None)
+        work = _Work(self.executor, task, samples, SHOWN, "describing", progress)
         found = [found.content for found in work.finished() if found.content] or [np.zeros((2, 0, 0), np.float32)]
         embeddings, logits = map(np.concatenate, zip(*found, strict=True))
         return embeddings, logits
@@ -141,7 +138,6 @@ class _Work:
     size: int
     verb: str
     progress: Report | None
-    cancelled: Cancel | None
 
     def __post_init__(self) -> None:
         """Identity: program, task, photos, and when their files were written."""
@@ -169,7 +165,7 @@ class _Work:
                 yield result
                 photos = min(done * self.size, len(self.samples))
                 words = f"{self.verb}: {photos:,} of {len(self.samples):,} photos, {self.executor.words}"
-                tell(self.progress, self.cancelled, done / total, words)
+                tell(self.progress, None, done / total, words)
 
         return in_order(told(), first, self.kept)
 

@@ -22,9 +22,8 @@ from inspect_core.study.scored_photos import ScoredPhotos
 from inspect_core.study.study import Study
 from inspect_core.verdict import NOT_JUDGED, NOT_LOCATED, Limits
 
-STEADY = 60
-MORE = (20, 30, 60, 100, 200, 400)
-"""Numbers of good photos to propose when there are too few for limits that promise enough."""
+STEADY, MORE = 60, (20, 30, 60, 100, 200, 400)
+"""Good photos that promise enough, and numbers to propose when there are fewer."""
 
 
 @dataclass(frozen=True)
@@ -41,12 +40,10 @@ class Changed:
 
     def sentence(self) -> str:
         """For the bench: the verdicts that change, and which way."""
-        which = ""
-        if self.changed:
-            which = f": {self.stopped} good no longer accepted, {number_of(self.accepted, 'defect')} accepted"
+        which = f": {self.stopped} good no longer accepted, {number_of(self.accepted, 'defect')} accepted"
         return (
             f"Photographed again within the tolerances, {self.changed} of {number_of(self.total, 'part')} would get "
-            f"another verdict{which}."
+            f"another verdict{which if self.changed else ''}."
         )
 
     @classmethod
@@ -55,11 +52,10 @@ class Changed:
         taken = ~np.isnan(again)
         if not taken.any():
             return None
-        marks = (limits.review, limits.reject)
+        marks, defect = (limits.review, limits.reject), defect[taken]
         before, after = (np.searchsorted(marks, own[taken].astype(float)) for own in (scores, again))
-        stopped, accepted = (before == 0) & (after > 0), (before > 0) & (after == 0)
-        parts = before != after, stopped & ~defect[taken], accepted & defect[taken], taken
-        return cls(*(int(own.sum()) for own in parts))
+        stopped, accepted = (before == 0) & (after > 0) & ~defect, (before > 0) & (after == 0) & defect
+        return cls(*map(int, map(np.sum, (before != after, stopped, accepted, taken))))
 
 
 @dataclass(frozen=True)
@@ -170,29 +166,23 @@ def promise(scored: ScoredPhotos, limits: Limits, setting_scores: np.ndarray, *,
     if not setters:
         return ""
     groups = [photo.split_group or photo.name for photo in setters]
-    chosen = {"above the review limit": limits.review, "rejected": limits.reject}
-    if limits.review == limits.reject:
-        del chosen["above the review limit"]
-    found = {word: overkill_at(limit, setting_scores, groups=groups, ceiling=ceiling) for word, limit in chosen.items()}
-    words = ", ".join(f"{one.expected:.0f} {word} ({one.low} to {one.high})" for word, one in found.items())
+    reviewed = [("above the review limit", limits.review)] if limits.review != limits.reject else []
+    expected = []
+    for word, limit in (*reviewed, ("rejected", limits.reject)):
+        found = overkill_at(limit, setting_scores, groups=groups, ceiling=ceiling)
+        expected.append(f"{found.expected:.0f} {word} ({found.low} to {found.high})")
     count, known = len(set(groups)), int(scored.chosen_defects().sum())
-    and_defects = f" and {number_of(known, 'known defect')}" if known else ""
-    beyond = (
-        ""
-        if limits.review <= setting_scores.max()
-        else (" The review limit lies above all of them, where the tail of their scores puts it.")
-    )
-    sentence = (
-        f"The suggested limits come from {number_of(count, 'good part')}{and_defects}.{beyond} Of the next 100 good "
-        f"parts, expect {words}; intervals at 95 %."
-    )
+    sentence = f"The suggested limits come from {number_of(count, 'good part')}"
+    sentence += f" and {number_of(known, 'known defect')}." if known else "."
+    if limits.review > setting_scores.max():
+        sentence += " The review limit lies above all of them, where the tail of their scores puts it."
+    sentence += f" Of the next 100 good parts, expect {', '.join(expected)}; intervals at 95 %."
     if count >= STEADY:
         return sentence
     least = least_promise(count)
     more = next((number for number in MORE if least_promise(number) <= least / 2), MORE[-1])
-    setting = (
-        f"{count} good parts" if count == len(setters) else f"{count} groups of good parts ({len(setters)} photos)"
-    )
+    alone = count == len(setters)
+    setting = f"{count} good parts" if alone else f"{count} groups of good parts ({len(setters)} photos)"
     return (
         f"{sentence} No limit set by {setting} can promise fewer than {least} of 100; set by {more}, it could "
         f"promise {least_promise(more)}."
@@ -213,7 +203,7 @@ def found_up_to(scored: ScoredPhotos, **live: int) -> np.ndarray:
                 limits[i] = found_in_map(own, masks[i], area=values[AREA])
         return limits
 
-    return scored.latest.of(("found", *sorted(values.items())), look)
+    return scored.latest(("found", *sorted(values.items())), look)
 
 
 def changed_again(scored: ScoredPhotos, limits: Limits, **live: int) -> Changed | None:

@@ -1,15 +1,13 @@
-"""Fitting the methods of a study: one pass over the photos gathers what all of them learn, then each is finished.
+"""Fitting the methods of a study, and scoring its photos.
 
-Where the photos to fit set the limits too, they are gathered in folds, and each is scored by what all folds but its own
-give. The statistics of the folds lie in a temporary file: of ten folds they take 0.4 GB at 32 x 32 places and 100
-features.
+One pass over the photos gathers what all methods learn, then each is finished. Where the photos to fit set the limits
+too, they are gathered in folds, and each is scored by what all folds but its own give.
 """
 
 import tempfile
 import warnings
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
-from typing import Self
 
 import numpy as np
 import torch
@@ -19,10 +17,17 @@ from inspect_core.images.folders import Sample
 from inspect_core.images.tolerances import looks_in
 from inspect_core.methods.method import Parameters, Patches
 from inspect_core.methods.view import View
-from inspect_core.runtime.progress import Report, stage
+from inspect_core.runtime.progress import Report, silent, stage
 from inspect_core.study.gathering import Fit, Gathered
 from inspect_core.study.order import Order
 from inspect_core.study.passes import Passes
+from inspect_core.study.scored_photo import ScoredPhoto
+from inspect_core.study.scored_photos import ScoredPhotos
+
+Tried = tuple[ScoredPhoto, list[np.ndarray]]
+"""A photo with its (stops, h, w) float32 errors under each view."""
+Trying = Callable[[Sequence[Sample]], Iterable[tuple[ScoredPhoto, tuple[Tensor, ...]]]]
+"""Further photos made from some good ones, each with its (1, h, w, k) features for each view."""
 
 GATHERING = 0.6
 """Share of the progress of a fit; the rest makes detectors from the statistics gathered."""
@@ -80,18 +85,22 @@ class Fitting:
 
 
 class Crossing:
-    """What the methods learn from the photos to fit, gathered fold by fold, once."""
+    """The methods of a fitting by folds of the photos to fit, which set the limits; without folds on all of them.
 
-    def __init__(self, fitting: Fitting, folds: Sequence[Sequence[Sample]]) -> None:
-        self.folds, self._fitting = folds, fitting
-        self._fit = fitting.fit_of([sample for fold in folds for sample in fold])
-        self._total: Gathered = self._fit.begin()
+    The statistics of the folds lie in a temporary file: of ten folds they take 0.4 GB at 32 x 32 places and 100
+    features.
+    """
+
+    def __init__(self, fitting: Fitting) -> None:
+        self.folds, self._fitting = fitting.order.photos.folds(fitting.order.seed), fitting
+        self._fit = fitting.fit_of([sample for fold in self.folds for sample in fold])
+        self._total: Gathered = []
         self._file = tempfile.TemporaryFile(prefix="loupe-folds-")  # noqa: SIM115 - closed with this object
         self._places: list[list[dict[str, int]]] = []
 
-    def gather(self, report: Report) -> Self:
+    def gather(self, report: Report) -> None:
         """Learn from the photos of every fold."""
-        first, count = 0, sum(map(len, self.folds))
+        self._total, first, count = self._fit.begin(), 0, sum(map(len, self.folds))
         for fold in self.folds:
             step = stage(report, first / count, (first + len(fold)) / count)
             gathered = self._fitting.passes.gather(replace(self._fit, first=first), fold, step)
@@ -99,14 +108,18 @@ class Crossing:
             for own, other in zip(self._total, gathered, strict=True):
                 own.merge(other)
             first += len(fold)
-        return self
 
     def views(self, report: Report) -> tuple[View, ...]:
-        """The methods fitted on all photos."""
-        return self._fitting.finished(self._fit, self._total, report)
+        """The methods fitted on all photos; the folds are gathered for it."""
+        if not self.folds:
+            return self._fitting.views(self._fitting.order.photos.fit, report)
+        self.gather(report)
+        return self._fitting.finished(self._fit, self._total, stage(report, 1.0, 1.0))
 
     def left_out(self, report: Report) -> Iterator[tuple[View, ...]]:
-        """For each fold the methods fitted on all others."""
+        """For each fold the methods fitted on all others; once none, where there are no folds."""
+        if not self.folds:
+            yield ()
         for places in self._places:
             rest = []
             for total, own, known in zip(self._total, self._fit.begin(), places, strict=True):
@@ -116,6 +129,33 @@ class Crossing:
                 warnings.simplefilter("ignore", UserWarning)  # the detector of all photos has said the same
                 views = self._fitting.finished(self._fit, rest, report)
             yield views
+
+    def score(
+        self, views: Sequence[View], area: int, report: Report, trying: Trying | None = None
+    ) -> tuple[ScoredPhotos, list[Tried]]:
+        """The calibrate, choose and judge photos under fitted methods, those in folds each under what the other folds
+        taught; and the photos made by `trying`, which are not among them.
+        """
+        order, passes, tried = self._fitting.order, self._fitting.passes, []
+        features, split = passes.features, order.photos
+        scored = ScoredPhotos(views, features.preparation.grid, features.preparation.map_size, area=area)
+        setters = split.setters(order.seed) or [[]]
+        for number, (samples, left_out) in enumerate(zip(setters, self.left_out(silent), strict=True)):
+            seen = scored.seen_by(left_out)
+            step = stage(report, 0.6 * number / len(setters), 0.6 * (number + 1) / len(setters))
+            for sample, errors in passes.score(seen, samples, step):
+                scored = scored.with_errors(features.photo(sample, "calibrate", split.groups), *errors)
+            further = () if trying is None else trying(samples)
+            for photo, (errors,) in passes.swept(seen, ((photo, [own]) for photo, own in further)):
+                step(1.0, "trying synthetic defects")
+                tried.append((photo, errors))
+        parts = [("choose", sample) for sample in split.choose] + [("judge", sample) for sample in split.judge]
+        named, rest = {sample.name: part for part, sample in parts}, [sample for _, sample in parts]
+        if rest:
+            for sample, errors in passes.score(scored.seen_by(), rest, stage(report, 0.6, 1.0), passes.again):
+                scored = scored.with_errors(features.photo(sample, named[sample.name], split.groups), *errors)
+        every = [("calibrate", sample) for sample in order.setters] + parts + [("fit", sample) for sample in split.fit]
+        return scored.with_unscored(features.unscored(every)), tried
 
     def _keep(self, state: dict[str, Tensor]) -> dict[str, int]:
         """Where each of the arrays begins in the file."""

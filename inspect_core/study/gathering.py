@@ -22,10 +22,8 @@ from inspect_core.methods.method import BATCH, Detector, Parameters, Patches
 from inspect_core.methods.table import METHODS, drawing
 from inspect_core.runtime.progress import Report, silent, stage
 
-SHARD = 64
-"""Photos."""
-BLOCK = 8
-"""Shards."""
+SHARD, BLOCK = 64, 8
+"""Photos of a shard, and shards of a block."""
 
 Gathered = list[Any]
 """The statistics of each method."""
@@ -109,29 +107,29 @@ class Merged:
 
     def __init__(self, fit: Fit) -> None:
         self._fit, self._shards = fit, 0
-        self._total: Gathered | None = None
-        self._block: Gathered | None = None
+        self._total: Gathered = []
+        self._block: Gathered = []
 
     def add_shard(self, shard: Gathered) -> None:
         """Add the next shard."""
-        self._block = _merged(self._fit.begin() if self._block is None else self._block, shard)
+        self._block = _merged(self._block or self._fit.begin(), shard)
         self._shards += 1
         if self._shards % BLOCK == 0:
             self._close()
 
     def add_block(self, block: Gathered) -> None:
         """Add the next block."""
-        self._total = block if self._total is None else _merged(self._total, block)
+        self._total = _merged(self._total, block) if self._total else block
 
     def total(self) -> Gathered:
         """The statistics of all."""
         self._close()
-        return self._fit.begin() if self._total is None else self._total
+        return self._total or self._fit.begin()
 
     def _close(self) -> None:
-        if self._block is not None:
+        if self._block:
             self.add_block(self._block)
-        self._block = None
+        self._block = []
 
 
 def _merged(earlier: Gathered, later: Gathered) -> Gathered:

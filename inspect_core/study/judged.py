@@ -36,9 +36,10 @@ class Judged:
     @classmethod
     def of(cls, scored: ScoredPhotos, live: Live, which: Sequence[int], masks: Sequence[np.ndarray | None]) -> Self:
         """Of the photos at these positions, at stored live values; masks: of all photos, as `truth_masks`."""
-        area, scores, found, counts = live.get(AREA, scored.live[AREA]), [np.zeros(0, np.float32)], [], []
+        area, which = live.get(AREA, scored.live[AREA]), list(which)
+        scores, found, counts = [np.zeros(0, np.float32)], [], []
         for first in range(0, len(which), AT_ONCE):
-            some = list(which[first : first + AT_ONCE])
+            some = which[first : first + AT_ONCE]
             maps = scored.maps(some, **live)
             scores.append(image_score(maps, area=area))
             pairs = [(own, masks[i]) for own, i in zip(maps, some, strict=True)]
@@ -46,19 +47,16 @@ class Judged:
             counts.append(OverlapCounts.merged(OverlapCounts.of(own, mask) for own, mask in known))
             for own, mask in pairs:
                 found.append(np.nan if mask is None or not mask.any() else found_up_to(own, grown(mask), area=area))
-        defect, again = scored.good_and_defect()[1], scored.scores_again(**live)
-        each = again[list(which)], defect[list(which)], np.array(found, float)
-        return cls(np.concatenate(scores), *each, OverlapCounts.merged(counts))
+        again, defect = scored.scores_again(**live)[which], scored.good_and_defect()[1][which]
+        return cls(np.concatenate(scores), again, defect, np.array(found, float), OverlapCounts.merged(counts))
 
     @classmethod
     def merged(cls, parts: Sequence[Self]) -> Self:
         """Of the photos of all parts, in their order."""
-        dtypes = {"scores": np.float32, "again": np.float32, "defect": bool, "found": float}
-        each = {
-            name: np.concatenate([np.zeros(0, dtype), *(getattr(part, name) for part in parts)])
-            for name, dtype in dtypes.items()
-        }
-        return cls(**each, counts=OverlapCounts.merged(part.counts for part in parts))
+        none = cls(*(np.zeros(0, dtype) for dtype in ("f4", "f4", bool, float)), OverlapCounts.merged([]))
+        names = ("scores", "again", "defect", "found")
+        each = (np.concatenate([getattr(part, name) for part in (none, *parts)]) for name in names)
+        return cls(*each, OverlapCounts.merged(part.counts for part in parts))
 
 
 def truth_masks(scored: ScoredPhotos, which: Sequence[int] | None = None) -> list[np.ndarray | None]:

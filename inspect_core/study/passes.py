@@ -7,7 +7,6 @@ from typing import TypeVar
 import numpy as np
 from torch import Tensor
 
-from inspect_core.features.extraction import Preparation
 from inspect_core.images.folders import Sample
 from inspect_core.images.tolerances import Tolerances
 from inspect_core.line.overlap import in_order, ranges
@@ -36,16 +35,12 @@ class Passes:
     memory: int
     again: Tolerances | None = None
 
-    @property
-    def _preparation(self) -> Preparation:
-        return self.features.preparation
-
     def gather(self, fit: Fit, samples: Sequence[Sample], report: Report) -> Gathered:
         """The statistics of all these photos. Raises whatever `report` raises to stop, as the others do."""
         if self.workers is None:
             return gather(fit, samples, self.features.looks, report)
         gathered, unusable = self.workers.gather(
-            self._preparation, fit, samples, keep=self.keep, memory=self.memory, progress=report, cancelled=None
+            self.features.preparation, fit, samples, keep=self.keep, memory=self.memory, progress=report
         )
         self.features.leave_out(unusable)
         return gathered
@@ -61,11 +56,8 @@ class Passes:
                     yield sample, errors
                 report(done / len(samples), f"scoring photo {done} of {len(samples)}")
             return
-        views, stops = zip(*seen_by, strict=True)
-        done = self.workers.score(
-            self._preparation, views, stops, samples, again=again, progress=report, cancelled=None
-        )
-        for looked, unusable in done:
+        (views, stops), preparation = zip(*seen_by, strict=True), self.features.preparation
+        for looked, unusable in self.workers.score(preparation, views, stops, samples, again=again, progress=report):
             self.features.leave_out(unusable)
             for sample, digest, placement, errors, quality in looked:
                 self.features.found[sample.name] = digest, placement
@@ -80,7 +72,7 @@ class Passes:
         def errors(item: tuple[Known, Sequence[tuple[Tensor, ...]]]) -> tuple[Known, list[list[np.ndarray]]]:
             return item[0], [swept(seen_by, features) for features in item[1]]
 
-        on_cpu = self._preparation.backbone.device.type == "cpu"
+        on_cpu = self.features.preparation.backbone.device.type == "cpu"
         return in_order(errors, looked) if on_cpu else map(errors, looked)
 
     def judge(
@@ -95,7 +87,7 @@ class Passes:
                 report(some.stop / len(samples), f"judging photo {some.stop} of {len(samples)}")
             return
         done = self.workers.judge(
-            self._preparation, views, moves, samples, keep=keep, again=self.again, progress=report, cancelled=None
+            self.features.preparation, views, moves, samples, keep=keep, again=self.again, progress=report
         )
         for judged, unusable in done:
             self.features.leave_out(unusable)

@@ -6,7 +6,6 @@ file; a move of the parameter only reads one slice and smooths it.
 
 import copy
 import math
-from collections import OrderedDict
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any, Self
 
@@ -37,34 +36,12 @@ def swept(seen_by: SeenBy, features: Sequence[Tensor]) -> list[np.ndarray]:
     return [view.sweep(own, stops) for (view, stops), own in zip(seen_by, features, strict=True)]
 
 
-class Latest:
-    """The figures of the latest moves: arrays by key, the last KEPT that were asked for."""
-
-    def __init__(self) -> None:
-        self._made: OrderedDict[tuple, np.ndarray] = OrderedDict()
-
-    def of(self, key: tuple, make: Callable[[], np.ndarray]) -> np.ndarray:
-        """What `make` returns, read-only, computed once while it is kept."""
-        made = self._made.pop(key, None)
-        if made is None:
-            made = make()
-            made.flags.writeable = False
-        self._made[key] = made
-        while len(self._made) > KEPT:
-            self._made.popitem(last=False)
-        return made
-
-    def clear(self) -> None:
-        self._made.clear()
-
-
 class ScoredPhotos(KnownPhotos):
     """Photos with their grid errors under a detector of one or more views: an immutable value.
 
     size: (H, W) of the anomaly maps; areas: by which they are judged; live: by name, the values of the live parameters
-    to begin with, `area` among them; unscored: photos that have no score; stored: the grid errors; latest: figures of
-    the last moves. A view without scales of its own learns them from the good calibrate photos; with none of these its
-    map stays raw.
+    to begin with, `area` among them; unscored: photos that have no score; stored: the grid errors. A view
+    without scales of its own learns them from the good calibrate photos; with none of these its map stays raw.
     """
 
     def __init__(
@@ -87,7 +64,7 @@ class ScoredPhotos(KnownPhotos):
         self._forget()
 
     def _forget(self) -> None:
-        self.latest = Latest()
+        self._latest: dict[tuple, np.ndarray] = {}
         self._in_view: np.ndarray | None = None
 
     def _with(self, **changed: Any) -> Self:
@@ -97,13 +74,21 @@ class ScoredPhotos(KnownPhotos):
         other._forget()
         return other
 
+    def latest(self, key: tuple, make: Callable[[], np.ndarray]) -> np.ndarray:
+        """What `make` returns, read-only; the last KEPT that were asked for are remembered."""
+        made = self._latest.pop(key) if key in self._latest else make()
+        made.flags.writeable = False
+        self._latest[key] = made
+        if len(self._latest) > KEPT:
+            del self._latest[next(iter(self._latest))]
+        return made
+
     def with_photo(self, photo: ScoredPhoto, *looks: Sequence[Tensor]) -> Self:
         """These with one more photo at the end, given its (1, h, w, k) features for each view, then those of a copy.
 
         Raises ValueError naming the photo when an error is not finite.
         """
-        seen = self.seen_by()
-        return self.with_errors(photo, *(swept(seen, features) for features in looks))
+        return self.with_errors(photo, *(swept(self.seen_by(), features) for features in looks))
 
     def with_errors(self, photo: ScoredPhoto, errors: Sequence[np.ndarray], again: Sequence[np.ndarray] = ()) -> Self:
         """These with one more photo, given its (stops, h, w) float32 errors for each view; again: those of the same
@@ -202,7 +187,7 @@ class ScoredPhotos(KnownPhotos):
         of the limit computes no map.
         """
         stops, area = self._chosen(live)
-        ranked = self.latest.of(("ranked", *stops), lambda: self._largest(stops, np.arange(len(self.photos))))
+        ranked = self.latest(("ranked", *stops), lambda: self._largest(stops, np.arange(len(self.photos))))
         return ranked[:, area - 1]
 
     def scores_again(self, **live: int) -> np.ndarray:
@@ -217,7 +202,7 @@ class ScoredPhotos(KnownPhotos):
             found[taken] = other._largest(stops, taken)
             return found
 
-        return self.latest.of(("again", *stops), rank)[:, area - 1]
+        return self.latest(("again", *stops), rank)[:, area - 1]
 
     def calibration_scores(self, **live: int) -> np.ndarray:
         """(n,) float32 scores of the good photos that set limits, in their order: those that the bench draws.

@@ -22,14 +22,13 @@ from inspect_core.methods.table import FIRST, known_parameters, methods_of, para
 from inspect_core.methods.view import View, costs_of, looks_of
 from inspect_core.recipe import Recipe
 from inspect_core.runtime.progress import Cancel, Report, silent, stage, tell
-from inspect_core.study.fitting import Crossing, Fitting
+from inspect_core.study.fitting import Crossing, Fitting, Tried, Trying
 from inspect_core.study.freezing import frozen
 from inspect_core.study.order import Order
 from inspect_core.study.passes import Passes
 from inspect_core.study.photo_features import PhotoFeatures
 from inspect_core.study.scored_photo import ScoredPhoto
 from inspect_core.study.scored_photos import ScoredPhotos, swept
-from inspect_core.study.scoring import Tried, Trying, score_photos
 from inspect_core.study.workers import Workers
 from inspect_core.verdict import Limits
 
@@ -123,12 +122,9 @@ class Study:
         report = partial(tell, progress, cancelled)
         if not self._features.found:
             self.extract(stage(report, 0.0, 0.7))
-        crossing, learning, scoring = self._crossing(), stage(report, 0.7, 0.8), stage(report, 0.8, 1.0)
-        if crossing is None:
-            views = self._fitting.views(self.split.fit, learning)
-        else:
-            views = crossing.gather(learning).views(partial(tell, None, cancelled))
-        self.scored, self.tried = score_photos(self.order, self.passes, views, crossing, self.area, scoring, trying)
+        crossing = Crossing(self._fitting)
+        views = crossing.views(stage(report, 0.7, 0.8))
+        self.scored, self.tried = crossing.score(views, self.area, stage(report, 0.8, 1.0), trying)
         self._exact = None
         if self.scored.photos and isinstance(self.method, str):
             self.scored.scores()  # photos that cannot be judged raise here, not on the bench
@@ -206,10 +202,9 @@ class Study:
         wanted = {name: value for name, value in {**scored.live, **live}.items() if name != AREA}
         if self._exact is None or self._exact[0] != wanted:
             views = [replace(view, only=(view.value(wanted),)) for view in scored.views]
-            crossing = self._crossing()
-            if crossing is not None:
-                crossing.gather(silent)
-            anew, _ = score_photos(self.order, self.passes, views, crossing, self.area, silent)
+            crossing = Crossing(self._fitting)
+            crossing.gather(silent)
+            anew, _ = crossing.score(views, self.area, silent)
             self._exact = wanted, anew.beginning_with({**scored.live, **wanted}).with_areas(scored.areas)
         return self._exact[1]
 
@@ -309,8 +304,3 @@ class Study:
     def lost(self) -> dict[str, str]:
         """By name, why the part was not located in a photo."""
         return self._features.lost
-
-    def _crossing(self) -> Crossing | None:
-        """The photos to fit in folds, where they set the limits."""
-        folds = self.split.folds(self.order.seed)
-        return Crossing(self._fitting, folds) if folds else None

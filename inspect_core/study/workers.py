@@ -11,7 +11,7 @@ from inspect_core.images.photo_quality import Quality
 from inspect_core.images.placement import Placement
 from inspect_core.images.tolerances import Tolerances
 from inspect_core.methods.view import View
-from inspect_core.runtime.progress import Cancel, Report
+from inspect_core.runtime.progress import Report
 from inspect_core.study.gathering import Fit, Gathered
 from inspect_core.study.judged import Judged, Live
 from inspect_core.study.photo_features import Unusable
@@ -30,19 +30,31 @@ class Looked(NamedTuple):
 
 
 class Workers(Protocol):
-    """Every method returns, to the bit, what this process would, and raises Cancelled when `cancelled` returns True."""
+    """Every method returns, to the bit, what this process would, and raises whatever `progress` raises to stop."""
 
     def gather(
-        self, preparation: Preparation, fit: Fit, samples: Sequence[Sample], *, keep: bool, memory: int,
-        progress: Report | None, cancelled: Cancel | None,
-    ) -> tuple[Gathered, Unusable]:  # fmt: skip
+        self,
+        preparation: Preparation,
+        fit: Fit,
+        samples: Sequence[Sample],
+        *,
+        keep: bool,
+        memory: int,
+        progress: Report,
+    ) -> tuple[Gathered, Unusable]:
         """The statistics of all photos. keep: whether workers store the features; memory: bytes that one needs."""
         ...
 
     def score(
-        self, preparation: Preparation, views: Sequence[View], stops: Sequence[Sequence[int]],
-        samples: Sequence[Sample], *, again: Tolerances | None, progress: Report | None, cancelled: Cancel | None,
-    ) -> Iterator[tuple[list[Looked], Unusable]]:  # fmt: skip
+        self,
+        preparation: Preparation,
+        views: Sequence[View],
+        stops: Sequence[Sequence[int]],
+        samples: Sequence[Sample],
+        *,
+        again: Tolerances | None,
+        progress: Report,
+    ) -> Iterator[tuple[list[Looked], Unusable]]:
         """The photos in their order, some at a time, under fitted detectors at these stops of their live parameters.
 
         again: tolerances of the copies that are scored too.
@@ -50,9 +62,16 @@ class Workers(Protocol):
         ...
 
     def judge(
-        self, preparation: Preparation, views: Sequence[View], moves: Sequence[Live], samples: Sequence[Sample], *,
-        keep: bool, again: Tolerances | None, progress: Report | None, cancelled: Cancel | None,
-    ) -> Iterator[tuple[list[Judged], Unusable]]:  # fmt: skip
+        self,
+        preparation: Preparation,
+        views: Sequence[View],
+        moves: Sequence[Live],
+        samples: Sequence[Sample],
+        *,
+        keep: bool,
+        again: Tolerances | None,
+        progress: Report,
+    ) -> Iterator[tuple[list[Judged], Unusable]]:
         """The photos, some at a time, at each of the moves, as `judged.judge`; keep: whether features are stored."""
         ...
 
@@ -61,6 +80,6 @@ class Workers(Protocol):
     ) -> tuple[np.ndarray, np.ndarray]:
         """What the product check learns from: embeddings (n, d) and logits (n, c), float32, of the usable photos.
 
-        In their order; (0, 0) without any. Raises whatever `progress` raises to stop.
+        In their order; (0, 0) without any.
         """
         ...

@@ -8,6 +8,7 @@ left out automatically.
 import warnings
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from typing import NamedTuple
 
 import cv2
 import numpy as np
@@ -125,16 +126,11 @@ def first_look(samples: Samples, order: Order, store: Store, report: Report) -> 
             ratios = scores / max(float(np.nanmedian(scores)), np.finfo(np.float32).tiny)
             _note_unlike(found, np.nan_to_num(ratios, nan=1.0))
             unlike = np.nan_to_num(ratios, nan=float(np.nanmax(ratios)))
-    seen = [
-        Seen(sample, tuple(own), float(score), place)
-        for sample, own, score, place in zip(samples.good, found, unlike, places, strict=True)
-    ]
-    seen.sort(key=lambda one: -one.unlike)
-    return FirstLook(tuple(seen), tuple(skipped))
+    seen = map(Seen, samples.good, map(tuple, found), map(float, unlike), places)
+    return FirstLook(tuple(sorted(seen, key=lambda one: -one.unlike)), tuple(skipped))
 
 
-@dataclass(frozen=True)
-class _Photo:
+class _Photo(NamedTuple):
     sample: Sample
     quality: Quality
     hash: np.ndarray
@@ -196,13 +192,9 @@ def _note_foreign(found: list[list[Finding]], scores: np.ndarray) -> None:
     median, apart = float(np.median(scores)), distances(scores, least=_PRODUCT)
     for own, score, distance in zip(found, scores.tolist(), apart.tolist(), strict=True):
         if distance > STANDS_OUT and score > (median + UNRELATED) / 2:
-            own.append(
-                Finding(
-                    PRODUCT,
-                    f"Looks like another product: product check {score:.2f} (0: the same, 1: nothing in common), "
-                    f"median of the photos {median:.2f}.",
-                )
-            )
+            words = f"product check {score:.2f} (0: the same, 1: nothing in common)"
+            said = f"Looks like another product: {words}, median of the photos {median:.2f}."
+            own.append(Finding(PRODUCT, said))
 
 
 def _scores(study: Study, pairs: Pairs, report: Report) -> tuple[np.ndarray, list[tuple[float, float] | None]]:
@@ -236,5 +228,4 @@ def _note_unlike(found: list[list[Finding]], unlike: np.ndarray) -> None:
     apart = distances(np.log(np.maximum(unlike, np.finfo(np.float32).tiny)), least=_SCORE)
     for own, ratio, distance in zip(found, unlike.tolist(), apart.tolist(), strict=True):
         if distance > STANDS_OUT:
-            sentence = f"Unlike the others: its strangest area scores {ratio:.1f} times their median."
-            own.append(Finding(UNLIKE, sentence))
+            own.append(Finding(UNLIKE, f"Unlike the others: its strangest area scores {ratio:.1f} times their median."))

@@ -1,6 +1,5 @@
 """Learning the known cases: the surface through their embeddings, and how far off it a part is still known."""
 
-import itertools
 from collections.abc import Sequence
 
 import numpy as np
@@ -52,7 +51,8 @@ def fit_surface(embeddings: np.ndarray, *, seed: int = 0) -> KnownSurface:
 
 def _set_aside(cases: Sequence[Case]) -> np.ndarray:
     """(n,) bool: the good cases of every other group, in the order in which the groups come."""
-    owners = [case.name if case.group is None else case.group for case in cases]
-    good = [case.defect_type == "good" for case in cases]
-    order = {owner: place for place, owner in enumerate(dict.fromkeys(itertools.compress(owners, good)))}
-    return np.array([is_good and order[owner] % 2 == 1 for owner, is_good in zip(owners, good, strict=True)], bool)
+    owners = [case.name if case.group is None else case.group for case in cases if case.defect_type == "good"]
+    aside = np.zeros(len(cases), bool)
+    every_other = set(list(dict.fromkeys(owners))[1::2])
+    aside[[case.defect_type == "good" for case in cases]] = [owner in every_other for owner in owners]
+    return aside

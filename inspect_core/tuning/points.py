@@ -93,15 +93,13 @@ def whole_photos(
 ) -> Points:
     """Every scored photo as one point. embed: position -> (1, d) penultimate features of the backbone."""
     photos, rows = len(scored.photos), []
+    if not photos:
+        raise ValueError("there are no photos on the bench; add some first")
     for i in range(photos):
         rows.append(embed(i).cpu().float().numpy())
         tell(report, None, (i + 1) / photos, f"looking at photo {i + 1} of {photos}")
-    if not rows:
-        raise ValueError("there are no photos on the bench; add some first")
-    scores = scored.scores(**live)
-    place = np.full((photos, 2), WHOLE)
-    truth = np.array([photo.kind for photo in scored.photos], dtype=object)
-    return Points(np.concatenate(rows), np.arange(photos), place, scores, scores, truth)
+    scores, truth = scored.scores(**live), np.array([photo.kind for photo in scored.photos], dtype=object)
+    return Points(np.concatenate(rows), np.arange(photos), np.full((photos, 2), WHOLE), scores, scores, truth)
 
 
 def seen_by(view: View, points: Points, live: Mapping[str, int]) -> Points:

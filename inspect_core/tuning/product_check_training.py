@@ -72,9 +72,8 @@ def fit(
     detector = fit_cop(_tensor(good), explained_variance=EXPLAINED_VARIANCE)
     smallest = 0.0 if good_logits is None else min(0.0, float(energy(_tensor(good_logits)).min()))
     arrays = {name: value.cpu().numpy() for name, value in detector.arrays().items()}
-    product_check = ProductCheck(
-        Subspace.from_arrays(arrays, detector.params()), good_logits is not None, smallest, 0.0, mode
-    )
+    subspace = Subspace.from_arrays(arrays, detector.params())
+    product_check = ProductCheck(subspace, good_logits is not None, smallest, 0.0, mode)
     scores = product_check.score(held_out, held_out_logits) if len(held_out) else product_check.score(good, good_logits)
     highest, unrelated = float(scores.max()), 0.0 if product_check.fused else 1.0
     return replace(product_check, limit=(highest + max(highest, unrelated)) / 2)
@@ -95,6 +94,4 @@ def _described(
         with suppress(ImageError, NotLocated):  # the study has listed it as unusable
             rows.append(described(sample, preparation))
         tell(report, None, done / len(samples), "learning the look of the product")
-    if not rows:
-        return np.zeros((0, 0), np.float32), np.zeros((0, 0), np.float32)
-    return tuple(np.stack(column) for column in zip(*rows, strict=True))
+    return tuple(map(np.stack, zip(*rows, strict=True))) if rows else (np.zeros((0, 0), np.float32),) * 2

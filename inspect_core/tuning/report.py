@@ -89,15 +89,11 @@ def csv_of(comparison: Comparison) -> str:
     """A line per detector, the figures of `figures_of` in columns; empty for what is not known."""
     lines = []
     for row in figures_of(comparison):
-        ends = {
-            f"{name}_{end}": value
-            for name, interval in row["intervals"].items()
-            for end, value in zip(("low", "high"), interval, strict=True)
-        }
-        limits = row["limits"] or {"review": None, "reject": None}
-        flat = {name: value for name, value in row.items() if name not in ("live", "intervals", "limits")}
-        live = " ".join(f"{name}={value}" for name, value in row["live"].items())
-        lines.append(flat | ends | limits | {"live": live})
+        live, intervals = row.pop("live"), row.pop("intervals")
+        limits = row.pop("limits") or {"review": None, "reject": None}
+        ends = {f"{name}_{end}": own[i] for name, own in intervals.items() for i, end in enumerate(("low", "high"))}
+        live = " ".join(f"{name}={value}" for name, value in live.items())
+        lines.append(row | ends | limits | {"live": live})
     text = io.StringIO(newline="")
     writer = csv.DictWriter(text, lines[0], lineterminator="\n")
     writer.writeheader()
@@ -113,25 +109,21 @@ def table_of(comparison: Comparison) -> dict[str, list[str]]:
         estimates = [getattr(row, name) for row in rows]
         if not all(math.isnan(estimate.value) for estimate in estimates):
             table[heading] = list(map(_cell, estimates, comparison.standing(name)))
-    counts = [row.evaluation.counts for row in rows if row.evaluation is not None]
-    if counts and counts[0].good_total:
-        table["Overkill"] = [
-            f"{count.good_rejected} of {count.good_total} good{_aside(count.good_reviewed, count.good_unscored)}"
-            for count in counts
-        ]
-    if counts and counts[0].defects_total:
-        table["Escapes"] = [
-            f"{count.defects_missed} of {count.defects_total} defects"
-            f"{_aside(count.defects_reviewed, count.defects_unscored)}"
-            for count in counts
-        ]
-        if counts[0].with_mask:
-            table["Caught"] = [
-                f"{count.caught_there} at the defect, {count.caught_elsewhere} elsewhere" for count in counts
-            ]
-    changed = [row.evaluation.changed for row in rows if row.evaluation is not None]
-    if changed and changed[0] is not None:
-        table["Again"] = [f"{own.changed} of {own.total} change" for own in changed if own is not None]
+    for evaluation in (row.evaluation for row in rows if row.evaluation is not None):
+        count, changed = evaluation.counts, evaluation.changed
+        cells = {}
+        if count.good_total:
+            aside = _aside(count.good_reviewed, count.good_unscored)
+            cells["Overkill"] = f"{count.good_rejected} of {count.good_total} good{aside}"
+        if count.defects_total:
+            aside = _aside(count.defects_reviewed, count.defects_unscored)
+            cells["Escapes"] = f"{count.defects_missed} of {count.defects_total} defects{aside}"
+        if count.with_mask:
+            cells["Caught"] = f"{count.caught_there} at the defect, {count.caught_elsewhere} elsewhere"
+        if changed is not None:
+            cells["Again"] = f"{changed.changed} of {changed.total} change"
+        for heading, cell in cells.items():
+            table.setdefault(heading, []).append(cell)
     table["Fit"] = [f"{row.fit_seconds:.1f} s" for row in rows]
     table["Verdict"] = [f"{row.verdict_ms:.0f} ms" if math.isfinite(row.verdict_ms) else "" for row in rows]
     table["Size"] = [f"{row.arrays_mb:.1f} MB" for row in rows]

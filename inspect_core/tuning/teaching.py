@@ -63,19 +63,18 @@ def teach(order: Order, store: Store, report: Report, workers: Workers | None = 
             suggestion = suggest(study, fixed=order.fixed) if order.method is not None else None
         product_check = None
         if order.product_check != OFF:
-            learned, held_out = _for_product_check(order.photos)
-            how = {
-                "fused": order.fused_product_check,
-                "mode": order.product_check,
-                "alignment": order.alignment,
-                "workers": workers,
-            }
-            product_check = train_product_check(backbone, learned, held_out, report=stage(report, FITTED, 1.0), **how)
-        on_lying = on_alignment(study)
+            product_check = train_product_check(
+                backbone,
+                *_for_product_check(order.photos),
+                fused=order.fused_product_check,
+                mode=order.product_check,
+                alignment=order.alignment,
+                report=stage(report, FITTED, 1.0),
+                workers=workers,
+            )
     skipped = tuple(f"{name} was skipped: {reason}" for name, reason in study.skipped)
     on_fit = remarks(study.results.views, study.preparation, study.parameters, study.live, photos=len(study.split.fit))
-    notes = order.notes + skipped + on_lying + on_fit
-    return Taught(study, choice, suggestion, product_check, notes)
+    return Taught(study, choice, suggestion, product_check, order.notes + skipped + on_alignment(study) + on_fit)
 
 
 def _for_product_check(photos: Split) -> tuple[Sequence[Sample], Sequence[Sample]]:

@@ -39,32 +39,19 @@ def promised(scored: ScoredPhotos, limits: Limits | None = None) -> str:
     return promise(scored, limits or scored.default_limits(), scored.calibration_scores())
 
 
-def test_few_photos_say_what_they_cannot_promise_and_how_many_could(setting):
-    told = promised(setting(12))
+def test_what_photos_promise_and_what_few_of_them_cannot(setting):
+    scored = setting(12)
+    told, scores = promised(scored), scored.calibration_scores()
     assert f"No limit set by 12 good parts can promise fewer than {least_promise(12)} of 100" in told
     assert f"set by 30, it could promise {least_promise(30)}." in told
     assert "No limit" not in promised(setting(60))
-
-
-def test_photos_of_one_group_count_as_one_part(setting):
     assert "set by 4 groups of good parts (12 photos) can promise" in promised(setting(12, groups=4))
-
-
-def test_one_limit_has_no_review_and_without_photos_nothing_is_promised(setting):
-    scored = setting(12)
-    highest = float(scored.calibration_scores().max())
-    assert "review" in promised(scored)
-    assert "review" not in promised(scored, Limits(highest, highest))
+    assert "review" in told
+    assert "review" not in promised(scored, Limits(float(scores.max()), float(scores.max())))
     assert promise(setting(0), Limits(1, 2), np.zeros(0)) == ""
-
-
-def test_the_interval_holds_the_share_that_the_photos_show(setting):
-    """Of 12 scores 6 lie above the median: far more than none and far fewer than all of the next 100."""
-    scored = setting(12)
-    middle = float(np.median(scored.calibration_scores()))
-    told = promised(scored, Limits(middle, middle))
+    told = promised(scored, Limits(float(np.median(scores)), float(np.median(scores))))
     low, high = (int(end) for end in told.split("rejected (")[1].split(")")[0].split(" to "))
-    assert 5 < low < 50 < high < 95
+    assert 5 < low < 50 < high < 95, "of 12 scores 6 lie above the median"
 
 
 @pytest.fixture

@@ -34,31 +34,22 @@ def test_every_stop_equals_the_detector_to_the_bit(scored, recipe):
             assert np.array_equal(scored.maps([i], k=k)[0], expected)
 
 
-def test_it_begins_with_the_largest_value(scored):
+def test_what_is_known_of_the_photos(scored, recipe):
     assert scored.live == {"k": 5, "area": 12}
-    assert np.array_equal(scored.scores(), scored.scores(k=5))
-
-
-def test_what_is_known_of_the_photos(scored):
-    good, defect = scored.good_and_defect()
-    assert good.tolist() == [True, True, True, False, True]
-    assert defect.tolist() == [False, False, False, True, False]
-    assert scored.of_subset("added").tolist() == [True, False, False, False, False]
+    assert np.array_equal(scored.scores(), scored.scores(k=5)), "it begins with the largest value"
+    more = scored.with_photo(photo("new", "unknown", "added"), [patches(9)])
+    good, defect = more.good_and_defect()
+    assert good.tolist() == [True, True, True, False, True, False]
+    assert defect.tolist() == [False, False, False, True, False, False]
+    assert more.of_subset("added").tolist() == [True, False, False, False, False, True]
     assert scored.index("p3") == 3
-
-
-def test_a_photo_of_unknown_truth_is_neither_good_nor_defect(scored):
-    scored = scored.with_photo(photo("new", "unknown", "added"), [patches(9)])
-    good, defect = scored.good_and_defect()
-    assert not good[-1]
-    assert not defect[-1]
-    assert len(scored.scores()) == 6
-
-
-def test_an_empty_tray_has_no_scores(recipe):
-    scored = ScoredPhotos(recipe.views, recipe.grid, recipe.backbone.size)
-    assert scored.scores().shape == (0,)
-    assert scored.maps().shape == (0, 64, 96)
+    assert len(more.scores()) == 6
+    empty = ScoredPhotos(recipe.views, recipe.grid, recipe.backbone.size)
+    assert empty.scores().shape == (0,)
+    assert empty.maps().shape == (0, 64, 96)
+    assert scored.scale(0, 5) is None, "raw without calibrate photos, and the judged ones set limits"
+    assert scored.setters().tolist() == [False, True, True, False, True]
+    assert np.array_equal(scored.calibration_scores(), scored.scores()[[1, 2, 4]])
 
 
 @pytest.mark.parametrize("live", [{"k": 0}, {"k": 6}, {"q": 1}, {"area": 0}, {"area": 308}])
@@ -169,12 +160,6 @@ def test_a_photo_scores_the_same_whichever_way_it_is_asked_for(fused):
             assert fused.scores(**live)[i] == image_score(expected, area=live.get("area", 12))
 
 
-@pytest.mark.parametrize("area", [1, 12])
-def test_the_limits_are_set_by_the_scores_that_the_bench_draws(fused, area):
-    live = {"k": 3, "q": 2, "area": area}
-    assert np.array_equal(fused.calibration_scores(**live), fused.scores(**live)[:8])
-
-
 @pytest.mark.parametrize("which", [(0,), (1,), (1, 0)])
 def test_some_of_the_views_score_as_if_they_alone_had_been_fitted(fused, which):
     alone = ScoredPhotos([fused.views[i] for i in which], fused.grid, fused.size)
@@ -192,13 +177,9 @@ def test_some_of_the_views_score_as_if_they_alone_had_been_fitted(fused, which):
     assert more.scores()[10] == more.scores()[9] == found.scores()[9]
 
 
-def test_without_calibrate_photos_maps_stay_raw_and_the_judged_set_limits(scored):
-    assert scored.scale(0, 5) is None
-    assert scored.setters().tolist() == [False, True, True, False, True]
-    assert np.array_equal(scored.calibration_scores(), scored.scores()[[1, 2, 4]])
-
-
-def test_a_move_of_the_area_computes_no_map(fused, monkeypatch):
+def test_limits_are_set_by_the_scores_drawn_and_a_move_of_the_area_computes_no_map(fused, monkeypatch):
+    for live in ({"k": 3, "q": 2, "area": 1}, {"k": 3, "q": 2, "area": 12}):
+        assert np.array_equal(fused.calibration_scores(**live), fused.scores(**live)[:8])
     first, setting = fused.scores(), fused.calibration_scores()
     monkeypatch.setattr(scored_photos, "to_pixels", lambda *_, **__: pytest.fail("a map was computed"))
     assert (fused.scores(area=300) < first).all()

@@ -19,8 +19,8 @@ from inspect_core.recipe import inspect
 from inspect_core.recipe_io.recipe_file import load, save
 from inspect_core.runtime.progress import Cancelled, silent
 from inspect_core.study.evaluation import evaluate, figures, in_parts_of, judge_photos
+from inspect_core.study.fitting import Crossing
 from inspect_core.study.judged import truth_masks
-from inspect_core.study.scoring import score_photos
 from inspect_core.study.study import Study
 from inspect_core.verdict import Limits
 
@@ -208,8 +208,9 @@ def test_a_value_that_was_not_kept_is_crossed_anew(product, backbone, store):
     study = Study(photos, backbone, store, parameters={"k": 8}, grid=GRID).fit()
     every = study.calibration_scores(k=5)
     views = [replace(view, only=(4, 8)) for view in study.scored.views]
-    crossing = study._crossing().gather(silent)
-    study.scored, _ = score_photos(study.order, study.passes, views, crossing, study.area, silent)
+    crossing = Crossing(study._fitting)
+    crossing.gather(silent)
+    study.scored, _ = crossing.score(views, study.area, silent)
     assert not study.scored.has({"k": 5})
     assert np.array_equal(study.calibration_scores(k=5), every)
 

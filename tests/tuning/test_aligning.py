@@ -44,13 +44,16 @@ def preparation():
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize(("reach", "pays"), [(16, True), (0, False)])
-def test_it_pays_for_a_moved_part_alone(preparation, reach, pays):
+@pytest.mark.parametrize("reach", [16, 0])
+def test_it_pays_for_a_moved_part_alone_and_is_measured_where_it_is_located(preparation, reach):
     shown = photos(np.random.default_rng(0), reach)
-    gain = measured(shown, learn(shown), preparation)
+    alignment = learn(shown)
+    gain = measured(shown, alignment, preparation)
     assert gain.photos == 12
-    assert gain.pays == pays
+    assert gain.pays == (reach > 0)
     assert reach == 0 or gain.after < 0.2 * gain.before
+    with pytest.raises(ValueError, match="located on 0 photos"):
+        measured([np.full_like(shown[0], 90)], alignment, preparation)
 
 
 @pytest.mark.slow
@@ -73,13 +76,6 @@ def test_how_far_parts_may_be_moved_reaches_what_is_learned(monkeypatch):
     photos = Split((Sample(Path("a.png"), "a.png", "good", (8, 8)),), (), ())
     aligned(Order("part", photos, align=SIMILARITY, align_turn=25.0, align_shift=0.2), print)
     assert asked == [{"scale": True, "turn": 25.0, "shift": 0.2}]
-
-
-@pytest.mark.slow
-def test_nothing_is_measured_where_the_part_is_not_located(preparation):
-    shown = photos(np.random.default_rng(1), 8)
-    with pytest.raises(ValueError, match="located on 0 photos"):
-        measured([np.full_like(shown[0], 90)], learn(shown), preparation)
 
 
 def test_only_less_variance_pays_and_is_told():

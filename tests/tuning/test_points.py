@@ -46,9 +46,14 @@ def test_every_point_is_the_patch_it_says_it_is(scored, masks):
         assert points.peak[i] == cell.max()
 
 
-def test_photos_share_the_count_evenly_and_no_patch_comes_twice(scored, masks):
+def test_photos_share_the_count_evenly_by_the_seed_and_no_patch_comes_twice(scored, masks):
     points = sample(scored, masks, count=23)
     assert len(points) == 23
+    assert np.array_equal(points.place, sample(scored, masks, count=23).place)
+    assert not np.array_equal(points.place, sample(scored, masks, count=23, seed=4).place)
+    for count in (4, 0):
+        with pytest.raises(ValueError, match=f"count is {count} for 5 photos"):
+            sample(scored, masks, count=count)
     assert np.bincount(points.photo).tolist() == [5, 5, 5, 4, 4]
     assert len({(photo, *place) for photo, place in zip(points.photo, map(tuple, points.place), strict=True)}) == 23
 
@@ -74,27 +79,12 @@ def test_what_a_patch_shows_is_told_apart_from_what_its_photo_shows(scored, mask
     assert points.defect.sum() == 2
 
 
-def test_the_same_seed_draws_the_same_points(scored, masks):
-    first, second, other = (sample(scored, masks, seed=seed) for seed in (3, 3, 4))
-    assert np.array_equal(first.place, second.place)
-    assert not np.array_equal(first.place, other.place)
-
-
-@pytest.mark.parametrize("count", [4, 0])
-def test_a_count_too_small_for_the_photos_is_refused(scored, masks, count):
-    with pytest.raises(ValueError, match=f"count is {count} for 5 photos"):
-        sample(scored, masks, count=count)
-
-
-def test_whole_photos_are_one_point_each(scored):
+def test_whole_photos_are_one_point_each_seen_by_its_direction(scored):
     points = explore.whole_photos(scored, lambda i: torch.full((1, 7), float(i)), k=2)
     assert points.whole
     assert points.features[:, 0].tolist() == [0, 1, 2, 3, 4]
     assert np.array_equal(points.score, scored.scores(k=2))
     assert points.truth.tolist() == list(KINDS)
-
-
-def test_whole_photos_are_seen_by_their_direction():
     points = Points(np.array([[3.0, 4.0], [0, 0]], np.float32), np.arange(2), np.full((2, 2), -1), *[np.zeros(2)] * 3)
     np.testing.assert_allclose(explore.seen_by(None, points, {}).features, [[0.6, 0.8], [0, 0]], atol=1e-6)
     assert "product check" in explore.view_in_words("mahalanobis", whole=True)

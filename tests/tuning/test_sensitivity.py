@@ -64,14 +64,11 @@ def test_figures_of_every_stop_are_those_of_its_maps(scored, masks):
         assert reading.spread == pytest.approx((calibrate.max() - np.median(calibrate)) / np.median(calibrate))
 
 
-def test_without_defects_the_spread_remains(recipe, masks):
+def test_without_defects_the_spread_remains_and_without_calibrate_photos_it_is_that_of_the_judged(recipe):
     scored = filled(recipe.views, defect_types=("good",) * 8)
     (reading,) = sensitivity.over_live(scored, [np.zeros(SIZE, bool)] * 8, "k", (5,), {})
     assert np.isnan([reading.image_auroc, reading.aupro, reading.fpr95]).all()
     assert reading.spread > 0
-
-
-def test_without_calibrate_photos_the_spread_is_that_of_the_judged(recipe):
     scored = bench(recipe.views, [photo(f"p{i}") for i in range(3)], patches)
     (reading,) = sensitivity.over_live(scored, [None] * 3, "k", (5,), {})
     assert reading.spread == pytest.approx(sensitivity.spread(scored.scores()))

@@ -15,23 +15,19 @@ def two_groups(n: int = 60) -> np.ndarray:
 
 
 def test_tsne_keeps_groups_apart_and_neighbours_together():
-    rows = two_groups()
-    told: list[float] = []
+    rows, told = two_groups(), []
     positions = tsne(rows, report=lambda fraction, _: told.append(fraction))
     assert positions.shape == (120, 2)
     assert trustworthiness(rows, positions, n_neighbors=10) > 0.85
-    own = np.linalg.norm(positions - np.repeat([positions[:60].mean(0), positions[60:].mean(0)], 60, axis=0), axis=1)
-    other = np.linalg.norm(positions - np.repeat([positions[60:].mean(0), positions[:60].mean(0)], 60, axis=0), axis=1)
-    assert (own < other).all()
+    centres = positions[:60].mean(0), positions[60:].mean(0)
+    first, second = (np.linalg.norm(positions - centre, axis=1) for centre in centres)
+    assert ((first < second) == np.repeat([True, False], 60)).all()
     assert told == [0.0, 0.25, 0.5, 0.75]
 
 
-def test_tsne_is_the_same_to_the_bit_for_a_seed():
+def test_tsne_of_a_seed_of_few_points_of_equal_points_and_of_too_few():
     rows = two_groups(20)
     assert np.array_equal(tsne(rows, seed=3), tsne(rows, seed=3))
-
-
-def test_tsne_of_five_points_of_equal_points_and_of_too_few():
     assert np.isfinite(tsne(two_groups()[:5])).all()
     assert (tsne(np.ones((9, 3), np.float32)) == 0).all()
     with pytest.raises(ValueError, match="there are 4 points"):
