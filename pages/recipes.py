@@ -1,18 +1,21 @@
-"""What is released? Recipes with what is in each: open, approve, retire, compare versions, download, delete."""
+"""What is released? The recipes of a product: open, approve, retire, compare versions, export, delete."""
 
 import streamlit as st
 
 from inspect_core.ui import saved_recipes, shell
-from inspect_core.ui.recipes import panels, releasing
+from inspect_core.ui.recipes import panels, releasing, table
 
 shell.gate("pages/recipes.py")
 
-st.title("Recipes")
-st.markdown("A recipe holds everything needed to inspect a part: data only, no code. Exported, it runs at the line.")
-panels.add_from_file()
+with st.container(horizontal=True, horizontal_alignment="distribute", vertical_alignment="center"):
+    st.title("Recipes", width="content")
+    panels.add_from_file()
 paths = saved_recipes.paths()
 if not paths:
     saved_recipes.say_none()
 states = releasing.states()
-for path in paths:
-    panels.card(path, states)
+found, refused = table.lines(paths)
+if found:
+    panels.of_one(table.choose(found, states), found, states)
+for path, why in refused.items():
+    panels.damaged(path, why)

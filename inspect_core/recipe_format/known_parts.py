@@ -5,7 +5,9 @@ from collections.abc import Mapping
 from dataclasses import astuple, dataclass, replace
 from typing import Self
 
+from inspect_core.images.samples import GOOD
 from inspect_core.judge.checks import as_finite_number
+from inspect_core.judge.counts import Counts, count_parts
 from inspect_core.recipe_format import manifest
 from inspect_core.recipe_format.csv_text import csv_text
 from inspect_core.recipe_format.manifest import Package, refusing
@@ -16,14 +18,27 @@ CALIBRATE, JUDGE = "calibrate", "judge"
 
 @dataclass(frozen=True)
 class Calibrated:
-    """One photo that the limits were set or judged on: its name, content digest and score.
+    """One photo that the limits were set or judged on: its name, content digest, score and what it is.
 
-    The score of a good part that set the limits is under local scales learned without its group.
+    The score of a good part that set the limits is under local scales learned without its group. kind: "good" or the
+    defect type; "" where the recipe does not say.
     """
 
     name: str
     digest: str
     score: float
+    kind: str = ""
+
+
+def counts_of(limits: Limits, set_on: tuple[Calibrated, ...], judged: tuple[Calibrated, ...]) -> tuple[Counts, bool]:
+    """(what the limits do to the photos they were judged on, whether the good ones are those that set the limits).
+
+    The latter are counted when no good photo was kept to judge. A photo whose kind is not known is not counted.
+    """
+    good = [row.score for row in judged if row.kind == GOOD]
+    defects = [row.score for row in judged if row.kind not in ("", GOOD)]
+    shown = good or [row.score for row in set_on]
+    return count_parts(shown, defects, review=limits.review, reject=limits.reject), not good
 
 
 def margin(limits: Limits, verdict: str, score: float) -> float:
@@ -80,7 +95,7 @@ def table_of(calibration: tuple[Calibrated, ...], judged: tuple[Calibrated, ...]
     """calibration.csv."""
     sets = ((calibration, CALIBRATE), (judged, JUDGE))
     rows = [[*astuple(row), part] for photos, part in sets for row in photos]
-    return csv_text([["name", "digest", "score", "set"], *rows]).encode()
+    return csv_text([["name", "digest", "score", "kind", "set"], *rows]).encode()
 
 
 def read_table(package: Package, document: Mapping) -> tuple[tuple[Calibrated, ...], tuple[Calibrated, ...]]:
@@ -92,7 +107,7 @@ def read_table(package: Package, document: Mapping) -> tuple[tuple[Calibrated, .
     with refusing(package.where, f"{manifest.CALIBRATION} is damaged"):
         for number, row in enumerate(package.rows(manifest.CALIBRATION), start=1):
             score = as_finite_number(float(row["score"]), name=f"score of row {number}")
-            sets[row["set"]].append(Calibrated(row["name"], row["digest"], score))
+            sets[row["set"]].append(Calibrated(row["name"], row["digest"], score, row.get("kind") or ""))
         if len(sets[CALIBRATE]) != document["calibration"]["good"]:
             raise ValueError("it is not as long as recipe.json says")
     return tuple(sets[CALIBRATE]), tuple(sets[JUDGE])

@@ -1,12 +1,14 @@
 """The photos that a recipe was calibrated and judged with, found again by their content."""
 
+from collections.abc import Sequence
 from pathlib import Path
 from typing import NamedTuple
 
+from inspect_core.images.folders import inside
 from inspect_core.images.listing import photos_in
 from inspect_core.images.read import ImageError, read
 from inspect_core.recipe import Recipe
-from inspect_core.recipe_format.known_parts import CALIBRATE, JUDGE
+from inspect_core.recipe_format.known_parts import CALIBRATE, JUDGE, Calibrated
 
 
 class CheckPhotos(NamedTuple):
@@ -47,3 +49,15 @@ def find_photos(recipe: Recipe, folder: Path | None = None) -> CheckPhotos:
             f"{root or 'any folder'}, so nothing can be proved; name the folder they are in with --photos"
         )
     return CheckPhotos(tuple(found.values()), tuple(row.name for row in rows if row.digest not in found))
+
+
+def still_there(recipe: Recipe, row: Calibrated, roots: Sequence[Path]) -> Path | None:
+    """The file of this name where the recipe was taught, if it lies there and within these roots; its content may have
+    changed.
+    """
+    try:
+        folder = inside(recipe.provenance.photos or "", roots)
+        path = inside(folder / row.name, [folder])
+    except (ValueError, OSError):
+        return None
+    return path if recipe.provenance.photos and path.is_file() else None

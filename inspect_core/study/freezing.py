@@ -56,7 +56,7 @@ def frozen(
 
     def recorded(part: str, which: np.ndarray) -> tuple[Calibrated, ...]:
         photos = ((scored.photos[i], float(scores[i])) for i in np.flatnonzero(which & scored.of_subset(part)))
-        return tuple(Calibrated(photo.name, photo.digest, score) for photo, score in photos)
+        return tuple(Calibrated(photo.name, photo.digest, score, photo.kind) for photo, score in photos)
 
     return Recipe(
         product,

@@ -24,7 +24,7 @@ from inspect_core.recipe_io import recipe_file
 from inspect_core.recipe_io.recipe_file import save
 from inspect_core.ui import server, shelf, weights_panel
 from inspect_core.verdict import Limits
-from tests.pages.waiting import press, words
+from tests.pages.waiting import finish, press, words
 
 PAGE = "pages/recipes.py"
 pytestmark = pytest.mark.usefixtures("no_first_start")
@@ -73,8 +73,8 @@ def test_a_recipe_shows_what_is_in_it_opens_with_its_limits_and_guard_and_is_del
     open_app, exported, saved, in_folder
 ):
     app = open_app(PAGE)
-    assert app.subheader[0].value == "flange"
-    assert all(text in words(app) for text in (saved.digest[:12], "k = ", "first"))
+    assert app.subheader[0].value == f"flange {saved.digest[:8]}"
+    assert all(text in words(app) for text in ("k = ", "first"))
     press(app, "open-f.zip")
     part = shelf._shelf().last_used()
     assert part.recipe.digest == saved.digest
@@ -199,6 +199,7 @@ def test_what_fails_around_a_sound_file_and_whatever_a_file_causes_ends_at_its_c
     assert app.button(key="open-f.zip").disabled
     assert app.button(key="delete-f.zip")
     st.cache_resource.clear()
+    st.cache_data.clear()
     for problem in PROBLEMS:
         monkeypatch.setattr(recipe_file, "load", failing(problem))
         app.run()
@@ -220,6 +221,45 @@ def test_missing_weights_are_a_state_of_the_card(open_app, recipe, workspace, tm
     assert app.button(key="delete-r.zip")
 
 
+def choose(app, saved) -> None:
+    """Choose the first row of this version."""
+    table = app.dataframe[0]
+    row = table.value["Version"].tolist().index(saved.digest[:8])
+    app.session_state[table.key] = {"selection": {"rows": [row]}}
+    app.run()
+    assert not app.exception
+
+
+def test_the_table_counts_the_photos_it_was_judged_with_and_they_are_opened_where_they_still_are(
+    open_app, exported, taught, saved, workspace, product, tmp_path, monkeypatch
+):
+    recipe = taught.study.recipe(Limits(0, 0), product="bracket")
+    save(recipe, workspace / "recipes/b.zip")
+    monkeypatch.setenv("LOUPE_ROOTS", str(tmp_path))
+    app = open_app(PAGE)
+    assert app.dataframe[0].value[["Missed", "Rejected", "Photos"]].values.tolist() == [["0 of 3", "4 of 4", 10]]
+    assert "open-photos-b.zip" not in {button.key for button in app.button}, "outside the allowed folders"
+    assert not app.get("image")
+    app.pills(key="product").set_value("flange").run()
+    assert app.button(key="open-f.zip")
+
+    photos = shutil.copytree(product, tmp_path / "photos")
+    moved = replace(recipe, provenance=replace(recipe.provenance, photos=str(photos)))
+    save(moved, workspace / "recipes/b.zip")
+    next((photos / "test/good").iterdir()).write_bytes(b"changed")
+    app = open_app(PAGE)
+    assert app.get("image")
+    finish(press(app, "open-photos-b.zip"))
+    part = shelf._shelf().last_used()
+    assert part.notes == ("Gone or changed since: 1 photo of the 7 it was judged with.",)
+    kept = {row.digest: (row.kind, row.score) for row in recipe.judged}
+    scores = part.scores(dict(part.recipe.live))
+    assert [kept[photo.digest][0] for photo in part.scored.photos] == [photo.kind for photo in part.scored.photos]
+    assert [kept[photo.digest][1] for photo in part.scored.photos] == pytest.approx(scores.tolist())
+    assert all(photo.mask for photo in part.scored.photos if photo.is_defect)
+    assert len(part.thumbnails) == 6
+
+
 def state_of(digest: str) -> str:
     with AuditLog.open() as log:
         return life_cycle.state_of(log, digest)
@@ -232,23 +272,29 @@ def test_a_recipe_is_approved_and_retired_with_a_reason_and_stays_usable_without
     second = save(replace(recipe, limits=Limits(5, 5)), workspace / "recipes/second.zip")
     shutil.copy(workspace / "recipes/second.zip", workspace / "recipes/copy.zip")
     app = open_app(PAGE)
+    choose(app, first)
     assert app.button(key="approved-first.zip").disabled
 
     def change(state: str, name: str, reason: str) -> None:
         app.text_input(key=f"reason-{state}-{name}").set_value(reason).run()
         press(app, f"{state}-{name}")
 
-    for saved, name in ((first, "first.zip"), (second, "second.zip")):
+    for saved, name in ((first, "first.zip"), (second, "copy.zip")):
+        choose(app, saved)
         change("approved", name, "new lamp")
         assert state_of(saved.digest) == "approved"
     assert state_of(first.digest) == "retired"
-    assert "verified" in words(app)
+    assert sorted(app.dataframe[0].value["State"]) == ["– retired", "✓ approved", "✓ approved"]
+    assert "Compared with the approved version" not in words(app)
+    choose(app, first)
+    assert "Compared with the approved version" in words(app)
+    choose(app, second)
     change("retired", "copy.zip", "end of the series")
     assert state_of(second.digest) == "retired"
 
     (workspace / "loupe.sqlite").write_bytes(b"no database" * 100)
     app.run()
     assert "loupe.sqlite" in app.error[0].value.replace("\\", "")
-    assert "state unknown" in words(app)
-    assert "approved-first.zip" not in [button.key for button in app.button]
-    assert app.button(key="open-first.zip")
+    assert set(app.dataframe[0].value["State"]) == {"state unknown"}
+    assert "approved-copy.zip" not in [button.key for button in app.button]
+    assert app.button(key="open-copy.zip")

@@ -22,8 +22,9 @@ pytestmark = pytest.mark.usefixtures("no_first_start")
 
 
 def opened(app, key: str):
-    """The page with one of its sections opened, as by a click on it."""
-    app.session_state[key] = True
+    """The page with one of the tabs of a recipe opened, as by a click on it."""
+    name, label = key.split(":")
+    app.session_state[f"more-{name}"] = label
     return app.run()
 
 
@@ -32,7 +33,7 @@ def test_a_recipe_is_exported_with_its_proof(open_app, small_recipe, workspace, 
     named = replace(recipe, backbone=replace(recipe.backbone, name="efficientnet_lite0"))  # the page refuses others
     saved = save(named, workspace / "recipes/f.zip")
     monkeypatch.setenv("LOUPE_ROOTS", str(tmp_path))
-    app = opened(open_app("pages/recipes.py"), "line-f.zip")
+    app = opened(open_app("pages/recipes.py"), "f.zip:For the line")
     assert "outside the allowed folders" in app.error[0].value
     app.text_input(key="photos-f.zip").set_value(str(tmp_path)).run()
     press(app, "export-f.zip")
@@ -40,7 +41,7 @@ def test_a_recipe_is_exported_with_its_proof(open_app, small_recipe, workspace, 
     assert "none of the" in str(shell.jobs().current.error)
 
     monkeypatch.setenv("LOUPE_ROOTS", str(product.parent))
-    app = opened(open_app("pages/recipes.py"), "line-f.zip")
+    app = opened(open_app("pages/recipes.py"), "f.zip:For the line")
     assert app.text_input(key="photos-f.zip").value == str(product)
     finish(press(app, "export-f.zip"))
     assert "every verdict is the same on the line" in app.success[0].value
@@ -71,7 +72,7 @@ def test_parts_are_named_challenged_and_overridden(open_app, exported, taught, w
     scores = {row.name: row.score for row in saved.judged}
     best = min((product / "test/good").iterdir(), key=lambda path: scores[f"test/good/{path.name}"])
     photo = [("plain.jpg", best.read_bytes(), "image/jpeg")]
-    app = opened(open_app("pages/recipes.py"), "challenge-f.zip")
+    app = opened(open_app("pages/recipes.py"), "f.zip:Challenge parts")
     app.file_uploader(key="name-good-f.zip").set_value(photo).run()
     press(app, "name-f.zip")
     assert not app.error, app.error[0].value
@@ -80,7 +81,7 @@ def test_parts_are_named_challenged_and_overridden(open_app, exported, taught, w
     assert part == ChallengePart("plain", True, "accept", part.score)
     assert recipe.provenance.parent == saved.digest
 
-    opened(app, "challenge-flange.zip")
+    opened(app, "flange.zip:Challenge parts")
     assert "never been photographed" in app.warning[0].value
     app.file_uploader(key="challenge-files-flange.zip").set_value(photo).run()
     press(app, "run-challenge-flange.zip")

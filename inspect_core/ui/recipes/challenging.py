@@ -1,4 +1,4 @@
-"""Challenge parts on a recipe's card: name them, photograph them now, see that each keeps its verdict and margin."""
+"""Challenge parts of a recipe: name them, photograph them now, see that each keeps its verdict and margin."""
 
 from collections.abc import Sequence
 from pathlib import Path
@@ -19,18 +19,15 @@ FAILURES = (ValueError, OSError, RuntimeError)
 
 
 def section(recipe: Recipe, key: str) -> None:
-    """The challenge parts of one recipe. key: of its card."""
-    own, icon = f"challenge-{key}", ":material/fact_check:"
-    with st.expander("Challenge parts", key=own, on_change="rerun", icon=icon) as opened:
-        if opened.open:
-            st.markdown(
-                "Real good and defective parts kept at the line. Photographing them again checks lamp, lens and "
-                "fixture, which the recipe's own images cannot."
-            )
-            if recipe.challenge:
-                _standing(recipe, key)
-                _challenge(recipe, key)
-            _name(recipe, key)
+    """The challenge parts of one recipe. key: unique to its file."""
+    st.markdown(
+        "Real good and defective parts kept at the line. Photographing them again checks lamp, lens and fixture, which "
+        "the photos in the recipe cannot."
+    )
+    if recipe.challenge:
+        _standing(recipe, key)
+        _challenge(recipe, key)
+    _name(recipe, key)
 
 
 def _standing(recipe: Recipe, key: str) -> None:

@@ -25,13 +25,6 @@ from inspect_core.verdict import Limits
 
 def section(recipe: Recipe, source: Path) -> None:
     """Export, proof and download of one recipe, saved at `source`."""
-    own, icon = f"line-{source.name}", ":material/precision_manufacturing:"
-    with st.expander("For the line", key=own, on_change="rerun", icon=icon) as opened:
-        if opened.open:
-            _export(recipe, source)
-
-
-def _export(recipe: Recipe, source: Path) -> None:
     if reason := not_exportable(recipe):
         st.info(f"{shell.plain(reason)}.")
         return
@@ -79,7 +72,7 @@ def _proof(path: Path, recipe: Recipe, key: str) -> None:
     known = len(recipe.calibration) + len(recipe.judged)
     st.success(
         f"Proved on {proof['photos']} of {known} photos: every verdict is the same on the line, scores differ by at "
-        f"most {proof['largest']:.2g} ({proof['allowed']:.2g} allowed). {proof['golden']} golden images are included; "
+        f"most {proof['largest']:.2g} ({proof['allowed']:.2g} allowed). {proof['golden']} photos are included; "
         "the PC at the line inspects them at every start.",
         icon=":material/verified:",
     )

@@ -1,9 +1,10 @@
-"""The parts of the Recipes page: what is saved, what is in it, opening, downloading, deleting."""
+"""The parts of the Recipes page: the chosen recipe with its picture and what can be done with it, adding, deleting."""
 
+import contextlib
 import os
 import shutil
 import tempfile
-from dataclasses import replace
+from collections.abc import Sequence
 from functools import partial
 from pathlib import Path
 
@@ -11,50 +12,66 @@ import streamlit as st
 
 from inspect_core.audit.changes import limits_in_words
 from inspect_core.audit.life_cycle import APPROVED
-from inspect_core.features.backbone_catalogue import spec_of
-from inspect_core.judge.anomaly_map import AREA
+from inspect_core.images import heatmap
+from inspect_core.images.read import ImageError, read
+from inspect_core.judge.counts import in_parts
 from inspect_core.methods.table import title_of
-from inspect_core.recipe import Recipe, loaded_backbone
+from inspect_core.recipe import Recipe
+from inspect_core.recipe_format.known_parts import counts_of
 from inspect_core.recipe_format.manifest import RecipeError
 from inspect_core.recipe_format.zipped import zipped
 from inspect_core.recipe_io import recipe_file
 from inspect_core.recipe_io.difference import in_words, made
 from inspect_core.runtime import workspace
-from inspect_core.study.scored_photos import ScoredPhotos
-from inspect_core.ui import saved_recipes, shelf, shell, weights_panel
-from inspect_core.ui.recipes import challenging, exporting, releasing
-from inspect_core.ui.taught_part import TaughtPart
+from inspect_core.ui import saved_recipes, shell, weights_panel
+from inspect_core.ui.recipes import challenging, exporting, opening, releasing
+from inspect_core.ui.recipes.table import Line
+
+FORM, PICTURE = 960, 190
+"""Pixels: the widest a form is, and the longer side of the picture."""
 
 
-def card(path: Path, states: dict[str, str] | None) -> None:
-    """One recipe: its contents and what can be done with it; a damaged one shows why and can only be deleted.
+def of_one(line: Line, others: Sequence[Line], states: dict[str, str] | None) -> None:
+    """The chosen recipe. others: all that are saved; states: returned by `releasing.states`."""
+    path, key = line.path, line.path.name
+    recipe, state = saved_recipes.checked(path), releasing.state_of(line.digest, states)
+    with st.container(border=True, width=FORM, horizontal=True, gap="medium"):
+        with shell.errors_shown(Exception):  # the file is sound, and what can be done with it is below
+            if (picture := _picture(recipe, line.digest)) is not None:
+                st.image(picture, width=PICTURE, alt=f"A typical part of {recipe.product}")
+        with st.container(width="stretch"):
+            missing = True
+            with shell.errors_shown(Exception):
+                _describe(recipe, state)
+                missing = weights_panel.offer_missing(recipe.backbone.name, key)
+            with st.container(horizontal=True, gap="xsmall"):
+                opening.buttons(recipe, key, missing=missing)
+                releasing.change_state(recipe, state, key)
+                data, name, icon = partial(zipped, path), f"{path.stem}.zip", ":material/download:"
+                own = f"download-{key}"
+                st.download_button("Download", data, name, "application/zip", key=own, icon=icon, on_click="ignore")
+                _delete(path, recipe.digest, in_force=state == APPROVED)
+    with st.container(width=FORM), shell.errors_shown(Exception):
+        same = (other.digest for other in others if other.product == recipe.product)
+        approved = next((digest for digest in same if releasing.state_of(digest, states) == APPROVED), None)
+        shown = {
+            "What changed": lambda: releasing.what_changed(recipe, approved, {one.digest: one.path for one in others}),
+            "What is in it": lambda: _contents(recipe, path),
+            "For the line": lambda: exporting.section(recipe, path),
+            "Challenge parts": lambda: challenging.section(recipe, key),
+        }
+        tabs = st.tabs(list(shown), key=f"more-{key}", on_change="rerun")
+        for tab, show in zip(tabs, shown.values(), strict=True):
+            if tab.open:
+                with tab:
+                    show()
 
-    states: returned by `releasing.states`.
-    """
-    with st.container(border=True):
-        try:
-            recipe = saved_recipes.checked(path)
-            spec_of(recipe.backbone.name, has_weights=False)
-        except Exception as error:  # whatever reading a file from elsewhere raises
-            st.error(shell.plain(saved_recipes.reason(path, error)), icon=":material/broken_image:")
-            _delete(path)
-            return
-        state, missing = releasing.state_of(str(recipe.digest), states), True
-        with shell.errors_shown(Exception):  # the file is sound, and the other cards have no part in it
-            _describe(path, recipe, state)
-            releasing.what_changed(recipe, states, path.name)
-            exporting.section(recipe, path)
-            challenging.section(recipe, path.name)
-            missing = weights_panel.offer_missing(recipe.backbone.name, path.name)
-        with st.container(horizontal=True):
-            key, icon = f"open-{path.name}", ":material/folder_open:"
-            if st.button("Open", key=key, type="primary", icon=icon, disabled=missing):
-                _open(recipe)
-            releasing.change_state(recipe, state, path.name)
-            key, icon, name = f"download-{path.name}", ":material/download:", f"{path.stem}.zip"
-            data = partial(zipped, path)
-            st.download_button("Download", data, name, "application/zip", key=key, icon=icon, on_click="ignore")
-            _delete(path, recipe.digest, in_force=state == APPROVED)
+
+def damaged(path: Path, why: str) -> None:
+    """A file among the recipes that is none: why, and it can be deleted."""
+    with st.container(border=True, width=FORM):
+        st.error(shell.plain(why), icon=":material/broken_image:")
+        _delete(path)
 
 
 def add_from_file() -> None:
@@ -77,44 +94,37 @@ def add_from_file() -> None:
             st.toast(f"Added {shell.plain(target.stem)}.", icon=":material/check_circle:")
 
 
-def _describe(path: Path, recipe: Recipe, state: str) -> None:
+def _describe(recipe: Recipe, state: str) -> None:
     with st.container(horizontal=True, vertical_alignment="center"):
-        st.subheader(shell.plain(recipe.product), width="content")
+        st.subheader(shell.plain(f"{recipe.product} {str(recipe.digest)[:8]}"), width="content")
         releasing.badge(state)
+    counts, set_on_these = counts_of(recipe.limits, recipe.calibration, recipe.judged)
+    st.markdown(in_parts(counts, limit_set_on_these=set_on_these))
     live = ", ".join(f"{name} = {value}" for name, value in recipe.live.items())
-    st.markdown(
-        f"{title_of(recipe.method)}{', ' + live if live else ''} · {limits_in_words(recipe.limits)} · "
-        f"{len(recipe.calibration)} good parts set the limit"
-    )
+    reason = f" · {shell.plain(recipe.provenance.reason)}" if recipe.provenance.reason else ""
     st.caption(
-        f"{str(recipe.digest)[:12]} · made {shell.plain(made(recipe))} by {shell.plain(recipe.provenance.author)}"
-        + (f" · {shell.plain(recipe.provenance.reason)}" if recipe.provenance.reason else "")
+        f"{title_of(recipe.method)}{', ' + live if live else ''} · {limits_in_words(recipe.limits)}  \n"
+        f"Made {shell.plain(made(recipe))} by {shell.plain(recipe.provenance.author)}{reason}"
     )
-    with st.expander("What is in it"):
-        rows = {"File": path.name, "Size on disk": f"{_bytes(path) / 2**20:.1f} MB", **in_words(recipe)}
-        st.table({"": list(rows), "Value": [shell.plain(value) for value in rows.values()]}, hide_index=True)
 
 
-def _open(recipe: Recipe) -> None:
-    backbone = None
-    with shell.errors_shown(ValueError, OSError), st.spinner("Loading the network…"):
-        backbone = loaded_backbone(recipe.backbone)
-    if backbone is None:
-        return
-    views = [replace(view, only=(view.value(recipe.live),)) for view in recipe.views]
-    scored = ScoredPhotos(views, recipe.grid, recipe.map_size, area=recipe.live[AREA], areas=recipe.areas)
-    taught = TaughtPart(
-        recipe.product,
-        scored,
-        recipe.prepare(backbone),
-        recipe=recipe,
-        mm_per_pixel=recipe.mm_per_pixel,
-        product_check=recipe.product_check,
-        defect_types=recipe.defect_types,
-        cases=recipe.gallery,
-    )
-    shelf.take(shelf.put(taught))
-    st.switch_page("pages/inspect.py")
+def _contents(recipe: Recipe, path: Path) -> None:
+    rows = {"File": path.name, "Size on disk": f"{_bytes(path) / 2**20:.1f} MB", **in_words(recipe)}
+    st.table({"": list(rows), "Value": [shell.plain(value) for value in rows.values()]}, hide_index=True)
+
+
+@st.cache_data(max_entries=64, show_spinner=False)
+def _picture(_recipe: Recipe, digest: str) -> bytes | None:
+    """WebP of the reference that parts are aligned to, or of the good photo with the middle score, if it is there."""
+    if _recipe.alignment is not None:
+        return heatmap.thumbnail(_recipe.alignment.reference, side=2 * PICTURE)
+    if _recipe.calibration:
+        typical = sorted(_recipe.calibration, key=lambda row: row.score)[len(_recipe.calibration) // 2]
+        path = opening.found_of(_recipe, typical)
+        with contextlib.suppress(ImageError):
+            if path is not None and (photo := read(path, _recipe.depth)).digest == typical.digest:
+                return heatmap.thumbnail(photo.pixels, side=2 * PICTURE)
+    return None
 
 
 def _delete(path: Path, digest: str | None = None, *, in_force: bool = False) -> None:

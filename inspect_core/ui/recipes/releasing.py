@@ -1,7 +1,7 @@
 """What is released: the state of each recipe, its approval and retirement, and the differences between versions."""
 
-import contextlib
 from collections.abc import Callable
+from pathlib import Path
 from typing import Any, Literal
 
 import streamlit as st
@@ -14,6 +14,7 @@ from inspect_core.recipe_io.difference import difference
 from inspect_core.ui import saved_recipes, shell
 
 ICONS = {DRAFT: ":material/edit_note:", APPROVED: ":material/verified:", RETIRED: ":material/inventory:"}
+SIGNS = {DRAFT: "✎", APPROVED: "✓", RETIRED: "–"}
 COLOURS: dict[str, Literal["gray", "green", "orange"]] = {DRAFT: "gray", APPROVED: "green", RETIRED: "orange"}
 UNKNOWN = "state unknown"
 MEANING = {
@@ -39,38 +40,26 @@ def badge(state: str) -> None:
 
 
 def change_state(recipe: Recipe, state: str, key: str) -> None:
-    """Approve or retire, each with a reason. key: of the card, since one recipe may be in two files."""
+    """Approve or retire, each with a reason. key: of its file, since one recipe may be in two."""
     if state in (DRAFT, RETIRED):
         _ask("Approve", APPROVED, life_cycle.approve, recipe, key)
     if state in (DRAFT, APPROVED):
         _ask("Retire", RETIRED, life_cycle.retire, recipe, key)
 
 
-def what_changed(recipe: Recipe, known: dict[str, str] | None, key: str) -> None:
-    """The differences from its parent and from the version in force; who changed its state."""
-    with st.expander("What changed", key=f"changed-{key}", on_change="rerun") as opened:
-        if not opened.open:
-            return
-        at_hand, parent = _at_hand(), recipe.provenance.parent
-        of_product = (digest for digest, other in at_hand.items() if other.product == recipe.product)
-        approved = next((digest for digest in of_product if state_of(digest, known) == APPROVED), None)
-        compared = {parent: "the version it was made from", approved: "the approved version"}
-        others = {digest: words for digest, words in compared.items() if digest not in (None, recipe.digest)}
-        for digest, words in others.items():
-            _difference(words, digest, at_hand.get(digest), recipe)
-        if not others:
-            st.caption("There is no other version to compare with.")
-        _changes(recipe)
+def what_changed(recipe: Recipe, approved: str | None, saved: dict[str, Path]) -> None:
+    """The differences from the version in force and from its parent; who changed its state.
 
-
-def _at_hand() -> dict[str, Recipe]:
-    """The saved recipes that can be read, by digest."""
-    found = {}
-    for path in saved_recipes.paths():
-        with contextlib.suppress(Exception):  # shown at its own card
-            recipe = saved_recipes.checked(path)
-            found[str(recipe.digest)] = recipe
-    return found
+    approved: digest of the version in force; saved: by digest, where the recipes are that can be read.
+    """
+    compared = {recipe.provenance.parent: "the version it was made from", approved: "the approved version"}
+    others = {digest: words for digest, words in compared.items() if digest not in (None, recipe.digest)}
+    for digest, words in others.items():
+        other = saved_recipes.checked(saved[digest]) if digest in saved else None
+        _difference(words, digest, other, recipe)
+    if not others:
+        st.caption("There is no other version to compare with.")
+    _changes(recipe)
 
 
 def _difference(words: str, digest: str, other: Recipe | None, recipe: Recipe) -> None:
