@@ -67,7 +67,7 @@ OURS = {
     "recipes/exporting": {"proof['photos']", "proof['golden']"},
     "recipes/panels": {
         "title_of(recipe.method)", "file", "limits_in_words(recipe.limits)", "list(rows)", "name",
-        "in_parts(counts, limit_set_on_these=set_on_these)", "list(shown)", "value",
+        "in_parts(counts, limit_set_on_these=set_on_these)", "list(shown)", "state", "value",
     },
     "recipes/releasing": {
         "ICONS.get(state, '')", "label", "words",

@@ -58,7 +58,8 @@ def what_changed(recipe: Recipe, approved: str | None, saved: dict[str, Path]) -
         other = saved_recipes.checked(saved[digest]) if digest in saved else None
         _difference(words, digest, other, recipe)
     if not others:
-        st.caption("There is no other version to compare with.")
+        first = "This is the approved version, made from no other." if approved == recipe.digest else ""
+        st.caption(first or "No version is approved yet, and it was made from no other.")
     _changes(recipe)
 
 
