@@ -25,7 +25,7 @@ from inspect_core.study.scored_photos import ScoredPhotos
 from inspect_core.study.study import Study
 from inspect_core.study.workers import Workers
 from inspect_core.tuning.aligning import aligned
-from inspect_core.tuning.comparison import Comparison, Estimate, Row
+from inspect_core.tuning.comparison import Comparison, Estimate, Row, Shortlist
 from inspect_core.tuning.trial import PASTED, SHRINK, Pasting, Trial, crossed_trial
 
 DRAWS = 500
@@ -81,7 +81,8 @@ def compare(
     places = (view.row.place(view.detector) for view in study.results.views)
     place = next((place for place in places if place is not None), None)
     notes = remarks(study.results.views, study.preparation, study.parameters, {}, photos=len(study.split.fit))
-    return Comparison(tuple(rows), trial.basis, bool(order.photos.choose), place, study, notes)
+    candidates = Shortlist.of(order.grid, order.parameters, budget=order.budget).candidates
+    return Comparison(tuple(rows), trial.basis, bool(order.photos.choose), place, study, notes, candidates)
 
 
 def fitted(comparison: Comparison, detector: str, order: Order) -> Study:

@@ -119,7 +119,8 @@ class Row:
 class Comparison:
     """rows: one per detector, in the order requested; basis: of the trial, in words; known: whether the trial holds
     known defects too; place: the share of the variance of patch features that the mean of their place explains, None
-    where it was not learned; study: the methods of all detectors, fitted one by one; notes: sentences on the fits.
+    where it was not learned; study: the methods of all detectors, fitted one by one; notes: sentences on the fits;
+    candidates: the detectors that teaching these photos compares, of which one is recommended; all if none is a row.
     """
 
     rows: tuple[Row, ...]
@@ -128,21 +129,26 @@ class Comparison:
     place: float | None
     study: Study
     notes: tuple[str, ...] = ()
+    candidates: Collection[str] = ()
+
+    def _eligible(self) -> Sequence[Row]:
+        return [row for row in self.rows if row.detector in self.candidates] or self.rows
 
     def preferred(self) -> Row:
         """The row to begin with before any trial: by how fixed places are, the first where neither was compared."""
         wanted = (FIXED, LOOSE) if self.place is not None and self.place >= PLACED else (LOOSE, FIXED)
-        named = {row.detector: row for row in self.rows}
-        return next((named[name] for name in wanted if name in named), self.rows[0])
+        named = {row.detector: row for row in self._eligible()}
+        return next((named[name] for name in wanted if name in named), self._eligible()[0])
 
     def chosen(self) -> Row:
         """The preferred row, unless another is better beyond chance on the same photos (on made-up defects alone: also
         by MARGIN); then the best one.
         """
-        first, margin, tried = self.preferred(), 0.0 if self.known else MARGIN, max(len(self.rows) - 1, 1)
+        rows, first, margin = self._eligible(), self.preferred(), 0.0 if self.known else MARGIN
+        tried = max(len(rows) - 1, 1)
         better = [
             row
-            for row in self.rows
+            for row in rows
             if row is not first
             and row.quality.value >= first.quality.value + margin
             and is_better(row.qualities, first.qualities, tried=tried)

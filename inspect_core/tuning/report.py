@@ -4,7 +4,7 @@ import contextlib
 import csv
 import io
 import math
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import asdict, dataclass
 
 import numpy as np
@@ -29,17 +29,18 @@ from inspect_core.verdict import InView, Limits, Verdict, assemble
 
 CSV_BEGINS = "detector,title,chosen,"
 HTML_BEGINS = "<!doctype html>\n<!-- Detectors compared by Loupe -->\n"
-FIGURES = ("quality", "synthetic", "known", "image_auroc", "aupro")
+SHARES = {"Synthetic defects": "synthetic", "Known defects": "known", "Image AUROC": "image_auroc", "AUPRO": "aupro"}
+FIGURES = ("quality", *SHARES.values())
 GLOSS = {
+    "Overkill": "good parts rejected at the suggested limits",
+    "Escapes": "defective parts accepted at the suggested limits",
+    "Caught": "defective parts not accepted, by whether a region above the limit for review touches the true defect",
+    "Again": "parts that get another verdict when they are photographed again within the tolerances",
     "Synthetic defects": "how clearly the detector separates synthetic defects from the good photos they were pasted "
     "into; 100 % is perfect",
     "Known defects": "the same for the known defects kept to choose by; no other figure uses them",
     "Image AUROC": "the chance that a defective part scores above a good one; 50 % is guessing",
     "AUPRO": "how much of the true defect areas the heatmap covers, to 30 % false alarms per pixel",
-    "Overkill": "good parts rejected at the suggested limits",
-    "Escapes": "defective parts accepted at the suggested limits",
-    "Caught": "defective parts not accepted, by whether a region above the limit for review touches the true defect",
-    "Again": "parts that get another verdict when they are photographed again within the tolerances",
     "Fit": "time to learn, once the features of the photos are there",
     "Verdict": "time from reading a photo file to its errors",
     "Size": "size of the learned model in the recipe",
@@ -101,14 +102,15 @@ def csv_of(comparison: Comparison) -> str:
     return text.getvalue()
 
 
-def table_of(comparison: Comparison) -> dict[str, list[str]]:
-    """The table to read: cells by column, in the order of the rows; a figure that no photo can give has no column."""
+def table_of(comparison: Comparison, current: str = "") -> dict[str, list[str]]:
+    """The table to read: cells by column, in the order of the rows; a figure that no photo can give has no column.
+
+    current: the detector on the bench, if any.
+    """
     rows, table = comparison.rows, {"Detector": [row.title for row in comparison.rows]}
-    headings = zip(list(GLOSS)[:4], ("synthetic", "known", "image_auroc", "aupro"), strict=True)
-    for heading, name in headings:
-        estimates = [getattr(row, name) for row in rows]
-        if not all(math.isnan(estimate.value) for estimate in estimates):
-            table[heading] = list(map(_cell, estimates, comparison.standing(name)))
+    marks = {comparison.chosen().detector: ["recommended"]}
+    marks.setdefault(current, []).append("on the bench")
+    table["Choice"] = [", ".join(marks.get(row.detector, ())) for row in rows]
     for evaluation in (row.evaluation for row in rows if row.evaluation is not None):
         count, changed = evaluation.counts, evaluation.changed
         cells = {}
@@ -124,18 +126,22 @@ def table_of(comparison: Comparison) -> dict[str, list[str]]:
             cells["Again"] = f"{changed.changed} of {changed.total} change"
         for heading, cell in cells.items():
             table.setdefault(heading, []).append(cell)
+    for heading, name in SHARES.items():
+        estimates = [getattr(row, name) for row in rows]
+        if not all(math.isnan(estimate.value) for estimate in estimates):
+            table[heading] = list(map(_cell, estimates, comparison.standing(name)))
     table["Fit"] = [f"{row.fit_seconds:.1f} s" for row in rows]
     table["Verdict"] = [f"{row.verdict_ms:.0f} ms" if math.isfinite(row.verdict_ms) else "" for row in rows]
     table["Size"] = [f"{row.arrays_mb:.1f} MB" for row in rows]
     return table
 
 
-def curves(comparison: Comparison, look: Look) -> dict[str, tuple[str, Figure]]:
-    """(title, figure) of the ROC and PRO curves on the judge photos, a line per detector; none where these have no good
+def curves(rows: Sequence[Row], look: Look) -> dict[str, tuple[str, Figure]]:
+    """(title, figure) of the ROC and PRO curves on the judge photos, a line per row; none where these have no good
     photo or no defect, or no mask.
     """
     roc = {}
-    for row in comparison.rows:
+    for row in rows:
         good, defects = judged_scores(row)
         if len(good) and len(defects):
             truth = np.repeat([False, True], [len(good), len(defects)])
@@ -144,7 +150,7 @@ def curves(comparison: Comparison, look: Look) -> dict[str, tuple[str, Figure]]:
     if roc:
         figure = plots.rates(roc, look, x="good parts above the limit", y="defects above the limit")
         drawn["ROC"] = "Parts: defects caught against good parts rejected", figure
-    if pro := {row.title: row.pro for row in comparison.rows if row.pro is not None}:
+    if pro := {row.title: row.pro for row in rows if row.pro is not None}:
         figure = plots.rates(pro, look, x="good pixels above the limit", y="defect area covered", most=0.3)
         drawn["PRO"] = "Places: defect area covered against false alarms", figure
     return drawn
@@ -193,7 +199,7 @@ def in_words(seen: Seen) -> str:
 
 def html_of(comparison: Comparison, order: Order) -> str:
     """The whole comparison as one page: pictures and figures are in it, names from outside only as text."""
-    columns, photos, drawn = table_of(comparison), order.photos, curves(comparison, LIGHT).values()
+    columns, photos, drawn = table_of(comparison), order.photos, curves(comparison.rows, LIGHT).values()
     return page(
         "tuning/report.html",
         begins=HTML_BEGINS,

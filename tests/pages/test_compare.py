@@ -1,5 +1,4 @@
 from dataclasses import replace
-from types import SimpleNamespace
 
 import numpy as np
 import pytest
@@ -47,6 +46,8 @@ def test_detectors_are_compared_and_one_is_put_on_the_bench(open_app, part, expo
     assert table["Detector"].tolist() == ["Position by position + Surface, curved", "Position by position"]
     assert table["Overkill"].str.contains("of 4 good").all()
     assert "best" in " ".join(table["Synthetic defects"])
+    assert table["Choice"].tolist() == ["recommended", "on the bench"]
+    assert "Start with Position by position \\+ Surface, curved" in words(app)
     assert len(app.get("plotly_chart")) == 2 + len(TWO)
     assert len(app.get("image")) == len(TWO)
     comparison = jobs.found(part.order())
@@ -55,8 +56,9 @@ def test_detectors_are_compared_and_one_is_put_on_the_bench(open_app, part, expo
     opened = []
     monkeypatch.setattr(panels.st, "switch_page", opened.append)
     monkeypatch.setattr(Study, "fit", lambda *_, **__: pytest.fail("fitted again"))
-    app.session_state[panels.BENCH] = SimpleNamespace(row=1)
+    app.session_state["compare_table"] = {"selection": {"rows": [1]}}
     app.run()
+    press(app, "Put Position by position on the bench")
     assert opened == ["pages/inspect.py"]
     wait_for_job()
     assert shell.jobs().current.error == ""

@@ -68,6 +68,13 @@ def test_the_first_is_left_only_for_one_better_by_the_margin_and_beyond_chance(g
     assert comparison.reason().startswith(comparison.chosen().title)
 
 
+def test_one_that_teaching_would_not_try_is_never_recommended():
+    first = np.linspace(0.5, 0.7, 10)
+    rows = row(ALONE, first + 0.2), row(JOINED, first)
+    assert compared_rows(*rows).chosen().detector == ALONE
+    assert replace(compared_rows(*rows), candidates=[JOINED]).chosen().detector == JOINED
+
+
 def test_known_defects_need_no_margin():
     first = np.linspace(0.5, 0.7, 10)
     rows = row(JOINED, first), row(NEAREST, first + ([MARGIN - 0.02] * 9 + [MARGIN - 0.01]))
@@ -193,6 +200,8 @@ def test_what_is_written_says_the_same_everywhere(compared):
     lines = list(csv.DictReader(io.StringIO(text)))
     assert [float(line["pixel_auroc"]) for line in lines] == [each["pixel_auroc"] for each in rows]
     table = report.table_of(comparison)
+    assert [*table][2:4] == ["Overkill", "Escapes"], "before any figure of the laboratory"
+    assert table["Choice"].count("recommended") == 1
     assert table["Overkill"][0].startswith(f"{comparison.rows[0].evaluation.counts.good_rejected} of 4 good")
     counts = comparison.rows[0].evaluation.counts
     assert table["Caught"][0] == f"{counts.caught_there} at the defect, {counts.caught_elsewhere} elsewhere"

@@ -36,6 +36,7 @@ OURS = {
     "batch/results": {"SPOKEN[outcome].capitalize()", "words.__getitem__", "label"},
     "pages/explore": {"list(VIEWS)"},
     "pages/history": {"list(VIEWS)"},
+    "compare/panels": {"label"},
     "defect_types/panels": {"PARENTS.get"},
     "defect_types/results": {"in_words(learned)", "line"},
     "explore/panels": {

@@ -1,24 +1,23 @@
 """The parts of the Compare page: the forecast and the start, the table, curves and scores, one part side by side."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from functools import partial
 from typing import Any
 
 import streamlit as st
 
 from inspect_core.images.read import ImageError
-from inspect_core.methods.table import ALL, title_of
+from inspect_core.methods.table import ALL, JOIN, title_of
 from inspect_core.plots import comparison as plots
 from inspect_core.runtime.jobs import Busy
 from inspect_core.study.order import Order
 from inspect_core.tuning import report
-from inspect_core.tuning.comparison import Comparison
+from inspect_core.tuning.comparison import Comparison, Row
 from inspect_core.ui import charts, shell, teaching
 from inspect_core.ui.compare import jobs
 from inspect_core.ui.taught_part import TaughtPart
 
-BENCH = "compare_bench"
-CURVE_WIDTH, SCORES_WIDTH = 520, 380
+CURVE_WIDTH, SCORES_WIDTH = 460, 320
 TELLING = 60
 """Photos offered for viewing side by side."""
 
@@ -44,57 +43,61 @@ def start(order: Order) -> None:
 
 def results(taught: TaughtPart, order: Order, comparison: Comparison) -> None:
     """Everything found, from the table down to single parts."""
-    st.markdown(f"Start with: **{shell.plain(comparison.chosen().title)}**")
-    for sentence in (comparison.reason(), *comparison.notes):
+    st.markdown(shell.plain(f"Start with {comparison.reason()}"))
+    for sentence in comparison.notes:
         st.caption(shell.plain(sentence))
-    _table(taught, comparison)
-    _downloads(order)
-    _curves(comparison)
+    current = JOIN.join(view.method for view in taught.scored.views)
+    chosen = _table(comparison, current)
+    with st.container(horizontal=True, gap="small"):
+        _put_on_bench(taught, comparison, chosen)
+        _downloads(order)
+    kept = {comparison.chosen().detector, current, chosen.detector}
+    rows = [row for row in comparison.rows if row.detector in kept]
+    _curves(rows)
     _one_part(order)
-    _scores(comparison)
+    _scores(rows)
     with st.expander("Compare again"):
         start(order)
 
 
-def _table(taught: TaughtPart, comparison: Comparison) -> None:
-    table = report.table_of(comparison)
+def _table(comparison: Comparison, current: str) -> Row:
+    """The detectors side by side; returns the one whose row is chosen, at first the recommended one."""
+    table = report.table_of(comparison, current)
     columns: dict[str, Any] = {
         name: st.column_config.TextColumn(help=shell.plain(f"{words[0].upper()}{words[1:]}."))
         for name, words in report.GLOSS.items()
     }
     columns["Detector"] = st.column_config.TextColumn(width=250, pinned=True)
-    columns["Bench"] = st.column_config.ButtonColumn(
-        key=BENCH, help="Take these photos and this detector, as fitted here, to the bench."
-    )
-    st.dataframe(
-        table | {"Bench": ["Put on the bench"] * len(comparison.rows)}, hide_index=True, column_config=columns,
-        column_order=("Detector", "Bench", *list(table)[1:]), height="content", key="compare_table",
+    first = comparison.rows.index(comparison.chosen())
+    seen = st.dataframe(
+        table, hide_index=True, column_config=columns, height="content", key="compare_table", on_select="rerun",
+        selection_mode="single-row-required", selection_default={"selection": {"rows": [first]}},
         alt="Detectors side by side, one row each.",
     )  # fmt: skip
     st.caption(
         "Brackets: 95 % intervals. A value ties with the best if it lies in the best one's interval or its own "
         "holds the best."
     )
-    if (clicked := st.session_state.get(BENCH)) is not None:
-        try:
-            jobs.put_on_bench(taught, comparison, comparison.rows[clicked.row].detector)
-        except Busy as error:
-            st.warning(shell.plain(error))
-        else:
+    marked = seen.selection.rows
+    return comparison.rows[marked[0] if marked and marked[0] < len(comparison.rows) else first]
+
+
+def _put_on_bench(taught: TaughtPart, comparison: Comparison, row: Row) -> None:
+    words = "Take these photos and the chosen detector, as fitted here, to the bench."
+    label, busy = f"Put {shell.plain(row.title)} on the bench", shell.active_job() is not None
+    if st.button(label, key="compare_bench", type="primary", help=words, disabled=busy):
+        with shell.errors_shown(Busy):
+            jobs.put_on_bench(taught, comparison, row.detector)
             st.switch_page("pages/inspect.py")
 
 
 def _downloads(order: Order) -> None:
-    row = st.container(horizontal=True)
-    row.download_button(
-        "Table (CSV)", lambda: _made(order, report.csv_of), file_name="detectors.csv", mime="text/csv",
-        key="compare_csv", icon=":material/download:", on_click="ignore",
-    )  # fmt: skip
-    row.download_button(
-        "Report (HTML)", lambda: _made(order, partial(report.html_of, order=order)), file_name="detectors.html",
-        mime="text/html",
-        key="compare_report", icon=":material/download:", on_click="ignore",
-    )  # fmt: skip
+    for label, name, kind, write in (
+        ("Table (CSV)", "detectors.csv", "text/csv", report.csv_of),
+        ("Report (HTML)", "detectors.html", "text/html", partial(report.html_of, order=order)),
+    ):
+        data, icon = partial(_made, order, write), ":material/download:"
+        st.download_button(label, data, name, kind, key=f"compare_{name}", icon=icon, on_click="ignore")
 
 
 def _made(order: Order, write: Callable[[Comparison], str]) -> str:
@@ -102,12 +105,15 @@ def _made(order: Order, write: Callable[[Comparison], str]) -> str:
     return "Another comparison has replaced this one; compare again." if comparison is None else write(comparison)
 
 
-def _curves(comparison: Comparison) -> None:
-    row = st.container(horizontal=True, gap="medium")
-    for name, (title, figure) in report.curves(comparison, charts.look()).items():
-        with row.container(width=CURVE_WIDTH):
+def _curves(rows: Sequence[Row]) -> None:
+    drawn = report.curves(rows, charts.look())
+    if drawn:
+        st.caption("Curves and scores: the recommended detector, the one on the bench and the one chosen in the table.")
+    shelf = st.container(horizontal=True, gap="medium")
+    for name, (title, figure) in drawn.items():
+        with shelf.container(width=CURVE_WIDTH):
             st.markdown(f"**{shell.plain(title)}**", help=f"The {shell.plain(name)} curve, limit by limit.")
-            charts.show(figure, key=f"compare_{name.lower()}", alt=f"{name} curve of every detector.")
+            charts.show(figure, key=f"compare_{name.lower()}", alt=f"{name} curve of each of these detectors.")
 
 
 @st.fragment  # Streamlit keeps its argument, so it is given the order and not the comparison
@@ -134,14 +140,12 @@ def _one_part(order: Order) -> None:
             st.image(each.picture, caption=shell.plain(report.in_words(each)), width="stretch")
 
 
-def _scores(comparison: Comparison) -> None:
-    rows = [(row, row.limits) for row in comparison.rows if row.limits is not None and row.evaluation is not None]
-    if not rows:
-        return
-    with st.expander("Scores of every detector, with its limits"):
-        shelf = st.container(horizontal=True, gap="medium")
-        for row, limits in rows:
+def _scores(rows: Sequence[Row]) -> None:
+    shelf = st.container(horizontal=True, gap="medium")
+    for row in rows:
+        if row.limits is not None and row.evaluation is not None:
             with shelf.container(width=SCORES_WIDTH):
-                st.markdown(f"**{shell.plain(row.title)}**")
-                drawn = plots.scores(*report.judged_scores(row), (limits.review, limits.reject), charts.look())
+                st.markdown(f"**Scores: {shell.plain(row.title)}**")
+                limits = row.limits.review, row.limits.reject
+                drawn = plots.scores(*report.judged_scores(row), limits, charts.look())
                 charts.show(drawn, key=f"compare_scores_{row.detector}", alt="Scores of good and defective parts.")

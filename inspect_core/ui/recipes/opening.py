@@ -17,7 +17,7 @@ from inspect_core.recipe import Recipe, loaded_backbone
 from inspect_core.recipe_format.known_parts import Calibrated
 from inspect_core.recipe_io.check_photos import still_there
 from inspect_core.runtime import workspace
-from inspect_core.runtime.jobs import Job
+from inspect_core.runtime.jobs import Busy, Job
 from inspect_core.study.scored_photo import UNKNOWN, ScoredPhoto
 from inspect_core.study.scored_photos import ScoredPhotos
 from inspect_core.ui import shelf, shell
@@ -36,7 +36,9 @@ def buttons(recipe: Recipe, key: str, *, missing: bool) -> None:
         off = missing or shell.active_job() is not None
         icon, own = ":material/photo_library:", f"open-photos-{key}"
         if st.button(label, key=own, icon=icon, help=words, disabled=off):
-            shell.begin(partial(shell.start, f"Opening {recipe.product} with its photos", partial(_work, recipe)))
+            with shell.errors_shown(Busy):
+                shell.start(f"Opening {recipe.product} with its photos", partial(_work, recipe))
+                st.switch_page("pages/inspect.py")
 
 
 def found_of(recipe: Recipe, row: Calibrated) -> Path | None:
