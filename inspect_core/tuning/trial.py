@@ -8,7 +8,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
-from scipy import stats
+from scipy.special import stdtrit
 from torch import Tensor
 
 from inspect_core.features.extraction import Preparation
@@ -133,7 +133,7 @@ def is_better(qualities: np.ndarray, than: np.ndarray, *, tried: int = 1) -> boo
     if len(difference) < 2:
         return False
     error = difference.std(ddof=1) / np.sqrt(len(difference))
-    return bool(difference.mean() > stats.t.ppf(1 - (1 - CONFIDENCE) / tried, len(difference) - 1) * error)
+    return bool(difference.mean() > stdtrit(len(difference) - 1, 1 - (1 - CONFIDENCE) / tried) * error)
 
 
 def make_trial(study: Study, progress: Report | None = None) -> Trial:
