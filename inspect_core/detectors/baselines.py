@@ -15,6 +15,7 @@ from inspect_core.detectors.cop_corp.residual import KernelPCAMap
 from inspect_core.detectors.kernels import squared_distances
 from inspect_core.detectors.patch_rows import blocks
 
+SKETCH = 24
 _ROWS = 1024
 _WIDTH_CURE = "give a kernel width above 0, in units of the features, such as that of suggest_sigma"
 
@@ -161,6 +162,29 @@ def fit_nearest_neighbour(x: Tensor | np.ndarray, *, k: int = 1) -> NearestNeigh
     Raises ValueError for non-finite or empty features, or k outside 1 .. n.
     """
     return NearestNeighbour(_bank(x, k), k, unit=False)
+
+
+def spread_out(x: Tensor, count: int) -> Tensor:
+    """(count, d) rows of x (n, d) that leave no other row far away, first the most typical one; all when n <= count.
+
+    Greedy k-centre selection, as PatchCore makes its bank: always the row that is farthest from those taken, by the
+    distance in at most SKETCH principal components of x. Raises ValueError for non-finite rows.
+    Source: Sener & Savarese 2018; Roth et al. 2022.
+    """
+    x = as_features(x, name="x")
+    if len(x) <= count:
+        return x
+    centred = (x - x.mean(0)).double()
+    _, axes = torch.linalg.eigh(centred.T @ centred)
+    sketch = (centred @ axes[:, -SKETCH:]).float()
+    squares = sketch.square().sum(1)
+    taken, apart = [int(squares.argmin())], torch.full_like(squares, torch.inf)
+    with full_precision():
+        while len(taken) < count:
+            newest = taken[-1]
+            torch.minimum(apart, squares - 2 * (sketch @ sketch[newest]) + squares[newest], out=apart)
+            taken.append(int(apart.argmax()))
+    return x[torch.tensor(taken, device=x.device)]
 
 
 def fit_nearest_neighbour_unit(x: Tensor | np.ndarray) -> NearestNeighbour:

@@ -19,14 +19,24 @@ def identification_rate(
 
     similarity: (n, n), higher is more alike, -inf allowed for "never similar"; the diagonal is not used. identity: (n,)
     labels. fpr: 0 <= fpr <= 1. Pairs are all ordered (i, j), i != j; a pair is found when its similarity is at least
-    `identification_threshold`. distractors: (n, D), similarities of the n to D strangers; given, this is the full
-    identification rate: i and j must also be more alike, strictly, than either is to any stranger.
+    the smallest threshold that so few pairs of different identities reach. distractors: (n, D), similarities of the n
+    to D strangers; given, this is the full identification rate: i and j must also be more alike, strictly, than either
+    is to any stranger.
     NaN with a warning when no two share an identity or no two differ. Raises ValueError for NaN, shapes that do not
     fit and fpr outside [0, 1].
     """
-    similarity, positive, negative = _pairs(similarity, identity, fpr)
+    if not 0 <= fpr <= 1:
+        raise ValueError(f"fpr is {fpr}, outside [0, 1]; give the share of different pairs that may be matched")
+    similarity = as_scores(similarity, name="similarity").astype(np.float64)
+    identity = np.asarray(identity)
+    if similarity.ndim != 2 or similarity.shape[0] != similarity.shape[1]:
+        raise ValueError(f"similarity has shape {similarity.shape}; give (n, n)")
+    require_shape(identity, similarity.shape[:1], name="identity")
+    same = identity[:, None] == identity
+    positive, negative = same & ~np.eye(len(identity), dtype=bool), ~same
     if not (positive.any() and negative.any()):
-        return undefined(_needs(positive, negative))
+        what = "identification needs pairs of one identity and pairs of different ones"
+        return undefined(f"{what}; there are {positive.sum()} and {negative.sum()}")
     found = similarity >= _threshold(similarity[negative], fpr)
     if distractors is not None:
         strangers = as_scores(distractors, name="distractors")
@@ -37,40 +47,11 @@ def identification_rate(
     return float(found[positive].mean())
 
 
-def identification_threshold(similarity: ArrayLike, identity: ArrayLike, *, fpr: float) -> float:
-    """The smallest similarity a such that the share of pairs of different identities with similarity >= a is <= fpr.
-
-    It is the float64 number next above the highest negative pair that may not be matched; -inf when all may be.
-    Arguments, NaN and errors as in `identification_rate`.
-    """
-    similarity, positive, negative = _pairs(similarity, identity, fpr)
-    if not negative.any():
-        return undefined(_needs(positive, negative))
-    return _threshold(similarity[negative], fpr)
-
-
 def _threshold(negatives: np.ndarray, fpr: float) -> float:
+    """The smallest float64 a that at most the share `fpr` of negatives, (m,), reaches; -inf when all may."""
     # 0.29 * 100 is 28.999999999999996 in binary: the user meant 29.
     allowed = int(fpr * negatives.size + 1e-9)
     if allowed >= negatives.size:
         return -math.inf
     position = negatives.size - 1 - allowed
     return float(np.nextafter(np.partition(negatives, position)[position], np.inf))
-
-
-def _pairs(similarity: ArrayLike, identity: ArrayLike, fpr: float) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """Similarity in float64, and which ordered pairs share an identity and which do not, each (n, n)."""
-    if not 0 <= fpr <= 1:
-        raise ValueError(f"fpr is {fpr}, outside [0, 1]; give the share of different pairs that may be matched")
-    similarity = as_scores(similarity, name="similarity").astype(np.float64)
-    identity = np.asarray(identity)
-    if similarity.ndim != 2 or similarity.shape[0] != similarity.shape[1]:
-        raise ValueError(f"similarity has shape {similarity.shape}; give (n, n)")
-    require_shape(identity, similarity.shape[:1], name="identity")
-    same = identity[:, None] == identity
-    return similarity, same & ~np.eye(len(identity), dtype=bool), ~same
-
-
-def _needs(positive: np.ndarray, negative: np.ndarray) -> str:
-    what = "identification needs pairs of one identity and pairs of different ones"
-    return f"{what}; there are {positive.sum()} and {negative.sum()}"

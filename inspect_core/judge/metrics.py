@@ -16,7 +16,7 @@ from inspect_core.judge.confidence import (
     ood_calibration_error,
     reliability_curve,
 )
-from inspect_core.judge.identification import identification_rate, identification_threshold
+from inspect_core.judge.identification import identification_rate
 from inspect_core.judge.ranking import auroc, fpr95_of_foreign, fpr_at_tpr, roc_curve
 from inspect_core.judge.region_overlap import aupro, pro_curve
 
@@ -30,7 +30,6 @@ __all__ = [
     "fpr_at_tpr",
     "hellinger",
     "identification_rate",
-    "identification_threshold",
     "mean_max_confidence",
     "ood_calibration_error",
     "pro_curve",

@@ -1,20 +1,23 @@
-"""Distance to the nearest good patch of a seeded bank (PatchCore, Roth et al. 2022, without its subset selection)."""
+"""Distance to the nearest good patch of a bank that covers a seeded sample (PatchCore, Roth et al. 2022)."""
 
 from torch import Tensor, nn
 
-from inspect_core.detectors.baselines import NearestNeighbour, fit_nearest_neighbour
+from inspect_core.detectors.baselines import NearestNeighbour, fit_nearest_neighbour, spread_out
 from inspect_core.methods.drawn_patches import DrawnMethod, DrawnPatches
 from inspect_core.methods.graphs import Graph, as_rows, constant
-from inspect_core.methods.method import Costs, Parameters, Tell, Workload
+from inspect_core.methods.method import Costs, Parameters, Patches, Tell, Workload
 from inspect_core.recipe_format import arrays, fields
+
+DRAWN = 8
+"""Patches drawn for each that the bank holds."""
 
 
 class NearestPatch(DrawnMethod):
     title = "Nearest good patch"
     when = "For comparison: the distance to the most similar good patch in a bank."
-    reference = "Nearest neighbour (PatchCore-style, without its subset selection)"
+    reference = "Nearest neighbour in a bank chosen by greedy k-centre selection (PatchCore, Roth et al. 2022)"
     rank = 8
-    defaults = {"patches": 6000, "neighbour": 1}
+    defaults = {"patches": 2000, "neighbour": 1}
     fitted = NearestNeighbour
     arrays = {"bank": arrays.floats("n k")}
     fields = {"k": fields.whole(1), "unit": fields.one_of(False)}
@@ -25,13 +28,17 @@ class NearestPatch(DrawnMethod):
         "mahalanobis+quadrics+corp+nearest",
     )  # fmt: skip
 
+    def begin(self, patches: Patches, columns: Tensor | None, seed: int, parameters: Parameters) -> DrawnPatches:
+        return DrawnPatches(DRAWN * int(parameters["patches"]), patches.photos, seed)
+
     def finish(self, statistics: DrawnPatches, seed: int, parameters: Parameters, report: Tell) -> NearestNeighbour:
-        return fit_nearest_neighbour(statistics.rows(), k=int(parameters["neighbour"]))
+        bank = spread_out(statistics.rows(), int(parameters["patches"]))
+        return fit_nearest_neighbour(bank, k=int(parameters["neighbour"]))
 
     def costs(self, work: Workload, parameters: Parameters) -> Costs:
-        """A sample that is kept, and the distances of every patch shown to it."""
+        """A sample that is drawn, and the distances of every patch shown to it."""
         n = int(parameters["patches"])
-        memory = 8 * n * work.width + 2 * arrays.ROW_BYTES * max(n, work.width)
+        memory = 16 * DRAWN * n * work.width + 2 * arrays.ROW_BYTES * max(n, work.width)
         return Costs(5e-9 * work.places * work.shown * n, memory)
 
     def graph(self, detector: NearestNeighbour, columns: Tensor | None, value: int) -> Graph:

@@ -79,11 +79,13 @@ class Fitting:
             for some in ranges(len(shard.samples), SHARD)
         )
         if len(shard.samples) <= SHARD:
-            return Found(features.unusable, states(next(each)))
-        block = Merged(fit)
-        for own in each:
-            block.add_shard(own)
-        return Found(features.unusable, states(block.total()))
+            gathered = next(each)
+        else:
+            block = Merged(fit)
+            for own in each:
+                block.add_shard(own)
+            gathered = block.total()
+        return Found(features.unusable, states(gathered))
 
     def check(self, shard: Shard, found: Found) -> None:
         """Statistics of all the photos that can be used: finite, and of as many photos."""

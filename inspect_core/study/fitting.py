@@ -8,6 +8,7 @@ import tempfile
 import warnings
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
+from functools import partial
 
 import numpy as np
 import torch
@@ -22,11 +23,13 @@ from inspect_core.study.gathering import Fit, Gathered
 from inspect_core.study.order import Order
 from inspect_core.study.passes import Passes
 from inspect_core.study.scored_photo import ScoredPhoto
-from inspect_core.study.scored_photos import ScoredPhotos
+from inspect_core.study.scored_photos import ScoredPhotos, SeenBy, swept
 
 Tried = tuple[ScoredPhoto, list[np.ndarray]]
 """A photo with its (stops, h, w) float32 errors under each view."""
-Trying = Callable[[Sequence[Sample]], Iterable[tuple[ScoredPhoto, tuple[Tensor, ...]]]]
+Made = tuple[ScoredPhoto, tuple[Tensor, ...]]
+"""A photo that was made, with its (1, h, w, k) features for each view."""
+Trying = Callable[[Sequence[Sample]], Iterable[Callable[[], Made | None]]]
 """Further photos made from some good ones, each with its (1, h, w, k) features for each view."""
 
 GATHERING = 0.6
@@ -146,9 +149,9 @@ class Crossing:
             for sample, errors in passes.score(seen, samples, step):
                 scored = scored.with_errors(features.photo(sample, "calibrate", split.groups), *errors)
             further = () if trying is None else trying(samples)
-            for photo, (errors,) in passes.swept(seen, ((photo, [own]) for photo, own in further)):
+            for made in features.each(partial(_tried, seen), further):
                 step(1.0, "trying synthetic defects")
-                tried.append((photo, errors))
+                tried += [made] if made else []
         parts = [("choose", sample) for sample in split.choose] + [("judge", sample) for sample in split.judge]
         named, rest = {sample.name: part for part, sample in parts}, [sample for _, sample in parts]
         if rest:
@@ -168,3 +171,8 @@ class Crossing:
     def _kept(self, place: int) -> Tensor:
         self._file.seek(place)
         return torch.from_numpy(np.load(self._file, allow_pickle=False))
+
+
+def _tried(seen_by: SeenBy, make: Callable[[], Made | None]) -> Tried | None:
+    made = make()
+    return made and (made[0], swept(seen_by, made[1]))

@@ -90,12 +90,15 @@ class Fit:
         )
 
     def finish(self, gathered: Gathered, report: Report = silent) -> list[Detector]:
-        """The detectors. Raises whatever `report` raises to stop."""
-        found = []
-        for i, (name, own) in enumerate(zip(self.methods, gathered, strict=True)):
-            step = partial(_learning, stage(report, i / len(gathered), (i + 1) / len(gathered)))
-            found.append(METHODS[name].finish(own, self.seed, self.parameters[i], step))
-        return found
+        """The detectors, made side by side. Raises whatever `report` raises to stop."""
+
+        def finished(place: int) -> Detector:
+            step = partial(_learning, stage(report, place / len(gathered), (place + 1) / len(gathered)))
+            method = METHODS[self.methods[place]]
+            return method.finish(gathered[place], self.seed, self.parameters[place], step)
+
+        with ThreadPoolExecutor(len(gathered), thread_name_prefix="loupe-fit") as pool:
+            return list(pool.map(finished, range(len(gathered))))
 
 
 def _learning(report: Report, fraction: float) -> None:
@@ -143,13 +146,17 @@ def gather(
     samples: Sequence[Sample],
     looks_of: Callable[[Sample, Tolerances | None], Sequence[tuple[Tensor, ...]]],
     report: Report = silent,
+    each: Callable[..., Iterable[Sequence[tuple[Tensor, ...]]]] = map,
 ) -> Gathered:
-    """The statistics of all photos, gathered in this process. Raises whatever `report` raises to stop."""
+    """The statistics of all photos, gathered in this process. Raises whatever `report` raises to stop.
+
+    each: maps `looks_of` over photos, in their order.
+    """
     merged = Merged(fit)
 
     def seen(numbers: range) -> Iterator[tuple[int, Sequence[tuple[Tensor, ...]]]]:
-        for number in numbers:
-            yield number, looks_of(samples[number], fit.tolerances)
+        for number, looks in zip(numbers, each(lambda i: looks_of(samples[i], fit.tolerances), numbers), strict=True):
+            yield number, looks
             _learning(report, (number + 1) / len(samples))
 
     for numbers in ranges(len(samples), SHARD):

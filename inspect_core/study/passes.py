@@ -1,15 +1,13 @@
 """Processing the photos of a study, in this process or by workers, with results that are equal to the bit."""
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
-from typing import TypeVar
 
 import numpy as np
-from torch import Tensor
 
 from inspect_core.images.folders import Sample
 from inspect_core.images.tolerances import Tolerances
-from inspect_core.line.overlap import in_order, ranges
+from inspect_core.line.overlap import ranges
 from inspect_core.methods.view import View
 from inspect_core.runtime.progress import Report
 from inspect_core.study.gathering import Fit, Gathered, gather
@@ -17,8 +15,6 @@ from inspect_core.study.judged import AT_ONCE, Judged, Live, judge
 from inspect_core.study.photo_features import PhotoFeatures
 from inspect_core.study.scored_photos import SeenBy, swept
 from inspect_core.study.workers import Workers
-
-Known = TypeVar("Known")
 
 
 @dataclass(frozen=True, eq=False)
@@ -38,7 +34,7 @@ class Passes:
     def gather(self, fit: Fit, samples: Sequence[Sample], report: Report) -> Gathered:
         """The statistics of all these photos. Raises whatever `report` raises to stop, as the others do."""
         if self.workers is None:
-            return gather(fit, samples, self.features.looks, report)
+            return gather(fit, samples, self.features.looks, report, self.features.each)
         gathered, unusable = self.workers.gather(
             self.features.preparation, fit, samples, keep=self.keep, memory=self.memory, progress=report
         )
@@ -50,10 +46,13 @@ class Passes:
     ) -> Iterator[tuple[Sample, list[list[np.ndarray]]]]:
         """Each photo that can be read, with its (stops, h, w) float32 errors under each view, and its copies'."""
         if self.workers is None:
-            looked = ((sample, self.features.looks(sample, again)) for sample in samples)
-            for done, (sample, errors) in enumerate(self.swept(seen_by, looked), start=1):
-                if errors:
-                    yield sample, errors
+
+            def errors(sample: Sample) -> list[list[np.ndarray]]:
+                return [swept(seen_by, features) for features in self.features.looks(sample, again)]
+
+            for done, (sample, found) in enumerate(zip(samples, self.features.each(errors, samples), strict=True), 1):
+                if found:
+                    yield sample, found
                 report(done / len(samples), f"scoring photo {done} of {len(samples)}")
             return
         (views, stops), preparation = zip(*seen_by, strict=True), self.features.preparation
@@ -63,17 +62,6 @@ class Passes:
                 self.features.found[sample.name] = digest, placement
                 self.features.quality[sample.name] = quality
                 yield sample, errors
-
-    def swept(
-        self, seen_by: SeenBy, looked: Iterable[tuple[Known, Sequence[tuple[Tensor, ...]]]]
-    ) -> Iterator[tuple[Known, list[list[np.ndarray]]]]:
-        """As `scored_photos.swept`, for each look at each photo; on a CPU some photos at a time, in their order."""
-
-        def errors(item: tuple[Known, Sequence[tuple[Tensor, ...]]]) -> tuple[Known, list[list[np.ndarray]]]:
-            return item[0], [swept(seen_by, features) for features in item[1]]
-
-        on_cpu = self.features.preparation.backbone.device.type == "cpu"
-        return in_order(errors, looked) if on_cpu else map(errors, looked)
 
     def judge(
         self, views: Sequence[View], moves: Sequence[Live], samples: Sequence[Sample], report: Report, *, keep: bool

@@ -1,6 +1,6 @@
 """The patch features of photos: from the store if they are there, else from the network."""
 
-from collections.abc import Collection, Iterable, Mapping
+from collections.abc import Callable, Collection, Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import NamedTuple
 
@@ -16,6 +16,7 @@ from inspect_core.images.photo_quality import Quality, measured
 from inspect_core.images.placement import Placement
 from inspect_core.images.read import ImageError, read
 from inspect_core.images.tolerances import Tolerances
+from inspect_core.line.overlap import Item, Result, in_order
 from inspect_core.study.scored_photo import ScoredPhoto, UnscoredPhoto
 from inspect_core.verdict import NOT_JUDGED, NOT_LOCATED
 
@@ -37,17 +38,17 @@ class Unusable(NamedTuple):
 
 @dataclass(frozen=True, eq=False)
 class PhotoFeatures:
-    """Features of photos by one preparation.
+    """Features of photos by one preparation. Safe to use from several threads.
 
-    streamed: names of the photos whose features are not stored. found: digest and placement of each photo read so
-    far; skipped: (name, reason) of those damaged; lost: of those in which the part was not located; quality: of each.
+    streamed: names of the photos whose features are not stored. By name, found: digest and placement of each photo read
+    so far; damaged, lost: why it cannot be read, why the part was not located in it; quality: of each.
     """
 
     preparation: Preparation
     store: Store
     streamed: Collection[str] = ()
     found: dict[str, tuple[str, Placement]] = field(default_factory=dict)
-    skipped: list[tuple[str, str]] = field(default_factory=list)
+    damaged: dict[str, str] = field(default_factory=dict)
     lost: dict[str, str] = field(default_factory=dict)
     quality: dict[str, Quality] = field(default_factory=dict)
 
@@ -63,7 +64,7 @@ class PhotoFeatures:
         try:
             picture = read(sample.path, sample.depth)
         except ImageError as error:
-            self.skip(sample.name, str(error))
+            self.damaged[sample.name] = str(error)
             return None
         try:
             placement = self.preparation.place(picture.pixels)
@@ -105,25 +106,24 @@ class PhotoFeatures:
         self.quality.update(other.quality)
         self.leave_out(other.unusable)
 
-    def skip(self, name: str, reason: str) -> None:
-        """Note that a photo is damaged."""
-        if (name, reason) not in self.skipped:
-            self.skipped.append((name, reason))
+    @property
+    def each(self) -> Callable[[Callable[[Item], Result], Iterable[Item]], Iterable[Result]]:
+        """`map`; on a CPU some items at a time, with results in their order."""
+        return in_order if self.preparation.backbone.device.type == "cpu" else map
 
     def leave_out(self, unusable: Unusable) -> None:
         """Note the unusable photos that others found."""
-        for name, reason in unusable.damaged:
-            self.skip(name, reason)
+        self.damaged.update(unusable.damaged)
         self.lost.update(unusable.lost)
 
     @property
     def unusable(self) -> Unusable:
         """The photos that have no features."""
-        return Unusable(self.skipped, list(self.lost.items()))
+        return Unusable(sorted(self.damaged.items()), sorted(self.lost.items()))
 
     def unscored(self, photos: Iterable[tuple[str, Sample]]) -> tuple[UnscoredPhoto, ...]:
         """Those of these photos, (part, sample), that have no features, each under its first part."""
-        why = dict(self.skipped) | self.lost
+        why = self.damaged | self.lost
         found: dict[str, UnscoredPhoto] = {}
         for part, sample in photos:
             if (name := sample.name) in why:

@@ -104,8 +104,7 @@ class Study:
         if self.passes.workers is not None:
             return self
         to_do = [*self.order.scored, *(self.split.fit if self.passes.keep else ())]
-        for done, sample in enumerate(to_do, start=1):
-            self._features.of(sample)
+        for done, _ in enumerate(self._features.each(self._features.of, to_do), start=1):
             tell(progress, cancelled, done / len(to_do), f"reading photo {done} of {len(to_do)}")
         return self
 
@@ -297,8 +296,8 @@ class Study:
 
     @property
     def skipped(self) -> list[tuple[str, str]]:
-        """(name, reason) of the photos that turned out damaged."""
-        return self._features.skipped
+        """(name, reason) of the photos that turned out damaged, by name."""
+        return self._features.unusable.damaged
 
     @property
     def lost(self) -> dict[str, str]:

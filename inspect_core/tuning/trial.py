@@ -4,11 +4,12 @@ The defects are made up and pasted into good photos; when enough real ones are k
 for which no figures are reported, is added. Qualities are per photo, so that two settings are compared in pairs.
 """
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import partial
 
 import numpy as np
-from scipy import stats
+from scipy.special import stdtrit
 from torch import Tensor
 
 from inspect_core.features.extraction import Preparation
@@ -21,6 +22,7 @@ from inspect_core.judge.masks import mask_at
 from inspect_core.judge.metrics import aupro, auroc
 from inspect_core.methods.view import View
 from inspect_core.runtime.progress import Report, tell
+from inspect_core.study.fitting import Made
 from inspect_core.study.scored_photo import ScoredPhoto
 from inspect_core.study.scored_photos import ScoredPhotos
 from inspect_core.study.study import Study
@@ -51,19 +53,19 @@ class Pasting:
             self._numbers.setdefault(good[i].name, []).append(number)
         self._donors = {sample.name: good[(i + len(good) // 2) % len(good)] for i, sample in enumerate(good)}
 
-    def made_of(self, samples: Sequence[Sample]) -> Iterator[tuple[ScoredPhoto, tuple[Tensor, ...]]]:
-        """The photos made from some of the good ones, with features; those that cannot be read give none."""
+    def made_of(self, samples: Sequence[Sample]) -> Iterator[Callable[[], Made | None]]:
+        """What makes each photo from some of the good ones; None for one that cannot be read."""
         for sample in samples:
             for number in self._numbers.get(sample.name, ()):
-                try:
-                    yield self._made(sample, number)
-                except (ImageError, NotLocated):
-                    break
+                yield partial(self._made, sample, number)
 
-    def _made(self, sample: Sample, number: int) -> tuple[ScoredPhoto, tuple[Tensor, ...]]:
+    def _made(self, sample: Sample, number: int) -> Made | None:
         preparation, donor = self._study.preparation, self._donors[sample.name]
-        photo, donated = (read(one.path, one.depth).pixels for one in (sample, donor))
-        placement = preparation.place(photo)
+        try:
+            photo, donated = (read(one.path, one.depth).pixels for one in (sample, donor))
+            placement = preparation.place(photo)
+        except (ImageError, NotLocated):
+            return None
         pixels, other = preparation.picture(photo, placement), preparation.picture(donated)
         rng = np.random.default_rng([self._study.order.seed, number])
         here, mask = _window(preparation, rng), np.zeros(preparation.size, bool)
@@ -133,7 +135,7 @@ def is_better(qualities: np.ndarray, than: np.ndarray, *, tried: int = 1) -> boo
     if len(difference) < 2:
         return False
     error = difference.std(ddof=1) / np.sqrt(len(difference))
-    return bool(difference.mean() > stats.t.ppf(1 - (1 - CONFIDENCE) / tried, len(difference) - 1) * error)
+    return bool(difference.mean() > stdtrit(len(difference) - 1, 1 - (1 - CONFIDENCE) / tried) * error)
 
 
 def make_trial(study: Study, progress: Report | None = None) -> Trial:
@@ -146,9 +148,9 @@ def make_trial(study: Study, progress: Report | None = None) -> Trial:
     good = [pool[i] for i in np.unique(np.linspace(0, len(pool) - 1, min(MOST_GOOD, held)).astype(int))]
     found = [study.scored_photo(sample, "calibrate") for sample in good]
     pasting = Pasting(study, good, PASTED_FEW)
-    for made in pasting.made_of(good):
+    for make in pasting.made_of(good):
         tell(progress, None, len(pasting.masks) / PASTED_FEW, "making synthetic defects")
-        found.append(made)
+        found.append(make())
     if not pasting.masks:
         raise ValueError(GONE)
     known = [study.scored_photo(sample, "choose") for sample in study.split.choose]

@@ -60,7 +60,7 @@ class CrossValidation:
     def kernel(self) -> np.ndarray:
         """(n, C) posteriors of KDF or KDN; power and constant of an example are chosen on the other folds."""
         found = np.empty_like(self.parent)
-        for own in self._folds():
+        for own in self.fold == np.unique(self.fold)[:, None]:
             number, constant = self.choose(~own)
             found[own] = posterior(self.log_density[number, own], constant, self.prior[own])
         return found
@@ -81,14 +81,10 @@ class CrossValidation:
         if parent is not None:
             return calibrated(self.parent, self.y, method=method).predict_proba(parent)
         found = np.empty_like(self.parent)
-        for own in self._folds():
+        for own in self.fold == np.unique(self.fold)[:, None]:
             curves = calibrated(self.parent[~own], self.y[~own], method=method)
             found[own] = curves.predict_proba(self.parent[own])
         return found
-
-    def _folds(self) -> list[np.ndarray]:
-        """(n,) bool, the examples of each fold."""
-        return [self.fold == fold for fold in np.unique(self.fold)]
 
 
 def cross_validate(

@@ -346,6 +346,34 @@ def test_the_gallery_chooses_filters_and_shows_names_as_they_are(open_page, addr
     page.get_by_role("button", name="Accepted").click()
     expect(page.get_by_text("No part matches.")).to_be_visible()
     page.get_by_role("button", name="Show all").click()
+
+    def visible() -> list[int]:
+        return [int(each.get_attribute("data-position")) for each in page.locator(".part:visible").all()]
+
+    page.get_by_label("Sort by").select_option("name")
+    names = [photos[i].name for i in visible()]
+    assert names != [photos[i].name for i in order]
+    assert names == sorted(
+        names, key=lambda name: [int(part) if part.isdigit() else part for part in re.split(r"(\d+)", name)]
+    )
+    page.get_by_label("Search by name").fill(photos[order[5]].name[-6:].upper())
+    assert visible() == [i for i in visible() if photos[i].name.lower().endswith(photos[order[5]].name[-6:].lower())]
+    assert order[5] in visible()
+    page.get_by_label("Sort by").select_option("score")
+    defect = np.array([photo.kind not in ("good", "unknown") for photo in photos])
+    good = np.array([photo.kind == "good" for photo in photos])
+    for words, limit, counted in (
+        ("misses", np.sort(scores[defect])[-2], defect & (scores <= np.sort(scores[defect])[-2])),
+        ("rejects", np.sort(scores[good])[1], good & (scores > np.sort(scores[good])[1])),
+    ):
+        page.get_by_label("Limit", exact=True).last.fill(repr(float(limit)))
+        page.get_by_label("Limit", exact=True).last.press("Enter")
+        button = page.locator(".words").get_by_role("button", name=re.compile(words, re.IGNORECASE))
+        button.click()
+        assert len(visible()) == int(button.inner_text().split()[1])
+        assert set(visible()) <= set(np.flatnonzero(counted).tolist())
+        expect(page.locator(".title")).to_have_text(photos[visible()[0]].name)
+    page.get_by_role("button", name="All").click()
     page.locator(".plot").scroll_into_view_if_needed()
     dot = page.locator(".plot .dot.defect").last
     dot.hover()

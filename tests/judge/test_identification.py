@@ -5,7 +5,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from inspect_core.judge.metrics import identification_rate, identification_threshold
+from inspect_core.judge.metrics import identification_rate
 
 
 def gallery(seed, n, strangers=4, *, levels=9):
@@ -41,18 +41,6 @@ def test_rate_is_the_share_of_pairs_found(seed, n, fpr):
     assert full <= plain
 
 
-@given(st.integers(0, 10_000), st.sampled_from([0.0, 0.05, 0.3]))
-@settings(deadline=None, max_examples=40)
-def test_threshold_matches_no_more_than_allowed_and_no_higher_one_is_needed(seed, fpr):
-    similarity, identity, _ = gallery(seed, 12)
-    threshold = identification_threshold(similarity, identity, fpr=fpr)
-    negatives = similarity[identity[:, None] != identity]
-    assert (negatives >= threshold).mean() <= fpr
-    assert (negatives >= np.nextafter(threshold, -np.inf)).mean() > fpr
-    positives = similarity[(identity[:, None] == identity) & ~np.eye(12, dtype=bool)]
-    assert identification_rate(similarity, identity, fpr=fpr) == pytest.approx((positives >= threshold).mean())
-
-
 @given(st.integers(0, 10_000), st.sampled_from([0.0, 0.1, 0.4]))
 @settings(deadline=None, max_examples=40)
 def test_only_the_order_of_similarities_and_equality_of_labels_matter(seed, fpr):
@@ -84,16 +72,11 @@ def test_never_similar_is_minus_infinity_and_stays_in_the_denominator():
     assert identification_rate(similarity, identity, fpr=0.25) == 0.5
 
 
-@pytest.mark.parametrize("identity", [[0, 0, 0], [0, 1, 2]])
-def test_without_both_sorts_of_pairs_it_is_nan_with_a_warning(identity):
-    with pytest.warns(UserWarning, match="identification needs pairs") as caught:
+@pytest.mark.parametrize(("identity", "counts"), [([0, 0, 0], "6 and 0"), ([0, 1, 2], "0 and 6")])
+def test_without_both_sorts_of_pairs_it_is_nan_with_a_warning(identity, counts):
+    with pytest.warns(UserWarning, match=f"identification needs pairs.* there are {counts}") as caught:
         assert math.isnan(identification_rate(np.zeros((3, 3)), identity, fpr=0.1))
     assert caught[0].filename == __file__
-
-
-def test_threshold_without_negative_pairs_is_nan_with_a_warning():
-    with pytest.warns(UserWarning, match="there are 2 and 0"):
-        assert math.isnan(identification_threshold(np.zeros((2, 2)), [0, 0], fpr=0.1))
 
 
 @pytest.mark.parametrize(

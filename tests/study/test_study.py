@@ -188,10 +188,8 @@ def test_with_no_photo_kept_for_limits_each_of_the_fit_is_scored_by_what_the_oth
         for sample in fold:
             photo = study.photos[study.scored.index(sample.name)]
             kept = errors[sample.name][apart.stops.index(start)]
-            if method == "nearest":  # its bank is the same, without what was drawn from the fold
-                full = study.scored.views[0].errors(*study.features(photo), start)
-                assert (kept >= full).all()
-                assert (kept > full).any()
+            if method == "nearest":  # what was drawn from the other photos is not what would be drawn from them alone
+                assert kept.mean() > study.scored.views[0].errors(*study.features(photo), start).mean()
             else:
                 np.testing.assert_allclose(kept, apart.errors(*study.features(photo), start), rtol=2e-5)
     setters = study.scored.setters()

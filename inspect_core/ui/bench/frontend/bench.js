@@ -208,7 +208,9 @@ class Bench {
     const ours = inParts(counts, bounds, hasReviewBand(this.limits), own);
     const answered = preview || (!this.held && this.isTaken("limits") && sameLimits(this.limits, this.data.limits));
     this.words = answered ? sentence : ours;
-    if (this.sentence.textContent !== this.words) this.sentence.textContent = this.words;
+    if (this.sentence.textContent !== this.words) {
+      this.sentence.replaceChildren(...linked(this.words, (filter) => this.gallery.showCounted(filter)));
+    }
     this.check.classList.toggle("on", answered && sentence === ours);
     if (answered && sentence !== this.announced) this.announcer.textContent = this.announced = sentence;
   }

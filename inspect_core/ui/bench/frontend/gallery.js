@@ -1,4 +1,4 @@
-/** The gallery: a picture of every part, the highest score first, with its verdict and filters. */
+/** The gallery: a picture of every part with its verdict, sorted, filtered and searched. */
 class Gallery {
   /** choose(position) is called when a part is picked. */
   constructor(find, choose) {
@@ -7,7 +7,9 @@ class Gallery {
     this.nothing = find(".nothing");
     this.verdictButtons = [...find(".filters").querySelectorAll("button")];
     this.selects = { kind: find('select[name="kind"]'), group: find('select[name="group"]') };
-    this.filter = { verdict: "all", kind: "", group: "" };
+    this.filter = { verdict: "all", kind: "", group: "", text: "" };
+    this.sorting = find('select[name="sort"]');
+    this.search = find('input[name="search"]');
     this.items = [];
     this.order = [];
     for (const button of this.verdictButtons) {
@@ -16,7 +18,9 @@ class Gallery {
     for (const [name, select] of Object.entries(this.selects)) {
       select.addEventListener("change", () => this.filterBy({ [name]: select.value }));
     }
-    find(".nothing button").addEventListener("click", () => this.filterBy({ verdict: "all", kind: "", group: "" }));
+    this.sorting.addEventListener("change", () => this.arrange());
+    this.search.addEventListener("input", () => this.filterBy({ text: this.search.value }));
+    find(".nothing button").addEventListener("click", () => this.showAll());
     this.list.addEventListener("click", (event) => {
       const item = event.target.closest(".part");
       if (item) this.choose(Number(item.dataset.position));
@@ -36,14 +40,29 @@ class Gallery {
     }
     this.parts = parts;
     this.items.forEach((item, i) => (item.score.textContent = parts[i].score?.toFixed(decimals) ?? ""));
-    const rank = (i) => parts[i].score ?? -Infinity;
-    const order = parts.map((_, i) => i).sort((a, b) => (rank(a) === rank(b) ? a - b : rank(b) - rank(a)));
-    if (!same || order.some((position, i) => position !== this.order[i])) {
-      this.order = order;
-      this.list.replaceChildren(...order.map((i) => this.items[i].element));
-    }
+    if (!same) this.order = [];
+    this.arrange();
     this.fillSelect("kind", "All defect types", parts.map(({ kind }) => kind));
     this.fillSelect("group", "All lots", parts.map(({ group }) => group).filter((group) => group !== null));
+  }
+
+  /** Bring the parts into the order that is asked for: highest score first, by name, or nearest to the limit first. */
+  arrange() {
+    const { parts, limits } = this;
+    const ranks = {
+      score: ({ score }) => score ?? -Infinity,
+      margin: ({ score }) => (score === undefined || !limits ? -Infinity : -Math.abs(score - limits.reject)),
+      name: () => 0,
+    };
+    const rank = ranks[this.sorting.value];
+    const byName = (a, b) => parts[a].name.localeCompare(parts[b].name, undefined, { numeric: true });
+    const tie = this.sorting.value === "name" ? byName : (a, b) => a - b;
+    const order = parts
+      .map((_, i) => i)
+      .sort((a, b) => (rank(parts[a]) === rank(parts[b]) ? tie(a, b) : rank(parts[b]) - rank(parts[a])));
+    if (order.length === this.order.length && order.every((position, i) => position === this.order[i])) return;
+    this.order = order;
+    this.list.replaceChildren(...order.map((i) => this.items[i].element));
   }
 
   newItem(name, kind, position) {
@@ -105,17 +124,21 @@ class Gallery {
 
   /** Verdicts under these limits; only what changes is touched. */
   judge(limits) {
-    const counts = { all: this.items.length, elsewhere: 0 };
+    this.limits = limits;
+    const counts = { all: this.items.length, elsewhere: 0, missed: 0, stopped: 0 };
     for (const verdict of Object.keys(VERDICTS)) counts[verdict] = 0;
     let changed = false;
     this.items.forEach((item, i) => {
       const part = this.parts[i];
       const verdict = WITHOUT_SCORE[part.word] ?? verdictOf(part, limits);
       const elsewhere = !part.word && isElsewhere(part, limits);
+      const wrong = part.word ? null : wrongly(part, limits);
       counts[verdict] += 1;
       counts.elsewhere += elsewhere;
-      if (item.verdict === verdict && item.tag.hidden === !elsewhere) return;
+      if (wrong) counts[wrong] += 1;
+      if (item.verdict === verdict && item.tag.hidden === !elsewhere && item.wrong === wrong) return;
       item.verdict = verdict;
+      item.wrong = wrong;
       item.tag.hidden = !elsewhere;
       item.element.dataset.verdict = verdict;
       item.badge.textContent = `${VERDICTS[verdict].icon} ${VERDICTS[verdict].word}`;
@@ -126,7 +149,21 @@ class Gallery {
       const always = button.value === "review" ? hasReviewBand(limits) : !button.closest(".more-filters");
       button.hidden = counts[button.value] === 0 && !always && this.filter.verdict !== button.value;
     }
+    if (this.sorting.value === "margin") this.arrange();
     if (changed) this.applyFilter();
+  }
+
+  showAll() {
+    this.search.value = "";
+    this.filterBy({ verdict: "all", kind: "", group: "", text: "" });
+  }
+
+  /** Show exactly the parts that the sentence counts: "missed" or "stopped", and the first of them. */
+  showCounted(verdict) {
+    this.showAll();
+    this.filterBy({ verdict });
+    const first = this.order.find((i) => !this.items[i].element.hidden);
+    if (first !== undefined) this.choose(first);
   }
 
   filterBy(change) {
@@ -136,13 +173,16 @@ class Gallery {
   }
 
   applyFilter() {
-    const { verdict, kind, group } = this.filter;
+    const { verdict, kind, group, text } = this.filter;
+    const wanted = text.trim().toLowerCase();
     let count = 0;
     this.items.forEach((item, i) => {
       const fits =
         (verdict === "all" ||
           item.verdict === "preview" ||
+          item.wrong === verdict ||
           (verdict === "elsewhere" ? !item.tag.hidden : item.verdict === verdict)) &&
+        this.parts[i].name.toLowerCase().includes(wanted) &&
         (kind === "" || this.parts[i].kind === kind) &&
         (group === "" || this.parts[i].group === group);
       item.element.hidden = !fits;

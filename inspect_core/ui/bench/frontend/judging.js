@@ -41,6 +41,13 @@ const sameLimits = (a, b) => a.review === b.review && a.reject === b.reject;
 const isElsewhere = ({ score, found_up_to: found }, limits) =>
   found !== null && score > limits.review && found <= limits.review;
 
+/** "missed" for a defect that is counted and accepted, "stopped" for a good part that is counted and rejected, else null. */
+function wrongly({ score, counted }, limits) {
+  const verdict = verdictOf({ score }, limits);
+  if (counted === "defect" && verdict === "accept") return "missed";
+  return counted === "good" && verdict === "reject" ? "stopped" : null;
+}
+
 const NO_SCORE = { not_located: 0, not_judged: 0 };
 
 /**
@@ -68,6 +75,23 @@ function countParts(parts, limits, withoutScore = { good: NO_SCORE, defect: NO_S
   }
   counts.caught = counts.defectsTotal - counts.missed - defect;
   return counts;
+}
+
+/** Where the sentence names parts that the gallery can show: the words before the number -> its filter. */
+const COUNTED = { rejects: "stopped", misses: "missed" };
+
+/** The sentence as nodes: numbers of COUNTED above 0 are buttons that call show(filter). */
+function linked(sentence, show) {
+  return sentence.split(/\b((?:rejects|misses) [1-9]\d*)(?= of)/i).map((words, i) => {
+    if (i % 2 === 0) return words;
+    const button = document.createElement("button");
+    button.type = "button";
+    button.className = "plain";
+    button.textContent = words;
+    button.title = "Show these parts in the gallery";
+    button.addEventListener("click", () => show(COUNTED[words.split(" ")[0].toLowerCase()]));
+    return button;
+  });
 }
 
 /** The sentence in parts; bounds: percent as text for every number of good parts rejected, sent by Python. */
