@@ -106,7 +106,7 @@ def move_on_page(fitted: Study, repeats: int, *, by_hand: bool) -> dict:
     """
     part = taught_part.of_study("flange", fitted)
     scored, stops = part.scored, _other_stops(part.scored)
-    scored.latest.clear()
+    scored._latest.clear()
     limits = part.suggested_limits(scored.live)
     settings = Settings(scored.live, limits if by_hand else None, 0, OFF)
     passes, largest_values = [], scored_photos.largest_values

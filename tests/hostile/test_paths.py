@@ -6,6 +6,7 @@ from pathlib import Path
 from types import SimpleNamespace
 
 import pytest
+import torch
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -57,7 +58,8 @@ def refused(capsys, monkeypatch, tmp_path):
     monkeypatch.chdir(tmp_path)
     for name in ("load", "shared"):
         monkeypatch.setattr(view, name, lambda *_, **__: pytest.fail("a backbone was loaded"))
-    monkeypatch.setattr("inspect_core.recipe.loaded_backbone", lambda *_: SimpleNamespace(engine="nothing"))
+    network = SimpleNamespace(engine="nothing", device=torch.device("cpu"))
+    monkeypatch.setattr("inspect_core.recipe.loaded_backbone", lambda *_: network)
 
     def run(*arguments) -> str:
         try:

@@ -3,9 +3,11 @@
 import contextlib
 import threading
 from dataclasses import replace
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
+import torch
 from PIL import Image
 
 from inspect_core.audit.log import AuditLog
@@ -51,7 +53,8 @@ def batch(recipe, workspace, monkeypatch, open_app, photos, gate):
 
     monkeypatch.setattr(LoadedRecipe, "inspect", inspect)
     monkeypatch.setattr(LoadedRecipe, "engine", "nothing")
-    monkeypatch.setattr("inspect_core.ui.batch.jobs.loaded_backbone", lambda choice: None)
+    on_cpu = SimpleNamespace(device=torch.device("cpu"))
+    monkeypatch.setattr("inspect_core.ui.batch.jobs.loaded_backbone", lambda choice: on_cpu)
     monkeypatch.setattr("inspect_core.ui.weights_panel.offer_missing", lambda *_: False)
     save(recipe, workspace / "recipes" / "tile.zip")
 
