@@ -20,7 +20,7 @@ NOT_JUDGED: Literal["not judged"] = "not judged"
 SPOKEN = {"accept": "accepted", "review": "to review", "reject": "rejected"}
 SPOKEN |= {NOT_LOCATED: NOT_LOCATED, NOT_JUDGED: NOT_JUDGED}
 """What can become of a photo, from the best, and how it is said of several."""
-SIGNS = dict(zip(SPOKEN, "✓?✕∅–", strict=True))
+SIGNS = dict(zip(SPOKEN, "✓?✕ø–", strict=True))
 OUTCOMES = tuple(SPOKEN)
 PARTLY_OUT = "partly out of view"
 """The reason of a part that would have been accepted if the photo had shown all of it."""

@@ -25,7 +25,10 @@ key = hashlib.sha256(f"{files} {samples.depth}".encode()).hexdigest()[:16]
 samples = first_look_panel.choose_good(samples, source.product, key)
 if samples is None:
     st.stop()
-photos, seed, notes = panels.choose_split(samples)
+chosen = panels.choose_split(samples)
+if chosen is None:
+    st.stop()
+photos, seed, notes = chosen
 order = panels.choose_settings(source.product, photos, seed, notes, key)
 if order is not None:
     panels.show_forecast(order)

@@ -10,7 +10,7 @@ from inspect_core.features.store import feature_store
 from inspect_core.features.weights import download_weights
 from inspect_core.images.depth import DEPTHS
 from inspect_core.images.folders import Samples, scan, split
-from inspect_core.images.splitting import learned_from_all
+from inspect_core.images.splitting import learned_from_all, require_enough
 from inspect_core.images.tolerances import NONE, Tolerances
 from inspect_core.methods.table import JOIN, METHODS, OPTIONS, methods_of
 from inspect_core.study.order import ALIGN, Order
@@ -111,6 +111,7 @@ def order_of(
     samples = samples_of(options) if samples is None else samples
     kept = {} if options.calibrate is None else {"calibrate": options.calibrate}
     parts = split(samples, seed=options.seed, blind=options.blind, **kept)
+    require_enough(parts)
     if not kept:
         parts = learned_from_all(parts)
     say_notes(parts.notes)

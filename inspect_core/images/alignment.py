@@ -9,7 +9,7 @@ import hashlib
 import json
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
-from functools import cached_property
+from functools import cached_property, partial
 from typing import Any, Self
 
 import cv2
@@ -35,15 +35,16 @@ MOST_TURN, MOST_SHIFT = 180.0, 0.5
 _SCALE = 0.05  # by which it may at least be smaller or larger, where it may be at all
 _ENOUGH, _LEAST = 0.54, 0.9  # of the median and of the least share of details in agreement in a good photo
 _MEASURED = {
-    "x": (0.02, "the part is shifted sideways by {:.0%}", "{:.0%} to {:.0%}"),
-    "y": (0.02, "the part is shifted up or down by {:.0%}", "{:.0%} to {:.0%}"),
-    "angle": (2.0, "the part is turned by {:.1f}°", "{:.1f}° to {:.1f}°"),
-    "scale": (0.005, "the part is {:.3f} times as large", "{:.3f} to {:.3f}"),
-    "share": (0.15, "{:.0%} of the details agree with the reference", "{:.0%} or more"),
-    "correlation": (0.03, "the correlation with the reference is {:.2f}", "{:.2f} or more"),
-    "visible": (0.02, "{:.0%} of the part is in view", "{:.0%} or more"),
+    "x": (0.02, "the part is shifted sideways by {}", 0, "%"),
+    "y": (0.02, "the part is shifted up or down by {}", 0, "%"),
+    "angle": (2.0, "the part is turned by {}", 1, "°"),
+    "scale": (0.005, "the part is {} times as large", 3, ""),
+    "share": (0.15, "{} of the details agree with the reference", 0, "%"),
+    "correlation": (0.03, "the correlation with the reference is {}", 2, ""),
+    "visible": (0.02, "{} of the part is in view", 0, "%"),
 }
-"""The values whose ranges are stored: the least room left free on both sides, and words for a photo outside."""
+"""The values whose ranges are stored: the least room left free on both sides, words for a photo outside, and the
+decimals and unit in which the value is told."""
 _OPEN_ABOVE = ("share", "correlation", "visible")
 
 
@@ -108,8 +109,7 @@ class Alignment:
         for name, value in _measured(located).items():
             allowed = self.ranges.get(name, Range(-np.inf, np.inf))
             if not allowed.low <= value <= allowed.high:
-                _, is_, may_be = _MEASURED[name]
-                raise NotLocated(f"{is_.format(value)}; accepted: {may_be.format(allowed.low, allowed.high)}")
+                raise NotLocated(_outside(name, value, allowed))
         return located
 
     def sentences(self) -> list[str]:
@@ -250,6 +250,20 @@ def _evenly(photos: Sequence[Small], most: int) -> list[Small]:
 def _unfit(found: int, count: int) -> ValueError:
     why = "it has too little structure, or repeats itself; teach without alignment"
     return ValueError(f"the part was found again on {found} of {count} good photos, but not reliably: {why}")
+
+
+def _outside(name: str, value: float, allowed: Range) -> str:
+    """Why the photo is refused, with as many decimals as tell its value from the bound that it misses."""
+    _, words, least, unit = _MEASURED[name]
+    bound = allowed.low if value < allowed.low else allowed.high
+    tellers = [partial(_told, decimals=decimals, unit=unit) for decimals in range(least, 16)]
+    told = next((tell for tell in tellers if tell(value) != tell(bound)), tellers[-1])
+    most = "or more" if name in _OPEN_ABOVE else f"to {told(allowed.high)}"
+    return f"{words.format(told(value))}; accepted: {told(allowed.low)} {most}"
+
+
+def _told(value: float, decimals: int, unit: str) -> str:
+    return f"{value:.{decimals}%}" if unit == "%" else f"{value:.{decimals}f}{unit}"
 
 
 def _measured(located: Located) -> dict[str, float]:

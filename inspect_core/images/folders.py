@@ -49,7 +49,7 @@ def inside(path: str | Path, roots: Sequence[str | Path]) -> Path:
     allowed = [Path(os.path.realpath(workspace.usable(root))) for root in roots]
     if not any(resolved.is_relative_to(root) for root in allowed):
         reason = f"path {str(path)!r} is outside the allowed folders ({', '.join(map(str, allowed)) or 'none'})"
-        raise ValueError(f"{reason}; move the images there, or start Loupe with this folder allowed")
+        raise ValueError(f"{reason}; move the photos there, or start Loupe with LOUPE_ROOTS naming this folder")
     return resolved
 
 
@@ -76,6 +76,8 @@ def scan(path: str | Path) -> Samples:
             problems = {skipped.name: skipped.reason for skipped in others if skipped.role == "image"}
             return _samples(path.parent, *listed(path, files, problems))
         if not path.is_file() or not zipfile.is_zipfile(path):
+            if path.is_file() and path.suffix.lower() == ".zip":
+                raise ScanError(f"{path.name} is a damaged or incomplete zip archive; copy or download it again")
             reason = "is neither a folder, a zip archive nor a list of photos; name the folder with the images"
             raise ScanError(f"{path.name} {reason}")
         root = unpacked(path)

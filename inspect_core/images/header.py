@@ -81,7 +81,7 @@ def open_header(file: SparingFile, name: str) -> ImageFile.ImageFile:
     check(length > 0, "the file is empty", AGAIN)
     remedy = f"export it as PNG or JPEG, crop it to the part, or {_raised(length / 1e6 / a_pixel)}"
     check(length <= longest, f"the file has {length:,} bytes, more than the limit of {longest:,.0f}", remedy)
-    known = "its first bytes are not those of PNG, JPEG, BMP, TIFF or WebP"
+    known = "it is not a photo in PNG, JPEG, BMP, TIFF or WebP, whatever its name says"
     check(kind != "", known, "export it in one of these formats")
     file.all_of_it = kind == "WebP"
     try:

@@ -8,12 +8,13 @@ from operator import attrgetter
 import numpy as np
 
 from inspect_core.images.grouping import propose_groups
-from inspect_core.images.samples import Sample, Samples, counted, examples
+from inspect_core.images.samples import GOOD, Sample, Samples, counted, examples
 
 JUDGE_FRACTION = 0.2
 KNOWN = 10
 _name = attrgetter("name")
 FOLDS = 10
+FEWEST_GOOD = 5
 LEAST_FOLDS = 3
 """Folds of good photos, each scored by a detector fitted to the others; fewer where there are fewer groups."""
 MOST_CROSSED = 200  # good photos that set limits by folds; of more, they are chosen evenly
@@ -128,6 +129,14 @@ def _to_choose_by(defects: Sequence[Sample], seed: int) -> list[Sample]:
         if len(chosen) + len(group) <= -(-len(defects) // 2):  # a single large lot is judged, not used to choose
             chosen += group
     return chosen
+
+
+def require_enough(photos: Split) -> None:
+    """Raise ValueError for fewer than FEWEST_GOOD good photos besides those of a test/."""
+    kept_back = sum(sample.kind == GOOD and sample.part_of != "test" for sample in photos.judge)
+    if (count := len(photos.fit) + len(photos.calibrate) + kept_back) < FEWEST_GOOD:
+        reason = f"{counted(count, 'good photo')} cannot show how much good parts differ"
+        raise ValueError(f"{reason}; add photos of other good parts until there are at least {FEWEST_GOOD}, better 30")
 
 
 def learned_from_all(photos: Split) -> Split:

@@ -136,6 +136,15 @@ def usable(path: str | Path) -> Path:
     return expanded
 
 
+def pasted(text: str) -> str:
+    """A path as a file manager copies it, without quotes. Raises ValueError for one of Windows on another system."""
+    path = text.strip().strip("\"'").strip()
+    if os.name != "nt" and re.match(r"[A-Za-z]:\\|\\\\", path):
+        reason = "is a path of Windows, and Loupe runs on another system"
+        raise ValueError(f"path {path!r} {reason}; name the folder as this system does, or upload the photos")
+    return path
+
+
 def lies_in(path: Path, folder: Path) -> bool:
     """Whether `path`, which need not exist, is `folder` or lies below it, by whatever links, mounts or letter case."""
     real = Path(os.path.realpath(path))

@@ -36,7 +36,7 @@ def folder_at(label: str, value: str = "", **options: Any) -> Path | None:
     if not text.strip():
         return None
     try:
-        return inside(text.strip(), workspace.allowed_roots())
+        return inside(workspace.pasted(text), workspace.allowed_roots())
     except (ValueError, OSError) as error:
         st.error(shell.plain(error), icon=":material/error:")
         return None

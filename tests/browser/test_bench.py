@@ -316,6 +316,16 @@ def test_keys_and_boxes_set_the_limit(open_page, address, app):
     expect(page.get_by_text(f"In force: {limits.review!r} {limits.reject!r}")).to_be_visible()
     on_bench(page)
     assert page.locator(".words").inner_text() == sentence_of(parts, limits)
+    for box, typed, why in (
+        ("Reject above", limits.review - 1, "Review begins below the limit for rejection"),
+        ("Review above", limits.reject + 1, "Review begins below the limit for rejection"),
+        ("Reject above", -5, "would stop every part"),
+    ):
+        field = page.get_by_label(box, exact=True).last
+        field.fill(str(typed))
+        page.keyboard.press("Enter")
+        assert why in field.evaluate("box => box.validationMessage")
+        assert (held_limit(page, "Review limit"), held_limit(page, "Reject limit")) == (limits.review, limits.reject)
     handle(page, "Review limit").focus()
     page.keyboard.press("End")
     assert held_limit(page, "Review limit") < held_limit(page, "Reject limit")

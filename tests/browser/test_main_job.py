@@ -64,7 +64,7 @@ def test_the_whole_job(address, open_page, sample_workspace):
 
     page.get_by_role("button", name="Save as recipe").click()
     page.get_by_role("textbox", name="Name").fill("Flange release")
-    page.get_by_role("textbox", name="Name").press("Enter")
+    page.get_by_role("textbox", name="Reason").fill("first release")
     page.get_by_role("button", name="Save", exact=True).click()
     expect(page.get_by_text(re.compile("^recipe [0-9a-f]{8} · draft"))).to_be_visible()
     idle(page)
@@ -74,7 +74,7 @@ def test_the_whole_job(address, open_page, sample_workspace):
     page.get_by_role("link", name="Recipes").click()
     expect(page.get_by_role("heading", name="Flange release")).to_be_visible()
     with page.expect_download() as download:
-        page.get_by_role("button", name="Download").click()
+        page.get_by_role("button", name="Download", exact=True).click()
     assert load(download.value.path().rename(sample_workspace / "downloaded.zip")).digest == saved.digest
 
     page.get_by_role("button", name="Open", exact=True).click()

@@ -1,6 +1,8 @@
 """Alignment: exact poses found again, failures that are said, one warp with a mask of what it leaves empty."""
 
 import json
+import re
+from dataclasses import replace
 from pathlib import Path
 
 import cv2
@@ -10,7 +12,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from inspect_core.images import alignment, registration
-from inspect_core.images.alignment import Alignment, NotLocated, learn
+from inspect_core.images.alignment import Alignment, NotLocated, Range, learn
 from inspect_core.images.located import Located
 from inspect_core.images.read import read, squash
 from inspect_core.images.registration import Features
@@ -109,6 +111,19 @@ def test_a_part_taught_lying_still_is_found_turned_and_shifted_as_far_as_was_sai
         with pytest.raises(NotLocated, match=reason):
             narrow.look(lying(part, rng, **way)[0])
     assert narrow.locate(lying(part, rng, x=0.01, turn=-2)[0])
+
+
+def test_a_photo_just_outside_is_told_with_the_decimals_that_show_it(part):
+    rng = np.random.default_rng(4)
+    learned = learn([lying(part, rng)[0] for _ in range(4)])
+    photo = lying(part, rng, turn=3)[0]
+    angle = learned.look(photo).angle
+    just = replace(learned, ranges=learned.ranges | {"angle": Range(-5.0, float(angle) - 1e-4)})
+    with pytest.raises(NotLocated) as refused:
+        just.look(photo)
+    value, low, high = re.findall(r"-?\d+\.\d+(?=°)", str(refused.value))
+    assert float(value) > float(high)
+    assert low.startswith("-5.0")
 
 
 @pytest.mark.parametrize(("side", "found"), [(250, True), (125, True), (50, False)])

@@ -139,6 +139,9 @@ def test_nothing_to_teach_from(tmp_path, workspace):
         archive.writestr("readme.txt", "nothing here")
     with pytest.raises(ScanError, match="no usable image"):
         scan(tmp_path / "upload.zip")
+    (tmp_path / "cut.zip").write_bytes((tmp_path / "upload.zip").read_bytes()[:60])
+    with pytest.raises(ScanError, match="damaged or incomplete zip archive"):
+        scan(tmp_path / "cut.zip")
     assert not list(workspace.rglob("*.txt"))
     save(tmp_path, "scratch/a.png")
     with pytest.raises(ScanError, match=r"no good images, only scratch; put the good ones into a folder named good"):

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 from inspect_core.images.grouping import ungrouped
 from inspect_core.images.samples import Sample, Samples
-from inspect_core.images.splitting import folds, learned_from_all, split
+from inspect_core.images.splitting import folds, learned_from_all, require_enough, split
 
 
 def samples_of(good=0, defects=0, train=0, test=0):
@@ -193,3 +193,10 @@ def test_groups_may_go_by_bare_names_but_not_be_missing():
     del groups["003.png"]
     with pytest.raises(ValueError, match=r"groups has no entry for 'good/003.png'"):
         split(samples, seed=0, groups=groups)
+
+
+@pytest.mark.parametrize("few", [samples_of(4, defects=9), samples_of(train=4, test=20)])
+def test_fewer_than_five_good_photos_are_refused_with_what_to_do(few):
+    with pytest.raises(ValueError, match=r"4 good photos cannot show .* at least 5"):
+        require_enough(split(few, seed=0))
+    require_enough(split(samples_of(5), seed=0))

@@ -19,7 +19,7 @@ from inspect_core.ui.defect_types import training as kinds_training
 from inspect_core.ui.defect_types.panels import WHOLE
 from inspect_core.ui.inspect import views
 from inspect_core.whole_part import type_training
-from tests.pages.waiting import finish, press, wait_for_job, words
+from tests.pages.waiting import finish, press, save_recipe, wait_for_job, words
 
 PAGE = "pages/defect_types.py"
 
@@ -227,8 +227,7 @@ def test_inspect_names_the_kind_as_the_recipe_does_which_brings_its_kinds_when_o
     app.slider(key=f"minimum_confidence-inspect-{labelled.id}").set_value(55).run()
     assert not app.exception
     assert now(labelled).defect_types.minimum_confidence == 0.55
-    app.text_input(key=f"recipe_name-{labelled.id}").set_value("Named").run()
-    press(app, f"save-{labelled.id}")
+    save_recipe(app, "Named")
     recipe = recipe_file.load(workspace / "recipes/Named.zip")
     verdicts = on_page_and_line(labelled, recipe)
     assert {verdict.defect_type is not None for verdict in verdicts} == {True, False}

@@ -9,6 +9,7 @@ from inspect_core.features.backbones import Backbone
 from inspect_core.images.read import read
 from inspect_core.ui import crops, shelf, shell, taught_part, teaching
 from inspect_core.verdict import Limits
+from tests.pages.waiting import save_recipe
 
 
 def test_an_empty_app_teaches_the_sample_by_itself(open_app, monkeypatch):
@@ -41,17 +42,16 @@ def test_a_recipe_is_saved_with_what_is_in_force(open_app, in_the_hand, workspac
     from inspect_core.recipe_io.recipe_file import load
 
     app = open_app()
-    app.text_input(key=f"recipe_name-{in_the_hand.id}").set_value("My / flange").run()
-    app.button(key=f"save-{in_the_hand.id}").click().run()
-    assert not app.exception
+    for reason in ("", "first release", ""):  # a reason is for one recipe
+        save_recipe(app, "My / flange", reason)
+        assert len(app.warning) == (reason == "")
     recipe = load(workspace / "recipes" / "My-flange.zip")
     assert recipe.product == "My / flange"
     assert recipe.limits == in_the_hand.study.default_limits(**recipe.live)
     assert recipe.product_check.limit == in_the_hand.product_check.limit
     assert shelf.find(in_the_hand.id).recipe.digest == recipe.digest
     app.session_state[f"settings-{in_the_hand.id}"].limits = Limits(1.0, 2.0)
-    app.text_input(key=f"recipe_reason-{in_the_hand.id}").set_value("new lamp").run()
-    app.button(key=f"save-{in_the_hand.id}").click().run()
+    save_recipe(app, reason="new lamp")
     with AuditLog.open() as log:
         first, second = log.entries(kind=LIMITS_CHANGED)
         assert log.verify() == []

@@ -15,7 +15,7 @@ from inspect_core.ui import previews, shelf, taught_part
 from inspect_core.ui.inspect import panels
 from inspect_core.ui.session import Settings
 from inspect_core.verdict import Limits
-from tests.pages.waiting import wait_for_job
+from tests.pages.waiting import save_recipe, wait_for_job
 
 
 @pytest.fixture(scope="module")
@@ -73,8 +73,7 @@ def test_a_scale_tells_the_smallest_area_in_square_millimetres_and_is_saved(open
     after = slider(app, "area", in_the_hand)
     assert after.value == before.value
     assert all(option.endswith(" mm²") for option in after.options)
-    app.button(key=f"save-{in_the_hand.id}").click().run()
-    assert not app.exception
+    save_recipe(app)
     assert shelf.find(in_the_hand.id).recipe.mm_per_pixel == 0.05
 
 

@@ -14,7 +14,7 @@ from inspect_core.tuning import tsne
 from inspect_core.ui import shelf
 from inspect_core.ui.explore import jobs
 from inspect_core.verdict import Limits
-from tests.pages.waiting import finish, press, wait_until, words
+from tests.pages.waiting import finish, press, save_recipe, wait_until, words
 
 PAGE = "pages/inspect.py"
 
@@ -156,7 +156,7 @@ def test_a_photo_is_judged_and_shown_alike_by_the_part_its_recipe_and_the_recipe
 
     add(app, curved, next((product / "train/good").iterdir()))
     move(app, curved, "k", 3)
-    press(app, f"save-{curved.id}")
+    save_recipe(app)
     recipe = shelf.find(curved.id).recipe
     app = press(open_app("pages/recipes.py"), "open-flange.zip")
     opened = shelf.find(app.session_state["in_hand"])

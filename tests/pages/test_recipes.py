@@ -273,9 +273,13 @@ def test_a_recipe_is_approved_and_retired_with_a_reason_and_stays_usable_without
     shutil.copy(workspace / "recipes/second.zip", workspace / "recipes/copy.zip")
     app = open_app(PAGE)
     choose(app, first)
-    assert app.button(key="approved-first.zip").disabled
+    assert app.button(key="approved-first.zip").disabled, "it was tried on no defect"
 
     def change(state: str, name: str, reason: str) -> None:
+        if state == "approved":
+            app.checkbox(key=f"poor-{name}").check().run()
+            press(app, f"{state}-{name}")
+            assert "Enter the reason" in app.warning[0].value
         app.text_input(key=f"reason-{state}-{name}").set_value(reason).run()
         press(app, f"{state}-{name}")
 

@@ -104,8 +104,8 @@ def test_one_folder_has_the_same_figures_on_every_page_and_on_the_line(
 
     with monkeypatch.context() as patch:
         patch.setattr(panels.st, "switch_page", lambda page: None)
-        app.session_state[panels.BENCH] = SimpleNamespace(row=rows.index(row))
-        app.run()
+        app.session_state["compare_table"] = {"selection": {"rows": [rows.index(row)]}}
+        press(app.run(), "compare_bench")
     wait_for_job()
     again = shelf.find(shell.jobs().current.result)
     assert np.array_equal(again.study.scores(), scores)

@@ -12,7 +12,7 @@ from inspect_core.recipe_io.recipe_file import load
 from inspect_core.ui import shelf, shell, taught_part, teaching, uploads
 from inspect_core.ui.inspect import views
 from inspect_core.ui.teach import panels
-from tests.pages.waiting import another, press, wait_for_job, words
+from tests.pages.waiting import another, press, save_recipe, wait_for_job, words
 
 
 @pytest.fixture
@@ -117,8 +117,8 @@ def test_each_session_has_its_own_mode_of_the_product_check(open_app, in_the_han
     assert not drawn[-1].stopped[drawn[-1].position]
     assert "do not rely on the verdict" in drawn[-1].check
     assert there.segmented_control(key=f"guard-{strict.id}").value == "warn"
-    press(there, f"save-{strict.id}")
-    press(here, f"save-{strict.id}")
+    save_recipe(there)
+    save_recipe(here)
     saved = [load(workspace / "recipes" / name).product_check.mode for name in ("flange.zip", "flange-2.zip")]
     assert saved == ["warn", "stop"]
 

@@ -11,7 +11,7 @@ from inspect_core.ui import crops, shelf, taught_part
 from inspect_core.ui.inspect import case_gathering
 from inspect_core.ui.inspect.known_cases_panel import WHOLE
 from inspect_core.verdict import Limits
-from tests.pages.waiting import finish, press, words
+from tests.pages.waiting import finish, press, save_recipe, words
 
 PAGE = "pages/inspect.py"
 LIKE_NOTHING = "Nothing like this in the gallery"
@@ -112,7 +112,7 @@ def test_the_limit_is_live_reads_no_photo_and_does_not_outlive_its_gallery_and_a
 
 def test_the_gallery_goes_into_the_recipe_and_an_opened_recipe_can_be_revised(app, in_the_hand, workspace):
     choose(app, in_the_hand, 0)
-    press(app, f"save-{in_the_hand.id}")
+    save_recipe(app)
     first = shelf.find(in_the_hand.id).recipe
     assert first.gallery.params()["gallery"] == cases(in_the_hand).params()["gallery"]
     press(app.switch_page("pages/recipes.py").run(), "open-flange.zip")
@@ -123,7 +123,7 @@ def test_the_gallery_goes_into_the_recipe_and_an_opened_recipe_can_be_revised(ap
     assert LIKE_NOTHING in words(app)
     app.selectbox(key=f"case_kind-{opened.id}-{position}").set_value("good").run()
     press(app, f"add_case-{opened.id}-{position}")
-    press(app, f"save-{opened.id}")
+    save_recipe(app)
     again = recipe_file.load(workspace / "recipes/flange-2.zip")
     assert again.provenance.parent == first.digest
     assert again.gallery.cases[-1].name == "stripes2.png"

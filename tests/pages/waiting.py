@@ -38,6 +38,16 @@ def press(app, key: str):
     return app
 
 
+def save_recipe(app, name: str = "", reason: str = "first release"):
+    """What is on the bench saved as a recipe."""
+    app.run()
+    fields = {field.label: field for field in app.text_input}
+    if name:
+        fields["Name"].set_value(name)
+    fields["Reason"].set_value(reason).run()
+    return press(app, "Save")
+
+
 def choose_folder(app, path):
     """Teach on the photos of this folder."""
     app.segmented_control(key="photos_from").set_value("Folder on this computer").run()

@@ -104,6 +104,7 @@ def _table(rows: list[Row]) -> None:
             "Score": st.column_config.NumberColumn(format="%.4g"),
             "Good parts at or below": st.column_config.NumberColumn(format="%.0f %%", help=AT_OR_BELOW),
         },
+        placeholder="",
         alt="Photos of the batch, one row each.",
     )
 

@@ -3,7 +3,6 @@
 from dataclasses import replace
 from pathlib import PurePosixPath
 
-import numpy as np
 import streamlit as st
 
 from inspect_core.images.boxes import Box
@@ -45,7 +44,7 @@ def seen_before(taught: TaughtPart, position: int, live: dict[str, int], limits:
     shown, *others = st.columns(1 + SHOWN)
     with shown:
         st.image(case.picture, width=PICTURE)
-        st.caption(f"**On the bench**  \n{_novelty(cases, case.embedding)}")
+        st.caption(f"**On the bench**  \n{_novelty(cases, case)}")
     for column, (known, similarity) in zip(others, matches, strict=False):
         with column:
             _match(known, similarity)
@@ -119,8 +118,10 @@ def _match(case: Case, similarity: float) -> None:
     st.caption(f"**{shell.plain(case.defect_type)}** · {100 * similarity:.0f} % alike{note}  \n{name}")
 
 
-def _novelty(cases: KnownCases, embedding: np.ndarray) -> str:
-    return f"novelty score {cases.surface.score(embedding[None])[0]:.2f}, threshold {cases.limit:.2f}"
+def _novelty(cases: KnownCases, case: Case) -> str:
+    if cases.row_of(case.digest) is not None:
+        return "in the gallery; compared with the others"
+    return f"novelty score {cases.surface.score(case.embedding[None])[0]:.2f}, threshold {cases.limit:.2f}"
 
 
 def _add(taught: TaughtPart, cases: KnownCases, case: Case, position: int, *, busy: bool) -> None:

@@ -95,8 +95,8 @@ def add_photos(taught: TaughtPart) -> TaughtPart:
         except (ValueError, OSError) as error:  # a damaged photo, or one without a finite score
             settings.problems.append(str(error))
         _let_go(file)
-    for problem in settings.problems:  # another run follows an added photo, and still shows them
-        st.error(shell.plain(problem), icon=":material/broken_image:")
+    if fresh and settings.problems:
+        st.toast(shell.plain("; ".join(settings.problems)), icon=":material/broken_image:", duration="long")
     return taught
 
 
@@ -110,6 +110,7 @@ def bench_with_parameters(taught: TaughtPart) -> None:
     adding, moving = st.columns([1, 4], gap="medium")
     with adding:
         taught = add_photos(taught)
+        save = st.container()
     position, above, below = settings.position, st.container(), st.container()
     with moving:
         run = live_parameters.choose(taught, settings, busy=busy)
@@ -131,7 +132,12 @@ def bench_with_parameters(taught: TaughtPart) -> None:
         except ValueError as error:  # no limit, or a score that is not finite: nothing is judged on it
             st.error(shell.plain(error), icon=":material/error:")
             return
+    if run is None:
+        with save:
+            saving.save_recipe(taught, view.limits, settings)
     with below:
+        for problem in settings.problems:
+            st.error(shell.plain(problem), icon=":material/broken_image:")
         if run is None or drawn is None:
             st.caption(promise(taught.scored, view.limits, view.setting_scores, ceiling=view.ceiling))
             if changed := changed_again(taught.scored, view.limits, **settings.live):
@@ -147,7 +153,6 @@ def bench_with_parameters(taught: TaughtPart) -> None:
                 scale_panel.show(taught)
             product_check_mode(taught, settings)
             defect_naming.limit_slider(taught, "inspect")
-            saving.save_recipe(taught, view.limits, settings)
             if not gone:
                 known_cases_panel.seen_before(taught, position, settings.live, view.limits, busy=busy)
         else:

@@ -19,14 +19,19 @@ def save_recipe(taught: TaughtPart, limits: Limits, settings: Settings) -> None:
     """Save what is in force as a recipe in the workspace; from an opened recipe, a revision with it as its parent."""
     if taught.study is None and taught.recipe is None:
         return
-    with st.popover("Save as recipe", icon=":material/inventory_2:"):
-        name = st.text_input("Name", value=taught.product, max_chars=60, key=f"recipe_name-{taught.id}")
-        reason = st.text_input("Reason", key=f"recipe_reason-{taught.id}", placeholder="first release, new lamp, …")
-        if st.button("Save", type="primary", key=f"save-{taught.id}", disabled=not name.strip()):
+    state = f"{taught.id}-{taught.recipe and taught.recipe.digest}"  # another one once it is saved: closed and empty
+    with st.popover("Save as recipe", icon=":material/inventory_2:", width="stretch", key=f"saving-{state}"):
+        name = st.text_input("Name", value=taught.product, max_chars=60, key=f"recipe_name-{state}")
+        placeholder = "first release, new lamp, …"
+        reason = st.text_input("Reason", max_chars=200, key=f"recipe_reason-{state}", placeholder=placeholder)
+        if st.button("Save", type="primary", key=f"save-{taught.id}"):
+            if not (name.strip() and reason.strip()):
+                st.warning("Enter a name and the reason: both are recorded.")
+                return
             said = {
                 "product": name.strip(),
                 "author": shell.current_user(),
-                "reason": reason,
+                "reason": reason.strip(),
                 "product_check": settings.product_check(taught),
                 "gallery": taught.cases,
                 "defect_types": taught.defect_types,

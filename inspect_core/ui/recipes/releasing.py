@@ -9,7 +9,9 @@ import streamlit as st
 from inspect_core.audit import life_cycle
 from inspect_core.audit.life_cycle import APPROVED, DRAFT, RETIRED
 from inspect_core.audit.log import AuditLog, LogError
+from inspect_core.judge.counts import in_parts
 from inspect_core.recipe import Recipe
+from inspect_core.recipe_format.known_parts import counts_of
 from inspect_core.recipe_io.difference import difference
 from inspect_core.ui import saved_recipes, shell
 
@@ -17,6 +19,8 @@ ICONS = {DRAFT: ":material/edit_note:", APPROVED: ":material/verified:", RETIRED
 SIGNS = {DRAFT: "✎", APPROVED: "✓", RETIRED: "–"}
 COLOURS: dict[str, Literal["gray", "green", "orange"]] = {DRAFT: "gray", APPROVED: "green", RETIRED: "orange"}
 UNKNOWN = "state unknown"
+POOR = {"misses {} of {} defects": 0.2, "rejects {} of {} good parts": 0.1}
+"""Shares of parts above which approval is asked for twice."""
 MEANING = {
     APPROVED: "This becomes the version in force for the product. The version approved before it is retired.",
     RETIRED: "Taken out of use. It stays here, and can be approved again.",
@@ -95,9 +99,28 @@ def _changes(recipe: Recipe) -> None:
 def _ask(label: str, state: str, change: Callable, recipe: Recipe, key: str) -> None:
     with st.popover(label, icon=ICONS[state]):
         st.caption(MEANING[state])
+        meant = state != APPROVED or _meant(recipe, key)
         reason = st.text_input("Reason", key=f"reason-{state}-{key}", max_chars=200)
-        if st.button(label, key=f"{state}-{key}", type="primary", disabled=not reason.strip()):
-            record(change, recipe, digest=str(recipe.digest), reason=reason)
+        if st.button(label, key=f"{state}-{key}", type="primary", disabled=not meant):
+            if reason.strip():
+                record(change, recipe, digest=str(recipe.digest), reason=reason)
+            else:
+                st.warning("Enter the reason: it is recorded.")
+
+
+def _meant(recipe: Recipe, key: str) -> bool:
+    """The figures that are approved, and whether they are meant: poor ones are confirmed."""
+    counts, set_on_these = counts_of(recipe.limits, recipe.calibration, recipe.judged)
+    st.markdown(in_parts(counts, limit_set_on_these=set_on_these))
+    found = (counts.defects_missed, counts.defects_total), (counts.good_rejected, counts.good_total)
+    poor = [
+        words.format(count, total)
+        for (words, most), (count, total) in zip(POOR.items(), found, strict=True)
+        if count > most * total
+    ]
+    if not counts.defects_total:
+        poor.append("has not been tried on a single known defect")
+    return not poor or st.checkbox(f"It {' and '.join(poor)}. Approve it all the same.", key=f"poor-{key}")
 
 
 def record(change: Callable, changed: Recipe, **said: Any) -> None:

@@ -18,7 +18,7 @@ from inspect_core.images.grouping import propose_groups, ungrouped
 from inspect_core.images.listing import walk
 from inspect_core.images.manifests.listed import folder_of
 from inspect_core.images.samples import ScanError
-from inspect_core.images.splitting import learned_from_all
+from inspect_core.images.splitting import learned_from_all, require_enough
 from inspect_core.images.tiles import TilePlan
 from inspect_core.methods import table
 from inspect_core.methods.method import Method
@@ -103,10 +103,11 @@ def look(source: Source, key: str) -> Samples | None:
     return samples
 
 
-def choose_split(samples: Samples) -> tuple[Split, int, tuple[str, ...]]:
+def choose_split(samples: Samples) -> tuple[Split, int, tuple[str, ...]] | None:
     """Which good photos to learn from, which set the limit, which judge it; groups stay together.
 
-    Also the seed, of the split and of the fit, and notes on the photos.
+    Also the seed, of the split and of the fit, and notes on the photos. None, with the reason on the page, where there
+    are too few.
     """
     grouping = propose_groups(samples)
     found = grouping.count < len(samples.good)
@@ -129,7 +130,10 @@ def choose_split(samples: Samples) -> tuple[Split, int, tuple[str, ...]]:
         st.caption(f"{to_fit}{chosen_by}, {len(parts.judge)} to judge it.", help=how)
         for note in parts.notes:
             st.caption(shell.plain(note))
-    return parts, int(seed), (*samples.warnings, *parts.notes)
+    with shell.errors_shown(ValueError):
+        require_enough(parts)
+        return parts, int(seed), (*samples.warnings, *parts.notes)
+    return None
 
 
 def choose_settings(product: str, photos: Split, seed: int, notes: tuple[str, ...], key: str) -> Order | None:

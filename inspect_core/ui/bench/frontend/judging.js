@@ -7,7 +7,7 @@ const VERDICTS = {
   review: { icon: "?", word: "Review" },
   accept: { icon: "✓", word: "Accept" },
   unjudged: { icon: "!", word: "Not judged" },
-  lost: { icon: "∅", word: "Not located" },
+  lost: { icon: "ø", word: "Not located" },
   unread: { icon: "–", word: "Not judged" },
   preview: { icon: "", word: "Preview" },
 };

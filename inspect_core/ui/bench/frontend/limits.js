@@ -13,7 +13,10 @@ class LimitBoxes {
     this.suggest = find(".suggest");
     this.band = find('input[name="band"]');
     for (const box of [...Object.values(this.boxes), this.overkill]) {
-      box.addEventListener("input", () => (this.typedIn = box));
+      box.addEventListener("input", () => {
+        this.typedIn = box;
+        box.setCustomValidity("");
+      });
       for (const ended of ["change", "blur"]) box.addEventListener(ended, () => (this.typedIn = null));
     }
     for (const [role, box] of Object.entries(this.boxes)) {
@@ -25,8 +28,9 @@ class LimitBoxes {
   }
 
   /** setting_scores: of the good parts a wanted overkill is met on; calm: where colour begins. */
-  fill({ suggested, setting_scores: setScores, calm }, decimals) {
-    Object.assign(this, { suggested, setScores, calm, decimals });
+  fill({ suggested, setting_scores: setScores, calm, parts }, decimals) {
+    const lowest = Math.min(...parts.map(({ score }) => score).filter(Number.isFinite), suggested.review);
+    Object.assign(this, { suggested, setScores, calm, decimals, lowest });
     this.overkillField.hidden = setScores.length === 0;
     this.overkillField.title = `Overkill on the ${setScores.length} good parts that set the limit`;
   }
@@ -57,10 +61,22 @@ class LimitBoxes {
       box.value = this.limits[role].toFixed(this.decimals);
       return;
     }
-    const { review, reject } = this.limits;
-    if (!hasReviewBand(this.limits)) this.set({ review: score, reject: score });
-    else if (role === "review") this.set({ review: score, reject: Math.max(score, reject) });
-    else this.set({ review: Math.min(review, score), reject: score });
+    const limits = hasReviewBand(this.limits) ? { ...this.limits, [role]: score } : { review: score, reject: score };
+    const told = (value) => value.toFixed(this.decimals);
+    if (score < this.lowest) {
+      this.refuse(role, box, `No part scores below ${told(this.lowest)}: this limit would stop every part.`);
+    } else if (limits.review > limits.reject) {
+      const order = "Review begins below the limit for rejection";
+      const [here, there] = role === "review" ? ["at most", limits.reject] : ["at least", limits.review];
+      this.refuse(role, box, `${order}: enter ${here} ${told(there)}, or untick the review band.`);
+    } else this.set(limits);
+  }
+
+  /** The number goes back to the limit in force, and the box says why. */
+  refuse(role, box, why) {
+    box.value = this.limits[role].toFixed(this.decimals);
+    box.setCustomValidity(why);
+    box.reportValidity();
   }
 
   onOverkill() {
