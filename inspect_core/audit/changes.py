@@ -29,6 +29,12 @@ def override(inspection: Inspection, verdict: Word, *, reason: str, user: str) -
     return NewEntry(kinds.OVERRIDE, facts, user, inspection.product, inspection.recipe)
 
 
+def relabelled(name: str, digest: str, before: str, after: str, *, product: str, recipe: str, user: str) -> NewEntry:
+    """What the engineer says a part is, good or a defect type, against what it was taken for; digest: of its photo."""
+    facts = {"name": name, "digest": digest, "before": before, "after": after}
+    return NewEntry(kinds.RELABELLED, facts, user, product, recipe)
+
+
 def limits_in_words(limits: Limits) -> str:
     """One limit, or both."""
     if limits.review == limits.reject:
@@ -50,6 +56,8 @@ def _in_words(kind: str, facts: Mapping) -> str:
         return f"{_limits(facts['old'])} → {new}" if facts.get("old") else f"first set to {new}"
     if kind == kinds.OVERRIDE:
         return f"{facts.get('name')} (entry {facts.get('entry')}): {facts.get('original')} → {facts.get('verdict')}"
+    if kind == kinds.RELABELLED:
+        return f"{facts.get('name')}: {facts.get('before')} → {facts.get('after')}"
     if kind == kinds.RECIPE_STATE:
         return str(facts.get("state"))
     if kind == kinds.CHALLENGE:

@@ -13,8 +13,19 @@ RECIPE_STATE = "recipe state"
 EXPORT = "export"
 CHALLENGE = "challenge"
 CHALLENGE_OVERRIDE = "challenge override"
+RELABELLED = "part relabelled"
 CLOCK_SET_BACK = "clock set back"
-KINDS = (INSPECTION, LIMITS_CHANGED, OVERRIDE, RECIPE_STATE, EXPORT, CHALLENGE, CHALLENGE_OVERRIDE, CLOCK_SET_BACK)
+KINDS = (
+    INSPECTION,
+    LIMITS_CHANGED,
+    OVERRIDE,
+    RECIPE_STATE,
+    EXPORT,
+    CHALLENGE,
+    CHALLENGE_OVERRIDE,
+    RELABELLED,
+    CLOCK_SET_BACK,
+)
 """Kinds of entries. The last one is written by the log itself."""
 
 COLUMNS = ("number", "time", "kind", "user", "product", "recipe", "key", "facts", "previous")

@@ -1,7 +1,7 @@
 """A seeded split of the good images into fit, calibrate and judge that never divides a group."""
 
 from collections import Counter, defaultdict
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from operator import attrgetter
 
@@ -62,6 +62,28 @@ class Split:
         groups = {name: group for name, group in self.groups.items() if name not in names}
         left_out = (*self.left_out, *sorted(names))
         return replace(self, fit=fit, calibrate=kept, groups=groups, left_out=left_out)
+
+    def relabelled(self, said: Iterable[Sample]) -> "Split":
+        """The same with these photos, new or of another kind than before: good ones to learn from, defects to choose
+        settings by, since who labels a part has seen its score. Names are made unique. Raises ValueError as `without`.
+        """
+        said, paths = list(said), {sample.path for sample in said}
+        fit, kept, judge, choose = (
+            [one for one in part if one.path not in paths]
+            for part in (self.fit, self.calibrate, self.judge, self.choose)
+        )
+        taken = {sample.name for sample in (*fit, *kept, *judge, *choose)}
+        for sample in said:
+            own = (
+                sample if sample.name not in taken else replace(sample, name=f"{sample.path.parent.name}/{sample.name}")
+            )
+            (fit if own.kind == GOOD else choose).append(own)
+        if not fit:
+            raise ValueError("no good photo would be left to learn from; relabel fewer")
+        parts = (tuple(sorted(part, key=_name)) for part in (fit, kept, judge))
+        names = {sample.name for sample in (*fit, *kept)}
+        groups = {name: group for name, group in self.groups.items() if name in names}
+        return Split(*parts, self.notes, groups, tuple(choose), self.left_out)
 
     def note(self) -> str:
         """What was learned from, and what was left out, for the recipe."""

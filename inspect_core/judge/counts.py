@@ -17,14 +17,14 @@ from inspect_core.judge.limits import most_in_percent
 def counted_parts(good: np.ndarray, defect: np.ndarray, subsets: Sequence[str]) -> tuple[np.ndarray, np.ndarray, bool]:
     """(good parts, defects, whether the limit was set on these good parts), the first two (n,) bool.
 
-    good, defect: (n,) bool; a part whose truth is unknown is neither. subsets: (n,) "calibrate", "choose", "judge" or
-    "added". Good parts are those of `judge`; when there are none, those of `calibrate`. Defects used to choose settings
-    do not count.
+    good, defect: (n,) bool; a part whose truth is unknown is neither. subsets: (n,) "calibrate", "choose", "judge",
+    "added" or "relabelled". Good parts are those of `judge`; when there are none, those of `calibrate`. Defects used to
+    choose settings do not count, nor do those that were relabelled.
     """
     own = np.array(subsets, dtype=str)
     judge, calibrate = good & (own == "judge"), good & (own == "calibrate")
     shown = judge if judge.any() else calibrate
-    return shown, defect & (own != "choose"), not (judge.any() and calibrate.any())
+    return shown, defect & (own != "choose") & (own != "relabelled"), not (judge.any() and calibrate.any())
 
 
 @dataclass(frozen=True)
@@ -113,7 +113,7 @@ def count_parts(
     )
 
 
-def in_parts(counts: Counts, *, limit_set_on_these: bool = False) -> str:
+def in_parts(counts: Counts, *, limit_set_on_these: bool = False, relabelled: int = 0) -> str:
     """The sentence in parts, word for word as the bench says it while a limit is dragged.
 
     >>> in_parts(Counts(good_rejected=3, good_total=120, defects_missed=1, defects_total=18))
@@ -121,7 +121,7 @@ def in_parts(counts: Counts, *, limit_set_on_these: bool = False) -> str:
 
     A set without parts is left out. With masks, ", catches 17 of 18 (15 at the defect, 2 elsewhere)" follows; with
     parts that have no score, ", 2 not located"; with two limits, ", sends 4 to review". `limit_set_on_these` marks a
-    rate measured on the very parts that set the limit, which flatters it.
+    rate measured on the very parts that set the limit, which flatters it; `relabelled` parts are named as left out.
     """
     clauses = []
     if counts.good_total:
@@ -140,7 +140,8 @@ def in_parts(counts: Counts, *, limit_set_on_these: bool = False) -> str:
         clauses.append(f"sends {counts.good_reviewed + counts.defects_reviewed} to review")
     sentence = ", ".join(clauses)
     note = " The limit was set on these parts." if limit_set_on_these else ""
-    return f"{sentence[0].upper()}{sentence[1:]}.{note}"
+    aside = f" {relabelled} relabelled left out." if relabelled else ""
+    return f"{sentence[0].upper()}{sentence[1:]}.{note}{aside}"
 
 
 def _where_caught(counts: Counts) -> str:

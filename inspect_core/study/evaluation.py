@@ -17,7 +17,7 @@ from inspect_core.judge.limits import least_promise, overkill_at
 from inspect_core.judge.metrics import auroc, fpr_at_tpr
 from inspect_core.runtime.progress import Report, silent
 from inspect_core.study.judged import AT_ONCE, Judged, Live
-from inspect_core.study.scored_photo import UNKNOWN, UnscoredPhoto
+from inspect_core.study.scored_photo import RELABELLED, UNKNOWN, UnscoredPhoto
 from inspect_core.study.scored_photos import ScoredPhotos
 from inspect_core.study.study import Study
 from inspect_core.verdict import NOT_JUDGED, NOT_LOCATED, Limits
@@ -241,4 +241,4 @@ def in_parts_of(scored: ScoredPhotos, scores: np.ndarray, limits: Limits, found:
     """What the limits do to the photos, in parts; found: (photos,) up to which limit each defect is found."""
     good, defect, unscored, own = counted(scored.photos, scored.unscored)
     counts = _counts(scores[good], scores[defect], limits, None if found is None else found[defect], unscored)
-    return in_parts(counts, limit_set_on_these=own)
+    return in_parts(counts, limit_set_on_these=own, relabelled=sum(photo.part == RELABELLED for photo in scored.photos))

@@ -3,6 +3,7 @@
 from collections.abc import Mapping
 from dataclasses import replace
 from datetime import UTC, datetime
+from statistics import mode
 from typing import Any
 
 import numpy as np
@@ -48,7 +49,7 @@ def frozen(
     note = order.photos.note()
     if order.tolerances is not None:
         note = f"{note}, each within the tolerances {order.tolerances}"
-    made, root = datetime.now(UTC).isoformat(timespec="seconds"), str(order.photos.fit[0].root)
+    made, root = datetime.now(UTC).isoformat(timespec="seconds"), str(mode(sample.root for sample in order.photos.fit))
     seeds, versions = {"split": order.seed, "detector": order.seed}, library_versions()
     by = author, reason, parent
     provenance = Provenance(made, *by, seeds=seeds, versions=versions, photos=root, calibration_note=note)

@@ -1,6 +1,6 @@
 """Photos on the bench: what is known of each, how it is looked at, and which of them count for what."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from pathlib import Path
 
@@ -14,15 +14,17 @@ from inspect_core.judge.found import grown
 from inspect_core.judge.masks import mask_at
 
 UNKNOWN = "unknown"
+ADDED, RELABELLED = "added", "relabelled"
 
 
 @dataclass(frozen=True)
 class ScoredPhoto:
     """One photo: its name, content digest, size (height, width) as placed, and what is known about it.
 
-    kind: "good", a defect type, or "unknown"; part: "calibrate", "choose", "judge" or "added"; path: where its pixels
-    are; mask: where its true mask is, if it has one; group: its lot, if known; split_group: its group in the split,
-    None when it stands alone; depth: bit depth at which it is read; placement: how it is looked at, None: as taken.
+    kind: "good", a defect type, or "unknown"; part: "calibrate", "choose", "judge", "added" or "relabelled"; path:
+    where its pixels are; mask: where its true mask is, if it has one; group: its lot, if known; split_group: its group
+    in the split, None when it stands alone; depth: bit depth at which it is read; placement: how it is looked at, None:
+    as taken; was: kind and part before the engineer said otherwise, None: as it was taught.
     """
 
     name: str
@@ -36,6 +38,17 @@ class ScoredPhoto:
     split_group: str | None = None
     depth: Depth | None = None
     placement: Placement | None = None
+    was: tuple[str, str] | None = None
+
+    def labelled(self, kind: str) -> "ScoredPhoto":
+        """The same photo as another kind. It sets, chooses and judges nothing any more, unless only its defect type
+        changes or it was added; with the kind that it was taught with it is as before.
+        """
+        kind_was, part_was = was = self.was or (self.kind, self.part)
+        if kind == kind_was:
+            return replace(self, kind=kind, part=part_was, was=None)
+        stays = part_was == ADDED or "good" not in (kind, kind_was)
+        return replace(self, kind=kind, part=part_was if stays else RELABELLED, was=was)
 
     @property
     def placed(self) -> Placement:
@@ -68,7 +81,7 @@ class ScoredPhoto:
     @property
     def sample(self) -> Sample:
         """The photo as it was found."""
-        return Sample(self.path, self.name, self.kind, self.placed.photo, group=self.group, depth=self.depth)
+        return Sample(self.path, self.name, self.kind, self.placed.photo, self.mask, group=self.group, depth=self.depth)
 
     @property
     def is_defect(self) -> bool:

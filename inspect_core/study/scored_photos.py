@@ -103,6 +103,11 @@ class ScoredPhotos(KnownPhotos):
         """These, and the photos that have no score."""
         return self._with(unscored=tuple(photos))
 
+    def labelled(self, kinds: Mapping[str, str]) -> Self:
+        """These with other kinds, by content digest (`ScoredPhoto.labelled`); limits and scales follow."""
+        photos = tuple(photo.labelled(kinds.get(photo.digest, photo.kind)) for photo in self.photos)
+        return self._with(photos=photos, _scales={})
+
     def with_areas(self, areas: Areas | None) -> Self:
         """These photos, judged by areas."""
         return self._with(areas=areas)

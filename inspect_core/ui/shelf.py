@@ -14,9 +14,9 @@ import streamlit as st
 from inspect_core.images import heatmap
 from inspect_core.images.read import Picture
 from inspect_core.runtime import workspace
-from inspect_core.study.scored_photo import UNKNOWN, ScoredPhoto
+from inspect_core.study.scored_photo import ADDED, UNKNOWN, ScoredPhoto
 from inspect_core.ui import uploads
-from inspect_core.ui.taught_part import ADDED, TaughtPart
+from inspect_core.ui.taught_part import TaughtPart
 
 SIZE = 3
 _KEY = "in_hand"

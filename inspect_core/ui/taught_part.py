@@ -2,7 +2,7 @@
 
 import threading
 import uuid
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
@@ -22,7 +22,7 @@ from inspect_core.methods.view import chosen_taps
 from inspect_core.recipe import Recipe
 from inspect_core.study.judged import truth_masks
 from inspect_core.study.order import Order
-from inspect_core.study.scored_photo import ScoredPhoto
+from inspect_core.study.scored_photo import ADDED, ScoredPhoto
 from inspect_core.study.scored_photos import ScoredPhotos
 from inspect_core.study.study import Study
 from inspect_core.tuning.patch_sample import PatchSample
@@ -32,7 +32,6 @@ from inspect_core.whole_part.defect_types import DefectTypes
 from inspect_core.whole_part.known_cases import KnownCases
 from inspect_core.whole_part.product_check import OFF, ProductCheck
 
-ADDED = "added"
 BESIDE = 480
 """Pixels of the longer side of a photo without a score, and of the reference beside it."""
 
@@ -236,6 +235,15 @@ class TaughtPart:
                 self._memo.sample = PatchSample.of(self.own_study, view=self.refit_view)
             return self._memo.sample
 
+    @property
+    def relabelled(self) -> dict[str, str]:
+        """The kinds by content digest that the engineer gave to photos since they were taught."""
+        return {photo.digest: photo.kind for photo in self.scored.photos if photo.was is not None}
+
+    def labelled(self, kinds: Mapping[str, str]) -> "TaughtPart":
+        """The part with some photos as other kinds, by content digest."""
+        return replace(self, scored=self.scored.labelled(kinds))
+
     def with_areas(self, areas: Areas | None) -> "TaughtPart":
         """The part judged by these areas. Raises ValueError as `ScoredPhotos.with_areas`."""
         return replace(self, scored=self.scored.with_areas(areas))
@@ -292,7 +300,7 @@ def refitted(taught: TaughtPart, study: Study) -> TaughtPart:
             scored = scored.with_photo(photo, study.features(photo))
     return replace(
         taught,
-        scored=scored.with_areas(taught.scored.areas),
+        scored=scored.with_areas(taught.scored.areas).labelled(taught.relabelled),
         preparation=study.preparation,
         study=study,
         recipe=None,

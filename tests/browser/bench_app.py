@@ -94,7 +94,7 @@ def page() -> None:
     suggested = Limits(0.97 * limit, 1.1 * limit) if st.query_params.get("band") else Limits(limit, limit)
     state.setdefault("limits", suggested)
     state.setdefault("position", int(scores.argmax()))
-    moved, chosen = bench.taken("bench")
+    moved, chosen, _ = bench.taken("bench")
     limits = state["limits"] = moved or state["limits"]
     position = state["position"] = state["position"] if chosen is None else chosen
     anomaly_map = to_pixels(grids[position], SIZE)

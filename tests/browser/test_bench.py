@@ -141,7 +141,7 @@ def test_a_photo_without_a_score_is_shown_beside_the_reference_with_its_reason(o
     page.locator('.verdict-filter button[value="accept"]').click()
     expect(page.locator('.more-filters button[value="lost"] b')).to_have_text("2")
     page.locator('.more-filters button[value="lost"]').click()
-    assert page.locator(".part:visible .badge").all_inner_texts() == ["∅ Not located"] * 2
+    assert page.locator(".part:visible .badge").all_inner_texts() == ["ø Not located"] * 2
     page.locator(".part:visible").last.click()
     expect(page.locator(".title")).to_have_text("armless.png")
     expect(page.locator(".card .note")).to_have_text("It is turned by 12°; good photos: −5° to 4°.")
@@ -150,7 +150,7 @@ def test_a_photo_without_a_score_is_shown_beside_the_reference_with_its_reason(o
     assert not page.locator(".stage").is_visible()
     page.get_by_role("button", name="Move k").click()
     expect(page.get_by_text("In force")).to_be_visible()
-    expect(page.locator(".card .word")).to_have_text("∅ Not located")
+    expect(page.locator(".card .word")).to_have_text("ø Not located")
     page.locator('.more-filters button[value="unread"]').click()
     page.locator(".part:visible").click()
     expect(page.locator(".without-score .taken")).to_be_hidden()

@@ -200,3 +200,17 @@ def test_fewer_than_five_good_photos_are_refused_with_what_to_do(few):
     with pytest.raises(ValueError, match=r"4 good photos cannot show .* at least 5"):
         require_enough(split(few, seed=0))
     require_enough(split(samples_of(5), seed=0))
+
+
+def test_relabelled_photos_are_learned_from_or_choose_settings_and_leave_the_rest():
+    parts = split(samples_of(20, defects=8), seed=0)
+    bad, good = parts.fit[0], next(sample for sample in parts.judge if sample.kind != "good")
+    new = Sample(Path("/uploads/1", parts.fit[1].name), parts.fit[1].name, "good", (64, 64))
+    again = parts.relabelled([replace(bad, kind="dent"), replace(good, kind="good"), new])
+    assert [sample.kind for sample in again.choose] == ["dent"]
+    assert {sample.path for sample in again.fit} == {one.path for one in (*parts.fit[1:], good, new)}
+    assert {sample.path for sample in again.judge} == {one.path for one in parts.judge} - {good.path}
+    names = [sample.name for part in (*again, again.choose) for sample in part]
+    assert len(names) == len(set(names)), "names stay unique"
+    with pytest.raises(ValueError, match="no good photo would be left"):
+        parts.relabelled(replace(sample, kind="dent") for sample in (*parts.fit, *parts.calibrate))

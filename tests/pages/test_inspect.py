@@ -3,13 +3,13 @@ from pathlib import Path
 
 import numpy as np
 
-from inspect_core.audit.entry import LIMITS_CHANGED
+from inspect_core.audit.entry import LIMITS_CHANGED, RELABELLED
 from inspect_core.audit.log import AuditLog
 from inspect_core.features.backbones import Backbone
 from inspect_core.images.read import read
 from inspect_core.ui import crops, shelf, shell, taught_part, teaching
 from inspect_core.verdict import Limits
-from tests.pages.waiting import save_recipe
+from tests.pages.waiting import finish, press, save_recipe, words
 
 
 def test_an_empty_app_teaches_the_sample_by_itself(open_app, monkeypatch):
@@ -36,6 +36,34 @@ def test_the_taught_part_lies_on_the_bench(open_app, in_the_hand):
     scores = in_the_hand.scores(settings.live)
     assert settings.position == int(scores.argmax())
     assert app.segmented_control(key=f"guard-{in_the_hand.id}").value == "warn"
+
+
+def test_a_part_is_relabelled_counted_no_more_and_taught_again_with_it(open_app, in_the_hand, drawn):
+    app = open_app()
+    photos = in_the_hand.scored.photos
+    position = next(i for i, photo in enumerate(photos) if photo.is_defect and photo.part == "judge")
+
+    def say(kind: str, stamp: float) -> str:
+        move = {"value": position, "kind": kind, "stamp": stamp}
+        app.session_state[f"bench-{in_the_hand.id}"] = {"label": move}
+        app.run()
+        assert not app.exception
+        return drawn[-1].sentence
+
+    before = drawn[-1].sentence
+    assert say("good", 1.0).endswith("1 relabelled left out.")
+    assert drawn[-1].payload()["parts"][position]["counted"] == ""
+    assert f"{photos[position].name} is good" in words(app).replace("\\", "")
+    with AuditLog.open() as log:
+        (entry,) = log.entries(kind=RELABELLED)
+    assert (entry.facts["before"], entry.facts["after"]) == (photos[position].kind, "good")
+    press(app, f"relabelled-{in_the_hand.id}")
+    finish(app)
+    again = shelf.find(app.session_state["in_hand"])
+    assert photos[position].path in {sample.path for sample in again.study.split.fit}
+    assert again.study.method == in_the_hand.study.method
+    app.session_state["in_hand"] = in_the_hand.id
+    assert say(photos[position].kind, 2.0) == before
 
 
 def test_a_recipe_is_saved_with_what_is_in_force(open_app, in_the_hand, workspace):

@@ -71,7 +71,8 @@ OURS = {
         "in_parts(counts, limit_set_on_these=set_on_these)", "list(shown)", "state", "value",
     },
     "recipes/releasing": {
-        "ICONS.get(state, '')", "label", "words",
+        "ICONS.get(state, '')", "label", "words", "in_parts(counts, limit_set_on_these=set_on_these)",
+        "words.format(count, total)",
         "{head: [shell.plain(getattr(row, name)) for row in rows] for head, name in heads.items()}",
     },
     "teach/panels": {

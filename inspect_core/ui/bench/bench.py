@@ -11,6 +11,7 @@ no picture and a move of a live parameter sends no photo. What the browser lacks
 import hashlib
 from collections.abc import Sequence
 from pathlib import Path
+from typing import NamedTuple
 
 import numpy as np
 import streamlit as st
@@ -75,22 +76,35 @@ def bench(key: str, drawn: Drawn, thumbs: str) -> None:
         left_out = np.ascontiguousarray(drawn.left_out, np.uint8).tobytes()
         films["left_out"] = _hand_over(f"{key}-left-out", [left_out])
     data = drawn.payload() | {"key": key, "films": films, "photo_size": size, "taken": _stamps(key)}
-    _BENCH(
-        key=key, data=data | {"heat": heat_colours().ravel().tolist()}, on_limits_change=noted, on_position_change=noted
-    )
+    data["heat"] = heat_colours().ravel().tolist()
+    _BENCH(key=key, data=data, on_limits_change=noted, on_position_change=noted, on_label_change=noted)
 
 
-def taken(key: str) -> tuple[Limits | None, int | None]:
-    """The limits, and the position of the part, that were set on the bench since they were last taken; each once.
+class Taken(NamedTuple):
+    """What was set on the bench; position: of the part to show; label: (position, kind) of a part.
 
-    Called before anything is computed, so that one run puts them in force and draws them. The position is one of the
-    parts that the browser last knew.
+    A position is one of the parts that the browser last knew.
+    """
+
+    limits: Limits | None
+    position: int | None
+    label: tuple[int, str] | None
+
+
+def taken(key: str) -> Taken:
+    """What was set on the bench since it was last taken; each once.
+
+    Called before anything is computed, so that one run puts it in force and draws it.
     """
     moves, stamps = st.session_state.get(key) or {}, _stamps(key)
     fresh = {name: move for name, move in moves.items() if move and move["stamp"] != stamps.get(name)}
     stamps |= {name: move["stamp"] for name, move in fresh.items()}
-    limits, position = fresh.get("limits"), fresh.get("position")
-    return limits and Limits(limits["review"], limits["reject"]), position and int(position["value"])
+    limits, position, label = (fresh.get(name) for name in ("limits", "position", "label"))
+    return Taken(
+        limits and Limits(limits["review"], limits["reject"]),
+        position and int(position["value"]),
+        label and (int(label["value"]), str(label["kind"])),
+    )
 
 
 def _stamps(key: str) -> dict[str, float]:

@@ -9,7 +9,7 @@ import numpy as np
 
 from inspect_core.judge.limits import most_in_percent
 from inspect_core.study.evaluation import counted, unscored_counts
-from inspect_core.study.scored_photo import UNKNOWN, ScoredPhoto, UnscoredPhoto
+from inspect_core.study.scored_photo import RELABELLED, UNKNOWN, ScoredPhoto, UnscoredPhoto
 from inspect_core.verdict import Limits
 
 _FOR_ALL = ("position", "area", "calm", "sentence", "preview", "check", "foreign", "note", "patch", "defect_type",
@@ -115,6 +115,7 @@ class Drawn:
             ],
             "without_score": {"good": asdict(of_good), "defect": asdict(of_defects)},
             "own": own,
+            "relabelled": sum(photo.part == RELABELLED for photo in self.photos),
             "bounds": list(_bounds(int(good.sum()) + of_good.total)),
             "setting_scores": [float(score) for score in self.setting_scores],
             "limits": asdict(self.limits),

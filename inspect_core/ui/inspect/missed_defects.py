@@ -1,18 +1,14 @@
 """When the suggested limit accepts many known defects: which good photos hold it up, and the ways on."""
 
-from dataclasses import replace
-
 import numpy as np
 import streamlit as st
 
 from inspect_core.images.samples import counted
-from inspect_core.runtime.jobs import Busy
 from inspect_core.study.evaluation import unscored_counts
-from inspect_core.ui import shell, teaching
+from inspect_core.ui import shell
 from inspect_core.ui.bench.drawn import Drawn
-from inspect_core.ui.inspect import limit_advice
+from inspect_core.ui.inspect import limit_advice, relabelling
 from inspect_core.ui.taught_part import TaughtPart
-from inspect_core.whole_part.product_check import OFF
 
 MISSED = 0.2
 """Share of the known defects at or below the review limit from which on the strip is shown."""
@@ -51,15 +47,7 @@ def strip(taught: TaughtPart, drawn: Drawn, *, busy: bool) -> None:
             "Leave out and teach again", icon=":material/restart_alt:", disabled=busy or not left_out,
             key=f"leave_out-{taught.id}", help="Teaches the other photos with the same detector.",
         ):  # fmt: skip
-            try:
-                study = taught.own_study
-                again = replace(taught.order(), photos=study.split.without(left_out), method=str(study.method))
-                product_check = taught.product_check.mode if taught.product_check else OFF
-                teaching.start(replace(again, parameters=study.order.parameters, product_check=product_check))
-            except (Busy, ValueError) as error:
-                st.warning(shell.plain(error))
-            else:
-                st.rerun()
+            relabelling.start_again(taught, lambda photos: photos.without(left_out))
         limit_advice.offer_limit(row, taught, drawn)
         if row.button("Compare detectors", icon=":material/compare:", key=f"to_compare-{taught.id}"):
             st.switch_page("pages/compare.py")

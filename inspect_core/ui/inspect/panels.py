@@ -25,6 +25,7 @@ from inspect_core.ui.inspect import (
     live_parameters,
     missed_defects,
     preview_panel,
+    relabelling,
     saving,
     scale_panel,
     views,
@@ -104,7 +105,7 @@ def add_photos(taught: TaughtPart) -> TaughtPart:
 def bench_with_parameters(taught: TaughtPart) -> None:
     """The live parameters of the detector in use and the bench; only this reruns on a move."""
     settings = settings_of(taught)
-    take_moves(taught, settings)
+    taught = take_moves(taught, settings)
     taught = areas_panel.take(taught, settings)
     busy = shell.active_job() is not None
     adding, moving = st.columns([1, 4], gap="medium")
@@ -142,6 +143,7 @@ def bench_with_parameters(taught: TaughtPart) -> None:
             st.caption(promise(taught.scored, view.limits, view.setting_scores, ceiling=view.ceiling))
             if changed := changed_again(taught.scored, view.limits, **settings.live):
                 st.caption(changed.sentence())
+            relabelling.teach_again(taught, busy=busy)
             missed_defects.strip(taught, view, busy=busy)
             limit_advice.from_known_defects(taught, view)
             parameter_buttons(taught, busy=busy)
@@ -159,13 +161,15 @@ def bench_with_parameters(taught: TaughtPart) -> None:
             preview_panel.show(taught, run, position, drawn)
 
 
-def take_moves(taught: TaughtPart, settings: Settings) -> None:
-    """Puts what was set on the bench in force: the limits, unless a preview is shown, and the photo shown."""
-    limits, position = bench.taken(_key(taught))
+def take_moves(taught: TaughtPart, settings: Settings) -> TaughtPart:
+    """Puts what was set on the bench in force: the limits, unless a preview is shown, the photo shown, what a part is
+    said to be. Returns the part with it."""
+    limits, position, label = bench.taken(_key(taught))
     if limits is not None and settings.preview is None:
         settings.limits = limits
     if position is not None and 0 <= position < len(taught.scored.photos):
         settings.position = position
+    return taught if label is None or settings.preview is not None else relabelling.take(taught, *label)
 
 
 def parameter_buttons(taught: TaughtPart, *, busy: bool) -> None:

@@ -11,7 +11,10 @@ class Bench {
     this.root = find(".bench");
     this.stage = new Stage(find, memory);
     this.gallery = new Gallery(find, (position) => this.choose(position));
-    this.card = new VerdictCard(find, (box) => this.stage.viewport.zoomTo(box));
+    this.card = new VerdictCard(find, {
+      zoomTo: (box) => this.stage.viewport.zoomTo(box),
+      label: (kind) => this.tell("label", { value: this.part.position, kind }),
+    });
     this.histogram = new Histogram(find, {
       handles: new LimitHandles(find, { move: (limits) => this.drag(limits), release: () => this.release() }),
       choose: (position) => this.choose(position),
@@ -203,9 +206,9 @@ class Bench {
 
   /** Ours while it moves; Python's once it has counted the same limits. */
   followSentence() {
-    const { parts, without_score: without, bounds, own, sentence, preview } = this.data;
+    const { parts, without_score: without, bounds, own, relabelled, sentence, preview } = this.data;
     const counts = countParts(parts, this.limits, without);
-    const ours = inParts(counts, bounds, hasReviewBand(this.limits), own);
+    const ours = inParts(counts, bounds, hasReviewBand(this.limits), own, relabelled);
     const answered = preview || (!this.held && this.isTaken("limits") && sameLimits(this.limits, this.data.limits));
     this.words = answered ? sentence : ours;
     if (this.sentence.textContent !== this.words) {

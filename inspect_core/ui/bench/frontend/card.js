@@ -2,9 +2,16 @@
 const MOST_REGIONS = 12;
 
 class VerdictCard {
-  /** zoomTo(box) is called with a region's box in pixels of the original when it is clicked. */
-  constructor(find, zoomTo) {
+  /** zoomTo(box): a region was clicked, its box in pixels of the original; label(kind): what the engineer says it is. */
+  constructor(find, { zoomTo, label }) {
     this.zoomTo = zoomTo;
+    this.labelling = find(".labelling");
+    this.isGood = find('.labelling button[value="good"]');
+    this.isDefect = find('.labelling button[value="defect"]');
+    this.type = find(".labelling select");
+    this.isGood.addEventListener("click", () => label("good"));
+    this.isDefect.addEventListener("click", () => label("defect"));
+    this.type.addEventListener("change", () => label(this.type.value));
     this.card = find(".card");
     this.alarm = find(".card .alarm");
     this.word = find(".card .word");
@@ -44,7 +51,7 @@ class VerdictCard {
     const verdict = WITHOUT_SCORE[word];
     this.card.dataset.verdict = verdict;
     this.word.textContent = `${VERDICTS[verdict].icon} ${VERDICTS[verdict].word}`;
-    for (const element of [this.kind, this.figures, this.remark, this.alarm, this.guard, this.heading, this.more]) {
+    for (const element of [this.kind, this.figures, this.remark, this.alarm, this.guard, this.heading, this.more, this.labelling]) {
       element.hidden = true;
     }
     this.list.hidden = true;
@@ -89,9 +96,23 @@ class VerdictCard {
       row.bar.style.setProperty("--share", highest > 0 ? (region.peak - limits.review) / highest : 1);
       row.button.title = `${areasInWords([region.area], part.mm_per_pixel)} above the limit. Zoom in.`;
     });
+    this.followLabel(part, limits.preview);
     const left = regions.length - MOST_REGIONS;
     setOrHide(this.more, left > 0 ? `and ${left} more` : null);
     return { verdict, finding };
+  }
+
+  /** What the part is taken for: good, or a defect of one of the types on the bench. */
+  followLabel({ kind, truth, parts }, preview) {
+    this.labelling.hidden = preview;
+    for (const [button, own] of [[this.isGood, "good"], [this.isDefect, "defect"]]) {
+      button.setAttribute("aria-pressed", truth === own);
+      button.disabled = truth === own;
+    }
+    this.type.hidden = truth !== "defect";
+    const kinds = parts.filter((part) => part.truth === "defect").map((part) => part.kind);
+    const types = [...new Set([...kinds, "defect"])].sort();
+    this.type.replaceChildren(...types.map((type) => new Option(kindInWords(type), type, false, type === kind)));
   }
 }
 

@@ -95,7 +95,7 @@ function linked(sentence, show) {
 }
 
 /** The sentence in parts; bounds: percent as text for every number of good parts rejected, sent by Python. */
-function inParts(counts, bounds, twoLimits, limitSetOnThese) {
+function inParts(counts, bounds, twoLimits, limitSetOnThese, relabelled = 0) {
   const clauses = [];
   if (counts.goodTotal) {
     const bound = bounds[counts.goodRejected];
@@ -112,7 +112,8 @@ function inParts(counts, bounds, twoLimits, limitSetOnThese) {
   if (twoLimits) clauses.push(`sends ${counts.reviewed} to review`);
   const sentence = clauses.join(", ");
   const note = limitSetOnThese ? " The limit was set on these parts." : "";
-  return `${sentence[0].toUpperCase()}${sentence.slice(1)}.${note}`;
+  const aside = relabelled ? ` ${relabelled} relabelled left out.` : "";
+  return `${sentence[0].toUpperCase()}${sentence.slice(1)}.${note}${aside}`;
 }
 
 function clausesWithoutScore({ not_located: lost, not_judged: unjudged }) {

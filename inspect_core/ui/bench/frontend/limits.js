@@ -29,7 +29,7 @@ class LimitBoxes {
 
   /** setting_scores: of the good parts a wanted overkill is met on; calm: where colour begins. */
   fill({ suggested, setting_scores: setScores, calm, parts }, decimals) {
-    const lowest = Math.min(...parts.map(({ score }) => score).filter(Number.isFinite), suggested.review);
+    const lowest = Math.min(...parts.map(({ score }) => score).filter(Number.isFinite));
     Object.assign(this, { suggested, setScores, calm, decimals, lowest });
     this.overkillField.hidden = setScores.length === 0;
     this.overkillField.title = `Overkill on the ${setScores.length} good parts that set the limit`;
@@ -63,8 +63,8 @@ class LimitBoxes {
     }
     const limits = hasReviewBand(this.limits) ? { ...this.limits, [role]: score } : { review: score, reject: score };
     const told = (value) => value.toFixed(this.decimals);
-    if (score < this.lowest) {
-      this.refuse(role, box, `No part scores below ${told(this.lowest)}: this limit would stop every part.`);
+    if (score < Math.min(this.lowest, this.calm)) {
+      this.refuse(role, box, `This limit would stop every part: the lowest score is ${told(this.lowest)}.`);
     } else if (limits.review > limits.reject) {
       const order = "Review begins below the limit for rejection";
       const [here, there] = role === "review" ? ["at most", limits.reject] : ["at least", limits.review];
