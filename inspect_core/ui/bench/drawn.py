@@ -105,6 +105,7 @@ class Drawn:
             "parts": [
                 {"name": photo.name, "kind": photo.kind, "truth": _truth(photo.kind), "group": photo.group,
                  "score": float(score), "counted": str(counts), "stopped": bool(stopped), "partly_out": bool(out),
+                 "relabelled": photo.part == RELABELLED,
                  "found_up_to": None if math.isnan(up_to) else float(up_to)}
                 for photo, score, counts, up_to, stopped, out in rows
             ],

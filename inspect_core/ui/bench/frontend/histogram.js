@@ -12,7 +12,7 @@ const LANES = [
   { truth: "unknown", label: "unknown" },
 ];
 const TAG_HEIGHT = 28;
-const BAR_HEIGHT = 30;
+const BAR_HEIGHT = 26;
 const RUG_HEIGHT = 17;
 const LANE_GAP = 6;
 const AXIS_HEIGHT = 24;
@@ -135,7 +135,7 @@ class Histogram {
   /** How many parts a lane holds; those that only set the limit, or settings are chosen by, are told from the counted. */
   memberCounts(truth, members) {
     const counted = members.filter((i) => this.parts[i].counted !== "").length;
-    const others = members.length - counted;
+    const others = members.filter((i) => this.parts[i].counted === "" && !this.parts[i].relabelled).length;
     if (!USES[truth] || counted === 0 || others === 0) {
       return [`${members.length} ${members.length === 1 ? "part" : "parts"}`];
     }
@@ -209,8 +209,9 @@ class Histogram {
     this.plot.classList.toggle("on-dot", dot !== null);
     this.tip.hidden = dot === null;
     if (dot === null) return;
-    const { name, kind, score, truth, counted } = this.parts[dot.position];
-    const use = USES[truth] && counted === "" ? ` · ${USES[truth].long}, not counted` : "";
+    const { name, kind, score, truth, counted, relabelled } = this.parts[dot.position];
+    const does = relabelled ? "relabelled" : USES[truth]?.long;
+    const use = does && counted === "" ? ` · ${does}, not counted` : "";
     this.tip.textContent = `${name} · ${kindInWords(kind)} · ${score.toFixed(this.decimals)}${use}`;
     this.tip.style.top = `${dot.y - 36}px`;
     const room = this.plot.clientWidth - this.tip.offsetWidth;
