@@ -1,0 +1,189 @@
+"""Attribute agreement: do appraisers, Loupe among them, call parts of known truth what they are, every time?
+
+As in AIAG, Measurement Systems Analysis, 4th edition, chapter III section C: parts of known truth, each appraised
+several times by everyone.
+"""
+
+import itertools
+import math
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import NamedTuple
+
+import numpy as np
+from scipy.special import betaincinv, ndtri
+
+ACCEPTABLE, MARGINAL, UNACCEPTABLE = "acceptable", "marginal", "not acceptable"
+EFFECTIVENESS, MISSES, FALSE_ALARMS = (0.90, 0.80), (0.02, 0.05), (0.05, 0.10)
+"""AIAG's bounds of what is acceptable, and of what is marginal."""
+CONFIDENCE = 0.95
+
+
+class Reading(NamedTuple):
+    """One appraisal of a part. defective: the truth; stopped: what the appraiser said, anything but accept; score: of
+    Loupe, None for a person.
+    """
+
+    part: str
+    defective: bool
+    appraiser: str
+    trial: int
+    stopped: bool
+    score: float | None = None
+
+
+@dataclass(frozen=True)
+class Share:
+    """count of total, with the exact interval (Clopper and Pearson) at 95 %; of nothing, NaN within 0 to 1."""
+
+    count: int
+    total: int
+
+    @property
+    def value(self) -> float:
+        return self.count / self.total if self.total else math.nan
+
+    @property
+    def interval(self) -> tuple[float, float]:
+        tail, count, rest = (1 - CONFIDENCE) / 2, self.count, self.total - self.count
+        low = float(betaincinv(count, rest + 1, tail)) if count else 0.0
+        high = float(betaincinv(count + 1, rest, 1 - tail)) if rest else 1.0
+        return low, high
+
+
+class Kappa(NamedTuple):
+    """Agreement beyond chance, 1 for perfect, with its interval at 95 %; NaN where only one word was ever said."""
+
+    value: float
+    low: float
+    high: float
+
+
+@dataclass(frozen=True)
+class Appraised:
+    """What one appraiser's readings show.
+
+    parts: called right in every trial; readings: right, the other convention of effectiveness; misses: defective parts
+    accepted; false_alarms: good parts stopped; repeated: parts called the same in every trial, right or wrong; truth,
+    within: kappa against the truth, and of the trials among themselves.
+    """
+
+    parts: Share
+    readings: Share
+    misses: Share
+    false_alarms: Share
+    repeated: Share
+    truth: Kappa
+    within: Kappa
+
+    @property
+    def bands(self) -> dict[str, str]:
+        """AIAG's word for effectiveness (by parts), misses and false alarms; "" where there was nothing to count."""
+        least = {"effectiveness": (1 - self.parts.value, [1 - bound for bound in EFFECTIVENESS])}
+        most = {"misses": (self.misses.value, MISSES), "false alarms": (self.false_alarms.value, FALSE_ALARMS)}
+        return {name: _band(value, *bounds) for name, (value, bounds) in (least | most).items()}
+
+
+@dataclass(frozen=True)
+class Agreement:
+    """The study: each appraiser, every two of them, and all together.
+
+    between: kappa of two appraisers, trial by trial; together: parts that all called the same in every trial; right:
+    those that all called right.
+    """
+
+    appraisers: Mapping[str, Appraised]
+    between: Mapping[tuple[str, str], Kappa]
+    together: Share
+    right: Share
+
+
+def agreement(readings: Iterable[Reading]) -> Agreement:
+    """The attribute agreement of a complete study. Raises ValueError, naming it, for a reading that is missing, given
+    twice or contradicts the truth of its part, and without two readings of any part.
+    """
+    said, truth = _table(list(readings))
+    names = list(said)
+    judged = {name: _appraised(calls, truth) for name, calls in said.items()}
+    pairs = {
+        (one, other): cohen(said[one].ravel(), said[other].ravel()) for one, other in itertools.combinations(names, 2)
+    }
+    calls = np.concatenate(list(said.values()), axis=1)
+    same = (calls == calls[:, :1]).all(axis=1)
+    right = same & (calls[:, 0] == truth)
+    return Agreement(judged, pairs, Share(int(same.sum()), len(truth)), Share(int(right.sum()), len(truth)))
+
+
+def parts_to_prove(rate: float) -> int:
+    """Defective parts that must all be caught to show, at 95 %, that at most the share `rate` of them is missed."""
+    if not 0 < rate < 1:
+        raise ValueError(f"rate is {rate}; give a share of parts between 0 and 1")
+    return math.ceil(math.log(1 - CONFIDENCE) / math.log1p(-rate))
+
+
+def cohen(one: np.ndarray, other: np.ndarray) -> Kappa:
+    """Cohen's kappa of two (n,) bool calls, with the interval of its large-sample standard error."""
+    n, agree = len(one), float((one == other).mean())
+    a, b = float(one.mean()), float(other.mean())
+    return _kappa(agree, a * b + (1 - a) * (1 - b), n)
+
+
+def fleiss(calls: np.ndarray) -> Kappa:
+    """Fleiss' kappa of (parts, trials) bool calls."""
+    n, trials = calls.shape
+    stopped = calls.sum(axis=1)
+    each = (stopped * (stopped - 1) + (trials - stopped) * (trials - stopped - 1)) / (trials * (trials - 1))
+    share = float(calls.mean())
+    return _kappa(float(each.mean()), share**2 + (1 - share) ** 2, n)
+
+
+def _kappa(agree: float, by_chance: float, n: int) -> Kappa:
+    if by_chance == 1:
+        return Kappa(math.nan, math.nan, math.nan)
+    value = (agree - by_chance) / (1 - by_chance)
+    error = math.sqrt(agree * (1 - agree) / n) / (1 - by_chance)
+    reach = float(ndtri((1 + CONFIDENCE) / 2)) * error
+    return Kappa(value, max(value - reach, -1.0), min(value + reach, 1.0))
+
+
+def _appraised(calls: np.ndarray, truth: np.ndarray) -> Appraised:
+    right, known = calls == truth[:, None], np.broadcast_to(truth[:, None], calls.shape)
+    same = (calls == calls[:, :1]).all(axis=1)
+    return Appraised(
+        Share(int(right.all(axis=1).sum()), len(truth)),
+        Share(int(right.sum()), right.size),
+        Share(int((~calls[truth]).sum()), calls[truth].size),
+        Share(int(calls[~truth].sum()), calls[~truth].size),
+        Share(int(same.sum()), len(truth)),
+        cohen(calls.ravel(), known.ravel()),
+        fleiss(calls),
+    )
+
+
+def _band(value: float, good: float, fair: float) -> str:
+    if math.isnan(value):
+        return ""
+    return ACCEPTABLE if value <= good + 1e-12 else MARGINAL if value <= fair + 1e-12 else UNACCEPTABLE
+
+
+def _table(readings: Sequence[Reading]) -> tuple[dict[str, np.ndarray], np.ndarray]:
+    """((parts, trials) bool calls by appraiser, (parts,) bool truth), parts and trials in order of appearance."""
+    parts, trials = (list(dict.fromkeys(getattr(one, name) for one in readings)) for name in ("part", "trial"))
+    if len(trials) < 2:
+        raise ValueError("every part is appraised at least twice; add a second trial")
+    truth = {one.part: one.defective for one in readings}
+    found: dict[tuple[str, str, int], bool] = {}
+    for one in readings:
+        key = one.appraiser, one.part, one.trial
+        if key in found:
+            raise ValueError(f"{one.appraiser} called part {one.part} twice in trial {one.trial}; keep one")
+        if truth[one.part] != one.defective:
+            raise ValueError(f"part {one.part} is once good and once defective; give one truth")
+        found[key] = one.stopped
+    tables = {}
+    for name in dict.fromkeys(one.appraiser for one in readings):
+        missing = next((key for key in itertools.product([name], parts, trials) if key not in found), None)
+        if missing is not None:
+            raise ValueError(f"{name} has not called part {missing[1]} in trial {missing[2]}; complete the study")
+        tables[name] = np.array([[found[name, part, trial] for trial in trials] for part in parts], bool)
+    return tables, np.array([truth[part] for part in parts], bool)

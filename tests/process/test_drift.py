@@ -1,0 +1,86 @@
+"""Drift: charts whose false alarms come as seldom as said, and that see what changed."""
+
+import numpy as np
+import pytest
+
+from inspect_core.process import drift
+from inspect_core.process.drift import (
+    RAMP,
+    REJECTS,
+    SPREAD,
+    STEP,
+    limit,
+    normal_scores,
+    run_length,
+    simulated_run_length,
+    watch,
+    watch_rejects,
+)
+
+EVERY = 400
+
+
+def test_normal_scores_are_places_among_the_good_parts():
+    known = np.arange(99.0)
+    scores = normal_scores([49, -5, 1e9], known)
+    assert scores[0] == pytest.approx(0, abs=1e-12)
+    assert scores[1] == pytest.approx(-scores[2])
+    assert scores[2] == pytest.approx(2.5758, abs=1e-3), "half a part beyond 99"
+    with pytest.raises(ValueError, match="too few"):
+        normal_scores([1.0], known[:19])
+
+
+def plain(chart, scores, squares):
+    """The definition, part by part."""
+    value, up, down, found = 0.0, 0.0, 0.0, []
+    for score in scores:
+        if chart == RAMP:
+            up, down = max(up + score - 0.25, 0), max(down - score - 0.25, 0)
+            value = max(up, down)
+        else:
+            weight, new = (0.1, score) if chart == STEP else (0.05, score**2 - squares)
+            value = (1 - weight) * value + weight * new
+        found.append(abs(value) if chart != SPREAD else value)
+    return np.array(found)
+
+
+@pytest.mark.parametrize("chart", [STEP, RAMP, SPREAD])
+def test_charts_are_their_definitions(chart):
+    rng, known = np.random.default_rng(1), np.random.default_rng(2).normal(size=60)
+    values = rng.normal(size=50)
+    charts = watch(values, known, every=10**5)
+    scores = normal_scores(values, known)
+    assert not charts.alarms
+    places = normal_scores(np.sort(known)[:1] - 1, known)  # the lowest place, for the variance of places
+    squares = drift._variance(len(known))
+    assert squares < 1 < places[0] ** 2
+    found = charts.values[chart] if chart == SPREAD else np.abs(charts.values[chart])
+    assert found == pytest.approx(plain(chart, scores, squares), abs=1e-12)
+
+
+@pytest.mark.parametrize("size", [30, 200])
+@pytest.mark.parametrize("chart", [STEP, RAMP, SPREAD, REJECTS])
+def test_unchanged_parts_raise_an_alarm_as_seldom_as_wanted(chart, size):
+    most = limit(chart, size, every=EVERY, share=0.02)
+    assert run_length(chart, size, most, share=0.02) == pytest.approx(EVERY, rel=0.01)
+    found = simulated_run_length(chart, size, most, share=0.02, runs=3000, seed=7)
+    assert found == pytest.approx(EVERY, rel=0.06)
+
+
+def test_a_step_a_ramp_a_wider_spread_and_more_rejects_are_seen_and_the_charts_begin_anew():
+    rng, known = np.random.default_rng(3), np.random.default_rng(4).normal(size=80)
+    calm = rng.normal(size=400)
+    assert not watch(calm, known).alarms
+    first = watch(np.append(calm, rng.normal(1.5, 1, 60)), known).alarms[0]
+    assert (first.up, 400 <= first.position < 440) == (True, True)
+    ramp = watch(np.append(calm, rng.normal(size=600) - np.linspace(0, 1.2, 600)), known).alarms[0]
+    assert (ramp.chart, ramp.up) == (RAMP, False)
+    wide = watch(np.append(calm, rng.normal(0, 2.5, 200)), known).alarms
+    assert SPREAD in {alarm.chart for alarm in wide}
+    charts = watch(np.full(200, 9.0), known)
+    assert len(charts.alarms) > 3, "an alarm that is not answered comes again"
+    parts = np.arange(1500)
+    rejects = np.where(parts < 800, parts % 100 == 50, parts % 15 == 0)
+    assert 800 < watch_rejects(rejects, 0.01).alarms[0].position < 900
+    with pytest.raises(ValueError, match="share of rejects"):
+        watch_rejects(rejects, 0.0)
