@@ -1,0 +1,124 @@
+"""The results of a measurement study in words and tables, for the page, the report and the command line alike."""
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from inspect_core.process.agreement import (
+    EFFECTIVENESS,
+    FALSE_ALARMS,
+    MISSES,
+    Agreement,
+    Kappa,
+    Reading,
+    Share,
+    agreement,
+    parts_to_prove,
+)
+from inspect_core.process.gauge import Gauge, gauge
+
+PROVEN = 0.02
+
+
+@dataclass(frozen=True)
+class Results:
+    """agreement: of all appraisers; gauge: of the scores, None where not every part has one in every trial."""
+
+    agreement: Agreement
+    gauge: Gauge | None
+
+
+def results(readings: Sequence[Reading]) -> Results:
+    """The results of complete readings. Raises ValueError as `agreement`."""
+    found, scored = agreement(readings), [one for one in readings if one.score is not None]
+    by_appraiser = {one.appraiser for one in scored}
+    studied = None
+    if len(by_appraiser) == 1 and len(scored) == sum(one.appraiser in by_appraiser for one in readings):
+        parts, trials = (list(dict.fromkeys(getattr(one, name) for one in scored)) for name in ("part", "trial"))
+        table = np.full((len(parts), len(trials)), math.nan)
+        for one in scored:
+            table[parts.index(one.part), trials.index(one.trial)] = one.score
+        studied = gauge(table)
+    return Results(found, studied)
+
+
+def table_of(found: Agreement) -> dict[str, list[str]]:
+    """A column per appraiser, a row per figure."""
+    rows: dict[str, list[str]] = {"": [
+        "Parts called right in every trial (effectiveness)", "Calls right (effectiveness by calls)",
+        "Defective parts accepted (misses)", "Good parts stopped (false alarms)",
+        "Parts called the same in every trial", "Kappa against the truth", "Kappa between the trials",
+    ]}  # fmt: skip
+    for name, own in found.appraisers.items():
+        effectiveness, misses, alarms = own.bands.values()
+        rows[name] = [
+            _share(own.parts, effectiveness), _share(own.readings), _share(own.misses, misses),
+            _share(own.false_alarms, alarms), _share(own.repeated), _kappa(own.truth), _kappa(own.within),
+        ]  # fmt: skip
+    return rows
+
+
+def sentences(found: Results) -> list[str]:
+    """What the study says, in order of importance."""
+    said = []
+    for name, own in found.agreement.appraisers.items():
+        words = [f"{what} {band}" for what, band in own.bands.items() if band]
+        said.append(f"{name}: {', '.join(words)}.")
+        if own.misses.total and not own.misses.count:
+            most, needed = own.misses.interval[1], parts_to_prove(PROVEN)
+            said.append(
+                f"{name} missed none of {own.misses.total} calls on defective parts. That proves no more than "
+                f"{_one_sided(own.misses.total):.1%} misses at 95 %; {PROVEN:.0%} takes {needed} without a miss."
+                if own.misses.total < needed
+                else f"{name} missed none of {own.misses.total} calls on defective parts, at most {most:.1%}."
+            )
+    for (one, other), kappa in found.agreement.between.items():
+        said.append(f"{one} and {other} agree with kappa {_kappa(kappa)}.")
+    if len(found.agreement.appraisers) > 1:
+        said.append(f"All called {_share(found.agreement.right)} parts right in every trial.")
+    if found.gauge is not None:
+        said += of_gauge(found.gauge)
+    said.append(
+        f"Bands of AIAG: effectiveness from {EFFECTIVENESS[0]:.0%} acceptable, from {EFFECTIVENESS[1]:.0%} marginal; "
+        f"misses to {MISSES[0]:.0%} and {MISSES[1]:.0%}; false alarms to {FALSE_ALARMS[0]:.0%} and {FALSE_ALARMS[1]:.0%}."
+    )
+    return said
+
+
+def of_gauge(found: Gauge) -> list[str]:
+    """The gauge study of the score in sentences."""
+    share = found.study_variation
+    scale = "log score" if found.on_log else "score"
+    return [
+        f"Of the variation of the {scale}, measuring is {share['measuring']:.1f} % (repeatability "
+        f"{share['repeatability']:.1f} %, trial {share['trial']:.1f} %, part by trial {share['part by trial']:.1f} %), "
+        f"the parts {share['part']:.1f} %; {found.distinct} distinct categories"
+        + ("." if found.distinct >= 5 else ", fewer than the 5 that AIAG asks for.")
+    ]
+
+
+def guard_bands(found: Gauge, review: float, reject: float) -> str:
+    """How far a part's score stays from the limits for its verdict to be repeated."""
+    told = []
+    for name, limit in dict([("review", review), ("reject", reject)] if review < reject else [("", reject)]).items():
+        low, high = found.guard_band(limit)
+        told.append(f"{low:.3g} to {high:.3g} around the {name} limit {limit:.3g}".replace("the  limit", "the limit"))
+    return f"Guard band: outside {' and '.join(told)} the verdict is the same in 95 of 100 repeats."
+
+
+def _one_sided(total: int) -> float:
+    return 1 - 0.05 ** (1 / total)
+
+
+def _share(own: Share, band: str = "") -> str:
+    if not own.total:
+        return "–"
+    low, high = own.interval
+    words = f"{own.count} of {own.total}, {own.value:.1%} ({low:.1%} to {high:.1%})"
+    return f"{words}: {band}" if band else words
+
+
+def _kappa(own: Kappa) -> str:
+    return "–" if math.isnan(own.value) else f"{own.value:.2f} ({own.low:.2f} to {own.high:.2f})"
