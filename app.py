@@ -51,6 +51,7 @@ if __name__ == "__main__":  # run for a session
             ],
             "Release": [
                 st.Page("pages/recipes.py", title="Recipes", icon=":material/inventory_2:"),
+                st.Page("pages/measurement.py", title="Measurement study", icon=":material/rule:"),
                 st.Page("pages/history.py", title="History", icon=":material/history:"),
             ],
         }

@@ -7,6 +7,7 @@ from typing import Any, Literal, Self
 import numpy as np
 
 from inspect_core.images.areas import Areas
+from inspect_core.images.photo_quality import Quality
 from inspect_core.images.placement import AS_TAKEN, Placement
 from inspect_core.judge.anomaly_map import Region, image_score, regions, scale_region
 from inspect_core.judge.checks import as_finite_number
@@ -76,12 +77,42 @@ class ProductCheckResult:
     """Result of the product check on one photo.
 
     foreign: whether it shows another product than the one taught; stops: whether it is rejected for that, whatever its
-    score; sentence: the finding in words.
+    score; sentence: the finding in words; distance: from the photos taught, as the check scores it.
     """
 
     foreign: bool
     stops: bool
     sentence: str
+    distance: float | None = None
+
+
+@dataclass(frozen=True)
+class Inputs:
+    """What of a photo besides its score may drift; None where it was not measured.
+
+    brightness, sharpness, noise: as `Quality`; product_distance: of the product check; shift_x, shift_y: of the part,
+    as shares of the photo; angle: in degrees.
+    """
+
+    brightness: float | None = None
+    sharpness: float | None = None
+    noise: float | None = None
+    product_distance: float | None = None
+    shift_x: float | None = None
+    shift_y: float | None = None
+    angle: float | None = None
+
+    @classmethod
+    def of(cls, quality: Quality | None, check: ProductCheckResult | None, placement: Placement) -> "Inputs":
+        found: dict[str, float] = {}
+        if quality is not None:
+            found = {name: getattr(quality, name) for name in ("brightness", "sharpness", "noise")}
+        if check is not None and check.distance is not None:
+            found["product_distance"] = check.distance
+        if (located := placement.located) is not None:
+            x, y = located.shift
+            found |= {"shift_x": float(x), "shift_y": float(y), "angle": located.angle}
+        return cls(**found)
 
 
 @dataclass(frozen=True, eq=False)
@@ -95,7 +126,7 @@ class Verdict:
     probability, None when none was asked for or none was likely enough (then of_unknown_type is True). reason:
     OTHER_PRODUCT when the product check stopped the photo, PARTLY_OUT, or why the part was not located. placement:
     where the part lies in the photo; left_out: (H, W) bool, what was not inspected, None when all of it was. photo: how
-    the photo differs from those taught, "noisier than taught"; "" where it does not.
+    the photo differs from those taught, "noisier than taught"; "" where it does not; inputs: what of it may drift.
     """
 
     score: float | None
@@ -110,6 +141,7 @@ class Verdict:
     placement: Placement = AS_TAKEN
     left_out: np.ndarray | None = None
     photo: str = ""
+    inputs: Inputs = Inputs()
 
     @property
     def photo_map(self) -> np.ndarray:

@@ -4,9 +4,9 @@ import streamlit as st
 
 from inspect_core.audit.log import AuditLog, LogError
 from inspect_core.ui import shell
-from inspect_core.ui.history import panels, report, selection, tables
+from inspect_core.ui.history import drift, panels, report, selection, tables
 
-VIEWS = {"At a glance": panels.at_a_glance, "Parts": tables.parts, "Changes": tables.changes}
+VIEWS = {"At a glance": panels.at_a_glance, "Drift": drift.signals, "Parts": tables.parts, "Changes": tables.changes}
 
 shell.gate("pages/history.py")
 

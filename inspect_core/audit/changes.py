@@ -56,6 +56,8 @@ def _in_words(kind: str, facts: Mapping) -> str:
         return f"{_limits(facts['old'])} → {new}" if facts.get("old") else f"first set to {new}"
     if kind == kinds.OVERRIDE:
         return f"{facts.get('name')} (entry {facts.get('entry')}): {facts.get('original')} → {facts.get('verdict')}"
+    if kind == kinds.DRIFT:
+        return f"{facts.get('words')} At {facts.get('name')}."
     if kind == kinds.RELABELLED:
         return f"{facts.get('name')}: {facts.get('before')} → {facts.get('after')}"
     if kind == kinds.RECIPE_STATE:

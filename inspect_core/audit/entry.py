@@ -14,6 +14,7 @@ EXPORT = "export"
 CHALLENGE = "challenge"
 CHALLENGE_OVERRIDE = "challenge override"
 RELABELLED = "part relabelled"
+DRIFT = "drift"
 CLOCK_SET_BACK = "clock set back"
 KINDS = (
     INSPECTION,
@@ -24,6 +25,7 @@ KINDS = (
     CHALLENGE,
     CHALLENGE_OVERRIDE,
     RELABELLED,
+    DRIFT,
     CLOCK_SET_BACK,
 )
 """Kinds of entries. The last one is written by the log itself."""

@@ -2,14 +2,15 @@
 
 import sys
 from collections import Counter, defaultdict
-from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
 from datetime import datetime
 
 from inspect_core.audit.entry import INSPECTION, KINDS, OVERRIDE, Entry
 from inspect_core.audit.log import AuditLog
 from inspect_core.verdict import NOT_JUDGED, OTHER_PRODUCT, OUTCOMES, PARTLY_OUT, Limits
 
+INPUTS = ("brightness", "sharpness", "noise", "product_distance", "shift_x", "shift_y", "angle")
 _TEXTS = ("name", "digest", "reason", "kind", "product_check", "source", "path", "release")
 ACCEPT, REVIEW, REJECT = "accept", "review", "reject"
 NOTCH = 0.05  # share of the limit for rejection by which both limits are moved, to see what that would have done
@@ -20,7 +21,8 @@ class Inspection:
     """One inspected photo. number: of its entry; time: with its time zone; digest: of the pixels; score: None where it
     could not be judged; verdict: one of OUTCOMES, of Loupe; review, reject: limits in force; kind: defect type; path:
     where the photo lay; release: digest of the export that judged it, "" for the recipe itself; overridden: the entry
-    of the operator's verdict on it. A text that was not recorded is "".
+    of the operator's verdict on it; inputs: what else was measured on the photo, by name. A text that was
+    not recorded is "".
     """
 
     number: int
@@ -41,6 +43,7 @@ class Inspection:
     source: str
     path: str
     release: str = ""
+    inputs: Mapping[str, float] = field(default_factory=dict)
     overridden: Entry | None = None
 
     @property
@@ -73,6 +76,7 @@ def of_entry(entry: Entry, overridden: Entry | None = None) -> Inspection:
     reasons = [texts["reason"], *(f"its {name} is not a number" for name in unread if name != "area")]
     said = {name: getattr(entry, name) for name in ("number", "product", "recipe", "user")}
     said |= {"verdict": facts.get("verdict") if facts.get("verdict") in OUTCOMES else NOT_JUDGED}
+    said["inputs"] = {name: value for name in INPUTS if (value := _number(facts.get(name))) is not None}
     said |= numbers | texts | {"reason": "; ".join(filter(None, reasons))}
     return Inspection(**said, time=datetime.fromisoformat(entry.time), overridden=overridden)
 

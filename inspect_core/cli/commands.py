@@ -25,10 +25,11 @@ VERBS = {
     "export": "write a recipe for the line, with proof that it gives the same verdicts there",
     "verify": "check that the audit log is whole and was not changed",
     "challenge": "check that the challenge parts kept at the line still get their verdicts",
+    "measure": "is the measurement fit: agreement and gauge study of a table of appraisals",
     "doctor": "what is installed, which device is used, what is missing",
     "synthetic": "write the sample products, drawn by computer",
 }
-KEEP_NOTHING = ("doctor", "synthetic")
+KEEP_NOTHING = ("doctor", "measure", "synthetic")
 """Verbs that need no workspace."""
 
 

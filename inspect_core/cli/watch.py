@@ -4,11 +4,13 @@ import argparse
 import sys
 import time
 from collections import Counter
+from collections.abc import Callable
 
 from inspect_core.audit.challenges import why_blocked
 from inspect_core.audit.log import AuditLog
 from inspect_core.cli import inspectors
 from inspect_core.cli.console import ACCEPTED, NOT_ACCEPTED, STOPPED, current_user, path_argument, say, tell
+from inspect_core.line.following import Following
 from inspect_core.line.logged import Logged
 from inspect_core.line.record import Facts
 from inspect_core.line.watch import FOLDERS, PATIENCE, PhotosLeft, Watch, watching
@@ -37,23 +39,26 @@ def run(options: argparse.Namespace) -> int:
             record = Logged(log, inspector, current_user())
             watch = Watch(inspector, options.folder, options.out, record, strict=options.strict)
             counts: Counter[str] = Counter()
+            following = Following(record)
             say(f"Watching {options.folder} for {inspector.product} {inspector.digest[:12]}, {inspector.engine}.")
             try:
-                (_once if options.once else _on_and_on)(watch, counts)
+                (_once if options.once else _on_and_on)(watch, lambda facts: _tell(facts, counts, following))
                 stopped = False
             except KeyboardInterrupt:
                 stopped = True
     say(", ".join(f"{counts[outcome]} {outcome}" for outcome in OUTCOMES))
+    for words in dict.fromkeys(one.words for one in following.left):
+        say(f"Drift: {words}")
     if stopped:
         return STOPPED
     return ACCEPTED if counts.total() == counts["accept"] else NOT_ACCEPTED
 
 
-def _once(watch: Watch, counts: Counter[str]) -> None:
+def _once(watch: Watch, told: Callable[[Facts], None]) -> None:
     until, left = time.monotonic() + watch.steady + PATIENCE + 2 * EVERY, None
     while True:
         try:
-            watch.poll(lambda facts: _tell(facts, counts))
+            watch.poll(told)
             left = None
         except PhotosLeft as error:
             left = error
@@ -66,11 +71,11 @@ def _once(watch: Watch, counts: Counter[str]) -> None:
         raise left
 
 
-def _on_and_on(watch: Watch, counts: Counter[str]) -> None:
+def _on_and_on(watch: Watch, told: Callable[[Facts], None]) -> None:
     said = ""
     while True:
         try:
-            watch.poll(lambda facts: _tell(facts, counts))
+            watch.poll(told)
             said = ""
         except OSError as error:
             if str(error) != said:  # once, not at every look
@@ -79,6 +84,8 @@ def _on_and_on(watch: Watch, counts: Counter[str]) -> None:
         time.sleep(EVERY)
 
 
-def _tell(facts: Facts, counts: Counter[str]) -> None:
+def _tell(facts: Facts, counts: Counter[str], following: Following) -> None:
     counts[str(facts["verdict"])] += 1
     tell(facts["name"], facts["verdict"], facts["score"], facts["reason"])
+    for left in following.add(facts):
+        tell(facts["name"], "drift", None, left.words)

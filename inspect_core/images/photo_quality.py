@@ -76,11 +76,6 @@ def noise_as_read(spread: float, photo: tuple[int, int], size: tuple[int, int]) 
     return measured(squash(noisy, (_TRIED, _TRIED))).noise
 
 
-def differs(picture: np.ndarray, taught: "QualityRange | None") -> str:
-    """How a picture, (h, w, 3) uint8 as the network sees it, differs from those taught; "" where it does not."""
-    return "" if taught is None else taught.words(measured(picture))
-
-
 def _noise(grey: np.ndarray) -> float:
     """Spread of the noise of a photo, (H, W) uint8, where it is calmest; after Immerkaer, "Fast noise variance
     estimation" (1996): a difference of two Laplacians answers to noise, and hardly to edges.

@@ -2,12 +2,16 @@
 
 import hashlib
 from collections.abc import Mapping
-from dataclasses import replace
+from dataclasses import fields, replace
 from typing import Protocol
 
 from inspect_core.line.row import Row
+from inspect_core.verdict import Inputs
 
 Facts = Mapping[str, str | float | int | None]
+INPUTS = tuple(field.name for field in fields(Inputs))
+OPTIONAL = ("release", *INPUTS)
+"""Facts that are recorded only where there are any."""
 
 
 class Record(Protocol):
@@ -45,7 +49,7 @@ def facts_of(row: Row, *, path: str, source: str) -> Facts:
         "kind": row.defect_type,
         "product_check": row.product_check,
         "source": source,
-    } | ({"release": row.release} if row.release else {})
+    } | {name: value for name in OPTIONAL if (value := getattr(row, name)) not in ("", None)}
 
 
 def is_recorded(row: Row, facts: Facts | None) -> bool:
@@ -53,7 +57,8 @@ def is_recorded(row: Row, facts: Facts | None) -> bool:
     if facts is None:
         return False
     own = facts_of(row, path="", source="batch")
-    return all(facts.get(name) == value for name, value in own.items() if name not in ("path", "source"))
+    apart = {"path", "source", *INPUTS}
+    return all(facts.get(name) == value for name, value in own.items() if name not in apart)
 
 
 def as_recorded(row: Row, facts: Facts) -> Row:

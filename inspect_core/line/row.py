@@ -2,7 +2,7 @@
 
 import hashlib
 import time
-from dataclasses import dataclass, fields, replace
+from dataclasses import asdict, dataclass, fields, replace
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
@@ -22,7 +22,7 @@ class Row:
     digest: of the pixels; verdict: one of `verdict.OUTCOMES`; percentile_among_good: how many in 100 of the good parts
     that set the limits score no higher; photo: how it differs from those taught; defect_type: none for an accepted or a
     stopped part (see `assemble`); review, reject, area: limits and smallest area in force, the area in pixels of the
-    map; recipe: its digest; release: digest of the export; time: ISO 8601, UTC.
+    map; recipe: its digest; release: digest of the export; time: ISO 8601, UTC; brightness and on: `verdict.Inputs`.
     """
 
     name: str
@@ -44,6 +44,13 @@ class Row:
     reason: str = ""
     time: str = ""
     milliseconds: float = 0.0
+    brightness: float | None = None
+    sharpness: float | None = None
+    noise: float | None = None
+    product_distance: float | None = None
+    shift_x: float | None = None
+    shift_y: float | None = None
+    angle: float | None = None
 
 
 COLUMNS = tuple(field.name for field in fields(Row))
@@ -117,6 +124,7 @@ def _with_verdict(row: Row, verdict: Verdict, digest: str, good: np.ndarray) -> 
         defect_type=kind,
         defect_type_probability=probability,
         reason=verdict.reason or "",
+        **asdict(verdict.inputs),
     )
     if (score := verdict.score) is None:
         return row

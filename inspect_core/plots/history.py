@@ -53,6 +53,27 @@ def scores_over_time(
     return figure
 
 
+def levels_over_time(when: np.ndarray, levels: np.ndarray, left: Sequence[tuple[int, str]], look: Look) -> go.Figure:
+    """A signal as a share of its limits, which are at 1 and -1, and what was said where it left them.
+
+    when: (n,) ascending, datetime64 in local time; levels: (n,); left: (position, words).
+    """
+    figure = blank(look, height=150)
+    line = {"color": look.ink, "width": 1.2}
+    shown = np.clip(levels, -2, 2)
+    figure.add_scatter(x=when, y=shown, mode="lines", line=line, hovertemplate="%{x}<br>%{y:.2f}<extra></extra>")
+    for edge in (-1, 1):
+        figure.add_hline(edge, line={"color": look.defect, "width": 1, "dash": "dash"})
+    if left:
+        at, words = [i for i, _ in left], [as_text(words) for _, words in left]
+        marks = {"color": look.defect, "size": 9, "symbol": "x"}
+        hover = "%{customdata}<br>%{x}<extra></extra>"
+        figure.add_scatter(x=when[at], y=shown[at], mode="markers", marker=marks, customdata=words, hovertemplate=hover)
+    figure.update_yaxes(range=[-2.1, 2.1], tickvals=[-1, 0, 1], ticktext=["limit", "as released", "limit"])
+    figure.update_layout(showlegend=False)
+    return figure
+
+
 def frequencies(counts: Sequence[tuple[str, int]], look: Look) -> go.Figure:
     """Bars of (defect type, parts), the most frequent first, each with its count and the share up to there."""
     figure = blank(look, height=92 + 34 * len(counts))

@@ -13,8 +13,8 @@ from dataclasses import dataclass
 from functools import lru_cache
 
 import numpy as np
+from numpy.typing import ArrayLike
 from scipy.optimize import brentq
-from scipy.signal import lfilter
 from scipy.special import ndtri
 
 EVERY = 5000
@@ -51,7 +51,7 @@ class Charts:
     alarms: tuple[Alarm, ...]
 
 
-def normal_scores(values: Sequence[float], reference: Sequence[float]) -> np.ndarray:
+def normal_scores(values: ArrayLike, reference: ArrayLike) -> np.ndarray:
     """(n,) float64 normal scores of values by their places among (m,) reference values: 0 in the middle, finite beyond.
 
     Raises ValueError for fewer than FEWEST reference values.
@@ -63,55 +63,81 @@ def normal_scores(values: Sequence[float], reference: Sequence[float]) -> np.nda
     return ndtri(((below + upto) / 2 + 0.5) / (len(known) + 1))
 
 
-def watch(values: Sequence[float], reference: Sequence[float], *, every: int = EVERY) -> Charts:
-    """The charts for location and spread of one signal, part after part. Raises as `normal_scores`."""
-    scores = normal_scores(values, reference)
-    size, squares = len(reference), _variance(len(reference))
-    limits = {chart: limit(chart, size, every=3 * every) for chart in (STEP, RAMP, SPREAD)}
-    found = {chart: np.zeros(len(scores)) for chart in limits}
-    alarms, first = [], 0
-    while first < len(scores):
-        run = scores[first:]
-        parts = {STEP: _average(run, WEIGHT), RAMP: _two_sided(run), SPREAD: _average(run**2 - squares, SQUARES_WEIGHT)}
-        over = {chart: np.abs(own) if chart != SPREAD else own for chart, own in parts.items()}
-        left = {chart: np.flatnonzero(over[chart] > limits[chart]) for chart in limits}
-        ends = {chart: int(at[0]) for chart, at in left.items() if len(at)}
-        last = min(ends.values(), default=len(run) - 1)
-        for chart, own in parts.items():
-            found[chart][first : first + last + 1] = own[: last + 1]
-        for chart, end in ends.items():
-            if end == last:
-                alarms.append(Alarm(chart, first + end, None if chart == SPREAD else bool(parts[chart][end] > 0)))
-        first += last + 1
-    return Charts(found, limits, tuple(alarms))
+class Monitor:
+    """The charts for location and spread of one signal, part after part. limits: by chart; values: of the last part."""
+
+    def __init__(self, reference: Sequence[float], *, every: int = EVERY):
+        """reference: values of the good parts of the release; every: parts between two false alarms of the signal.
+
+        Raises ValueError as `normal_scores`.
+        """
+        normal_scores([], reference)
+        self._known, size = np.sort(np.asarray(reference, np.float64)), len(reference)
+        self._squares = _variance(size)
+        self.limits = {chart: limit(chart, size, every=3 * every) for chart in (STEP, RAMP, SPREAD)}
+        self._position = -1
+        self._restart()
+
+    def _restart(self) -> None:
+        self._step = self._up = self._down = self._spread = 0.0
+
+    def add(self, value: float) -> tuple[Alarm, ...]:
+        """The charts that leave their limits with this part; they then begin anew."""
+        score = float(normal_scores([value], self._known)[0])
+        self._position += 1
+        self._step = float(_next(STEP, self._step, score))
+        self._up, self._down = float(_next(RAMP, self._up, score)), float(_next(RAMP, self._down, -score))
+        self._spread = float(_next(SPREAD, self._spread, score**2 - self._squares))
+        ramp = self._up if self._up >= self._down else -self._down
+        self.values = {STEP: self._step, RAMP: ramp, SPREAD: self._spread}
+        size = {chart: own if chart == SPREAD else abs(own) for chart, own in self.values.items()}
+        left = [chart for chart, own in size.items() if own > self.limits[chart]]
+        if left:
+            self._restart()
+        ups = {chart: None if chart == SPREAD else self.values[chart] > 0 for chart in left}
+        return tuple(Alarm(chart, self._position, up) for chart, up in ups.items())
 
 
-def watch_rejects(rejected: Sequence[bool], share: float, *, every: int = EVERY) -> Charts:
-    """The chart for the share of rejects, of which `share` is expected. Raises ValueError unless 0 < share <= .4."""
-    most = limit(REJECTS, 0, every=every, share=share)
-    up, down = _evidence(share)
-    steps = np.where(np.asarray(rejected, bool), up, down)
-    found, alarms, first = np.zeros(len(steps)), [], 0
-    while first < len(steps):
-        run = _sum(steps[first:])
-        left = np.flatnonzero(run > most)
-        last = int(left[0]) if len(left) else len(run) - 1
-        found[first : first + last + 1] = run[: last + 1]
-        if len(left):
-            alarms.append(Alarm(REJECTS, first + last, True))
-        first += last + 1
-    return Charts({REJECTS: found}, {REJECTS: most}, tuple(alarms))
+class RejectMonitor:
+    """The chart for the share of rejects, part after part; as `Monitor`."""
+
+    def __init__(self, share: float, *, every: int = EVERY):
+        """share: of rejects that is expected. Raises ValueError unless 0 < share <= .4."""
+        self.limits = {REJECTS: limit(REJECTS, 0, every=every, share=share)}
+        self._steps, self._now, self._position = _evidence(share), 0.0, -1
+
+    def add(self, rejected: float) -> tuple[Alarm, ...]:
+        """The alarm of this part, 1 for a reject and 0 for another, if it is one."""
+        self._position += 1
+        self._now = float(_next(REJECTS, self._now, self._steps[0 if rejected else 1]))
+        self.values = {REJECTS: self._now}
+        if self._now <= self.limits[REJECTS]:
+            return ()
+        self._now = 0.0
+        return (Alarm(REJECTS, self._position, True),)
+
+
+def charts(monitor: Monitor | RejectMonitor, values: Sequence[float]) -> Charts:
+    """The charts of a signal over its parts, in order of time."""
+    found: dict[str, list[float]] = {chart: [] for chart in monitor.limits}
+    alarms: list[Alarm] = []
+    for value in values:
+        alarms += monitor.add(value)
+        for chart, own in monitor.values.items():
+            found[chart].append(own)
+    return Charts({chart: np.array(own) for chart, own in found.items()}, monitor.limits, tuple(alarms))
 
 
 @lru_cache(maxsize=64)
 def limit(chart: str, size: int, *, every: int = EVERY, share: float = 0.0) -> float:
     """The limit of a chart that unchanged parts leave once in `every` parts on average.
 
-    size: good parts of the release, among which a part's place is one of size + 1; share: of rejects, for their chart.
+    size: good parts of the release, among which a part's place is one of size + 1. So few do not say exactly where good
+    parts lie: the limit holds where they are off by a standard error. share: of rejects, for their chart.
     """
 
     def beyond(most: float) -> float:
-        return math.log(run_length(chart, size, most, share=share) / every)
+        return math.log(run_length(chart, size, most, share=share, off=1.0) / every)
 
     high = 0.5
     while beyond(high) < 0:
@@ -119,12 +145,20 @@ def limit(chart: str, size: int, *, every: int = EVERY, share: float = 0.0) -> f
     return float(brentq(beyond, high / 2, high, xtol=1e-5))
 
 
-def run_length(chart: str, size: int, most: float, *, share: float = 0.0) -> float:
+def run_length(chart: str, size: int, most: float, *, share: float = 0.0, off: float = 0.0) -> float:
     """Parts until a chart leaves this limit, on average, when nothing has changed: by a Markov chain over CELLS values
     of the chart (Brook and Evans 1972), a value between two of them being shared out by its distance from either.
+
+    off: by how many standard errors the good parts of the release lie beside what they stand for.
     """
-    steps, odds, low = _unchanged(chart, size, share)
-    low = -most if chart == STEP else low
+    steps, odds, low = _unchanged(chart, size, share, off)
+    if chart != RAMP:
+        return _lasts(chart, steps, odds, -most if chart == STEP else low, most)
+    up, down = (_lasts(chart, sign * steps, odds, low, most) for sign in (1, -1))
+    return 1 / (1 / up + 1 / down)
+
+
+def _lasts(chart: str, steps: np.ndarray, odds: np.ndarray, low: float, most: float) -> float:
     cells, width = np.linspace(low, most, CELLS, retstep=True)
     place = (_next(chart, cells[:, None], steps) - low) / width
     inside = (place >= 0) & (place <= CELLS - 1)
@@ -135,14 +169,14 @@ def run_length(chart: str, size: int, most: float, *, share: float = 0.0) -> flo
         stays += np.bincount((row + cell).ravel(), (inside * part * odds).ravel(), minlength=len(stays))
     lengths = np.linalg.solve(np.eye(CELLS) - stays.reshape(CELLS, CELLS), np.ones(CELLS))
     length = float(np.interp(0, cells, lengths))
-    if not 0 < length < LONGEST:  # beyond what a float can tell from never
-        return LONGEST
-    return length / 2 if chart == RAMP else length  # upwards or downwards, whichever is first
+    return length if 0 < length < LONGEST else LONGEST  # beyond what a float can tell from never
 
 
-def simulated_run_length(chart: str, size: int, most: float, *, share: float = 0.0, runs: int, seed: int) -> float:
+def simulated_run_length(
+    chart: str, size: int, most: float, *, share: float = 0.0, off: float = 0.0, runs: int, seed: int
+) -> float:
     """The same from simulated runs, each until its chart leaves the limit, side by side."""
-    steps, odds, _ = _unchanged(chart, size, share)
+    steps, odds, _ = _unchanged(chart, size, share, off)
     rng, total, number = np.random.default_rng(seed), 0, runs
     up = down = np.zeros(runs)
     while number:
@@ -156,42 +190,27 @@ def simulated_run_length(chart: str, size: int, most: float, *, share: float = 0
     return total / runs
 
 
-def _unchanged(chart: str, size: int, share: float) -> tuple[np.ndarray, np.ndarray, float]:
+def _unchanged(chart: str, size: int, share: float, off: float) -> tuple[np.ndarray, np.ndarray, float]:
     """(values of a part as good as those of the release, their probabilities, the lowest value of the chart)."""
     if chart == REJECTS:
         return np.array(_evidence(share)), np.array([share, 1 - share]), 0.0
     places = ndtri((np.arange(size + 1) + 0.5) / (size + 1))
     odds = np.full(size + 1, 1 / (size + 1))
-    return (places**2 - _variance(size), odds, -_variance(size)) if chart == SPREAD else (places, odds, 0.0)
+    if chart == SPREAD:
+        return (places * (1 + off / math.sqrt(2 * size))) ** 2 - _variance(size), odds, -_variance(size)
+    return places + off / math.sqrt(size), odds, 0.0
 
 
-def _next(chart: str, now: np.ndarray, step: np.ndarray) -> np.ndarray:
+def _next(chart: str, now: ArrayLike, step: ArrayLike) -> np.ndarray:
     """The value of a chart after one more part."""
     if chart in (STEP, SPREAD):
         weight = WEIGHT if chart == STEP else SQUARES_WEIGHT
-        return (1 - weight) * now + weight * step
-    return np.maximum(now + step - (SLACK if chart == RAMP else 0.0), 0)
+        return (1 - weight) * np.asarray(now) + weight * np.asarray(step)
+    return np.maximum(np.asarray(now) + np.asarray(step) - (SLACK if chart == RAMP else 0.0), 0)
 
 
 def _variance(size: int) -> float:
     return float((ndtri((np.arange(size + 1) + 0.5) / (size + 1)) ** 2).mean())
-
-
-def _average(values: np.ndarray, weight: float) -> np.ndarray:
-    """Exponentially weighted moving average from 0."""
-    return lfilter([weight], [1, weight - 1], values)
-
-
-def _sum(values: np.ndarray) -> np.ndarray:
-    """Sums that never fall below 0: S(t) = max(S(t - 1) + x(t), 0)."""
-    total = np.cumsum(values)
-    return total - np.minimum(np.minimum.accumulate(total), 0)
-
-
-def _two_sided(scores: np.ndarray) -> np.ndarray:
-    """The larger of the cumulated sums upwards and downwards, negative where it is the latter."""
-    up, down = _sum(scores - SLACK), _sum(-scores - SLACK)
-    return np.where(up >= down, up, -down)
 
 
 def _evidence(share: float) -> tuple[float, float]:

@@ -82,7 +82,8 @@ def sentences(found: Results) -> list[str]:
         said += of_gauge(found.gauge)
     said.append(
         f"Bands of AIAG: effectiveness from {EFFECTIVENESS[0]:.0%} acceptable, from {EFFECTIVENESS[1]:.0%} marginal; "
-        f"misses to {MISSES[0]:.0%} and {MISSES[1]:.0%}; false alarms to {FALSE_ALARMS[0]:.0%} and {FALSE_ALARMS[1]:.0%}."
+        f"misses to {MISSES[0]:.0%} and {MISSES[1]:.0%}; false alarms to {FALSE_ALARMS[0]:.0%} and "
+        f"{FALSE_ALARMS[1]:.0%}."
     )
     return said
 

@@ -2,6 +2,7 @@
 
 import json
 import random
+import threading
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass, replace
 from pathlib import Path
@@ -13,7 +14,9 @@ from inspect_core.runtime.json_text import from_json
 from inspect_core.runtime.unfinished import replacing
 
 LOUPE = "Loupe"
+WORDS = {"good": False, "defective": True, "defect": True, "bad": True}
 MOST_PARTS, MOST_TRIALS, MOST_BYTES = 500, 20, 1 << 24
+_writing = threading.Lock()
 
 
 class Part(NamedTuple):
@@ -102,6 +105,19 @@ class MeasurementStudy:
         ]
 
 
+def parts_of(text: str) -> tuple[Part, ...]:
+    """The parts of a tray, one a line: "7, good" or "8, defective". Raises ValueError naming the line."""
+    parts = []
+    for number, line in enumerate(text.splitlines(), start=1):
+        name, _, truth = (word.strip() for word in line.replace(";", ",").replace("\t", ",").rpartition(","))
+        if not line.strip():
+            continue
+        if not name or truth.lower() not in WORDS:
+            raise ValueError(f"line {number}: {line.strip()!r} is not a name, a comma and good or defective")
+        parts.append(Part(name, WORDS[truth.lower()]))
+    return tuple(parts)
+
+
 def folder() -> Path:
     return workspace.root() / "measurements"
 
@@ -111,6 +127,17 @@ def save(study: MeasurementStudy) -> None:
     folder().mkdir(parents=True, exist_ok=True)
     with replacing(_path(study.name)) as new:
         new.write_text(json.dumps(asdict(study), ensure_ascii=False, indent=1), encoding="utf-8")
+
+
+def record(stem: str, *said: Said) -> MeasurementStudy:
+    """The study with more appraisals, as it is on disk now, also when two windows add to it; all of them or none.
+
+    Raises ValueError as `with_said`, and OSError.
+    """
+    with _writing:
+        study = _replayed(load(stem), said)
+        save(study)
+    return study
 
 
 def names() -> list[str]:

@@ -2,7 +2,7 @@
 
 from abc import ABC, abstractmethod
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from pathlib import Path
 from typing import Any
@@ -12,14 +12,14 @@ import numpy as np
 from inspect_core.images.alignment import Alignment, NotLocated
 from inspect_core.images.areas import Areas
 from inspect_core.images.depth import Depth
-from inspect_core.images.photo_quality import QualityRange, differs
+from inspect_core.images.photo_quality import QualityRange, measured
 from inspect_core.images.placement import Placement, place
 from inspect_core.images.tiles import TilePlan
 from inspect_core.judge.anomaly_map import AREA, largest_area
 from inspect_core.recipe_format import arrays as recipe_arrays
 from inspect_core.recipe_format.known_parts import Calibrated, ChallengePart, read_challenge
 from inspect_core.recipe_format.manifest import refusing
-from inspect_core.verdict import InView, Limits, Verdict, assemble, inspected, not_located
+from inspect_core.verdict import Inputs, InView, Limits, Verdict, assemble, inspected, not_located
 from inspect_core.whole_part.defect_types import DefectTypes
 from inspect_core.whole_part.product_check import ProductCheck
 
@@ -96,16 +96,18 @@ class PhotoInspector(ABC):
         view = InView.of(placement, self.map_size, self.areas)
 
         weighted, picture_of = inspected(pixel_map, view.left_out, self.areas), placement.picture
-        return assemble(
+        quality = None if self.quality is None else measured(picture)
+        verdict = assemble(
             weighted,
             self.limits,
             placement,
             area=self.area,
             view=view,
             check=check,
-            photo=differs(picture, self.quality),
+            photo="" if self.quality is None or quality is None else self.quality.words(quality),
             name_type=None if types is None else lambda found: types.name(picture_of(image), found, self.embed, whole),
         )
+        return replace(verdict, inputs=Inputs.of(quality, check, placement))
 
 
 def read_facts(

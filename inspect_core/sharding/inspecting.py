@@ -119,6 +119,7 @@ class JudgedByWorkers:
 
 _ASKED = ("name", "review", "reject", "area", "recipe", "release")
 _BETWEEN = {"score": (-math.inf, math.inf), "percentile_among_good": (0, 100), "defect_type_probability": (0, 1)}
+_BETWEEN |= dict.fromkeys(("product_distance", "shift_x", "shift_y", "angle"), (-math.inf, math.inf))
 """Least and greatest value of a number in a row, where it is not 0 and infinity."""
 
 

@@ -134,13 +134,12 @@ class ProductCheck:
         if not self.is_on:
             return None
         if as_finite_number(score, name="the product check's score") <= self.limit:
-            return ProductCheckResult(False, False, "This looks like the product that was taught.")
+            return ProductCheckResult(False, False, "This looks like the product that was taught.", score)
         stops = self.mode == STOP
         what = "so the recipe rejects it" if stops else "so do not rely on the verdict"
         figures = f"(product check {score:.2f}, limit {self.limit:.2f})"
-        return ProductCheckResult(
-            True, stops, f"This does not look like the product that was taught, {what} {figures}."
-        )
+        sentence = f"This does not look like the product that was taught, {what} {figures}."
+        return ProductCheckResult(True, stops, sentence, score)
 
     def with_mode(self, mode: str) -> Self:
         """The same check in mode "off", "warn" or "stop". Raises ValueError for any other mode."""

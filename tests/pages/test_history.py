@@ -5,6 +5,7 @@ import io
 from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 
+import numpy as np
 import pytest
 
 from inspect_core.audit import log as log_module
@@ -161,3 +162,26 @@ def test_facts_of_any_size_leave_a_history_that_says_what_is_missing(open_app, f
     app = open_app("pages/history.py")
     assert not app.exception
     assert not app.error
+
+
+def test_drift_names_the_signal_the_part_and_the_change_before_it(open_app, workspace):
+    rng = np.random.default_rng(0)
+    light = [float(120 + rng.normal() - 0.3 * max(i - 130, 0)) for i in range(200)]
+    append(*(inspection(i, 2.0 + rng.normal() / 5, brightness=light[i]) for i in range(130)))
+    append(limits_changed(Limits(3, 4.5), Limits(3, 4), product="tile", recipe="a" * 64, reason="new lamp", user="Ana"))
+    append(*(inspection(i, 2.0 + rng.normal() / 5, brightness=light[i]) for i in range(130, 200)))
+    app = open_app("pages/history.py")
+    app.segmented_control(key="history_view").set_value("Drift").run()
+    assert not app.exception
+    said = " ".join(element.value for element in app.warning).replace("\\", "")
+    assert "Brightness has" in said
+    assert "First at part_01" in said
+    assert "limits changed, review above 3, reject above 4.5 → review above 3, reject above 4" in said
+    assert "Score has" not in said
+    assert len(app.get("plotly_chart")) == 3, "score, rejects and brightness"
+
+
+def test_drift_without_enough_parts_says_how_many_are_needed(open_app, filled):
+    app = open_app("pages/history.py")
+    app.segmented_control(key="history_view").set_value("Drift").run()
+    assert "Signals appear after 100" in app.info[0].value

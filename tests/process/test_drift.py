@@ -9,12 +9,13 @@ from inspect_core.process.drift import (
     REJECTS,
     SPREAD,
     STEP,
+    Monitor,
+    RejectMonitor,
+    charts,
     limit,
     normal_scores,
     run_length,
     simulated_run_length,
-    watch,
-    watch_rejects,
 )
 
 EVERY = 400
@@ -48,13 +49,13 @@ def plain(chart, scores, squares):
 def test_charts_are_their_definitions(chart):
     rng, known = np.random.default_rng(1), np.random.default_rng(2).normal(size=60)
     values = rng.normal(size=50)
-    charts = watch(values, known, every=10**5)
+    drawn = charts(Monitor(known, every=10**5), values)
     scores = normal_scores(values, known)
-    assert not charts.alarms
+    assert not drawn.alarms
     places = normal_scores(np.sort(known)[:1] - 1, known)  # the lowest place, for the variance of places
     squares = drift._variance(len(known))
     assert squares < 1 < places[0] ** 2
-    found = charts.values[chart] if chart == SPREAD else np.abs(charts.values[chart])
+    found = drawn.values[chart] if chart == SPREAD else np.abs(drawn.values[chart])
     assert found == pytest.approx(plain(chart, scores, squares), abs=1e-12)
 
 
@@ -62,25 +63,28 @@ def test_charts_are_their_definitions(chart):
 @pytest.mark.parametrize("chart", [STEP, RAMP, SPREAD, REJECTS])
 def test_unchanged_parts_raise_an_alarm_as_seldom_as_wanted(chart, size):
     most = limit(chart, size, every=EVERY, share=0.02)
-    assert run_length(chart, size, most, share=0.02) == pytest.approx(EVERY, rel=0.01)
-    found = simulated_run_length(chart, size, most, share=0.02, runs=3000, seed=7)
-    assert found == pytest.approx(EVERY, rel=0.06)
+    for off in (0.0, 1.0):
+        expected = run_length(chart, size, most, share=0.02, off=off)
+        assert expected >= 0.99 * EVERY
+        found = simulated_run_length(chart, size, most, share=0.02, off=off, runs=3000, seed=7)
+        assert found == pytest.approx(expected, rel=0.06)
+    assert expected == pytest.approx(EVERY, rel=0.01), "off by a standard error"
 
 
 def test_a_step_a_ramp_a_wider_spread_and_more_rejects_are_seen_and_the_charts_begin_anew():
     rng, known = np.random.default_rng(3), np.random.default_rng(4).normal(size=80)
     calm = rng.normal(size=400)
-    assert not watch(calm, known).alarms
-    first = watch(np.append(calm, rng.normal(1.5, 1, 60)), known).alarms[0]
+    assert not charts(Monitor(known), calm).alarms
+    first = charts(Monitor(known), np.append(calm, rng.normal(1.5, 1, 60))).alarms[0]
     assert (first.up, 400 <= first.position < 440) == (True, True)
-    ramp = watch(np.append(calm, rng.normal(size=600) - np.linspace(0, 1.2, 600)), known).alarms[0]
+    ramp = charts(Monitor(known), np.append(calm, rng.normal(size=600) - np.linspace(0, 1.2, 600))).alarms[0]
     assert (ramp.chart, ramp.up) == (RAMP, False)
-    wide = watch(np.append(calm, rng.normal(0, 2.5, 200)), known).alarms
+    wide = charts(Monitor(known), np.append(calm, rng.normal(0, 2.5, 200))).alarms
     assert SPREAD in {alarm.chart for alarm in wide}
-    charts = watch(np.full(200, 9.0), known)
-    assert len(charts.alarms) > 3, "an alarm that is not answered comes again"
+    stuck = charts(Monitor(known), np.full(200, 9.0))
+    assert len(stuck.alarms) > 3, "an alarm that is not answered comes again"
     parts = np.arange(1500)
     rejects = np.where(parts < 800, parts % 100 == 50, parts % 15 == 0)
-    assert 800 < watch_rejects(rejects, 0.01).alarms[0].position < 900
+    assert 800 < charts(RejectMonitor(0.01), rejects).alarms[0].position < 900
     with pytest.raises(ValueError, match="share of rejects"):
-        watch_rejects(rejects, 0.0)
+        RejectMonitor(0.0)

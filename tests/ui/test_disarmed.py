@@ -30,6 +30,7 @@ SHOWING = {
 # Per package and module, what holds words of ours or a number, though its form does not show it.
 OURS = {
     "ui/shell": {"begins"},
+    "history/drift": {"NAMES[name]"},
     "history/tables": {"SPOKEN.__getitem__"},
     "history/report": {"label"},
     "batch/panels": {"words", "label", "MAPS.__getitem__", "stop", "os.cpu_count()", "FOLDERS.values()"},

@@ -1,0 +1,16 @@
+"""Is the measurement fit? Parts of known truth, appraised several times by Loupe and by people."""
+
+import streamlit as st
+
+from inspect_core.ui import shell
+from inspect_core.ui.measurement import panels
+
+shell.gate("pages/measurement.py")
+
+st.title("Measurement study")
+st.caption("Is the measurement fit? Parts of known truth are appraised several times by Loupe and by people.")
+stem = panels.choose()
+if stem is None:
+    panels.new()
+else:
+    panels.of_one(stem)

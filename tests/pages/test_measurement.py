@@ -1,0 +1,75 @@
+"""The measurement study page: set up, led through by photos and by people, results and report."""
+
+import io
+from dataclasses import replace
+
+import numpy as np
+import pytest
+from PIL import Image
+
+from inspect_core.process import study_file
+from inspect_core.recipe import LoadedRecipe
+from inspect_core.recipe_io.recipe_file import save
+from inspect_core.ui.measurement import panels
+from inspect_core.ui.measurement.report import html_of
+from inspect_core.verdict import Verdict
+from tests.pages.waiting import press, words
+
+PAGE = "pages/measurement.py"
+pytestmark = pytest.mark.usefixtures("no_first_start")
+
+
+@pytest.fixture
+def begun(open_app, recipe, workspace, monkeypatch):
+    """A study of three parts in two trials, by Loupe and Ann; the score goes by the brightness."""
+
+    def inspect(self, image):
+        score = float(image.mean()) / 30
+        return Verdict(score, self.limits.verdict(score), np.zeros((4, 6), np.float32))
+
+    monkeypatch.setattr(LoadedRecipe, "inspect", inspect)
+    monkeypatch.setattr(panels, "loaded_backbone", lambda choice: type("Network", (), {"device": "cpu"})())
+    save(replace(recipe, product="tile"), workspace / "recipes/tile.zip")
+    app = open_app(PAGE)
+    app.text_area(key="measurement_parts").set_value("1, good\n2, good\n3, defective").run()
+    app.number_input(key="measurement_trials").set_value(2).run()
+    app.text_input(key="measurement_people").set_value("Ann").run()
+    return press(app, "measurement_begin")
+
+
+def photo(brightness: int) -> bytes:
+    kept = io.BytesIO()
+    Image.fromarray(np.full((16, 20, 3), brightness, np.uint8)).save(kept, "PNG")
+    return kept.getvalue()
+
+
+def test_a_study_is_set_up_led_through_and_reported(begun, tmp_path):
+    app, stem = begun, "Measurement-study"
+    for trial in (1, 2):
+        app.segmented_control(key=f"way-{stem}").set_value("Photos of a whole trial").run()
+        part = study_file.load(stem).next_for("Loupe")[0].name
+        files = [
+            (f"part_{number}.png", photo(10 * number + trial + 100 * (number == 3)), "image/png")
+            for number in (1, 2, 3)
+        ]
+        app.file_uploader(key=f"trial-{stem}-{part}-{trial}").set_value(files).run()
+        press(app, f"judge-{stem}-{part}-{trial}")
+        assert len(study_file.load(stem).said) == 3 * trial
+    assert "has appraised every part" in " ".join(element.value for element in app.success)
+    assert "distinct categories" in words(app)
+    app.segmented_control(key=f"who-{stem}").set_value("Ann").run()
+    while (turn := study_file.load(stem).next_for("Ann")) is not None:
+        part, trial = turn
+        press(app, f"{'Defective' if part.defective else 'Good'}-{stem}-Ann-{part.name}-{trial}")
+    assert "Loupe and Ann agree with kappa 1.00" in words(app)
+    report = html_of(study_file.load(stem), {"": ["Effectiveness"], "Ann": ["3 of 3"]}, ["<b>said</b>"])
+    assert "&lt;b&gt;said" in report
+    assert "http" not in report.replace("http-equiv", "")
+
+
+def test_a_tray_that_shows_nothing_is_refused_in_words(open_app, recipe, workspace):
+    save(recipe, workspace / "recipes/tile.zip")
+    app = open_app(PAGE)
+    press(app, "measurement_begin")
+    assert "0 parts" in app.error[0].value
+    assert study_file.names() == []
