@@ -18,8 +18,7 @@ if running is not None:
     panels.under_way()
 elif recipes:
     panels.new_batch(recipes)
-if "job_problem" in st.session_state:
-    shell.show_running("")
+shell.show_problem()
 everything = [run for run in runs.all_runs() if run.id != running]
 for run in [run for run in everything if not run.finished]:
     panels.unfinished(run)

@@ -11,6 +11,7 @@ taught = shelf.current()
 if taught is None:
     panels.first_start()
     st.stop()
-shell.show_running("This page updates when it finishes.")
+shell.say_running("The bench works meanwhile; what has to learn anew waits for it.")
+shell.show_problem()
 panels.bench_with_parameters(taught)
 panels.notes(taught)

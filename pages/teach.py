@@ -32,8 +32,7 @@ photos, seed, notes = chosen
 order = panels.choose_settings(source.product, photos, seed, notes, key)
 if order is not None:
     panels.show_forecast(order)
-    busy = shell.active_job() is not None
+    busy = shell.jobs().about(order) is not None
     if st.button("Teach", type="primary", icon=":material/school:", disabled=busy, key="teach"):
         shell.begin(lambda: teaching.start(order))
-    then = "The part appears on Inspect when training finishes; you can use the other pages meanwhile."
-    shell.show_running("The findings will appear above." if first_look_panel.is_running() else then)
+    shell.follow(order, "The part appears on Inspect when training finishes; you can use the other pages meanwhile.")

@@ -1,4 +1,4 @@
-"""Long work in the background: one worker, progress with time left, cancel, one lock for each accelerator.
+"""Long work in the background: one worker and a queue, progress with time left, cancel, one lock for each accelerator.
 
 A job is plain Python and knows nothing of the page that shows it; pages poll its fields.
 """
@@ -15,9 +15,12 @@ from typing import Any
 from inspect_core.runtime.memory import return_memory
 from inspect_core.runtime.progress import Cancelled
 
+MOST = 6
+"""Jobs that wait at a time."""
+
 
 class Busy(RuntimeError):
-    """Another job is waiting or running; the message says which."""
+    """The same work waits or runs already, or the queue is full; the message says which."""
 
 
 class State(Enum):
@@ -32,22 +35,26 @@ class State(Enum):
 class Job:
     """One piece of long work. Read its fields from any thread; write none from outside.
 
-    title: what the user asked for; step: what it is doing now; fraction: done so far, 0 to 1; result: what the work
-    returned, never anything large, since a page may hold a job long after its end: the work stores its results where
-    they belong and returns the id; error: the sentence to show when it failed.
+    title: what the user asked for; about: what its result is of, by which a page knows its own job; step: what it is
+    doing now; fraction: done so far, 0 to 1; result: what the work returned, never anything large, since a page may
+    hold a job long after its end: the work stores its results where they belong and returns the id; error: the sentence
+    to show when it failed; ended_at: when, in seconds since 1970.
     """
 
     title: str
     owner: str
+    about: object
     id: str = field(default_factory=lambda: uuid.uuid4().hex[:12])
     state: State = State.WAITING
     step: str = ""
     fraction: float = 0.0
     result: Any = None
     error: str = ""
+    ended_at: float = 0.0
     _began: float = 0.0
     _ended: float = 0.0
     _cancel: threading.Event = field(default_factory=threading.Event)
+    _beginning: threading.Lock = field(default_factory=threading.Lock)
 
     def report(self, fraction: float, step: str | None = None) -> None:
         """Called by the work: how far it is. Raises Cancelled after `cancel`."""
@@ -58,8 +65,11 @@ class Job:
             raise Cancelled
 
     def cancel(self) -> None:
-        """Ask the work to stop at its next report."""
+        """Ask the work to stop at its next report; one that waits never begins."""
         self._cancel.set()
+        with self._beginning:
+            if self.state is State.WAITING:
+                self.state, self.ended_at = State.CANCELLED, time.time()
 
     @property
     def cancelling(self) -> bool:
@@ -83,37 +93,58 @@ class Job:
 
 
 class Jobs:
-    """Runs one job at a time and refuses a second while one is active, naming it."""
+    """Runs one job at a time, in the order in which they were asked for."""
 
     def __init__(self) -> None:
         self._worker = ThreadPoolExecutor(max_workers=1, thread_name_prefix="loupe-job")
         self._lock = threading.Lock()
-        self._current: Job | None = None
+        self._jobs: list[Job] = []
 
     @property
     def current(self) -> Job | None:
-        """The job that waits or runs, else the last one that ended."""
-        return self._current
+        """The job that runs or is next, else the last one that ended."""
+        jobs = self._jobs
+        return next((job for job in jobs if job.active), jobs[-1] if jobs else None)
 
-    def submit(self, title: str, work: Callable[[Job], Any], *, owner: str = "you") -> Job:
-        """Start `work(job)` in the background; its return value becomes job.result.
+    @property
+    def waiting(self) -> list[Job]:
+        """The jobs that wait behind `current`, the next first."""
+        return [job for job in self._jobs if job.active][1:]
 
-        Raises Busy while another job is active.
+    @property
+    def last_ended(self) -> Job | None:
+        """The job that ended last."""
+        return max((job for job in self._jobs if not job.active), key=lambda job: job.ended_at, default=None)
+
+    def about(self, what: object) -> Job | None:
+        """The job that waits or runs whose result is of this; None without one."""
+        return next((job for job in self._jobs if job.active and job.about == what), None)
+
+    def submit(self, title: str, work: Callable[[Job], Any], *, owner: str = "you", about: object = None) -> Job:
+        """Do `work(job)` in the background once what was asked for before has ended; its return value becomes
+        job.result.
+
+        about: what the result is of, None for the title. Raises Busy while the same waits or runs, and when MOST wait.
         """
+        job = Job(title, owner, title if about is None else about)
         with self._lock:
-            if self._current is not None and self._current.active:
-                raise Busy(
-                    f"“{self._current.title}” by {self._current.owner} is still running; "
-                    "wait for it to end or cancel it, then start again"
-                )
-            job = self._current = Job(title, owner)
+            if (same := self.about(job.about)) is not None:
+                doing = "running" if same.state is State.RUNNING else "waiting"
+                raise Busy(f"“{same.title}” by {same.owner} is {doing} already; wait for it to end, or cancel it")
+            if len(self.waiting) >= MOST:
+                raise Busy(f"{MOST} jobs are waiting already; remove one from the queue in the sidebar first")
+            ended = [job for job in self._jobs if not job.active]
+            self._jobs = [*ended[-1:], *(job for job in self._jobs if job.active), job]
         self._worker.submit(_run, job, work)
         return job
 
     def cancel(self, job_id: str) -> None:
-        """Ask the job with this id to stop, if it still exists: for the callbacks of buttons, which hold no job."""
-        if (job := self._current) is not None and job.id == job_id:
-            job.cancel()
+        """Ask the job with this id to stop, or take it out of the queue, if it still exists: for the callbacks of
+        buttons, which hold no job.
+        """
+        for job in self._jobs:
+            if job.id == job_id:
+                job.cancel()
 
 
 _locks: dict[str, threading.RLock] = {}
@@ -130,17 +161,22 @@ def device_lock(device: object) -> threading.RLock:
 
 
 def _run(job: Job, work: Callable[[Job], Any]) -> None:
-    job._began, job.state = time.monotonic(), State.RUNNING
+    with job._beginning:
+        if job.cancelling:
+            return
+        job._began, job.state = time.monotonic(), State.RUNNING
+    state = State.FAILED
     try:
         job.result = work(job)
-        job.fraction, job.state = 1.0, State.DONE
+        job.fraction, state = 1.0, State.DONE
     except Cancelled:
-        job.state = State.CANCELLED
+        state = State.CANCELLED
     except (ValueError, OSError, RuntimeError, MemoryError) as error:
-        job.error, job.state = str(error) or type(error).__name__, State.FAILED
+        job.error = str(error) or type(error).__name__
     except BaseException as error:
-        job.error, job.state = f"unexpected {type(error).__name__}: {error}", State.FAILED
+        job.error = f"unexpected {type(error).__name__}: {error}"
         raise
     finally:
-        job._ended = time.monotonic()
+        job._ended, job.ended_at = time.monotonic(), time.time()
+        job.state = state
         return_memory()

@@ -47,11 +47,11 @@ def kept() -> Kept:
 
 
 def start(title: str, key: Hashable, work: Callable[[Job], Any]) -> None:
-    """Work in the background and keep its result under `key`. Raises Busy while another job runs."""
+    """Work in the background and keep its result under `key`. Raises Busy as `Jobs.submit`."""
     results = kept()
-    shell.start(title, lambda job: results.put(key, work(job)))
+    shell.start(title, lambda job: results.put(key, work(job)), about=key)
 
 
 def offer(label: str, words: str, title: str, key: tuple, work: Callable[[Job], Any]) -> None:
     """A button that starts work whose result is kept under `key`, or its progress."""
-    shell.offer(label, words, lambda: start(title, key, work), key=f"start-{key[0]}")
+    shell.offer(label, words, lambda: start(title, key, work), about=key, key=f"start-{key[0]}")

@@ -2,6 +2,7 @@
 
 import contextlib
 import re
+import time
 from collections.abc import Callable, Generator, Sequence
 from typing import Any, TypeVar
 
@@ -13,7 +14,7 @@ from inspect_core.runtime.jobs import Busy, Job, Jobs, State
 from inspect_core.ui import shelf
 from inspect_core.ui.taught_part import TaughtPart
 
-POLL_SECONDS = 0.5
+POLL_SECONDS, IDLE_SECONDS = 0.5, 2.0
 T = TypeVar("T")
 _MARK, _WANTED, _STARTED = "gate_open", "page_wanted", "jobs_started"
 _SIGNS = re.compile(r"\A\d+(?=\.)|(?=[]\\`*_{}()<>#+!|$:~&=^[-])")
@@ -54,12 +55,13 @@ def jobs() -> Jobs:
     return Jobs()
 
 
-def start(title: str, work: Callable[[Job], Any]) -> Job:
-    """Work in the background for this session; returns the job. Raises Busy while another job runs.
+def start(title: str, work: Callable[[Job], Any], *, about: object = None) -> Job:
+    """Work in the background for this session, after what was asked for before; returns the job. Raises as
+    `Jobs.submit`.
 
     `work` returns None, or the id of a part that it has put on the shelf, for this session to take.
     """
-    job = jobs().submit(title, work, owner=current_user())
+    job = jobs().submit(title, work, owner=current_user(), about=about)
     st.session_state.setdefault(_STARTED, []).append(job)
     return job
 
@@ -74,13 +76,13 @@ def errors_shown(*kinds: type[Exception], icon: str = ":material/error:", begins
 
 
 def active_job() -> Job | None:
-    """The job that waits or runs, of whatever session."""
+    """The job that runs or is next, of whatever session."""
     job = jobs().current
     return job if job is not None and job.active else None
 
 
 def begin(work: Callable[[], object]) -> None:
-    """Start work in the background and redraw the page; a warning instead, while another job runs."""
+    """Start work in the background and redraw the page; a warning instead, when it cannot be taken on."""
     try:
         work()
     except Busy as error:
@@ -99,18 +101,14 @@ def sidebar() -> None:
             st.markdown(f"**{plain(taught.product)}**")
             st.caption(plain(taught.describe() + _state(taught)))
             st.caption(f"Runs on {plain(taught.preparation.backbone.engine)}")
-        if active_job() is not None:
-            _watch()
-        _ask_again()
+        every = POLL_SECONDS if active_job() is not None else IDLE_SECONDS
+        st.fragment(_watch, run_every=every)(_news())
 
 
 def show_job(job: Job) -> None:
-    """The running job: its user if another session started it, progress, time left, how to stop it."""
-    left = job.seconds_left
-    time_left = f" · {duration(left)} left" if left is not None else ""
-    st.progress(job.fraction, text=f"{plain(job.title)}: {plain(job.step or 'starting')}{time_left}")
-    if job not in st.session_state.get(_STARTED, []):
-        st.caption("Started in another window." if job.owner == current_user() else f"Started by {plain(job.owner)}.")
+    """The running job: progress, time left, whose it is, how to stop it."""
+    st.progress(job.fraction, text=f"{plain(job.title)}: {_progress(job)}")
+    st.caption(f"Running, {_whose(job)}.")
     st.button(
         "Cancelling…" if job.cancelling else "Cancel",
         key=f"cancel-{job.id}",
@@ -121,10 +119,39 @@ def show_job(job: Job) -> None:
     )
 
 
-def show_running(then: str) -> None:
-    """The running job in the page itself, with what happens after; nothing when none runs."""
+def _queue(waiting: Sequence[Job]) -> None:
+    """The jobs that wait, each with a button that takes it out of the queue."""
+    if not waiting:
+        st.caption("What you start now waits for it. All pages can be used meanwhile.")
+        return
+    st.caption("Waiting; each starts by itself:")
+    for place, job in enumerate(waiting, start=1):
+        row = st.container(horizontal=True, vertical_alignment="center", gap="small")
+        row.markdown(f"{place:d}\\. {plain(job.title)}, {_whose(job)}")
+        key, icon, words = f"cancel-{job.id}", ":material/close:", "Take it out of the queue"
+        row.button("Remove", key=key, icon=icon, help=words, on_click=_cancel, args=(job.id,))
+
+
+def follow(about: object, then: str = "") -> None:
+    """In a page: the job whose result is of this, with what happens after; without one, what a start would wait for."""
+    own, other = jobs().about(about), active_job()
+    if own is not None:
+        if then:
+            st.info(f"{plain(own.title)}, {_whose(own)}. {then}", icon=":material/hourglass_top:")
+        _watch_in_page(own.id)
+    elif other is not None:
+        say_running("What you start here waits for it and then starts by itself.")
+    show_problem()
+
+
+def say_running(then: str) -> None:
+    """The job of another page that runs, whose it is, and what may be done meanwhile; nothing when none runs."""
     if (job := active_job()) is not None:
-        st.info(f"In progress: {plain(job.title)}. {then}", icon=":material/hourglass_top:")
+        st.caption(f":material/hourglass_top: Running: {plain(job.title)}, {_whose(job)}. {then}")
+
+
+def show_problem() -> None:
+    """Why this session's last job failed, until it is dismissed."""
     if problem := st.session_state.get("job_problem"):
         st.error(plain(problem), icon=":material/error:")
         if st.button("Dismiss", key="dismiss_problem"):
@@ -137,7 +164,8 @@ def nothing_taught(words: str) -> None:
     if say_if_put_away():
         return
     st.info(f"Nothing has been taught yet. {words}", icon=":material/info:")
-    show_running("This page updates when training finishes.")
+    say_running("This page shows a part as soon as one is open.")
+    show_problem()
     if st.button("Teach a part", type="primary", icon=":material/school:", key="to_teach"):
         st.switch_page("pages/teach.py")
 
@@ -164,40 +192,57 @@ def duration(seconds: float) -> str:
     return f"{minutes} min" if minutes < 60 else f"{minutes // 60} h {minutes % 60} min"
 
 
-@st.fragment(run_every=3600)
-def _ask_again() -> None:
-    """Nothing, but a page that has a timer asks for a run when its connection comes back (Streamlit 1.67). Without one
-    it would stay as it was on a server that was started again, which knows none of its fragments.
+def _watch(news: object) -> None:
+    """The running job and the queue; the page is drawn again once something began or ended in any window.
+
+    news: what the page was drawn with. A page that has a timer asks for a run when its connection comes back (Streamlit
+    1.67); without one it would stay as it was on a server that was started again, which knows none of its fragments.
     """
-
-
-@st.fragment(run_every=POLL_SECONDS)
-def _watch() -> None:
+    if news != _news():
+        st.rerun()
     if (job := active_job()) is not None:
         show_job(job)
-    else:
-        st.rerun()
+        _queue(jobs().waiting)
+    elif (ended := jobs().last_ended) is not None:
+        st.caption(f"{plain(ended.title)}: {_ending(ended)}.")
+
+
+def _news() -> tuple[str, ...]:
+    """What a page shows of the jobs of all windows, besides how far they are."""
+    job, ended = active_job(), jobs().last_ended
+    return tuple(each.id for each in (job, ended, *jobs().waiting) if each is not None)
+
+
+def _ending(job: Job) -> str:
+    """How a job ended, and when, in words."""
+    at = time.strftime("%H:%M", time.localtime(job.ended_at))
+    if job.state is State.DONE:
+        return f"done in {duration(job.seconds)}, at {at}"
+    return f"cancelled at {at}" if job.state is State.CANCELLED else f"failed at {at}: {plain(job.error)}"
 
 
 @st.fragment(run_every=POLL_SECONDS)
-def watch_in_page() -> None:
-    """The running job's progress in the page, without a second cancel button."""
-    if (job := active_job()) is not None:
-        st.progress(job.fraction, text=plain(job.step or "starting"))
+def _watch_in_page(job_id: str) -> None:
+    """The progress of a job in the page, or its place in the queue, without a second cancel button."""
+    job, ahead = active_job(), [each.id for each in jobs().waiting]
+    if job is not None and job.id == job_id:
+        st.progress(job.fraction, text=_progress(job))
+    elif job is not None and job_id in ahead:
+        before = f"{plain(job.title)}, {_whose(job)}, comes first"
+        st.progress(0.0, text=f"Number {ahead.index(job_id) + 1} in the queue: {before}.")
     else:
         st.rerun()
 
 
-def offer(label: str, words: str, work: Callable[[], object], *, key: str, disabled: bool = False) -> None:
-    """A button that starts work in the background, or its progress."""
-    busy = active_job() is not None
-    st.caption(words)
-    if st.button(label, type="primary", disabled=busy or disabled, key=key):
+def offer(
+    label: str, words: str, work: Callable[[], object], *, about: object, key: str, disabled: bool = False
+) -> None:
+    """A button that starts work in the background, or the progress of the job whose result is of this."""
+    if words:
+        st.caption(words)
+    if st.button(label, type="primary", disabled=disabled or jobs().about(about) is not None, key=key):
         begin(work)
-    if busy:
-        watch_in_page()
-    else:
-        show_running("")
+    follow(about)
 
 
 def one_page(found: Sequence[T], size: int, key: str) -> Sequence[T]:
@@ -216,6 +261,17 @@ def _state(taught: TaughtPart) -> str:
             return f" · {life_cycle.state_of(log, taught.recipe.digest)}"
     except LogError:  # named on Recipes and History, where it is needed
         return " · state unknown"
+
+
+def _progress(job: Job) -> str:
+    left = job.seconds_left
+    return f"{plain(job.step or 'starting')}{'' if left is None else f' · {duration(left)} left'}"
+
+
+def _whose(job: Job) -> str:
+    if job in st.session_state.get(_STARTED, []):
+        return "started here"
+    return "started in another window" if job.owner == current_user() else f"started by {plain(job.owner)}"
 
 
 def _cancel(job_id: str) -> None:

@@ -18,11 +18,12 @@ from inspect_core.ui import shelf, shell, taught_part
 
 SAMPLES = Path(__file__).resolve().parents[2] / "sample_data"
 FIRST_SAMPLE = "flange"
+SAMPLE = "Teaching the sample part"
 
 
 def start(order: Order) -> None:
-    """Teach in the background; this session then takes the part. Raises Busy while another job runs."""
-    shell.start(f"Teaching {order.product}", lambda job: shelf.put(teach(order, job.report)))
+    """Teach in the background; this session then takes the part. Raises Busy as `Jobs.submit`."""
+    shell.start(f"Teaching {order.product}", lambda job: shelf.put(teach(order, job.report)), about=order)
 
 
 def start_sample() -> None:
@@ -33,7 +34,7 @@ def start_sample() -> None:
         photos = learned_from_all(split(scan(SAMPLES / FIRST_SAMPLE), seed=0, blind=False))
         return shelf.put(teach(Order(FIRST_SAMPLE, photos, method=FIXED), job.report))
 
-    shell.start("Teaching the sample part", work)
+    shell.start(SAMPLE, work)
 
 
 def samples() -> tuple[str, ...]:

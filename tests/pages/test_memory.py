@@ -64,7 +64,7 @@ def assert_nothing_of_ours_is_held(app, fragments: list) -> None:
 
 
 def test_what_can_be_reached_is_found():
-    job = Job("title", "owner")
+    job = Job("title", "owner", "about")
     assert job in list(ours(lambda: job))
     assert job in list(ours({"a": [partial(print, job.cancel)]}))
     assert list(ours(Job)) == []

@@ -1,6 +1,7 @@
 """Several sessions at once: each takes only what it started, and nobody's bench changes under the hand."""
 
 import threading
+import time
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
 
@@ -25,7 +26,7 @@ def picture(seed: int) -> Picture:
     return Picture(f"new{seed}.png", pixels, f"{seed:064x}")
 
 
-def test_only_who_started_it_takes_what_was_taught_and_is_told_what_went_wrong(
+def test_every_window_is_told_how_a_job_ended_and_only_who_started_it_takes_the_part(
     open_app, taught, in_the_hand, no_forecast, monkeypatch
 ):
     made, problem = another(taught), ValueError("there is no good photo")
@@ -37,14 +38,16 @@ def test_only_who_started_it_takes_what_was_taught_and_is_told_what_went_wrong(
     monkeypatch.setattr(teaching, "teach", fail)
     press(there, "teach")
     wait_for_job()
-    assert str(problem) not in words(here.run())
-    assert str(problem) in words(there.run())
+    assert f"failed at {time.strftime('%H:')}" in words(here.run())
+    assert str(problem) in words(here)
+    assert not here.error
+    assert there.run().error[0].value == str(problem)
     monkeypatch.setattr(teaching, "teach", lambda order, report: made)
     press(there, "teach")
     wait_for_job()
     here.run()
     assert here.session_state["in_hand"] == in_the_hand.id
-    assert "done in" not in words(here)
+    assert "done in" in words(here)
     there.run()
     assert there.session_state["in_hand"] == made.id
     assert not here.exception
@@ -75,12 +78,35 @@ def test_others_see_a_job_and_can_cancel_it(open_app, in_the_hand):
 
     job = shell.jobs().submit("Teaching tile", work, owner="Ana")
     app.run()
-    assert "Started by Ana." in words(app)
+    assert "started by Ana" in words(app)
     press(app, f"cancel-{job.id}")
     go_on.set()
     wait_for_job()
     assert job.cancelling
-    assert "was cancelled" not in words(app.run())
+    assert "Teaching tile: cancelled at" in words(app.run())
+
+
+def test_a_page_tells_its_own_job_from_others_and_a_second_one_waits_and_can_be_removed(
+    open_app, in_the_hand, no_forecast, monkeypatch
+):
+    go_on, taught_again = threading.Event(), []
+    monkeypatch.setattr(teaching, "teach", lambda order, report: taught_again.append(order))
+    shell.jobs().submit("Comparing detectors", lambda job: go_on.wait(60), owner="Ana")
+    explore = open_app("pages/explore.py")
+    assert "Running: Comparing detectors, started by Ana" in words(explore)
+    assert "waits for it and then starts by itself" in words(explore)
+    app = press(open_app("pages/teach.py"), "teach")
+    assert app.button(key="teach").disabled
+    assert "1\\. Teaching board, started here" in words(app)
+    assert "1\\. Teaching board, started in another window" in words(explore.run())
+    (waiting,) = shell.jobs().waiting
+    press(app, f"cancel-{waiting.id}")
+    assert not shell.jobs().waiting
+    assert not press(app, "teach").exception
+    go_on.set()
+    wait_for_job()
+    assert len(taught_again) == 1
+    assert "done in" in words(app.run())
 
 
 def test_a_part_in_use_stays_when_others_are_taught_and_one_put_away_is_not_replaced_unasked(

@@ -6,7 +6,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from inspect_core.runtime.jobs import Busy, Jobs, State, device_lock
+from inspect_core.runtime.jobs import MOST, Busy, Jobs, State, device_lock
 from inspect_core.runtime.progress import Cancelled
 
 
@@ -27,14 +27,33 @@ def test_result_and_progress_of_a_job_that_ends_well():
     assert (job.state, job.result, job.fraction, job.step) == (State.DONE, 42, 1.0, "half way")
 
 
-def test_a_second_job_is_refused_by_name_while_the_first_runs():
-    jobs, release = Jobs(), threading.Event()
+def test_a_second_job_waits_and_starts_by_itself_and_one_taken_out_of_the_queue_never_begins():
+    jobs, release, begun = Jobs(), threading.Event(), []
     first = jobs.submit("Teach tile", lambda job: release.wait(5), owner="Ana")
-    with pytest.raises(Busy, match=r"Teach tile.*Ana"):
+    second, third = (jobs.submit(title, lambda job: begun.append(job.title)) for title in ("Teach board", "Compare"))
+    assert (jobs.current, jobs.waiting) == (first, [second, third])
+    jobs.cancel(second.id)
+    assert (jobs.waiting, second.state) == ([third], State.CANCELLED)
+    release.set()
+    ended(third)
+    assert begun == ["Compare"]
+    assert (jobs.current, jobs.last_ended, jobs.waiting) == (third, third, [])
+
+
+def test_the_same_work_is_not_asked_for_twice_and_the_queue_is_bounded():
+    jobs, release = Jobs(), threading.Event()
+    first = jobs.submit("Teach tile", lambda job: release.wait(5), owner="Ana", about=("teach", 1))
+    with pytest.raises(Busy, match=r"Teach tile.*Ana.*running already"):
+        jobs.submit("Teach tile", lambda job: None, about=("teach", 1))
+    others = [jobs.submit("Teach tile", lambda job: None, about=("teach", 2 + number)) for number in range(MOST)]
+    assert jobs.about(("teach", 3)) is others[1]
+    with pytest.raises(Busy, match="jobs are waiting already"):
         jobs.submit("Teach board", lambda job: None)
     release.set()
-    ended(first)
-    assert ended(jobs.submit("Teach board", lambda job: "next")).result == "next"
+    ended(others[-1])
+    assert first.state is State.DONE
+    assert jobs.about(("teach", 1)) is None
+    assert ended(jobs.submit("Teach tile", lambda job: "next", about=("teach", 1))).result == "next"
 
 
 def test_a_job_is_cancelled_by_its_own_id_and_stops_at_its_next_report():

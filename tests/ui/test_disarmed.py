@@ -20,7 +20,8 @@ NAMED = {"body", "caption", "captions", "delta", "help", "label", "text", "value
 SHOWING = {
     "offer": {"label": 0, "words": 1},
     "nothing_taught": {"words": 0},
-    "show_running": {"then": 0},
+    "say_running": {"then": 0},
+    "follow": {"then": 1},
     "_build": {"words": None},
     "_scored": {"words": 2},
     "_explain": {"in_force": 2},
@@ -29,7 +30,7 @@ SHOWING = {
 }
 # Per package and module, what holds words of ours or a number, though its form does not show it.
 OURS = {
-    "ui/shell": {"begins"},
+    "ui/shell": {"begins", "at"},
     "history/drift": {"NAMES[name]"},
     "history/tables": {"SPOKEN.__getitem__"},
     "history/report": {"label"},
@@ -210,7 +211,7 @@ def test_nothing_from_outside_is_rendered_as_markdown(path: Path) -> None:
         "st.table({'a': names})",
         "def f(p):\n    words = p.name\n    st.info(words + '.')",
         "def name_of(p):\n    return p.name\nst.info(name_of(p))",
-        "show_running(job.title)",
+        "say_running(job.title)",
         "st.caption(', '.join(kinds))",
     ],
 )

@@ -23,11 +23,7 @@ from inspect_core.ui import shell
 from inspect_core.ui.batch import runs
 from inspect_core.ui.batch.runs import Run
 
-
-@st.cache_resource(show_spinner=False)
-def _of_jobs() -> dict[str, str]:
-    """Id of the job under way -> id of its batch."""
-    return {}
+BATCH = "batch"
 
 
 @st.cache_resource(show_spinner=False)
@@ -39,11 +35,16 @@ def _unwanted() -> set[str]:
 def running() -> str | None:
     """The id of the batch under way, None when there is none."""
     job = shell.active_job()
-    return None if job is None else _of_jobs().get(job.id)
+    return job.about[1] if job is not None and isinstance(job.about, tuple) and job.about[0] == BATCH else None
+
+
+def waits(batch: Run) -> bool:
+    """Whether a batch waits for its turn."""
+    return shell.jobs().about((BATCH, batch.id)) is not None
 
 
 def start(batch: Run) -> None:
-    """Start a batch, or resume it where it stopped. Raises Busy while another job runs."""
+    """Start a batch, or resume it where it stopped. Raises Busy as `Jobs.submit`."""
     unwanted, user = _unwanted(), shell.current_user()
 
     def work(job: Job) -> None:
@@ -54,10 +55,7 @@ def start(batch: Run) -> None:
             if job.id in unwanted:
                 runs.remove(batch)
 
-    job = shell.start(f"Judging photos of {batch.product}", work)
-    of_jobs = _of_jobs()
-    of_jobs.clear()  # one job at a time
-    of_jobs[job.id] = batch.id
+    shell.start(f"Judging photos of {batch.product}", work, about=(BATCH, batch.id))
 
 
 def pause(job_id: str) -> None:

@@ -37,8 +37,7 @@ def new_batch(saved: list[Path]) -> None:
     label, say, key = "Also keep, for every photo", MAPS.__getitem__, "batch_maps"
     kept = st.pills(label, list(MAPS), format_func=say, selection_mode="multi", key=key, help=words)
     workers, cluster = _judges()
-    busy = shell.active_job() is not None
-    if _play("Start", source is None or busy, "batch_start") and source is not None:
+    if _play("Start", "batch_start", disabled=source is None) and source is not None:
         with shell.errors_shown(ValueError, ScanError, OSError):
             with st.spinner("Looking at the photos…"):
                 count = len(photos_of([source.path]))
@@ -49,8 +48,8 @@ def new_batch(saved: list[Path]) -> None:
             _start(batch)
     if source is None:
         st.caption("Choose photos to start.")
-    elif busy and jobs.running() is None:
-        st.caption("Another job is running; it is shown in the sidebar.")
+    else:
+        shell.say_running("A batch that you start waits for it and then starts by itself.")
     _on_the_command_line(path, source)
 
 
@@ -80,10 +79,13 @@ def unfinished(batch: Run) -> None:
     with st.container(border=True):
         _head(batch)
         when = shell.plain(batch.when)
+        if jobs.waits(batch):
+            st.caption(f"In the queue, shown in the sidebar: {batch.count:,} photos, asked for {when}.")
+            return
         st.caption(f"Not finished: stopped after {batch.kept:,} of {batch.count:,} photos; started {when}.")
         row = st.container(horizontal=True)
         with row:
-            if _play("Resume", shell.active_job() is not None, f"batch_resume-{batch.id}"):
+            if _play("Resume", f"batch_resume-{batch.id}"):
                 _start(batch)
         discard(batch, row)
 
@@ -102,7 +104,7 @@ def _head(batch: Run) -> None:
     st.markdown(f"**{shell.plain(batch.product)}** · {shell.plain(batch.source)}")
 
 
-def _play(label: str, disabled: bool, key: str) -> bool:
+def _play(label: str, key: str, *, disabled: bool = False) -> bool:
     return st.button(label, type="primary", icon=":material/play_arrow:", disabled=disabled, key=key)
 
 

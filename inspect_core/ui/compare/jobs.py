@@ -22,14 +22,19 @@ def _last() -> Kept:
 
 
 def start(order: Order, detectors: Sequence[str]) -> None:
-    """Compare in the background; drops the previous comparison. Raises Busy while another job runs."""
+    """Compare in the background; drops the previous comparison. Raises Busy as `Jobs.submit`."""
     last = _last()
 
     def work(job: Job) -> None:
         last.clear()
         last.put(order, compare(order, feature_store(), job.report, detectors))
 
-    shell.start("Comparing detectors", work)
+    shell.start("Comparing detectors", work, about=about(order))
+
+
+def about(order: Order) -> object:
+    """What a comparison of this order is known by while it runs."""
+    return "comparison", order
 
 
 def found(order: Order) -> Comparison | None:
@@ -39,7 +44,7 @@ def found(order: Order) -> Comparison | None:
 
 def put_on_bench(taught: TaughtPart, comparison: Comparison, detector: str) -> None:
     """Put the part's photos under this detector on the bench, as the comparison fitted it, with the product check and
-    the areas that the part has. Raises Busy while another job runs.
+    the areas that the part has. Raises Busy as `Jobs.submit`.
     """
     order = taught.order()
 

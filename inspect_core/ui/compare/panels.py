@@ -38,7 +38,7 @@ def start(order: Order) -> None:
             "meanwhile."
         )
     begin = partial(jobs.start, order, detectors)
-    shell.offer("Compare", words, begin, key="start-comparison", disabled=not detectors)
+    shell.offer("Compare", words, begin, about=jobs.about(order), key="start-comparison", disabled=not detectors)
 
 
 def results(taught: TaughtPart, order: Order, comparison: Comparison) -> None:
@@ -84,8 +84,7 @@ def _table(comparison: Comparison, current: str) -> Row:
 
 def _put_on_bench(taught: TaughtPart, comparison: Comparison, row: Row) -> None:
     words = "Take these photos and the chosen detector, as fitted here, to the bench."
-    label, busy = f"Put {shell.plain(row.title)} on the bench", shell.active_job() is not None
-    if st.button(label, key="compare_bench", type="primary", help=words, disabled=busy):
+    if st.button(f"Put {shell.plain(row.title)} on the bench", key="compare_bench", type="primary", help=words):
         with shell.errors_shown(Busy):
             jobs.put_on_bench(taught, comparison, row.detector)
             st.switch_page("pages/inspect.py")

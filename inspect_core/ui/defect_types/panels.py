@@ -98,15 +98,14 @@ def _learn_button(taught: TaughtPart, groups: dict[str, str], by_region: bool, p
         st.warning(words, icon=":material/label:")
     elif left_out:
         st.caption(f"Not learned, for lack of examples: {shell.plain(', '.join(left_out))}.")
-    busy = shell.active_job() is not None
+    about = training.about(taught)
+    busy = shell.jobs().about(about) is not None
     label, icon = "Learn the defect types", ":material/school:"
     if st.button(label, type="primary", icon=icon, disabled=busy or few, key="learn_kinds"):
         examples = _examples(taught, by_region, labels)
         owners = tuple(groups[taught.scored.photos[example.position].name] for example in examples)
         shell.begin(lambda: training.start(taught, Order(examples, owners, parent, by_region, seed)))
-    shell.show_running("The result appears here when training finishes.")
-    if busy:
-        shell.watch_in_page()
+    shell.follow(about, "The result appears here when training finishes.")
 
 
 def _learnable(taught: TaughtPart, groups: dict[str, str]) -> dict[int, str]:

@@ -58,14 +58,14 @@ class Taught:
 
 
 def start(taught: TaughtPart, order: Order) -> None:
-    """Learn in the background and attach the result to the part. Raises Busy while another job runs."""
+    """Learn in the background and attach the result to the part. Raises Busy as `Jobs.submit`."""
     title = f"Learning the defect types of {taught.product}"
-    results.start(title, _key(taught), lambda job: _learn(taught, order, job))
+    results.start(title, about(taught), lambda job: _learn(taught, order, job))
 
 
 def last(taught: TaughtPart) -> Taught | None:
     """How the part's defect types were learned; None when they were not learned here."""
-    found = results.kept().get(_key(taught))
+    found = results.kept().get(about(taught))
     return found if found is not None and taught.defect_types is not None else None
 
 
@@ -83,10 +83,10 @@ def rename(taught_id: str, old: str, new: str) -> None:
     if (found := last(taught)) is not None:
         known = found.order.examples
         examples = tuple(replace(one, defect_type=new) if one.defect_type == old else one for one in known)
-        results.kept().put(_key(taught), replace(found, order=replace(found.order, examples=examples)))
+        results.kept().put(about(taught), replace(found, order=replace(found.order, examples=examples)))
 
 
-def _key(taught: TaughtPart) -> tuple[str, str]:
+def about(taught: TaughtPart) -> tuple[str, str]:
     return "kinds", taught.id
 
 

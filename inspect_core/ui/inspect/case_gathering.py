@@ -42,13 +42,13 @@ def good_parts(taught: TaughtPart) -> list[int]:
 
 
 def start(taught: TaughtPart, order: Order) -> None:
-    """Gather and learn in the background; the part then has the cases. Raises Busy while another job runs."""
+    """Gather and learn in the background; the part then has the cases. Raises Busy as `Jobs.submit`."""
 
     def work(job: Job) -> None:
         learned = known_cases_training.learn(_cases(taught, order, job), by_region=order.by_region)
         shelf.change(taught.id, lambda held: replace(held, cases=learned))
 
-    shell.start(f"Building the gallery of {taught.product}", work)
+    shell.start(f"Building the gallery of {taught.product}", work, about=("gallery", taught.id))
 
 
 def box_of(taught: TaughtPart, position: int, live: dict[str, int], limits: Limits, *, known: bool) -> Box:

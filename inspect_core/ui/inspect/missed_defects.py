@@ -17,7 +17,7 @@ SHOWN = 6
 WIDTH = 112
 
 
-def strip(taught: TaughtPart, drawn: Drawn, *, busy: bool) -> None:
+def strip(taught: TaughtPart, drawn: Drawn) -> None:
     """Shown for the suggested limits alone; a limit set by hand is the engineer's own."""
     scored = taught.scored
     known, setters = scored.good_and_defect()[1], np.flatnonzero(scored.setters())
@@ -44,7 +44,7 @@ def strip(taught: TaughtPart, drawn: Drawn, *, busy: bool) -> None:
         left_out = [scored.photos[i].name for i in highest.tolist() if st.session_state.get(_key(taught, i))]
         row = st.container(horizontal=True)
         if row.button(
-            "Leave out and teach again", icon=":material/restart_alt:", disabled=busy or not left_out,
+            "Leave out and teach again", icon=":material/restart_alt:", disabled=not left_out,
             key=f"leave_out-{taught.id}", help="Teaches the other photos with the same detector.",
         ):  # fmt: skip
             relabelling.start_again(taught, lambda photos: photos.without(left_out))

@@ -49,16 +49,12 @@ def first_start() -> None:
         with contextlib.suppress(Busy):  # another window was faster
             teaching.start_sample()
         st.rerun()
-    if shell.active_job() is not None:
-        st.info(
-            "Nothing has been taught yet, so Loupe is learning the sample part. "
-            "This page updates when training finishes.",
-            icon=":material/hourglass_top:",
-        )
-        shell.watch_in_page()
-    else:
-        shell.show_running("")
+    if shell.jobs().about(teaching.SAMPLE) is None:
         st.info("Nothing has been taught yet.", icon=":material/info:")
+    then = (
+        "Nothing has been taught yet, so Loupe is learning the sample part. This page updates when training finishes."
+    )
+    shell.follow(teaching.SAMPLE, then)
     if st.button("Teach your own part", type="primary", icon=":material/school:", key="to_teach"):
         st.switch_page("pages/teach.py")
 
@@ -143,8 +139,8 @@ def bench_with_parameters(taught: TaughtPart) -> None:
             st.caption(promise(taught.scored, view.limits, view.setting_scores, ceiling=view.ceiling))
             if changed := changed_again(taught.scored, view.limits, **settings.live):
                 st.caption(changed.sentence())
-            relabelling.teach_again(taught, busy=busy)
-            missed_defects.strip(taught, view, busy=busy)
+            relabelling.teach_again(taught)
+            missed_defects.strip(taught, view)
             limit_advice.from_known_defects(taught, view)
             parameter_buttons(taught, busy=busy)
             each_view(taught, position, settings.live, pixels)

@@ -31,7 +31,7 @@ def take(taught: TaughtPart, position: int, kind: str) -> TaughtPart:
     return shelf.change(taught.id, lambda held: held.labelled({photo.digest: word})) or taught
 
 
-def teach_again(taught: TaughtPart, *, busy: bool) -> None:
+def teach_again(taught: TaughtPart) -> None:
     """What was relabelled, and teaching with it."""
     said = [photo for photo in taught.scored.photos if photo.was is not None]
     if not said:
@@ -40,7 +40,7 @@ def teach_again(taught: TaughtPart, *, busy: bool) -> None:
     names = ", ".join(f"{photo.name} is {photo.kind}" for photo in said)
     words = f"Teach again with {counted(len(said), 'change')}"
     if taught.study is not None and row.button(
-        words, icon=":material/restart_alt:", disabled=busy, key=f"relabelled-{taught.id}",
+        words, icon=":material/restart_alt:", key=f"relabelled-{taught.id}",
         help="Good parts are learned from, defects help to set the limits. The same detector.",
     ):  # fmt: skip
         start_again(taught, lambda photos: photos.relabelled(photo.sample for photo in said))

@@ -41,7 +41,8 @@ def section(recipe: Recipe, source: Path) -> None:
     folder = folder_at("Folder of those photos", recipe.provenance.photos or "", key=f"photos-{key}", help=found)
     if folder is not None:
         label = "Export again" if path.is_file() else "Export with proof"
-        shell.offer(label, "", partial(_begin, recipe, source, folder, path), key=f"export-{key}")
+        begin = partial(_begin, recipe, source, folder, path)
+        shell.offer(label, "", begin, about=path, key=f"export-{key}")
 
 
 def _begin(recipe: Recipe, source: Path, folder: Path, path: Path) -> None:
@@ -55,7 +56,7 @@ def _begin(recipe: Recipe, source: Path, folder: Path, path: Path) -> None:
         with AuditLog.open() as log:
             life_cycle.released(log, parity.release, **own)
 
-    shell.start(f"Exporting {recipe.product}", work)
+    shell.start(f"Exporting {recipe.product}", work, about=path)
 
 
 def _proof(path: Path, recipe: Recipe, key: str) -> None:

@@ -33,9 +33,8 @@ def buttons(recipe: Recipe, key: str, *, missing: bool) -> None:
             st.switch_page("pages/inspect.py")
     if any(found_of(recipe, row) for row in recipe.judged):
         label, words = "Open with its photos", f"The {len(recipe.judged):d} photos that its limits were judged with."
-        off = missing or shell.active_job() is not None
         icon, own = ":material/photo_library:", f"open-photos-{key}"
-        if st.button(label, key=own, icon=icon, help=words, disabled=off):
+        if st.button(label, key=own, icon=icon, help=words, disabled=missing):
             with shell.errors_shown(Busy):
                 shell.start(f"Opening {recipe.product} with its photos", partial(_work, recipe))
                 st.switch_page("pages/inspect.py")

@@ -25,7 +25,6 @@ from inspect_core.ui.results import Kept
 ON_A_PAGE, CELL, PICTURE = 20, 205, 240
 HELD = 4
 STRANGEST = "strangest first"
-_JOB = "first_look_job"
 
 
 @st.cache_resource(show_spinner=False)
@@ -55,12 +54,6 @@ def choose_good(samples: Samples, product: str, key: str) -> Samples | None:
     return None
 
 
-def is_running() -> bool:
-    """Whether the running job is a look that this session began."""
-    job = shell.active_job()
-    return job is not None and job.id == st.session_state.get(_JOB)
-
-
 def _order(product: str, key: str) -> Order:
     """The order for the look, with the settings chosen further down the page."""
     chosen = st.session_state.get
@@ -76,18 +69,19 @@ def _look_key(key: str, order: Order) -> str:
 
 
 def _offer(samples: Samples, order: Order, key: str) -> None:
-    busy = shell.active_job() is not None
+    about = ("first look", key)
+    busy = shell.jobs().about(about) is not None
     if st.button("Look at the good photos", icon=":material/search:", disabled=busy, key="first_look"):
 
         def work(job: Job) -> None:
             _looks().put(key, first_look(samples, order, feature_store(), job.report))
 
         def start() -> None:
-            st.session_state[_JOB] = shell.start(f"Looking at the good photos of {order.product}", work).id
+            shell.start(f"Looking at the good photos of {order.product}", work, about=about)
 
         shell.begin(start)
-    if is_running():
-        shell.watch_in_page()
+    if busy:
+        shell.follow(about)
 
 
 def _gallery(look: FirstLook, key: str, left: set[str]) -> None:
