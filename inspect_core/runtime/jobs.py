@@ -12,6 +12,7 @@ from dataclasses import dataclass, field
 from enum import Enum
 from typing import Any
 
+from inspect_core.runtime import users
 from inspect_core.runtime.memory import return_memory
 from inspect_core.runtime.progress import Cancelled
 
@@ -95,7 +96,7 @@ class Jobs:
         """The job that waits or runs, else the last one that ended."""
         return self._current
 
-    def submit(self, title: str, work: Callable[[Job], Any], *, owner: str = "you") -> Job:
+    def submit(self, title: str, work: Callable[[Job], Any], *, owner: str = users.UNKNOWN) -> Job:
         """Start `work(job)` in the background; its return value becomes job.result.
 
         Raises Busy while another job is active.
