@@ -27,13 +27,14 @@ if __name__ == "__main__":  # run for a session
             st.html("<style>[data-testid='stSidebarNav'] { display: none; }</style>")  # as yet a list of files
             st.info("Loupe is starting…", icon=":material/hourglass_top:")
 
-    from inspect_core.runtime import workspace
+    from inspect_core.runtime import users, workspace
     from inspect_core.ui import shell
 
     starting.empty()
     try:
         workspace.require_writable()
-    except OSError as error:
+        users.proxies()
+    except (OSError, ValueError) as error:
         st.error(shell.plain(error), icon=":material/error:")
         st.stop()
 

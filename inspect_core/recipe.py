@@ -21,6 +21,7 @@ from inspect_core.methods.table import JOIN
 from inspect_core.methods.view import View, joined_errors
 from inspect_core.recipe_format.known_parts import Calibrated, ChallengePart
 from inspect_core.recipe_format.photo_inspector import PhotoInspector
+from inspect_core.runtime.users import UNKNOWN
 from inspect_core.verdict import Limits, Verdict
 from inspect_core.whole_part.defect_types import DefectTypes
 from inspect_core.whole_part.known_cases import KnownCases
@@ -45,7 +46,7 @@ class Provenance:
     """
 
     created: str
-    author: str = "you"
+    author: str = UNKNOWN
     reason: str = ""
     parent: str | None = None
     seeds: Mapping[str, int] = field(default_factory=dict)

@@ -7,7 +7,7 @@ from typing import Any, Literal, Self
 import numpy as np
 
 from inspect_core.images.areas import Areas
-from inspect_core.images.photo_quality import Quality
+from inspect_core.images.photo_quality import Quality, QualityRange
 from inspect_core.images.placement import AS_TAKEN, Placement
 from inspect_core.judge.anomaly_map import Region, image_score, regions, scale_region
 from inspect_core.judge.checks import as_finite_number
@@ -199,15 +199,16 @@ def assemble(
     view: InView,
     area: int = 1,
     check: ProductCheckResult | None = None,
-    photo: str = "",
+    quality: Quality | None = None,
+    taught: QualityRange | None = None,
     name_type: Callable[[tuple[Region, ...]], tuple[str, float] | None] | None = None,
 ) -> Verdict:
     """The one place where findings become a verdict, for the page, the command line and the recipe.
 
     anomaly_map: (H, W) float32, of the photo as placed, returned by `inspected`; view: which of its pixels are judged;
-    area: the smallest that counts, in pixels of the map; photo: how the photo differs from those taught. name_type:
-    from the regions found, in pixels of the picture, to (type, probability) or None; called only for a part that is
-    neither accepted nor stopped. Raises ValueError when the score is not finite.
+    area: the smallest that counts, in pixels of the map; quality: of the picture as the network sees it; taught: of the
+    good photos. name_type: from the regions found, in pixels of the picture, to (type, probability) or None; called
+    only for a part that is neither accepted nor stopped. Raises ValueError when the score is not finite.
     """
     size = anomaly_map.shape
     score = float(image_score(anomaly_map, area=area))
@@ -226,7 +227,8 @@ def assemble(
         reason=reason,
         placement=placement,
         left_out=view.left_out if view.left < view.left_out.size else None,
-        photo=photo,
+        photo="" if quality is None or taught is None else taught.words(quality),
+        inputs=Inputs.of(quality, check, placement),
     )
     if check is not None and check.stops:
         return replace(verdict, verdict="reject", reason=OTHER_PRODUCT)

@@ -5,9 +5,10 @@ import argparse
 from inspect_core.audit import challenges
 from inspect_core.audit.log import AuditLog
 from inspect_core.cli import inspectors
-from inspect_core.cli.console import ACCEPTED, NOT_ACCEPTED, current_user, path_argument, say
+from inspect_core.cli.console import ACCEPTED, NOT_ACCEPTED, path_argument, say
 from inspect_core.images.samples import GOOD
 from inspect_core.line.challenge import challenge, facts, name_parts, photos_by_part
+from inspect_core.runtime import users
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -25,7 +26,7 @@ def run(options: argparse.Namespace) -> int:
         return _name(options)
     inspector = inspectors.open_inspector(options)
     answers = challenge(inspector, photos_by_part(options.folder))
-    own = {"product": inspector.product, "recipe": inspector.digest, "user": current_user()}
+    own = {"product": inspector.product, "recipe": inspector.digest, "user": users.at_this_machine()}
     with AuditLog.open() as log:
         challenges.record(log, [facts(answer) for answer in answers], **own)
         if options.override is not None and not all(answer.passed for answer in answers):
@@ -47,6 +48,6 @@ def _name(options: argparse.Namespace) -> int:
     photos = photos_by_part(options.folder).values()
     good = [path for path in photos if path.parent.name == GOOD]
     parts = name_parts(inspector, good, [path for path in photos if path not in good])
-    recipe = save(inspector.recipe.with_challenge(parts, author=current_user()), options.name)
+    recipe = save(inspector.recipe.with_challenge(parts, author=users.at_this_machine()), options.name)
     say(f"{len(recipe.challenge)} challenge parts named. Saved {options.name} (recipe {str(recipe.digest)[:12]}).")
     return ACCEPTED

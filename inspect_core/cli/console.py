@@ -1,7 +1,6 @@
 """What all verbs share: exit codes, printed lines, a progress bar, and arguments that are paths or sizes."""
 
 import argparse
-import getpass
 import sys
 from collections.abc import Callable, Generator, Iterable
 from contextlib import contextmanager, suppress
@@ -35,14 +34,6 @@ def tell(name: object, verdict: object, score: object, reason: object) -> None:
         say(f"{str(verdict).capitalize()} {name}: {reason}", sys.stderr)
     else:
         say(f"{verdict:7} {score:10.4f}  {name}")
-
-
-def current_user() -> str:
-    """The system's name of the user who runs the verb."""
-    try:
-        return getpass.getuser()
-    except (KeyError, OSError):  # a number without a name
-        return "unknown user"
 
 
 @contextmanager

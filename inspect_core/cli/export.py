@@ -4,11 +4,12 @@ import argparse
 
 from inspect_core.audit import life_cycle
 from inspect_core.audit.log import AuditLog
-from inspect_core.cli.console import ACCEPTED, bar, current_user, path_argument, say, say_notes
+from inspect_core.cli.console import ACCEPTED, bar, path_argument, say, say_notes
 from inspect_core.images.listing import photos_in
 from inspect_core.recipe_io.check_photos import find_photos
 from inspect_core.recipe_io.onnx_export import export
 from inspect_core.recipe_io.recipe_file import load
+from inspect_core.runtime import users
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -37,7 +38,8 @@ def run(options: argparse.Namespace) -> int:
         f"{parity.largest_difference:.2g} ({parity.allowed:.2g} allowed)."
     )
     with AuditLog.open() as log:
-        life_cycle.released(log, parity.release, recipe=str(recipe.digest), product=recipe.product, user=current_user())
+        own = {"recipe": str(recipe.digest), "product": recipe.product, "user": users.at_this_machine()}
+        life_cycle.released(log, parity.release, **own)
     say(f"Saved {options.out} (recipe {str(recipe.digest)[:12]}).")
     say(f"Release {parity.release}: inspect, watch and challenge take it with --release and refuse any other export.")
     return ACCEPTED

@@ -5,11 +5,12 @@ import argparse
 from inspect_core.audit.changes import limits_changed
 from inspect_core.audit.log import AuditLog
 from inspect_core.cli import teaching, working
-from inspect_core.cli.console import ACCEPTED, current_user, path_argument, say, scale_argument
+from inspect_core.cli.console import ACCEPTED, path_argument, say, scale_argument
 from inspect_core.images.samples import shown
 from inspect_core.judge.limits import limit_for_overkill
 from inspect_core.recipe_io.place import check_place
 from inspect_core.recipe_io.recipe_file import save
+from inspect_core.runtime import users
 from inspect_core.study.evaluation import found_up_to, in_parts_of, promise
 from inspect_core.study.order import Order
 from inspect_core.study.study import Study
@@ -49,7 +50,7 @@ def run(options: argparse.Namespace) -> int:
     taught = teaching.taught(
         options, product_check=options.product_check, fused_product_check=options.product_check_scores == FUSED
     )
-    study, who = taught.study, current_user()
+    study, who = taught.study, users.at_this_machine()
     limits, product = _limits(study, options), shown(options.product or options.folder.resolve().stem)
     recipe = save(
         study.recipe(

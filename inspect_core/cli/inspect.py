@@ -7,13 +7,14 @@ from typing import Any
 
 from inspect_core.audit.log import AuditLog
 from inspect_core.cli import inspectors, working
-from inspect_core.cli.console import ACCEPTED, NOT_ACCEPTED, STOPPED, bar, current_user, path_argument, say, tell
+from inspect_core.cli.console import ACCEPTED, NOT_ACCEPTED, STOPPED, bar, path_argument, say, tell
 from inspect_core.line.batch import Judging, Outputs, photos_of
 from inspect_core.line.batch import run as run_batch
 from inspect_core.line.logged import Logged
 from inspect_core.line.maps import Maps
 from inspect_core.line.report import in_parts
 from inspect_core.line.row import Row
+from inspect_core.runtime import users
 from inspect_core.sharding.executor import Executor
 
 
@@ -42,7 +43,7 @@ def run(options: argparse.Namespace) -> int:
     inspector = inspectors.open_inspector(options)
     try:
         with AuditLog.open() as log, working.workers(options) as executor, bar() as report:
-            record = Logged(log, inspector, current_user())
+            record = Logged(log, inspector, users.at_this_machine())
             judging = None if executor is None else _judging(executor, options.recipe)
             how: dict[str, Any] = {"report": report, "told": _tell, "judging": judging, "strict": options.strict}
             rows = run_batch(inspector, photos, outputs, record=record, **how)

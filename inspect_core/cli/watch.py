@@ -9,11 +9,12 @@ from collections.abc import Callable
 from inspect_core.audit.challenges import why_blocked
 from inspect_core.audit.log import AuditLog
 from inspect_core.cli import inspectors
-from inspect_core.cli.console import ACCEPTED, NOT_ACCEPTED, STOPPED, current_user, path_argument, say, tell
+from inspect_core.cli.console import ACCEPTED, NOT_ACCEPTED, STOPPED, path_argument, say, tell
 from inspect_core.line.following import Following
 from inspect_core.line.logged import Logged
 from inspect_core.line.record import Facts
 from inspect_core.line.watch import FOLDERS, PATIENCE, PhotosLeft, Watch, watching
+from inspect_core.runtime import users
 from inspect_core.verdict import OUTCOMES
 
 EVERY = 0.5
@@ -36,7 +37,7 @@ def run(options: argparse.Namespace) -> int:
         with AuditLog.open() as log:
             if inspector.challenge and (why := why_blocked(log, inspector.digest)):
                 raise ValueError(f"{inspector.product} may not watch: {why}")
-            record = Logged(log, inspector, current_user())
+            record = Logged(log, inspector, users.at_this_machine())
             watch = Watch(inspector, options.folder, options.out, record, strict=options.strict)
             counts: Counter[str] = Counter()
             following = Following(record)

@@ -2,7 +2,7 @@
 
 from abc import ABC, abstractmethod
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
 from typing import Any
@@ -19,7 +19,7 @@ from inspect_core.judge.anomaly_map import AREA, largest_area
 from inspect_core.recipe_format import arrays as recipe_arrays
 from inspect_core.recipe_format.known_parts import Calibrated, ChallengePart, read_challenge
 from inspect_core.recipe_format.manifest import refusing
-from inspect_core.verdict import Inputs, InView, Limits, Verdict, assemble, inspected, not_located
+from inspect_core.verdict import InView, Limits, Verdict, assemble, inspected, not_located
 from inspect_core.whole_part.defect_types import DefectTypes
 from inspect_core.whole_part.product_check import ProductCheck
 
@@ -97,17 +97,17 @@ class PhotoInspector(ABC):
 
         weighted, picture_of = inspected(pixel_map, view.left_out, self.areas), placement.picture
         quality = None if self.quality is None else measured(picture)
-        verdict = assemble(
+        return assemble(
             weighted,
             self.limits,
             placement,
             area=self.area,
             view=view,
             check=check,
-            photo="" if self.quality is None or quality is None else self.quality.words(quality),
+            quality=quality,
+            taught=self.quality,
             name_type=None if types is None else lambda found: types.name(picture_of(image), found, self.embed, whole),
         )
-        return replace(verdict, inputs=Inputs.of(quality, check, placement))
 
 
 def read_facts(

@@ -12,6 +12,7 @@ from dataclasses import dataclass, field
 from enum import Enum
 from typing import Any
 
+from inspect_core.runtime import users
 from inspect_core.runtime.memory import return_memory
 from inspect_core.runtime.progress import Cancelled
 
@@ -120,7 +121,9 @@ class Jobs:
         """The job that waits or runs whose result is of this; None without one."""
         return next((job for job in self._jobs if job.active and job.about == what), None)
 
-    def submit(self, title: str, work: Callable[[Job], Any], *, owner: str = "you", about: object = None) -> Job:
+    def submit(
+        self, title: str, work: Callable[[Job], Any], *, owner: str = users.UNKNOWN, about: object = None
+    ) -> Job:
         """Do `work(job)` in the background once what was asked for before has ended; its return value becomes
         job.result.
 

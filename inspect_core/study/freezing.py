@@ -13,6 +13,7 @@ from inspect_core.images.photo_quality import QualityRange
 from inspect_core.judge.anomaly_map import AREA
 from inspect_core.recipe import BackboneChoice, Provenance, Recipe
 from inspect_core.recipe_format.known_parts import Calibrated
+from inspect_core.runtime.users import UNKNOWN
 from inspect_core.runtime.versions import library_versions
 from inspect_core.study.order import Order
 from inspect_core.study.scored_photos import ScoredPhotos
@@ -29,7 +30,7 @@ def frozen(
     *,
     quality: QualityRange | None,
     product: str = "part",
-    author: str = "you",
+    author: str = UNKNOWN,
     reason: str = "",
     parent: str | None = None,
     **parts: Any,

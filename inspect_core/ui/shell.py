@@ -10,6 +10,7 @@ import streamlit as st
 
 from inspect_core.audit import life_cycle
 from inspect_core.audit.log import AuditLog, LogError
+from inspect_core.runtime import users
 from inspect_core.runtime.jobs import Busy, Job, Jobs, State
 from inspect_core.ui import shelf
 from inspect_core.ui.taught_part import TaughtPart
@@ -45,8 +46,12 @@ def open_gate() -> None:
 
 
 def current_user() -> str:
-    """Who is at the screen: the signed-in name when the server has a login, else a fixed one."""
-    return str((st.user.get("name") if st.user.get("is_logged_in") else None) or "you")
+    """Who is at the screen: the name of the app's own login, else of the proxy's, else that of this machine."""
+    if st.user.get("is_logged_in") and (name := users.tidy(str(st.user.get("name") or ""))):
+        return name
+    if header := users.header():
+        return users.named_by_proxy(st.context.headers.get_all(header), st.context.ip_address)
+    return users.at_this_machine()
 
 
 @st.cache_resource
@@ -101,6 +106,7 @@ def sidebar() -> None:
             st.markdown(f"**{plain(taught.product)}**")
             st.caption(plain(taught.describe() + _state(taught)))
             st.caption(f"Runs on {plain(taught.preparation.backbone.engine)}")
+        _who()
         every = POLL_SECONDS if active_job() is not None else IDLE_SECONDS
         st.fragment(_watch, run_every=every)(_news())
 
@@ -250,6 +256,23 @@ def one_page(found: Sequence[T], size: int, key: str) -> Sequence[T]:
     pages = -(-len(found) // size)
     page = st.pagination(pages, key=f"{key}-{pages}") if pages > 1 else 1
     return found[(page - 1) * size : page * size]
+
+
+def _who() -> None:
+    """Where nothing says who is at the screen: asks for the name once, or says why none is recorded."""
+    if current_user() != users.UNKNOWN:
+        return
+    if users.header():
+        st.caption(f"Recorded as {users.UNKNOWN}: your proxy has given no name that Loupe may believe.")
+        return
+    st.text_input("Your name", key="user_name", on_change=_keep_name, placeholder="for recipes and the audit log")
+
+
+def _keep_name() -> None:
+    try:
+        users.keep(st.session_state["user_name"])
+    except OSError as error:
+        st.toast(f"Your name could not be kept: {plain(error)}", icon=":material/error:")
 
 
 def _state(taught: TaughtPart) -> str:

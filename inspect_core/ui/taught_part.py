@@ -14,7 +14,7 @@ from inspect_core.features.extraction import Preparation
 from inspect_core.images import heatmap
 from inspect_core.images.areas import Areas
 from inspect_core.images.depth import Depth
-from inspect_core.images.photo_quality import Quality, measured
+from inspect_core.images.photo_quality import Quality, QualityRange, measured
 from inspect_core.images.placement import Placement
 from inspect_core.images.read import ImageError, read
 from inspect_core.methods.table import parameters_of
@@ -192,15 +192,20 @@ class TaughtPart:
         self._memo.foreign[digest, self.product_check.fused] = float(self.product_check.score(embedding, logits)[0])
         return features
 
-    def differs(self, position: int) -> str:
-        """How a photo differs from those taught in noise, light and sharpness; measured once. Raises ImageError."""
+    @property
+    def quality(self) -> QualityRange | None:
+        """Noise, light and sharpness of the photos taught; None where they were not measured."""
         source = self.study or self.recipe
-        if source is None or (taught := source.quality) is None:
-            return ""
+        return None if source is None else source.quality
+
+    def quality_of(self, position: int) -> Quality | None:
+        """Those of a photo on the bench, measured once; None where those taught were not. Raises ImageError."""
+        if self.quality is None:
+            return None
         photo, known = self.scored.photos[position], self._memo.quality
         if photo.digest not in known:
             known[photo.digest] = measured(self.preparation.picture(self.photo(position), photo.placed))
-        return taught.words(known[photo.digest])
+        return known[photo.digest]
 
     @property
     def refits(self) -> tuple[str, ...]:

@@ -41,7 +41,7 @@ def test_inspect_writes_the_columns_and_the_maps(taught, product, tmp_path):
     assert main(["inspect", str(taught), str(product), "--csv", str(table), "--maps", str(maps)]) == 1
     rows = rows_of(table)
     assert list(rows[0])[:4] == ["name", "digest", "score", "verdict"]
-    assert list(rows[0])[-1] == "milliseconds"
+    assert list(rows[0])[-1] == "angle"
     assert len(rows) == 21, "masks are not parts"
     assert not any("ground_truth" in row["name"] for row in rows)
     assert {(row["defect_type"], row["defect_type_probability"]) for row in rows} == {("", "")}, "none were taught"

@@ -90,7 +90,7 @@ def test_a_page_tells_its_own_job_from_others_and_a_second_one_waits_and_can_be_
     open_app, in_the_hand, no_forecast, monkeypatch
 ):
     go_on, taught_again = threading.Event(), []
-    monkeypatch.setattr(teaching, "teach", lambda order, report: taught_again.append(order))
+    monkeypatch.setattr(teaching, "teach", lambda order, report: taught_again.append(order) or another(in_the_hand))
     shell.jobs().submit("Comparing detectors", lambda job: go_on.wait(60), owner="Ana")
     explore = open_app("pages/explore.py")
     assert "Running: Comparing detectors, started by Ana" in words(explore)

@@ -124,7 +124,7 @@ def test_a_folder_that_cannot_be_used_says_why(open_app, no_first_start, allowed
     app = open_app(PAGE)
     for path, said in (
         (allowed / "gone", "gone"),
-        (allowed / "../..", "LOUPE_ROOTS"),
+        (allowed / "../..", "start Loupe with LOUPE"),
         (f'"{allowed / "empty"}"', "is empty"),
         (r'"C:\photos\part 17"', "is a path of Windows"),
         (allowed / "empty", "is empty"),

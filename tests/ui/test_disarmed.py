@@ -32,6 +32,10 @@ SHOWING = {
 OURS = {
     "ui/shell": {"begins", "at"},
     "history/drift": {"NAMES[name]"},
+    "measurement/panels": {
+        "done", "total", "trial", "word",
+        "{shell.plain(name): [shell.plain(cell) for cell in cells] for name, cells in table.items()}",
+    },
     "history/tables": {"SPOKEN.__getitem__"},
     "history/report": {"label"},
     "batch/panels": {"words", "label", "MAPS.__getitem__", "stop", "os.cpu_count()", "FOLDERS.values()"},

@@ -76,7 +76,8 @@ def verdict_of(taught: TaughtPart, view: Drawn, product_check: ProductCheck | No
     named = taught.defect_types is not None and not view.preview and not gone
     scored, placement = taught.scored, taught.scored.photos[position].placed
     return assemble(
-        view.anomaly_map, view.limits, placement, photo="" if gone else taught.differs(position),
+        view.anomaly_map, view.limits, placement, quality=None if gone else taught.quality_of(position),
+        taught=taught.quality,
         area=view.area, view=InView.of(placement, scored.size, scored.areas),
         check=taught.checked(position, product_check, ask=not gone),
         name_type=partial(defect_naming.name_type, taught, position) if named else None,

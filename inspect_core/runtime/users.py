@@ -1,0 +1,78 @@
+"""Who is recorded in recipes and in the audit log."""
+
+import getpass
+import ipaddress
+import os
+from collections.abc import Sequence
+from contextlib import suppress
+from pathlib import Path
+
+from inspect_core.runtime import unfinished, workspace
+
+UNKNOWN = "unknown user"
+PROXIES = "LOUPE_PROXIES"
+LONGEST = 100
+"""Characters of a name; what is longer is cut."""
+
+Network = ipaddress.IPv4Network | ipaddress.IPv6Network
+
+
+def tidy(name: str) -> str:
+    """The printable characters of a name on one line, at most LONGEST; empty if none is left."""
+    return "".join(each for each in " ".join(name.split()) if each.isprintable())[:LONGEST].strip()
+
+
+def at_this_machine() -> str:
+    """LOUPE_USER, else the name of the login, else the one that `keep` has kept, else UNKNOWN."""
+    login = ""
+    with suppress(KeyError, OSError):  # a number without a name
+        login = getpass.getuser()
+    kept = workspace.content(_file(), at_most=4 * LONGEST) or b""
+    return tidy(os.environ.get("LOUPE_USER", "")) or tidy(login) or tidy(kept.decode(errors="ignore")) or UNKNOWN
+
+
+def keep(name: str) -> None:
+    """Keep in the workspace the name of who works at this machine. Raises OSError when it cannot be written."""
+    with unfinished.replacing(_file()) as new:
+        new.write_text(tidy(name), encoding="utf-8")
+
+
+def header() -> str:
+    """LOUPE_USER_HEADER: the header in which a proxy says who it is; empty without one."""
+    return os.environ.get("LOUPE_USER_HEADER", "").strip()
+
+
+def proxies() -> tuple[Network, ...]:
+    """LOUPE_PROXIES: addresses or networks, separated by commas.
+
+    Raises ValueError that names what is neither; and without FORWARDED_ALLOW_IPS=none, which uvicorn reads before the
+    app is loaded: it would replace the address of a request from this machine by the one that X-Forwarded-For claims.
+    """
+    if header() and os.environ.get("FORWARDED_ALLOW_IPS") != "none":
+        raise ValueError("LOUPE_USER_HEADER needs FORWARDED_ALLOW_IPS=none too; set it and start Loupe again")
+    found = []
+    for part in filter(None, map(str.strip, os.environ.get(PROXIES, "").split(","))):
+        try:
+            found.append(ipaddress.ip_network(part))
+        except ValueError as error:
+            raise ValueError(f"{PROXIES}: {error}; write addresses or networks: 10.0.0.5, 10.1.0.0/16") from error
+    return tuple(found)
+
+
+def named_by_proxy(values: Sequence[str], address: str | None) -> str:
+    """The name in the values of the header, in a request from this address; UNKNOWN unless one proxy gave one name.
+
+    address: None for a request from this machine. Raises ValueError as `proxies`.
+    """
+    known = [ipaddress.ip_address(each) for each in ([address] if address else ["127.0.0.1", "::1"])]
+    plain = [getattr(each, "ipv4_mapped", None) or each for each in known]
+    if len(values) != 1 or not any(each in network for each in plain for network in proxies()):
+        return UNKNOWN
+    name = values[0]
+    with suppress(UnicodeError):  # headers are read as Latin-1, and proxies write UTF-8
+        name = name.encode("latin-1").decode()
+    return tidy(name) or UNKNOWN
+
+
+def _file() -> Path:
+    return workspace.root() / "user.txt"
