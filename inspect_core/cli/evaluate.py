@@ -27,6 +27,8 @@ TEACHING = 0.8
 """Fraction of the progress bar; judging takes the rest."""
 FIGURES_BEGIN = b'[\n {\n  "live": '
 
+MEASURED = ("image_auroc", "pixel_auroc", "aupro", "fpr95", "good_rejected_at_95_caught")
+
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     teaching.add_options(parser)
@@ -75,11 +77,11 @@ def _evaluate(options: argparse.Namespace) -> int:
     teaching.say_taught(found)
     lost = [(photo, reason) for photo, reason in [*study.skipped, *study.lost.items()] if photo not in known]
     say_notes(f"{photo} was not judged: {reason}" for photo, reason in lost)
-    print(f"{name:>6} {'image AUROC':>12} {'pixel AUROC':>12} {'AUPRO':>12} {'FPR95':>12}")
+    print(f"{name:>6} {'image AUROC':>12} {'pixel AUROC':>12} {'AUPRO':>12} {'FPR95':>12} {'good at 95 %':>12}")
     rows = []
     for move, live, own in zip(moves, lives, judged, strict=False):
         row = figures(own, study.default_limits(**live), unscored)
-        measured = {name: getattr(row, name) for name in ("image_auroc", "pixel_auroc", "aupro", "fpr95")}
+        measured = {name: getattr(row, name) for name in MEASURED}
         print(f"{move.get(name, ''):>6}", *(f"{fraction:12.4f}" for fraction in measured.values()))
         rows.append({"live": live, **measured, "in_parts": in_parts(row.counts), **outcomes(row)})
     begun = judged[lives.index(study.live)]

@@ -14,7 +14,7 @@ from inspect_core.judge.anomaly_map import AREA
 from inspect_core.judge.counts import Counts, Unscored, count_parts, counted_parts, in_parts
 from inspect_core.judge.found import found_up_to as found_in_map
 from inspect_core.judge.limits import least_promise, overkill_at
-from inspect_core.judge.metrics import auroc, fpr_at_tpr
+from inspect_core.judge.metrics import auroc, fpr95_of_foreign, fpr_at_tpr
 from inspect_core.runtime.progress import Report, silent
 from inspect_core.study.judged import AT_ONCE, Judged, Live
 from inspect_core.study.scored_photo import RELABELLED, UNKNOWN, UnscoredPhoto
@@ -62,15 +62,17 @@ class Changed:
 class Evaluation:
     """Figures on judge photos. All are shares from 0 to 1, NaN where the photos cannot give them.
 
-    image_auroc and fpr95 from image scores; pixel_auroc and aupro (to 30 % false positives) from the maps of good
-    photos and of defects with masks; counts under the limits; changed: verdicts when the parts are photographed again,
-    None without tolerances.
+    image_auroc from image scores; fpr95: defects accepted by the limit that keeps 95 % of the good parts, as in the
+    papers; good_rejected_at_95_caught: good parts rejected by that which catches 95 % of the defects; pixel_auroc and
+    aupro (to 30 % false positives) from the maps of good photos and of defects with masks; counts under the limits;
+    changed: verdicts when the parts are photographed again, None without tolerances.
     """
 
     image_auroc: float
     pixel_auroc: float
     aupro: float
     fpr95: float
+    good_rejected_at_95_caught: float
     counts: Counts
     changed: Changed | None = None
 
@@ -119,7 +121,8 @@ def figures(judged: Judged, limits: Limits, unscored: Sequence[UnscoredPhoto] = 
             image_auroc=auroc(scores, defect),
             pixel_auroc=counts.pixel_auroc,
             aupro=counts.aupro(),
-            fpr95=fpr_at_tpr(scores, defect),
+            fpr95=fpr95_of_foreign(scores[~defect], scores[defect]),
+            good_rejected_at_95_caught=fpr_at_tpr(scores, defect),
             counts=_counts(scores[~defect], scores[defect], limits, judged.found[defect], unscored),
             changed=Changed.of(scores, judged.again, defect, limits),
         )

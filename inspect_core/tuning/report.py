@@ -74,6 +74,7 @@ def figures_of(comparison: Comparison) -> list[dict]:
                 **{name: _number(own.value) for name, own in figures.items()},
                 "pixel_auroc": found and _number(found.pixel_auroc),
                 "fpr95": found and _number(found.fpr95),
+                "good_rejected_at_95_caught": found and _number(found.good_rejected_at_95_caught),
                 "intervals": {name: [_number(own.low), _number(own.high)] for name, own in figures.items()},
                 "limits": row.limits and asdict(row.limits),
                 "in_parts": found and in_parts(found.counts),

@@ -23,14 +23,15 @@ STOPS = 10
 class Reading:
     """Figures at one value of a parameter, NaN where the photos cannot give them.
 
-    image_auroc, fpr95: of judge photos' scores; aupro: of their maps, to 30 % false positives; all shares, 0 to 1.
+    image_auroc, good_rejected_at_95_caught: of judge photos' scores; aupro: of their maps, to 30 % false positives; all
+    shares, 0 to 1.
     spread: (largest - median) / median of good scores, calibrate photos where there are any; needs no defects.
     """
 
     value: float
     image_auroc: float
     aupro: float
-    fpr95: float
+    good_rejected_at_95_caught: float
     spread: float
 
 

@@ -51,7 +51,7 @@ def test_detectors_are_compared_and_nothing_else_is_replaced(teach, tmp_path, ca
     assert "Nearest good patch" in printed
     assert printed.count("good photos are too few for a detail of k = 16") == 1
     rows = json.loads(out.read_text())
-    contract = {"image_auroc", "pixel_auroc", "aupro", "fpr95", "live", "in_parts"}
+    contract = {"image_auroc", "pixel_auroc", "aupro", "fpr95", "live", "in_parts", "good_rejected_at_95_caught"}
     ours = {"detector", "intervals", "fit_seconds", "verdict_ms", "arrays_mb"}
     ours |= {"caught_at_defect", "caught_elsewhere", "not_located", "not_judged"}
     assert [row["detector"] for row in rows] == ["mahalanobis", "mahalanobis+nearest", "nearest"]

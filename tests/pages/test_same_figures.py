@@ -25,7 +25,7 @@ from inspect_core.ui.compare import jobs, panels
 from inspect_core.ui.teach import panels as teach_panels
 from tests.pages.waiting import choose_folder, finish, press, wait_for_job
 
-FIGURES = ("image_auroc", "pixel_auroc", "aupro", "fpr95", "in_parts")
+FIGURES = ("image_auroc", "pixel_auroc", "aupro", "fpr95", "good_rejected_at_95_caught", "in_parts")
 CHOSEN_FROM = (LOOSE, "nearest")
 SETTINGS = ("--size", "128", "--grid", "16", "--seed", "7")
 QUICK = {"mahalanobis": {"k": 8}, "corp": {"M": 48}, "nearest": {"patches": 300}}

@@ -57,7 +57,7 @@ def test_figures_of_every_stop_are_those_of_its_maps(scored, masks):
         scores, defect = scored.scores(k=k), np.array([False, False, True, True])
         assert reading.value == k
         assert reading.image_auroc == auroc(scores[judge], defect)
-        assert reading.fpr95 == fpr_at_tpr(scores[judge], defect)
+        assert reading.good_rejected_at_95_caught == fpr_at_tpr(scores[judge], defect)
         assert reading.aupro == pytest.approx(aupro(scored.maps(k=k)[judge], np.stack(masks[judge])), abs=1e-3)
         calibrate = scored.calibration_scores(k=k)
         assert len(calibrate) == 3
@@ -67,7 +67,7 @@ def test_figures_of_every_stop_are_those_of_its_maps(scored, masks):
 def test_without_defects_the_spread_remains_and_without_calibrate_photos_it_is_that_of_the_judged(recipe):
     scored = filled(recipe.views, defect_types=("good",) * 8)
     (reading,) = sensitivity.over_live(scored, [np.zeros(SIZE, bool)] * 8, "k", (5,), {})
-    assert np.isnan([reading.image_auroc, reading.aupro, reading.fpr95]).all()
+    assert np.isnan([reading.image_auroc, reading.aupro, reading.good_rejected_at_95_caught]).all()
     assert reading.spread > 0
     scored = bench(recipe.views, [photo(f"p{i}") for i in range(3)], patches)
     (reading,) = sensitivity.over_live(scored, [None] * 3, "k", (5,), {})

@@ -23,7 +23,8 @@ from inspect_core.ui.taught_part import TaughtPart
 GLOSS = {
     "image AUROC": "Image AUROC: the chance that a defect scores above a good part; 50 % is guessing.",
     "AUPRO": "AUPRO: how much of the true defect areas the heatmap covers, to 30 % false alarms per pixel.",
-    "FPR95": "FPR95: fraction of good parts rejected when 95 % of the defects are caught; lower is better.",
+    "good rejected at 95 % caught": "Good rejected at 95 % caught: share of good parts rejected by the limit that "
+    "catches 95 % of the defects; lower is better.",
 }
 THRESHOLDS = (COLLAPSED, 1e-3, 1e-2, 1e-1)
 CURVE_WIDTH, SPECTRUM_WIDTH, PLACES_WIDTH = 460, 540, 380
@@ -168,7 +169,7 @@ def _curves(taught: TaughtPart, name: str, value: float, readings: list[Reading]
     lines = {
         "image AUROC": [reading.image_auroc for reading in readings],
         "AUPRO": [reading.aupro for reading in readings],
-        "FPR95": [reading.fpr95 for reading in readings],
+        "good rejected at 95 % caught": [reading.good_rejected_at_95_caught for reading in readings],
     }
     label = CONTROLS[name].sign
     about: dict[str, Any] = {"parameter": label, "in_force": value, "notes": notes}
@@ -178,7 +179,7 @@ def _curves(taught: TaughtPart, name: str, value: float, readings: list[Reading]
         with row.container(width=CURVE_WIDTH):
             st.markdown("**Good versus defect**", help=" ".join(GLOSS.values()))
             figure = curves.curves(values, lines, charts.look(), title="fraction", **about)
-            charts.show(figure, key="figures_curve", alt=f"Image AUROC, AUPRO and FPR95 against {label}.")
+            charts.show(figure, key="figures_curve", alt=f"Image AUROC, AUPRO and good parts rejected against {label}.")
     with row.container(width=CURVE_WIDTH):
         st.markdown(
             "**Good parts alone**",
