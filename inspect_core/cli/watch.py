@@ -2,14 +2,17 @@
 
 import argparse
 import sys
+import threading
 import time
 from collections import Counter
-from collections.abc import Callable
+from collections.abc import Callable, Generator
+from contextlib import contextmanager
 
 from inspect_core.audit.challenges import why_blocked
 from inspect_core.audit.log import AuditLog
 from inspect_core.cli import inspectors
 from inspect_core.cli.console import ACCEPTED, NOT_ACCEPTED, STOPPED, path_argument, say, tell
+from inspect_core.line.camera import Camera, Trigger
 from inspect_core.line.following import Following
 from inspect_core.line.logged import Logged
 from inspect_core.line.record import Facts
@@ -28,11 +31,15 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     out = f"photos are moved into its folders {', '.join(FOLDERS.values())}; nothing there is replaced"
     parser.add_argument("--out", type=path_argument, required=True, help=out)
     parser.add_argument("--once", action="store_true", help="judge what is there now, then stop")
+    source = "write photos into the folder: the number of a camera, an address such as rtsp://…, or a film"
+    parser.add_argument("--camera", metavar="SOURCE", help=f"{source}. Without --every or --at-rest, Enter takes one")
+    parser.add_argument("--every", type=seconds, metavar="SECONDS", help="with --camera: a photo every so often")
+    parser.add_argument("--at-rest", action="store_true", help="with --camera: a photo when the part comes to rest")
 
 
 def run(options: argparse.Namespace) -> int:
     """Watch until Ctrl-C. Errors of a folder or of the log are printed and the watch continues; --once ends there."""
-    with watching(options.folder, options.out):
+    with watching(options.folder, options.out), _camera(options):
         inspector = inspectors.open_inspector(options)
         with AuditLog.open() as log:
             if inspector.challenge and (why := why_blocked(log, inspector.digest)):
@@ -53,6 +60,41 @@ def run(options: argparse.Namespace) -> int:
     if stopped:
         return STOPPED
     return ACCEPTED if counts.total() == counts["accept"] else NOT_ACCEPTED
+
+
+def seconds(text: str) -> float:
+    """A number of seconds above 0, for argparse."""
+    if not (value := float(text)) > 0:
+        raise ValueError
+    return value
+
+
+@contextmanager
+def _camera(options: argparse.Namespace) -> Generator[None]:
+    """Photos of a camera arrive in the folder meanwhile; with --once, all of a film or one photo of a camera first."""
+    if options.camera is None:
+        if options.every or options.at_rest:
+            raise ValueError("--every and --at-rest say when a camera takes photos; name it with --camera")
+        yield
+        return
+    trigger = Trigger(options.every, options.at_rest)
+    camera = Camera(options.camera, options.folder, trigger, lambda words: say(f"loupe: {words}", sys.stderr))
+    taking = threading.Thread(target=camera.run, daemon=True)
+    taking.start()
+    if not (options.every or options.at_rest):
+        threading.Thread(target=_on_enter, args=(trigger,), daemon=True).start()
+    try:
+        while options.once and taking.is_alive():
+            time.sleep(EVERY / 5)
+        yield
+    finally:
+        camera.stop.set()
+        taking.join(timeout=5)
+
+
+def _on_enter(trigger: Trigger) -> None:
+    for _ in sys.stdin:
+        trigger.ask()
 
 
 def _once(watch: Watch, told: Callable[[Facts], None]) -> None:

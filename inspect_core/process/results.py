@@ -68,11 +68,12 @@ def sentences(found: Results) -> list[str]:
         said.append(f"{name}: {', '.join(words)}.")
         if own.misses.total and not own.misses.count:
             most, needed = own.misses.interval[1], parts_to_prove(PROVEN)
+            shown = _percent(_one_sided(own.misses.total))
             said.append(
-                f"{name} missed none of {own.misses.total} calls on defective parts. That proves no more than "
-                f"{_one_sided(own.misses.total):.1%} misses at 95 %; {PROVEN:.0%} takes {needed} without a miss."
+                f"{name} missed none of {own.misses.total} calls on defective parts. At 95 % that shows only that it "
+                f"misses at most {shown}; to show {_percent(PROVEN, 0)} takes {needed} without a miss."
                 if own.misses.total < needed
-                else f"{name} missed none of {own.misses.total} calls on defective parts, at most {most:.1%}."
+                else f"{name} missed none of {own.misses.total} calls on defective parts, at most {_percent(most)}."
             )
     for (one, other), kappa in found.agreement.between.items():
         said.append(f"{one} and {other} agree with kappa {_kappa(kappa)}.")
@@ -80,10 +81,11 @@ def sentences(found: Results) -> list[str]:
         said.append(f"All called {_share(found.agreement.right)} parts right in every trial.")
     if found.gauge is not None:
         said += of_gauge(found.gauge)
+    fair = [[_percent(bound, 0) for bound in bounds] for bounds in (EFFECTIVENESS, MISSES, FALSE_ALARMS)]
+    (right, nearly), (missed, more), (alarms, many) = fair
     said.append(
-        f"Bands of AIAG: effectiveness from {EFFECTIVENESS[0]:.0%} acceptable, from {EFFECTIVENESS[1]:.0%} marginal; "
-        f"misses to {MISSES[0]:.0%} and {MISSES[1]:.0%}; false alarms to {FALSE_ALARMS[0]:.0%} and "
-        f"{FALSE_ALARMS[1]:.0%}."
+        f"Bands of AIAG: effectiveness from {right} acceptable, from {nearly} marginal; misses to {missed} and {more}; "
+        f"false alarms to {alarms} and {many}."
     )
     return said
 
@@ -109,6 +111,10 @@ def guard_bands(found: Gauge, review: float, reject: float) -> str:
     return f"Guard band: outside {' and '.join(told)} the verdict is the same in 95 of 100 repeats."
 
 
+def _percent(share: float, decimals: int = 1) -> str:
+    return f"{100 * share:.{decimals}f} %"
+
+
 def _one_sided(total: int) -> float:
     return 1 - 0.05 ** (1 / total)
 
@@ -117,7 +123,7 @@ def _share(own: Share, band: str = "") -> str:
     if not own.total:
         return "–"
     low, high = own.interval
-    words = f"{own.count} of {own.total}, {own.value:.1%} ({low:.1%} to {high:.1%})"
+    words = f"{own.count} of {own.total}, {_percent(own.value)} ({_percent(low)} to {_percent(high)})"
     return f"{words}: {band}" if band else words
 
 

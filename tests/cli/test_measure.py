@@ -17,7 +17,7 @@ def test_a_table_is_measured(tmp_path, capsys):
     (tmp_path / "study.csv").write_text(ROWS)
     assert main(["measure", str(tmp_path / "study.csv")]) == 0
     said = capsys.readouterr().out
-    assert "Parts called right in every trial (effectiveness): Loupe 3 of 3, 100.0%" in said
+    assert "Parts called right in every trial (effectiveness): Loupe 3 of 3, 100.0 %" in said
     assert "distinct categories" in said
 
 

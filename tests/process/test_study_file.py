@@ -84,7 +84,7 @@ def test_results_say_what_the_study_shows_and_what_it_does_not_prove():
     found = results(begun.readings())
     assert list(table_of(found.agreement)) == ["", LOUPE, "Ann"]
     said = " ".join(sentences(found))
-    assert "That proves no more than 77.6% misses at 95 %; 2% takes 149 without a miss" in said
+    assert "misses at most 77.6 %; to show 2 % takes 149 without a miss" in said
     assert "Loupe and Ann agree with kappa 1.00" in said
     assert found.gauge is not None
     assert "95 of 100 repeats" in guard_bands(found.gauge, 3.0, 4.0)

@@ -1,0 +1,137 @@
+"""A camera before a watch folder: photos are written into it as PNG, named by their time; the rest is the watch."""
+
+import os
+import re
+import threading
+import time
+from collections.abc import Callable
+from contextlib import suppress
+from dataclasses import dataclass
+from datetime import datetime
+from pathlib import Path
+
+import cv2
+import numpy as np
+
+AGAIN = 2.0
+"""Seconds between two tries to find a lost camera, or to write on a full disk."""
+MOVING, RESTING, STILL = 4.0, 1.5, 0.3
+"""Mean grey levels by which a small picture differs from the one before: of motion, and for STILL seconds of rest."""
+SMALL = (64, 48)
+
+cv2.utils.logging.setLogLevel(cv2.utils.logging.LOG_LEVEL_SILENT)  # it prints addresses, with their passwords
+
+
+def without_password(address: str) -> str:
+    """The address of a camera as it may be shown: without what stands before an @."""
+    return re.sub(r"(?<=://)\S*@", "…@", address)
+
+
+@dataclass
+class Trigger:
+    """When a frame becomes a photo: every so many seconds, when the part rests after it has moved, or when asked.
+
+    every: seconds, None for the other ways; at_rest: whether a part that comes to rest is taken.
+    """
+
+    every: float | None = None
+    at_rest: bool = False
+
+    def __post_init__(self) -> None:
+        self._asked = threading.Event()
+        self._last, self._before, self._moved, self._still_since = -np.inf, None, False, None
+
+    def ask(self) -> None:
+        """Take the next frame."""
+        self._asked.set()
+
+    def takes(self, frame: np.ndarray, now: float) -> bool:
+        """Whether this frame, (H, W, 3) uint8, seen at `now` seconds, is to be a photo."""
+        if self._asked.is_set():
+            self._asked.clear()
+            return True
+        if self.every is not None and now - self._last >= self.every:
+            self._last = now
+            return True
+        return self.at_rest and self._has_come_to_rest(frame, now)
+
+    def _has_come_to_rest(self, frame: np.ndarray, now: float) -> bool:
+        small = cv2.cvtColor(cv2.resize(frame, SMALL, interpolation=cv2.INTER_AREA), cv2.COLOR_BGR2GRAY)
+        grey = small.astype(np.float32)
+        differs = 0.0 if self._before is None else float(np.abs(grey - self._before).mean())
+        self._before = grey
+        if differs > RESTING:
+            self._moved, self._still_since = self._moved or differs > MOVING, None
+            return False
+        self._still_since = now if self._still_since is None else self._still_since
+        if not self._moved or now - self._still_since < STILL:
+            return False
+        self._moved = False
+        return True
+
+
+class Camera:
+    """Writes photos of a camera into a folder until `stop`. say(words): what the person at the line should know."""
+
+    def __init__(self, source: str, folder: Path, trigger: Trigger, say: Callable[[str], None]):
+        """source: the number of a camera, an address such as rtsp://…, or a film, which ends.
+
+        Raises OSError when there is no such camera.
+        """
+        self.source, self.folder, self.trigger, self._say = source, folder, trigger, say
+        self._ends = Path(source).is_file()
+        self.stop, self.written = threading.Event(), 0
+        self._capture = self._opened()
+        if self._capture is None:
+            shown = without_password(source)
+            raise OSError(f"camera {shown} cannot be opened; check its cable, number or address, and who else uses it")
+
+    def run(self) -> None:
+        """Take photos until `stop` is set or a film ends. A lost camera and a full disk are said, and waited for."""
+        seconds, number = (1 / max(self._capture.get(cv2.CAP_PROP_FPS), 1) if self._ends and self._capture else 0.0), 0
+        while not self.stop.is_set():
+            found, frame = self._capture.read() if self._capture is not None else (False, None)
+            if not found or frame is None:
+                if self._ends:
+                    return
+                self._find_again()
+                continue
+            now = number * seconds if self._ends else time.monotonic()
+            number += 1
+            if self.trigger.takes(frame, now):
+                self._write(frame)
+
+    def _opened(self) -> cv2.VideoCapture | None:
+        capture = cv2.VideoCapture(int(self.source) if self.source.isdigit() else self.source)
+        return capture if capture.isOpened() else None
+
+    def _find_again(self) -> None:
+        shown = without_password(self.source)
+        self._say(f"camera {shown} is lost; looking for it")
+        while not self.stop.wait(AGAIN):
+            self._capture = self._opened()
+            if self._capture is not None:
+                self._say(f"camera {shown} is back")
+                return
+
+    def _write(self, frame: np.ndarray) -> None:
+        name = f"{datetime.now():%Y%m%d-%H%M%S-%f}.png"
+        content, said = cv2.imencode(".png", frame)[1].tobytes(), False
+        while not self.stop.is_set():
+            hidden = self.folder / f".{name}.part"  # the watch passes over it
+            try:
+                with hidden.open("xb") as file:
+                    file.write(content)
+                    file.flush()
+                    os.fsync(file.fileno())
+                hidden.replace(self.folder / name)
+            except OSError as error:
+                with suppress(OSError):
+                    hidden.unlink(missing_ok=True)
+                if not said:
+                    self._say(f"{name} cannot be written into {self.folder} ({error.strerror or error}); trying again")
+                said = True
+                self.stop.wait(AGAIN)
+            else:
+                self.written += 1
+                return

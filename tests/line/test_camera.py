@@ -1,0 +1,108 @@
+"""A camera before the watch folder, played by films and by a capture that fails when told to."""
+
+import time
+
+import cv2
+import numpy as np
+import pytest
+
+from inspect_core.line import camera
+from inspect_core.line.camera import Camera, Trigger, without_password
+
+RATE = 10
+
+
+def frame(level: int, bar: int = 0) -> np.ndarray:
+    picture = np.full((48, 64, 3), level, np.uint8)
+    picture[:, bar : bar + 16] = 255
+    return picture
+
+
+@pytest.fixture
+def film(tmp_path):
+    """film(frames) is the path of a film of them."""
+
+    def make(frames) -> str:
+        path = tmp_path / "film.avi"
+        writer = cv2.VideoWriter(str(path), cv2.VideoWriter_fourcc(*"MJPG"), RATE, (64, 48))
+        for one in frames:
+            writer.write(one)
+        writer.release()
+        return str(path)
+
+    return make
+
+
+def taken(source: str, folder, trigger: Trigger) -> list[np.ndarray]:
+    folder.mkdir(exist_ok=True)
+    own = Camera(source, folder, trigger, lambda words: pytest.fail(words))
+    own.run()
+    names = sorted(path.name for path in folder.iterdir())
+    assert all(name.endswith(".png") and name[0] != "." for name in names), "whole files only"
+    assert own.written == len(names)
+    return [cv2.imread(str(folder / name)) for name in names]
+
+
+def test_every_second_of_a_film(film, tmp_path):
+    photos = taken(film(frame(10 * i) for i in range(21)), tmp_path / "in", Trigger(every=1.0))
+    assert [round(float(photo[:, 32:].mean()) / 10) for photo in photos] == [0, 10, 20]
+
+
+def test_a_part_that_comes_to_rest_is_taken_once_and_one_that_passes_is_not(film, tmp_path):
+    rest, move = [frame(20, 8)] * 12, [frame(20, bar) for bar in range(0, 48, 6)]
+    photos = taken(film([*rest, *move, *[frame(20, 40)] * 10, *move]), tmp_path / "in", Trigger(at_rest=True))
+    assert len(photos) == 1
+    assert photos[0][:, 44:52].mean() > 200
+
+
+def test_on_request(film, tmp_path):
+    trigger = Trigger()
+    trigger.ask()
+    assert len(taken(film([frame(9)] * 5), tmp_path / "in", trigger)) == 1
+
+
+def test_no_camera_is_said_without_its_password(tmp_path):
+    assert without_password("rtsp://ann:secret@10.0.0.7/stream") == "rtsp://…@10.0.0.7/stream"
+    with pytest.raises(OSError, match="cannot be opened") as refused:
+        Camera("x://ann:se/cr@et@none.avi", tmp_path, Trigger(), print)
+    assert "camera x://…@none.avi" in str(refused.value)
+
+
+class Flaky:
+    """A capture that loses its camera once."""
+
+    answers: list
+
+    def __init__(self, source):
+        self.source = source
+
+    def isOpened(self):
+        return True
+
+    def get(self, name):
+        return RATE
+
+    def read(self):
+        time.sleep(0.001)
+        return self.answers.pop(0) if self.answers else (True, frame(5))
+
+
+def test_a_lost_camera_and_a_full_disk_are_said_and_waited_for_and_nothing_is_half_written(tmp_path, monkeypatch):
+    monkeypatch.setattr(camera, "AGAIN", 0.01)
+    monkeypatch.setattr(camera.cv2, "VideoCapture", Flaky)
+    Flaky.answers = [(True, frame(1)), (False, None), (True, frame(2))]
+    said, full = [], [OSError(28, "No space left on device")] * 2
+    own = Camera("rtsp://a:b@cam/1", tmp_path, Trigger(every=1e-9), said.append)
+
+    def sync(number):
+        if full:
+            raise full.pop()
+        if own.written == 2:
+            own.stop.set()
+
+    monkeypatch.setattr(camera.os, "fsync", sync)
+    own.run()
+    assert said[0].endswith("(No space left on device); trying again")
+    assert said[1:] == ["camera rtsp://…@cam/1 is lost; looking for it", "camera rtsp://…@cam/1 is back"]
+    assert len(list(tmp_path.glob("*.png"))) == 3
+    assert list(tmp_path.glob(".*")) == []
