@@ -40,8 +40,8 @@ def several(kind):
 
 BAD = {
     "empty": (b"", "empty", "copy it again"),
-    "text": (b"Dear camera,\nplease send images.\n", "first bytes", "export it"),
-    "gif": (encoded(RGB, "GIF"), "first bytes", "export it"),
+    "text": (b"Dear camera,\nplease send images.\n", "not a photo", "export it"),
+    "gif": (encoded(RGB, "GIF"), "not a photo", "export it"),
     "one pixel": (encoded(RGB[:1, :1], "PNG"), "1 × 1 px, too small", "at least 8 px"),
     "30,000 px square": (png_header(30_000, 30_000), "30,000 × 30,000 px", "crop it"),
     "30,000 px wide": (png_header(30_000, 100), "30,000 × 100 px", "crop it"),
@@ -140,7 +140,7 @@ def test_a_setting_that_is_no_number_is_named_for_each_photo(tmp_path, monkeypat
 @pytest.mark.parametrize("fraction", [0.05, 0.5, 0.95])
 def test_truncated_files_are_refused(kind, fraction):
     data = encoded(RGB, kind, **KINDS[kind])
-    with pytest.raises(read.ImageError, match=r"cut short or damaged|first bytes"):
+    with pytest.raises(read.ImageError, match=r"cut short or damaged|not a photo"):
         read.read_bytes(data[: int(len(data) * fraction)], "part")
 
 
