@@ -19,7 +19,7 @@ from inspect_core.images.tiles import TilePlan
 from inspect_core.judge.anomaly_map import AREA, SIGMA, to_pixels
 from inspect_core.methods.table import JOIN
 from inspect_core.methods.view import View, joined_errors
-from inspect_core.recipe_format.known_parts import Calibrated, ChallengePart
+from inspect_core.recipe_format.known_parts import Calibrated, ChallengePart, TaughtFrom
 from inspect_core.recipe_format.photo_inspector import PhotoInspector
 from inspect_core.runtime.users import UNKNOWN
 from inspect_core.verdict import Limits, Verdict
@@ -64,8 +64,8 @@ class Recipe:
     taught; judged: photos on which its limits were judged; challenge: its challenge parts; depth: the bit depth at
     which photos are read, None takes any; alignment: locates the part, None takes photos as they are; areas: drawn on
     the part; tiles: how large photos are cut, None squashes them to the network's input; mm_per_pixel: of the photos,
-    None when not known, used in texts only; quality: noise, brightness and sharpness of the photos taught; digest:
-    identity of the saved recipe, None before it is saved.
+    None when not known, used in texts only; quality: noise, brightness and sharpness of the photos taught; taught: what
+    it was taught from, None when that is not known; digest: identity of the saved recipe, None before it is saved.
     """
 
     product: str
@@ -88,6 +88,7 @@ class Recipe:
     tiles: TilePlan | None = None
     mm_per_pixel: float | None = None
     quality: QualityRange | None = None
+    taught: TaughtFrom | None = None
     digest: str | None = None
 
     @property

@@ -18,6 +18,7 @@ from inspect_core.runtime import unfinished, workspace
 
 VERBS = {
     "fit": "learn a folder of good parts and save a recipe",
+    "learn": "teach a recipe again with further good parts, once it is shown what that changes",
     "look": "list the good parts that stand out, before learning from them",
     "inspect": "judge photos with a recipe",
     "watch": "judge photos as they arrive in a folder, and move them by verdict",

@@ -149,6 +149,19 @@ CLASSIFIERS = {"forest": _CLASSIFIER, "network": _CLASSIFIER | {"with_output": F
 """The parameters of the defect types' classifier, by its parent."""
 TYPES = {"by_region": FLAG, "known_from": number(0, 1), "classifier": _TABLE}
 
+TAUGHT_PHOTO = {"name": _TEXT, "digest": _TEXT, "kind": _TEXT, "set": one_of("fit", "calibrate", "choose", "judge")}
+TAUGHT_PHOTO |= {"group": _TEXT}
+TAUGHT = {
+    "photos": (_list_of(_TABLE, least=1), TAUGHT_PHOTO),
+    "taps": _or_null(_list_of(_TEXT, least=1), "null or a list of layers"),
+    "parameters": _table_of(_or_null(ANY, f"null or {ANY.words}")),
+    "align": one_of("none", "rigid", "similarity"),
+    "align_turn": number(0, 180),
+    "align_shift": number(0, 1),
+    "tolerances": _or_null(_table_of(number(0, MANY)), "null or a table of numbers"),
+}
+"""What it was taught from, to be taught again."""
+
 FIELDS = {
     "schema": one_of(SCHEMA),
     "product": _TEXT,
@@ -176,6 +189,7 @@ FIELDS = {
     "score_direction": one_of(DIRECTION),
     "calibration": {"good": whole(0), "note": _TEXT},
     "photos": _OPTIONAL_TEXT,
+    "taught": (_OPTIONAL_TABLE, TAUGHT),
     "challenge": (_list_of(_TABLE), CHALLENGE),
     "seeds": _table_of(whole(0, 2**63)),
     "versions": _table_of(_TEXT),
@@ -185,7 +199,7 @@ FIELDS = {
     "alignment": (_OPTIONAL_TABLE, ALIGNMENT),
 }
 """Every field and its rule; a pair: the rule of a table that may be missing, or of a list of tables, and its fields."""
-ADDED = {"quality": None}
+ADDED = {"quality": None, "taught": None}
 """What a field means that recipes of this schema need not have."""
 
 

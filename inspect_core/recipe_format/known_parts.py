@@ -1,9 +1,9 @@
-"""Parts that a recipe knows by name: photos that its limits were set or judged on, and its challenge parts."""
+"""Parts that a recipe knows by name: what it was taught from, set and judged its limits on, and its challenge parts."""
 
 from collections import Counter
 from collections.abc import Mapping
-from dataclasses import astuple, dataclass, replace
-from typing import Self
+from dataclasses import asdict, astuple, dataclass, replace
+from typing import Any, Self
 
 from inspect_core.images.samples import GOOD
 from inspect_core.judge.checks import as_finite_number
@@ -28,6 +28,44 @@ class Calibrated:
     digest: str
     score: float
     kind: str = ""
+
+
+@dataclass(frozen=True)
+class TaughtPhoto:
+    """A photo of the set "fit", "calibrate", "choose" or "judge"; group: its own in the split, "" when alone."""
+
+    name: str
+    digest: str
+    kind: str
+    set: str
+    group: str = ""
+
+
+@dataclass(frozen=True)
+class TaughtFrom:
+    """Every photo that a recipe was taught from, and the choices of the fit that it records nowhere else: fields of an
+    `Order`; tolerances: theirs by name.
+    """
+
+    photos: tuple[TaughtPhoto, ...]
+    taps: tuple[str, ...] | None
+    parameters: Mapping[str, float | None]
+    align: str
+    align_turn: float
+    align_shift: float
+    tolerances: Mapping[str, float] | None
+
+    def params(self) -> dict[str, Any]:
+        """As recipe.json holds it."""
+        return asdict(self)
+
+    @classmethod
+    def from_params(cls, params: Mapping[str, Any]) -> Self:
+        """Of checked fields of recipe.json."""
+        said: dict[str, Any] = dict(params)
+        said["photos"] = tuple(TaughtPhoto(**photo) for photo in params["photos"])
+        said["taps"] = None if params["taps"] is None else tuple(params["taps"])
+        return cls(**said)
 
 
 def counts_of(limits: Limits, set_on: tuple[Calibrated, ...], judged: tuple[Calibrated, ...]) -> tuple[Counts, bool]:

@@ -1,14 +1,17 @@
-"""The photos that a recipe was calibrated and judged with, found again by their content."""
+"""The photos that a recipe was taught, calibrated and judged with, found again by their content."""
 
 from collections.abc import Sequence
-from pathlib import Path
+from contextlib import suppress
+from pathlib import Path, PurePosixPath
 from typing import NamedTuple
 
+from inspect_core.images.depth import Depth
 from inspect_core.images.folders import inside
-from inspect_core.images.listing import photos_in
+from inspect_core.images.layout import arrange
+from inspect_core.images.listing import is_image, photos_in, walk
 from inspect_core.images.read import ImageError, read
 from inspect_core.recipe import Recipe
-from inspect_core.recipe_format.known_parts import CALIBRATE, JUDGE, Calibrated
+from inspect_core.recipe_format.known_parts import CALIBRATE, JUDGE, Calibrated, TaughtPhoto
 
 
 class CheckPhotos(NamedTuple):
@@ -31,24 +34,39 @@ def find_photos(recipe: Recipe, folder: Path | None = None) -> CheckPhotos:
     """
     rows = [*recipe.calibration, *recipe.judged]
     root = folder or (Path(recipe.provenance.photos) if recipe.provenance.photos else None)
-    wanted, found = {row.digest for row in rows}, {}
-    if root and root.is_dir():
-        by_name = [path for row in rows if (path := root / row.name).is_file()]
-        for path in dict.fromkeys([*by_name, *(path for _, path in photos_in([root]))]):
-            if wanted <= set(found):
-                break
-            try:
-                digest = read(path, recipe.depth).digest
-            except ImageError:
-                continue
-            if digest in wanted:
-                found.setdefault(digest, path)
+    found = by_content(rows, [] if root is None else [root], recipe.depth)
     if not found:
         raise ValueError(
             f"none of the {len(rows)} photos that {recipe.product} was calibrated with was found in "
             f"{root or 'any folder'}, so nothing can be proved; name the folder they are in with --photos"
         )
-    return CheckPhotos(tuple(found.values()), tuple(row.name for row in rows if row.digest not in found))
+    paths = tuple(path for path, _ in found.values())
+    return CheckPhotos(paths, tuple(row.name for row in rows if row.digest not in found))
+
+
+def by_content(
+    rows: Sequence[Calibrated | TaughtPhoto], folders: Sequence[Path], depth: Depth | None
+) -> dict[str, tuple[Path, tuple[int, int]]]:
+    """Path and (height, width) of these photos by the digest of their content, wherever they lie in the folders."""
+    wanted: set[str] = {row.digest for row in rows}
+    found: dict[str, tuple[Path, tuple[int, int]]] = {}
+    for root in folders:
+        if not root.is_dir():
+            continue
+        by_name = [path for row in rows if (path := root / row.name).is_file()]
+        for path in dict.fromkeys([*by_name, *(path for _, path in photos_in([root]))]):
+            if wanted <= found.keys():
+                break
+            with suppress(ImageError):
+                if (picture := read(path, depth)).digest in wanted:
+                    found.setdefault(picture.digest, (path, picture.pixels.shape[:2]))
+    return found
+
+
+def masks_in(folder: Path) -> dict[Path, Path]:
+    """The true masks in a folder, by the path of their photo."""
+    files = [PurePosixPath(name) for name, problem in walk(folder) if not problem and is_image(name)]
+    return {folder / photo: folder / mask for photo, mask in arrange(files).masks.items()}
 
 
 def still_there(recipe: Recipe, row: Calibrated, roots: Sequence[Path]) -> Path | None:

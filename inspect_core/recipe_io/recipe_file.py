@@ -136,6 +136,7 @@ def files_of(recipe: Recipe) -> dict[str, bytes]:
         "tiles": recipe.tiles and recipe.tiles.params(),
         "mm_per_pixel": recipe.mm_per_pixel,
         "quality": recipe.quality and asdict(recipe.quality),
+        "taught": recipe.taught and recipe.taught.params(),
         "limits": asdict(recipe.limits),
         "score_direction": DIRECTION,
         "calibration": {"good": len(recipe.calibration), "note": note},
@@ -207,6 +208,7 @@ def _recipe_of(document: dict, arrays: dict, package: manifest.Package) -> Recip
             calibration_note=document["calibration"]["note"],
         ),
         mm_per_pixel=document["mm_per_pixel"],
+        taught=document["taught"] and known_parts.TaughtFrom.from_params(document["taught"]),
         digest=package.digest,
     )
 

@@ -12,7 +12,7 @@ from inspect_core.features.extraction import Preparation
 from inspect_core.images.photo_quality import QualityRange
 from inspect_core.judge.anomaly_map import AREA
 from inspect_core.recipe import BackboneChoice, Provenance, Recipe
-from inspect_core.recipe_format.known_parts import Calibrated
+from inspect_core.recipe_format.known_parts import Calibrated, TaughtFrom
 from inspect_core.runtime.users import UNKNOWN
 from inspect_core.runtime.versions import library_versions
 from inspect_core.study.order import Order
@@ -29,6 +29,7 @@ def frozen(
     limits: Limits | None,
     *,
     quality: QualityRange | None,
+    taught: TaughtFrom | None,
     product: str = "part",
     author: str = UNKNOWN,
     reason: str = "",
@@ -76,5 +77,6 @@ def frozen(
         areas=areas,
         tiles=preparation.tiles,
         quality=quality,
+        taught=taught,
         **parts,
     )

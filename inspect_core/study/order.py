@@ -1,7 +1,7 @@
 """An order: what to teach, placed by the page or the command line. The one home of every choice."""
 
 from collections.abc import Collection, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import asdict, dataclass, field
 from pathlib import Path
 
 from inspect_core.features.backbones import Backbone
@@ -11,11 +11,14 @@ from inspect_core.images.folders import Sample, Split
 from inspect_core.images.tiles import TilePlan
 from inspect_core.images.tolerances import CAREFUL, Tolerances
 from inspect_core.methods.view import with_taps
+from inspect_core.recipe_format.known_parts import TaughtFrom, TaughtPhoto
 from inspect_core.whole_part.product_check import WARN
 
 NO_ALIGNMENT, RIGID, SIMILARITY = "none", "rigid", "similarity"
 ALIGN = {NO_ALIGNMENT: "As taken", RIGID: "Shifted and turned", SIMILARITY: "Shifted, turned, nearer or farther"}
 """How parts lie in the photos, by the value of --align."""
+MOST_RECORDED = 20_000
+"""Photos; what was taught from more is taught again from its folder."""
 
 
 @dataclass(frozen=True)
@@ -70,6 +73,25 @@ class Order:
     def scored(self) -> tuple[Sample, ...]:
         """The photos that are scored whatever sets the limits."""
         return (*self.photos.calibrate, *self.photos.choose, *self.photos.judge)
+
+    def record(self, digests: Mapping[str, str], taps: tuple[str, ...] | None) -> TaughtFrom | None:
+        """What a recipe keeps of it; digests: of the content of the photos that could be read, by name; taps: by layer.
+
+        None for more than MOST_RECORDED photos.
+        """
+        sets, groups = {"fit": self.photos.fit, "calibrate": self.photos.calibrate}, self.photos.groups
+        sets |= {"choose": self.photos.choose, "judge": self.photos.judge}
+        photos = tuple(
+            TaughtPhoto(sample.name, digests[sample.name], sample.kind, part, groups.get(sample.name, ""))
+            for part, samples in sets.items()
+            for sample in samples
+            if sample.name in digests
+        )
+        if len(photos) > MOST_RECORDED:
+            return None
+        lying, tolerances = (self.align, self.align_turn, self.align_shift), self.tolerances
+        within = None if tolerances is None else asdict(tolerances)
+        return TaughtFrom(photos, taps, dict(self.parameters), *lying, within)
 
     def network(self, methods: Sequence[str]) -> tuple[Backbone, list[tuple[str, ...]]]:
         """The backbone with all taps that the methods see, and the taps of each; errors as `view.with_taps`."""

@@ -1,6 +1,7 @@
 """The patch features of photos: from the store if they are there, else from the network."""
 
 from collections.abc import Callable, Collection, Iterable, Mapping
+from contextlib import suppress
 from dataclasses import dataclass, field
 from typing import NamedTuple
 
@@ -99,6 +100,15 @@ class PhotoFeatures:
         digest, placement = self.found[sample.name]
         known = sample.name, digest, placement.size, sample.kind, part, sample.path, sample.mask, sample.group
         return ScoredPhoto(*known, (groups or {}).get(sample.name), sample.depth, placement)
+
+    def digests(self, samples: Iterable[Sample]) -> dict[str, str]:
+        """Of the content of the usable photos, by name; those that only workers looked at are read."""
+        known = {name: digest for name, (digest, _) in self.found.items()}
+        for sample in samples:
+            if sample.name not in known and sample.name not in self.damaged and sample.name not in self.lost:
+                with suppress(ImageError):
+                    known[sample.name] = read(sample.path, sample.depth).digest
+        return known
 
     def learn_from(self, other: "PhotoFeatures") -> None:
         """Note what is known of each photo elsewhere."""

@@ -19,7 +19,7 @@ from inspect_core.images.read import read
 from inspect_core.images.tolerances import looks_in
 from inspect_core.judge.anomaly_map import AREA, largest_area
 from inspect_core.methods.table import FIRST, known_parameters, methods_of, parameters_of
-from inspect_core.methods.view import View, costs_of, looks_of
+from inspect_core.methods.view import View, chosen_taps, costs_of, looks_of
 from inspect_core.recipe import Recipe
 from inspect_core.runtime.progress import Cancel, Report, silent, stage, tell
 from inspect_core.study.fitting import Crossing, Fitting, Tried, Trying
@@ -233,7 +233,12 @@ class Study:
         """
         live = self.live | {name: chosen.pop(name) for name in self.live if name in chosen}
         scored = self.at(live).with_areas(areas)
-        return frozen(self.order, self.preparation, self.results, scored, live, limits, quality=self.quality, **chosen)
+        digests = self._features.digests((*self.split.fit, *self.order.scored))
+        chosen |= {
+            "quality": self.quality,
+            "taught": self.order.record(digests, chosen_taps(self.methods, self.preparation)),
+        }
+        return frozen(self.order, self.preparation, self.results, scored, live, limits, **chosen)
 
     def errors(self, photo: ScoredPhoto) -> list[np.ndarray]:
         """(stops, h, w) float32 errors of a photo under each view, as scored; computed for one added on the bench."""

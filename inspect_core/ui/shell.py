@@ -213,10 +213,9 @@ def _watch(news: object) -> None:
         st.caption(f"{plain(ended.title)}: {_ending(ended)}.")
 
 
-def _news() -> tuple[str, ...]:
+def _news() -> tuple[str | None, ...]:
     """What a page shows of the jobs of all windows, besides how far they are."""
-    job, ended = active_job(), jobs().last_ended
-    return tuple(each.id for each in (job, ended, *jobs().waiting) if each is not None)
+    return tuple(None if each is None else each.id for each in (active_job(), jobs().last_ended, *jobs().waiting))
 
 
 def _ending(job: Job) -> str:

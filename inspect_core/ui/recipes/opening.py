@@ -2,20 +2,18 @@
 
 from dataclasses import replace
 from functools import partial
-from pathlib import Path, PurePosixPath
+from pathlib import Path
 
 import streamlit as st
 
 from inspect_core.images import heatmap
 from inspect_core.images.alignment import NotLocated
-from inspect_core.images.layout import arrange
-from inspect_core.images.listing import is_image, walk
 from inspect_core.images.read import ImageError, read
 from inspect_core.images.samples import counted
 from inspect_core.judge.anomaly_map import AREA
 from inspect_core.recipe import Recipe, loaded_backbone
 from inspect_core.recipe_format.known_parts import Calibrated
-from inspect_core.recipe_io.check_photos import still_there
+from inspect_core.recipe_io.check_photos import masks_in, still_there
 from inspect_core.runtime import workspace
 from inspect_core.runtime.jobs import Busy, Job
 from inspect_core.study.scored_photo import UNKNOWN, ScoredPhoto
@@ -67,7 +65,7 @@ def with_photos(recipe: Recipe, job: Job) -> TaughtPart:
     Raises ValueError as `part_of`.
     """
     job.report(0.0, "loading the network")
-    part, masks = part_of(recipe), _masks(Path(recipe.provenance.photos or ""))
+    part, masks = part_of(recipe), masks_in(Path(recipe.provenance.photos or ""))
     for number, row in enumerate(recipe.judged):
         job.report(number / len(recipe.judged), f"photo {number + 1} of {len(recipe.judged)}")
         path = found_of(recipe, row)
@@ -78,7 +76,7 @@ def with_photos(recipe: Recipe, job: Job) -> TaughtPart:
             placement = part.preparation.place(picture.pixels)
         except (ImageError, NotLocated):
             continue
-        known = row.name, row.digest, placement.size, row.kind or UNKNOWN, "judge", path, masks.get(row.name)
+        known = row.name, row.digest, placement.size, row.kind or UNKNOWN, "judge", path, masks.get(path)
         photo = ScoredPhoto(*known, depth=recipe.depth, placement=placement)
         features = part.look(picture.pixels, row.digest, placement)
         part = part.with_photo(photo, features, heatmap.thumbnail(placement.picture(picture.pixels)))
@@ -89,9 +87,3 @@ def with_photos(recipe: Recipe, job: Job) -> TaughtPart:
 
 def _work(recipe: Recipe, job: Job) -> str:
     return shelf.put(with_photos(recipe, job))
-
-
-def _masks(folder: Path) -> dict[str, Path]:
-    """The true masks in a folder, by the name of their photo."""
-    files = [PurePosixPath(name) for name, problem in walk(folder) if not problem and is_image(name)]
-    return {str(photo): folder / mask for photo, mask in arrange(files).masks.items()}

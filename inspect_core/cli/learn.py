@@ -1,0 +1,65 @@
+"""`learn`: a recipe taught again with further good parts; first it is shown which verdicts change."""
+
+import argparse
+from pathlib import Path
+
+from inspect_core.audit import changes, inspections
+from inspect_core.audit.log import AuditLog
+from inspect_core.cli import inspectors, working
+from inspect_core.cli.console import ACCEPTED, NOT_ACCEPTED, bar, path_argument, say, say_notes
+from inspect_core.features.store import feature_store
+from inspect_core.images.listing import photos_in
+from inspect_core.images.samples import counted
+from inspect_core.recipe_io.place import check_place
+from inspect_core.recipe_io.recipe_file import save
+from inspect_core.runtime import users
+from inspect_core.tuning.learning import learn, lesson, regression
+
+MOST_REJUDGED = 5000
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("recipe", type=path_argument, help="the recipe to teach further; it stays as it is")
+    parser.add_argument("good", type=path_argument, nargs="+", help="photos of good parts, or folders of them")
+    out = "recipe to write, a draft: a folder, or a file ending in .zip; replaces only a Loupe recipe"
+    parser.add_argument("--out", type=path_argument, required=True, help=out)
+    photos = "folder with photos that the recipe was taught from, if they were moved; repeat for each"
+    parser.add_argument("--photos", type=path_argument, metavar="FOLDER", action="append", default=[], help=photos)
+    parser.add_argument("--reason", default="further good parts learned", help="why; recorded in the recipe")
+    override = "save it although a known defect would now be accepted; the reason is recorded"
+    parser.add_argument("--override", metavar="REASON", help=override)
+    parser.add_argument("--download", action="store_true", help="download the backbone's weights if they are missing")
+    working.add_options(parser)
+    parser.set_defaults(weights=None)
+
+
+def run(options: argparse.Namespace) -> int:
+    check_place(options.out)
+    inspector = inspectors.load_recipe(options.recipe, download=options.download)
+    recipe, who = inspector.recipe, users.at_this_machine()
+    folders = [*options.photos, *([Path(recipe.provenance.photos)] if recipe.provenance.photos else [])]
+    with AuditLog.open() as log:  # one that cannot be written is said before anything is learned
+        judged = [one for one in inspections.read(log, most=MOST_REJUDGED) if one.recipe == recipe.digest]
+    task = lesson(recipe, photos_in(options.good), folders)
+    say_notes(task.sentences())
+    reason = options.reason if options.override is None else f"{options.reason}; {options.override}"
+    with working.study_workers(options) as workers, bar() as report:
+        new, study = learn(task, feature_store(), report, workers, author=who, reason=reason)
+        found = regression(task, inspector, new, study, judged, report)
+    for part in found.changed:
+        known = f", known as {part.kind}" if part.kind else ""
+        say(f"{part.before:>8} → {part.after:<8}{part.name} ({part.source}{known})")
+    for sentence in found.sentences():
+        say(sentence)
+    if found.escapes and options.override is None:
+        say("Not saved: known defects would be accepted. Leave out what was learned by mistake, or give --override.")
+        return NOT_ACCEPTED
+    saved = save(new, options.out)
+    with AuditLog.open() as log:
+        known = {"product": saved.product, "recipe": str(saved.digest), "user": who}
+        entry = changes.limits_changed(recipe.limits, saved.limits, reason=reason, **known)
+        log.append_all([] if entry is None else [entry])
+    limits, more = changes.limits_in_words(saved.limits), counted(len(task.new), "photo")
+    say(f"Learned {more}: {limits}, before {changes.limits_in_words(recipe.limits)}.")
+    say(f"Saved {options.out} (recipe {saved.digest!s:.12}, a draft; it follows {recipe.digest!s:.12}).")
+    return ACCEPTED

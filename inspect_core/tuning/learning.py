@@ -1,0 +1,228 @@
+"""A recipe taught again with further good parts, and what that changes for every part judged before.
+
+Everything is fitted anew on the old photos and the new ones: local scales, limits and methods that sample patches
+cannot be carried on by sums, so a recipe whose photos are gone is not taught further.
+"""
+
+from collections.abc import Collection, Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any
+
+from inspect_core.audit.inspections import Inspection
+from inspect_core.features.store import Store
+from inspect_core.images.read import ImageError, read
+from inspect_core.images.samples import GOOD, Sample, counted, examples
+from inspect_core.images.splitting import Split
+from inspect_core.images.tolerances import Tolerances
+from inspect_core.judge.anomaly_map import AREA
+from inspect_core.line.overlap import in_order
+from inspect_core.line.row import judge
+from inspect_core.process.regression import Regression, Rejudged
+from inspect_core.recipe import LoadedRecipe, Recipe
+from inspect_core.recipe_format.known_parts import TaughtFrom
+from inspect_core.recipe_io.check_photos import by_content, masks_in
+from inspect_core.runtime.progress import Report, silent
+from inspect_core.study.order import Order
+from inspect_core.study.study import Study
+from inspect_core.study.workers import Workers
+from inspect_core.tuning.teaching import teach
+from inspect_core.whole_part.product_check import OFF
+
+LEARNED_FROM = ("fit", "calibrate")
+DEFECT = "defect"
+STUDY, LINE = "teaching", "line"
+
+
+@dataclass(frozen=True, eq=False)
+class Lesson:
+    """What is to be taught. order: the recipe's own, with the new photos among those to fit; new: their names; known:
+    names of photos that it has learned from before; skipped: (name, reason) of those that cannot be read.
+    """
+
+    recipe: Recipe
+    order: Order
+    new: tuple[str, ...]
+    known: tuple[str, ...] = ()
+    skipped: tuple[tuple[str, str], ...] = ()
+
+    def sentences(self) -> list[str]:
+        """What is learned and what is not, in words."""
+        found = [f"{counted(len(self.new), 'photo')} to learn: {examples(list(self.new))}."]
+        if self.known:
+            found.append(f"Learned before, so not again: {counted(len(self.known), 'photo')}.")
+        return [*found, *(f"{name} was skipped: {reason}" for name, reason in self.skipped)]
+
+
+def lesson(recipe: Recipe, photos: Iterable[tuple[str, Path]], folders: Sequence[Path]) -> Lesson:
+    """The recipe's order with these photos of good parts, (name, path); folders: where its own photos lie.
+
+    Raises ValueError, with the remedy, for a recipe that does not say what it was taught from, for photos of it that
+    are not found, and when nothing is new.
+    """
+    taught = recipe.taught
+    if taught is None:
+        reason = "does not say which photos it was taught from"
+        raise ValueError(f"{recipe.product} {reason}; teach it again from its folder, with the new photos in it")
+    own, learned = (
+        _own_photos(recipe, taught, folders),
+        {one.digest for one in taught.photos if one.set in LEARNED_FROM},
+    )
+    new: dict[str, Sample] = {}
+    known, skipped = [], []
+
+    def looked(item: tuple[str, Path]) -> tuple[str, Sample] | ImageError:
+        name, path = item
+        try:
+            picture = read(path, recipe.depth)
+        except ImageError as error:
+            return error
+        return picture.digest, Sample(path, name, GOOD, picture.pixels.shape[:2], depth=recipe.depth)
+
+    for found in in_order(looked, photos):
+        if isinstance(found, ImageError):
+            skipped.append((found.name, found.why))
+            continue
+        digest, sample = found
+        if digest in learned or digest in new:
+            known.append(sample.name)
+        else:
+            new[digest] = replace(own[digest][1], kind=GOOD) if digest in own else sample
+    if not new:
+        why = f"{counted(len(known), 'photo')} learned before" if known else "no photo that can be read"
+        raise ValueError(f"nothing to learn: {why}; name photos of good parts that this recipe has not seen")
+    split = _split(own.values()).relabelled(new.values())
+    names = tuple(sample.name for sample in new.values())
+    return Lesson(recipe, order_of(recipe, taught, split), names, tuple(known), tuple(skipped))
+
+
+def order_of(recipe: Recipe, taught: TaughtFrom, photos: Split) -> Order:
+    """The order that taught the recipe, with other photos; what is in force in it counts as chosen."""
+    check, tolerances = recipe.product_check, taught.tolerances
+    return Order(
+        recipe.product,
+        photos,
+        backbone=recipe.backbone.name,
+        taps=taught.taps,
+        size=recipe.backbone.size,
+        grid=recipe.grid,
+        method=recipe.method,
+        parameters=taught.parameters,
+        fixed=(*taught.parameters, *recipe.live),
+        area=recipe.live[AREA],
+        align=taught.align,
+        align_turn=taught.align_turn,
+        align_shift=taught.align_shift,
+        areas=recipe.areas,
+        tiles=recipe.tiles,
+        tolerances=None if tolerances is None else Tolerances(**_whole(tolerances)),
+        seed=recipe.provenance.seeds.get("split", Order.seed),
+        product_check=OFF if check is None else check.mode,
+        fused_product_check=check is not None and check.fused,
+    )
+
+
+def learn(
+    task: Lesson, store: Store, report: Report, workers: Workers | None = None, **said: Any
+) -> tuple[Recipe, Study]:
+    """The recipe taught again, unsaved, with the limits suggested for it, and its study; said: author and reason.
+
+    Equal to the bit to teaching the order from nothing. Known cases, defect types, areas and live values are kept;
+    challenge parts are left out, since their photos are to be judged again. Raises ValueError as `teach`.
+    """
+    recipe, taught = task.recipe, teach(task.order, store, report, workers)
+    if taught.study.preparation.backbone.weight_digest != recipe.backbone.weight_digest:
+        raise ValueError(f"the network's weights are not those of {recipe.product}; put that weights file in place")
+    new = taught.study.recipe(
+        parent=recipe.digest,
+        product=recipe.product,
+        gallery=recipe.gallery,
+        defect_types=recipe.defect_types,
+        areas=recipe.areas,
+        mm_per_pixel=recipe.mm_per_pixel,
+        product_check=taught.product_check,
+        **said,
+        **recipe.live,
+    )
+    return new, taught.study
+
+
+def regression(
+    task: Lesson,
+    old: LoadedRecipe,
+    new: Recipe,
+    study: Study,
+    inspections: Sequence[Inspection] = (),
+    report: Report = silent,
+) -> Regression:
+    """Every part that the recipe has judged before, under the new one.
+
+    Those of its teaching by their scores, each good one scored by a detector that has not learned from it; defects that
+    only chose settings, and the inspected parts whose photo still lies where it lay, by inspecting them.
+    """
+    recipe, inspector = task.recipe, LoadedRecipe(new, study.preparation.backbone)
+    before = {row.digest: row for row in (*recipe.calibration, *recipe.judged)}
+    after = {row.digest: row for row in (*new.calibration, *new.judged)}
+    parts = [
+        Rejudged(row.name, row.kind, recipe.limits.verdict(row.score), new.limits.verdict(after[digest].score), STUDY)
+        for digest, row in before.items()
+        if digest in after
+    ]
+    again = [(one.name, one.kind, one.path, STUDY, "", "") for one in task.order.photos.choose]
+    latest = {one.digest: one for one in reversed(inspections) if one.score is not None and one.digest not in before}
+    again += [(one.name, _kind(one), Path(one.path), LINE, one.digest, one.verdict) for one in latest.values()]
+
+    def rejudged(item: tuple[str, str, Path, str, str, str]) -> Rejudged | None:
+        name, kind, path, source, digest, verdict = item
+        row = judge(inspector, name, path).row
+        if row.digest != (digest or row.digest) or not row.digest:
+            return None
+        return Rejudged(name, kind, verdict or judge(old, name, path).row.verdict, row.verdict, source)
+
+    unseen = 0
+    for number, part in enumerate(in_order(rejudged, again), 1):
+        report(number / len(again), f"judging part {number} of {len(again)} again")
+        unseen += part is None
+        parts += [] if part is None else [part]
+    gone = [f"{counted(unseen, 'part')} not judged again: the photo is gone or has changed."] if unseen else []
+    if recipe.challenge:
+        gone.append(f"{counted(len(recipe.challenge), 'challenge part')} to be named anew, from photos taken now.")
+    return Regression(tuple(parts), tuple(gone))
+
+
+def _own_photos(recipe: Recipe, taught: TaughtFrom, folders: Sequence[Path]) -> dict[str, tuple[str, Sample, str]]:
+    """(set, photo, group) of every photo that it was taught from, by digest. Raises ValueError for missing ones."""
+    found = by_content(taught.photos, folders, recipe.depth)
+    if missing := [photo.name for photo in taught.photos if photo.digest not in found]:
+        raise ValueError(
+            f"{len(missing)} of the {len(taught.photos)} photos that {recipe.product} was taught from were not found "
+            f"({examples(missing)}); all are needed, since everything is learned anew: name the folder they are in "
+            "with --photos"
+        )
+    masks = {photo: mask for folder in folders if folder.is_dir() for photo, mask in masks_in(folder).items()}
+    own = {}
+    for one in taught.photos:
+        path, size = found[one.digest]
+        sample = Sample(path, one.name, one.kind, size, masks.get(path), depth=recipe.depth)
+        own[one.digest] = one.set, sample, one.group
+    return own
+
+
+def _split(own: Collection[tuple[str, Sample, str]]) -> Split:
+    fit, calibrate, judge, choose = (
+        tuple(sample for of, sample, _ in own if of == part) for part in ("fit", "calibrate", "judge", "choose")
+    )
+    groups = {sample.name: group for _, sample, group in own if group}
+    return Split(fit, calibrate, judge, groups=groups, choose=choose)
+
+
+def _whole(tolerances: Mapping[str, float]) -> dict[str, Any]:
+    """With whole numbers where JSON may have them as fractions."""
+    return {name: int(value) if name in ("jpeg", "copies", "seed") else value for name, value in tolerances.items()}
+
+
+def _kind(one: Inspection) -> str:
+    """What a person said of an inspected part: good, a defect, or ""; Loupe's own verdict is no truth."""
+    if one.overridden is None:
+        return ""
+    return {"accept": GOOD, "reject": DEFECT}.get(one.final, "")

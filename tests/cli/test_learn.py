@@ -1,0 +1,100 @@
+"""`learn`: equal to teaching everything anew, and refused where it cannot be or would let defects through."""
+
+import shutil
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from inspect_core.audit.changes import override
+from inspect_core.audit.inspections import read as read_inspections
+from inspect_core.audit.log import AuditLog
+from inspect_core.cli.commands import main
+from inspect_core.features.store import Store
+from inspect_core.images.folders import scan, split
+from inspect_core.images.samples import GOOD, Sample
+from inspect_core.images.splitting import learned_from_all
+from inspect_core.images.tolerances import Tolerances
+from inspect_core.recipe_io.recipe_file import files_of, load, save
+from inspect_core.study.order import Order
+from inspect_core.tuning.learning import learn, lesson
+from inspect_core.tuning.teaching import teach as taught_by
+
+pytestmark = pytest.mark.slow
+NEW = sorted((Path(__file__).parents[2] / "sample_data/flange/train/good").iterdir())[20:22]
+
+
+def silent(fraction: float, step: str) -> None:
+    pass
+
+
+def new_photos(folder: Path) -> Path:
+    folder.mkdir()
+    for photo in NEW:
+        shutil.copy(photo, folder)
+    return folder
+
+
+def test_the_result_is_that_of_teaching_everything_anew(product, backbone, tmp_path):
+    """By another order than the default one in every choice that a recipe has to carry."""
+    new = [Sample(path, path.name, GOOD, (480, 480)) for path in NEW]
+    photos = learned_from_all(split(scan(product), seed=3))
+    order = Order(
+        "flange", photos, size=(128, 128), grid=(16, 16), taps="expansions", method="mahalanobis+quadrics",
+        parameters={"k": 8.0}, fixed=("k",), align="rigid", align_turn=4.0, area=9, seed=3, device="cpu",
+        tolerances=Tolerances(noise=1.0, jpeg=95, copies=1), product_check="stop",
+    )  # fmt: skip
+    store = Store(tmp_path / "features")
+    old = taught_by(order, store, silent)
+    recipe = old.study.recipe(k=5, product_check=old.product_check)
+    anew = taught_by(replace(order, photos=photos.relabelled(new)), Store(tmp_path / "other"), silent)
+    wanted = anew.study.recipe(k=5, product_check=anew.product_check)
+
+    task = lesson(recipe, [(path.name, path) for path in (*NEW, NEW[0], photos.fit[0].path)], [product])
+    assert (task.new, task.known) == (tuple(path.name for path in NEW), (NEW[0].name, photos.fit[0].path.name))
+    found, _ = learn(task, store, silent)
+    files, expected = files_of(found), files_of(wanted)
+    assert files["arrays.safetensors"] == expected["arrays.safetensors"]
+    assert files["calibration.csv"] == expected["calibration.csv"]
+    assert (found.limits, found.live, found.method) == (wanted.limits, wanted.live, wanted.method)
+    assert len(found.taught.photos) == len(recipe.taught.photos) + 2
+
+
+def test_a_draft_that_follows_once_it_lets_no_known_defect_through(fit, product, tmp_path, capsys):
+    old, new = tmp_path / "old", tmp_path / "new.zip"
+    assert fit(old, "--limit", "0.01") == 0  # it stops everything
+    good = next((product / "test/good").iterdir())
+    main(["inspect", str(old), str(good)])
+    with AuditLog.open() as log:
+        (one,) = read_inspections(log, most=9)
+        log.append_all([override(one, "reject", reason="a hair crack", user="Ana")])
+    arguments = ["learn", str(old), str(new_photos(tmp_path / "more")), "--out", str(new)]
+    capsys.readouterr()
+    assert main(arguments) == 1
+    said = capsys.readouterr().out
+    assert "Known defects that would now be accepted: 1" in said
+    assert not new.exists()
+    assert main([*arguments, "--override", "Ana looked again"]) == 0
+    recipe = load(new)
+    assert recipe.provenance.parent == load(old).digest
+    assert recipe.provenance.reason.endswith("Ana looked again")
+    assert len(recipe.calibration) == len(load(old).calibration) + 2
+
+
+@pytest.mark.parametrize("fault", ["moved", "known", "unsaid"])
+def test_what_cannot_be_learned_is_refused_with_the_remedy(fit, product, tmp_path, capsys, fault):
+    photos = shutil.copytree(product, tmp_path / "photos")
+    old, out = tmp_path / "old", tmp_path / "out"
+    assert fit(old, photos=photos) == 0
+    more = photos / "train/good" if fault == "known" else new_photos(tmp_path / "more")
+    if fault == "moved":
+        photos.rename(tmp_path / "elsewhere")
+    if fault == "unsaid":
+        save(replace(load(old), taught=None), old)
+    capsys.readouterr()
+    assert main(["learn", str(old), str(more), "--out", str(out)]) == 2
+    said = {"moved": "with --photos", "known": "14 photos learned before", "unsaid": "teach it again from its folder"}
+    assert said[fault] in capsys.readouterr().err
+    assert not out.exists()
+    if fault == "moved":
+        assert main(["learn", str(old), str(more), "--out", str(out), "--photos", str(tmp_path / "elsewhere")]) == 0
