@@ -11,7 +11,10 @@ import ctypes
 import errno
 import os
 import random
+import shutil
 import signal
+import subprocess
+import sys
 import tempfile
 import time
 import warnings
@@ -23,7 +26,7 @@ from pathlib import Path
 import numpy as np
 from PIL import Image
 
-from benchmarks.main_job.setting import QUICK, study, taught
+from benchmarks.main_job.setting import QUICK, SAMPLE, study, taught
 from benchmarks.measure import machine, parser, write
 from inspect_core.audit.log import AuditLog
 from inspect_core.features.store import Store
@@ -42,6 +45,7 @@ from inspect_core.verdict import Limits, Verdict
 
 PHOTOS, CAMERAS, NAMES, EVERY_S = 40, 3, 2, 0.3
 STEADY_S, LOOK_S, JUDGED_S = 0.1, 0.05, 0.1
+LEARNED_KILLS = 50
 OTHER_DISK = Path("/dev/shm")
 _AT_FDCWD, _NOREPLACE, _EXCHANGE = -100, 1, 2
 
@@ -129,7 +133,7 @@ def watch(folder: Path, out: Path, kills: int, *, within: float = 0.9) -> dict:
 
     with _cameras(folder) as told:
         for _ in range(kills):
-            _killed(work, within)
+            _killed(_begun(work), within)
     _wait(_begun(lambda: work(to_the_end=True)))
     unfinished.clear()
     sent, replaced = ({int(word) for path in told for word in _words(path, sign)} for sign in "+-")
@@ -162,7 +166,7 @@ def saving(recipe: Recipe, folder: Path, kills: int, *, within: float = 0.04) ->
     save(recipe, place)
     while found["killed"] < kills:
         new, before = replace(recipe, product=str(found["saves"])), load(place).product
-        was_killed = _killed(lambda new=new: save(new, place), within)
+        was_killed = _killed(_begun(lambda new=new: save(new, place)), within)
         unfinished.clear()
         found["neither the old nor the new"] += load(place).product not in (
             (before, new.product) if was_killed else (new.product,)
@@ -172,19 +176,43 @@ def saving(recipe: Recipe, folder: Path, kills: int, *, within: float = 0.04) ->
     return {"kills": kills, **found}
 
 
+def learning(recipe: Path, good: Path, folder: Path, kills: int) -> dict:
+    """Counts of `learn` as a command, killed at any moment between its start and its end, over a recipe at --out."""
+    place, found, old = folder / "r.zip", Counter(finished=0, killed=0), recipe.read_bytes()
+    shutil.copy(recipe, place)
+    command = [sys.executable, "-m", "inspect_core", "learn", str(recipe), str(good), "--out", str(place)]
+
+    def begun() -> int:
+        return subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL).pid
+
+    began, parent = time.monotonic(), load(recipe).digest
+    _wait(begun())
+    took = time.monotonic() - began
+    while found["killed"] < kills:
+        before = load(place).digest
+        was_killed = _killed(begun(), took)
+        unfinished.clear()
+        now = load(place)
+        found["neither the old nor the new"] += now.digest != before and now.provenance.parent != parent
+        found["left over"] += len(list(folder.iterdir())) - 1
+        found["the recipe it learns from changed"] += recipe.read_bytes() != old
+        found.update(finished=not was_killed, killed=was_killed)
+    return {"kills": kills, "seconds of a whole run": round(took, 1), **found}
+
+
 def _killed_often(work: Work, kills: int, within: float, check: Callable[..., None]) -> None:
     """Kill `work` that often, at last let it end, and `check` what is there each time."""
     while kills:
-        kills -= (was_killed := _killed(work, within))
+        kills -= (was_killed := _killed(_begun(work), within))
         unfinished.clear()
         check(was_killed=was_killed)
     _wait(_begun(work))
     check(was_killed=False)
 
 
-def _killed(work: Work, within: float) -> bool:
-    """Do `work` in a process of its own, killed at a random moment up to `within` seconds; False if it had ended."""
-    child, ends = _begun(work), time.monotonic() + random.uniform(0, within)
+def _killed(child: int, within: float) -> bool:
+    """Kill a process at a random moment up to `within` seconds from now; False if it had ended."""
+    ends = time.monotonic() + random.uniform(0, within)
     while time.monotonic() < ends:
         if os.waitid(os.P_PID, child, os.WEXITED | os.WNOHANG | os.WNOWAIT):
             _wait(child)
@@ -271,6 +299,14 @@ def _recipe(root: Path) -> Recipe:
     return study(QUICK, taught(QUICK), 8, Store(root / "features")).fit().recipe()
 
 
+def _further(folder: Path) -> Path:
+    """Photos of good parts that were not learned."""
+    folder.mkdir()
+    for photo in sorted((SAMPLE / "train/good").iterdir())[-2:]:
+        shutil.copy(photo, folder)
+    return folder
+
+
 def figures(kills: int) -> dict:
     with contextlib.ExitStack() as until_the_end:
         root, other = (
@@ -278,7 +314,7 @@ def figures(kills: int) -> dict:
             for place in (None, OTHER_DISK)
         )
         os.environ["LOUPE_WORKSPACE"] = str(root / "workspace")
-        for name in ("batch", "watch", "saving"):
+        for name in ("batch", "watch", "saving", "learning"):
             (root / name).mkdir()
         saved = root / "taught.zip"
         _wait(_begun(lambda: save(_recipe(root), saved)))  # no thread of the network may be here when others fork
@@ -286,6 +322,7 @@ def figures(kills: int) -> dict:
             "batch": batch(root / "batch", kills),
             "watch": watch(root / "watch", other, kills),
             "saving": saving(load(saved), root / "saving", kills),
+            "learning": learning(saved, _further(root / "good"), root / "learning", min(kills, LEARNED_KILLS)),
         }
 
 

@@ -1,11 +1,13 @@
 """`learn`: equal to teaching everything anew, and refused where it cannot be or would let defects through."""
 
+import os
 import shutil
 from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
+from benchmarks.main_job import kills
 from inspect_core.audit.changes import override
 from inspect_core.audit.inspections import read as read_inspections
 from inspect_core.audit.log import AuditLog
@@ -40,7 +42,7 @@ def test_the_result_is_that_of_teaching_everything_anew(product, backbone, tmp_p
     new = [Sample(path, path.name, GOOD, (480, 480)) for path in NEW]
     photos = learned_from_all(split(scan(product), seed=3))
     order = Order(
-        "flange", photos, size=(128, 128), grid=(16, 16), taps="expansions", method="mahalanobis+quadrics",
+        "flange", photos, size=(128, 128), grid=(8, 8), taps="expansions", method="mahalanobis+nearest",
         parameters={"k": 8.0}, fixed=("k",), align="rigid", align_turn=4.0, area=9, seed=3, device="cpu",
         tolerances=Tolerances(noise=1.0, jpeg=95, copies=1), product_check="stop",
     )  # fmt: skip
@@ -98,3 +100,14 @@ def test_what_cannot_be_learned_is_refused_with_the_remedy(fit, product, tmp_pat
     assert not out.exists()
     if fault == "moved":
         assert main(["learn", str(old), str(more), "--out", str(out), "--photos", str(tmp_path / "elsewhere")]) == 0
+
+
+@pytest.mark.skipif(not hasattr(os, "waitid"), reason="needs a system that can wait for a process")
+def test_killed_at_any_moment_the_old_recipe_or_the_new_one_is_there(taught, tmp_path):
+    good = new_photos(tmp_path / "more")
+    (tmp_path / "out").mkdir()
+    found = kills.learning(taught, good, tmp_path / "out", kills=5)
+    assert [
+        found[fault] for fault in ("neither the old nor the new", "left over", "the recipe it learns from changed")
+    ] == [0] * 3
+    assert found["killed"] == 5
