@@ -16,11 +16,12 @@ if not recipes:
 running = jobs.running()
 if running is not None:
     panels.under_way()
-elif recipes:
-    panels.new_batch(recipes)
 shell.show_problem()
 everything = [run for run in runs.all_runs() if run.id != running]
 for run in [run for run in everything if not run.finished]:
     panels.unfinished(run)
 if finished := [run for run in everything if run.finished]:
     results.results(finished)
+if recipes and running is None:
+    with st.container(width=panels.FORM):
+        panels.new_batch(recipes)

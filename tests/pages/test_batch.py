@@ -15,7 +15,7 @@ from inspect_core.line.table import read_table
 from inspect_core.recipe import LoadedRecipe
 from inspect_core.recipe_io.recipe_file import save
 from inspect_core.ui.batch import runs
-from inspect_core.verdict import Verdict
+from inspect_core.verdict import Limits, Verdict
 from tests.pages.waiting import finish, press, wait_for_job, wait_until, words
 
 pytestmark = pytest.mark.usefixtures("no_first_start")
@@ -123,6 +123,27 @@ def test_a_folder_is_judged_and_shown(batch, workspace, photos, workers_asked_fo
     app.run()
     assert "tile.zip" in app.error[0].value.replace("\\", "")
     assert not app.exception
+
+
+def test_a_labelled_folder_shows_what_was_wrong_and_what_another_recipe_changes(batch, photos, recipe, workspace):
+    for number in range(10):
+        folder = photos / ("good" if number < 5 else "[x](y)")
+        folder.mkdir(exist_ok=True)
+        (photos / f"{number}.png").rename(folder / f"{number}.png")
+    limits = Limits(recipe.limits.reject, recipe.limits.reject)
+    save(recipe.revised(author="Ana", reason="no review", limits=limits), workspace / "recipes" / "other.zip")
+    app = batch()
+    app.selectbox(key="batch_recipe").set_value(workspace / "recipes" / "tile.zip").run()
+    finish(press(app, "batch_start"))
+    assert "Rejects 0 of 5 good (at most 45.1 % at 95 %), misses 2 of 5 defects" in words(app).replace("\\", "")
+    assert [cell.replace("\\", "") for cell in app.table[0].value["Wrong"]] == ["0.0 %", "40.0 %"]
+    (first,) = runs.all_runs()
+    finish(press(app, f"batch_compare-{first.id}"))
+    second, _ = runs.all_runs()
+    assert (second.against, second.source) == (first.id, first.source)
+    assert "2 of 11 photos change: 2 to review → accepted; 2 for the worse." in words(app).replace("\\", "")
+    assert len(list(second.changed.iterdir())) == 4
+    assert "The other changes are not drawn" not in words(app)
 
 
 def test_cancelled_it_is_gone_and_paused_it_goes_on_under_its_own_recipe_alone(batch, gate, recipe, workspace):
