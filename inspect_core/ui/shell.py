@@ -211,12 +211,14 @@ def _watch(news: object) -> None:
         _queue(jobs().waiting)
     elif (ended := jobs().last_ended) is not None:
         st.caption(f"{plain(ended.title)}: {_ending(ended)}.")
+    for job in jobs().beside:
+        st.caption(f":material/visibility: {plain(job.title)}: {plain(job.step)}.")
 
 
 def _news() -> tuple[str, ...]:
     """What a page shows of the jobs of all windows, besides how far they are."""
     job, ended = active_job(), jobs().last_ended
-    return tuple(each.id for each in (job, ended, *jobs().waiting) if each is not None)
+    return tuple(each.id for each in (job, ended, *jobs().waiting, *jobs().beside) if each is not None)
 
 
 def _ending(job: Job) -> str:

@@ -14,6 +14,7 @@ from inspect_core.audit.log import AuditLog
 from inspect_core.line.table import read_table
 from inspect_core.recipe import LoadedRecipe
 from inspect_core.recipe_io.recipe_file import save
+from inspect_core.ui import shell
 from inspect_core.ui.batch import runs
 from inspect_core.verdict import Limits, Verdict
 from tests.pages.waiting import finish, press, wait_for_job, wait_until, words
@@ -144,6 +145,42 @@ def test_a_labelled_folder_shows_what_was_wrong_and_what_another_recipe_changes(
     assert "2 of 11 photos change: 2 to review → accepted; 2 for the worse." in words(app).replace("\\", "")
     assert len(list(second.changed.iterdir())) == 4
     assert "The other changes are not drawn" not in words(app)
+
+
+def test_a_folder_is_watched_beside_the_queue_seen_by_every_window_paused_and_stopped(batch, photos, open_app):
+    incoming, (good, bad) = photos.parent / "in", (photos / "1.png", photos / "9.png")
+    incoming.mkdir()
+    app = batch()
+    app.segmented_control(key="batch_mode").set_value("Watch a folder").run()
+    app.text_input(key="watch_folder").set_value(str(incoming)).run()
+    press(app, "watch_start")
+    (job,) = shell.jobs().beside
+    assert shell.jobs().current is None
+    press(app, "watch_start")
+    assert "running already" in words(app)
+
+    bad.rename(incoming / "[b](ad).png")
+    wait_until(lambda: "1 rejected" in job.step)
+    app.run()
+    assert "✕ Rejected" in app.error[0].value
+    assert [metric.value for metric in app.metric] == ["0", "0", "1"]
+    assert (photos.parent / "in-sorted" / "reject" / "[b](ad).png").is_file()
+    another = open_app("pages/batch.py")
+    assert "✕ Rejected" in another.error[0].value
+    assert "1 rejected" in another.sidebar.caption[-1].value
+
+    press(another, f"watch_pause-{job.id}")
+    wait_until(lambda: job.step == "paused")
+    good.rename(incoming / "good.png")
+    app.run()
+    assert "Paused" in words(app)
+    press(app, f"watch_pause-{job.id}")
+    wait_until(lambda: "1 accepted" in job.step)
+    press(app, f"watch_stop-{job.id}")
+    wait_until(lambda: not shell.jobs().beside)
+    app.run()
+    assert "Stopped: 1 accepted, 1 rejected." in words(app)
+    assert not app.exception
 
 
 def test_cancelled_it_is_gone_and_paused_it_goes_on_under_its_own_recipe_alone(batch, gate, recipe, workspace):

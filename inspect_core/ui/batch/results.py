@@ -17,7 +17,7 @@ from inspect_core.ui.batch import panels, runs
 from inspect_core.ui.batch.runs import SIDES, Run
 from inspect_core.verdict import OUTCOMES, SIGNS, SPOKEN
 
-PICTURE_WIDTH, COUNT_WIDTH, CHANGES = 180, 170, 9
+PICTURE_WIDTH, COUNT_WIDTH, CHANGE_WIDTH, CHANGES = 180, 170, 330, 9
 WAYS = {BETTER: ":green[:material/thumb_up: Better]", WORSE: ":red[:material/thumb_down: Worse]"}
 AT_OR_BELOW = "Percentage of the good parts that set the limits with this score or a lower one."
 LARGEST_PICTURE = 1 << 24
@@ -80,7 +80,7 @@ def _changes(batch: Run, rows: list[Row]) -> None:
     ]
     shelf = st.container(horizontal=True, gap="medium")
     for one, *pictures in shell.one_page(drawn, CHANGES, f"batch_changes-{batch.id}"):
-        with shelf.container(border=True, width=2 * PICTURE_WIDTH):
+        with shelf.container(border=True, width=CHANGE_WIDTH):
             sides = st.columns(2, gap="small")
             for column, row, picture in zip(sides, (one.before, one.after), pictures, strict=True):
                 with column:
