@@ -2,7 +2,7 @@
 
 import argparse
 import sys
-from collections.abc import Callable, Generator, Iterable
+from collections.abc import Callable, Generator, Iterable, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from typing import Any, TextIO
 
@@ -26,6 +26,13 @@ def say_notes(notes: Iterable[object]) -> None:
     """Print one line for each."""
     for note in notes:
         say(f"Note: {note}")
+
+
+def say_table(table: Mapping[str, Sequence[str]]) -> None:
+    """Print columns of cells under their heads."""
+    widths = [max(map(len, (name, *cells))) for name, cells in table.items()]
+    for line in (tuple(table), *zip(*table.values(), strict=True)):
+        say("  ".join(f"{cell:{width}}" for cell, width in zip(line, widths, strict=True)).rstrip())
 
 
 def tell(name: object, verdict: object, score: object, reason: object) -> None:

@@ -7,7 +7,7 @@ from dataclasses import replace
 from pathlib import Path
 
 from inspect_core.cli import teaching, working
-from inspect_core.cli.console import ACCEPTED, bar, path_argument, say, say_notes
+from inspect_core.cli.console import ACCEPTED, bar, path_argument, say, say_notes, say_table
 from inspect_core.features.store import feature_store
 from inspect_core.judge.counts import count_parts, in_parts
 from inspect_core.methods.table import ALL
@@ -117,10 +117,7 @@ def _compare(options: argparse.Namespace) -> int:
     order = teaching.order_of(options, product_check=OFF)
     with working.study_workers(options) as workers, bar() as report:
         comparison = compare(order, feature_store(), report, options.detectors, workers=workers)
-    table = table_of(comparison)
-    widths = [max(map(len, (name, *cells))) for name, cells in table.items()]
-    for line in (tuple(table), *zip(*table.values(), strict=True)):
-        say("  ".join(f"{cell:{width}}" for cell, width in zip(line, widths, strict=True)).rstrip())
+    say_table(table_of(comparison))
     if len(comparison.rows) > 1:
         say(f"Start with: {comparison.reason()}")
     say_notes(comparison.notes)

@@ -7,13 +7,16 @@ from typing import Any
 
 from inspect_core.audit.log import AuditLog
 from inspect_core.cli import inspectors, working
-from inspect_core.cli.console import ACCEPTED, NOT_ACCEPTED, STOPPED, bar, path_argument, say, tell
+from inspect_core.cli.console import ACCEPTED, NOT_ACCEPTED, STOPPED, bar, path_argument, say, say_table, tell
+from inspect_core.line import confusion
 from inspect_core.line.batch import Judging, Outputs, photos_of
 from inspect_core.line.batch import run as run_batch
+from inspect_core.line.changed import changed
 from inspect_core.line.logged import Logged
 from inspect_core.line.maps import Maps
 from inspect_core.line.report import in_parts
 from inspect_core.line.row import Row
+from inspect_core.line.table import read_table
 from inspect_core.runtime import users
 from inspect_core.sharding.executor import Executor
 
@@ -33,25 +36,38 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--maps", type=path_argument, help=maps)
     report = "one HTML file with counts, scores and worst parts; replaces only such a report"
     parser.add_argument("--report", type=path_argument, help=report)
+    against = "table of an earlier batch of these photos, by another recipe: says which verdicts change"
+    parser.add_argument("--against", type=path_argument, metavar="TABLE", help=against)
 
 
 def run(options: argparse.Namespace) -> int:
     outputs = Outputs(options.csv, Maps(options.maps) if options.maps else None, options.report)
     outputs.check()
     photos = photos_of(options.paths)
-    outputs.check([name for name, _ in photos])
+    names = [name for name, _ in photos]
+    outputs.check(names)
+    truths = confusion.truths_of(options.paths, names)
+    before = read_table(options.against) if options.against else []
     inspector = inspectors.open_inspector(options)
     try:
         with AuditLog.open() as log, working.workers(options) as executor, bar() as report:
             record = Logged(log, inspector, users.at_this_machine())
             judging = None if executor is None else _judging(executor, options.recipe)
             how: dict[str, Any] = {"report": report, "told": _tell, "judging": judging, "strict": options.strict}
-            rows = run_batch(inspector, photos, outputs, record=record, **how)
+            rows = run_batch(inspector, photos, outputs, record=record, truths=truths, **how)
     except KeyboardInterrupt:
         kept = f"; the same command continues where it stopped, from {options.csv}" if options.csv else ""
         say(f"loupe: stopped{kept}", sys.stderr)
         return STOPPED
     say(f"{in_parts(rows)} Recipe {inspector.product} {inspector.digest[:12]}, {inspector.engine}.")
+    if truth := confusion.sentence(rows):
+        say(truth)
+        say_table(confusion.table_of(rows))
+    if options.against:
+        found = changed(before, rows)
+        say(f"Against {options.against.name}: {found.sentence()}")
+        for one in found.changes:
+            say(f"{one.before.verdict} → {one.after.verdict}  {one.after.name}  {one.way}".rstrip())
     return ACCEPTED if all(row.verdict == "accept" for row in rows) else NOT_ACCEPTED
 
 

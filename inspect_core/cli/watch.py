@@ -4,11 +4,9 @@ import argparse
 import sys
 import threading
 import time
-from collections import Counter
-from collections.abc import Callable, Generator
+from collections.abc import Generator
 from contextlib import contextmanager
 
-from inspect_core.audit.challenges import why_blocked
 from inspect_core.audit.log import AuditLog
 from inspect_core.cli import inspectors
 from inspect_core.cli.console import ACCEPTED, NOT_ACCEPTED, STOPPED, path_argument, say, tell
@@ -16,12 +14,11 @@ from inspect_core.line.camera import Camera, Trigger
 from inspect_core.line.following import Following
 from inspect_core.line.logged import Logged
 from inspect_core.line.record import Facts
+from inspect_core.line.shift import EVERY, Shift, require_challenge
 from inspect_core.line.watch import FOLDERS, PATIENCE, PhotosLeft, Watch, watching
+from inspect_core.process.signals import Left
 from inspect_core.runtime import users
 from inspect_core.verdict import OUTCOMES
-
-EVERY = 0.5
-"""Seconds between two scans of the folder."""
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -42,24 +39,22 @@ def run(options: argparse.Namespace) -> int:
     with watching(options.folder, options.out), _camera(options):
         inspector = inspectors.open_inspector(options)
         with AuditLog.open() as log:
-            if inspector.challenge and (why := why_blocked(log, inspector.digest)):
-                raise ValueError(f"{inspector.product} may not watch: {why}")
             record = Logged(log, inspector, users.at_this_machine())
+            require_challenge(record)
             watch = Watch(inspector, options.folder, options.out, record, strict=options.strict)
-            counts: Counter[str] = Counter()
-            following = Following(record)
+            shift = Shift(watch, Following(record), _tell)
             say(f"Watching {options.folder} for {inspector.product} {inspector.digest[:12]}, {inspector.engine}.")
             try:
-                (_once if options.once else _on_and_on)(watch, lambda facts: _tell(facts, counts, following))
+                (_once if options.once else _on_and_on)(shift)
                 stopped = False
             except KeyboardInterrupt:
                 stopped = True
-    say(", ".join(f"{counts[outcome]} {outcome}" for outcome in OUTCOMES))
-    for words in dict.fromkeys(one.words for one in following.left):
+    say(", ".join(f"{shift.counts[outcome]} {outcome}" for outcome in OUTCOMES))
+    for words in dict.fromkeys(one.words for one in shift.following.left):
         say(f"Drift: {words}")
     if stopped:
         return STOPPED
-    return ACCEPTED if counts.total() == counts["accept"] else NOT_ACCEPTED
+    return ACCEPTED if shift.counts.total() == shift.counts["accept"] else NOT_ACCEPTED
 
 
 def seconds(text: str) -> float:
@@ -97,11 +92,12 @@ def _on_enter(trigger: Trigger) -> None:
         trigger.ask()
 
 
-def _once(watch: Watch, told: Callable[[Facts], None]) -> None:
+def _once(shift: Shift) -> None:
+    watch = shift.watch
     until, left = time.monotonic() + watch.steady + PATIENCE + 2 * EVERY, None
     while True:
         try:
-            watch.poll(told)
+            watch.poll(shift.take)
             left = None
         except PhotosLeft as error:
             left = error
@@ -114,21 +110,17 @@ def _once(watch: Watch, told: Callable[[Facts], None]) -> None:
         raise left
 
 
-def _on_and_on(watch: Watch, told: Callable[[Facts], None]) -> None:
+def _on_and_on(shift: Shift) -> None:
     said = ""
     while True:
-        try:
-            watch.poll(told)
-            said = ""
-        except OSError as error:
-            if str(error) != said:  # once, not at every look
-                said = str(error)
-                say(f"loupe: {said}; still watching", sys.stderr)
+        shift.look()
+        if shift.problem and shift.problem != said:  # once, not at every look
+            say(f"loupe: {shift.problem}; still watching", sys.stderr)
+        said = shift.problem
         time.sleep(EVERY)
 
 
-def _tell(facts: Facts, counts: Counter[str], following: Following) -> None:
-    counts[str(facts["verdict"])] += 1
+def _tell(facts: Facts, left: list[Left]) -> None:
     tell(facts["name"], facts["verdict"], facts["score"], facts["reason"])
-    for left in following.add(facts):
-        tell(facts["name"], "drift", None, left.words)
+    for one in left:
+        tell(facts["name"], "drift", None, one.words)

@@ -80,6 +80,15 @@ def arrange(paths: Sequence[PurePosixPath]) -> Layout:
     return Layout(images, matched, sorted(masks - set(matched.values())), refused)
 
 
+def labels(paths: Sequence[PurePosixPath]) -> dict[PurePosixPath, str]:
+    """What the folders of a tree say of its photos: "good" or the defect type; nothing unless a folder says good or
+    defect, or the tree has a test/ or train/. Touches no file.
+    """
+    if not any(is_side(one) or is_good_word(one) or is_defect_word(one) for path in paths for one in path.parts[:-1]):
+        return {}
+    return {path: place.kind for path, place in arrange(paths).images.items()}
+
+
 def is_good_word(folder: str) -> bool:
     """Whether a folder's name says that it holds good parts: "good", "OK", "01 good parts", "i.O."."""
     word = _letters(folder)

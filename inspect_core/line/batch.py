@@ -1,13 +1,16 @@
 """Many photos, one row each: a table, heatmaps and a report; after a stop, the rows done so far are kept."""
 
 import secrets
-from collections.abc import Callable, Generator, Iterable, Iterator, Sequence
+from collections.abc import Callable, Generator, Iterable, Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
 from pathlib import Path
+from types import MappingProxyType
 
 from inspect_core.images.archives import unpacked
 from inspect_core.images.listing import photos_in
+from inspect_core.images.manifests.listed import is_list
+from inspect_core.line.confusion import listed_photos, with_truth
 from inspect_core.line.inspector import Inspector
 from inspect_core.line.journal import Journal, journal_of
 from inspect_core.line.maps import Maps, drawn
@@ -56,12 +59,14 @@ class Outputs:
 
 
 def photos_of(paths: Sequence[Path]) -> list[Photo]:
-    """(name, path) of every photo at the paths, zip archives unpacked.
+    """(name, path) of every photo at the paths, zip archives unpacked; of a list of photos, those that it names.
 
     Raises ValueError when there is none, ScanError, FileNotFoundError and OSError as `unpacked` and `photos_in` do.
     """
     places = [unpacked(path) if path.suffix.lower() == ".zip" and path.is_file() else path for path in paths]
-    photos = photos_in(places)
+    lists = [path for path in places if path.is_file() and is_list(path)]
+    photos = [photo for path in lists for photo in listed_photos(path)[0]]
+    photos += photos_in([place for place in places if place not in lists])
     if not photos:
         raise ValueError("no photo was found at the given paths; name PNG, JPEG, BMP, TIFF or WebP files or folders")
     return photos
@@ -77,10 +82,12 @@ def run(
     told: Callable[[Row], None] = lambda row: None,
     judging: Judging | None = None,
     strict: bool = False,
+    truths: Mapping[str, str] = MappingProxyType({}),
 ) -> list[Row]:
     """Judge the photos and write the outputs; the rows in the order of the photos, whose names are unique.
 
-    strict: whether photos that differ from those taught go to review instead of being accepted. Rows of an unfinished
+    strict: whether photos that differ from those taught go to review instead of being accepted; truths: of photos, by
+    name (`line.confusion`). Rows of an unfinished
     earlier run with this recipe and table are checked and kept, the rest is judged; `told` is called with every new
     row. Every row is in the record, then on disk, before the next is taken, and has the verdict of the record. After an
     error, a kill or Cancelled, raised by `report`, the same call goes on where it was. Raises PlaceError for a file in
@@ -107,7 +114,7 @@ def run(
             rows[row.name] = row
             told(row)
             tell(report, None, number / len(rest), f"{len(rows):,} of {len(photos):,} photos")
-        found = [rows[name] for name, _ in photos]
+        found = [with_truth(rows[name], truths.get(name, ""), inspector.taught) for name, _ in photos]
         if outputs.table:
             write_table(outputs.table, found)
         if outputs.report or outputs.pictures:

@@ -13,8 +13,9 @@ class Inspector(Protocol):
     """A loaded recipe. `inspect` may be called from several threads at once.
 
     product: its name; digest: of the recipe; limits, area: in force, the area in pixels of the map; good_scores: (n,)
-    float64, ascending, of the good parts that set the limits; challenge: its challenge parts; depth: bit depth at which
-    photos are read; engine: what runs the network, in words; release: digest of the export, "" for a recipe with torch.
+    float64, ascending, of the good parts that set the limits; taught: digests of their photos; challenge: its challenge
+    parts; depth: bit depth at which photos are read; engine: what runs the network, in words; release: digest of the
+    export, "" for a recipe with torch.
     """
 
     @property
@@ -27,6 +28,8 @@ class Inspector(Protocol):
     def area(self) -> int: ...
     @property
     def good_scores(self) -> np.ndarray: ...
+    @property
+    def taught(self) -> frozenset[str]: ...
     @property
     def challenge(self) -> tuple[ChallengePart, ...]: ...
     @property

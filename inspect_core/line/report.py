@@ -7,6 +7,7 @@ from pathlib import Path
 
 from inspect_core.images import heatmap
 from inspect_core.images.boxes import reduced
+from inspect_core.line import confusion
 from inspect_core.line.histogram import histogram
 from inspect_core.line.html_page import page, webp
 from inspect_core.line.inspector import Inspector
@@ -41,12 +42,16 @@ def html_of(inspector: Inspector, rows: Sequence[Row], pictures: Mapping[str, by
     ended = rows[-1].time[:16].replace("T", " ")
     release = f", release {inspector.release[:12]}" if inspector.release else ""
     first = sorted(rows, key=lambda row: (-OUTCOMES.index(row.verdict), -(row.score or 0)))[:MOST_ROWS]
+    truths = confusion.table_of(rows)
     return page(
         "line/report.html",
         begins=BEGINS,
         title=f"{inspector.product}: {len(rows):,} photos",
         in_parts=in_parts(rows),
         made=f"{inspector.product}, recipe {inspector.digest[:12]}{release}, {inspector.engine}, {ended} UTC",
+        truth=confusion.sentence(rows),
+        truths=list(truths),
+        confused=zip(*truths.values(), strict=True),
         histogram=histogram(rows),
         pictures=[(row, pictures[row.name]) for row in worst(rows) if row.name in pictures],
         in_words=in_words,
@@ -70,15 +75,15 @@ def worst(rows: Sequence[Row]) -> list[Row]:
 
 def pictures_of(inspector: Inspector, rows: Sequence[Row], photos: Mapping[str, Path]) -> dict[str, bytes]:
     """The worst parts, drawn, by name: read and judged once more. photos: path by name."""
-    return {row.name: drawn for row in worst(rows) if (drawn := _picture(inspector, row.name, photos[row.name]))}
+    return {row.name: drawn for row in worst(rows) if (drawn := picture_of(inspector, row.name, photos[row.name]))}
 
 
-def _picture(inspector: Inspector, name: str, path: Path) -> bytes | None:
-    """The photo with its heatmap, reduced, as WebP; None when it can no longer be read and judged."""
+def picture_of(inspector: Inspector, name: str, path: Path, *, side: int = SIDE) -> bytes | None:
+    """The photo with its heatmap, reduced, as WebP: read and judged once more; None when it no longer can be."""
     judged = judge(inspector, name, path)
     if judged.picture is None or (verdict := judged.verdict) is None:
         return None
-    pixels = reduced(judged.picture.pixels, SIDE)
+    pixels = reduced(judged.picture.pixels, side)
     return webp(heatmap.overlay(pixels, verdict.photo_map, judged.row.review, left_out=verdict.photo_left_out))
 
 

@@ -22,7 +22,8 @@ class Row:
     digest: of the pixels; verdict: one of `verdict.OUTCOMES`; percentile_among_good: how many in 100 of the good parts
     that set the limits score no higher; photo: how it differs from those taught; defect_type: none for an accepted or a
     stopped part (see `assemble`); review, reject, area: limits and smallest area in force, the area in pixels of the
-    map; recipe: its digest; release: digest of the export; time: ISO 8601, UTC; brightness and on: `verdict.Inputs`.
+    map; recipe: its digest; release: digest of the export; time: ISO 8601, UTC; brightness and on: `verdict.Inputs`;
+    truth: what the photo shows, where its folder or list says so (`line.confusion`).
     """
 
     name: str
@@ -51,6 +52,7 @@ class Row:
     shift_x: float | None = None
     shift_y: float | None = None
     angle: float | None = None
+    truth: str = ""
 
 
 COLUMNS = tuple(field.name for field in fields(Row))

@@ -60,6 +60,11 @@ class PhotoInspector(ABC):
         """(n,) float64, ascending, of the good parts that set the limits."""
         return np.sort(np.array([part.score for part in self.calibration], np.float64))
 
+    @cached_property
+    def taught(self) -> frozenset[str]:
+        """Digests of the good photos that set the limits."""
+        return frozenset(part.digest for part in self.calibration)
+
     @property
     def map_size(self) -> tuple[int, int]:
         """(height, width) of the anomaly maps."""

@@ -1,4 +1,5 @@
-"""Long work in the background: one worker and a queue, progress with time left, cancel, one lock for each accelerator.
+"""Long work in the background: one worker and a queue, progress with time left, cancel, one lock for each accelerator;
+beside the queue, what goes on until it is stopped.
 
 A job is plain Python and knows nothing of the page that shows it; pages poll its fields.
 """
@@ -94,12 +95,13 @@ class Job:
 
 
 class Jobs:
-    """Runs one job at a time, in the order in which they were asked for."""
+    """Runs one job at a time, in the order in which they were asked for; beside them, those that have no end."""
 
     def __init__(self) -> None:
         self._worker = ThreadPoolExecutor(max_workers=1, thread_name_prefix="loupe-job")
         self._lock = threading.Lock()
         self._jobs: list[Job] = []
+        self._beside: list[Job] = []
 
     @property
     def current(self) -> Job | None:
@@ -119,7 +121,7 @@ class Jobs:
 
     def about(self, what: object) -> Job | None:
         """The job that waits or runs whose result is of this; None without one."""
-        return next((job for job in self._jobs if job.active and job.about == what), None)
+        return next((job for job in [*self._jobs, *self._beside] if job.active and job.about == what), None)
 
     def submit(
         self, title: str, work: Callable[[Job], Any], *, owner: str = users.UNKNOWN, about: object = None
@@ -141,11 +143,28 @@ class Jobs:
         self._worker.submit(_run, job, work)
         return job
 
+    @property
+    def beside(self) -> list[Job]:
+        """The jobs that run beside the queue."""
+        return [job for job in self._beside if job.active]
+
+    def run_beside(self, title: str, work: Callable[[Job], Any], *, owner: str, about: object) -> Job:
+        """Do `work(job)` at once, in a thread of its own, until it is cancelled: in the queue it would hold up all
+        others. Raises Busy while the same runs.
+        """
+        job = Job(title, owner, about)
+        with self._lock:
+            if (same := self.about(about)) is not None:
+                raise Busy(f"“{same.title}” by {same.owner} is running already; stop it first")
+            self._beside = [*self.beside, job]
+        threading.Thread(target=_run, args=(job, work), name="loupe-beside", daemon=True).start()
+        return job
+
     def cancel(self, job_id: str) -> None:
         """Ask the job with this id to stop, or take it out of the queue, if it still exists: for the callbacks of
         buttons, which hold no job.
         """
-        for job in self._jobs:
+        for job in [*self._jobs, *self._beside]:
             if job.id == job_id:
                 job.cancel()
 

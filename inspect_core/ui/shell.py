@@ -211,11 +211,14 @@ def _watch(news: object) -> None:
         _queue(jobs().waiting)
     elif (ended := jobs().last_ended) is not None:
         st.caption(f"{plain(ended.title)}: {_ending(ended)}.")
+    for job in jobs().beside:
+        st.caption(f":material/visibility: {plain(job.title)}: {plain(job.step)}.")
 
 
 def _news() -> tuple[str | None, ...]:
     """What a page shows of the jobs of all windows, besides how far they are."""
-    return tuple(None if each is None else each.id for each in (active_job(), jobs().last_ended, *jobs().waiting))
+    shown = (active_job(), jobs().last_ended, *jobs().waiting, *jobs().beside)
+    return tuple(None if each is None else each.id for each in shown)
 
 
 def _ending(job: Job) -> str:

@@ -14,7 +14,7 @@ from inspect_core.images.read import read
 from inspect_core.line.row import COLUMNS
 from inspect_core.recipe import inspect, loaded_backbone
 from inspect_core.recipe_io.recipe_file import load, save
-from inspect_core.verdict import NOT_JUDGED, UNKNOWN_TYPE
+from inspect_core.verdict import NOT_JUDGED, UNKNOWN_TYPE, Limits
 from inspect_core.whole_part.type_training import FITS, FOREST
 from inspect_core.whole_part.type_training import fit as learn_types
 
@@ -41,7 +41,7 @@ def test_inspect_writes_the_columns_and_the_maps(taught, product, tmp_path):
     assert main(["inspect", str(taught), str(product), "--csv", str(table), "--maps", str(maps)]) == 1
     rows = rows_of(table)
     assert list(rows[0])[:4] == ["name", "digest", "score", "verdict"]
-    assert list(rows[0])[-1] == "angle"
+    assert list(rows[0])[-1] == "truth"
     assert len(rows) == 21, "masks are not parts"
     assert not any("ground_truth" in row["name"] for row in rows)
     assert {(row["defect_type"], row["defect_type_probability"]) for row in rows} == {("", "")}, "none were taught"
@@ -54,6 +54,23 @@ def test_inspect_writes_the_columns_and_the_maps(taught, product, tmp_path):
         raw = np.load(maps / row["name"].replace(".jpg", ".npy"))
         assert np.array_equal(raw, verdict.anomaly_map)
         assert Image.open(maps / row["name"].replace(".jpg", ".png")).size == Image.open(product / row["name"]).size
+
+
+def test_labelled_photos_are_counted_and_set_against_an_earlier_table(taught, product, tmp_path, capsys):
+    table, lower = tmp_path / "v.csv", tmp_path / "lower.zip"
+    arguments = [str(product / "test"), "--csv", str(table)]
+    main(["inspect", str(taught), *arguments])
+    said = capsys.readouterr().out
+    assert "Rejects 0 of " in said
+    assert "At most, at 95 %" in said
+    recipe = load(taught)
+    limits = Limits(recipe.calibration[0].score / 2, recipe.limits.reject)
+    save(recipe.revised(author="Ana", reason="try", limits=limits), lower)
+    main(["inspect", str(lower), str(product / "test"), "--against", str(table)])
+    said = capsys.readouterr().out
+    assert "Against v.csv: " in said
+    assert "accept → review" in said
+    assert "worse" in said
 
 
 def test_exit_codes(taught, product, tmp_path, capsys):

@@ -11,6 +11,7 @@ import pytest
 from inspect_core.audit.log import AuditLog
 from inspect_core.cli import watch
 from inspect_core.cli.commands import main
+from inspect_core.line.shift import Shift
 from inspect_core.line.watch import PhotosLeft
 
 ROOT = Path(__file__).parents[2]
@@ -31,7 +32,7 @@ def test_once_goes_on_for_the_others_when_one_cannot_be_taken(monkeypatch):
 
     looks.poll = poll
     with pytest.raises(PhotosLeft, match=r"a\.png"):
-        watch._once(looks, lambda facts: None)
+        watch._once(Shift(looks, following=None))
     assert looks.waiting == 0
 
 

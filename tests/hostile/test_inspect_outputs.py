@@ -40,7 +40,9 @@ def by_brightness(recipe, refused=None) -> SimpleNamespace:
         return Verdict(score, word, anomaly_map, (), product_check="=1+1")
 
     facts = {"product": "tile", "digest": "d" * 64, "release": "", "limits": recipe.limits, "area": 12, "depth": None}
-    return SimpleNamespace(**facts, good_scores=np.arange(9.0), challenge=(), engine="nothing", inspect=inspect)
+    return SimpleNamespace(
+        **facts, good_scores=np.arange(9.0), taught=frozenset(), challenge=(), engine="nothing", inspect=inspect
+    )
 
 
 @pytest.fixture

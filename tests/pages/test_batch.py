@@ -14,8 +14,9 @@ from inspect_core.audit.log import AuditLog
 from inspect_core.line.table import read_table
 from inspect_core.recipe import LoadedRecipe
 from inspect_core.recipe_io.recipe_file import save
+from inspect_core.ui import shell
 from inspect_core.ui.batch import runs
-from inspect_core.verdict import Verdict
+from inspect_core.verdict import Limits, Verdict
 from tests.pages.waiting import finish, press, wait_for_job, wait_until, words
 
 pytestmark = pytest.mark.usefixtures("no_first_start")
@@ -122,6 +123,63 @@ def test_a_folder_is_judged_and_shown(batch, workspace, photos, workers_asked_fo
     (workspace / "recipes" / "tile.zip").write_bytes(b"damaged")
     app.run()
     assert "tile.zip" in app.error[0].value.replace("\\", "")
+    assert not app.exception
+
+
+def test_a_labelled_folder_shows_what_was_wrong_and_what_another_recipe_changes(batch, photos, recipe, workspace):
+    for number in range(10):
+        folder = photos / ("good" if number < 5 else "[x](y)")
+        folder.mkdir(exist_ok=True)
+        (photos / f"{number}.png").rename(folder / f"{number}.png")
+    limits = Limits(recipe.limits.reject, recipe.limits.reject)
+    save(recipe.revised(author="Ana", reason="no review", limits=limits), workspace / "recipes" / "other.zip")
+    app = batch()
+    app.selectbox(key="batch_recipe").set_value(workspace / "recipes" / "tile.zip").run()
+    finish(press(app, "batch_start"))
+    assert "Rejects 0 of 5 good (at most 45.1 % at 95 %), misses 2 of 5 defects" in words(app).replace("\\", "")
+    assert [cell.replace("\\", "") for cell in app.table[0].value["Wrong"]] == ["0.0 %", "40.0 %"]
+    (first,) = runs.all_runs()
+    finish(press(app, f"batch_compare-{first.id}"))
+    second, _ = runs.all_runs()
+    assert (second.against, second.source) == (first.id, first.source)
+    assert "2 of 11 photos change: 2 to review → accepted; 2 for the worse." in words(app).replace("\\", "")
+    assert len(list(second.changed.iterdir())) == 4
+    assert "The other changes are not drawn" not in words(app)
+
+
+def test_a_folder_is_watched_beside_the_queue_seen_by_every_window_paused_and_stopped(batch, photos, open_app):
+    incoming, (good, bad) = photos.parent / "in", (photos / "1.png", photos / "9.png")
+    incoming.mkdir()
+    app = batch()
+    app.segmented_control(key="batch_mode").set_value("Watch a folder").run()
+    app.text_input(key="watch_folder").set_value(str(incoming)).run()
+    press(app, "watch_start")
+    (job,) = shell.jobs().beside
+    assert shell.jobs().current is None
+    press(app, "watch_start")
+    assert "running already" in words(app)
+
+    bad.rename(incoming / "[b](ad).png")
+    wait_until(lambda: "1 rejected" in job.step)
+    app.run()
+    assert "✕ Rejected" in app.error[0].value
+    assert [metric.value for metric in app.metric] == ["0", "0", "1"]
+    assert (photos.parent / "in-sorted" / "reject" / "[b](ad).png").is_file()
+    another = open_app("pages/batch.py")
+    assert "✕ Rejected" in another.error[0].value
+    assert "1 rejected" in another.sidebar.caption[-1].value
+
+    press(another, f"watch_pause-{job.id}")
+    wait_until(lambda: job.step == "paused")
+    good.rename(incoming / "good.png")
+    app.run()
+    assert "Paused" in words(app)
+    press(app, f"watch_pause-{job.id}")
+    wait_until(lambda: "1 accepted" in job.step)
+    press(app, f"watch_stop-{job.id}")
+    wait_until(lambda: not shell.jobs().beside)
+    app.run()
+    assert "Stopped: 1 accepted, 1 rejected." in words(app)
     assert not app.exception
 
 

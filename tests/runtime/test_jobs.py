@@ -56,6 +56,24 @@ def test_the_same_work_is_not_asked_for_twice_and_the_queue_is_bounded():
     assert ended(jobs.submit("Teach tile", lambda job: "next", about=("teach", 1))).result == "next"
 
 
+def test_what_runs_beside_the_queue_holds_up_nothing_and_goes_on_until_it_is_cancelled():
+    jobs = Jobs()
+
+    def watch(job):
+        while True:
+            job.report(0.0, "watching")
+            time.sleep(0.005)
+
+    beside = jobs.run_beside("Watching in", watch, owner="Ana", about=("watch", "in"))
+    with pytest.raises(Busy, match=r"Watching in.*Ana.*running already"):
+        jobs.run_beside("Watching in", watch, owner="Ben", about=("watch", "in"))
+    assert ended(jobs.submit("Fit", lambda job: 42)).result == 42
+    assert (jobs.beside, jobs.current.active, jobs.about(("watch", "in"))) == ([beside], False, beside)
+    jobs.cancel(beside.id)
+    assert ended(beside).state is State.CANCELLED
+    assert jobs.beside == []
+
+
 def test_a_job_is_cancelled_by_its_own_id_and_stops_at_its_next_report():
     jobs, steps = Jobs(), []
 

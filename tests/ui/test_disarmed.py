@@ -39,7 +39,10 @@ OURS = {
     "history/tables": {"SPOKEN.__getitem__"},
     "history/report": {"label"},
     "batch/panels": {"words", "label", "MAPS.__getitem__", "stop", "os.cpu_count()", "FOLDERS.values()"},
-    "batch/results": {"SPOKEN[outcome].capitalize()", "words.__getitem__", "label"},
+    "batch/results": {
+        "{head: [shell.plain(cell) for cell in cells] for head, cells in columns.items()}", "WAYS[one.way]",
+        "SPOKEN[outcome].capitalize()", "words.__getitem__", "label"},
+    "batch/watch_panel": {"FOLDERS.values()", "label", "spoken.capitalize()", "_spoken(word)"},
     "pages/explore": {"list(VIEWS)"},
     "pages/history": {"list(VIEWS)"},
     "compare/panels": {"label"},

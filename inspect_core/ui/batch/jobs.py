@@ -1,14 +1,19 @@
 """Batches in the background: start, pause, resume, cancel. A paused batch is on disk and occupies no worker."""
 
 import contextlib
+from collections.abc import Sequence
 from pathlib import Path
 
 import streamlit as st
 
 from inspect_core.audit.log import AuditLog
-from inspect_core.line.batch import photos_of, run
+from inspect_core.line.batch import Photo, photos_of, run
+from inspect_core.line.changed import changed
+from inspect_core.line.confusion import truths_of
 from inspect_core.line.inspector import Inspector
 from inspect_core.line.logged import Logged
+from inspect_core.line.report import picture_of
+from inspect_core.line.table import read_table
 from inspect_core.recipe import LoadedRecipe, loaded_backbone
 from inspect_core.recipe_format import manifest
 from inspect_core.recipe_io import recipe_file
@@ -17,6 +22,7 @@ from inspect_core.runner import Runner
 from inspect_core.runtime import workspace
 from inspect_core.runtime.jobs import Job
 from inspect_core.runtime.progress import Cancelled
+from inspect_core.runtime.unfinished import replacing
 from inspect_core.sharding import choosing
 from inspect_core.sharding.inspecting import JudgedByWorkers
 from inspect_core.ui import shell
@@ -24,6 +30,8 @@ from inspect_core.ui.batch import runs
 from inspect_core.ui.batch.runs import Run
 
 BATCH = "batch"
+MOST_DRAWN = 24
+"""Photos whose verdict changes that are drawn as both recipes see them."""
 
 
 @st.cache_resource(show_spinner=False)
@@ -71,12 +79,14 @@ def cancel(job_id: str) -> None:
 
 def _judge(batch: Run, job: Job, user: str) -> None:
     job.report(0.0, "loading the recipe")
-    inspector, path = _inspector(batch)
+    alone = batch.workers <= 1 and not batch.cluster
+    inspector, path = inspector_of(batch.recipe, batch.digest, alone=alone)
     if inspector.digest != batch.digest:
         begun = f"the recipe that this batch was started with ({batch.digest[:12]})"
         raise ValueError(f"{batch.recipe} is no longer {begun}; start a new batch")
     job.report(0.0, "looking at the photos")
     photos = photos_of([Path(batch.source)])
+    truths = truths_of([Path(batch.source)], [name for name, _ in photos])
     if batch.cluster:
         address, certificates = choosing.configured()
         if address is None:
@@ -93,16 +103,34 @@ def _judge(batch: Run, job: Job, user: str) -> None:
         def report(fraction: float, step: str) -> None:
             job.report(fraction, step + by)
 
-        run(inspector, photos, batch.outputs(), record=Logged(log, inspector, user), report=report, judging=judging)
+        record, outputs = Logged(log, inspector, user), batch.outputs()
+        run(inspector, photos, outputs, record=record, report=report, judging=judging, truths=truths)
+    if (before := runs.find(batch.against)) is not None and before.finished:
+        job.report(1.0, "drawing what changes")
+        _draw_changes(before, batch, inspector, photos)
 
 
-def _inspector(batch: Run) -> tuple[Inspector, Path]:
-    """The recipe and where it lies: as exported for the line, if it was (the same verdicts in less time)."""
-    path, exported = workspace.recipes_folder() / batch.recipe, workspace.export_of(batch.digest)
+def _draw_changes(before: Run, batch: Run, inspector: Inspector, photos: Sequence[Photo]) -> None:
+    """Pictures of the first changes by rank, as both recipes see them."""
+    rows, (first, _) = read_table(batch.table), inspector_of(before.recipe, before.digest)
+    paths = {row.digest: photo for row, photo in zip(rows, photos, strict=True)}
+    with replacing(batch.changed) as new:
+        new.mkdir()
+        for rank, one in enumerate(changed(read_table(before.table), rows).changes[:MOST_DRAWN]):
+            for side, judging in zip(runs.SIDES, (first, inspector), strict=True):
+                if picture := picture_of(judging, *paths[one.after.digest]):
+                    (new / f"{rank:02d}-{side}.webp").write_bytes(picture)
+
+
+def inspector_of(recipe: str, digest: str, *, alone: bool = True) -> tuple[Inspector, Path]:
+    """A saved recipe by its file's name and its digest, and where it lies: as exported for the line, if it was (the
+    same verdicts in less time). alone: whether no other process judges with it. Raises ValueError and OSError, naming
+    it, when it cannot be used.
+    """
+    path, exported = workspace.recipes_folder() / recipe, workspace.export_of(digest)
     for place in (exported, path):
         if place.exists() and manifest.is_exported(place):
             return Runner(place, threads=1), place
-    recipe = recipe_file.load(path)
-    backbone = loaded_backbone(recipe.backbone)
-    alone = batch.workers <= 1 and not batch.cluster
-    return (FusedRecipe(recipe, backbone, path) if alone else LoadedRecipe(recipe, backbone)), path
+    found = recipe_file.load(path)
+    backbone = loaded_backbone(found.backbone)
+    return (FusedRecipe(found, backbone, path) if alone else LoadedRecipe(found, backbone)), path

@@ -2,6 +2,7 @@
 
 import os
 import shlex
+from dataclasses import replace
 from pathlib import Path
 
 import streamlit as st
@@ -19,7 +20,7 @@ from inspect_core.ui.batch.runs import Run
 from inspect_core.ui.photo_source import FOLDER, UPLOAD, Source, choose_folder, choose_upload
 
 LAYOUTS = "Every photo in the folder and below is judged. Nothing in it is changed."
-NUMBER_WIDTH = 160
+NUMBER_WIDTH, FORM = 160, 960
 ON_PAUSE = "Stops after the photos being judged now. Results so far are kept, even if Loupe is closed."
 ON_CANCEL = "Stops and deletes the table and pictures. The audit log keeps the verdicts."
 HERE, CLUSTER = "This machine", "Cluster"
@@ -28,8 +29,9 @@ MAPS = dict(zip(ENDINGS, ("Photos with heatmap (PNG)", "Raw maps (.npy)"), stric
 
 def new_batch(saved: list[Path]) -> None:
     """Recipe, photos, what to write, and the button that starts."""
+    st.subheader("New batch")
     path = st.selectbox("Recipe", saved, format_func=lambda path: path.name, key="batch_recipe")
-    recipe = _recipe(path)
+    recipe = recipe_at(path, "batch")
     source = _photos()
     if recipe is None:
         return
@@ -37,15 +39,14 @@ def new_batch(saved: list[Path]) -> None:
     label, say, key = "Also keep, for every photo", MAPS.__getitem__, "batch_maps"
     kept = st.pills(label, list(MAPS), format_func=say, selection_mode="multi", key=key, help=words)
     workers, cluster = _judges()
-    if _play("Start", "batch_start", disabled=source is None) and source is not None:
+    if play("Start", "batch_start", disabled=source is None) and source is not None:
         with shell.errors_shown(ValueError, ScanError, OSError):
             with st.spinner("Looking at the photos…"):
                 count = len(photos_of([source.path]))
             asked = {"product": recipe.product, "recipe": path.name, "digest": recipe.digest or "", "count": count}
             endings, user = tuple(ending for ending in ENDINGS if ending in kept), shell.current_user()
             how = {"endings": endings, "user": user, "workers": workers, "cluster": cluster}
-            batch = runs.new(**asked, **how, source=str(source.path))
-            _start(batch)
+            _start(runs.new(**asked, **how, source=str(source.path)))
     if source is None:
         st.caption("Choose photos to start.")
     else:
@@ -85,9 +86,25 @@ def unfinished(batch: Run) -> None:
         st.caption(f"Not finished: stopped after {batch.kept:,} of {batch.count:,} photos; started {when}.")
         row = st.container(horizontal=True)
         with row:
-            if _play("Resume", f"batch_resume-{batch.id}"):
+            if play("Resume", f"batch_resume-{batch.id}"):
                 _start(batch)
         discard(batch, row)
+
+
+def compare(batch: Run, place) -> None:
+    """A button that judges the same photos with another recipe, to show which verdicts change."""
+    with place.popover("Compare with another recipe", icon=":material/compare_arrows:"):
+        others = [path for path in saved_recipes.paths() if path.name != batch.recipe]
+        if not others:
+            st.markdown("There is no other recipe. Save one on Inspect.")
+            return
+        path = st.selectbox("Recipe", others, format_func=lambda path: path.name, key=f"batch_other-{batch.id}")
+        recipe = recipe_at(path, f"compare-{batch.id}")
+        if play("Judge the same photos", f"batch_compare-{batch.id}", disabled=recipe is None) and recipe is not None:
+            asked = {"product": recipe.product, "recipe": path.name, "digest": recipe.digest or ""}
+            with shell.errors_shown(OSError):
+                new = replace(batch, **asked, against=batch.id, user=shell.current_user())
+                _start(runs.new(**{key: value for key, value in vars(new).items() if key not in ("id", "begun")}))
 
 
 def discard(batch: Run, place) -> None:
@@ -104,14 +121,19 @@ def _head(batch: Run) -> None:
     st.markdown(f"**{shell.plain(batch.product)}** · {shell.plain(batch.source)}")
 
 
-def _play(label: str, key: str, *, disabled: bool = False) -> bool:
+def play(label: str, key: str, *, disabled: bool = False) -> bool:
+    """The button that starts something."""
     return st.button(label, type="primary", icon=":material/play_arrow:", disabled=disabled, key=key)
 
 
-def _recipe(path: Path) -> Recipe | None:
+def recipe_at(path: Path, key: str) -> Recipe | None:
+    """The saved recipe, with its limits on the page; None, with the reason there, when it cannot be used.
+
+    key: prefix of its widgets.
+    """
     try:
         recipe = saved_recipes.checked(path)
-        missing = weights_panel.offer_missing(recipe.backbone.name, f"batch-{path.name}")
+        missing = weights_panel.offer_missing(recipe.backbone.name, f"{key}-{path.name}")
     except Exception as error:  # any error caused by a file is limited to its own line
         st.error(shell.plain(saved_recipes.reason(path, error)), icon=":material/broken_image:")
         return None

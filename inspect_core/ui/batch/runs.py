@@ -16,13 +16,16 @@ from inspect_core.runtime.unfinished import replacing
 
 ASKED = "batch.json"
 LONGEST = 1 << 20
+SIDES = ("before", "after")
+"""Of the pictures of what changes: as the other recipe sees it, as this one does."""
 
 
 @dataclass(frozen=True)
 class Run:
     """recipe: the file's name among the saved ones; digest: of the recipe; source: where the photos lie; count:
     how many there were; endings: of the maps wanted; begun: local time, ISO 8601; workers: processes that judge, 1 for
-    the app's own; cluster: whether the workers of `choosing.configured` do.
+    the app's own; cluster: whether the workers of `choosing.configured` do;
+    against: id of the batch of these photos that it is compared with, by another recipe.
     """
 
     id: str
@@ -36,6 +39,7 @@ class Run:
     user: str
     workers: int = 1
     cluster: bool = False
+    against: str = ""
 
     @property
     def folder(self) -> Path:
@@ -52,6 +56,11 @@ class Run:
     @property
     def pictures(self) -> Path:
         return self.folder / "worst"
+
+    @property
+    def changed(self) -> Path:
+        """The folder of pictures of what changes."""
+        return self.folder / "changed"
 
     @property
     def maps(self) -> Path:

@@ -1,0 +1,62 @@
+"""Two batches of the same photos by two recipes: which verdicts change, for better or worse."""
+
+from collections import Counter
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from inspect_core.images.samples import GOOD
+from inspect_core.line.confusion import TAUGHT
+from inspect_core.line.row import Row
+from inspect_core.verdict import OUTCOMES, SPOKEN
+
+BETTER, WORSE, UNKNOWN = "better", "worse", ""
+_SEVERE = {word: min(place, OUTCOMES.index("reject")) for place, word in enumerate(OUTCOMES)}
+
+
+@dataclass(frozen=True)
+class Change:
+    """One photo with another verdict. way: BETTER or WORSE by its truth, UNKNOWN where that is not known."""
+
+    before: Row
+    after: Row
+
+    @property
+    def way(self) -> str:
+        truth = self.after.truth or self.before.truth
+        step = _SEVERE[self.after.verdict] - _SEVERE[self.before.verdict]
+        if not truth or not step:
+            return UNKNOWN
+        return BETTER if (step < 0) == (truth in (GOOD, TAUGHT)) else WORSE
+
+
+@dataclass(frozen=True)
+class Changed:
+    """common: how many photos both judged; changes: those with another verdict, the worse first."""
+
+    common: int
+    changes: tuple[Change, ...]
+
+    def crossed(self) -> Counter[tuple[str, str]]:
+        """How many photos went from which verdict to which."""
+        return Counter((one.before.verdict, one.after.verdict) for one in self.changes)
+
+    def sentence(self) -> str:
+        """ "2 of 110 photos change: 1 accepted → rejected (1 better), 1 ..."."""
+        if not self.changes:
+            return f"No verdict of {self.common:,} photos changes."
+        steps = [
+            f"{count:,} {SPOKEN[before]} → {SPOKEN[after]}" for (before, after), count in self.crossed().most_common()
+        ]
+        ways = Counter(one.way for one in self.changes)
+        told = [f"{ways[way]:,} for the {way}" for way in (BETTER, WORSE) if ways[way]]
+        judged = f"; {', '.join(told)}" if told else ""
+        return f"{len(self.changes):,} of {self.common:,} photos change: {', '.join(steps)}{judged}."
+
+
+def changed(before: Sequence[Row], after: Sequence[Row]) -> Changed:
+    """What changes from one batch to the other, for photos of the same content; unread ones go by their name."""
+    known = {row.digest or row.name: row for row in before}
+    pairs = [(known[key], row) for row in after if (key := row.digest or row.name) in known]
+    changes = [Change(*pair) for pair in pairs if pair[0].verdict != pair[1].verdict]
+    order = (WORSE, UNKNOWN, BETTER)
+    return Changed(len(pairs), tuple(sorted(changes, key=lambda one: (order.index(one.way), one.after.name))))

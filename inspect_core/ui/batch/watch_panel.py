@@ -1,0 +1,173 @@
+"""Watching a folder: the last photo with its verdict, the counts of the shift, the last parts that were stopped."""
+
+import io
+from pathlib import Path
+
+import streamlit as st
+from PIL import Image
+
+from inspect_core.line.record import Facts
+from inspect_core.line.watch import FOLDERS
+from inspect_core.runtime.jobs import State
+from inspect_core.ui import shell
+from inspect_core.ui.batch import panels, watches
+from inspect_core.ui.batch.watches import Watched
+from inspect_core.ui.photo_source import folder_at
+from inspect_core.verdict import NOT_JUDGED, NOT_LOCATED, SIGNS, SPOKEN
+
+SIDE, SMALL, COUNT = 480, 116, 116
+"""Pixels: the longer side of the last photo and of one that was stopped, the width of a count."""
+EVERY = 1.0
+SORTED = (
+    "Each photo is moved into the folder of its verdict there: "
+    f"{', '.join(FOLDERS.values())}. Nothing there is replaced."
+)
+ON_STOP = "Photos that arrive later stay where they are. Starting again goes on with them."
+
+
+def watch(saved: list[Path]) -> None:
+    """The watches that go on, those that have ended, and the form that starts one."""
+    for watched in watches.all_watches():
+        if watched.active and watched.job is not None:
+            _line(watched.job.id)
+        else:
+            _ended(watched)
+    if saved:
+        with st.container(width=panels.FORM):
+            _form(saved)
+
+
+def _form(saved: list[Path]) -> None:
+    st.subheader("Watch a folder")
+    path = st.selectbox("Recipe", saved, format_func=lambda path: path.name, key="watch_recipe")
+    recipe = panels.recipe_at(path, "watch")
+    words = "Photos are taken as they arrive, also in folders below it, once they have not changed for a second."
+    folder = folder_at("Folder where photos arrive", key="watch_folder", persist_state="session", help=words)
+    value = "" if folder is None else str(folder.with_name(f"{folder.name}-sorted"))
+    out = folder_at("Sorted into", value, key=f"watch_out-{value}", help=SORTED)
+    ready = recipe is not None and folder is not None and out is not None
+    if panels.play("Start watching", "watch_start", disabled=not ready) and ready:
+        shell.begin(lambda: watches.start(recipe, path.name, folder, out))
+    if not ready:
+        st.caption("Choose the folder into which your camera writes.")
+
+
+@st.fragment(run_every=EVERY)
+def _line(job_id: str) -> None:
+    """One watch that goes on."""
+    watched = watches.find(job_id)
+    if watched is None or not watched.active or watched.job is None:
+        st.rerun()
+    shift, job = watched.shift, watched.job
+    with st.container(border=True):
+        with st.container(horizontal=True, vertical_alignment="center"):
+            _head(watched)
+            paused = shift is not None and shift.paused
+            label, icon = ("Go on", "play_arrow") if paused else ("Pause", "pause")
+            key, off = f"watch_pause-{job_id}", shift is None or job.cancelling
+            st.button(label, key, icon=f":material/{icon}:", disabled=off, on_click=watches.pause, args=(job_id,))
+            key, icon, label = f"watch_stop-{job_id}", ":material/stop:", "Stopping…" if job.cancelling else "Stop"
+            off, stop = job.cancelling, watches.stop
+            st.button(label, key, icon=icon, help=ON_STOP, disabled=off, on_click=stop, args=(job_id,))
+        if shift is None:
+            st.caption(shell.plain(job.step or "starting"))
+            return
+        if shift.problem:
+            st.error(f"{shell.plain(shift.problem)}. Still watching.", icon=":material/error:")
+        left, right = st.columns([3, 2], gap="medium")
+        with left:
+            _last(watched, paused=paused)
+        with right:
+            _counts(watched)
+            _stopped(watched)
+
+
+def _head(watched: Watched) -> None:
+    owner = shell.plain(watched.job.owner) if watched.job is not None else ""
+    st.markdown(
+        f"**{shell.plain(watched.product)}** · {shell.plain(watched.folder)} → {shell.plain(watched.out)}  \n"
+        f":small[Since {shell.plain(watched.began)}, by {owner}]",
+        width="stretch",
+    )
+
+
+def _last(watched: Watched, *, paused: bool) -> None:
+    """The latest photo under its verdict."""
+    shift = watched.shift
+    last = shift.last if shift is not None else None
+    if paused:
+        st.info("Paused. Photos that arrive wait in the folder.", icon=":material/pause:")
+    if last is None:
+        if not paused:
+            st.info("Waiting for the first photo.", icon=":material/hourglass_top:")
+        return
+    word = str(last["verdict"])
+    say = {"accept": st.success, "reject": st.error}.get(word, st.warning)
+    say(f"**{shell.plain(_spoken(word))}** · {shell.plain(_told(last))}")
+    if content := _picture(watched, last):
+        _image(content, SIDE, f"{last['name']}: {_spoken(word)}")
+    st.caption(shell.plain(last["name"]))
+
+
+def _counts(watched: Watched) -> None:
+    """The counts since it was started."""
+    shift = watched.shift
+    if shift is None:
+        return
+    shelf = st.container(horizontal=True, gap="small")
+    for word, spoken in SPOKEN.items():
+        if shift.counts[word] or word not in (NOT_LOCATED, NOT_JUDGED):
+            shelf.metric(spoken.capitalize(), f"{shift.counts[word]:,}", border=True, width=COUNT)
+    if shift.watch.waiting:
+        st.caption(f"{shift.watch.waiting:,} still arriving.")
+    if words := dict.fromkeys(one.words for one in shift.following.left):
+        st.warning(f"Drift: {shell.plain(' '.join(words))}", icon=":material/warning:")
+
+
+def _stopped(watched: Watched) -> None:
+    """The latest photos that were not accepted."""
+    if watched.shift is None or not (stopped := watched.shift.stopped):
+        return
+    st.markdown("**Last stopped**")
+    shelf = st.container(horizontal=True, gap="small")
+    for one in stopped:
+        with shelf.container(width=SMALL):
+            word = str(one["verdict"])
+            if content := _picture(watched, one):
+                _image(content, SMALL, f"{one['name']}: {_spoken(word)}")
+            st.caption(f"{shell.plain(_spoken(word))} · {shell.plain(_told(one))}  \n{shell.plain(one['name'])}")
+
+
+def _ended(watched: Watched) -> None:
+    """A watch that was stopped, or why it ended."""
+    with st.container(border=True):
+        _head(watched)
+        job = watched.job
+        if job is not None and job.state is State.FAILED:
+            st.error(shell.plain(job.error), icon=":material/error:")
+        if watched.shift is not None:
+            st.caption(f"Stopped: {shell.plain(watches.in_words(watched.shift))}.")
+
+
+def _picture(watched: Watched, facts: Facts) -> bytes | None:
+    if watched.inspector is None:
+        return None
+    return watches.picture(watched.inspector.digest, str(facts["digest"]), str(facts["path"]), SIDE, watched.inspector)
+
+
+def _image(content: bytes, side: int, alt: str) -> None:
+    """The whole picture, its longer side this long."""
+    width, height = Image.open(io.BytesIO(content)).size
+    st.image(content, width=max(1, round(side * width / max(width, height))), alt=alt)
+
+
+def _spoken(word: str) -> str:
+    return f"{SIGNS[word]} {SPOKEN[word].capitalize()}"
+
+
+def _told(facts: Facts) -> str:
+    """The score with its limit, the defect type, or the reason."""
+    score, kind = facts["score"], facts["kind"]
+    if not isinstance(score, float | int):
+        return str(facts["reason"])
+    return f"{score:.3g} of {facts['reject']:.3g}{f', {kind}' if kind else ''}"

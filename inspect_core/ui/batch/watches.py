@@ -1,0 +1,106 @@
+"""Watched folders: a job each beside the queue. What they have seen belongs to the server and shows in every window."""
+
+import time
+from dataclasses import dataclass
+from pathlib import Path
+
+import streamlit as st
+
+from inspect_core.audit.log import AuditLog
+from inspect_core.line.following import Following
+from inspect_core.line.inspector import Inspector
+from inspect_core.line.logged import Logged
+from inspect_core.line.report import picture_of
+from inspect_core.line.shift import EVERY, Shift, require_challenge
+from inspect_core.line.watch import Watch, watching
+from inspect_core.recipe import Recipe
+from inspect_core.runtime.jobs import Job
+from inspect_core.ui import shell
+from inspect_core.ui.batch.jobs import inspector_of
+from inspect_core.verdict import SPOKEN
+
+WATCH = "watch"
+ENDED = 3
+"""Watches that have ended and are still shown."""
+
+
+@dataclass(eq=False)
+class Watched:
+    """One watch. shift, inspector: None until the recipe is loaded; began: local time, in words."""
+
+    product: str
+    folder: Path
+    out: Path
+    began: str
+    job: Job | None = None
+    shift: Shift | None = None
+    inspector: Inspector | None = None
+
+    @property
+    def active(self) -> bool:
+        return self.job is not None and self.job.active
+
+
+@st.cache_resource
+def _watches() -> list[Watched]:
+    return []
+
+
+def all_watches() -> list[Watched]:
+    """Those that go on, then the latest that have ended."""
+    known = list(_watches())
+    ended = [one for one in known if not one.active]
+    return [*(one for one in known if one.active), *reversed(ended[-ENDED:])]
+
+
+def find(job_id: str) -> Watched | None:
+    return next((one for one in _watches() if one.job is not None and one.job.id == job_id), None)
+
+
+def start(recipe: Recipe, file: str, folder: Path, out: Path) -> None:
+    """Watch a folder with the saved recipe in this file. Raises Busy as `Jobs.run_beside`."""
+    user, digest = shell.current_user(), recipe.digest or ""
+    watched = Watched(recipe.product, folder, out, time.strftime("%H:%M"))
+
+    def work(job: Job) -> None:
+        with watching(folder, out), AuditLog.open() as log:
+            job.report(0.0, "loading the recipe")
+            inspector, _ = inspector_of(file, digest)
+            if inspector.digest != digest:
+                raise ValueError(f"{file} has been replaced by another recipe; start again")
+            record = Logged(log, inspector, user)
+            require_challenge(record)
+            watch = Watch(inspector, folder, out, record)
+            shift = Shift(watch, Following(record), lambda facts, left: job.report(0.0))
+            watched.inspector, watched.shift = inspector, shift
+            while True:
+                job.report(0.0, "paused" if shift.paused else in_words(shift))
+                shift.look()
+                time.sleep(EVERY)
+
+    title, about = f"Watching {folder.name} for {recipe.product}", (WATCH, str(folder))
+    watched.job = shell.jobs().run_beside(title, work, owner=user, about=about)
+    _watches()[:] = [one for one in all_watches() if one.folder != folder] + [watched]
+
+
+def stop(job_id: str) -> None:
+    """Stop after the photo being moved."""
+    shell.jobs().cancel(job_id)
+
+
+def pause(job_id: str) -> None:
+    """Pause after the photo being moved, or go on."""
+    if (watched := find(job_id)) is not None and watched.shift is not None:
+        watched.shift.paused = not watched.shift.paused
+
+
+def in_words(shift: Shift) -> str:
+    """ "12 accepted, 1 rejected"."""
+    told = [f"{shift.counts[word]:,} {spoken}" for word, spoken in SPOKEN.items() if shift.counts[word]]
+    return ", ".join(told) or "no photo yet"
+
+
+@st.cache_data(max_entries=64, show_spinner=False)
+def picture(recipe: str, digest: str, path: str, side: int, _inspector: Inspector) -> bytes | None:
+    """A judged photo with its heatmap where it lies now, as WebP; None when it cannot be read there."""
+    return picture_of(_inspector, Path(path).name, Path(path), side=side)

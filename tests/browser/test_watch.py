@@ -1,0 +1,50 @@
+"""A folder watched in a real browser: a photo arrives and its verdict shows by itself, also after a reload; pause, stop."""
+
+import re
+import shutil
+from pathlib import Path
+
+import pytest
+from playwright.sync_api import expect
+
+from inspect_core.recipe_io.recipe_file import save
+
+ROOT = Path(__file__).resolve().parents[2]
+expect.set_options(timeout=60_000)
+
+
+@pytest.fixture
+def address(serve, tmp_path, quick_recipe, monkeypatch) -> str:
+    """A server with one saved recipe, which may read the folder of the test."""
+    monkeypatch.setenv("LOUPE_ROOTS", str(tmp_path))
+    (tmp_path / "ws" / "recipes").mkdir(parents=True)
+    save(taught, tmp_path / "ws" / "recipes" / "flange.zip")
+    return serve(ROOT / "app.py", tmp_path / "ws", small=True)
+
+
+def test_a_photo_arrives_and_its_verdict_is_shown(address, open_page, product, tmp_path):
+    good, dent = (sorted((product / folder).iterdir())[0] for folder in ("train/good", "test/dent"))
+    (tmp_path / "in").mkdir()
+    page = open_page(f"{address}/batch")
+    page.get_by_role("radio", name="Watch a folder").click()
+    folder = page.get_by_role("textbox", name="Folder where photos arrive")
+    folder.fill(str(tmp_path / "in"))
+    folder.press("Enter")
+    page.get_by_role("button", name="Start watching").click()
+    expect(page.get_by_text("Waiting for the first photo")).to_be_visible()
+
+    shutil.copy(dent, tmp_path / "in" / "dent.jpg")
+    expect(page.get_by_text("✕ Rejected").first).to_be_visible()
+    expect(page.get_by_role("img", name="dent.jpg: ✕ Rejected").first).to_be_visible()
+    assert (tmp_path / "in-sorted" / "reject" / "dent.jpg").is_file()
+    page.reload()
+    expect(page.get_by_role("img", name="dent.jpg: ✕ Rejected").first).to_be_visible()
+
+    page.get_by_role("button", name="Pause").click()
+    expect(page.get_by_text("Paused. Photos that arrive wait")).to_be_visible()
+    shutil.copy(good, tmp_path / "in" / "good.jpg")
+    page.get_by_role("button", name="Go on").click()
+    expect(page.get_by_role("img", name="good.jpg: ✓ Accepted")).to_be_visible()
+    page.get_by_role("button", name="Stop").click()
+    expect(page.get_by_text(re.compile("^Stopped: 1 accepted, 1 rejected"))).to_be_visible()
+    assert not list((tmp_path / "in").iterdir())

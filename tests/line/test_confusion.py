@@ -1,0 +1,88 @@
+"""Verdicts against what the photos show, by hand."""
+
+import csv
+
+import pytest
+
+from inspect_core.images.samples import GOOD
+from inspect_core.judge.limits import most_in_percent
+from inspect_core.line import confusion
+from inspect_core.line.batch import Outputs, photos_of, run
+from inspect_core.line.changed import changed
+from inspect_core.line.report import html_of
+from inspect_core.line.row import Row
+from inspect_core.line.table import read_table
+
+
+def row(name: str, verdict: str, truth: str = "", digest: str = "") -> Row:
+    return Row(name=name, digest=digest, verdict=verdict, truth=truth, review=1.0, reject=2.0, area=1, recipe="r")
+
+
+@pytest.fixture
+def labelled(photo, tmp_path, inspector):
+    """Two good photos of which one is rejected, a taught one, two dents and a scratch; their rows, and the outputs."""
+    levels = {"train/good/a": 10, "test/good/b": 20, "test/good/c": 250, "test/dent/d": 30, "test/dent/e": 150}
+    for name, level in (levels | {"test/scratch/f": 240}).items():
+        photo(tmp_path / "part" / f"{name}.png", level)
+
+    def judge(**options):
+        photos, outputs = photos_of([tmp_path / "part"]), Outputs(tmp_path / "v.csv", report=tmp_path / "r.html")
+        truths = confusion.truths_of([tmp_path / "part"], [name for name, _ in photos])
+        return run(inspector(**options), photos, outputs, truths=truths)
+
+    taught = judge()[-1].digest
+    (tmp_path / "v.csv").unlink()
+    assert judge()[-1].name == "train/good/a.png"
+    return judge(taught=frozenset([taught]))
+
+
+def test_a_labelled_folder_gives_overkill_and_escapes_with_bounds_and_leaves_out_what_was_taught(labelled, tmp_path):
+    assert [one.truth for one in labelled] == ["dent", "dent", GOOD, GOOD, "scratch", confusion.TAUGHT]
+    assert read_table(tmp_path / "v.csv") == labelled
+    assert confusion.sentence(labelled) == (
+        f"Rejects 1 of 2 good (at most {most_in_percent(1, 2)} % at 95 %), misses 1 of 3 defects, sends 1 to review. "
+        "1 photo that the recipe was taught with left out."
+    )
+    table = confusion.table_of(labelled)
+    assert table["Truth"] == [GOOD, "dent", "scratch", "all defects"]
+    assert [table[head] for head in ("Photos", "Accepted", "To review", "Rejected")] == [
+        ["2", "2", "1", "3"], ["1", "1", "0", "1"], ["0", "1", "0", "1"], ["1", "0", "1", "1"],
+    ]  # fmt: skip
+    assert table["Wrong"] == ["50.0 %", "50.0 %", "0.0 %", "33.3 %"]
+    assert table["At most, at 95 %"][2] == "95.0 %"
+    assert "Against what the photos show" in (tmp_path / "r.html").read_text()
+
+
+def test_folders_that_say_nothing_give_no_truth(inspector):
+    assert confusion.truths_of([], ["a.png", "lot 7/b.png", "shift 2/c.png"]) == {}
+    assert confusion.truths_of([], ["NG/a.png", "b.png"]) == {"NG/a.png": "NG", "b.png": GOOD}
+    rows = [row("a", "accept"), row("b", "reject", confusion.TAUGHT)]
+    assert (confusion.sentence(rows), confusion.confusion(rows)) == ("", {})
+    assert "Against what" not in html_of(inspector(), rows, {})
+
+
+def test_a_list_of_photos_is_judged_with_what_it_says_of_them(photo, tmp_path, inspector):
+    for number in range(3):
+        photo(tmp_path / f"{number}.png", 100 * number)
+    table = tmp_path / "labels.csv"
+    with table.open("w", newline="") as file:
+        csv.writer(file).writerows([("file", "label"), ("0.png", "good"), ("1.png", "dent")])
+    photos = photos_of([table])
+    assert photos == [("0.png", tmp_path / "0.png"), ("1.png", tmp_path / "1.png")]
+    truths = confusion.truths_of([table], [name for name, _ in photos])
+    assert [one.truth for one in run(inspector(), photos, Outputs(), truths=truths)] == [GOOD, "dent"]
+
+
+def test_what_changes_between_two_recipes_and_whether_for_the_better():
+    before = [row("a", "accept", "dent", "1"), row("b", "reject", GOOD, "2"), row("c", "accept", "", "3")]
+    before += [row("d", "review", GOOD, "4"), row("e", "accept", GOOD, "5"), row("f", "not judged", "dent")]
+    after = [row("a", "review", "dent", "1"), row("b", "accept", GOOD, "2"), row("c2", "reject", "", "3")]
+    after += [row("d", "reject", GOOD, "4"), row("e", "accept", GOOD, "other"), row("f", "reject", "dent")]
+    found = changed(before, after)
+    assert found.common == 5
+    assert [(one.after.name, one.way) for one in found.changes] == [
+        ("d", "worse"), ("c2", ""), ("f", ""), ("a", "better"), ("b", "better"),
+    ]  # fmt: skip
+    assert found.sentence().startswith("5 of 5 photos change: 1 to review → rejected, 1 accepted → rejected")
+    assert found.sentence().endswith("; 2 for the better, 1 for the worse.")
+    assert changed(before, before).sentence() == "No verdict of 6 photos changes."
