@@ -64,8 +64,8 @@ class Recipe:
     taught; judged: photos on which its limits were judged; challenge: its challenge parts; depth: the bit depth at
     which photos are read, None takes any; alignment: locates the part, None takes photos as they are; areas: drawn on
     the part; tiles: how large photos are cut, None squashes them to the network's input; mm_per_pixel: of the photos,
-    None when not known, used in texts only; quality: noise, brightness and sharpness of the photos taught; digest:
-    identity of the saved recipe, None before it is saved.
+    None when not known, used in texts only; quality: noise, brightness and sharpness of the photos taught;
+    as_published: its method is as the paper has it; digest: identity of the saved recipe, None before it is saved.
     """
 
     product: str
@@ -88,6 +88,7 @@ class Recipe:
     tiles: TilePlan | None = None
     mm_per_pixel: float | None = None
     quality: QualityRange | None = None
+    as_published: bool = False
     digest: str | None = None
 
     @property

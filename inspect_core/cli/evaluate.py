@@ -116,7 +116,9 @@ def _moves(study: Study, values: list[int] | None) -> tuple[list[dict[str, int]]
 def _compare(options: argparse.Namespace) -> int:
     order = teaching.order_of(options, product_check=OFF)
     with working.study_workers(options) as workers, bar() as report:
-        comparison = compare(order, feature_store(), report, options.detectors, workers=workers)
+        comparison = compare(
+            order, feature_store(), report, options.detectors, workers=workers, as_published=options.as_published
+        )
     table = table_of(comparison)
     widths = [max(map(len, (name, *cells))) for name, cells in table.items()]
     for line in (tuple(table), *zip(*table.values(), strict=True)):

@@ -76,5 +76,6 @@ def frozen(
         areas=areas,
         tiles=preparation.tiles,
         quality=quality,
+        as_published=order.as_published,
         **parts,
     )
