@@ -65,7 +65,8 @@ class Recipe:
     which photos are read, None takes any; alignment: locates the part, None takes photos as they are; areas: drawn on
     the part; tiles: how large photos are cut, None squashes them to the network's input; mm_per_pixel: of the photos,
     None when not known, used in texts only; quality: noise, brightness and sharpness of the photos taught; taught: what
-    it was taught from, None when that is not known; digest: identity of the saved recipe, None before it is saved.
+    it was taught from, None when that is not known; as_published: its method is as the paper has it; digest: identity
+    of the saved recipe, None before it is saved.
     """
 
     product: str
@@ -89,6 +90,7 @@ class Recipe:
     mm_per_pixel: float | None = None
     quality: QualityRange | None = None
     taught: TaughtFrom | None = None
+    as_published: bool = False
     digest: str | None = None
 
     @property

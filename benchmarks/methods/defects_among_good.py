@@ -115,6 +115,26 @@ def rows(folder: Path, store: Store, done: set[tuple[float, int]]):
             yield row
 
 
+COUNTED = ("hidden", "among_first_n", "among_first_fifth")
+
+
+def summary(measured: dict[str, list[dict]]) -> dict[str, dict[str, dict[str, float]]]:
+    """By set and share, over the seeds: sums of the hidden defects and of those found, means of the fits."""
+    found: dict[str, dict[str, dict[str, float]]] = {}
+    for name, own in measured.items():
+        for share in SHARES:
+            some = [row for row in own if row["share"] == share]
+            sums = {
+                key: sum(row["look"][key] for row in some) for key in ("hidden", "among_first_n", "among_first_fifth")
+            }
+            means = {
+                f"{key}: {way}": float(np.mean([row[way][key] for row in some]))
+                for key in ("missed", "image_auroc") for way in ("as it is", "left out", "clean")
+            }  # fmt: skip
+            found.setdefault(name, {})[f"{100 * share:g} %"] = sums | means
+    return found
+
+
 def main() -> None:
     asked = parser("defects_among_good", __doc__)
     asked.add_argument("sets", nargs="*", metavar="NAME=FOLDER", help="instead of the sample parts")
@@ -122,12 +142,13 @@ def main() -> None:
     options = asked.parse_args()
     warnings.simplefilter("ignore")
     store, measured = Store(options.store or workspace.features_folder()), kept(options.name)
+    measured.pop("summary", None)
     for name, folder in sets(options.sets).items():
         own = measured.setdefault(name, [])
         for row in rows(folder, store, {(row["share"], row["seed"]) for row in own}):
             own.append(row)
             print(name, json.dumps(row), flush=True)
-            write(options.name, measured)
+            write(options.name, measured | {"summary": summary(measured)})
 
 
 if __name__ == "__main__":

@@ -116,7 +116,9 @@ def _moves(study: Study, values: list[int] | None) -> tuple[list[dict[str, int]]
 def _compare(options: argparse.Namespace) -> int:
     order = teaching.order_of(options, product_check=OFF)
     with working.study_workers(options) as workers, bar() as report:
-        comparison = compare(order, feature_store(), report, options.detectors, workers=workers)
+        comparison = compare(
+            order, feature_store(), report, options.detectors, workers=workers, as_published=options.as_published
+        )
     say_table(table_of(comparison))
     if len(comparison.rows) > 1:
         say(f"Start with: {comparison.reason()}")

@@ -45,6 +45,12 @@ def add_options(parser: argparse.ArgumentParser) -> None:
     for name, option in OPTIONS.items():
         kind, choices = (int, (0, 1)) if option.kind is bool else (option.kind, None)
         parser.add_argument(f"--{name}", type=kind, choices=choices, help=option.words)
+    published = (
+        "the --detector, one method, as its paper has it (in place of --grid, --taps, --area, --tolerance and "
+        "--product-check-scores): no local scale, area 1, no copies; with evaluate --compare, each method both ways"
+    )
+    parser.add_argument("--as-published", action="store_true", help=published)
+    parser.set_defaults(compare=False)
     area = "pixels of the map above the limit that reject a part (default 0.2 %% of the map)"
     parser.add_argument("--area", type=int, help=area)
     blind = "choose settings without known defects, and judge by all of them"
@@ -122,7 +128,7 @@ def order_of(
         say(sentence)
     given = {name: value for name in OPTIONS if (value := getattr(options, name)) is not None}
     names = ("backbone", "size", "grid", "budget", "area", "align", "align_turn", "seed", "weights", "device")
-    return Order(
+    order = Order(
         options.folder.resolve().stem,
         parts,
         **{name: getattr(options, name) for name in names},
@@ -136,6 +142,7 @@ def order_of(
         product_check=product_check,
         fused_product_check=fused_product_check,
     )
+    return order.published(options.detector) if options.as_published and not options.compare else order
 
 
 def taught(options: argparse.Namespace, *, product_check: str, fused_product_check: bool = False) -> Taught:

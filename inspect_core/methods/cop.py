@@ -4,7 +4,7 @@ from torch import Tensor
 
 from inspect_core.detectors.cop_corp.covariance import MappedCovariance
 from inspect_core.detectors.cop_corp.feature_maps import cosine_map
-from inspect_core.methods.method import Parameters, Patches
+from inspect_core.methods.method import PUBLISHED, Parameters, Patches
 from inspect_core.methods.subspace import COSINE_WORDS, Subspace
 from inspect_core.recipe_format import arrays, fields
 
@@ -17,6 +17,7 @@ class Cop(Subspace):
     arrays = arrays.subspace("k", mean=1.01)
     fields = fields.COSINE
     compared = ("cop",)
+    published = PUBLISHED | {"fused_product_check": True}
     space = COSINE_WORDS
 
     def begin(self, patches: Patches, columns: Tensor | None, seed: int, parameters: Parameters) -> MappedCovariance:

@@ -7,7 +7,7 @@ from torch import Tensor
 
 from inspect_core.detectors.cop_corp.covariance import MappedCovariance
 from inspect_core.detectors.cop_corp.feature_maps import cosine, cosine_fourier_map
-from inspect_core.methods.method import Control, Option, Parameters, Patches
+from inspect_core.methods.method import PUBLISHED, Control, Option, Parameters, Patches
 from inspect_core.methods.subspace import KERNEL_VALUES, Q, Subspace, median_square
 from inspect_core.recipe_format import arrays, fields
 
@@ -17,11 +17,12 @@ class Corp(Subspace):
     when = "Textures and parts in any orientation: learns the normal look of small patches, wherever they are."
     reference = "CoRP, kernel PCA with a cosine and a random-Fourier map (Fang et al. 2024)"
     rank = 2
-    defaults = {"gamma": 1.0, "M": 512, "explained_variance": 0.9}
+    defaults = {"gamma": 1.0, "M": 512, "explained_variance": 0.9, "orthogonal": 1}
     arrays = arrays.fourier("k")
     fields = fields.FOURIER
     joins = 3
     candidates = ("corp", "mahalanobis+corp")
+    published = PUBLISHED | {"fused_product_check": True, "orthogonal": 0}
     options = {
         "gamma": Option("sharpness of the random-Fourier kernel", float),
         "M": Option("number of random-Fourier features"),
@@ -47,8 +48,8 @@ class Corp(Subspace):
     space = "Cosine map, then random Fourier features: the curved space that CoRP fits a plane to."
 
     def begin(self, patches: Patches, columns: Tensor | None, seed: int, parameters: Parameters) -> MappedCovariance:
-        gamma, M = parameters["gamma"], int(parameters["M"])
-        return MappedCovariance(cosine_fourier_map(patches.width, gamma=gamma, M=M, seed=seed, orthogonal=True))
+        drawn = {"gamma": parameters["gamma"], "M": int(parameters["M"]), "orthogonal": bool(parameters["orthogonal"])}
+        return MappedCovariance(cosine_fourier_map(patches.width, **drawn, seed=seed))
 
     def refit_values(self, detector: Any) -> dict[str, float]:
         return {"gamma": detector.feature_map.gamma, "M": detector.feature_map.D}

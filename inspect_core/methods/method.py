@@ -27,6 +27,8 @@ LEAST_PATCHES, PATCHES_A_COMPONENT = 16_384, 50
 
 Parameters = Mapping[str, Any]
 """Parameters of a fit by name: whole numbers, decimals, and None where the method chooses the value."""
+PUBLISHED = {"taps": ("layer1", "layer2", "layer3"), "grid": (64, 64), "area": 1, "tolerances": None}
+"""Of Kim et al. 2021 on a photo of 256 x 256; also for papers that say nothing of patches."""
 Settings = dict[int, dict[str, float]]
 """Live values, each with what the fit must be given to begin there."""
 Tell = Callable[[float], None]
@@ -153,6 +155,9 @@ class Method(ABC):
     """Detectors, joined ones too, of which it is the last method and that are compared for a new folder."""
     compared: tuple[str, ...] = ()
     """Further ones, for the Compare page and `evaluate --compare`."""
+
+    published: Parameters = PUBLISHED
+    """Fields of an order and parameters of the fit with which it is as its paper has it."""
 
     options: Mapping[str, Option] = {}
     """Parameters of the fit that a user may set, by name."""

@@ -5,7 +5,7 @@ from torch import Tensor, nn
 from inspect_core.detectors.baselines import NearestNeighbour, fit_nearest_neighbour, spread_out
 from inspect_core.methods.drawn_patches import DrawnMethod, DrawnPatches
 from inspect_core.methods.graphs import Graph, as_rows, constant
-from inspect_core.methods.method import Costs, Parameters, Patches, Tell, Workload
+from inspect_core.methods.method import PUBLISHED, Costs, Parameters, Patches, Tell, Workload
 from inspect_core.recipe_format import arrays, fields
 
 DRAWN = 8
@@ -22,6 +22,7 @@ class NearestPatch(DrawnMethod):
     arrays = {"bank": arrays.floats("n k")}
     fields = {"k": fields.whole(1), "unit": fields.one_of(False)}
     offered = False
+    published = PUBLISHED | {"taps": ("layer2", "layer3"), "grid": (32, 32)}
     joins = 5
     candidates = (
         "nearest", "mahalanobis+nearest", "corp+nearest", "mahalanobis+corp+nearest",

@@ -13,7 +13,7 @@ from inspect_core.detectors.quadrics.forecast import forecast_seconds
 from inspect_core.images.tiles import TilePlan
 from inspect_core.methods.drawn_patches import DrawnMethod, DrawnPatches
 from inspect_core.methods.graphs import Graph, constant
-from inspect_core.methods.method import Control, Costs, Option, Parameters, Patches, Tell, Workload
+from inspect_core.methods.method import PUBLISHED, Control, Costs, Option, Parameters, Patches, Tell, Workload
 from inspect_core.recipe_format import arrays, fields
 
 MOST, _MOST_ON_TEACH = 100, 300
@@ -38,6 +38,7 @@ class Curved(DrawnMethod):
     taps = "expansions"
     joins = 2
     candidates = ("quadrics", "mahalanobis+quadrics")
+    published = PUBLISHED | {"robust": 1}
     options = {
         "components": Option(
             "principal components that quadrics are fitted in",

@@ -87,10 +87,10 @@ def parameters_of(
     return tuple({name: given.get(name, value) for name, value in own.items()} for own in defaults)
 
 
-def title_of(detector: str) -> str:
+def title_of(detector: str, *, as_published: bool = False) -> str:
     """The name of a detector on the pages."""
     names = methods_of(detector)
-    return " + ".join(METHODS[name].title for name in names)
+    return " + ".join(METHODS[name].title for name in names) + (" (as published)" if as_published else "")
 
 
 _JOINED = sorted((name for name in METHODS if METHODS[name].joins), key=lambda name: METHODS[name].joins)

@@ -30,8 +30,8 @@ from inspect_core.methods.table import METHODS
 class View:
     """One fitted detector of a recipe or a study.
 
-    method: a name in METHODS; scales: local scales by value of the live parameter, none for a raw map; only: the values
-    of the live parameter that are needed, None for all that the bench offers.
+    method: a name in METHODS; scales: local scales by value of the live parameter; raw: it is given none; only: the
+    values of the live parameter that are needed, None for all that the bench offers.
     """
 
     method: str
@@ -39,6 +39,7 @@ class View:
     look: Look
     scales: Mapping[int, LocalScale] = field(default_factory=dict)
     only: tuple[int, ...] | None = None
+    raw: bool = False
 
     @property
     def row(self) -> Method:

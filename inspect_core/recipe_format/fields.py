@@ -185,6 +185,7 @@ FIELDS = {
     "tiles": (_OPTIONAL_TABLE, TILES),
     "mm_per_pixel": _or_null(SCALE, f"null or {SCALE.words}"),
     "quality": (_OPTIONAL_TABLE, QUALITY),
+    "as_published": FLAG,
     "limits": {"review": _FINITE, "reject": _FINITE},
     "score_direction": one_of(DIRECTION),
     "calibration": {"good": whole(0), "note": _TEXT},
@@ -199,7 +200,7 @@ FIELDS = {
     "alignment": (_OPTIONAL_TABLE, ALIGNMENT),
 }
 """Every field and its rule; a pair: the rule of a table that may be missing, or of a list of tables, and its fields."""
-ADDED = {"quality": None, "taught": None}
+ADDED = {"quality": None, "taught": None, "as_published": False}
 """What a field means that recipes of this schema need not have."""
 
 

@@ -32,7 +32,7 @@ def in_words(recipe: Recipe) -> dict[str, str]:
         "Limit": limits_in_words(recipe.limits),
         "Smallest area": f"{recipe.live[AREA]} px of the map",
         **{f"Live value {name}": str(value) for name, value in recipe.live.items() if name != AREA},
-        "Detector": title_of(recipe.method),
+        "Detector": title_of(recipe.method, as_published=recipe.as_published),
         "Backbone": f"{backbone.name}, weights {backbone.weight_digest[:12]}",
         "Feature layers": ", ".join(backbone.taps),
         "Image size": f"{backbone.size[1]} × {backbone.size[0]} px",

@@ -137,6 +137,7 @@ def files_of(recipe: Recipe) -> dict[str, bytes]:
         "mm_per_pixel": recipe.mm_per_pixel,
         "quality": recipe.quality and asdict(recipe.quality),
         "taught": recipe.taught and recipe.taught.params(),
+        "as_published": recipe.as_published,
         "limits": asdict(recipe.limits),
         "score_direction": DIRECTION,
         "calibration": {"good": len(recipe.calibration), "note": note},
@@ -209,6 +210,7 @@ def _recipe_of(document: dict, arrays: dict, package: manifest.Package) -> Recip
         ),
         mm_per_pixel=document["mm_per_pixel"],
         taught=document["taught"] and known_parts.TaughtFrom.from_params(document["taught"]),
+        as_published=document["as_published"],
         digest=package.digest,
     )
 
@@ -224,7 +226,7 @@ def _view_of(number: int, part: dict, arrays: dict[str, np.ndarray], where: Path
         centre, gain, level, spread = (found[f"scale_{name}"][row] for name in ("centre", "gain", "level", "spread"))
         scales[value] = LocalScale(centre, gain, float(level), float(spread))
     look = Look(tuple(part["taps"]), None if projection is None else projection.numpy(), part["pool"])
-    return View(part["name"], detector, look, scales)
+    return View(part["name"], detector, look, scales, raw=not scales)
 
 
 def _write_folder(files: dict[str, bytes], folder: Path) -> None:

@@ -78,5 +78,6 @@ def frozen(
         tiles=preparation.tiles,
         quality=quality,
         taught=taught,
+        as_published=order.as_published,
         **parts,
     )

@@ -1,15 +1,17 @@
 """An order: what to teach, placed by the page or the command line. The one home of every choice."""
 
 from collections.abc import Collection, Mapping, Sequence
-from dataclasses import asdict, dataclass, field
+from dataclasses import asdict, dataclass, field, replace
 from pathlib import Path
 
+from inspect_core.features.backbone_catalogue import CATALOGUE
 from inspect_core.features.backbones import Backbone
 from inspect_core.images.alignment import SHIFT, TURN, Alignment
 from inspect_core.images.areas import Areas
 from inspect_core.images.folders import Sample, Split
 from inspect_core.images.tiles import TilePlan
 from inspect_core.images.tolerances import CAREFUL, Tolerances
+from inspect_core.methods.table import METHODS
 from inspect_core.methods.view import with_taps
 from inspect_core.recipe_format.known_parts import TaughtFrom, TaughtPhoto
 from inspect_core.whole_part.product_check import WARN
@@ -33,7 +35,8 @@ class Order:
     map, None: .2 % of it. align: one of ALIGN; align_turn, align_shift: how far parts may be turned and shifted
     (`learn`); alignment: what was learned for it (`aligned`), over whose reference photos are laid; areas: by which a
     comparison judges; tiles: how large photos are cut (`tiled`), None squashes them to the backbone's size; their grid
-    replaces that of the order. tolerances: how far photos of the same part may differ, None: not at all; within them
+    replaces that of the order. as_published: the method is as its paper has it (`published`), without local scale.
+    tolerances: how far photos of the same part may differ, None: not at all; within them
     copies of every photo to fit are learned from too, and of the others one each is scored. weights: a file to use
     instead of the one found on this machine. product_check: its mode, or "off". notes: sentences on the photos, passed
     through.
@@ -58,6 +61,7 @@ class Order:
     tiles: TilePlan | None = None
     tolerances: Tolerances | None = CAREFUL
     seed: int = 0
+    as_published: bool = False
     product_check: str = WARN
     fused_product_check: bool = False
     weights: Path | None = None
@@ -92,6 +96,32 @@ class Order:
         lying, tolerances = (self.align, self.align_turn, self.align_shift), self.tolerances
         within = None if tolerances is None else asdict(tolerances)
         return TaughtFrom(photos, taps, dict(self.parameters), *lying, within)
+
+    def published(self, method: str | None) -> "Order":
+        """This order for one method as its paper has it: what `Method.published` says replaces what was chosen.
+
+        Layers are the paper's where the backbone has them. Raises ValueError for anything but one method, and for
+        photos in tiles.
+        """
+        if method not in METHODS or self.tiles is not None:
+            what = "in tiles" if self.tiles is not None else f"with detector {method!r}"
+            raise ValueError(f"there is no paper {what}; as published is one method by itself, on whole photos")
+        row = METHODS[method]
+        changed = {key: value for key, value in row.published.items() if key not in row.defaults}
+        known = CATALOGUE.get(self.backbone)
+        if known is None or not any(set(changed["taps"]) <= set(taps) for taps in known.presets.values()):
+            changed["taps"] = None
+        parameters = dict(self.parameters) | {key: row.published[key] for key in row.published.keys() - changed.keys()}
+        return replace(self, method=method, as_published=True, parameters=parameters, **changed)
+
+    def by_default(self) -> "Order":
+        """This order with Loupe's own choice of all that `published` replaced."""
+        if not self.as_published:
+            return self
+        replaced = {key for row in METHODS.values() for key in row.published}
+        usual = {key: getattr(Order, key) for key in replaced if hasattr(Order, key)}
+        kept = {key: value for key, value in self.parameters.items() if key not in replaced}
+        return replace(self, as_published=False, parameters=kept, **usual)
 
     def network(self, methods: Sequence[str]) -> tuple[Backbone, list[tuple[str, ...]]]:
         """The backbone with all taps that the methods see, and the taps of each; errors as `view.with_taps`."""

@@ -41,7 +41,8 @@ class ScoredPhotos(KnownPhotos):
 
     size: (H, W) of the anomaly maps; areas: by which they are judged; live: by name, the values of the live parameters
     to begin with, `area` among them; unscored: photos that have no score; stored: the grid errors. A view
-    without scales of its own learns them from the good calibrate photos; with none of these its map stays raw.
+    without scales of its own learns them from the good calibrate photos; its map stays raw with none of these, or if
+    the view is.
     """
 
     def __init__(
@@ -240,7 +241,7 @@ class ScoredPhotos(KnownPhotos):
         """The local scale of a view at a kept value of its live parameter; None for a raw map."""
         own, (good, _) = self.views[view], self.good_and_defect()
         setters = np.flatnonzero(good & self.of_subset("calibrate"))
-        if own.scales or not len(setters):
+        if own.raw or own.scales or not len(setters):
             return own.scales.get(stop)
         if (view, stop) not in self._scales:
             errors = self.stored.at(setters, view, stop)

@@ -41,15 +41,36 @@ def compare(
     *,
     workers: Workers | None = None,
     judged: bool = True,
+    as_published: bool = False,
 ) -> Comparison:
-    """All detectors on one extraction; each of their methods is fitted once and scores a photo once.
+    """All detectors on one extraction; each of their methods is fitted once and scores a photo once. as_published: then
+    those that are one method once more, each as its paper has it (`Order.published`).
 
     The methods begin at their defaults, except for the order's parameters. What is found of a detector is, to the bit,
     what teaching it alone finds. workers: as `Study` takes them; judged: whether figures of the judge photos are worked
     out. Holds the device all the while. Raises ValueError as Study does, and where too few good photos are there to set
     limits, and whatever `report` raises to stop.
     """
-    order, methods = aligned(order, report), methods_in(detectors)
+    order = aligned(order, report)
+    again = published(order, detectors) if as_published else []
+    share = 1 / (1 + len(again))
+    comparison = _compared(order, store, stage(report, 0.0, share), detectors, workers=workers, judged=judged)
+    for number, own in enumerate(again, start=1):
+        step = stage(report, number * share, (number + 1) * share)
+        found = _compared(own, store, step, (str(own.method),), workers=workers, judged=judged)
+        comparison = replace(comparison, rows=comparison.rows + found.rows)
+    return comparison
+
+
+def published(order: Order, detectors: Sequence[str]) -> list[Order]:
+    """The order for each of these detectors that is one method, as its paper has it. Raises as `Order.published`."""
+    return [order.published(name) for name in detectors if methods_of(name) == (name,)]
+
+
+def _compared(
+    order: Order, store: Store, report: Report, detectors: Sequence[str], *, workers: Workers | None, judged: bool
+) -> Comparison:
+    methods = methods_in(detectors)
     backbone, taps = order.network(methods)
     known = {name for method in methods for name in METHODS[method].defaults}
     given = {name: value for name, value in order.parameters.items() if name in known}
@@ -76,18 +97,19 @@ def compare(
                     verdict_ms=_verdict_ms(study, timed, scored.views) if judged and timed else math.nan,
                     arrays_mb=sum(map(_megabytes, scored.views)),
                     scored=scored,
+                    study=study,
                 )
             )
     places = (view.row.place(view.detector) for view in study.results.views)
     place = next((place for place in places if place is not None), None)
     notes = remarks(study.results.views, study.preparation, study.parameters, {}, photos=len(study.split.fit))
     candidates = Shortlist.of(order.grid, order.parameters, budget=order.budget).candidates
-    return Comparison(tuple(rows), trial.basis, bool(order.photos.choose), place, study, notes, candidates)
+    return Comparison(tuple(rows), trial.basis, bool(order.photos.choose), place, notes, candidates)
 
 
-def fitted(comparison: Comparison, detector: str, order: Order) -> Study:
-    """The study of one of the detectors compared, as it was fitted; order: the one that was compared."""
-    return comparison.study.of_detector(detector, *order.network(methods_of(detector)))
+def fitted(row: Row) -> Study:
+    """The study of one of the detectors compared, as it was fitted."""
+    return row.study.of_detector(row.detector, *row.study.order.network(methods_of(row.detector)))
 
 
 def _fit_seconds(study: Study, which: Sequence[int]) -> float:

@@ -92,7 +92,8 @@ class Row:
     image_auroc, aupro: on the judge photos; limits: the suggested ones, None without a good photo to set them;
     evaluation: of the judge photos under them, None when these were not scored; pro: (FPR, PRO) of its curve, or None;
     fit_seconds: forecast of the fit without extraction; verdict_ms: from file to grid errors; arrays_mb: of the
-    detector's arrays; scored: the photos at the values to begin with.
+    detector's arrays; scored: the photos at the values to begin with; study: the one in which its methods were fitted,
+    one by one.
     """
 
     detector: str
@@ -109,30 +110,36 @@ class Row:
     verdict_ms: float
     arrays_mb: float
     scored: ScoredPhotos
+    study: Study
+
+    @property
+    def as_published(self) -> bool:
+        """Whether its method is as its paper has it; else it is as Loupe has it by default."""
+        return self.study.order.as_published
 
     @property
     def title(self) -> str:
-        return title_of(self.detector)
+        return title_of(self.detector, as_published=self.as_published)
 
 
 @dataclass(frozen=True, eq=False)
 class Comparison:
     """rows: one per detector, in the order requested; basis: of the trial, in words; known: whether the trial holds
     known defects too; place: the share of the variance of patch features that the mean of their place explains, None
-    where it was not learned; study: the methods of all detectors, fitted one by one; notes: sentences on the fits;
-    candidates: the detectors that teaching these photos compares, of which one is recommended; all if none is a row.
+    where it was not learned; notes: sentences on the fits; candidates: the detectors that teaching these photos
+    compares, of which one is recommended; all if none is a row. Those as published are never recommended.
     """
 
     rows: tuple[Row, ...]
     basis: str
     known: bool
     place: float | None
-    study: Study
     notes: tuple[str, ...] = ()
     candidates: Collection[str] = ()
 
     def _eligible(self) -> Sequence[Row]:
-        return [row for row in self.rows if row.detector in self.candidates] or self.rows
+        usual = [row for row in self.rows if not row.as_published]
+        return [row for row in usual if row.detector in self.candidates] or usual
 
     def preferred(self) -> Row:
         """The row to begin with before any trial: by how fixed places are, the first where neither was compared."""

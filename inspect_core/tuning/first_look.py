@@ -115,9 +115,8 @@ def first_look(samples: Samples, order: Order, store: Store, report: Report) -> 
             embeddings = {photo.sample.name: photo.embedding for photo in photos}
             _note_foreign(found, _foreign(embeddings, pairs))
             order = aligned(replace(order, photos=Split(samples.good, (), (), groups=groups)), report)
-            study = Study(
-                order, backbone, store, taps=taps, method=BOTH, parameters={}, area=None, tolerances=None, tiles=None
-            )
+            order = replace(order, parameters={}, area=None, as_published=False, tolerances=None, tiles=None)
+            study = Study(order, backbone, store, taps=taps, method=BOTH)
             study.extract(stage(report, 0.4, 0.8))
             scores, places = _scores(study, pairs, stage(report, 0.8, 1.0))
             for own, sample in zip(found, samples.good, strict=True):

@@ -109,6 +109,7 @@ def order_of(recipe: Recipe, taught: TaughtFrom, photos: Split) -> Order:
         method=recipe.method,
         parameters=taught.parameters,
         fixed=(*taught.parameters, *recipe.live),
+        as_published=recipe.as_published,
         area=recipe.live[AREA],
         align=taught.align,
         align_turn=taught.align_turn,

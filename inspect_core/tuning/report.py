@@ -21,13 +21,13 @@ from inspect_core.line.html_page import page, webp
 from inspect_core.plots import comparison as plots
 from inspect_core.plots.svg import svg
 from inspect_core.plots.theme import LIGHT, Look
-from inspect_core.study.evaluation import outcomes
+from inspect_core.study.evaluation import Evaluation, outcomes
 from inspect_core.study.order import Order
 from inspect_core.study.scored_photo import ScoredPhoto
 from inspect_core.tuning.comparison import Comparison, Estimate, Row
 from inspect_core.verdict import InView, Limits, Verdict, assemble
 
-CSV_BEGINS = "detector,title,chosen,"
+CSV_BEGINS = "detector,title,as_published,chosen,"
 HTML_BEGINS = "<!doctype html>\n<!-- Detectors compared by Loupe -->\n"
 SHARES = {"Synthetic defects": "synthetic", "Known defects": "known", "Image AUROC": "image_auroc", "AUPRO": "aupro"}
 FIGURES = ("quality", *SHARES.values())
@@ -70,6 +70,7 @@ def figures_of(comparison: Comparison) -> list[dict]:
                 "live": row.scored.live,
                 "detector": row.detector,
                 "title": row.title,
+                "as_published": row.as_published,
                 "chosen": row is comparison.chosen(),
                 **{name: _number(own.value) for name, own in figures.items()},
                 "pixel_auroc": found and _number(found.pixel_auroc),
@@ -106,27 +107,15 @@ def csv_of(comparison: Comparison) -> str:
 def table_of(comparison: Comparison, current: str = "") -> dict[str, list[str]]:
     """The table to read: cells by column, in the order of the rows; a figure that no photo can give has no column.
 
-    current: the detector on the bench, if any.
+    current: the title of the detector on the bench, if any.
     """
     rows, table = comparison.rows, {"Detector": [row.title for row in comparison.rows]}
-    marks = {comparison.chosen().detector: ["recommended"]}
+    marks = {comparison.chosen().title: ["recommended"]}
     marks.setdefault(current, []).append("on the bench")
-    table["Choice"] = [", ".join(marks.get(row.detector, ())) for row in rows]
-    for evaluation in (row.evaluation for row in rows if row.evaluation is not None):
-        count, changed = evaluation.counts, evaluation.changed
-        cells = {}
-        if count.good_total:
-            aside = _aside(count.good_reviewed, count.good_unscored)
-            cells["Overkill"] = f"{count.good_rejected} of {count.good_total} good{aside}"
-        if count.defects_total:
-            aside = _aside(count.defects_reviewed, count.defects_unscored)
-            cells["Escapes"] = f"{count.defects_missed} of {count.defects_total} defects{aside}"
-        if count.with_mask:
-            cells["Caught"] = f"{count.caught_there} at the defect, {count.caught_elsewhere} elsewhere"
-        if changed is not None:
-            cells["Again"] = f"{changed.changed} of {changed.total} change"
-        for heading, cell in cells.items():
-            table.setdefault(heading, []).append(cell)
+    table["Choice"] = [", ".join(marks.get(row.title, ())) for row in rows]
+    counted = [{} if row.evaluation is None else _counted(row.evaluation) for row in rows]
+    for heading in dict.fromkeys(heading for cells in counted for heading in cells):
+        table[heading] = [cells.get(heading, "") for cells in counted]
     for heading, name in SHARES.items():
         estimates = [getattr(row, name) for row in rows]
         if not all(math.isnan(estimate.value) for estimate in estimates):
@@ -135,6 +124,22 @@ def table_of(comparison: Comparison, current: str = "") -> dict[str, list[str]]:
     table["Verdict"] = [f"{row.verdict_ms:.0f} ms" if math.isfinite(row.verdict_ms) else "" for row in rows]
     table["Size"] = [f"{row.arrays_mb:.1f} MB" for row in rows]
     return table
+
+
+def _counted(evaluation: Evaluation) -> dict[str, str]:
+    """The cells of a row that count parts, by column."""
+    count, changed, cells = evaluation.counts, evaluation.changed, dict[str, str]()
+    if count.good_total:
+        aside = _aside(count.good_reviewed, count.good_unscored)
+        cells["Overkill"] = f"{count.good_rejected} of {count.good_total} good{aside}"
+    if count.defects_total:
+        aside = _aside(count.defects_reviewed, count.defects_unscored)
+        cells["Escapes"] = f"{count.defects_missed} of {count.defects_total} defects{aside}"
+    if count.with_mask:
+        cells["Caught"] = f"{count.caught_there} at the defect, {count.caught_elsewhere} elsewhere"
+    if changed is not None:
+        cells["Again"] = f"{changed.changed} of {changed.total} change"
+    return cells
 
 
 def curves(rows: Sequence[Row], look: Look) -> dict[str, tuple[str, Figure]]:

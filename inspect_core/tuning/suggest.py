@@ -94,7 +94,7 @@ def _measure(
     name, method = study.methods[0], METHODS[study.methods[0]]
     tried = [(method.start(detector), {}), *method.trial_stops(detector, study.parameters[0], fixed).items()]
     only = tuple(sorted({stop for stop, _ in tried}))
-    view = View(name, detector, study.preparation.looks[0], only=only)
+    view = View(name, detector, study.preparation.looks[0], only=only, raw=study.order.as_published)
     scored = trial.scored([view], study.preparation)
     return [
         _Setting(parameters | of_fit, stop, trial.qualities(scored, **{method.live: stop})) for stop, of_fit in tried

@@ -14,7 +14,7 @@ from inspect_core.study.order import Order
 from inspect_core.study.study import Study
 from inspect_core.study.workers import Workers
 from inspect_core.tuning.aligning import aligned, on_alignment
-from inspect_core.tuning.compare import compare
+from inspect_core.tuning.compare import compare, fitted
 from inspect_core.tuning.comparison import Comparison, Shortlist
 from inspect_core.tuning.product_check_training import train_product_check
 from inspect_core.tuning.suggest import Suggestion, suggest
@@ -55,12 +55,13 @@ def teach(order: Order, store: Store, report: Report, workers: Workers | None = 
     backbone, taps = order.network(methods_of(method))
     suggestion = None
     with device_lock(backbone.device):
-        if comparison is not None and comparison.study.split is order.photos:
-            study = comparison.study.of_detector(method, backbone, taps)
+        if comparison is not None and comparison.rows[0].study.split is order.photos:
+            study = fitted(comparison.chosen())
         else:
             study = Study(order, backbone, store, taps=taps, workers=workers, method=method)
             study.fit(stage(report, 0.0, FITTED))
-            suggestion = suggest(study, fixed=order.fixed) if order.method is not None else None
+            if order.method is not None and not order.as_published:
+                suggestion = suggest(study, fixed=order.fixed)
         product_check = None
         if order.product_check != OFF:
             product_check = train_product_check(

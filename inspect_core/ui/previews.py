@@ -6,13 +6,13 @@ Plain threads that know nothing of the page; the page polls the fields of a run.
 import threading
 from collections import deque
 from collections.abc import Callable, Mapping
+from dataclasses import replace
 from itertools import count
 
 import numpy as np
 
 from inspect_core.images.areas import Areas
 from inspect_core.judge.anomaly_map import AREA
-from inspect_core.methods.view import View
 from inspect_core.runtime.jobs import device_lock
 from inspect_core.runtime.progress import Cancelled
 from inspect_core.study.scored_photo import ScoredPhoto
@@ -114,7 +114,7 @@ class Run:
             with lock:
                 detector = sample.fit(self.parameters, self._stop.is_set)
             view, fitted = sample.view, study.results
-            refit = View(fitted.views[view].method, detector, fitted.views[view].look)
+            refit = replace(fitted.views[view], detector=detector, scales={}, only=None)
             views = [*fitted.views[:view], refit, *fitted.views[view + 1 :]]
             begin = self.begin if self.begin is not None else stop_explaining(refit, self._share)
             self.scored = ScoredPhotos(views, fitted.grid, fitted.size, area=fitted.live[AREA], areas=self.areas)

@@ -101,24 +101,29 @@ class TaughtPart:
         return self.study
 
     def order(self) -> Order:
-        """The order it was taught with, without detector and product check: the same for every fit of these photos.
+        """The order it was taught with, without detector and product check: the same for every fit of these photos, and
+        with Loupe's own choices for a method as published.
 
         Parameters that have their default are left out, as another method may have another.
         """
         if self.compared is not None:
             return replace(self.compared, areas=self.scored.areas)
-        study = self.own_study
+        study, own = self.own_study, self.own_study.order.by_default()
         usual = parameters_of(study.methods, {}, study.order.tiles)
         chosen = {
-            name: value for name, value in study.order.parameters.items()
-            if value is not None and any(own.get(name, value) != value for own in usual)
+            name: value for name, value in own.parameters.items()
+            if value is not None and any(of.get(name, value) != value for of in usual)
         }  # fmt: skip
-        taps, fused = (
-            chosen_taps(study.methods, self.preparation),
-            self.product_check is not None and self.product_check.fused,
-        )
-        plain = replace(study.order, product=self.product, method=None, parameters=chosen, fixed=(), notes=())
+        taps = own.taps if study.order.as_published else chosen_taps(study.methods, self.preparation)
+        fused = self.product_check is not None and self.product_check.fused
+        plain = replace(own, product=self.product, method=None, parameters=chosen, fixed=(), notes=())
         return replace(plain, taps=taps, areas=self.scored.areas, product_check=OFF, fused_product_check=fused)
+
+    @property
+    def as_published(self) -> bool:
+        """Whether its method is as the paper has it."""
+        made = self.recipe if self.study is None else self.study.order
+        return made is not None and made.as_published
 
     def describe(self) -> str:
         """One line: the recipe in use with its short digest, or that nothing was saved yet."""

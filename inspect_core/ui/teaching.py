@@ -18,6 +18,11 @@ from inspect_core.ui import shelf, shell, taught_part
 
 SAMPLES = Path(__file__).resolve().parents[2] / "sample_data"
 FIRST_SAMPLE = "flange"
+AS_PUBLISHED = (
+    "As its paper has it: no local scale, a smallest area of 1 pixel, and photos learned as they are. Patch grid, "
+    "layers and further settings are the paper's. To check a figure of a paper; Loupe's own choices suit most parts "
+    "better."
+)
 SAMPLE = "Teaching the sample part"
 
 

@@ -7,6 +7,7 @@ import math
 import re
 from collections.abc import Sequence
 from dataclasses import replace
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
@@ -14,7 +15,10 @@ import pytest
 from benchmarks.measure import RESULTS
 from inspect_core.features.store import Store
 from inspect_core.images.folders import Split, scan, split
+from inspect_core.images.read import read
 from inspect_core.methods.table import CANDIDATES, FIXED, LOOSE, title_of
+from inspect_core.recipe import inspect
+from inspect_core.recipe_io.recipe_file import load, save
 from inspect_core.study.order import Order
 from inspect_core.study.study import Study
 from inspect_core.tuning import compare as comparing
@@ -27,17 +31,17 @@ PRODUCT = "<script>alert(1)</script>"
 
 def compared_rows(*rows: Row, known: bool = False, place: float | None = None) -> Comparison:
     """A comparison of which only these are known."""
-    return Comparison(rows, "24 photos", known, place, None)
+    return Comparison(rows, "24 photos", known, place)
 
 
-def row(detector: str, qualities: Sequence[float], auroc: Estimate | None = None) -> Row:
+def row(detector: str, qualities: Sequence[float], auroc: Estimate | None = None, *, as_published: bool = False) -> Row:
     """A row of which only the qualities and one figure are known."""
+    study = SimpleNamespace(order=Order(PRODUCT, Split((), (), ()), as_published=as_published))
     found = np.array(qualities)
     quality = Estimate(float(found.mean()), float(found.mean()) - 0.01, float(found.mean()) + 0.01)
     nothing = Estimate()
-    return Row(
-        detector, found, quality, quality, nothing, auroc or nothing, nothing, None, None, None, 1.0, 2.0, 3.0, None
-    )
+    figures = quality, quality, nothing, auroc or nothing, nothing, None, None, None, 1.0, 2.0, 3.0
+    return Row(detector, found, *figures, None, study)
 
 
 def test_a_tie_lies_in_the_interval_of_the_best_or_holds_it():
@@ -73,6 +77,8 @@ def test_one_that_teaching_would_not_try_is_never_recommended():
     rows = row(ALONE, first + 0.2), row(JOINED, first)
     assert compared_rows(*rows).chosen().detector == ALONE
     assert replace(compared_rows(*rows), candidates=[JOINED]).chosen().detector == JOINED
+    published = row(ALONE, first + 0.4, as_published=True)
+    assert compared_rows(published, *rows).chosen() is rows[0], "nor one as published, however good"
 
 
 def test_known_defects_need_no_margin():
@@ -138,9 +144,9 @@ def run(product, tmp_path_factory):
     samples, store = scan(product), Store(tmp_path_factory.mktemp("features"))
     order = Order(PRODUCT, split(samples, seed=0), size=(128, 128), grid=(16, 16), parameters={"k": 8}, device="cpu")
 
-    def compared(*detectors: str, photos: Split = order.photos) -> tuple[Order, Comparison]:
+    def compared(*detectors: str, photos: Split = order.photos, **more: bool) -> tuple[Order, Comparison]:
         own = replace(order, photos=photos)
-        return own, comparing.compare(own, store, lambda fraction, step: None, detectors)
+        return own, comparing.compare(own, store, lambda fraction, step: None, detectors, **more)
 
     return compared
 
@@ -208,6 +214,29 @@ def test_what_is_written_says_the_same_everywhere(compared):
     assert counts.caught_there + counts.caught_elsewhere == counts.defects_caught
     assert sum("best" in cell for cell in table["AUPRO"]) == 1
     assert "Known defects" not in table, "none was kept to choose by"
+
+
+@pytest.mark.slow
+def test_a_method_is_also_compared_as_published(run, compared, exported, tmp_path):
+    _, found = run(JOINED, ALONE, as_published=True)
+    _, usual, published = found.rows
+    assert [each.title for each in found.rows] == [title_of(JOINED), usual.title, f"{usual.title} (as published)"]
+    assert np.array_equal(usual.scored.scores(), compared[1].rows[1].scored.scores()), "Loupe's own does not change"
+    study = comparing.fitted(published)
+    assert (study.order.grid, study.area, study.order.tolerances) == ((64, 64), 1, None)
+    raw = study.results.errors(0)[0][study.results.views[0].stops.index(8)]
+    assert np.array_equal(study.results.grid_errors(k=8)[0], raw), "no local scale"
+    save(study.recipe(), tmp_path / "published")
+    recipe = load(tmp_path / "published")
+    assert recipe.as_published
+    assert [(view.raw, view.scales) for view in recipe.views] == [(True, {})]
+    photo = study.photos[0]
+    verdict = inspect(read(photo.path, photo.depth).pixels, recipe, backbone=study.preparation.backbone)
+    assert verdict.score == study.scores()[0]
+    table = report.table_of(found)
+    assert table["Again"][2] == ""
+    assert len({len(cells) for cells in table.values()}) == 1
+    assert [each["as_published"] for each in report.figures_of(found)] == [False, False, True]
 
 
 @pytest.mark.slow

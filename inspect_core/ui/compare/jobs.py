@@ -6,11 +6,10 @@ from dataclasses import replace
 import streamlit as st
 
 from inspect_core.features.store import feature_store
-from inspect_core.methods.table import title_of
 from inspect_core.runtime.jobs import Job
 from inspect_core.study.order import Order
 from inspect_core.tuning.compare import compare, fitted
-from inspect_core.tuning.comparison import Comparison
+from inspect_core.tuning.comparison import Comparison, Row
 from inspect_core.ui import shelf, shell
 from inspect_core.ui.results import Kept
 from inspect_core.ui.taught_part import TaughtPart, of_study
@@ -21,13 +20,13 @@ def _last() -> Kept:
     return Kept(1)
 
 
-def start(order: Order, detectors: Sequence[str]) -> None:
+def start(order: Order, detectors: Sequence[str], as_published: bool) -> None:
     """Compare in the background; drops the previous comparison. Raises Busy as `Jobs.submit`."""
     last = _last()
 
     def work(job: Job) -> None:
         last.clear()
-        last.put(order, compare(order, feature_store(), job.report, detectors))
+        last.put(order, compare(order, feature_store(), job.report, detectors, as_published=as_published))
 
     shell.start("Comparing detectors", work, about=about(order))
 
@@ -42,16 +41,16 @@ def found(order: Order) -> Comparison | None:
     return _last().get(order)
 
 
-def put_on_bench(taught: TaughtPart, comparison: Comparison, detector: str) -> None:
-    """Put the part's photos under this detector on the bench, as the comparison fitted it, with the product check and
+def put_on_bench(taught: TaughtPart, row: Row) -> None:
+    """Put the part's photos under a detector on the bench, as a comparison fitted it, with the product check and
     the areas that the part has. Raises Busy as `Jobs.submit`.
     """
     order = taught.order()
 
     def work(job: Job) -> str:
         job.report(0.0, "loading the network")
-        study = fitted(comparison, detector, order)
+        study = fitted(row)
         part = of_study(taught.product, study, taught.notes, taught.product_check)
         return shelf.put(replace(part.with_areas(order.areas), compared=order))
 
-    shell.start(f"Putting {title_of(detector)} on the bench", work)
+    shell.start(f"Putting {row.title} on the bench", work)

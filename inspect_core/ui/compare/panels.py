@@ -12,6 +12,7 @@ from inspect_core.plots import comparison as plots
 from inspect_core.runtime.jobs import Busy
 from inspect_core.study.order import Order
 from inspect_core.tuning import report
+from inspect_core.tuning.compare import published
 from inspect_core.tuning.comparison import Comparison, Row
 from inspect_core.ui import charts, shell, teaching
 from inspect_core.ui.compare import jobs
@@ -25,10 +26,12 @@ TELLING = 60
 def start(order: Order) -> None:
     """Which detectors to compare, how long that takes, and the button that starts it, or its progress."""
     detectors = st.multiselect("Detectors", ALL, default=ALL, format_func=title_of, key="compare_detectors")
+    as_published = st.toggle("Each method also as published", key="compare_published", help=teaching.AS_PUBLISHED)
     words = "Choose at least one detector."
     if detectors:
         try:
-            seconds = teaching.expected(order, detectors).seconds
+            again = published(order, detectors) if as_published else []
+            seconds = teaching.expected(order, detectors).seconds + sum(teaching.expected(own).seconds for own in again)
         except ValueError as error:
             st.error(f"{shell.plain(error)}; or compare fewer detectors.", icon=":material/error:")
             return
@@ -37,7 +40,7 @@ def start(order: Order) -> None:
             f"{len(order.photos.fit):d} good photos and scores {len(order.scored):d} others. You can keep working "
             "meanwhile."
         )
-    begin = partial(jobs.start, order, detectors)
+    begin = partial(jobs.start, order, detectors, as_published)
     shell.offer("Compare", words, begin, about=jobs.about(order), key="start-comparison", disabled=not detectors)
 
 
@@ -46,13 +49,13 @@ def results(taught: TaughtPart, order: Order, comparison: Comparison) -> None:
     st.markdown(shell.plain(f"Start with {comparison.reason()}"))
     for sentence in comparison.notes:
         st.caption(shell.plain(sentence))
-    current = JOIN.join(view.method for view in taught.scored.views)
+    current = title_of(JOIN.join(view.method for view in taught.scored.views), as_published=taught.as_published)
     chosen = _table(comparison, current)
     with st.container(horizontal=True, gap="small"):
-        _put_on_bench(taught, comparison, chosen)
+        _put_on_bench(taught, chosen)
         _downloads(order)
-    kept = {comparison.chosen().detector, current, chosen.detector}
-    rows = [row for row in comparison.rows if row.detector in kept]
+    kept = {comparison.chosen().title, current, chosen.title}
+    rows = [row for row in comparison.rows if row.title in kept]
     _curves(rows)
     _one_part(order)
     _scores(rows)
@@ -82,11 +85,11 @@ def _table(comparison: Comparison, current: str) -> Row:
     return comparison.rows[marked[0] if marked and marked[0] < len(comparison.rows) else first]
 
 
-def _put_on_bench(taught: TaughtPart, comparison: Comparison, row: Row) -> None:
+def _put_on_bench(taught: TaughtPart, row: Row) -> None:
     words = "Take these photos and the chosen detector, as fitted here, to the bench."
     if st.button(f"Put {shell.plain(row.title)} on the bench", key="compare_bench", type="primary", help=words):
         with shell.errors_shown(Busy):
-            jobs.put_on_bench(taught, comparison, row.detector)
+            jobs.put_on_bench(taught, row)
             st.switch_page("pages/inspect.py")
 
 
@@ -147,4 +150,4 @@ def _scores(rows: Sequence[Row]) -> None:
                 st.markdown(f"**Scores: {shell.plain(row.title)}**")
                 limits = row.limits.review, row.limits.reject
                 drawn = plots.scores(*report.judged_scores(row), limits, charts.look())
-                charts.show(drawn, key=f"compare_scores_{row.detector}", alt="Scores of good and defective parts.")
+                charts.show(drawn, key=f"compare_scores_{row.title}", alt="Scores of good and defective parts.")

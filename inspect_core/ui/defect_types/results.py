@@ -4,7 +4,12 @@ import numpy as np
 import streamlit as st
 
 from inspect_core.images.samples import counted
-from inspect_core.judge.metrics import accuracy, expected_calibration_error, reliability_curve
+from inspect_core.judge.metrics import (
+    accuracy,
+    expected_calibration_error,
+    ood_calibration_error,
+    reliability_curve,
+)
 from inspect_core.plots import defect_types
 from inspect_core.ui import charts, defect_naming, shelf, shell
 from inspect_core.ui.defect_types import training
@@ -79,7 +84,10 @@ def at_limit(learned: Taught, defect_types: DefectTypes) -> list[str]:
     named = stated >= defect_types.minimum_confidence
     right = named & (learned.posterior.argmax(axis=1) == learned.unseen.y)
     lines = [f"**{named.sum()} of {len(named)}** known defects are named, {right.sum()} of them correctly."]
-    others = {"defects of a type left out of training": learned.left_out, "defects of other products": learned.foreign}
+    others = {
+        "defects of a type left out of training": learned.left_out,
+        "defects of other products": learned.foreign.max(axis=1),
+    }
     for what, sure in others.items():
         if len(sure):
             unknown = f"{(sure < defect_types.minimum_confidence).sum()} of {len(sure)}"
@@ -128,12 +136,21 @@ def _trust(known: DefectTypes, learned: Taught) -> None:
                 "named correctly": [f"{round(accuracy(p, y) * len(y))} of {len(y)}" for p in rows.values()],
                 "mean probability stated": [f"{100 * p.max(axis=1).mean():.0f} %" for p in rows.values()],
                 "calibration error (ECE)": [f"{100 * expected_calibration_error(p, y):.1f} %" for p in rows.values()],
+                **elsewhere(learned, known.classifier.prior),
             },
             hide_index=True,
         )
         st.caption(
             "Calibration error: how far the stated probability is from the fraction named correctly, over 20 bins; "
-            "with few examples much of it is chance. Isotonic and sigmoid curves correct the model where there are "
-            "examples and leave it overconfident elsewhere. Method: kernel density forests and networks (Dey et al. "
-            "2025)."
+            "with few examples much of it is chance. On other products: how far the probability stated for their "
+            "defects is from chance. Isotonic and sigmoid curves correct the model where there are examples and leave "
+            "it overconfident elsewhere. Method: kernel density forests and networks (Dey et al. 2025)."
         )
+
+
+def elsewhere(learned: Taught, prior: np.ndarray) -> dict[str, list[str]]:
+    """The column of errors on defects of other products, in the order of the models; none without such defects."""
+    if not len(learned.foreign):
+        return {}
+    stated = learned.foreign, learned.foreign_parent, *learned.foreign_calibrated.values()
+    return {"on other products (OCE)": [f"{100 * ood_calibration_error(p, prior):.1f} %" for p in stated]}

@@ -35,14 +35,15 @@ class Taught:
     """How well the current defect types were learned.
 
     unseen: judgements of the examples as inspected, in their order; left_out: (n,) confidence on each with its type
-    left out, empty with two types; foreign: (m,) confidence on other products' defects; away_kernel, away_parent: mean
-    probability at the distances `AWAY`.
+    left out, empty with two types; foreign, foreign_parent: (m, C) posteriors of other products' defects, by the model
+    in use and by its parent; away_kernel, away_parent: mean probability at the distances `AWAY`.
     """
 
     order: Order
     unseen: CrossValidation
     left_out: np.ndarray
     foreign: np.ndarray
+    foreign_parent: np.ndarray
     away_kernel: np.ndarray
     away_parent: np.ndarray
 
@@ -55,6 +56,12 @@ class Taught:
     def calibrated(self) -> dict[str, np.ndarray]:
         """As `posterior`, by the parent model under each standard calibration."""
         return {"isotonic": self.unseen.isotonic(), "sigmoid": self.unseen.sigmoid()}
+
+    @cached_property
+    def foreign_calibrated(self) -> dict[str, np.ndarray]:
+        """As `foreign`, by the parent model under each standard calibration."""
+        foreign = self.foreign_parent
+        return {"isotonic": self.unseen.isotonic(foreign), "sigmoid": self.unseen.sigmoid(foreign)}
 
 
 def start(taught: TaughtPart, order: Order) -> None:
@@ -116,9 +123,11 @@ def _learn(taught: TaughtPart, order: Order, job: Job) -> Taught:
     left_out = type_training.leave_types_out(embeddings, **settings, report=leaving_out)
     classifier = learned.defect_types.classifier
     away = type_training.confidence_away(classifier, embeddings, AWAY)
-    sure = classifier.predict_proba(foreign).max(axis=1) if len(foreign) else np.empty(0)
+    nothing = np.empty((0, len(classifier.classes)))
+    ways = classifier.predict_proba, classifier.parent_proba
+    posteriors = [way(foreign) if len(foreign) else nothing for way in ways]
     shelf.change(taught.id, lambda held: replace(held, defect_types=learned.defect_types))
-    return Taught(order, learned.unseen, left_out, sure, *away)
+    return Taught(order, learned.unseen, left_out, *posteriors, *away)
 
 
 def _foreign(taught: TaughtPart, by_region: bool, job: Job) -> np.ndarray:

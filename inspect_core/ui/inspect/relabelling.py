@@ -51,9 +51,10 @@ def start_again(taught: TaughtPart, how: Callable[[Split], Split]) -> None:
     """Teach the photos of a part as `how` changes them, with its detector and product check."""
     try:
         study = taught.own_study
-        again = replace(taught.order(), photos=how(study.split), method=str(study.method))
+        own = {"method": str(study.method), "parameters": study.order.parameters}
         product_check = taught.product_check.mode if taught.product_check else OFF
-        teaching.start(replace(again, parameters=study.order.parameters, product_check=product_check))
+        again = replace(taught.order(), photos=how(study.split), product_check=product_check, **own)
+        teaching.start(again.published(own["method"]) if study.order.as_published else again)
     except (Busy, ValueError) as error:
         st.warning(shell.plain(error))
     else:

@@ -101,9 +101,10 @@ def _describe(recipe: Recipe, state: str) -> None:
     counts, set_on_these = counts_of(recipe.limits, recipe.calibration, recipe.judged)
     st.markdown(in_parts(counts, limit_set_on_these=set_on_these))
     live = ", ".join(f"{name} = {value}" for name, value in recipe.live.items())
+    title = title_of(recipe.method, as_published=recipe.as_published)
     reason = f" · {shell.plain(recipe.provenance.reason)}" if recipe.provenance.reason else ""
     st.caption(
-        f"{title_of(recipe.method)}{', ' + live if live else ''} · {limits_in_words(recipe.limits)}  \n"
+        f"{title}{', ' + live if live else ''} · {limits_in_words(recipe.limits)}  \n"
         f"Made {shell.plain(made(recipe))} by {shell.plain(recipe.provenance.author)}{reason}"
     )
 

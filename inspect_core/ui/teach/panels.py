@@ -151,6 +151,7 @@ def choose_settings(product: str, photos: Split, seed: int, notes: tuple[str, ..
         first, label = SECOND[0], "Surface detector"
         second = st.segmented_control(label, SECOND, default=first, required=True, key=at, format_func=say)
         method = f"{FIRST}{table.JOIN}{second}"
+    as_published = method in METHODS and st.toggle("As published", key="as_published", help=teaching.AS_PUBLISHED)
     lying = choose_lying(photos.fit, key)
     above, tolerating = st.container(), st.container()
     with st.expander("Settings"):
@@ -180,9 +181,12 @@ def choose_settings(product: str, photos: Split, seed: int, notes: tuple[str, ..
         return None
     order = Order(name.strip(), photos, backbone, taps, (size, size), (grid, grid), method, budget, parameters)
     fused = check_scores == FUSED
-    return replace(
+    order = replace(
         order, tiles=tiles, tolerances=tolerances, seed=seed, notes=notes, fused_product_check=fused, **lying
     )
+    with shell.errors_shown(ValueError):
+        return order.published(str(method)) if as_published else order
+    return None
 
 
 def show_forecast(order: Order) -> None:

@@ -1,0 +1,35 @@
+"""An order as a paper has it, and back to Loupe's own choices."""
+
+import pytest
+
+from inspect_core.images.folders import Split
+from inspect_core.methods.table import METHODS
+from inspect_core.study.order import Order
+
+ORDER = Order("part", Split((), (), ()), parameters={"k": 50}, area=99, grid=(16, 16))
+
+
+@pytest.mark.parametrize("name", METHODS)
+def test_each_method_has_an_order_as_published_and_a_way_back(name):
+    order = ORDER.published(name)
+    row = METHODS[name]
+    assert (order.as_published, order.method, order.area, order.tolerances) == (True, name, 1, None)
+    assert order.taps is None, "the built-in network has none of the papers' layers"
+    assert order.parameters["k"] == 50, "what no paper says stays as chosen"
+    found = {**order.parameters, **vars(order)}
+    assert {key: found[key] for key in row.published} == {**row.published, "taps": None}
+    back = order.by_default()
+    assert (back.as_published, back.grid, back.area, back.parameters) == (False, Order.grid, None, {"k": 50})
+    assert (back.tolerances, back.fused_product_check) == (Order.tolerances, False)
+
+
+@pytest.mark.parametrize(("name", "taps"), [("mahalanobis", 3), ("nearest", 2)])
+def test_the_papers_layers_are_taken_where_the_network_has_them(name, taps):
+    order = Order("part", ORDER.photos, "wide_resnet50_2").published(name)
+    assert order.taps == ("layer1", "layer2", "layer3")[-taps:]
+
+
+@pytest.mark.parametrize("method", [None, "mahalanobis+nearest", "another"])
+def test_only_one_method_has_a_paper(method):
+    with pytest.raises(ValueError, match="one method by itself"):
+        ORDER.published(method)
