@@ -11,9 +11,9 @@ import statistics
 import time
 
 import numpy as np
+from benchmarks.methods.simulated_classes import SIMULATIONS, gaussian_xor_posterior, ring
 
 from benchmarks.measure import machine, parser, write
-from benchmarks.methods.simulated_classes import SIMULATIONS, gaussian_xor_posterior, ring
 from inspect_core.classify.kernel_density import PAPER_LOG_B, KernelDensityClassifier, fit_kdf, fit_kdn
 from inspect_core.judge.metrics import expected_calibration_error, hellinger, mean_max_confidence
 
