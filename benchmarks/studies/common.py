@@ -41,14 +41,16 @@ def run(name: str, description: str, parts: Mapping[str, Part], draw: Callable[[
     parser.add_argument("--data", type=Path, default=shared, help="folder with magnetic_tile/ and elpv/, if any")
     options = parser.parse_args()
     warnings.simplefilter("ignore", UserWarning)
-    figures, on = kept(f"studies/{name}"), machine()
+    on = machine()
     for part in options.parts:
         print(f"{name}: {part}", file=sys.stderr, flush=True)
         began = time.perf_counter()
-        figures[part] = parts[part](options)
+        measured = parts[part](options)
         took = {"seconds": round(time.perf_counter() - began, 1), "quick": options.quick}
-        figures["runs"] = {**figures.get("runs", {}), part: took}
+        figures = kept(f"studies/{name}") | {part: measured}  # read anew: parts may be measured side by side
+        figures["runs"] = figures.get("runs", {}) | {part: took}
         write(name, figures, measured_on=on, folder=FOLDER)
+    figures = kept(f"studies/{name}")
     if figures.keys() >= parts.keys():
         picture(name, draw(figures))
 
