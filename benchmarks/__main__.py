@@ -46,8 +46,7 @@ METHODS: dict[str, tuple[str, str]] = {
         "peak memory of a 64-megapixel photo by kind of file, beside its bound",
     ),
     "kills": ("main_job", "batch, watch and saving killed 200 times each: what is lost, doubled or misplaced"),
-    "kernel_pca_figures": ("methods", "published figures of Hoffmann (2007) and Fang et al. (2024), reproduced"),
-    "quadrics": ("methods", "toy curve and contaminated training sets of Pavutnitskiy et al. (2022), cost of fits"),
+    "quadrics_costs": ("methods", "what fitting and scoring quadrics cost, beside the forecast"),
     "defects_among_good": (
         "methods",
         "defects among the good photos: does the first look show them, their cost",
@@ -58,8 +57,6 @@ METHODS: dict[str, tuple[str, str]] = {
     ),
     "race": ("peers", "beside anomalib's PaDiM and PatchCore on the same photos: fit, speed, memory, size, quality"),
     "kernel_density_growth": ("methods", "time of KDF and KDN as examples and units grow"),
-    "kernel_density_shift": ("methods", "confidence of KDN as photos move away from what was taught"),
-    "kernel_density_simulations": ("methods", "error and calibration of KDF and KDN on six simulations"),
 }
 """Modules that run by themselves: name -> its folder; what it measures, in words."""
 

@@ -172,7 +172,7 @@ def test_the_table_names_modules_that_are_there():
 
 
 def test_unknown_names_are_refused(capsys):
-    for arguments in (["inspektion"], ["--quick", "quadrics"]):
+    for arguments in (["inspektion"], ["--quick", "quadrics_costs"]):
         with pytest.raises(SystemExit):
             runner.main(arguments)
     assert "inspektion" in capsys.readouterr().err

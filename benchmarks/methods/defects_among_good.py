@@ -39,7 +39,7 @@ def mixed(samples: Samples, share: float, seed: int) -> tuple[Samples, frozenset
     """The photos with defects mixed in among the good ones, and the names of these."""
     taught = [sample for sample in samples.good if sample.part_of != "test"]
     order = np.random.default_rng(seed).permutation(len(samples.defects))
-    count, most = (max(1, round(one * len(taught))) for one in (share, max(SHARES)))
+    count, most = (max(one > 0, round(one * len(taught))) for one in (share, max(SHARES)))
     hidden = [replace(samples.defects[i], kind=GOOD, mask=None, part_of="train", group=None) for i in order[:count]]
     judged = [sample for sample in samples.good if sample.part_of == "test"]
     defects = tuple(samples.defects[i] for i in order[most:])

@@ -25,7 +25,7 @@ from inspect_core.images.folders import scan
 from inspect_core.images.grouping import propose_groups
 from inspect_core.images.samples import Samples
 from inspect_core.images.splitting import Split
-from inspect_core.images.tolerances import CAREFUL
+from inspect_core.images.tolerances import CAREFUL, Tolerances
 from inspect_core.judge.limits import limits_from_good
 from inspect_core.methods.table import CANDIDATES, FIXED, LOOSE, methods_in, methods_of
 from inspect_core.methods.view import with_taps
@@ -61,17 +61,18 @@ RULES: dict[str, Callable[[np.ndarray, float], float]] = {
 }
 
 
-def case(samples: Samples, store: Store, count: int, seed: int) -> dict | None:
-    """The figures of one draw by detector; None when it leaves fewer than LEFT good parts to judge."""
+def drawn(samples: Samples, count: int, seed: int) -> Split | None:
+    """At most so many good photos to learn from, by whole groups, and others to judge; None when fewer than LEFT good
+    ones are left to judge.
+    """
     good = sorted(samples.good, key=lambda sample: sample.name)
     everywhere = replace(samples, good=tuple(replace(sample, part_of="train") for sample in good))
     groups, rng = dict(propose_groups(everywhere)), np.random.default_rng([seed, count])
     members = defaultdict(list)
     for sample in good:
         members[groups[sample.name]].append(sample)
-    drawn = [members[name] for name in rng.permutation(sorted(members))]
     taught, rest = [], []
-    for group in drawn:
+    for group in (members[name] for name in rng.permutation(sorted(members))):
         (taught if len(taught) + len(group) <= count else rest).extend(group)
     if len(rest) < LEFT:
         return None
@@ -81,13 +82,24 @@ def case(samples: Samples, store: Store, count: int, seed: int) -> dict | None:
     ]
     together = {name: group for name, group in groups.items() if len(members[group]) > 1}
     fit = tuple(sorted(taught, key=lambda sample: sample.name))
-    photos = Split(fit, (), (*judged[0], *judged[1]), groups=together)
-    methods = methods_in(CANDIDATES)
+    return Split(fit, (), (*judged[0], *judged[1]), groups=together)
+
+
+def case(
+    photos: Split,
+    store: Store,
+    seed: int,
+    *,
+    detectors: Sequence[str] = CANDIDATES,
+    tolerances: Tolerances | None = CAREFUL,
+) -> dict:
+    """The figures of one draw by detector."""
+    methods = methods_in(detectors)
     backbone, taps = with_taps(methods, "efficientnet_lite0")
-    study = Study(photos, backbone, store, method=methods, taps=taps, seed=seed, tolerances=CAREFUL).fit()
+    study = Study(photos, backbone, store, method=methods, taps=taps, seed=seed, tolerances=tolerances).fit()
     place = study.results.views[methods.index("mahalanobis")].detector.explained_by_place()
     masks = truth_masks(study.results)
-    found = {name: _figures(study, methods, name, masks) for name in CANDIDATES}
+    found = {name: _figures(study, methods, name, masks) for name in detectors}
     return {"place": place, "default": FIXED if place >= PLACED else LOOSE, "detectors": found}
 
 
@@ -157,8 +169,9 @@ def main() -> None:
     for seed in range(options.seeds):
         for count in options.counts:
             for name, folder in sets(options.sets).items():
-                if (found := case(scan(folder), store, count, seed)) is None:
+                if (photos := drawn(scan(folder), count, seed)) is None:
                     continue
+                found = case(photos, store, seed)
                 cases[f"{name}, {count} photos, seed {seed}"] = found
                 own = found["detectors"][found["default"]]
                 print(f"{name:8} {count:4} seed {seed} place {found['place']:.2f} {found['default']:24}",

@@ -18,7 +18,7 @@ from inspect_core.recipe_format import arrays, fields
 
 MOST, _MOST_ON_TEACH = 100, 300
 _RATE = 4e10
-"""Operations per second on two cores, from `benchmarks.methods.quadrics`."""
+"""Operations per second on two cores, from `benchmarks.methods.quadrics_costs`."""
 
 
 def count(components: int, parameters: Parameters) -> int:

@@ -6,7 +6,7 @@ from hypothesis import strategies as st
 from scipy.stats import spearmanr
 from sklearn.metrics import roc_auc_score
 
-from benchmarks.methods import novelty_sets
+from benchmarks.studies import novelty_sets
 from inspect_core.detectors import kernel_pca
 from inspect_core.detectors.baselines import fit_parzen, fit_pca
 from inspect_core.detectors.kernel_pca import KernelPCA, fit, fit_linear, fit_polynomial, suggest_q, suggest_sigma

@@ -7,6 +7,8 @@ Every function takes a number of points and a generator and returns points (n, d
 from collections.abc import Callable
 
 import numpy as np
+from scipy.special import expit
+from scipy.stats import norm
 
 Draw = Callable[[np.ndarray], np.ndarray]
 XOR_SD = 0.25
@@ -73,6 +75,46 @@ def trunk(n: int, rng: np.random.Generator, *, d: int = 2) -> tuple[np.ndarray, 
     return _shuffled(np.where(classes == 1, -1, 1)[:, None] * mean + rng.standard_normal((n, d)), classes, rng)
 
 
+def posterior(name: str, x: np.ndarray) -> np.ndarray:
+    """The true posterior of a simulation in the plane: (n, 2) -> (n, 2). Outside both supports it is even."""
+    if name == "gaussian_xor":
+        return gaussian_xor_posterior(x)
+    if name == "trunk":
+        first = expit(2 * (x @ np.array([1.0, 2**-0.5])))
+        return np.stack([first, 1 - first], axis=1)
+    density = np.stack([_DENSITIES[name](x, kind) for kind in (0, 1)], axis=1) + 1e-300
+    if name != "spiral":  # each class is drawn again until it lies in the box, which cuts them unequally
+        middle = (np.arange(200) + 0.5) / 100 - 1
+        grid = np.stack(np.meshgrid(middle, middle), axis=-1).reshape(-1, 2)
+        density /= [_DENSITIES[name](grid, kind).mean() for kind in (0, 1)]
+    return density / density.sum(axis=1, keepdims=True)
+
+
+def _on_curve(x: np.ndarray, middle: np.ndarray) -> np.ndarray:
+    return norm.pdf(x[:, 1], middle, 0.1)
+
+
+def _on_circle(x: np.ndarray, kind: int) -> np.ndarray:
+    radius = (0.75, 1.0)[kind]
+    half = np.sqrt(np.maximum(radius**2 - x[:, 0] ** 2, 0))
+    return (np.abs(x[:, 0]) < radius) * (_on_curve(x, half) + _on_curve(x, -half)) / radius
+
+
+def _on_arm(x: np.ndarray, kind: int) -> np.ndarray:
+    radius, side = np.hypot(*x.T), (1, -1)[kind]
+    angle = np.arctan2(side * x[:, 1], side * x[:, 0])
+    turns = norm.pdf(angle[:, None] + 2 * np.pi * np.arange(-1, 4), 4 * np.pi * radius[:, None], 0.3)
+    return (radius < 1) * turns.sum(axis=1)
+
+
+_DENSITIES: dict[str, Callable[[np.ndarray, int], np.ndarray]] = {
+    "spiral": _on_arm,
+    "circle": _on_circle,
+    "sinewave": lambda x, kind: _on_curve(x, (np.cos, np.sin)[kind](np.pi * x[:, 0])),
+    "polynomial": lambda x, kind: _on_curve(x, x[:, 0] ** (1, 3)[kind]),
+}
+"""Up to a factor: of the classes that are not told apart by it."""
+
 SIMULATIONS = {
     "spiral": spiral,
     "circle": circle,
@@ -83,10 +125,10 @@ SIMULATIONS = {
 }
 
 
-def ring(radius: float, count: int, rng: np.random.Generator) -> np.ndarray:
-    """`count` points in uniform directions at `radius` from the origin of the plane."""
-    angle = rng.uniform(0, 2 * np.pi, count)
-    return radius * np.stack([np.cos(angle), np.sin(angle)], axis=1)
+def ring(radius: float, count: int, rng: np.random.Generator, *, d: int = 2) -> np.ndarray:
+    """(count, d) points in uniform directions at `radius` from the origin."""
+    direction = rng.standard_normal((count, d))
+    return radius * direction / np.linalg.norm(direction, axis=1, keepdims=True)
 
 
 def _curves(first: Callable, second: Callable, rng: np.random.Generator) -> Draw:

@@ -1,0 +1,329 @@
+"""CoP and CoRP against nearest neighbour, PCA, MSP, energy, ReAct and BATS, alone and fused; r, γ, M; kernel and map.
+
+python -m benchmarks.studies.cop_corp
+
+After Fang et al., "Kernel PCA for out-of-distribution detection" (2024). In place of CIFAR-10 and ImageNet: 8 x 8
+digits with one class held out in turn, on 128 hidden features of a small net; and embeddings of crops by Lite0 with
+one sample part held out in turn, a linear head having learned the places of the others.
+"""
+
+import argparse
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+
+import numpy as np
+import plotly.graph_objects as go
+import torch
+from scipy.stats import spearmanr
+from sklearn.datasets import load_digits
+from sklearn.linear_model import LogisticRegression
+from sklearn.neural_network import MLPClassifier
+from torch import Tensor
+
+from benchmarks.measure import sets, timed
+from benchmarks.studies import exact_kernel
+from benchmarks.studies.common import area, line, panels, run
+from benchmarks.studies.crops import PLACES, Crops, crops_of
+from inspect_core.detectors import baselines, cop_corp, kernel_pca
+from inspect_core.detectors.cop_corp import KernelPCAMap, covariance
+from inspect_core.judge.metrics import fpr95_of_foreign
+
+RATIOS = (0.3, 0.5, 0.7, 0.8, 0.9, 0.95, 0.99)
+GAMMAS = (0.1, 0.25, 0.5, 1.0, 2.0, 4.0, 8.0)
+WIDTHS = (128, 256, 512, 1024, 2048)
+R, GAMMA, M = 0.95, 2.0, 1024
+
+
+@dataclass(frozen=True, eq=False)
+class Case:
+    """Features of a net (n, m) to learn from, and to judge (t, m), of which `foreign` (t,) are of no class it knows.
+
+    weight (classes, m), bias (classes,): of its last layer.
+    """
+
+    learned: np.ndarray
+    judged: np.ndarray
+    foreign: np.ndarray
+    weight: np.ndarray
+    bias: np.ndarray
+
+    def quality(self, errors: Tensor) -> dict[str, float]:
+        """AUROC, and the share of foreign rows accepted when 95 % of the others are; errors: higher is more foreign."""
+        errors = errors.double().numpy()
+        return {
+            "auroc": area(errors, self.foreign),
+            "fpr95": fpr95_of_foreign(errors[~self.foreign], errors[self.foreign]),
+        }
+
+
+def digits(options: argparse.Namespace) -> list[Case]:
+    """Each digit held out in turn, one net of 128 units for each and seed."""
+    x, y = load_digits(return_X_y=True)
+    x, found = x / 16.0, []
+    for seed in range(1 if options.quick else 3):
+        for held in range(10):
+            known = np.random.default_rng(seed).permutation(np.flatnonzero(y != held))
+            train, rest = known[: len(known) * 2 // 3], known[len(known) * 2 // 3 :]
+            test = np.concatenate([rest, np.flatnonzero(y == held)])
+            net = MLPClassifier((128,), max_iter=300, random_state=seed).fit(x[train], y[train])
+            hidden = [np.maximum(x[rows] @ net.coefs_[0] + net.intercepts_[0], 0.0) for rows in (train, test)]
+            found.append(Case(*hidden, y[test] == held, net.coefs_[1].T, net.intercepts_[1]))
+    return found
+
+
+def parts(options: argparse.Namespace) -> list[Case]:
+    """Each sample part held out in turn: foreign are all its crops."""
+    crops = {name: crops_of(folder) for name, folder in sets([]).items()}
+    others = [[own for key, own in crops.items() if key != held] for held in crops]
+    return [_headed(own, _rows(strange.judged)) for own, strange in zip(others, crops.values(), strict=True)]
+
+
+def defects(options: argparse.Namespace) -> list[Case]:
+    """Foreign are the crops of one part with a defect on them; the head has learned all parts."""
+    crops = [crops_of(folder) for folder in sets([]).values()]
+    return [_headed(crops, own.defects) for own in crops]
+
+
+def _headed(known: list[Crops], foreign: np.ndarray) -> Case:
+    learned, judged = (np.concatenate([_rows(getattr(own, which)) for own in known]) for which in ("learned", "judged"))
+    y = np.concatenate([PLACES * i + np.tile(np.arange(PLACES), len(own.learned)) for i, own in enumerate(known)])
+    head = LogisticRegression(C=0.1, max_iter=200).fit(learned, y)
+    strange = np.arange(len(judged) + len(foreign)) >= len(judged)
+    return Case(learned, np.concatenate([judged, foreign]), strange, head.coef_, head.intercept_)
+
+
+def _rows(crops: np.ndarray) -> np.ndarray:
+    return crops.reshape(-1, crops.shape[-1]).astype(np.float64)
+
+
+SETS: dict[str, Callable[[argparse.Namespace], list[Case]]] = {"digits": digits, "parts": parts, "defects": defects}
+
+
+def contest(options: argparse.Namespace) -> dict:
+    """By set and detector: mean AUROC and FPR95 over the cases; settings r = .95, γ = 2, M = 1,024 throughout."""
+    found = {}
+    for name, make in SETS.items():
+        each = [_contest(case) for case in make(options)]
+        found[name] = {
+            row: {key: float(np.mean([one[row][key] for one in each])) for key in each[0][row]} for row in each[0]
+        }
+    return found
+
+
+def _contest(case: Case) -> dict[str, dict[str, float]]:
+    learned, judged = (torch.from_numpy(rows) for rows in (case.learned, case.judged))
+    clip = float(np.quantile(case.learned, 0.9))
+    mean, sd = learned.mean(0), learned.std(0)
+    seen: dict[str, Callable[[Tensor], Tensor]] = {
+        "MSP": lambda z: z,
+        "energy": lambda z: z,
+        "ReAct": lambda z: cop_corp.react_clip(z, clip=clip),
+        "BATS": lambda z: cop_corp.bats_clip(z, mean, sd),
+    }
+    unclipped = _subspaces(learned)
+    plain = baselines.fit_pca(learned)
+    errors = {
+        "nearest neighbour": baselines.fit_nearest_neighbour_unit(learned).score(judged),
+        "PCA": plain.score(judged, explained_variance=R),
+        "regularised PCA": cop_corp.regularised_error(plain.score(judged, explained_variance=R), judged),
+    }
+    errors |= {name: model.score(judged) for name, model in unclipped.items()}
+    for name, clipped in seen.items():
+        own = _subspaces(clipped(learned)) if name in ("ReAct", "BATS") else unclipped
+        of_net = [_of_net(case, clipped(rows), name) for rows in (learned, judged)]
+        errors[name] = -of_net[1]
+        smallest = min(0.0, float(of_net[0].min()))
+        for title, model in own.items():
+            errors[f"{title} + {name}"] = -cop_corp.fuse(model.score(clipped(judged)), of_net[1], smallest=smallest)
+    return {name: case.quality(own) for name, own in errors.items()}
+
+
+def _subspaces(learned: Tensor) -> dict[str, KernelPCAMap]:
+    return {
+        "CoP": cop_corp.fit_cop(learned, explained_variance=R),
+        "CoRP": cop_corp.fit_corp(learned, gamma=GAMMA, M=M, explained_variance=R),
+    }
+
+
+def _of_net(case: Case, z: Tensor, score: str) -> Tensor:
+    logits = z @ torch.from_numpy(case.weight).T + torch.from_numpy(case.bias)
+    return cop_corp.msp(logits) if score == "MSP" else cop_corp.energy(logits)
+
+
+def curves(options: argparse.Namespace) -> dict:
+    """Mean AUROC over the cases of a set against r, against γ with and without the cosine map, and against M."""
+    found: dict[str, dict] = {"r": list(RATIOS), "gamma": list(GAMMAS), "M": list(WIDTHS)}
+    for name, make in SETS.items():
+        each = [_curves(case) for case in make(options)[: 3 if options.quick else 10]]
+        found[name] = {key: np.mean([one[key] for one in each], axis=0).tolist() for key in each[0]}
+    return found
+
+
+def _curves(case: Case) -> dict[str, list[float]]:
+    cop, width = cop_corp.fit_cop(case.learned), case.learned.shape[1]
+    corp = cop_corp.fit_corp(case.learned, gamma=GAMMA, M=M)
+
+    def of(cosine: bool, gamma: float, M: int) -> float:
+        drawn = replace(cop_corp.cosine_fourier_map(width, gamma=gamma, M=M), cosine=cosine)
+        model = covariance.fit(case.learned, drawn, explained_variance=R)
+        return area(model.score(case.judged), case.foreign)
+
+    # Without the cosine the kernel sees lengths: γ is in units of the mean squared length.
+    length = float(np.square(case.learned).sum(axis=1).mean())
+    return {
+        "CoP, r": [area(cop.score(case.judged, explained_variance=r), case.foreign) for r in RATIOS],
+        "CoRP, r": [area(corp.score(case.judged, explained_variance=r), case.foreign) for r in RATIOS],
+        "with cosine, γ": [of(True, gamma, M) for gamma in GAMMAS],
+        "without cosine, γ": [of(False, gamma / length, M) for gamma in GAMMAS],
+        "CoRP, M": [of(True, GAMMA, width) for width in WIDTHS],
+    }
+
+
+def kernel_and_map(options: argparse.Namespace) -> dict:
+    """The exact Gaussian kernel against its explicit map by M, on one held-out digit: errors, FPR95, ms of all rows."""
+    case, q = digits(argparse.Namespace(quick=True))[0], 60
+    exact = exact_kernel.cosine_gaussian_kernel_error(case.learned, case.judged, gamma=GAMMA, q=q)
+    unit = [cop_corp.cosine(torch.from_numpy(rows)) for rows in (case.learned, case.judged)]
+    model = kernel_pca.fit(unit[0], sigma=(2.0 * GAMMA) ** -0.5, q=q)
+    row = {"ms": timed(lambda: model.score(unit[1]))["median_ms"], **case.quality(exact)}
+    found = {"rows": len(case.judged), "learned": len(case.learned), "q": q, "exact": row}
+    for width in WIDTHS:
+        corp = cop_corp.fit_corp(case.learned, gamma=GAMMA, M=width)
+        error = corp.score(case.judged, q=q)
+        found[str(width)] = {
+            "ms": timed(lambda: corp.score(case.judged, q=q))["median_ms"],  # noqa: B023 - called at once
+            "median_relative_error": float(((error - exact).abs() / exact).median()),
+            "rank_correlation": float(spearmanr(error, exact).statistic),
+            **case.quality(error),
+        }
+    return found
+
+
+def approximation_decay(_: argparse.Namespace, m: int = 20, gamma: float = 1.0) -> dict:
+    """Mean error of the approximated kernel against 1/√(2M), and CoRP's error against the exact kernel's."""
+    rng = np.random.default_rng(0)
+    deviations = 1.0 / np.arange(1, m + 1)
+    x, z = rng.standard_normal((300, m)) * deviations, rng.standard_normal((200, m)) * deviations
+    unit = cop_corp.cosine(torch.from_numpy(x))
+    kernel = torch.exp(-gamma * torch.cdist(unit, unit) ** 2)
+    w0, u = cop_corp.draw(m, 4096, seed=0)
+    exact = exact_kernel.cosine_gaussian_kernel_error(x, z, gamma=gamma, q=20)
+    figures = {}
+    for M in (64, 128, 256, 1024, 4096):
+        mapped = cop_corp.random_fourier(unit, w0[:M], u[:M], gamma=gamma)
+        error = cop_corp.fit_corp(x, gamma=gamma, M=M, seed=0).score(z, q=20)
+        figures[str(M)] = {
+            "mean_kernel_error": float((mapped @ mapped.T - kernel).abs().mean()),
+            "one_over_root_2M": (2.0 * M) ** -0.5,
+            "largest_relative_error_difference": float(((error - exact).abs() / exact).max()),
+            "rank_correlation_with_exact": float(spearmanr(error, exact).statistic),
+        }
+    return figures
+
+
+def exact_identities(_: argparse.Namespace) -> dict:
+    """Largest differences of quantities that are equal in exact arithmetic, and the printed form that is not."""
+    rng = np.random.default_rng(0)
+    x, z = rng.standard_normal((120, 12)) * np.linspace(0.2, 2.0, 12), rng.standard_normal((60, 12))
+    explicit = cop_corp.fit_cop(x).sweep(z, range(1, 12))
+    exact = torch.stack([exact_kernel.cosine_kernel_error(x, z, q=q) for q in range(1, 12)])
+    pca = baselines.fit_pca(x).sweep(z, range(1, 12)).square()
+    linear = kernel_pca.fit_linear(x).sweep(z, range(1, 12))
+    printed = exact_kernel.proposition_2_as_printed(x, z, q=4)
+    return {
+        "cosine_kernel_against_cop": float((exact - explicit).abs().max()),
+        "linear_kernel_against_pca": float((linear - pca).abs().max()),
+        "rank_correlation_of_printed_form": float(spearmanr(printed, explicit[3]).statistic),
+    }
+
+
+def digits_order(_: argparse.Namespace, seeds: int = 3) -> dict:
+    """Mean AUROC of foreign digits (6 to 9) against test digits 0 to 5, on 128 hidden features of a small network."""
+    x, y = load_digits(return_X_y=True)
+    x = x / 16.0
+    rows = [_digits_scores(x, y, seed) for seed in range(seeds)]
+    return {name: float(np.mean([row[name] for row in rows])) for name in rows[0]}
+
+
+def _digits_scores(x: np.ndarray, y: np.ndarray, seed: int) -> dict[str, float]:
+    known = np.random.default_rng(seed).permutation(np.flatnonzero(y <= 5))
+    train, held_out = known[: len(known) * 2 // 3], known[len(known) * 2 // 3 :]
+    test = np.concatenate([held_out, np.flatnonzero(y > 5)])
+    foreign = y[test] > 5
+    network = MLPClassifier((128,), max_iter=300, random_state=seed).fit(x[train], y[train])
+    weights, offsets = network.coefs_, network.intercepts_
+    fit_z, z = (np.maximum(x[rows] @ weights[0] + offsets[0], 0.0) for rows in (train, test))
+    logits = z @ weights[1] + offsets[1]
+    cop, corp = cop_corp.fit_cop(fit_z), cop_corp.fit_corp(fit_z, gamma=2.0, M=1024, seed=seed)
+    plain = baselines.fit_pca(fit_z)
+    energy = cop_corp.energy(logits)
+    smallest = min(0.0, float(cop_corp.energy(fit_z @ weights[1] + offsets[1]).min()))
+    error = cop.score(z, explained_variance=0.95)
+    plain_error = plain.score(z, explained_variance=0.95)
+    without_cosine = {
+        f"fourier_without_cosine_gamma_{gamma}": area(
+            covariance.fit(
+                fit_z,
+                replace(cop_corp.cosine_fourier_map(fit_z.shape[-1], gamma=gamma, M=1024, seed=seed), cosine=False),
+                explained_variance=0.95,
+            ).score(z),
+            foreign,
+        )
+        for gamma in (0.01, 0.1, 0.5, 1.0, 2.0)
+    }
+    return {
+        "nearest_neighbour_unit": area(baselines.fit_nearest_neighbour_unit(fit_z).score(z), foreign),
+        "cop_95_with_energy": area(-cop_corp.fuse(error, energy, smallest=smallest), foreign),
+        "energy": area(-energy, foreign),
+        "corp_gamma_2_95": area(corp.score(z, explained_variance=0.95), foreign),
+        "msp": area(-cop_corp.msp(logits), foreign),
+        "cop_95": area(error, foreign),
+        "regularised_pca_95": area(cop_corp.regularised_error(plain_error, z), foreign),
+        "pca_95": area(plain_error, foreign),
+        "cop_30": area(cop.score(z, explained_variance=0.3), foreign),
+    } | without_cosine
+
+
+def draw(figures: dict) -> go.Figure:
+    """AUROC against r, γ and M by set."""
+    titles = [f"{name}: {what}" for what in ("AUROC against r", "against γ", "against M") for name in SETS]
+    shown = panels(3, len(SETS), titles, height=950, vertical_spacing=0.09, horizontal_spacing=0.06)
+    rows = {"r": ("CoP, r", "CoRP, r"), "gamma": ("with cosine, γ", "without cosine, γ"), "M": ("CoRP, M",)}
+    for column, name in enumerate(SETS, start=1):
+        for row, (parameter, lines) in enumerate(rows.items(), start=1):
+            for number, title in enumerate(lines):
+                of = figures["curves"]
+                line(
+                    shown,
+                    of[parameter],
+                    of[name][title],
+                    title,
+                    2 * (row - 1) + number,
+                    (row, column),
+                    first=column == 1,
+                )
+            knn = figures["contest"][name]["nearest neighbour"]["auroc"]
+            shown.add_hline(y=knn, line_dash="dot", line_width=1, row=row, col=column)
+            if row > 1:
+                shown.update_xaxes(type="log", row=row, col=column)
+            if name == "parts":
+                shown.update_yaxes(range=[0.5, 1.02], row=row, col=column)
+    return shown
+
+
+PARTS: dict[str, Callable[[argparse.Namespace], dict]] = {
+    "approximation_decay": approximation_decay,
+    "exact_identities": exact_identities,
+    "digits_order": digits_order,
+    "contest": contest,
+    "curves": curves,
+    "kernel_and_map": kernel_and_map,
+}
+
+
+def main() -> None:
+    run("cop_corp", __doc__, PARTS, draw)
+
+
+if __name__ == "__main__":
+    main()

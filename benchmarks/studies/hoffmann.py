@@ -1,0 +1,269 @@
+"""Kernel PCA for novelty detection: the planar sets, the cancer table and digits of Hoffmann (2007).
+
+python -m benchmarks.studies.hoffmann
+
+Planar sets: overlap of the enclosed and the true area, each method at the best setting of a grid. Digits: 8 x 8 of
+scikit-learn in place of MNIST, one digit in turn is normal, its first 100 learned from.
+"""
+
+import argparse
+from collections.abc import Callable, Iterator
+from functools import partial
+
+import numpy as np
+import plotly.graph_objects as go
+import torch
+from sklearn.datasets import load_digits
+
+from benchmarks.studies import novelty_sets
+from benchmarks.studies.common import area, boundary, line, panels, run
+from inspect_core.detectors import baselines, kernel_pca
+from inspect_core.judge.metrics import roc_curve
+
+SEED = 1
+SIGMAS = (0.05, 0.1, 0.2, 0.3, 0.4, 0.6, 0.8)
+COUNTS = (0, 5, 10, 20, 40, 80, 160)
+LEARNED = 100
+Score = Callable[[np.ndarray], torch.Tensor]
+Box = tuple[tuple[float, float], tuple[float, float]]
+
+
+def planar() -> dict[str, tuple[np.ndarray, novelty_sets.Inside | None, Box, int]]:
+    """By name: points, true area (None for a curve), the box looked at, and how many points come before the noise."""
+    square, ring = novelty_sets.square(400, SEED), novelty_sets.ring_line_square(850, SEED)
+    noisy, spiral = novelty_sets.square_noise(400, 50, SEED), novelty_sets.spiral(700, SEED)
+    return {
+        "square": (*square, ((-0.5, -0.5), (3.5, 3.5)), 400),
+        "square_noise": (*noisy, ((-0.5, -0.5), (3.5, 3.5)), 400),
+        "ring_line_square": (*ring, ((-2.5, 0.0), (4.5, 3.0)), 850),
+        "spiral": (*spiral, ((-2.0, -2.0), (2.0, 2.0)), 700),
+        "sine_noise": (novelty_sets.sine_noise(500, 200, SEED), None, ((-0.5, -2.0), (6.8, 2.0)), 500),
+    }
+
+
+def candidates(points: np.ndarray, clean: int) -> Iterator[tuple[str, dict, Score]]:
+    """(method, setting, score) of every method at every setting of its grid."""
+    for sigma in SIGMAS:
+        model = kernel_pca.fit(points, sigma=sigma, q=max(COUNTS))
+        for q in COUNTS[1:]:
+            yield "kernel PCA", {"sigma": sigma, "q": q}, partial(_at, model, q)
+        yield "Parzen", {"sigma": sigma}, baselines.fit_parzen(points, sigma=sigma).score
+        nu = max(1 - clean / len(points), 0.02)
+        yield "one-class SVM", {"sigma": sigma, "nu": nu}, baselines.fit_one_class_svm(points, sigma=sigma, nu=nu).score
+    yield "PCA", {"q": 1}, partial(baselines.fit_pca(points).score, q=1)
+
+
+def _at(model: kernel_pca.KernelPCA, q: int, z: np.ndarray) -> torch.Tensor:
+    return model.sweep(z, [q])[0]
+
+
+def contest(_: argparse.Namespace) -> dict:
+    """By set and method: the best setting, and what its boundary does.
+
+    With a true area the best overlap counts; on the sine, the most curve points inside less the share of noise inside.
+    """
+    found: dict[str, dict] = {}
+    for name, (points, inside, box, clean) in planar().items():
+        best = found.setdefault(name, {})
+        for method, setting, score in candidates(points, clean):
+            shown = _points_inside(score, points, clean)
+            if inside is not None:
+                shown |= _overlap(score, points, inside, box, kept=clean)
+            quality = shown.get("iou", shown["clean"] - shown["noise"])
+            if method not in best or quality > best[method]["quality"]:
+                best[method] = {"quality": quality, "setting": setting, **shown}
+    return found
+
+
+def cancer_auc(_: argparse.Namespace, noise_seeds: int = 5) -> dict:
+    """AUC on the Wisconsin table. Published: kernel PCA .9971, Parzen .9966, PCA .9828."""
+    aucs = []
+    for seed in range(noise_seeds):
+        train, test, malignant = novelty_sets.cancer(seed)
+        aucs.append(area(kernel_pca.fit(train, sigma=2.0, q=190).score(test), malignant))
+    train, test, malignant = novelty_sets.cancer(0)
+    widths = (0.5, 0.7, 1.0, 1.4, 2.0, 3.0, 4.0)
+    pca = baselines.fit_pca(train).sweep(test, range(1, 9))
+    machines = [baselines.fit_one_class_svm(train, sigma=s, nu=0.1) for s in (0.5, 1.0, 2.0, 4.0, 8.0, 16.0)]
+    return {
+        "kernel_pca_mean": float(np.mean(aucs)),
+        "kernel_pca_range": [min(aucs), max(aucs)],
+        "parzen_best": max(area(baselines.fit_parzen(train, sigma=s).score(test), malignant) for s in widths),
+        "pca_q_1_2_3": [area(errors, malignant) for errors in pca[:3]],
+        "pca_best": max(area(errors, malignant) for errors in pca),
+        "one_class_svm_best": max(area(machine.score(test), malignant) for machine in machines),
+    }
+
+
+def enclosed_shares(_: argparse.Namespace) -> dict:
+    """What the boundary through the worst training point (with noise: the noise quantile) encloses, as published."""
+    of = planar()
+    square, in_square, box, _ = of["square"]
+    noisy, in_noisy, _, _ = of["square_noise"]
+    ring, in_ring, ring_box, _ = of["ring_line_square"]
+    spiral, in_spiral, spiral_box, _ = of["spiral"]
+    sine = of["sine_noise"][0]
+    wide = kernel_pca.fit(square, sigma=0.4, q=40)
+    noise_free = kernel_pca.fit(noisy, sigma=0.3, q=20)
+    curve = kernel_pca.fit(sine, sigma=0.4, q=40)
+    machine_noisy = baselines.fit_one_class_svm(noisy, sigma=0.362, nu=1 / 9)
+    machine_curve = baselines.fit_one_class_svm(sine, sigma=0.489, nu=2 / 7)
+    return {
+        "square_far_point": float(wide.score(np.array([[1e3, 1e3]]))),
+        "square": _overlap(wide.score, square, in_square, box),
+        "square_q0": _overlap(lambda z: wide.score(z, q=0), square, in_square, box),
+        "square_parzen": _overlap(baselines.fit_parzen(square, sigma=0.05).score, square, in_square, box),
+        "ring_line_square": _overlap(kernel_pca.fit(ring, sigma=0.4, q=40).score, ring, in_ring, ring_box),
+        "spiral": _overlap(kernel_pca.fit(spiral, sigma=0.25, q=40).score, spiral, in_spiral, spiral_box),
+        "square_noise": _overlap(noise_free.score, noisy, in_noisy, box, kept=400),
+        "square_noise_points_inside": _points_inside(noise_free.score, noisy, 400),
+        "square_noise_points_inside_svm": _points_inside(machine_noisy.score, noisy, 400),
+        "sine_noise_points_inside": _points_inside(curve.score, sine, 500),
+        "sine_noise_points_inside_svm": _points_inside(machine_curve.score, sine, 500),
+    }
+
+
+def sigma_and_q(_: argparse.Namespace) -> dict:
+    """Overlap on the square for every σ and q, and AUC on the cancer table likewise."""
+    points, inside, box, _ = planar()["square"]
+    train, test, malignant = novelty_sets.cancer(0)
+    found = {"q": list(COUNTS), "square_iou": {}, "cancer_auc": {}}
+    for sigma in SIGMAS:
+        model = kernel_pca.fit(points, sigma=sigma, q=max(COUNTS))
+        at = [partial(_at, model, q) for q in COUNTS]
+        found["square_iou"][str(sigma)] = [_overlap(score, points, inside, box)["iou"] for score in at]
+    for sigma in (0.5, 1.0, 2.0, 4.0, 8.0):
+        scores = kernel_pca.fit(train, sigma=sigma, q=max(COUNTS)).sweep(test, COUNTS)
+        found["cancer_auc"][str(sigma)] = [area(own, malignant) for own in scores]
+    return found
+
+
+def digits(_: argparse.Namespace) -> dict:
+    """AUC with each digit as the normal one, of each method at its best setting; curves and the strangest of the 0."""
+    x, y = load_digits(return_X_y=True)
+    x = x / 16.0
+    widths, counts = (0.3, 0.5, 0.7, 1.0, 1.4, 2.0, 3.0, 4.0), (0, 5, 10, 20, 40, 60, 80, 99)
+    found: dict[str, dict] = {"auc": {}}
+    for digit in range(10):
+        own = np.flatnonzero(y == digit)
+        train, others = x[own[:LEARNED]], np.flatnonzero(y != digit)
+        test, foreign = np.concatenate([own[LEARNED:], others]), np.arange(len(x) - LEARNED) >= len(own) - LEARNED
+        z = x[test]
+        by_sigma = {s: kernel_pca.fit(train, sigma=s, q=99).sweep(z, counts) for s in widths}
+        grid = {s: [area(scores, foreign) for scores in rows] for s, rows in by_sigma.items()}
+        rows = {
+            "kernel PCA": [value for own_row in grid.values() for value in own_row[1:]],
+            "Parzen": [area(baselines.fit_parzen(train, sigma=s).score(z), foreign) for s in widths],
+            "one-class SVM": [
+                area(baselines.fit_one_class_svm(train, sigma=s, nu=0.1).score(z), foreign) for s in widths
+            ],
+            "PCA": [area(scores, foreign) for scores in baselines.fit_pca(train).sweep(z, (1, 2, 5, 10, 20, 30, 40))],
+        }
+        found["auc"][str(digit)] = {method: max(values) for method, values in rows.items()}
+        if digit == 0:
+            strangest = by_sigma[1.0][counts.index(60)]
+            found["zero"] = {"q": list(counts), "auc": {str(s): row for s, row in grid.items()}}
+            found["zero"]["strangest"] = own[LEARNED:][np.argsort(-strangest[~foreign].numpy())[:10]].tolist()
+    found["mean"] = {m: float(np.mean([row[m] for row in found["auc"].values()])) for m in found["auc"]["0"]}
+    return found
+
+
+def roc(_: argparse.Namespace) -> dict:
+    """(false-positive rate, detections) on the cancer table of each method, at the published setting or its best."""
+    train, test, malignant = novelty_sets.cancer(0)
+    scores = {
+        "kernel PCA": kernel_pca.fit(train, sigma=2.0, q=190).score(test),
+        "Parzen": baselines.fit_parzen(train, sigma=1.0).score(test),
+        "one-class SVM": baselines.fit_one_class_svm(train, sigma=4.0, nu=0.1).score(test),
+        "PCA": baselines.fit_pca(train).score(test, q=1),
+    }
+    return {name: _corners(*roc_curve(own.numpy(), malignant)) for name, own in scores.items()}
+
+
+def _corners(fpr: np.ndarray, tpr: np.ndarray) -> list[list[float]]:
+    """A ROC curve without the points between two others on a straight line."""
+    turns = (np.diff(fpr, n=2, prepend=-1, append=2) != 0) | (np.diff(tpr, n=2, prepend=-1, append=2) != 0)
+    return [axis[turns].round(5).tolist() for axis in (fpr, tpr)]
+
+
+def draw(figures: dict) -> go.Figure:
+    """Boundaries of every method at its best setting; under them AUC against q, ROC and the ten strangest zeros."""
+    methods = ["kernel PCA", "Parzen", "one-class SVM", "PCA"]
+    contests, of = figures["contest"], planar()
+    titles = [_title(name, method, contests[name][method]) for name in of for method in methods]
+    titles += ["square: IoU against q, by σ", "cancer: AUC against q, by σ", "cancer: ROC", "the ten strangest zeros"]
+    shown = panels(len(of) + 1, 4, titles, height=1500, vertical_spacing=0.035, horizontal_spacing=0.05)
+    for row, (name, (points, _, box, clean)) in enumerate(of.items(), start=1):
+        axes, grid = _grid(box, 0.04)
+        for method, setting, score in candidates(points, clean):
+            if setting == contests[name][method]["setting"]:
+                place, limit = (row, methods.index(method) + 1), float(_limit(score(points), clean))
+                boundary(shown, points, axes, score(grid).numpy().reshape(len(axes[1]), -1), limit, place)
+    below = len(of) + 1
+    for column, key in ((1, "square_iou"), (2, "cancer_auc")):
+        for number, (sigma, values) in enumerate(figures["sigma_and_q"][key].items()):
+            line(shown, figures["sigma_and_q"]["q"], values, f"σ {sigma}", number, (below, column), first=column == 1)
+    shown.update_yaxes(range=[0.9, 1], row=below, col=2)
+    for number, (name, (fpr, tpr)) in enumerate(figures["roc"].items()):
+        line(shown, fpr, tpr, name, number + len(SIGMAS), (below, 3))
+    shown.update_xaxes(range=[0, 0.2], row=below, col=3)
+    shown.update_yaxes(range=[0.8, 1.005], row=below, col=3)
+    pictures = load_digits().images[figures["digits"]["zero"]["strangest"]]
+    sheet = np.block([[pictures[5 * down + across] for across in range(5)] for down in range(2)])
+    shown.add_heatmap(z=sheet[::-1], colorscale="Greys", showscale=False, row=below, col=4)
+    shown.update_xaxes(visible=False, row=below, col=4)
+    shown.update_yaxes(visible=False, scaleanchor=f"x{4 * below}", row=below, col=4)
+    return shown
+
+
+def _title(name: str, method: str, row: dict) -> str:
+    what = f"IoU {row['iou']:.2f}" if "iou" in row else f"{row['clean']:.0%}, noise {row['noise']:.0%}"
+    return f"{name.replace('_', ' ')}, {method}: {what}"
+
+
+def _grid(box: Box, step: float) -> tuple[tuple[np.ndarray, np.ndarray], np.ndarray]:
+    (x0, y0), (x1, y1) = box
+    axes = np.arange(x0, x1, step), np.arange(y0, y1, step)
+    return axes, np.stack(np.meshgrid(*axes), axis=-1).reshape(-1, 2)
+
+
+def _overlap(
+    score: Score, points: np.ndarray, inside: novelty_sets.Inside, box: Box, *, kept: int | None = None
+) -> dict[str, float]:
+    """Overlap (intersection over union) of enclosed and true area on a grid of 0.02, and the true share enclosed."""
+    _, grid = _grid(box, 0.02)
+    enclosed = (score(grid) <= _limit(score(points), kept)).numpy()
+    true = inside(grid)
+    return {
+        "iou": float((enclosed & true).sum() / (enclosed | true).sum()),
+        "true_area_enclosed": float(enclosed[true].mean()),
+    }
+
+
+def _points_inside(score: Score, points: np.ndarray, clean: int) -> dict[str, float]:
+    scores = score(points)
+    inside = (scores <= _limit(scores, clean)).numpy()
+    noise = float(inside[clean:].mean()) if clean < len(points) else 0.0
+    return {"clean": float(inside[:clean].mean()), "noise": noise}
+
+
+def _limit(scores: torch.Tensor, kept: int | None) -> torch.Tensor:
+    return scores.sort().values[len(scores) - 1 if kept is None else kept - 1]
+
+
+PARTS = {
+    "cancer_auc": cancer_auc,
+    "enclosed_shares": enclosed_shares,
+    "contest": contest,
+    "sigma_and_q": sigma_and_q,
+    "digits": digits,
+    "roc": roc,
+}
+
+
+def main() -> None:
+    run("hoffmann", __doc__, PARTS, draw)
+
+
+if __name__ == "__main__":
+    main()

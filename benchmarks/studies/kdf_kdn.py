@@ -1,0 +1,288 @@
+"""KDF and KDN against their parents: six simulations, many dimensions, four tables, shifted pictures.
+
+python -m benchmarks.studies.kdf_kdn
+
+After Dey et al., "Simple Calibration via Geodesic Kernels" (TMLR 2025). Full: samples up to 10,000 points, 500 trees,
+nets of 4 x 1,000 units, ten seeds. --quick: up to 1,000 points, 100 trees, nets of 4 x 100 units, ten seeds for
+forests and three for nets. Held out are 30 % more; 2,000 points to test. Tables: digits, breast cancer, wine
+and iris of scikit-learn in place of those of OpenML.
+"""
+
+import argparse
+import statistics
+import time
+from collections.abc import Callable
+
+import numpy as np
+import plotly.graph_objects as go
+from sklearn.datasets import load_breast_cancer, load_digits, load_iris, load_wine
+from sklearn.model_selection import train_test_split
+
+from benchmarks.measure import kept
+from benchmarks.studies.common import line, panels, run
+from benchmarks.studies.shifted_shapes import SHIFTS, repetition
+from benchmarks.studies.simulated_classes import SIMULATIONS, posterior, ring, trunk
+from inspect_core.classify.calibrated_parents import calibrated
+from inspect_core.classify.kernel_density import PAPER_LOG_B, KernelDensityClassifier, fit_kdf, fit_kdn
+from inspect_core.judge.metrics import (
+    expected_calibration_error,
+    hellinger,
+    mean_max_confidence,
+    ood_calibration_error,
+)
+
+RADII = (1, 2, 5)
+TEST_POINTS, RING_POINTS = 2_000, 500
+CLOSE = 1_000
+"""The sample size at which all constants are compared."""
+PLAIN = {"KDF": (fit_kdf, {}), "KDN": (fit_kdn, {})}
+CONSTANTS = {
+    "KDF lam 1e-3": (fit_kdf, {"lam": 1e-3}),
+    "KDF paper constant": (fit_kdf, {"log_b": PAPER_LOG_B}),
+    "KDF no constant": (fit_kdf, {"log_b": -np.inf}),
+    "KDF Euclidean, paper constant": (fit_kdf, {"log_b": PAPER_LOG_B, "euclidean": True}),
+    "KDN paper constant": (fit_kdn, {"log_b": PAPER_LOG_B}),
+    "KDN with output layer": (fit_kdn, {"include_output": True}),
+}
+TABLES = {"digits": load_digits, "breast cancer": load_breast_cancer, "wine": load_wine, "iris": load_iris}
+Figures = dict[str, dict[str, float]]
+
+
+def sizes(options: argparse.Namespace, fit: Callable) -> tuple[tuple[int, ...], int, dict]:
+    """Samples, seeds, and what the parent is made of."""
+    if fit is fit_kdf:
+        return ((100, 300, 1_000), 10, {"trees": 100}) if options.quick else (FULL, 10, {"trees": 500})
+    return ((100, 1_000), 3, {"hidden": (100,) * 4}) if options.quick else (FULL, 10, {"hidden": (1_000,) * 4})
+
+
+FULL = (100, 300, 1_000, 3_000, 10_000)
+
+
+def simulations(options: argparse.Namespace) -> dict:
+    """By simulation and sample: medians over seeds of every model's figures, the parents' among them."""
+    found: dict[str, dict] = {}
+    for name in SIMULATIONS:
+        found[name] = {}
+        for title, (fit, more) in (PLAIN | CONSTANTS).items():
+            if title in CONSTANTS and "lam" not in more and name != "gaussian_xor":
+                continue
+            counts, seeds, parent = sizes(options, fit)
+            for n in counts if title in PLAIN else (CLOSE,):
+                runs = [simulate(name, n, seed, fit, {**parent, **more}) for seed in range(seeds)]
+                row = found[name].setdefault(str(n), {})
+                row[title] = _median([own for own, _ in runs])
+                if title in ("KDF", "KDN"):
+                    row["forest" if fit is fit_kdf else "network"] = _median([of_parent for _, of_parent in runs])
+        print(name, flush=True)
+    return found
+
+
+def simulate(name: str, n: int, seed: int, fit: Callable, options: dict) -> tuple[dict, dict]:
+    """Figures of a model and of its parent on one draw of one simulation."""
+    rng = np.random.default_rng(seed)
+    x, y = SIMULATIONS[name](n + n * 3 // 10, rng)
+    test = SIMULATIONS[name](TEST_POINTS, rng)
+    rings = {radius: ring(radius, RING_POINTS, rng) for radius in RADII}
+    began = time.perf_counter()
+    model = fit(x[:n], y[:n], held_out=(x[n:], y[n:]), seed=seed, **options)
+    cost = {"power": model.power, "polytopes": len(model.log_ratio), "fit_seconds": time.perf_counter() - began}
+    truth = posterior(name, test[0])
+    own = _figures(model.predict_proba, model, *test, rings) | {
+        "hellinger": hellinger(model.predict_proba(test[0]), truth)
+    }
+    of_parent = _figures(model.parent_proba, model, *test, rings)
+    return own | cost, of_parent | {"hellinger": hellinger(model.parent_proba(test[0]), truth)}
+
+
+def _figures(
+    proba: Callable, model: KernelDensityClassifier, x: np.ndarray, y: np.ndarray, rings: dict[int, np.ndarray]
+) -> dict[str, float]:
+    shares = proba(x)
+    figures = {"error": float((shares.argmax(axis=1) != y).mean()), "ece": expected_calibration_error(shares, y)}
+    for radius, points in rings.items():
+        figures[f"confidence_at_{radius}"] = mean_max_confidence(proba(points * model.scale))
+    return figures | {"oce": ood_calibration_error(proba(rings[RADII[-1]] * model.scale), np.bincount(y) / len(y))}
+
+
+def _median(runs: list[dict[str, float]]) -> dict[str, float]:
+    return {key: float(statistics.median(row[key] for row in runs)) for key in runs[0]}
+
+
+def many_dimensions(options: argparse.Namespace) -> dict:
+    """Trunk: medians over seeds by number of dimensions, of one sample size."""
+    n, found = 1_000 if options.quick else 5_000, {}
+    for d in (2, 5, 10, 20, 50, 100):
+        row: dict[str, list] = {}
+        for seed in range(3 if options.quick else 10):
+            rng = np.random.default_rng(seed)
+            x, y = trunk(n + n * 3 // 10, rng, d=d)
+            test, rings = trunk(TEST_POINTS, rng, d=d), {r: ring(r, RING_POINTS, rng, d=d) for r in RADII}
+            for title, fit, parent in (("KDF", fit_kdf, "forest"), ("KDN", fit_kdn, "network")):
+                model = fit(x[:n], y[:n], held_out=(x[n:], y[n:]), seed=seed, **sizes(options, fit)[2])
+                row.setdefault(title, []).append(_figures(model.predict_proba, model, *test, rings))
+                row.setdefault(parent, []).append(_figures(model.parent_proba, model, *test, rings))
+        found[str(d)] = {title: _median(runs) for title, runs in row.items()}
+    return found
+
+
+def depth(options: argparse.Namespace) -> dict:
+    """Mean kernel between test points of the same and of different classes (XOR), by hidden layers of a net."""
+    rng = np.random.default_rng(0)
+    x, y = SIMULATIONS["gaussian_xor"](CLOSE, rng)
+    test, classes = SIMULATIONS["gaussian_xor"](400, rng)
+    same, found = classes[:, None] == classes, {}
+    for layers in (1, 2, 3, 4, 6, 8):
+        found[str(layers)] = {}
+        for title, with_output in (("hidden layers", False), ("with output layer", True)):
+            model = fit_kdn(x, y, hidden=(100,) * layers, include_output=with_output, seed=0)
+            codes = model.parent.codes(test / model.scale)
+            kernel = model.parent.kernel(codes, codes)
+            found[str(layers)][title] = {"same": float(kernel[same].mean()), "other": float(kernel[~same].mean())}
+    return found
+
+
+def tables(options: argparse.Namespace) -> dict:
+    """By table and sample: error, ECE and OCE (five times the largest norm away) of parents, KDF, KDN, and the parents
+    under isotonic and sigmoid curves; means over seeds.
+    """
+    found: dict[str, dict] = {}
+    for name, read in TABLES.items():
+        x, y = read(return_X_y=True)
+        found[name] = {}
+        for n in (n for n in (50, 100, 200, 400, 1_000) if n * 1.3 < 0.7 * len(x)):
+            runs = [_on_table(x, y, n, seed, options) for seed in range(3 if options.quick else 10)]
+            found[name][str(n)] = {
+                model: {key: float(np.mean([one[model][key] for one in runs])) for key in runs[0][model]}
+                for model in runs[0]
+            }
+    return found
+
+
+def _on_table(x: np.ndarray, y: np.ndarray, n: int, seed: int, options: argparse.Namespace) -> Figures:
+    learned, test_x, own_y, test_y = train_test_split(x, y, train_size=n * 13 // 10, random_state=seed, stratify=y)
+    spread = learned.std(axis=0)
+    middle, spread = learned.mean(axis=0), np.where(spread > 0, spread, 1.0)
+    learned, test_x = (learned - middle) / spread, (test_x - middle) / spread
+    fit_x, held_x, fit_y, held_y = train_test_split(learned, own_y, train_size=n, random_state=seed, stratify=own_y)
+    far = ring(RADII[-1], RING_POINTS, np.random.default_rng(seed), d=x.shape[1])
+    prior, found = np.bincount(y) / len(y), {}
+    for title, fit, parent in (("KDF", fit_kdf, "forest"), ("KDN", fit_kdn, "network")):
+        made = {"trees": 100 if options.quick else 500} if fit is fit_kdf else {"hidden": (100,) * 4}
+        model = fit(fit_x, fit_y, held_out=(held_x, held_y), seed=seed, **made)
+        ways: dict[str, Callable] = {title: model.predict_proba, parent: model.parent_proba}
+        for method in ("isotonic", "sigmoid"):
+            curves = calibrated(model.parent_proba(held_x), held_y, method=method)
+            ways[f"{parent}, {method}"] = lambda z, c=curves, m=model: c.predict_proba(m.parent_proba(z))
+        for way, proba in ways.items():
+            shares = proba(test_x)
+            found[way] = {
+                "error": float((shares.argmax(axis=1) != test_y).mean()),
+                "ece": expected_calibration_error(shares, test_y),
+                "oce": ood_calibration_error(proba(far * model.scale), prior),
+            }
+    return found
+
+
+def shift(options: argparse.Namespace) -> dict:
+    """Mean of the largest posterior under each shift, at full size: 2,000 pictures a class, ten repetitions."""
+    repetitions, per_class = (3, 1_000) if options.quick else (10, 2_000)
+    runs = [repetition(seed, per_class) for seed in range(repetitions)]
+    curves = {
+        name: {"values": values.tolist()}
+        | {model: np.mean([run[name][model] for run in runs], axis=0).tolist() for model in runs[0][name]}
+        for name, values in SHIFTS.items()
+    }
+    return {"repetitions": repetitions, "per_class": per_class, "confidence": curves}
+
+
+def paper_size(options: argparse.Namespace) -> dict:
+    """10,000 points, 500 trees, 4 x 1,000 units, one seed; --quick leaves what was measured before."""
+    if options.quick:
+        return kept("studies/kdf_kdn").get("paper_size", {})
+    found: dict[str, dict] = {}
+    for name in SIMULATIONS:
+        for fit, made, parent, title in (
+            (fit_kdf, {"trees": 500}, "forest", "KDF"),
+            (fit_kdn, {"hidden": (1_000,) * 4}, "network", "KDN"),
+        ):
+            own, of_parent = simulate(name, 10_000, 0, fit, made)
+            found.setdefault(name, {}).update({title: own, parent: of_parent})
+    return found
+
+
+def draw(figures: dict) -> go.Figure:
+    """Posterior fields, growing samples, dimensions, tables, shifts."""
+    models = ["forest", "KDF", "network", "KDN"]
+    titles = [f"XOR, {name}: class 1" for name in models] + [f"{name}: Hellinger" for name in SIMULATIONS]
+    titles += ["trunk: error against d", "trunk: confidence at 5 against d"]
+    titles += [f"{name}: ECE against n" for name in TABLES] + [f"confidence, {name}" for name in SHIFTS]
+    titles += ["kernel against hidden layers"]
+    shown = panels(5, 4, titles, height=1500, vertical_spacing=0.055, horizontal_spacing=0.05)
+    rng, axis = np.random.default_rng(0), np.linspace(-3, 3, 81)
+    x, y = SIMULATIONS["gaussian_xor"](CLOSE, rng)
+    grid = np.stack(np.meshgrid(axis, axis), axis=-1).reshape(-1, 2)
+    for first, model in ((1, fit_kdf(x, y, trees=100)), (3, fit_kdn(x, y))):
+        for column, proba in ((first, model.parent_proba), (first + 1, model.predict_proba)):
+            field = proba(grid)[:, 1].reshape(81, 81)
+            shown.add_heatmap(
+                x=axis, y=axis, z=field, zmin=0, zmax=1, colorscale="RdBu", showscale=False, row=1, col=column
+            )
+    for place, name in enumerate(SIMULATIONS):
+        row, column = 2 + place // 4, 1 + place % 4
+        for number, model in enumerate(models):
+            own = {int(n): of[model]["hellinger"] for n, of in figures["simulations"][name].items() if model in of}
+            line(shown, list(own), list(own.values()), model, number, (row, column), first=place == 0)
+        shown.update_xaxes(type="log", row=row, col=column)
+    for column, key in ((3, "error"), (4, "confidence_at_5")):
+        for number, model in enumerate(models):
+            of = figures["many_dimensions"]
+            line(
+                shown,
+                [int(d) for d in of],
+                [row[model][key] for row in of.values()],
+                model,
+                number,
+                (3, column),
+                first=False,
+            )
+        shown.update_xaxes(type="log", row=3, col=column)
+    for column, name in enumerate(TABLES, start=1):
+        ways = ["forest", "KDF", "network", "KDN", "forest, isotonic", "forest, sigmoid"]
+        for number, way in enumerate(ways):
+            of = figures["tables"][name]
+            values = [row[way]["ece"] for row in of.values()]
+            line(shown, [int(n) for n in of], values, way, number, (4, column), first=column == 1 and number > 3)
+    ways = {"net": "network", "kdn_own_layers": "KDN", "kdn": "KDN, net of its own"}
+    for column, of in enumerate(figures["shift"]["confidence"].values(), start=1):
+        for number, (way, title) in zip((2, 3, 6), ways.items(), strict=True):
+            line(shown, of["values"], of[way], title, number, (5, column), first=column == 1 and number == 6)
+        shown.update_yaxes(range=[0.45, 1.02], row=5, col=column)
+    for number, (title, key) in enumerate((("hidden layers", "same"), ("hidden layers", "other")), start=7):
+        of = figures["depth"]
+        line(
+            shown,
+            [int(n) for n in of],
+            [row[title][key] for row in of.values()],
+            f"kernel, {key} class",
+            number,
+            (5, 4),
+        )
+    return shown
+
+
+PARTS: dict[str, Callable[[argparse.Namespace], dict]] = {
+    "simulations": simulations,
+    "many_dimensions": many_dimensions,
+    "depth": depth,
+    "tables": tables,
+    "shift": shift,
+    "paper_size": paper_size,
+}
+
+
+def main() -> None:
+    run("kdf_kdn", __doc__, PARTS, draw)
+
+
+if __name__ == "__main__":
+    main()
