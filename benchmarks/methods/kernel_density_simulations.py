@@ -13,9 +13,9 @@ import time
 import numpy as np
 
 from benchmarks.measure import machine, parser, write
-from benchmarks.methods.simulated_classes import SIMULATIONS, gaussian_xor_posterior, ring
 from inspect_core.classify.kernel_density import PAPER_LOG_B, KernelDensityClassifier, fit_kdf, fit_kdn
 from inspect_core.judge.metrics import expected_calibration_error, hellinger, mean_max_confidence
+from inspect_core.playgrounds.simulated_classes import SIMULATIONS, gaussian_xor_posterior, ring
 
 RADII = (1, 2, 5)
 TEST_POINTS = 2_000

@@ -17,18 +17,20 @@ from sklearn.metrics import roc_auc_score
 from sklearn.neural_network import MLPClassifier
 
 from benchmarks.measure import parser, write
-from benchmarks.methods import exact_kernel, novelty_sets
+from benchmarks.methods import exact_kernel
+from benchmarks.methods.cancer_table import cancer
 from inspect_core.detectors import baselines, cop_corp, kernel_pca
 from inspect_core.detectors.cop_corp import covariance
+from inspect_core.playgrounds import planar_sets
 
 
 def cancer_auc(noise_seeds: int = 5) -> dict:
     """AUC on the Wisconsin table. Published: kernel PCA .9971, Parzen .9966, PCA .9828."""
     aucs = []
     for seed in range(noise_seeds):
-        train, test, malignant = novelty_sets.cancer(seed)
+        train, test, malignant = cancer(seed)
         aucs.append(_auroc(kernel_pca.fit(train, sigma=2.0, q=190).score(test), malignant))
-    train, test, malignant = novelty_sets.cancer(0)
+    train, test, malignant = cancer(0)
     widths = (0.5, 0.7, 1.0, 1.4, 2.0, 3.0, 4.0)
     pca = baselines.fit_pca(train).sweep(test, range(1, 9))
     machines = [baselines.fit_one_class_svm(train, sigma=s, nu=0.1) for s in (0.5, 1.0, 2.0, 4.0, 8.0, 16.0)]
@@ -44,11 +46,11 @@ def cancer_auc(noise_seeds: int = 5) -> dict:
 
 def enclosed_shares(seed: int = 1) -> dict:
     """What the boundary through the worst training point (with noise: the noise quantile) encloses."""
-    square, in_square = novelty_sets.square(400, seed)
-    ring, in_ring = novelty_sets.ring_line_square(850, seed)
-    spiral, in_spiral = novelty_sets.spiral(700, seed)
-    noisy, in_noisy = novelty_sets.square_noise(400, 50, seed)
-    sine = novelty_sets.sine_noise(500, 200, seed)
+    square, in_square = planar_sets.square(400, seed)
+    ring, in_ring = planar_sets.ring_line_square(850, seed)
+    spiral, in_spiral = planar_sets.spiral(700, seed)
+    noisy, in_noisy = planar_sets.square_noise(400, 50, seed)
+    sine = planar_sets.sine_noise(500, 200, seed)
     box, ring_box, spiral_box = ((-0.5, -0.5), (3.5, 3.5)), ((-2.5, 0.0), (4.5, 3.0)), ((-2.0, -2.0), (2.0, 2.0))
     wide = kernel_pca.fit(square, sigma=0.4, q=40)
     noise_free = kernel_pca.fit(noisy, sigma=0.3, q=20)
@@ -162,7 +164,7 @@ def _auroc(scores: torch.Tensor, labels: np.ndarray) -> float:
 def _overlap(
     score: Callable,
     points: np.ndarray,
-    inside: novelty_sets.Inside,
+    inside: planar_sets.Inside,
     box: tuple[tuple[float, float], tuple[float, float]],
     *,
     kept: int | None = None,

@@ -19,6 +19,7 @@ from inspect_core.detectors import quadrics
 from inspect_core.detectors.quadrics.forecast import forecast_seconds, step_operations
 from inspect_core.detectors.quadrics.refinement import SGD_BATCH, random_start, refine_sgd
 from inspect_core.judge.metrics import auroc
+from inspect_core.playgrounds.quadric_clouds import curve, noisy_curve, onto
 from inspect_core.runtime.threads import cores
 
 FITS = {
@@ -31,14 +32,14 @@ FITS = {
 
 def toy_table(*, seeds: int = 10) -> list[dict]:
     """Medians over seeds: mean d2 of the true curve, largest distance of the fitted curve from it, seconds to fit."""
-    truth = _curve(np.linspace(0, 2 * np.pi, 2000, endpoint=False))
+    truth = curve(np.linspace(0, 2 * np.pi, 2000, endpoint=False))
     rows = []
     for sd in (0.12, 0.05):
         for title, fit in FITS.items():
             distances, deviations, seconds = [], [], []
             for seed in range(seeds):
                 began = time.perf_counter()
-                model = fit(_noisy_curve(seed, sd), m=2)
+                model = fit(noisy_curve(seed, sd), m=2)
                 seconds.append(time.perf_counter() - began)
                 distances.append(float(model.score(truth).mean()))
                 deviations.append(_largest_deviation(model, truth))
@@ -125,28 +126,9 @@ def _trial_steps(d: int, m: int, steps: int) -> None:
     refine_sgd((A, b, c), x, penalty=1.0, rng=rng, report=lambda _: None, steps=steps)
 
 
-def _curve(t: np.ndarray, *, a: float = 0.8, b: float = 0.2) -> np.ndarray:
-    x, y = a * np.cos(t) + b * np.cos(3 * t), a * np.sin(t) - b * np.sin(3 * t)
-    return np.stack([x, y, 2 * np.sqrt(a * b) * np.sin(2 * t)], axis=1)
-
-
-def _noisy_curve(seed: int, sd: float) -> np.ndarray:
-    """100 points about the curve and one outlier of norm 2."""
-    rng = np.random.default_rng(seed)
-    points = _curve(rng.uniform(0, 2 * np.pi, 100)) + sd * rng.standard_normal((100, 3))
-    outlier = rng.standard_normal(3)
-    return np.vstack([points, 2 * outlier / np.linalg.norm(outlier)])
-
-
 def _largest_deviation(model: quadrics.Quadrics, truth: np.ndarray) -> float:
     """Largest distance from the true curve to the points Gauss-Newton steps reach from it on the fitted one."""
-    A, b, c = (part.double().numpy() for part in (model.A, model.b, model.c))
-    start = x = (truth - model.shift.numpy()) / model.scale.item()
-    for _ in range(20):
-        value = np.einsum("ni,kij,nj->nk", x, A, x) + x @ b.T + c
-        gradient = 2 * np.einsum("kij,nj->nki", A, x) + b
-        x = x - np.einsum("nij,nj->ni", np.linalg.pinv(gradient), value)
-    return float(model.scale.item() * cKDTree(start).query(x)[0].max())
+    return float(cKDTree(truth).query(onto(model, truth))[0].max())
 
 
 def _bent_surface(n: int, d: int, *, latent: int, seed: int, noise: float = 0.05) -> np.ndarray:
