@@ -5,6 +5,7 @@ Dey, Xu, De Silva and Vogelstein, "Simple Calibration via Geodesic Kernels" (TML
 
 import warnings
 from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
 
 import numpy as np
 
@@ -14,7 +15,8 @@ from inspect_core.playgrounds.shifted_shapes import GREY, SIDE, centres, ellipse
 from inspect_core.playgrounds.simulated_classes import SIMULATIONS
 
 LEAST_OF_A_CLASS = 5
-TREES, HELD_OUT, TESTED = 30, 4, 1000
+TREES, HIDDEN = 20, (100, 100)
+HELD_OUT, TESTED = 4, 1000
 SHAPES, CELLS = 200, 20
 Posterior = Callable[[np.ndarray], np.ndarray]
 """(n, d) -> (n, 2)."""
@@ -33,10 +35,11 @@ def fitted(points: np.ndarray, classes: np.ndarray, seed: int = 0) -> dict[str, 
         held[np.flatnonzero(classes == number)[::HELD_OUT]] = True
     learn = (points[~held], classes[~held])
     choose = (points[held], classes[held])
-    with warnings.catch_warnings():
+    with warnings.catch_warnings(), ThreadPoolExecutor(1) as beside:
         warnings.simplefilter("ignore", UserWarning)
-        forest = fit_kdf(*learn, held_out=choose, trees=TREES, seed=seed)
-        net = fit_kdn(*learn, held_out=choose, seed=seed)
+        grown = beside.submit(fit_kdf, *learn, held_out=choose, trees=TREES, seed=seed)
+        net = fit_kdn(*learn, held_out=choose, hidden=HIDDEN, seed=seed)
+        forest = grown.result()
     return {
         "Forest": forest.parent_proba,
         "Kernel density forest (KDF)": forest.predict_proba,
