@@ -49,6 +49,7 @@ if __name__ == "__main__":  # run for a session
                 st.Page("pages/explore.py", title="Explore", icon=":material/scatter_plot:"),
                 st.Page("pages/compare.py", title="Compare", icon=":material/compare:"),
                 st.Page("pages/defect_types.py", title="Defect types", icon=":material/category:"),
+                st.Page("pages/methods.py", title="Methods", icon=":material/experiment:"),
             ],
             "Release": [
                 st.Page("pages/recipes.py", title="Recipes", icon=":material/inventory_2:"),

@@ -11,9 +11,9 @@ import pytest
 
 ROOT = Path(__file__).parent.parent
 ROOMS = (
-    "__main__", "cli", "ui", "tuning", "sharding", "study", "recipe_io", "recipe", "methods", "features", "plots",
-    "detectors", "line", "audit", "process", "runner", "recipe_format", "whole_part", "classify", "verdict", "judge",
-    "images", "runtime",
+    "__main__", "cli", "ui", "playgrounds", "tuning", "sharding", "study", "recipe_io", "recipe", "methods",
+    "features", "plots", "detectors", "line", "audit", "process", "runner", "recipe_format", "whole_part", "classify",
+    "verdict", "judge", "images", "runtime",
 )  # fmt: skip
 CLOSED = {"detectors", "classify", "judge"}
 """Rooms that import no other of ours."""

@@ -5,8 +5,9 @@ import argparse
 import numpy as np
 import pytest
 
-from benchmarks.studies import hoffmann, reproduction, simulated_classes
+from benchmarks.studies import hoffmann, reproduction
 from inspect_core.judge.metrics import expected_calibration_error
+from inspect_core.playgrounds import simulated_classes
 
 
 def test_the_document_is_what_the_generator_writes():

@@ -11,11 +11,11 @@ import time
 import numpy as np
 
 from benchmarks.measure import machine, own_peak_mb, parser, write
-from benchmarks.studies.simulated_classes import gaussian_xor
 from inspect_core.classify.forest import grow_forest
 from inspect_core.classify.kernel_density import FOREST_POWERS, NETWORK_POWERS
 from inspect_core.classify.net_training import train_for
 from inspect_core.classify.polytope_gaussians import Parent, fit_gaussians, log_class_ratios
+from inspect_core.playgrounds.simulated_classes import gaussian_xor
 
 QUERIES = 1_000
 

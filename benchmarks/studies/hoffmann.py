@@ -15,10 +15,11 @@ import plotly.graph_objects as go
 import torch
 from sklearn.datasets import load_digits
 
-from benchmarks.studies import novelty_sets
+from benchmarks.studies.cancer_table import cancer
 from benchmarks.studies.common import area, boundary, line, panels, run
 from inspect_core.detectors import baselines, kernel_pca
 from inspect_core.judge.metrics import roc_curve
+from inspect_core.playgrounds import planar_sets
 
 SEED = 1
 SIGMAS = (0.05, 0.1, 0.2, 0.3, 0.4, 0.6, 0.8)
@@ -28,16 +29,16 @@ Score = Callable[[np.ndarray], torch.Tensor]
 Box = tuple[tuple[float, float], tuple[float, float]]
 
 
-def planar() -> dict[str, tuple[np.ndarray, novelty_sets.Inside | None, Box, int]]:
+def planar() -> dict[str, tuple[np.ndarray, planar_sets.Inside | None, Box, int]]:
     """By name: points, true area (None for a curve), the box looked at, and how many points come before the noise."""
-    square, ring = novelty_sets.square(400, SEED), novelty_sets.ring_line_square(850, SEED)
-    noisy, spiral = novelty_sets.square_noise(400, 50, SEED), novelty_sets.spiral(700, SEED)
+    square, ring = planar_sets.square(400, SEED), planar_sets.ring_line_square(850, SEED)
+    noisy, spiral = planar_sets.square_noise(400, 50, SEED), planar_sets.spiral(700, SEED)
     return {
         "square": (*square, ((-0.5, -0.5), (3.5, 3.5)), 400),
         "square_noise": (*noisy, ((-0.5, -0.5), (3.5, 3.5)), 400),
         "ring_line_square": (*ring, ((-2.5, 0.0), (4.5, 3.0)), 850),
         "spiral": (*spiral, ((-2.0, -2.0), (2.0, 2.0)), 700),
-        "sine_noise": (novelty_sets.sine_noise(500, 200, SEED), None, ((-0.5, -2.0), (6.8, 2.0)), 500),
+        "sine_noise": (planar_sets.sine_noise(500, 200, SEED), None, ((-0.5, -2.0), (6.8, 2.0)), 500),
     }
 
 
@@ -79,9 +80,9 @@ def cancer_auc(_: argparse.Namespace, noise_seeds: int = 5) -> dict:
     """AUC on the Wisconsin table. Published: kernel PCA .9971, Parzen .9966, PCA .9828."""
     aucs = []
     for seed in range(noise_seeds):
-        train, test, malignant = novelty_sets.cancer(seed)
+        train, test, malignant = cancer(seed)
         aucs.append(area(kernel_pca.fit(train, sigma=2.0, q=190).score(test), malignant))
-    train, test, malignant = novelty_sets.cancer(0)
+    train, test, malignant = cancer(0)
     widths = (0.5, 0.7, 1.0, 1.4, 2.0, 3.0, 4.0)
     pca = baselines.fit_pca(train).sweep(test, range(1, 9))
     machines = [baselines.fit_one_class_svm(train, sigma=s, nu=0.1) for s in (0.5, 1.0, 2.0, 4.0, 8.0, 16.0)]
@@ -126,7 +127,7 @@ def enclosed_shares(_: argparse.Namespace) -> dict:
 def sigma_and_q(_: argparse.Namespace) -> dict:
     """Overlap on the square for every σ and q, and AUC on the cancer table likewise."""
     points, inside, box, _ = planar()["square"]
-    train, test, malignant = novelty_sets.cancer(0)
+    train, test, malignant = cancer(0)
     found = {"q": list(COUNTS), "square_iou": {}, "cancer_auc": {}}
     for sigma in SIGMAS:
         model = kernel_pca.fit(points, sigma=sigma, q=max(COUNTS))
@@ -170,7 +171,7 @@ def digits(_: argparse.Namespace) -> dict:
 
 def roc(_: argparse.Namespace) -> dict:
     """(false-positive rate, detections) on the cancer table of each method, at the published setting or its best."""
-    train, test, malignant = novelty_sets.cancer(0)
+    train, test, malignant = cancer(0)
     scores = {
         "kernel PCA": kernel_pca.fit(train, sigma=2.0, q=190).score(test),
         "Parzen": baselines.fit_parzen(train, sigma=1.0).score(test),
@@ -228,7 +229,7 @@ def _grid(box: Box, step: float) -> tuple[tuple[np.ndarray, np.ndarray], np.ndar
 
 
 def _overlap(
-    score: Score, points: np.ndarray, inside: novelty_sets.Inside, box: Box, *, kept: int | None = None
+    score: Score, points: np.ndarray, inside: planar_sets.Inside, box: Box, *, kept: int | None = None
 ) -> dict[str, float]:
     """Overlap (intersection over union) of enclosed and true area on a grid of 0.02, and the true share enclosed."""
     _, grid = _grid(box, 0.02)

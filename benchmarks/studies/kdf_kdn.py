@@ -21,7 +21,6 @@ from sklearn.model_selection import train_test_split
 from benchmarks.measure import kept
 from benchmarks.studies.common import line, panels, run
 from benchmarks.studies.shifted_shapes import SHIFTS, repetition
-from benchmarks.studies.simulated_classes import SIMULATIONS, posterior, ring, trunk
 from inspect_core.classify.calibrated_parents import calibrated
 from inspect_core.classify.kernel_density import PAPER_LOG_B, KernelDensityClassifier, fit_kdf, fit_kdn
 from inspect_core.judge.metrics import (
@@ -30,6 +29,7 @@ from inspect_core.judge.metrics import (
     mean_max_confidence,
     ood_calibration_error,
 )
+from inspect_core.playgrounds.simulated_classes import SIMULATIONS, posterior, ring, trunk
 
 RADII = (1, 2, 5)
 TEST_POINTS, RING_POINTS = 2_000, 500

@@ -25,7 +25,6 @@ from benchmarks.studies.crops import PLACES, Crops, crops_of, embedding_of, wind
 from inspect_core.detectors import baselines, kernel_pca, quadrics
 from inspect_core.detectors.cop_corp import KernelPCAMap
 from inspect_core.detectors.quadrics.algebraic import (
-    NumpyCoefficients,
     least_squares_coefficients,
     least_squares_hs,
     monomial_moments,
@@ -33,6 +32,7 @@ from inspect_core.detectors.quadrics.algebraic import (
 from inspect_core.features.backbones import load
 from inspect_core.features.store import Store
 from inspect_core.judge.metrics import identification_rate
+from inspect_core.playgrounds.quadric_clouds import curve, noisy_curve, of_coefficients, onto
 from inspect_core.runtime import workspace
 
 FITS = {
@@ -50,16 +50,16 @@ FULL, SUB = 28, 12
 
 def toy(options: argparse.Namespace) -> list[dict]:
     """Medians over seeds: mean d2 of the true curve, largest distance of the fitted curve from it, seconds to fit."""
-    truth = _curve(np.linspace(0, 2 * np.pi, 2000, endpoint=False))
+    truth = curve(np.linspace(0, 2 * np.pi, 2000, endpoint=False))
     rows = []
     for sd in (0.12, 0.05):
         for title, fit in FITS.items():
             found = []
             for seed in range(3 if options.quick else 10):
                 began = time.perf_counter()
-                model = fit(_noisy_curve(seed, sd), m=2)
-                seconds, outlier = time.perf_counter() - began, model.score(_noisy_curve(seed, sd)).argmax() == 100
-                reached = _reached(model, truth)
+                model = fit(noisy_curve(seed, sd), m=2)
+                seconds, outlier = time.perf_counter() - began, model.score(noisy_curve(seed, sd)).argmax() == 100
+                reached = onto(model, truth)
                 found.append((float(model.score(truth).mean()), _apart(reached, truth), seconds, float(outlier)))
             distance, deviation, seconds, _ = np.median(found, axis=0).tolist()
             top = float(np.mean([row[3] for row in found]))
@@ -95,7 +95,7 @@ def shift(options: argparse.Namespace) -> dict:
     Median over seeds of the largest distance of the fitted curve from the true one: under eq. 7, all coefficients
     orthonormal, and with the quadratic part alone orthonormal in the Hilbert-Schmidt product, the start of eq. 8.
     """
-    truth = _curve(np.linspace(0, 2 * np.pi, 500, endpoint=False))
+    truth = curve(np.linspace(0, 2 * np.pi, 500, endpoint=False))
     found: dict[str, list] = {"shift": list(SHIFTS), "coefficients (eq. 7)": [], "Hilbert-Schmidt": []}
     for by in SHIFTS:
         for name, solve in (
@@ -104,9 +104,9 @@ def shift(options: argparse.Namespace) -> dict:
         ):
             each = []
             for seed in range(3 if options.quick else 10):
-                cloud = torch.from_numpy(_noisy_curve(seed, 0.12)[:100] + by)
+                cloud = torch.from_numpy(noisy_curve(seed, 0.12)[:100] + by)
                 there = solve(monomial_moments(cloud), 3, 2)
-                each.append(_apart(_onto(there, truth + by), truth + by))
+                each.append(_apart(onto(of_coefficients(there), truth + by), truth + by))
             found[name].append(float(np.median(each)))
     return found
 
@@ -217,10 +217,10 @@ def draw(figures: dict) -> go.Figure:
     titles = ["toy, algebraic (eq. 7)", "toy, second-order distance (eq. 8)", "shift: largest error of the curve"]
     titles += ["other parts: AUROC against m", "defects: AUROC against m", "−log10 λₙ/λ₁ against n"]
     shown = panels(2, 3, titles, height=760, vertical_spacing=0.12)
-    truth = _curve(np.linspace(0, 2 * np.pi, 400))
-    cloud = _noisy_curve(0, 0.12)
+    truth = curve(np.linspace(0, 2 * np.pi, 400))
+    cloud = noisy_curve(0, 0.12)
     for column, fit in ((1, quadrics.fit_algebraic), (2, quadrics.fit)):
-        reached = _reached(fit(cloud, m=2), truth)
+        reached = onto(fit(cloud, m=2), truth)
         for number, (name, rows) in enumerate({"true curve": truth, "fitted": reached, "points": cloud}.items()):
             line(shown, rows[:, 0], rows[:, 1], name, number, (1, column), first=column == 1)
             shown.data[-1].mode = "markers" if name == "points" else "lines"
@@ -259,35 +259,6 @@ def _spoiled(count: int, parts: list[str]) -> np.ndarray:
 def _off_surface(model: quadrics.Quadrics, pca: KernelPCAMap, rows: np.ndarray) -> np.ndarray:
     """sqrt(o^2 + r^2), r the distance to the components that the quadrics lie in: as "seen before?" measures it."""
     return np.hypot(model.score(rows).double().numpy(), pca.score(rows, q=model.A.shape[1]).numpy())
-
-
-def _curve(t: np.ndarray, *, a: float = 0.8, b: float = 0.2) -> np.ndarray:
-    x, y = a * np.cos(t) + b * np.cos(3 * t), a * np.sin(t) - b * np.sin(3 * t)
-    return np.stack([x, y, 2 * np.sqrt(a * b) * np.sin(2 * t)], axis=1)
-
-
-def _noisy_curve(seed: int, sd: float) -> np.ndarray:
-    """100 points about the curve and one outlier of norm 2, the last."""
-    rng = np.random.default_rng(seed)
-    points = _curve(rng.uniform(0, 2 * np.pi, 100)) + sd * rng.standard_normal((100, 3))
-    outlier = rng.standard_normal(3)
-    return np.vstack([points, 2 * outlier / np.linalg.norm(outlier)])
-
-
-def _reached(model: quadrics.Quadrics, truth: np.ndarray) -> np.ndarray:
-    """The points of the fitted curve that Gauss-Newton steps reach from the true one."""
-    shift, scale = model.shift.numpy(), model.scale.item()
-    there = tuple(part.double().numpy() for part in (model.A, model.b, model.c))
-    return shift + scale * _onto(there, (truth - shift) / scale)
-
-
-def _onto(coefficients: NumpyCoefficients, x: np.ndarray) -> np.ndarray:
-    A, b, c = coefficients
-    for _ in range(20):
-        value = np.einsum("ni,kij,nj->nk", x, A, x) + x @ b.T + c
-        gradient = 2 * np.einsum("kij,nj->nki", A, x) + b
-        x = x - np.einsum("nij,nj->ni", np.linalg.pinv(gradient), value)
-    return x
 
 
 def _apart(reached: np.ndarray, truth: np.ndarray) -> float:

@@ -19,44 +19,10 @@ from inspect_core.classify.posterior import calibrated_constant, calibration_err
 from inspect_core.classify.posterior import posterior as mixed
 from inspect_core.classify.relu_net import ReluNet
 from inspect_core.judge.metrics import mean_max_confidence
+from inspect_core.playgrounds.shifted_shapes import GREY, SHIFTS, SIDE, centres, ellipses, rectangles, shifted
 
-SIDE, GREY = 100, 127.0
 EPOCHS, BATCH = 10, 50
 TEST_IMAGES = 100
-SHIFTS = {
-    "intensity": np.linspace(0, 255, 18),
-    "blend": np.linspace(0, 1, 11),
-    "ellipse": np.array([0.01, 1, 2.5, 5, 7.5, 10, 12.5, 15, 20, 25, 30, 35, 40]),
-}
-
-
-def centres(n: int, rng: np.random.Generator) -> np.ndarray:
-    """(n, 2) uniform on the image; a shape is cut at its border."""
-    return rng.uniform(0, SIDE, (n, 2))
-
-
-def ellipses(middle: np.ndarray, half_width: float = 10.0) -> np.ndarray:
-    """(n, 2) centres -> (n, 100, 100) bool: half height 10, a circle by default."""
-    down, across = _offsets(middle)
-    return (across / half_width) ** 2 + (down / 10) ** 2 <= 1
-
-
-def rectangles(middle: np.ndarray) -> np.ndarray:
-    """(n, 2) centres -> (n, 100, 100) bool, 20 high and 50 wide."""
-    down, across = _offsets(middle)
-    return (np.abs(down) <= 10) & (np.abs(across) <= 25)
-
-
-def shifted(shift: str, value: float, rng: np.random.Generator) -> np.ndarray:
-    """Test images of one step of a shift, (n, 100, 100) float32 grey levels."""
-    middle = centres(TEST_IMAGES, rng)
-    if shift == "intensity":
-        half = TEST_IMAGES // 2
-        return value * np.concatenate([ellipses(middle[:half]), rectangles(middle[half:])]).astype(np.float32)
-    if shift == "blend":
-        circle, rectangle = (shape(middle).astype(np.float32) for shape in (ellipses, rectangles))
-        return GREY * (value * circle + (1 - value) * rectangle)
-    return GREY * ellipses(middle, value).astype(np.float32)
 
 
 def repetition(seed: int, per_class: int) -> dict[str, dict[str, list[float]]]:
@@ -112,7 +78,7 @@ def curve(
         "parent": lambda images: kdn.parent_proba(embed(net, images)),
         "kdn": lambda images: kdn.predict_proba(embed(net, images)),
     }
-    steps = [shifted(shift, value, rng) for value in values]
+    steps = [shifted(shift, value, centres(TEST_IMAGES, rng)) for value in values]
     return {name: [mean_max_confidence(proba(images)) for images in steps] for name, proba in models.items()}
 
 
@@ -154,11 +120,6 @@ def posterior(net: nn.Sequential, images: np.ndarray) -> np.ndarray:
     """(n, 100, 100) -> (n, 2)."""
     with torch.no_grad():
         return net(_as_input(images)).double().softmax(dim=1).numpy()
-
-
-def _offsets(middle: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    pixels = np.arange(SIDE) + 0.5
-    return pixels[:, None] - middle[:, 1, None, None], pixels - middle[:, 0, None, None]
 
 
 def _as_input(images: np.ndarray) -> Tensor:

@@ -33,11 +33,11 @@ def local_spectra(
 ) -> go.Figure:
     """Median eigenvalue over all locations with its 10 to 90 % band, (3, k) each by name, on a log scale.
 
-    The first is drawn in the colour of good parts, the second in that of defects; a line ends where nothing varies any
-    more. level: words and variance of a line across; k: the value in force, marked.
+    The first is drawn in the colour of good parts, the second in that of defects, others in their own; a line ends
+    where nothing varies any more. level: words and variance of a line across; k: the value in force, marked.
     """
     figure, longest = blank(look, height=380), k or 1
-    for (name, band), colour in zip(bands.items(), (look.good, look.defect), strict=False):
+    for (name, band), colour in zip(bands.items(), (look.good, look.defect, *look.defect_types), strict=False):
         low, median, high = np.maximum(band[:, band[1] > VANISHED], VANISHED)
         number = np.arange(1, len(median) + 1)
         longest = max(longest, len(median))

@@ -6,10 +6,11 @@ from hypothesis import strategies as st
 from scipy.stats import spearmanr
 from sklearn.metrics import roc_auc_score
 
-from benchmarks.studies import novelty_sets
+from benchmarks.studies.cancer_table import cancer
 from inspect_core.detectors import kernel_pca
 from inspect_core.detectors.baselines import fit_parzen, fit_pca
 from inspect_core.detectors.kernel_pca import KernelPCA, fit, fit_linear, fit_polynomial, suggest_q, suggest_sigma
+from inspect_core.playgrounds import planar_sets
 
 
 def features(n, d, seed=0):
@@ -84,7 +85,7 @@ def test_a_far_offset_adds_no_noise_directions_to_the_linear_kernel():
 
 
 def test_q_0_ranks_as_minus_the_parzen_density():
-    x, _ = novelty_sets.square(200, 1)
+    x, _ = planar_sets.square(200, 1)
     z = np.random.default_rng(0).uniform(0, 3, (300, 2))
     assert spearmanr(fit(x, sigma=0.2, q=0).score(z), fit_parzen(x, sigma=0.2).score(z)).statistic > 0.999999
 
@@ -92,13 +93,13 @@ def test_q_0_ranks_as_minus_the_parzen_density():
 def test_cancer_auc_of_the_paper():
     aucs = []
     for seed in range(3):
-        train, test, malignant = novelty_sets.cancer(seed)
+        train, test, malignant = cancer(seed)
         aucs.append(roc_auc_score(malignant, fit(train, sigma=2.0, q=190).score(test).numpy()))
     assert abs(np.mean(aucs) - 0.9970) <= 0.0002
 
 
 def test_square_of_the_paper_encloses_its_area():
-    points, inside = novelty_sets.square(400, 1)
+    points, inside = planar_sets.square(400, 1)
     model = fit(points, sigma=0.4, q=40)
     grid = np.stack(np.meshgrid(np.arange(-0.2, 3.2, 0.04), np.arange(-0.2, 3.2, 0.04)), -1).reshape(-1, 2)
     enclosed, true = (model.score(grid) <= model.score(points).max()).numpy(), inside(grid)
@@ -109,7 +110,7 @@ def test_square_of_the_paper_encloses_its_area():
 
 
 def test_noise_in_training_is_left_outside_with_few_components():
-    points, _ = novelty_sets.square_noise(400, 50, 1)
+    points, _ = planar_sets.square_noise(400, 50, 1)
     scores = fit(points, sigma=0.3, q=20).score(points)
     inside = (scores <= scores.sort().values[399]).numpy()
     assert inside[:400].mean() > 0.95
@@ -117,7 +118,7 @@ def test_noise_in_training_is_left_outside_with_few_components():
 
 
 def test_far_points_score_the_constant_above_all_near_ones():
-    x, _ = novelty_sets.square(150, 0)
+    x, _ = planar_sets.square(150, 0)
     model = fit(x, sigma=0.4, q=30)
     K = gaussian(x, x, 0.4)
     row_mean = K.mean(axis=1)

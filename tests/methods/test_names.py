@@ -18,7 +18,8 @@ OTHERWISE = {
     "tuning/tsne.py": {"pca"},  # how t-SNE begins
     "recipe_format/fields.py": {"nearest"},  # of the geometry: coarse taps are repeated
     "recipe_io/recipe_file.py": {"nearest"},
-    "ui/explore/panels.py": {"sampled"},  # channels
+    "playgrounds/embeddings.py": {"sampled"},  # channels
+    "ui/explore/panels.py": {"sampled"},
     "ui/explore/patch_map.py": {"patches"},  # the points of a map
 }
 """Where a word has another meaning."""

@@ -1,0 +1,35 @@
+"""Rank and spectrum of features that repeat each other, under four embeddings into fewer dimensions.
+
+After Kim et al., "Semi-orthogonal embedding for efficient unsupervised anomaly segmentation" (2021), Fig. 3.
+"""
+
+from collections.abc import Sequence
+
+import numpy as np
+
+from inspect_core.detectors.mahalanobis import gaussian, sampled, semi_orthogonal
+from inspect_core.methods.spectrum import LocalSpectrum
+from inspect_core.tuning.spectra import local_spectrum
+
+FEATURES, LARGEST_K = 120, 100
+EMBEDDINGS = {"semi-orthogonal": semi_orthogonal, "Gaussian": gaussian, "sampled": sampled}
+"""(d, k, seed=) -> (d, k); sampled: k of the features, drawn at random."""
+
+
+def redundant_features(n: int, distinct: int, seed: int) -> np.ndarray:
+    """(n, 120): each feature repeats one of `distinct` normal ones, drawn at random; their variances fall as 1 / j."""
+    rng = np.random.default_rng(seed)
+    own = rng.standard_normal((n, distinct)) / np.sqrt(np.arange(1, distinct + 1))
+    return own[:, rng.integers(0, distinct, FEATURES)]
+
+
+def spectra(features: np.ndarray, k: int, seed: int = 0) -> dict[str, LocalSpectrum]:
+    """The spectrum of features (n, d) embedded in k dimensions, by the embedding's name; "all features" comes last."""
+    embedded = {name: features @ draw(FEATURES, k, seed=seed).double().numpy() for name, draw in EMBEDDINGS.items()}
+    return {name: local_spectrum(x[:, None, None]) for name, x in {**embedded, "all features": features}.items()}
+
+
+def ranks(features: np.ndarray, ks: Sequence[int], seed: int = 0) -> dict[str, list[float]]:
+    """Share of the k eigenvalues above 1e-4, for every k and embedding."""
+    found = [spectra(features, k, seed) for k in ks]
+    return {name: [one[name].fraction() for one in found] for name in EMBEDDINGS}

@@ -1,0 +1,74 @@
+"""How sure a forest, a net and their kernel density forms are, among the examples and far from them.
+
+Dey, Xu, De Silva and Vogelstein, "Simple Calibration via Geodesic Kernels" (TMLR 2025).
+"""
+
+import warnings
+from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
+
+import numpy as np
+
+from inspect_core.classify.kernel_density import fit_kdf, fit_kdn
+from inspect_core.judge.metrics import ReliabilityCurve, reliability_curve
+from inspect_core.playgrounds.shifted_shapes import GREY, SIDE, centres, ellipses, rectangles
+from inspect_core.playgrounds.simulated_classes import SIMULATIONS
+
+LEAST_OF_A_CLASS = 5
+TREES, HIDDEN = 20, (100, 100)
+HELD_OUT, TESTED = 4, 1000
+SHAPES, CELLS = 200, 20
+Posterior = Callable[[np.ndarray], np.ndarray]
+"""(n, d) -> (n, 2)."""
+
+
+def fitted(points: np.ndarray, classes: np.ndarray, seed: int = 0) -> dict[str, Posterior]:
+    """The four posteriors learned from points (n, 2) of classes 0 and 1, a quarter of them held out, by title.
+
+    Raises ValueError for fewer than LEAST_OF_A_CLASS points of a class.
+    """
+    counts = np.bincount(classes, minlength=2)
+    if counts.min() < LEAST_OF_A_CLASS:
+        raise ValueError(f"a class has {counts.min()} points; give each at least {LEAST_OF_A_CLASS}")
+    held = np.zeros(len(points), bool)
+    for number in (0, 1):  # of each class, evenly along its points, so that a dragged point stays where it counts
+        held[np.flatnonzero(classes == number)[::HELD_OUT]] = True
+    learn = (points[~held], classes[~held])
+    choose = (points[held], classes[held])
+    with warnings.catch_warnings(), ThreadPoolExecutor(1) as beside:
+        warnings.simplefilter("ignore", UserWarning)
+        grown = beside.submit(fit_kdf, *learn, held_out=choose, trees=TREES, seed=seed)
+        net = fit_kdn(*learn, held_out=choose, hidden=HIDDEN, seed=seed)
+        forest = grown.result()
+    return {
+        "Forest": forest.parent_proba,
+        "Kernel density forest (KDF)": forest.predict_proba,
+        "Net": net.parent_proba,
+        "Kernel density network (KDN)": net.predict_proba,
+    }
+
+
+def calibration(posteriors: dict[str, Posterior], simulation: str, seed: int = 1) -> dict[str, ReliabilityCurve]:
+    """Reliability of each on 1,000 fresh points of a simulation, in ten bins."""
+    points, classes = SIMULATIONS[simulation](TESTED, np.random.default_rng(seed))
+    return {title: reliability_curve(proba(points), classes, bins=10) for title, proba in posteriors.items()}
+
+
+def taught_shapes(seed: int = 0) -> dict[str, Posterior]:
+    """Net and KDN taught with 200 circles and 200 rectangles: images (n, 100, 100) -> (n, 2)."""
+    rng = np.random.default_rng(seed)
+    images = GREY * np.concatenate([ellipses(centres(SHAPES, rng)), rectangles(centres(SHAPES, rng))])
+    order = rng.permutation(len(images))
+    x, classes = _pooled(images[order]), (order >= SHAPES).astype(int)
+    held = len(x) // HELD_OUT
+    model = fit_kdn(x[held:], classes[held:], held_out=(x[:held], classes[:held]), seed=seed)
+    return {
+        "Net": lambda images: model.parent_proba(_pooled(images)),
+        "KDN": lambda images: model.predict_proba(_pooled(images)),
+    }
+
+
+def _pooled(images: np.ndarray) -> np.ndarray:
+    """(n, 100, 100) grey levels -> (n, 400) means of 5 x 5 pixels, 0 to 1."""
+    width = SIDE // CELLS
+    return images.reshape(-1, CELLS, width, CELLS, width).mean(axis=(2, 4)).reshape(len(images), -1) / 255

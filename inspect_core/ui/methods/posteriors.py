@@ -1,0 +1,96 @@
+"""Forest, KDF, net, KDN: how sure each is among the examples and far from them, and how sure under a shift."""
+
+import numpy as np
+import streamlit as st
+
+from inspect_core.judge.metrics import mean_max_confidence
+from inspect_core.playgrounds import posteriors as learned
+from inspect_core.playgrounds.fields import Box, grid, isoline
+from inspect_core.playgrounds.shifted_shapes import SHIFTS, centres, shifted
+from inspect_core.playgrounds.simulated_classes import SIMULATIONS
+from inspect_core.plots import defect_types, playgrounds
+from inspect_core.ui import charts
+from inspect_core.ui.methods import plane
+from inspect_core.ui.methods.plane import Group, Panel
+
+_KEY, _BOX = "posteriors", (-2.5, -2.5, 2.5, 2.5)
+_COLUMNS, _EXAMPLES, _IMAGES = 48, 120, 50
+_AMONG, _FAR = 1.0, 2.0
+_WORDS = {
+    "intensity": "grey level (taught: 127)",
+    "blend": "share of the circle in a blend with a rectangle",
+    "ellipse": "half width of the ellipse (taught: 10)",
+}
+
+
+@st.fragment
+def posteriors() -> None:
+    st.markdown(
+        "A forest and a net stay sure far from all they were shown: their colours run to the border. Their kernel "
+        "density forms put a Gaussian on every cell that holds examples, and become unsure where there are none."
+    )
+    st.caption(
+        "Dey et al., “Simple calibration via geodesic kernels” (TMLR 2025); the shifts below are those of its Fig. 5."
+    )
+    name = st.columns([1, 3])[0].selectbox(
+        "Examples", list(SIMULATIONS), 3, key="posterior_set", format_func=lambda name: name.replace("_", " ")
+    )
+    begun = np.column_stack(SIMULATIONS[name](_EXAMPLES, np.random.default_rng(0)))
+    shown = plane.points(_KEY, name, begun)
+    look = charts.look()
+    colours = look.defect_types[0], look.defect_types[2]
+    groups = [Group(f"class {'AB'[i]}", colour, adds=True) for i, colour in enumerate(colours)]
+    x, classes = shown[:, :2], shown[:, 2].astype(int)
+    enough = np.bincount(classes, minlength=2).min() >= learned.LEAST_OF_A_CLASS
+    found = learned.fitted(x, classes) if enough else {}
+    panels = [_panel(title, proba, look.ink) for title, proba in found.items()]
+    panels = panels or [Panel("Too few points", f"Each class needs {learned.LEAST_OF_A_CLASS}.")]
+    plane.draw(_KEY, name, shown, groups, panels, _BOX, colours=colours, across=4)
+    with st.expander("Reliability diagram", on_change="rerun", key="posterior_reliability") as opened:
+        if opened.open and found:
+            figure = defect_types.reliability(learned.calibration(found, name), look)
+            charts.show(figure, key="methods_reliability", alt="Share that is right against stated probability.")
+            st.caption("On 1,000 fresh points of the set chosen above, not of the points as you have moved them.")
+
+
+@st.fragment
+def shifts() -> None:
+    st.subheader("Photos that leave what was taught")
+    st.markdown(
+        "Net and KDN have learned 200 discs and 200 rectangles, all of grey level 127. Each slider takes new photos "
+        "away from these; the probability of the likelier class ought to fall."
+    )
+    with st.spinner("Teaching circles and rectangles…"):
+        taught = _taught_shapes()
+    look = charts.look()
+    for column, (shift, values) in zip(st.columns(3, gap="medium"), SHIFTS.items(), strict=True):
+        with column:
+            steps = [float(value) for value in values]
+            value = st.select_slider(_WORDS[shift].capitalize(), steps, steps[len(steps) // 2], key=f"shift-{shift}")
+            middle = centres(_IMAGES, np.random.default_rng(1))
+            images = shifted(shift, value, np.full((2, 2), 50.0))
+            st.image(images.astype(np.uint8)[0], width=100, output_format="PNG", alt="One of the photos, so shifted")
+            curves = _curves(shift, middle, taught)
+            figure = playgrounds.confidence(steps, curves, value, look, title=_WORDS[shift])
+            charts.show(figure, key=f"shift-curve-{shift}", alt=f"Mean probability of net and KDN against {shift}.")
+
+
+@st.cache_resource(show_spinner=False)
+def _taught_shapes() -> dict[str, learned.Posterior]:
+    return learned.taught_shapes()
+
+
+@st.cache_data(show_spinner=False)
+def _curves(shift: str, middle: np.ndarray, _taught: dict[str, learned.Posterior]) -> dict[str, list[float]]:
+    photos = [shifted(shift, float(value), middle) for value in SHIFTS[shift]]
+    return {name: [mean_max_confidence(proba(images)) for images in photos] for name, proba in _taught.items()}
+
+
+def _panel(title: str, proba: learned.Posterior, ink: str) -> Panel:
+    box: Box = _BOX
+    places = grid(box, _COLUMNS)
+    found = proba(places.reshape(-1, 2))
+    sure, reach = found.max(axis=1), np.abs(places).max(axis=2).ravel()
+    words = f"sure to {sure[reach <= _AMONG].mean():.0%} among the examples, {sure[reach >= _FAR].mean():.0%} far away"
+    second = found[:, 1].reshape(places.shape[:2])
+    return Panel(title, words, 2 * second - 1, [(isoline(second, box, 0.5), ink, 1.5)])

@@ -1,0 +1,23 @@
+"""How do these methods think? Playgrounds with points to drag; no part needs to be taught."""
+
+import streamlit as st
+
+from inspect_core.ui import shell
+from inspect_core.ui.methods import figures, novelty, posteriors, quadric_fits
+
+VIEWS = {
+    "Normal or strange": (novelty.novelty,),
+    "Quadrics": (quadric_fits.quadric_fits,),
+    "Semi-orthogonal": (figures.semi_orthogonal,),
+    "Forest, net and their densities": (posteriors.posteriors, posteriors.shifts),
+    "CoRP": (figures.corp,),
+}
+
+shell.gate("pages/methods.py")
+
+st.title("Methods")
+view = st.segmented_control(
+    "Look at", list(VIEWS), default=next(iter(VIEWS)), required=True, key="methods_view", label_visibility="collapsed"
+)
+for part in VIEWS[view]:
+    part()

@@ -1,0 +1,48 @@
+"""Fields, lines and boundaries in the plane, from points and parameters alone."""
+
+import numpy as np
+import pytest
+
+from inspect_core.playgrounds.boundaries import FITS, LEAST_POINTS, STARTS, Knobs, seen
+from inspect_core.playgrounds.fields import beyond, grid, isoline
+
+BOX = (-2.0, -1.5, 2.0, 1.5)
+
+
+def test_a_line_of_equal_values_is_the_circle_that_it_should_be() -> None:
+    places = grid(BOX)
+    pieces = isoline(np.square(places).sum(axis=-1), BOX, level=1.0)
+    assert np.abs(np.linalg.norm(pieces, axis=-1) - 1).max() < 1e-3
+    lengths = np.linalg.norm(pieces[:, 1] - pieces[:, 0], axis=-1)
+    assert lengths.sum() == pytest.approx(2 * np.pi, rel=2e-3)
+    saddle = isoline(np.array([[0.0, 1.0], [1.0, 0.0]]), (0, 0, 1, 1), 0.5)
+    assert saddle.shape == (2, 2, 2), "two pieces that do not meet"
+    assert len(isoline(np.full((4, 5), np.inf), BOX)) == 0
+
+
+def test_shares_are_counted_from_the_limit_on_each_side_by_itself() -> None:
+    assert beyond(np.array([0.0, 1.0, 2.0, 12.0]), 2.0).tolist() == [-1.0, -0.5, 0.0, 1.0]
+    assert beyond(np.array([3.0, 3.0]), 3.0).tolist() == [0.0, 0.0]
+
+
+@pytest.mark.parametrize("title", FITS)
+def test_every_boundary_leaves_about_as_many_points_outside_as_asked(title: str) -> None:
+    start = STARTS["Square"]
+    x, places = start.draw(), grid(start.box)
+    narrow, wide = (seen(x, title, Knobs(nu=nu), places) for nu in (0.05, 0.3))
+    assert narrow.scores.shape == places.shape[:2]
+    assert narrow.outside.mean() < wide.outside.mean() < 0.5
+    if title != "One-class SVM":  # has a boundary of its own
+        assert wide.outside.mean() == pytest.approx(0.3, abs=0.02)
+    same = seen(np.repeat(x[:1], LEAST_POINTS, axis=0), title, Knobs(), places)
+    assert np.isfinite(same.scores).all()
+    with pytest.raises(ValueError, match="give at least"):
+        seen(x[: LEAST_POINTS - 1], title, Knobs(), places)
+
+
+def test_the_middle_of_the_square_is_strange_to_those_that_see_shapes() -> None:
+    start = STARTS["Square"]
+    middle, bar = np.array([[1.5, 1.5]]), np.array([[0.5, 1.5]])
+    for title, sees in {"Kernel PCA": True, "Nearest neighbour": True, "Quadrics": True, "PCA": False}.items():
+        sight = seen(start.draw(), title, Knobs(), np.concatenate([middle, bar]))
+        assert (sight.scores[0] > sight.limit) == sees, title
