@@ -67,7 +67,8 @@ class Split:
         """The same with these photos, new or of another kind than before: good ones to learn from, defects to choose
         settings by, since who labels a part has seen its score. Names are made unique. Raises ValueError as `without`.
         """
-        said, paths = list(said), {sample.path for sample in said}
+        said = list(said)
+        paths = {sample.path for sample in said}
         fit, kept, judge, choose = (
             [one for one in part if one.path not in paths]
             for part in (self.fit, self.calibrate, self.judge, self.choose)
