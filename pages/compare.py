@@ -14,7 +14,7 @@ taught = shelf.current()
 if taught is None:
     shell.nothing_taught("This page compares the detectors on the photos of a taught part.")
     st.stop()
-if taught.study is None:
+if taught.study is None and taught.ordered is None:
     st.info("Comparing needs the photos that the part was taught with; teach it again.", icon=":material/info:")
     if st.button("Teach a part", type="primary", icon=":material/school:", key="to_teach"):
         st.switch_page("pages/teach.py")

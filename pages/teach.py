@@ -4,13 +4,14 @@ import hashlib
 
 import streamlit as st
 
-from inspect_core.ui import shell, teaching
+from inspect_core.ui import open_parts, shell, teaching
 from inspect_core.ui.teach import first_look_panel, panels, photo_settings
 
 shell.gate("pages/teach.py")
 
 st.title("Teach")
 st.markdown("Show Loupe photos of **good** parts. It learns what is normal and shows where a new part differs.")
+open_parts.on_teach()
 
 source = panels.choose_photos()
 if source is None:

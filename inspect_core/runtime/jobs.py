@@ -40,7 +40,7 @@ class Job:
     title: what the user asked for; about: what its result is of, by which a page knows its own job; step: what it is
     doing now; fraction: done so far, 0 to 1; result: what the work returned, never anything large, since a page may
     hold a job long after its end: the work stores its results where they belong and returns the id; error: the sentence
-    to show when it failed; ended_at: when, in seconds since 1970.
+    to show when it failed; ended_at: when, in seconds since 1970; session: of the page that takes the result.
     """
 
     title: str
@@ -53,6 +53,7 @@ class Job:
     result: Any = None
     error: str = ""
     ended_at: float = 0.0
+    session: str = ""
     _began: float = 0.0
     _ended: float = 0.0
     _cancel: threading.Event = field(default_factory=threading.Event)
@@ -112,7 +113,12 @@ class Jobs:
     @property
     def waiting(self) -> list[Job]:
         """The jobs that wait behind `current`, the next first."""
-        return [job for job in self._jobs if job.active][1:]
+        return self.active[1:]
+
+    @property
+    def active(self) -> list[Job]:
+        """The jobs that run or wait."""
+        return [job for job in self._jobs if job.active]
 
     @property
     def last_ended(self) -> Job | None:
@@ -124,14 +130,20 @@ class Jobs:
         return next((job for job in [*self._jobs, *self._beside] if job.active and job.about == what), None)
 
     def submit(
-        self, title: str, work: Callable[[Job], Any], *, owner: str = users.UNKNOWN, about: object = None
+        self,
+        title: str,
+        work: Callable[[Job], Any],
+        *,
+        owner: str = users.UNKNOWN,
+        about: object = None,
+        session: str = "",
     ) -> Job:
         """Do `work(job)` in the background once what was asked for before has ended; its return value becomes
         job.result.
 
         about: what the result is of, None for the title. Raises Busy while the same waits or runs, and when MOST wait.
         """
-        job = Job(title, owner, title if about is None else about)
+        job = Job(title, owner, title if about is None else about, session=session)
         with self._lock:
             if (same := self.about(job.about)) is not None:
                 doing = "running" if same.state is State.RUNNING else "waiting"
@@ -139,7 +151,7 @@ class Jobs:
             if len(self.waiting) >= MOST:
                 raise Busy(f"{MOST} jobs are waiting already; remove one from the queue in the sidebar first")
             ended = [job for job in self._jobs if not job.active]
-            self._jobs = [*ended[-1:], *(job for job in self._jobs if job.active), job]
+            self._jobs = [*ended[-1:], *self.active, job]
         self._worker.submit(_run, job, work)
         return job
 

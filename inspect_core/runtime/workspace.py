@@ -34,6 +34,11 @@ def free_recipe_path(product: str) -> Path:
     return path
 
 
+def open_folder() -> Path:
+    """Of the parts that are open and not saved."""
+    return root() / "open"
+
+
 def uploads_folder() -> Path:
     return root() / "uploads"
 

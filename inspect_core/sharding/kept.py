@@ -9,9 +9,9 @@ from pathlib import Path
 from typing import Any
 
 from inspect_core.runtime import workspace
+from inspect_core.runtime.plain import pack, unpack
 from inspect_core.runtime.unfinished import HIDDEN, process_folder
 from inspect_core.sharding.answers import Check, fault
-from inspect_core.sharding.plain import pack, unpack
 
 _DIGEST = 32
 LARGEST = 1 << 32

@@ -228,8 +228,10 @@ class Counted(NamedTuple):
     own: bool
 
 
-def counted(photos: Sequence[Any], unscored: Sequence[UnscoredPhoto]) -> Counted:
-    """Of all photos on the bench, those that `counted_parts` counts; photos: anything with a kind and a part."""
+def counted(photos: Sequence[Any], unscored: Sequence[UnscoredPhoto], *, set_here: bool = True) -> Counted:
+    """Of all photos on the bench, those that `counted_parts` counts; photos: anything with a kind and a part; set_here:
+    whether the photos that set the limit are among them.
+    """
     known = [*photos, *unscored]
     good = np.array([photo.kind == "good" for photo in known], bool)
     defect = np.array([photo.kind not in ("good", UNKNOWN) for photo in known], bool)
@@ -237,11 +239,11 @@ def counted(photos: Sequence[Any], unscored: Sequence[UnscoredPhoto]) -> Counted
     first = len(photos)
     here = (good | defect)[first:]
     without = [photo for photo, counts in zip(unscored, here, strict=True) if counts]
-    return Counted(good[:first], defect[:first], without, own)
+    return Counted(good[:first], defect[:first], without, own and set_here)
 
 
 def in_parts_of(scored: ScoredPhotos, scores: np.ndarray, limits: Limits, found: np.ndarray | None = None) -> str:
     """What the limits do to the photos, in parts; found: (photos,) up to which limit each defect is found."""
-    good, defect, unscored, own = counted(scored.photos, scored.unscored)
+    good, defect, unscored, own = counted(scored.photos, scored.unscored, set_here=scored.set_on is None)
     counts = _counts(scores[good], scores[defect], limits, None if found is None else found[defect], unscored)
     return in_parts(counts, limit_set_on_these=own, relabelled=sum(photo.part == RELABELLED for photo in scored.photos))

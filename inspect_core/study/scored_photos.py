@@ -40,9 +40,9 @@ class ScoredPhotos(KnownPhotos):
     """Photos with their grid errors under a detector of one or more views: an immutable value.
 
     size: (H, W) of the anomaly maps; areas: by which they are judged; live: by name, the values of the live parameters
-    to begin with, `area` among them; unscored: photos that have no score; stored: the grid errors. A view
-    without scales of its own learns them from the good calibrate photos; its map stays raw with none of these, or if
-    the view is.
+    to begin with, `area` among them; unscored: photos that have no score; stored: the grid errors; set_on: scores of
+    the good photos that set the limits, where these are not here. A view without scales of its own learns them from the
+    good calibrate photos; its map stays raw with none of these, or if the view is.
     """
 
     def __init__(
@@ -53,8 +53,9 @@ class ScoredPhotos(KnownPhotos):
         *,
         area: int | None = None,
         areas: Areas | None = None,
+        set_on: Sequence[float] | None = None,
     ):
-        self.views, self.grid, self.size, self.areas = tuple(views), grid, size, areas
+        self.views, self.grid, self.size, self.areas, self.set_on = tuple(views), grid, size, areas, set_on
         self.live: Mapping[str, int] = {view.live: view.start for view in self.views if view.live} | {
             AREA: default_area(size) if area is None else area
         }
@@ -99,6 +100,9 @@ class ScoredPhotos(KnownPhotos):
         packed[0] = np.packbits(empty) if empty.any() else None
         stored, empties = self.stored.with_photo(photo.name, errors, again), np.concatenate([self._empty, packed])
         return self._with(photos=(*self.photos, photo), stored=stored, _empty=empties, _scales={})
+
+    def setters(self) -> np.ndarray:
+        return super().setters() & (self.set_on is None)
 
     def with_unscored(self, photos: Iterable[UnscoredPhoto]) -> Self:
         """These, and the photos that have no score."""
@@ -215,6 +219,8 @@ class ScoredPhotos(KnownPhotos):
 
         These are the calibrate photos, none scored by a detector that has seen it; if there are none, the judge photos.
         """
+        if self.set_on is not None:
+            return np.array(self.set_on, np.float32)
         return self.scores(**live)[self.setters()]
 
     def default_limits(self, **live: int) -> Limits:

@@ -1,13 +1,15 @@
-"""The shelf: the few taught parts that the process holds for all sessions, so a closed tab loses nothing.
+"""The shelf: the open parts of this server, for all sessions, so a closed tab or a restart loses nothing.
 
-Sessions, callbacks, fragments and jobs hold ids and look the part up when they need it; a part that leaves the shelf is
-freed. A session that has taken no part yet gets the part used last.
+The few used last are in memory, those not saved as recipes also on disk (`study.unsaved`), where they stay until they
+are saved or closed. Sessions, callbacks, fragments and jobs hold ids and look the part up when they need it; a part
+that leaves the memory is freed. A session that has taken no part yet gets the part used last.
 """
 
 import threading
 from collections import OrderedDict
 from collections.abc import Callable
-from functools import wraps
+from dataclasses import replace
+from functools import partial, wraps
 
 import streamlit as st
 
@@ -15,27 +17,34 @@ from inspect_core.images import heatmap
 from inspect_core.images.read import Picture
 from inspect_core.runtime import workspace
 from inspect_core.study.scored_photo import ADDED, UNKNOWN, ScoredPhoto
+from inspect_core.study.unsaved import OpenPart, Unsaved, UnsavedParts
 from inspect_core.ui import uploads
 from inspect_core.ui.taught_part import TaughtPart
 
 SIZE = 3
 _KEY = "in_hand"
+_IN_RECIPE = ("study", "product", "product_check", "defect_types", "cases", "mm_per_pixel")
 
 
 class _Shelf:
-    """The parts of all sessions, the one used last at the end; when full, the longest unused one is dropped."""
+    """items: the parts in memory, the one used last at the end; when full, the longest unused one is dropped, unless it
+    would be lost. unsaved: those on disk.
+    """
 
     def __init__(self) -> None:
         self.changing = threading.RLock()
         self._lock = threading.Lock()
         self.items: OrderedDict[str, TaughtPart] = OrderedDict()
+        self.unsaved = UnsavedParts(workspace.open_folder())
 
     def put(self, taught: TaughtPart) -> None:
         with self._lock:
             self.items[taught.id] = taught
             self.items.move_to_end(taught.id)
-            while len(self.items) > SIZE:
-                self.items.popitem(last=False)
+            known = self.unsaved.lines
+            safe = [other for other in self.items if other not in known or not known[other].problem]
+            for other in safe[: max(0, len(self.items) - SIZE)]:
+                del self.items[other]
 
     def get(self, taught_id: str | None) -> TaughtPart | None:
         with self._lock:
@@ -47,16 +56,59 @@ class _Shelf:
         with self._lock:
             return next(reversed(self.items.values()), None)
 
+    def keep(self, taught: TaughtPart, *, anew: bool) -> None:
+        """Write a part that is not saved to disk; anew: with its recipe."""
+        shown = tuple(photo for photo in taught.scored.photos if photo.part != "calibrate")
+        known = taught.product, taught.made, _thumbnail(taught), taught.taught_by(), shown, taught.notes, taught.choice
+        freeze = partial(taught.frozen, None, taught.scored.live)
+        self.unsaved.keep(_line(taught), Unsaved(*known), freeze if anew else None)
+
+    def close(self, taught_id: str) -> None:
+        with self._lock:
+            self.items.pop(taught_id, None)
+        self.unsaved.drop(taught_id)
+
 
 @st.cache_resource(show_spinner=False)
 def _shelf() -> _Shelf:
     return _Shelf()
 
 
-def put(taught: TaughtPart) -> str:
-    """Put a part on the shelf; returns the id by which callbacks, fragments and jobs refer to it."""
-    _shelf().put(taught)
+def open_parts() -> list[OpenPart]:
+    """The open parts of this server, the latest first."""
+    found = {taught.id: _line(taught) for taught in list(_shelf().items.values())} | _shelf().unsaved.lines
+    return sorted(found.values(), key=lambda part: part.made, reverse=True)
+
+
+def require_room() -> None:
+    """Raise Busy, with what to do, when one more part that is not saved would not be kept."""
+    _shelf().unsaved.require_room()
+
+
+def put(taught: TaughtPart, *, keep: bool = True) -> str:
+    """Put a part on the shelf; returns the id by which callbacks, fragments and jobs refer to it.
+
+    keep: whether it is written to disk as long as it is not saved.
+    """
+    shelf = _shelf()
+    with shelf.changing:
+        if keep and not taught.is_saved:
+            shelf.keep(taught, anew=True)
+        shelf.put(taught)
     return taught.id
+
+
+def refuse(taught_id: str, problem: str) -> None:
+    """Say in the list why a part on disk cannot be opened."""
+    lines = _shelf().unsaved.lines
+    lines[taught_id] = replace(lines[taught_id], problem=problem)
+
+
+def close(taught_id: str) -> None:
+    """Close a part for all sessions; one that is not saved is lost."""
+    if st.session_state.get(_KEY) == taught_id:
+        del st.session_state[_KEY]
+    _shelf().close(taught_id)
 
 
 def find(taught_id: str) -> TaughtPart | None:
@@ -76,6 +128,12 @@ def change(taught_id: str, how: Callable[[TaughtPart], TaughtPart]) -> TaughtPar
             return None
         changed = how(taught)
         shelf.put(changed)
+        if changed.is_saved:
+            shelf.unsaved.drop(taught_id)
+        else:
+            other = any(getattr(changed, name) is not getattr(taught, name) for name in _IN_RECIPE)
+            anew = other or changed.scored.areas != taught.scored.areas or taught_id not in shelf.unsaved.lines
+            shelf.keep(changed, anew=anew)
         return changed
 
 
@@ -103,7 +161,7 @@ def take(taught_id: str) -> None:
 def current() -> TaughtPart | None:
     """The part this session works with: the one it took last, or, if it has taken none, the one used last by anyone.
 
-    None when there is none, or when its part was dropped (see `put_away`): no other part replaces it unasked.
+    None when there is none, or when its part was dropped (see `is_put_away`): no other part replaces it unasked.
     """
     wanted = st.session_state.get(_KEY)
     if wanted is not None:
@@ -114,9 +172,9 @@ def current() -> TaughtPart | None:
     return taught
 
 
-def put_away() -> TaughtPart | None:
-    """The part used last by anyone, if this session's part was dropped; else None."""
-    return _shelf().last_used() if _KEY in st.session_state and current() is None else None
+def is_put_away() -> bool:
+    """Whether this session's part was dropped."""
+    return _KEY in st.session_state and current() is None
 
 
 def redrawn(draw: Callable[[TaughtPart], None]) -> Callable[[TaughtPart], None]:
@@ -134,3 +192,13 @@ def redrawn(draw: Callable[[TaughtPart], None]) -> Callable[[TaughtPart], None]:
         draw(taught)
 
     return lambda taught: fragment(taught.id)
+
+
+def _line(taught: TaughtPart) -> OpenPart:
+    return OpenPart(taught.id, taught.product, taught.made, _thumbnail(taught), taught.is_saved)
+
+
+def _thumbnail(taught: TaughtPart) -> bytes:
+    """Of the first good photo."""
+    good, _ = taught.scored.good_and_defect()
+    return taught.thumbnails[int(good.argmax())] if taught.thumbnails else b""

@@ -7,13 +7,12 @@ from collections.abc import Callable, Generator, Sequence
 from typing import Any, TypeVar
 
 import streamlit as st
+from streamlit.runtime import get_instance
+from streamlit.runtime.scriptrunner import get_script_run_ctx
 
-from inspect_core.audit import life_cycle
-from inspect_core.audit.log import AuditLog, LogError
 from inspect_core.runtime import users
 from inspect_core.runtime.jobs import Busy, Job, Jobs, State
 from inspect_core.ui import shelf
-from inspect_core.ui.taught_part import TaughtPart
 
 POLL_SECONDS, IDLE_SECONDS = 0.5, 2.0
 T = TypeVar("T")
@@ -39,7 +38,15 @@ def gate(page: str) -> None:
 
 
 def open_gate() -> None:
-    """Called only by app.py: marks the session and goes on to the page that was requested first."""
+    """Called only by app.py: marks the session and goes on to the page that was requested first.
+
+    A new session continues the jobs of this user whose window is gone: it is that window, loaded again.
+    """
+    if not st.session_state.get(_MARK):
+        for job in jobs().active:
+            if job.owner == current_user() and job.session and not _is_open(job.session):
+                job.session = _session()
+                st.session_state.setdefault(_STARTED, []).append(job)
     st.session_state[_MARK] = True
     if wanted := st.session_state.pop(_WANTED, None):
         st.switch_page(wanted)
@@ -66,7 +73,7 @@ def start(title: str, work: Callable[[Job], Any], *, about: object = None) -> Jo
 
     `work` returns None, or the id of a part that it has put on the shelf, for this session to take.
     """
-    job = jobs().submit(title, work, owner=current_user(), about=about)
+    job = jobs().submit(title, work, owner=current_user(), about=about, session=_session())
     st.session_state.setdefault(_STARTED, []).append(job)
     return job
 
@@ -97,15 +104,8 @@ def begin(work: Callable[[], object]) -> None:
 
 
 def sidebar() -> None:
-    """Product and recipe in use, device, and the running job with its cancel button."""
+    """Who is at the screen, and the running job with its cancel button, below the open parts."""
     with st.sidebar:
-        taught = shelf.current()
-        if taught is None:
-            st.caption("No part has been taught yet.")
-        else:
-            st.markdown(f"**{plain(taught.product)}**")
-            st.caption(plain(taught.describe() + _state(taught)))
-            st.caption(f"Runs on {plain(taught.preparation.backbone.engine)}")
         _who()
         every = POLL_SECONDS if active_job() is not None else IDLE_SECONDS
         st.fragment(_watch, run_every=every)(_news())
@@ -177,16 +177,14 @@ def nothing_taught(words: str) -> None:
 
 
 def say_if_put_away() -> bool:
-    """Whether this session's part was dropped; if so, says why and offers the one used last."""
-    other = shelf.put_away()
-    if other is None:
+    """Whether this session's part was dropped; if so, says why."""
+    if not shelf.is_put_away():
         return False
     st.info(
         f"The part you were working on is no longer loaded: only the last {shelf.SIZE} parts used, in any window, are "
-        "kept in memory. Open its recipe, or teach it again.",
+        "kept in memory. Choose another in the sidebar, or open its recipe.",
         icon=":material/inventory_2:",
     )
-    st.button(f"Continue with {plain(other.product)}", key="to_last_used", on_click=shelf.take, args=(other.id,))
     return True
 
 
@@ -216,9 +214,10 @@ def _watch(news: object) -> None:
 
 
 def _news() -> tuple[str | None, ...]:
-    """What a page shows of the jobs of all windows, besides how far they are."""
+    """What a page shows of the jobs and open parts of all windows, besides how far they are."""
     shown = (active_job(), jobs().last_ended, *jobs().waiting, *jobs().beside)
-    return tuple(None if each is None else each.id for each in shown)
+    parts = (f"{part.id} {part.saved} {part.problem}" for part in shelf.open_parts())
+    return (*(None if each is None else each.id for each in shown), *parts)
 
 
 def _ending(job: Job) -> str:
@@ -277,17 +276,6 @@ def _keep_name() -> None:
         st.toast(f"Your name could not be kept: {plain(error)}", icon=":material/error:")
 
 
-def _state(taught: TaughtPart) -> str:
-    """The state of the recipe in use, shown after its name."""
-    if taught.recipe is None or taught.recipe.digest is None:
-        return ""
-    try:
-        with AuditLog.open() as log:
-            return f" · {life_cycle.state_of(log, taught.recipe.digest)}"
-    except LogError:  # named on Recipes and History, where it is needed
-        return " · state unknown"
-
-
 def _progress(job: Job) -> str:
     left = job.seconds_left
     return f"{plain(job.step or 'starting')}{'' if left is None else f' · {duration(left)} left'}"
@@ -301,6 +289,15 @@ def _whose(job: Job) -> str:
 
 def _cancel(job_id: str) -> None:
     jobs().cancel(job_id)
+
+
+def _is_open(session: str) -> bool:
+    return get_instance().is_active_session(session)
+
+
+def _session() -> str:
+    context = get_script_run_ctx()
+    return "" if context is None else context.session_id
 
 
 def _collect() -> None:

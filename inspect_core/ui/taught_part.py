@@ -1,6 +1,7 @@
 """The part that the engineer works with: one taught part with its scored photos, shared by all pages of a session."""
 
 import threading
+import time
 import uuid
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
@@ -63,8 +64,9 @@ class TaughtPart:
     thumbnails: small WebP pictures in the order of the gallery; without_score: WebP pictures of the unscored photos in
     their order, then of the reference, empty where there is none; notes: sentences the engineer should see; suggestion:
     where the parameters began; choice: why this detector, in a sentence; follows: id of the part of which this one is a
-    refit; compared: the order of the comparison that it was taken from; mm_per_pixel: of the photos, None when not
-    known.
+    refit; compared: the order of the comparison that it was taken from; ordered: the order it was taught by, where it
+    was opened again and has no study; mm_per_pixel: of the photos, None when not known; made: when it came on the
+    bench, in seconds since 1970.
     """
 
     product: str
@@ -80,10 +82,12 @@ class TaughtPart:
     choice: str | None = None
     follows: str | None = None
     compared: Order | None = None
+    ordered: Order | None = None
     mm_per_pixel: float | None = None
     thumbnails: tuple[bytes, ...] = ()
     without_score: tuple[bytes, ...] = ()
     id: str = field(default_factory=_new_id)
+    made: float = field(default_factory=time.time)
     _memo: _Memo = field(default_factory=_Memo, repr=False)
 
     @property
@@ -108,15 +112,15 @@ class TaughtPart:
         """
         if self.compared is not None:
             return replace(self.compared, areas=self.scored.areas)
-        study, own = self.own_study, self.own_study.order.by_default()
-        usual = parameters_of(study.methods, {}, study.order.tiles)
+        own, methods = (self.ordered or self.own_study.order), [view.method for view in self.scored.views]
+        plain, usual = own.by_default(), parameters_of(methods, {}, own.tiles)
         chosen = {
-            name: value for name, value in own.parameters.items()
+            name: value for name, value in plain.parameters.items()
             if value is not None and any(of.get(name, value) != value for of in usual)
         }  # fmt: skip
-        taps = own.taps if study.order.as_published else chosen_taps(study.methods, self.preparation)
+        taps = plain.taps if own.as_published else chosen_taps(methods, self.preparation)
         fused = self.product_check is not None and self.product_check.fused
-        plain = replace(own, product=self.product, method=None, parameters=chosen, fixed=(), notes=())
+        plain = replace(plain, product=self.product, method=None, parameters=chosen, fixed=(), notes=())
         return replace(plain, taps=taps, areas=self.scored.areas, product_check=OFF, fused_product_check=fused)
 
     @property
@@ -124,6 +128,32 @@ class TaughtPart:
         """Whether its method is as the paper has it."""
         made = self.recipe if self.study is None else self.study.order
         return made is not None and made.as_published
+
+    def taught_by(self) -> Order:
+        """The order that teaches it again, with its detector and product check. Raises ValueError as `own_study`."""
+        if self.ordered is not None:
+            return self.ordered
+        study, product_check = self.own_study, self.product_check.mode if self.product_check else OFF
+        chosen = {"method": str(study.method), "parameters": study.order.parameters, "product_check": product_check}
+        again = replace(self.order(), **chosen)
+        return again.published(again.method) if self.as_published else again
+
+    @property
+    def is_saved(self) -> bool:
+        """Whether it is a recipe in the workspace."""
+        return self.recipe is not None and self.recipe.digest is not None
+
+    def frozen(self, limits: Limits | None, live: Mapping[str, int], **said: Any) -> Recipe:
+        """The recipe of the part as it is; limits: None for those it began with, and for a part from a recipe its own.
+
+        said: who, why and what else `Study.recipe` and `Recipe.revised` take. Raises ValueError as `Study.recipe`.
+        """
+        said = {"product": self.product, "product_check": self.product_check, **said}
+        said |= {"gallery": self.cases, "defect_types": self.defect_types, "areas": self.scored.areas}
+        said["mm_per_pixel"] = self.mm_per_pixel
+        if self.study is None and self.recipe is not None:
+            return self.recipe.revised(limits=limits or self.recipe.limits, **said)
+        return self.own_study.recipe(limits, parent=self.recipe and self.recipe.digest, **said, **live)
 
     def describe(self) -> str:
         """One line: the recipe in use with its short digest, or that nothing was saved yet."""
@@ -316,6 +346,7 @@ def refitted(taught: TaughtPart, study: Study) -> TaughtPart:
         recipe=None,
         compared=None,
         follows=taught.id,
+        made=time.time(),
         without_score=_without_score(study),
         id=_new_id(),
         _memo=memo,

@@ -27,19 +27,23 @@ SAMPLE = "Teaching the sample part"
 
 
 def start(order: Order) -> None:
-    """Teach in the background; this session then takes the part. Raises Busy as `Jobs.submit`."""
+    """Teach in the background; this session then takes the part. Raises Busy as `Jobs.submit` and `require_room`."""
+    shelf.require_room()
     shell.start(f"Teaching {order.product}", lambda job: shelf.put(teach(order, job.report)), about=order)
 
 
-def start_sample() -> None:
-    """Teach the first sample part, so that the app is never empty, with the detector that its photos choose."""
+def start_sample() -> bool:
+    """Teach the first sample part, so that the app is never empty; False where the sample parts are missing."""
+    if not samples():
+        return False
 
     def work(job: Job) -> str:
         job.report(0.0, "looking at the sample photos")
         photos = learned_from_all(split(scan(SAMPLES / FIRST_SAMPLE), seed=0, blind=False))
-        return shelf.put(teach(Order(FIRST_SAMPLE, photos, method=FIXED), job.report))
+        return shelf.put(teach(Order(FIRST_SAMPLE, photos, method=FIXED), job.report), keep=False)
 
     shell.start(SAMPLE, work)
+    return True
 
 
 def samples() -> tuple[str, ...]:

@@ -125,7 +125,7 @@ def test_a_part_in_use_stays_when_others_are_taught_and_one_put_away_is_not_repl
         assert not app.exception, app.exception
         assert "is no longer loaded" in words(app)
         assert app.session_state["in_hand"] == in_the_hand.id
-    press(app, "to_last_used")
+    press(app, f"open-{last}-sidebar")
     assert app.session_state["in_hand"] == last
     assert "is no longer loaded" not in words(app)
 

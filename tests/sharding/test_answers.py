@@ -21,13 +21,13 @@ from inspect_core.line.batch import judge_and_draw
 from inspect_core.line.maps import Maps
 from inspect_core.methods.method import Patches
 from inspect_core.methods.view import View
+from inspect_core.runtime.plain import pack, unpack
 from inspect_core.sharding import inspecting
 from inspect_core.sharding.answers import fault
 from inspect_core.sharding.executor import attempt
 from inspect_core.sharding.inspecting import JudgedByWorkers, check_drawn
 from inspect_core.sharding.kept import MERGED, Kept
 from inspect_core.sharding.on_workers import merged_states
-from inspect_core.sharding.plain import pack, unpack
 from inspect_core.sharding.run import ATTEMPTS
 from inspect_core.sharding.sent import Prepared
 from inspect_core.sharding.teaching import KINDS, Describing, Fitting, Found, Judging, Scoring, Shard, states

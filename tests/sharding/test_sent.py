@@ -15,8 +15,8 @@ from inspect_core.images.photo_quality import Quality
 from inspect_core.images.placement import Placement
 from inspect_core.images.samples import Sample
 from inspect_core.images.tiles import TilePlan
+from inspect_core.runtime.plain import pack, unpack
 from inspect_core.sharding.executor import Refused
-from inspect_core.sharding.plain import pack, unpack
 from inspect_core.sharding.sent import Network, Prepared, preparation_of
 from inspect_core.sharding.teaching import KINDS, Found
 from inspect_core.study.photo_features import Unusable

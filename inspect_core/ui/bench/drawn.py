@@ -25,10 +25,10 @@ class Drawn:
 
     photos: in the order of the gallery; scores: (photos,) finite, in the detector's unit; unscored: photos without one;
     position: of the photo shown; anomaly_map: its (h, w) map, finite.
-    limits: in force; suggested: the default ones; setting_scores: of the good photos that set limits; ceiling: of the
-    scores, None where they do not end; calm: the score at which colour begins; sentence: the limits in parts; area: the
-    smallest that counts, in pixels of the map; preview: maps and scores only: limits only set colours, nothing is
-    counted or judged.
+    limits: in force; suggested: the default ones; setting_scores: of the good photos that set limits; set_here: whether
+    these are among the photos; ceiling: of the scores, None where they do not end; calm: the score at which colour
+    begins; sentence: the limits in parts; area: the smallest that counts, in pixels of the map; preview: maps and
+    scores only: limits only set colours, nothing is counted or judged.
     found_up_to: (photos,) up to which limit each defect is found, NaN where that is not known; stopped: (photos,)
     rejected whatever the score, as another product; partly_out: (photos,) never accepted, as the photo does not show
     all of the part; None: none is.
@@ -63,6 +63,7 @@ class Drawn:
     patch: tuple[int, int, int, int] | None = None
     mm_per_pixel: float | None = None
     preview: bool = False
+    set_here: bool = True
 
     def refuse_undrawable(self) -> None:
         """Raises ValueError for a score or map that is not finite, another shape, no such part, an area off the map."""
@@ -92,7 +93,7 @@ class Drawn:
         good parts that are counted; bounds: for every number of good parts rejected, the largest share of overkill in
         percent, as the sentence prints it.
         """
-        good, defect, without, own = counted(self.photos, self.unscored)
+        good, defect, without, own = counted(self.photos, self.unscored, set_here=self.set_here)
         of_good, of_defects = unscored_counts(without).values()
         none = np.zeros(len(self.photos), bool)
         found = np.full(len(self.photos), math.nan) if self.found_up_to is None else self.found_up_to

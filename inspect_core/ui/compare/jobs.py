@@ -43,8 +43,9 @@ def found(order: Order) -> Comparison | None:
 
 def put_on_bench(taught: TaughtPart, row: Row) -> None:
     """Put the part's photos under a detector on the bench, as a comparison fitted it, with the product check and
-    the areas that the part has. Raises Busy as `Jobs.submit`.
+    the areas that the part has. Raises Busy as `Jobs.submit` and `require_room`.
     """
+    shelf.require_room()
     order = taught.order()
 
     def work(job: Job) -> str:

@@ -14,7 +14,7 @@ from inspect_core.images.alignment import NotLocated
 from inspect_core.images.read import ImageError, read_bytes
 from inspect_core.runtime.jobs import Busy, device_lock
 from inspect_core.study.evaluation import changed_again, promise
-from inspect_core.ui import defect_naming, shelf, shell, teaching
+from inspect_core.ui import defect_naming, open_parts, shelf, shell, teaching
 from inspect_core.ui.bench import bench
 from inspect_core.ui.bench.drawn import Drawn
 from inspect_core.ui.inspect import (
@@ -45,16 +45,18 @@ def first_start() -> None:
     st.title("Inspect")
     if shell.say_if_put_away():
         return
-    if shell.jobs().current is None and teaching.samples():
+    if shell.jobs().current is None:
         with contextlib.suppress(Busy):  # another window was faster
-            teaching.start_sample()
-        st.rerun()
-    if shell.jobs().about(teaching.SAMPLE) is None:
+            if open_parts.open_last() or teaching.start_sample():
+                st.rerun()
+    job = shell.active_job()
+    if job is None:
         st.info("Nothing has been taught yet.", icon=":material/info:")
-    then = (
-        "Nothing has been taught yet, so Loupe is learning the sample part. This page updates when training finishes."
-    )
-    shell.follow(teaching.SAMPLE, then)
+    elif job.about == teaching.SAMPLE:
+        words = "Nothing has been taught yet, so Loupe is learning the sample part."
+        shell.follow(job.about, f"{words} This page updates when training finishes.")
+    else:
+        shell.follow(job.about, "It appears here.")
     if st.button("Teach your own part", type="primary", icon=":material/school:", key="to_teach"):
         st.switch_page("pages/teach.py")
 

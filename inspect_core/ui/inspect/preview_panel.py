@@ -2,7 +2,7 @@
 
 import streamlit as st
 
-from inspect_core.ui import previews, shell
+from inspect_core.ui import previews, shelf, shell
 from inspect_core.ui.inspect import live_parameters
 from inspect_core.ui.previews import Run
 from inspect_core.ui.session import settings_at
@@ -28,7 +28,7 @@ def show(taught: TaughtPart, run: Run, position: int, drawn: tuple[bool, bool]) 
         width="stretch", help="Learns from all good photos with these values, in the background. Only then do "
         "they set limits and go into a recipe.",
     ):  # fmt: skip
-        shell.begin(lambda: shell.start(f"Applying {what}", lambda job: previews.apply(taught, run, job.report)))
+        shell.begin(lambda: _apply(taught, run, what))
     middle.button(
         "Discard preview", key=f"leave-{taught.id}", width="stretch", icon=":material/close:",
         on_click=live_parameters.set_to, args=(taught.id, taught.fitted()),
@@ -38,6 +38,11 @@ def show(taught: TaughtPart, run: Run, position: int, drawn: tuple[bool, bool]) 
             "Set to suggested", key=f"suggested-{taught.id}", width="stretch", icon=":material/undo:",
             on_click=live_parameters.set_to, args=(taught.id, start),
         )  # fmt: skip
+
+
+def _apply(taught: TaughtPart, run: Run, what: str) -> None:
+    shelf.require_room()
+    shell.start(f"Applying {what}", lambda job: previews.apply(taught, run, job.report))
 
 
 @st.fragment(run_every=POLL_SECONDS)

@@ -12,7 +12,8 @@ from inspect_core.images.splitting import Split
 from inspect_core.runtime.jobs import Busy
 from inspect_core.ui import defect_labels, shelf, shell, teaching
 from inspect_core.ui.taught_part import TaughtPart
-from inspect_core.whole_part.product_check import OFF
+
+REOPENED = "This part was opened again: its values are fixed, and the good photos that set its limits are not shown."
 
 
 def take(taught: TaughtPart, position: int, kind: str) -> TaughtPart:
@@ -34,27 +35,24 @@ def take(taught: TaughtPart, position: int, kind: str) -> TaughtPart:
 def teach_again(taught: TaughtPart) -> None:
     """What was relabelled, and teaching with it."""
     said = [photo for photo in taught.scored.photos if photo.was is not None]
-    if not said:
+    if not said and taught.ordered is None:
         return
     row = st.container(horizontal=True, vertical_alignment="center")
     names = ", ".join(f"{photo.name} is {photo.kind}" for photo in said)
-    words = f"Teach again with {counted(len(said), 'change')}"
-    if taught.study is not None and row.button(
+    words = f"Teach again with {counted(len(said), 'change')}" if said else "Teach again"
+    if (taught.study or taught.ordered) and row.button(
         words, icon=":material/restart_alt:", key=f"relabelled-{taught.id}",
         help="Good parts are learned from, defects help to set the limits. The same detector.",
     ):  # fmt: skip
         start_again(taught, lambda photos: photos.relabelled(photo.sample for photo in said))
-    row.caption(shell.plain(f"{names}."))
+    row.caption(shell.plain(f"{names}." if said else REOPENED))
 
 
 def start_again(taught: TaughtPart, how: Callable[[Split], Split]) -> None:
     """Teach the photos of a part as `how` changes them, with its detector and product check."""
     try:
-        study = taught.own_study
-        own = {"method": str(study.method), "parameters": study.order.parameters}
-        product_check = taught.product_check.mode if taught.product_check else OFF
-        again = replace(taught.order(), photos=how(study.split), product_check=product_check, **own)
-        teaching.start(again.published(own["method"]) if study.order.as_published else again)
+        order = taught.taught_by()
+        teaching.start(replace(order, photos=how(order.photos)))
     except (Busy, ValueError) as error:
         st.warning(shell.plain(error))
     else:

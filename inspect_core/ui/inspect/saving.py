@@ -28,29 +28,16 @@ def save_recipe(taught: TaughtPart, limits: Limits, settings: Settings) -> None:
             if not (name.strip() and reason.strip()):
                 st.warning("Enter a name and the reason: both are recorded.")
                 return
-            said = {
-                "product": name.strip(),
-                "author": shell.current_user(),
-                "reason": reason.strip(),
-                "product_check": settings.product_check(taught),
-                "gallery": taught.cases,
-                "defect_types": taught.defect_types,
-                "areas": taught.scored.areas,
-                "mm_per_pixel": taught.mm_per_pixel,
-            }
-            if taught.study is None and taught.recipe is not None:
-                recipe = taught.recipe.revised(limits=limits, **said)
-            else:
-                recipe = taught.own_study.recipe(
-                    limits, parent=taught.recipe and taught.recipe.digest, **said, **settings.live
-                )
+            said = {"product": name.strip(), "author": shell.current_user(), "reason": reason.strip()}
+            check = settings.product_check(taught)
+            recipe = taught.frozen(limits, settings.live, product_check=check, **said)
             path = workspace.free_recipe_path(name.strip())
             try:
                 saved = recipe_file.save(recipe, path)
             except OSError as error:
                 st.error(shell.plain(error.strerror or error), icon=":material/error:")
                 return
-            _record(taught.recipe, saved)
+            _record(taught.recipe if taught.is_saved else None, saved)
             shelf.change(taught.id, lambda held: replace(held, recipe=saved, product=name.strip()))
             st.toast(
                 f"Saved recipe {str(saved.digest)[:8]} in {shell.plain(path.name)}.", icon=":material/check_circle:"

@@ -23,8 +23,8 @@ from inspect_core.recipe_format.zipped import zipped
 from inspect_core.recipe_io import recipe_file
 from inspect_core.recipe_io.difference import in_words, made
 from inspect_core.runtime import workspace
-from inspect_core.ui import saved_recipes, shell, weights_panel
-from inspect_core.ui.recipes import challenging, exporting, opening, releasing
+from inspect_core.ui import opening, saved_recipes, shell, weights_panel
+from inspect_core.ui.recipes import challenging, exporting, releasing
 from inspect_core.ui.recipes.table import Line
 
 FORM, PICTURE = 960, 190

@@ -1,0 +1,110 @@
+"""The list of open parts, the same in every window: choose one, close one."""
+
+import time
+
+import streamlit as st
+
+from inspect_core.audit import life_cycle
+from inspect_core.audit.log import AuditLog, LogError
+from inspect_core.runtime.jobs import Busy
+from inspect_core.study.unsaved import OpenPart
+from inspect_core.ui import opening, shelf, shell
+from inspect_core.ui.taught_part import TaughtPart
+
+THUMBNAIL, CARD = 36, 250
+"""Pixels of the longer side, and of the width of a card on Teach."""
+
+
+def in_sidebar() -> None:
+    """All open parts, and what is known of the one in use."""
+    taught, parts = shelf.current(), shelf.open_parts()
+    if not parts:
+        st.caption("No part has been taught yet.")
+    for part in parts:
+        _part(part, "sidebar", chosen=taught is not None and part.id == taught.id)
+    if taught is not None:
+        st.caption(shell.plain(taught.describe() + _state(taught)))
+        st.caption(f"Runs on {shell.plain(taught.preparation.backbone.engine)}")
+
+
+def on_teach() -> None:
+    """The open parts as cards; choosing one leads to the bench."""
+    parts = shelf.open_parts()
+    if parts:
+        st.caption("Open parts. What you teach here is added to them.")
+    with st.container(horizontal=True, gap="small"):
+        for part in parts:
+            with st.container(border=True, width=CARD):
+                if _part(part, "teach"):
+                    st.switch_page("pages/inspect.py")
+
+
+def open_last() -> bool:
+    """Open the last part that a restart has left on disk, in the background; False without one."""
+    for part in shelf.open_parts():
+        if not part.problem:
+            opening.start(part)
+            return True
+    return False
+
+
+def _part(part: OpenPart, where: str, *, chosen: bool = False) -> bool:
+    """One part; whether it was chosen now."""
+    name, saved = shell.plain(part.product), "saved" if part.saved else "not saved"
+    with st.container(horizontal=True, vertical_alignment="center", gap="small"):
+        if part.thumbnail:
+            st.image(part.thumbnail, width=THUMBNAIL, alt=f"A good part of {name}")
+        with st.container(gap=None):
+            label, own = f"**{name}**" if chosen else name, f"open-{part.id}-{where}"
+            now = st.button(label, key=own, type="tertiary", disabled=bool(part.problem), help="Put it on the bench")
+            st.caption(shell.plain(f"{saved} · {_when(part.made)}"))
+        if st.button("Close", key=f"close-{part.id}-{where}", type="tertiary", help=f"Close {name}"):
+            _close(part)
+    if part.problem:
+        st.caption(f":material/warning: {shell.plain(part.problem)}")
+    if now:
+        _choose(part)
+        if where == "sidebar":
+            st.rerun()
+    return now
+
+
+def _choose(part: OpenPart) -> None:
+    if shelf.find(part.id) is not None:
+        shelf.take(part.id)
+        return
+    try:
+        opening.start(part)
+    except Busy as error:
+        st.toast(shell.plain(error), icon=":material/hourglass_top:")
+
+
+def _close(part: OpenPart) -> None:
+    if part.saved:
+        shelf.close(part.id)
+        st.rerun()
+    _ask(part.id, part.product)
+
+
+@st.dialog("Close without saving?")
+def _ask(taught_id: str, product: str) -> None:
+    st.markdown(f"**{shell.plain(product)}** is not saved as a recipe. Closed, it is lost for all windows.")
+    if st.button("Close it", key=f"lose-{taught_id}", type="primary", on_click=shelf.close, args=(taught_id,)):
+        st.rerun()
+
+
+def _when(made: float) -> str:
+    """The time of today, or the day."""
+    then, today = time.localtime(made), time.localtime()
+    return time.strftime("%H:%M" if then[:3] == today[:3] else "%d %b", then)
+
+
+def _state(taught: TaughtPart) -> str:
+    """The state of the recipe in use, shown after its name."""
+    if taught.recipe is None or taught.recipe.digest is None:
+        return ""
+    try:
+        with AuditLog.open() as log:
+            return f" · {life_cycle.state_of(log, taught.recipe.digest)}"
+    except LogError:  # named on Recipes and History, where it is needed
+        return " · state unknown"
