@@ -13,8 +13,14 @@ LAYOUT = """
 .stAppHeader { height: 2.25rem; min-height: 0; background: transparent; pointer-events: none; }
 .stAppHeader * { pointer-events: auto; }
 .stSidebarHeader { height: 2.25rem; }
-/* White on the dark theme's bright accent can hardly be read. */
-[data-testid="stBaseButton-primary"]:enabled { color: light-dark(white, #10171a); }
+/* White on the dark theme's bright accent can hardly be read. A popover is outside what says light or dark: there the
+text goes from dark to white and from bright to black. */
+[data-testid^="stBaseButton-primary"]:enabled {
+    color: rgb(from currentcolor calc((140 - r) * 9) calc((140 - g) * 9) calc((140 - b) * 9));
+}
+.stMultiSelect [data-tag-index] * { color: light-dark(white, #10171a); }
+/* So is the accent on its own tint, under the pointer. */
+[data-variant][aria-checked="true"] { color: inherit !important; }
 </style>
 """
 

@@ -19,6 +19,6 @@ if taught is None:
 if taught.defect_types is not None:
     results.results(taught)
     panels.say_if_changed(taught)
-st.subheader("Examples")
+st.header("Examples")
 by_region = panels.learn(taught)
 gallery.gallery(taught, by_region)

@@ -31,7 +31,7 @@ class Look:
 
 _ON_LIGHT = ("#0072b2", "#cc79a7", "#e69f00", "#56b4e9", "#7a5195", "#999933", "#8c564b", "#444e86")
 _ON_DARK = ("#4aa3df", "#e08fbd", "#f0b429", "#9bd4f5", "#b58ad6", "#c5c558", "#c49c94", "#8c98dd")
-LIGHT = Look("#1b2524", "#d9e0df", good="#0f766e", defect="#c2410c", unknown="#6b7280", defect_types=_ON_LIGHT)
+LIGHT = Look("#0f1716", "#d9e0df", good="#0f766e", defect="#c2410c", unknown="#6b7280", defect_types=_ON_LIGHT)
 DARK = Look("#e6ecec", "#334145", good="#2dd4bf", defect="#fb7a3c", unknown="#9ca3af", defect_types=_ON_DARK)
 
 

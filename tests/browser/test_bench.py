@@ -353,7 +353,7 @@ def test_the_gallery_chooses_filters_and_shows_names_as_they_are(open_page, addr
     page.get_by_label("Defect type").select_option("dent")
     dents = [i for i in order if photos[i].kind == "dent"]
     assert [int(each.get_attribute("data-position")) for each in page.locator(".part:visible").all()] == dents
-    page.get_by_role("button", name="Accepted").click()
+    page.get_by_role("button", name="accepted").click()
     expect(page.get_by_text("No part matches.")).to_be_visible()
     page.get_by_role("button", name="Show all").click()
 

@@ -73,7 +73,7 @@ def test_a_recipe_shows_what_is_in_it_opens_with_its_limits_and_guard_and_is_del
     open_app, exported, saved, in_folder
 ):
     app = open_app(PAGE)
-    assert app.subheader[0].value == f"flange {saved.digest[:8]}"
+    assert app.header[0].value == f"flange {saved.digest[:8]}"
     assert all(text in words(app) for text in ("k = ", "first"))
     press(app, "open-f.zip")
     part = shelf._shelf().last_used()

@@ -58,7 +58,7 @@ def choose_folder(app, path):
 
 def words(app) -> str:
     """All that the page says outside its widgets and tables."""
-    kinds = (app.markdown, app.caption, app.subheader, app.info, app.warning, app.error, app.success, app.toast)
+    kinds = (app.markdown, app.caption, app.header, app.info, app.warning, app.error, app.success, app.toast)
     return " ".join(element.value for elements in kinds for element in elements)
 
 

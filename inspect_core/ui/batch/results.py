@@ -26,7 +26,7 @@ LARGEST_PICTURE = 1 << 24
 
 def results(finished: list[Run]) -> None:
     """One of the finished batches, initially the latest."""
-    st.subheader("Results")
+    st.header("Results")
     batch = finished[0]
     if len(finished) > 1:
         known = {run.id: run for run in finished}

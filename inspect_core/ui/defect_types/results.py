@@ -36,7 +36,7 @@ def results(taught: TaughtPart) -> None:
         defect_naming.limit_slider(taught, "kinds")
         return
     right, surer = in_words(learned)
-    st.markdown(f"### {right}")
+    st.markdown(f"## {right}")
     st.markdown(
         f"{surer} Every example was judged once, by a model that had seen neither it nor another photo of its group."
     )

@@ -29,7 +29,7 @@ HOW = (
 
 def seen_before(taught: TaughtPart, position: int, live: dict[str, int], limits: Limits, *, busy: bool) -> None:
     """Below the bench: the gallery's answer for the part shown, or how to make a gallery."""
-    st.markdown("#### Seen before?", help=HOW)
+    st.markdown("## Seen before?", help=HOW)
     cases = taught.cases
     if cases is None:
         _offer(taught, live, limits, busy=busy)

@@ -92,7 +92,7 @@ def of_one(stem: str) -> None:
 
 
 def _photograph(stem: str, study: MeasurementStudy, part: study_file.Part, trial: int) -> None:
-    st.subheader(f"Part {shell.plain(part.name)}, trial {trial}")
+    st.header(f"Part {shell.plain(part.name)}, trial {trial}")
     st.caption(FIXTURE)
     recipe = _recipe(study)
     if recipe is None:
@@ -126,7 +126,7 @@ def _judge(stem: str, recipe: Recipe, photos: Sequence[tuple[str, int, str, byte
 
 
 def _say(stem: str, who: str, part: study_file.Part, trial: int) -> None:
-    st.subheader(f"Part {shell.plain(part.name)}, trial {trial}")
+    st.header(f"Part {shell.plain(part.name)}, trial {trial}")
     st.caption("Look at the part itself. What others said, and what you said before, is not shown.")
     row = st.container(horizontal=True)
     for word, stopped in (("Good", False), ("Defective", True)):
@@ -143,7 +143,7 @@ def _results(study: MeasurementStudy) -> None:
         return
     with shell.errors_shown(ValueError):
         found = results(readings)
-        st.subheader("Results")
+        st.header("Results")
         said = sentences(found)
         recipe = _recipe(study)
         if found.gauge is not None and recipe is not None:

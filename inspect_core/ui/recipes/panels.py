@@ -96,7 +96,7 @@ def add_from_file() -> None:
 
 def _describe(recipe: Recipe, state: str) -> None:
     with st.container(horizontal=True, vertical_alignment="center"):
-        st.subheader(shell.plain(f"{recipe.product} {str(recipe.digest)[:8]}"), width="content")
+        st.header(shell.plain(f"{recipe.product} {str(recipe.digest)[:8]}"), width="content")
         releasing.badge(state)
     counts, set_on_these = counts_of(recipe.limits, recipe.calibration, recipe.judged)
     st.markdown(in_parts(counts, limit_set_on_these=set_on_these))

@@ -82,7 +82,7 @@ def look(source: Source, key: str) -> Samples | None:
         samples = _scan(str(source.path), key)
     if samples is None:
         return None
-    st.subheader("What was found")
+    st.header("What was found")
     st.markdown(f"**{shell.plain(samples.summary())}.**")
     rows = samples.table()
     columns = {
@@ -141,7 +141,7 @@ def choose_settings(product: str, photos: Split, seed: int, notes: tuple[str, ..
 
     key: of the files; it changes when they do.
     """
-    st.subheader("Detector")
+    st.header("Detector")
     name = st.text_input("Name of the part", value=product, max_chars=60, key=f"product-{product}")
     words, say = f"Each is a published method: {REFERENCES}", TITLES.__getitem__
     chosen = st.radio("Detector", list(TITLES), format_func=say, key="method", captions=WHEN, help=words)
