@@ -1,4 +1,4 @@
-"""A folder watched in a real browser: a photo arrives and its verdict shows by itself, also after a reload; pause, stop."""
+"""A folder watched in a real browser: a photo arrives, its verdict shows by itself and after a reload; pause, stop."""
 
 import re
 import shutil
@@ -7,18 +7,22 @@ from pathlib import Path
 import pytest
 from playwright.sync_api import expect
 
+from inspect_core.features.store import Store
+from inspect_core.images.folders import scan
 from inspect_core.recipe_io.recipe_file import save
+from inspect_core.study.study import Study
 
 ROOT = Path(__file__).resolve().parents[2]
 expect.set_options(timeout=60_000)
 
 
 @pytest.fixture
-def address(serve, tmp_path, quick_recipe, monkeypatch) -> str:
+def address(serve, tmp_path, product, backbone, monkeypatch) -> str:
     """A server with one saved recipe, which may read the folder of the test."""
+    study = Study(scan(product), backbone, Store(tmp_path / "store"), parameters={"k": 8}, grid=(16, 16)).fit()
     monkeypatch.setenv("LOUPE_ROOTS", str(tmp_path))
     (tmp_path / "ws" / "recipes").mkdir(parents=True)
-    save(taught, tmp_path / "ws" / "recipes" / "flange.zip")
+    save(study.recipe(product="flange"), tmp_path / "ws" / "recipes" / "flange.zip")
     return serve(ROOT / "app.py", tmp_path / "ws", small=True)
 
 

@@ -99,7 +99,11 @@ def test_the_table_an_override_and_who_changed_what_and_why(open_app, filled):
     assert not app.exception
     table = app.dataframe[0].value
     assert list(table["Verdict"])[:3] == ["– not judged", "✕ rejected", "✕ rejected"]
-    number = app.session_state["history_entry"] = int(table["Entry"][1])
+    number = int(table["Entry"][1])
+    assert f"override_reason-{table['Entry'][0]}" in [field.key for field in app.text_input], (
+        "the latest that was stopped"
+    )
+    app.session_state["history_entry"] = number
     app.run()
     assert "Loupe: rejected, score 9, limit 4" in words(app)
     assert "a reason is missing" in words(press(app, "Override the verdict"))
@@ -110,7 +114,7 @@ def test_the_table_an_override_and_who_changed_what_and_why(open_app, filled):
         assert [said.facts[name] for name in ("original", "verdict", "reason")] == ["reject", "accept", "dust"]
         assert [*log.entries()][number - 1].facts["verdict"] == "reject"
     assert app.dataframe[0].value["Verdict"][1] == "✓ accepted"
-    assert "Choose a row" in words(app), "the next part in the table is not taken for it"
+    assert "Operator: accepted" in words(app), "the next part in the table is not taken for it"
     app.segmented_control(key="history_view").set_value("Changes").run()
     changes = app.dataframe[0].value[["Who", "What", "Reason"]].values.tolist()
     assert changes[1] == ["Ana", "limits changed", "new lamp"]

@@ -135,7 +135,7 @@ def _stopped(watched: Watched) -> None:
             word = str(one["verdict"])
             if content := _picture(watched, one):
                 _image(content, SMALL, f"{one['name']}: {_spoken(word)}")
-            st.caption(f"{shell.plain(_spoken(word))} · {shell.plain(_told(one))}  \n{shell.plain(one['name'])}")
+            st.caption(f"{shell.plain(_spoken(word))}  \n{shell.plain(one['name'])}")
 
 
 def _ended(watched: Watched) -> None:

@@ -14,14 +14,16 @@ from inspect_core.ui.history.panels import in_words, picture
 from inspect_core.ui.history.selection import Selection, local
 from inspect_core.verdict import SIGNS, SPOKEN, Word
 
-ON_A_PAGE, PICTURE = 50, 420
+ON_A_PAGE, PICTURE, BESIDE = 12, 300, 480
 TIME = st.column_config.DatetimeColumn(format="YYYY-MM-DD HH:mm:ss")
 _CHOSEN = "history_entry"
 
 
 def parts(selection: Selection) -> None:
-    """A page of the inspected parts; the row chosen is shown below it."""
+    """One part with its picture, at first the latest not accepted, above the page of a table to choose from."""
     found = selection.inspections
+    stopped = next((one for one in found if one.final != ACCEPT), found[0])
+    _show(next((one for one in found if one.number == st.session_state.get(_CHOSEN)), stopped))
     shown = shell.one_page(found, ON_A_PAGE, "history_page")
     key = f"history_table-{shown[0].number}-{selection.head[0]}"  # its rows change when the log has grown
     st.dataframe(
@@ -39,7 +41,7 @@ def parts(selection: Selection) -> None:
         },
         hide_index=True,
         key=key,
-        height=420,
+        height="content",
         selection_mode="single-row",
         on_select=partial(_choose, key, [one.number for one in shown]),
         column_config={
@@ -50,11 +52,7 @@ def parts(selection: Selection) -> None:
         },
         alt="Inspected parts, the latest first.",
     )
-    one = next((one for one in found if one.number == st.session_state.get(_CHOSEN)), None)
-    if one is None:
-        st.caption("Choose a row to see the part, or to override its verdict.")
-    else:
-        _show(one)
+    st.caption("Choose a row to see the part above, and to override its verdict.")
 
 
 def _choose(key: str, numbers: list[int]) -> None:
@@ -64,7 +62,7 @@ def _choose(key: str, numbers: list[int]) -> None:
 
 
 def _show(one: Inspection) -> None:
-    row = st.container(horizontal=True, gap="large")
+    row = st.container(horizontal=True, gap="large", border=True)
     with row.container(width=PICTURE):
         content = picture(one, PICTURE)
         if content is not None:
@@ -73,7 +71,7 @@ def _show(one: Inspection) -> None:
             gone = "the photo cannot be read at the place given in the log, or another file is there now"
             why = gone if one.path else "the log does not say where this photo is"
             st.info(f"No picture: {why}.", icon=":material/hide_image:")
-    with row.container(width=PICTURE):
+    with row.container(width=BESIDE):
         st.markdown(f"**{shell.plain(one.name)}**")
         st.markdown(f"Loupe: {shell.plain(in_words(one))}")
         for words in (one.kind, one.reason, one.product_check):
@@ -101,7 +99,7 @@ def _override(one: Inspection) -> None:
         entry = override(one, verdict, reason=reason, user=shell.current_user())
         with AuditLog.open() as log:
             log.append_all([entry])
-        st.session_state[_CHOSEN] = None
+        st.session_state[_CHOSEN] = one.number
         st.rerun()
 
 
@@ -115,6 +113,7 @@ def changes(selection: Selection) -> None:
     if not entries:
         st.caption("Nothing was changed in this period.")
         return
+    entries = shell.one_page(entries, ON_A_PAGE, "history_changes_page")
     st.dataframe(
         {
             "Time": [local(datetime.fromisoformat(entry.time)).replace(tzinfo=None) for entry in entries],
@@ -128,7 +127,7 @@ def changes(selection: Selection) -> None:
         },
         hide_index=True,
         key="history_changes",
-        height="content" if len(entries) < 12 else 420,
+        height="content",
         column_config={
             "Time": TIME,
             "Change": st.column_config.TextColumn(width="large"),
