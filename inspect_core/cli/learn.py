@@ -14,6 +14,7 @@ from inspect_core.recipe_io.place import check_place
 from inspect_core.recipe_io.recipe_file import save
 from inspect_core.runtime import users
 from inspect_core.tuning.learning import learn, lesson, regression
+from inspect_core.verdict import SPOKEN
 
 MOST_REJUDGED = 5000
 
@@ -45,14 +46,15 @@ def run(options: argparse.Namespace) -> int:
     reason = options.reason if options.override is None else f"{options.reason}; {options.override}"
     with working.study_workers(options) as workers, bar() as report:
         new, study = learn(task, feature_store(), report, workers, author=who, reason=reason)
-        found = regression(task, inspector, new, study, judged, report)
-    for part in found.changed:
-        known = f", known as {part.kind}" if part.kind else ""
-        say(f"{part.before:>8} → {part.after:<8}{part.name} ({part.source}{known})")
-    for sentence in found.sentences():
-        say(sentence)
+        found, notes = regression(task, inspector, new, study, judged, report)
+    for one in found.changes:
+        known = f", known as {one.after.truth}" if one.after.truth else ""
+        say(f"{SPOKEN[one.before.verdict]:>9} → {SPOKEN[one.after.verdict]:<9}  {one.after.name}{known}")
+    say(found.sentence())
+    say_notes(notes)
     if found.escapes and options.override is None:
-        say("Not saved: known defects would be accepted. Leave out what was learned by mistake, or give --override.")
+        what = f"{counted(len(found.escapes), 'known defect')} would now be accepted"
+        say(f"Not saved: {what}. Leave out what was learned by mistake, or give --override with the reason.")
         return NOT_ACCEPTED
     saved = save(new, options.out)
     with AuditLog.open() as log:

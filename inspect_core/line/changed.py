@@ -1,4 +1,4 @@
-"""Two batches of the same photos by two recipes: which verdicts change, for better or worse."""
+"""The same photos judged by two recipes: which verdicts change, for better or worse."""
 
 from collections import Counter
 from collections.abc import Sequence
@@ -28,6 +28,11 @@ class Change:
             return UNKNOWN
         return BETTER if (step < 0) == (truth in (GOOD, TAUGHT)) else WORSE
 
+    @property
+    def escapes(self) -> bool:
+        """A known defect that was not accepted before, and is now."""
+        return self.way == WORSE and self.after.verdict == "accept"
+
 
 @dataclass(frozen=True)
 class Changed:
@@ -35,6 +40,10 @@ class Changed:
 
     common: int
     changes: tuple[Change, ...]
+
+    @property
+    def escapes(self) -> list[Change]:
+        return [one for one in self.changes if one.escapes]
 
     def crossed(self) -> Counter[tuple[str, str]]:
         """How many photos went from which verdict to which."""
@@ -54,7 +63,7 @@ class Changed:
 
 
 def changed(before: Sequence[Row], after: Sequence[Row]) -> Changed:
-    """What changes from one batch to the other, for photos of the same content; unread ones go by their name."""
+    """What changes from one recipe to the other, for photos of the same content; unread ones go by their name."""
     known = {row.digest or row.name: row for row in before}
     pairs = [(known[key], row) for row in after if (key := row.digest or row.name) in known]
     changes = [Change(*pair) for pair in pairs if pair[0].verdict != pair[1].verdict]

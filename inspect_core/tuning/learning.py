@@ -16,9 +16,9 @@ from inspect_core.images.samples import GOOD, Sample, counted, examples
 from inspect_core.images.splitting import Split
 from inspect_core.images.tolerances import Tolerances
 from inspect_core.judge.anomaly_map import AREA
+from inspect_core.line.changed import Changed, changed
 from inspect_core.line.overlap import in_order
-from inspect_core.line.row import judge
-from inspect_core.process.regression import Regression, Rejudged
+from inspect_core.line.row import Row, judge, row_of
 from inspect_core.recipe import LoadedRecipe, Recipe
 from inspect_core.recipe_format.known_parts import TaughtFrom
 from inspect_core.recipe_io.check_photos import by_content, masks_in
@@ -31,7 +31,6 @@ from inspect_core.whole_part.product_check import OFF
 
 LEARNED_FROM = ("fit", "calibrate")
 DEFECT = "defect"
-STUDY, LINE = "teaching", "line"
 
 
 @dataclass(frozen=True, eq=False)
@@ -155,40 +154,46 @@ def regression(
     study: Study,
     inspections: Sequence[Inspection] = (),
     report: Report = silent,
-) -> Regression:
-    """Every part that the recipe has judged before, under the new one.
+) -> tuple[Changed, list[str]]:
+    """Which verdicts change of all parts that the recipe has judged before; and sentences on those not judged again.
 
-    Those of its teaching by their scores, each good one scored by a detector that has not learned from it; defects that
-    only chose settings, and the inspected parts whose photo still lies where it lay, by inspecting them.
+    Those of its teaching go by their scores, each good one scored by a detector that has not learned from it; defects
+    that only chose settings, and the inspected parts whose photo still lies where it lay, are inspected. What a person
+    said of an inspected part is its truth, Loupe's own verdict is none.
     """
-    recipe, inspector = task.recipe, LoadedRecipe(new, study.preparation.backbone)
-    before = {row.digest: row for row in (*recipe.calibration, *recipe.judged)}
-    after = {row.digest: row for row in (*new.calibration, *new.judged)}
-    parts = [
-        Rejudged(row.name, row.kind, recipe.limits.verdict(row.score), new.limits.verdict(after[digest].score), STUDY)
-        for digest, row in before.items()
-        if digest in after
-    ]
-    again = [(one.name, one.kind, one.path, STUDY, "", "") for one in task.order.photos.choose]
+    inspector = LoadedRecipe(new, study.preparation.backbone)
+    before, after = _recorded(old), _recorded(inspector)
+    taught = [(one.name, one.path, "", one.kind, None) for one in task.order.photos.choose]
     latest = {one.digest: one for one in reversed(inspections) if one.score is not None and one.digest not in before}
-    again += [(one.name, _kind(one), Path(one.path), LINE, one.digest, one.verdict) for one in latest.values()]
+    logged = [(one.name, Path(one.path), one.digest, _truth(one), one.verdict) for one in latest.values()]
 
-    def rejudged(item: tuple[str, str, Path, str, str, str]) -> Rejudged | None:
-        name, kind, path, source, digest, verdict = item
-        row = judge(inspector, name, path).row
-        if row.digest != (digest or row.digest) or not row.digest:
+    def again(item: tuple[str, Path, str, str, str | None]) -> tuple[Row, Row] | None:
+        name, path, digest, truth, verdict = item
+        row = replace(judge(inspector, name, path).row, truth=truth)
+        if not row.digest or (digest and row.digest != digest):
             return None
-        return Rejudged(name, kind, verdict or judge(old, name, path).row.verdict, row.verdict, source)
+        had = judge(old, name, path).row if verdict is None else replace(row, verdict=verdict)
+        return replace(had, truth=truth), row
 
     unseen = 0
-    for number, part in enumerate(in_order(rejudged, again), 1):
-        report(number / len(again), f"judging part {number} of {len(again)} again")
-        unseen += part is None
-        parts += [] if part is None else [part]
-    gone = [f"{counted(unseen, 'part')} not judged again: the photo is gone or has changed."] if unseen else []
-    if recipe.challenge:
-        gone.append(f"{counted(len(recipe.challenge), 'challenge part')} to be named anew, from photos taken now.")
-    return Regression(tuple(parts), tuple(gone))
+    for number, pair in enumerate(in_order(again, items := [*taught, *logged]), 1):
+        report(number / len(items), f"judging part {number} of {len(items)} again")
+        unseen += pair is None
+        if pair is not None:
+            before[pair[0].digest], after[pair[1].digest] = pair
+    said = [f"{counted(unseen, 'part')} not judged again: the photo is gone or has changed."] if unseen else []
+    if old.challenge:
+        said.append(f"{counted(len(old.challenge), 'challenge part')} to be named anew, from photos taken now.")
+    return changed(list(before.values()), list(after.values())), said
+
+
+def _recorded(inspector: LoadedRecipe) -> dict[str, Row]:
+    """By digest, the photos that set or judged the limits of a recipe, by their scores."""
+    recipe, rows = inspector.recipe, {}
+    for one in (*recipe.calibration, *recipe.judged):
+        row, verdict = row_of(inspector, one.name), recipe.limits.verdict(one.score)
+        rows[one.digest] = replace(row, digest=one.digest, score=one.score, verdict=verdict, truth=one.kind)
+    return rows
 
 
 def _own_photos(recipe: Recipe, taught: TaughtFrom, folders: Sequence[Path]) -> dict[str, tuple[str, Sample, str]]:
@@ -222,8 +227,7 @@ def _whole(tolerances: Mapping[str, float]) -> dict[str, Any]:
     return {name: int(value) if name in ("jpeg", "copies", "seed") else value for name, value in tolerances.items()}
 
 
-def _kind(one: Inspection) -> str:
-    """What a person said of an inspected part: good, a defect, or ""; Loupe's own verdict is no truth."""
+def _truth(one: Inspection) -> str:
     if one.overridden is None:
         return ""
     return {"accept": GOOD, "reject": DEFECT}.get(one.final, "")

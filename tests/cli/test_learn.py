@@ -74,7 +74,7 @@ def test_a_draft_that_follows_once_it_lets_no_known_defect_through(fit, product,
     capsys.readouterr()
     assert main(arguments) == 1
     said = capsys.readouterr().out
-    assert "Known defects that would now be accepted: 1" in said
+    assert "Not saved: 1 known defect would now be accepted" in said
     assert not new.exists()
     assert main([*arguments, "--override", "Ana looked again"]) == 0
     recipe = load(new)

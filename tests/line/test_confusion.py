@@ -86,3 +86,9 @@ def test_what_changes_between_two_recipes_and_whether_for_the_better():
     assert found.sentence().startswith("5 of 5 photos change: 1 to review → rejected, 1 accepted → rejected")
     assert found.sentence().endswith("; 2 for the better, 1 for the worse.")
     assert changed(before, before).sentence() == "No verdict of 6 photos changes."
+
+
+def test_an_escape_is_a_known_defect_that_is_accepted_now_and_was_not_before():
+    before = [row("a", "review", "dent", "1"), row("b", "reject", "", "2"), row("c", "accept", "dent", "3")]
+    after = [row("a", "accept", "dent", "1"), row("b", "accept", "", "2"), row("c", "accept", "dent", "3")]
+    assert [one.after.name for one in changed(before, after).escapes] == ["a"]
