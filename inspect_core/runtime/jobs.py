@@ -4,6 +4,7 @@ beside the queue, what goes on until it is stopped.
 A job is plain Python and knows nothing of the page that shows it; pages poll its fields.
 """
 
+import math
 import threading
 import time
 import uuid
@@ -19,6 +20,8 @@ from inspect_core.runtime.progress import Cancelled
 
 MOST = 6
 """Jobs that wait at a time."""
+KNOWN = 0.05
+"""Share of the work from which on the pace is known."""
 
 
 class Busy(RuntimeError):
@@ -56,12 +59,15 @@ class Job:
     session: str = ""
     _began: float = 0.0
     _ended: float = 0.0
+    _told: tuple[float, float] | None = None
+    _least: float = math.inf
     _cancel: threading.Event = field(default_factory=threading.Event)
     _beginning: threading.Lock = field(default_factory=threading.Lock)
 
     def report(self, fraction: float, step: str | None = None) -> None:
         """Called by the work: how far it is. Raises Cancelled after `cancel`."""
         self.fraction = min(max(fraction, 0.0), 1.0)
+        self._tell()
         if step is not None:
             self.step = step
         if self._cancel.is_set():
@@ -89,10 +95,24 @@ class Job:
 
     @property
     def seconds_left(self) -> float | None:
-        """Seconds left at the pace so far; None before the pace is known."""
-        if self.state is not State.RUNNING or self.fraction < 0.02 or self.seconds < 1:
+        """Seconds left at the pace so far; None before the pace is known.
+
+        They run down between reports, and from the first tenth on rise by no more than a fifth above the least told.
+        """
+        if self.state is not State.RUNNING or self._told is None:
             return None
-        return self.seconds * (1 - self.fraction) / self.fraction
+        at, left = self._told
+        return max(left - (self.seconds - at), left / 5)
+
+    def _tell(self) -> None:
+        if self.fraction < KNOWN or self.seconds < 1:
+            self._told, self._least = None, math.inf
+            return
+        left = self.seconds * (1 - self.fraction) / self.fraction
+        if self.fraction >= 0.1:
+            left = min(left, 1.2 * self._least)
+            self._least = min(self._least, left)
+        self._told = self.seconds, left
 
 
 class Jobs:

@@ -134,10 +134,16 @@ class Crossing:
             yield views
 
     def score(
-        self, views: Sequence[View], area: int, report: Report, trying: Trying | None = None
+        self,
+        views: Sequence[View],
+        area: int,
+        report: Report,
+        trying: Trying | None = None,
+        *,
+        crossed: float = 0.6,
     ) -> tuple[ScoredPhotos, list[Tried]]:
         """The calibrate, choose and judge photos under fitted methods, those in folds each under what the other folds
-        taught; and the photos made by `trying`, which are not among them.
+        taught; and the photos made by `trying`, which are not among them. crossed: share of the progress for both.
         """
         order, passes, tried = self._fitting.order, self._fitting.passes, []
         features, split = passes.features, order.photos
@@ -145,17 +151,18 @@ class Crossing:
         setters = split.setters(order.seed) or [[]]
         for number, (samples, left_out) in enumerate(zip(setters, self.left_out(silent), strict=True)):
             seen = scored.seen_by(left_out)
-            step = stage(report, 0.6 * number / len(setters), 0.6 * (number + 1) / len(setters))
-            for sample, errors in passes.score(seen, samples, step):
+            step = stage(report, crossed * number / len(setters), crossed * (number + 1) / len(setters))
+            further = () if trying is None else tuple(trying(samples))
+            each = len(samples) + len(further)
+            for sample, errors in passes.score(seen, samples, stage(step, 0.0, len(samples) / max(each, 1))):
                 scored = scored.with_errors(features.photo(sample, "calibrate", split.groups), *errors)
-            further = () if trying is None else trying(samples)
-            for made in features.each(partial(_tried, seen), further):
-                step(1.0, "trying synthetic defects")
+            for done, made in enumerate(features.each(partial(_tried, seen), further), len(samples) + 1):
+                step(done / each, "trying synthetic defects")
                 tried += [made] if made else []
         parts = [("choose", sample) for sample in split.choose] + [("judge", sample) for sample in split.judge]
         named, rest = {sample.name: part for part, sample in parts}, [sample for _, sample in parts]
         if rest:
-            for sample, errors in passes.score(scored.seen_by(), rest, stage(report, 0.6, 1.0), passes.again):
+            for sample, errors in passes.score(scored.seen_by(), rest, stage(report, crossed, 1.0), passes.again):
                 scored = scored.with_errors(features.photo(sample, named[sample.name], split.groups), *errors)
         every = [("calibrate", sample) for sample in order.setters] + parts + [("fit", sample) for sample in split.fit]
         return scored.with_unscored(features.unscored(every)), tried

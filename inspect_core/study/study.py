@@ -22,6 +22,7 @@ from inspect_core.methods.table import FIRST, known_parameters, methods_of, para
 from inspect_core.methods.view import View, chosen_taps, costs_of, looks_of
 from inspect_core.recipe import Recipe
 from inspect_core.runtime.progress import Cancel, Report, silent, stage, tell
+from inspect_core.study.expected import Expected
 from inspect_core.study.fitting import Crossing, Fitting, Tried, Trying
 from inspect_core.study.freezing import frozen
 from inspect_core.study.order import Order
@@ -109,25 +110,39 @@ class Study:
         return self
 
     def fit(
-        self, progress: Report | None = None, cancelled: Cancel | None = None, *, trying: Trying | None = None
+        self,
+        progress: Report | None = None,
+        cancelled: Cancel | None = None,
+        *,
+        trying: Trying | None = None,
+        expected: Expected | None = None,
     ) -> "Study":
         """Fit the detector on the good photos and score all others.
 
         Extracts first what was not extracted. Without calibrate photos, those of the fit take their place, in folds,
         each scored by a detector fitted to the other folds. trying: asked for more photos made from those that set
-        limits, which are scored like these and kept in `tried`.
+        limits, which are scored like these and kept in `tried`. expected: `expected` with these, for the progress.
         Same seed, same machine: the same model to the bit.
         """
         report = partial(tell, progress, cancelled)
+        expected = expected or (Expected.unknown() if progress is None else self.expected())
+        read = 0.0 if self._features.found else expected.extract
+        learnt, all_of_it = read + expected.learn, read + expected.learn + expected.cross + expected.score
         if not self._features.found:
-            self.extract(stage(report, 0.0, 0.7))
+            self.extract(stage(report, 0.0, read / all_of_it))
         crossing = Crossing(self._fitting)
-        views = crossing.views(stage(report, 0.7, 0.8))
-        self.scored, self.tried = crossing.score(views, self.area, stage(report, 0.8, 1.0), trying)
+        views = crossing.views(stage(report, read / all_of_it, learnt / all_of_it))
+        crossed = expected.cross / max(expected.cross + expected.score, 1e-9)
+        step = stage(report, learnt / all_of_it, 1.0)
+        self.scored, self.tried = crossing.score(views, self.area, step, trying, crossed=crossed)
         self._exact = None
         if self.scored.photos and isinstance(self.method, str):
             self.scored.scores()  # photos that cannot be judged raise here, not on the bench
         return self
+
+    def expected(self, made: int = 0) -> Expected:
+        """What the steps of the fit are expected to take; made: photos that are tried."""
+        return Expected.of(self.order, self.methods, self.parameters, self.preparation, made=made)
 
     def fit_view(self, number: int, report: Report = silent, *, samples: Sequence[Sample] | None = None) -> View:
         """The method at this position alone, fitted on these photos, by default those to fit."""

@@ -127,6 +127,6 @@ def _evenly(samples: Sequence[Sample], most: int) -> Sequence[Sample]:
 
 def _pixels(samples: Sequence[Sample], report: Report) -> Iterator[np.ndarray]:
     for done, sample in enumerate(samples):
-        report(1.0, f"learning where the part lies, photo {done + 1} of {len(samples)}")
+        report(0.0, f"learning where the part lies, photo {done + 1} of {len(samples)}")
         with suppress(ImageError):
             yield read(sample.path, sample.depth).pixels

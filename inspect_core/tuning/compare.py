@@ -25,7 +25,7 @@ from inspect_core.study.scored_photos import ScoredPhotos
 from inspect_core.study.study import Study
 from inspect_core.study.workers import Workers
 from inspect_core.tuning.aligning import aligned
-from inspect_core.tuning.comparison import Comparison, Estimate, Row, Shortlist
+from inspect_core.tuning.comparison import Comparison, Estimate, Row, Shortlist, comparing
 from inspect_core.tuning.trial import PASTED, SHRINK, Pasting, Trial, crossed_trial
 
 DRAWS = 500
@@ -79,13 +79,15 @@ def _compared(
         if not order.setters:
             raise ValueError("too few good photos to set limits; add good parts or lots, then compare")
         pasting = Pasting(study, order.setters, PASTED)
-        study.fit(stage(report, 0.0, 0.8), trying=pasting.made_of)
+        expected = study.expected(PASTED)
+        share = expected.total / (expected.total + comparing(len(detectors), len(order.scored) if judged else 0))
+        study.fit(stage(report, 0.0, share), trying=pasting.made_of, expected=expected)
         trial, tried = crossed_trial(study, pasting)
         masks = truth_masks(study.results) if judged else None
         timed = next((study.results.photos[i] for i in np.flatnonzero(study.results.setters())[:1]), None)
         rows = []
         for number, detector in enumerate(detectors):
-            report(0.8 + 0.2 * number / len(detectors), f"comparing: {title_of(detector)}")
+            report(share + (1 - share) * number / len(detectors), f"comparing: {title_of(detector)}")
             which = [methods.index(name) for name in methods_of(detector)]
             scored = study.results.of_views(which).with_areas(order.areas)
             rows.append(

@@ -21,6 +21,14 @@ MARGIN = 0.05
 """Of quality, from 0 to 1: a smaller lead on made-up defects did not carry over to true ones (magnetic tile: +.02
 there, -.02 in image AUROC)."""
 
+JUDGING, JUDGING_PHOTO = 1.0, 0.01
+"""Seconds per detector in a comparison, and per photo it is judged on: figures and intervals."""
+
+
+def comparing(detectors: int, shown: int) -> float:
+    """The seconds that the figures of so many detectors on so many photos are expected to take."""
+    return detectors * (JUDGING + JUDGING_PHOTO * shown)
+
 
 @dataclass(frozen=True)
 class Shortlist:

@@ -1,39 +1,34 @@
 """What teaching will cost, estimated before it starts: measured on one photo on this machine, then multiplied."""
 
-import math
-import time
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-import numpy as np
-
 from inspect_core.features.extraction import Preparation
 from inspect_core.features.store import Store
-from inspect_core.images.splitting import MOST_CROSSED
 from inspect_core.images.tolerances import looks_in
 from inspect_core.methods.table import FIRST, METHODS, methods_in, parameters_of
 from inspect_core.methods.view import costs_of, looks_of
+from inspect_core.study.expected import Expected
 from inspect_core.study.order import Order
-from inspect_core.tuning.comparison import Shortlist
+from inspect_core.tuning.comparison import Shortlist, comparing
 from inspect_core.tuning.trial import PASTED
 
-READING, READING_PIXEL = 0.006, 1.2e-8
-"""Seconds to read and squash a photo, and for each pixel of the working size when it has tiles."""
 SUGGESTING = 10.0
 RUNNING_APP = 700 << 20
-JUDGING, JUDGING_PHOTO = 1.0, 0.01
-"""Seconds per detector in a comparison, and per photo it is judged on: figures and intervals."""
 
 
 @dataclass(frozen=True)
 class Forecast:
-    """seconds to teach; memory at its peak and disk for features, in bytes; engine that runs the backbone."""
+    """seconds to teach; memory at its peak and disk for features, in bytes; engine that runs the backbone;
+    before_check: share of the time until the product check is learned.
+    """
 
     seconds: float
     memory: int
     disk: int
     engine: str
     fits_store: bool
+    before_check: float
 
 
 def methods_to_fit(order: Order, detectors: Sequence[str] = ()) -> tuple[str, ...]:
@@ -56,26 +51,13 @@ def forecast(order: Order, store: Store, detectors: Sequence[str] = ()) -> Forec
     preparation = Preparation(backbone, grid, looks_of(methods, parameters, backbone, taps, 0), tiles=order.tiles)
 
     fit, shown = len(order.photos.fit), len(order.scored)
-    folds = 0 if order.photos.calibrate else len(order.photos.setters(order.seed))
-    copies = (looks_in(order.tolerances) - 1) * fit
-    made = copies + (shown if order.tolerances is not None else 0) + (PASTED if compared else 0)
-    scored = shown + made - copies + (min(fit, MOST_CROSSED) if folds else 0)
-    costs = costs_of(methods, parameters, preparation, fit=fit + copies, shown=scored)
-    again = folds * costs_of(methods, parameters, preparation, fit=0, shown=0).seconds
-    seconds = costs.seconds + again + compared * (JUDGING + JUDGING_PHOTO * shown)
+    expected = Expected.of(order, methods, parameters, preparation, made=PASTED if compared else 0)
+    check = fit * expected.photo
+    seconds = expected.total + comparing(compared, shown) + check
     first = METHODS[methods[0]]
     if order.method is not None and len(methods) == 1 and not compared and first.live and not first.one_fit:
         seconds += SUGGESTING
-
-    one, tiles = preparation.untiled, preparation.tiles
-    grey = np.full((*one.size, 3), 128, np.uint8)
-    one.features(grey)
-    began = time.perf_counter()
-    one.features(grey)
-    run, reading = time.perf_counter() - began, READING
-    if tiles is not None:
-        reading += READING_PIXEL * math.prod(tiles.size)
-    seconds += (fit + shown + made) * (reading + run * (1 if tiles is None else len(tiles.tiles)))
-    seconds += fit * (reading + run)
+    memory = costs_of(methods, parameters, preparation, fit=fit * looks_in(order.tolerances), shown=shown).memory
     disk = preparation.bytes_per_photo * (fit + shown)
-    return Forecast(seconds, RUNNING_APP + costs.memory, disk, backbone.engine, store.would_fit(disk))
+    took = seconds * expected.slowed
+    return Forecast(took, RUNNING_APP + memory, disk, backbone.engine, store.would_fit(disk), 1 - check / seconds)

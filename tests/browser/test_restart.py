@@ -1,4 +1,4 @@
-"""A page that is open while the server is killed and started again."""
+"""Pages that are loaded again while a part is taught, or open while the server is killed and started again."""
 
 import re
 from pathlib import Path
@@ -8,6 +8,36 @@ from playwright.sync_api import expect
 
 APP = Path(__file__).resolve().parents[2] / "app.py"
 SECONDS = 30_000
+
+
+def test_what_is_taught_reaches_a_window_loaded_again_and_every_other_and_outlives_the_server(
+    serve, open_page, sample_workspace
+):
+    address = serve(APP, sample_workspace, small=True)
+    other, limit = open_page(address), "Reject limit"
+    expect(other.get_by_role("slider", name=limit)).to_be_visible(timeout=240_000)
+    page = open_page(f"{address}/teach")
+    page.get_by_role("textbox", name="Name of the part").fill("aliens")
+    page.get_by_role("textbox", name="Name of the part").press("Enter")
+    page.get_by_text("Surface", exact=True).first.click()
+    page.get_by_role("button", name="Teach", exact=True).click()
+    expect(page.get_by_text("Running, started here")).to_be_visible(timeout=SECONDS)
+    page.reload()
+    expect(page.get_by_text("Running, started here")).to_be_visible(timeout=SECONDS)
+    page.get_by_role("link", name="Inspect").click()
+    sidebar = other.get_by_test_id("stSidebar")
+    expect(sidebar.get_by_role("button", name="aliens", exact=True)).to_be_visible(timeout=240_000)
+    expect(page.get_by_test_id("stSidebar").locator("strong", has_text="aliens")).to_be_visible(timeout=SECONDS)
+    expect(sidebar.locator("strong", has_text="flange")).to_be_visible()
+    sidebar.get_by_role("button", name="aliens", exact=True).click()
+    expect(sidebar.locator("strong", has_text="aliens")).to_be_visible(timeout=SECONDS)
+
+    serve(APP, sample_workspace, small=True, port=urlsplit(address).port)
+    expect(page.get_by_text("This part was opened again")).to_be_visible(timeout=240_000)
+    expect(page.get_by_text("The limit was set on these parts")).not_to_be_visible()
+    page.get_by_role("button", name="Close aliens").first.click()
+    page.get_by_role("button", name="Close it").click()
+    expect(page.get_by_test_id("stSidebar").get_by_text("aliens")).not_to_be_visible(timeout=SECONDS)
 
 
 def test_the_bench_comes_back_after_the_server_was_killed(serve, open_page, sample_workspace):

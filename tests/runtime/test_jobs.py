@@ -105,10 +105,21 @@ def test_a_failure_keeps_its_sentence_and_frees_the_worker():
     assert ended(jobs.submit("Fit", lambda job: 1)).state is State.DONE
 
 
-def test_time_left_follows_the_share_done():
+def test_time_left_follows_the_share_done_runs_down_between_reports_and_hardly_rises():
     job = ended(Jobs().submit("Fit", lambda job: None))
-    job.state, job.fraction, job._ended = State.RUNNING, 0.25, job._began + 10
-    assert job.seconds_left == pytest.approx(30)
+    job.state = State.RUNNING
+
+    def at(seconds: float, share: float | None = None) -> float | None:
+        job._ended = job._began + seconds
+        if share is not None:
+            job.report(share)
+        return job.seconds_left
+
+    assert at(10, 0.04) is None
+    assert at(10, 0.25) == pytest.approx(30)
+    assert at(20) == pytest.approx(20)
+    assert at(40, 0.5) == pytest.approx(36), "a fifth above the least told, not 40"
+    assert at(400) == pytest.approx(36 / 5), "it never runs out before the work does"
     job.report(0.0)
     assert job.seconds_left is None
     job.cancel()

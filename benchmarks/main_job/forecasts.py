@@ -1,0 +1,100 @@
+"""How well the time left is told: the forecast before a job, and what the job says while it runs.
+
+For each set of photos, teaching as the page does it and comparing all detectors: seconds forecast and taken; the
+largest factor by which the time left was wrong, either way, from the first tenth of the time to the last; the largest
+share by which it rose above the least that had been said, after the first tenth.
+
+Run: python -m benchmarks.main_job.forecasts [NAME=FOLDER ...] [--good 60 300]
+"""
+
+import json
+import math
+import tempfile
+import time
+from collections.abc import Callable
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+from benchmarks.measure import parser, sets, write
+from inspect_core.features.store import Store
+from inspect_core.images.folders import scan, split
+from inspect_core.images.splitting import learned_from_all
+from inspect_core.methods.table import ALL
+from inspect_core.runtime.jobs import Job, State
+from inspect_core.runtime.progress import Report
+from inspect_core.study.order import Order
+from inspect_core.tuning.compare import compare
+from inspect_core.tuning.forecast import forecast
+from inspect_core.tuning.teaching import teach
+
+FIRST, LEAST = 0.1, 3.0
+"""Share of the time before which, and seconds below which, what was said does not count."""
+
+
+def order_of(folder: Path, good: int | None) -> Order:
+    """What Teach would ask for by itself; good: the number of good photos to learn from, None for all."""
+    samples = scan(folder)
+    parts = learned_from_all(split(samples, seed=0, blind=False))
+    if good is not None:
+        parts = parts.without([sample.name for sample in parts.fit[good:]])
+    return Order(folder.name, parts)
+
+
+def told(work: Callable[[Report], object], expected: float) -> dict[str, Any]:
+    """The figures of one job; work: called with its report; expected: the seconds forecast."""
+    job, said = Job("", "", ""), []
+    job.state, job._began = State.RUNNING, time.monotonic()
+
+    def report(fraction: float, step: str) -> None:
+        job.report(fraction, step)
+        if (left := job.seconds_left) is not None:
+            said.append((job.seconds, left, job.fraction, step))
+
+    work(report)
+    took, wrong, rises, least = job.seconds, [1.0], [0.0], math.inf
+    for at, left, *_ in said:
+        if FIRST * took <= at <= took - LEAST:
+            wrong.append(max(left / (took - at), (took - at) / left))
+            if left - least > LEAST:
+                rises.append(left / least - 1)
+            least = min(least, left)
+    return {
+        "forecast_s": round(expected, 1),
+        "took_s": round(took, 1),
+        "forecast_factor": round(max(expected / took, took / expected), 2),
+        "worst_factor": round(max(wrong), 2),
+        "largest_rise": round(max(rises), 2),
+        "told": [(round(at, 1), round(left, 1), round(share, 3), step) for at, left, share, step in said],
+    }
+
+
+def main() -> None:
+    options = parser("forecasts", __doc__)
+    options.add_argument("folders", nargs="*", metavar="NAME=FOLDER")
+    options.add_argument("--good", type=int, nargs="+", help="good photos to learn from; all by default")
+    options.add_argument("--only", choices=("teach", "compare"), help="one of the two jobs")
+    options.add_argument("--traces", type=Path, help="a folder for what was said when")
+    given = options.parse_args()
+    figures = {}
+    for name, folder in sets(given.folders).items():
+        for good in given.good or [None]:
+            for kind, detectors in (("teach", ()), ("compare", ALL)):
+                if given.only not in (None, kind):
+                    continue
+                with tempfile.TemporaryDirectory(prefix="loupe-features-") as features:
+                    order, store = order_of(folder, good), Store(features)
+                    expected = forecast(order, store, detectors).seconds
+                    work = partial(compare, order, store) if detectors else partial(teach, order, store)
+                    found = told(work, expected)
+                key = f"{name} {len(order.photos.fit)} {kind}"
+                if given.traces:
+                    (given.traces / f"{key}.json").write_text(json.dumps(found["told"]))
+                del found["told"]
+                figures[key] = found
+                print(key, found, flush=True)
+    write(given.name, figures)
+
+
+if __name__ == "__main__":
+    main()
