@@ -120,8 +120,9 @@ def in_parts(counts: Counts, *, limit_set_on_these: bool = False, relabelled: in
     'Rejects 3 of 120 good (at most 6.3 % at 95 %), misses 1 of 18 defects.'
 
     A set without parts is left out. With masks, ", catches 17 of 18 (15 at the defect, 2 elsewhere)" follows; with
-    parts that have no score, ", 2 not located"; with two limits, ", sends 4 to review". `limit_set_on_these` marks a
-    rate measured on the very parts that set the limit, which flatters it; `relabelled` parts are named as left out.
+    parts that have no score, ", 2 not located"; with two limits, ", sends 4 to review: 3 defects, 1 good".
+    `limit_set_on_these` marks a rate measured on the very parts that set the limit, which flatters it; `relabelled`
+    parts are named as left out.
     """
     clauses = []
     if counts.good_total:
@@ -137,11 +138,19 @@ def in_parts(counts: Counts, *, limit_set_on_these: bool = False, relabelled: in
     if not clauses:
         return "No parts to count."
     if counts.two_limits:
-        clauses.append(f"sends {counts.good_reviewed + counts.defects_reviewed} to review")
+        clauses.append(_sent_to_review(counts))
     sentence = ", ".join(clauses)
     note = " The limit was set on these parts." if limit_set_on_these else ""
     aside = f" {relabelled} relabelled left out." if relabelled else ""
     return f"{sentence[0].upper()}{sentence[1:]}.{note}{aside}"
+
+
+def _sent_to_review(counts: Counts) -> str:
+    good, defects = counts.good_reviewed, counts.defects_reviewed
+    noun = "defect" if defects == 1 else "defects"
+    kinds = ", ".join(words for count, words in ((defects, f"{defects} {noun}"), (good, f"{good} good")) if count)
+    which = f": {kinds}" if counts.good_total and counts.defects_total and kinds else ""
+    return f"sends {good + defects} to review{which}"
 
 
 def _where_caught(counts: Counts) -> str:

@@ -134,7 +134,7 @@ class ProductCheck:
         if not self.is_on:
             return None
         if as_finite_number(score, name="the product check's score") <= self.limit:
-            return ProductCheckResult(False, False, "This looks like the product that was taught.", score)
+            return ProductCheckResult(False, False, "Right product.", score)
         stops = self.mode == STOP
         what = "so the recipe rejects it" if stops else "so do not rely on the verdict"
         figures = f"(product check {score:.2f}, limit {self.limit:.2f})"

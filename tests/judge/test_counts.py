@@ -43,7 +43,8 @@ def test_a_caught_defect_counts_where_it_was_caught_and_nothing_without_a_score_
         (Counts(0, 10_000, 0, 0), "Rejects 0 of 10000 good (at most 0.1 % at 95 %)."),
         (
             Counts(3, 120, 1, 18, 4, 3, two_limits=True),
-            "Rejects 3 of 120 good (at most 6.3 % at 95 %), misses 1 of 18 defects, sends 7 to review.",
+            "Rejects 3 of 120 good (at most 6.3 % at 95 %), misses 1 of 18 defects, "
+            "sends 7 to review: 3 defects, 4 good.",
         ),
         (
             Counts(0, 20, 0, 0, two_limits=True),

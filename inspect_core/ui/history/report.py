@@ -31,8 +31,8 @@ PICTURES = 3
 MOST_ROWS = 2000
 """Parts in the page's table, those not accepted first; the CSV has all."""
 DIGEST = (
-    "The digest covers every entry before it. Note it elsewhere to prove later that none was changed or removed: "
-    "python -m inspect_core verify --noted DIGEST. The report gives it in full."
+    "The seal, the last digest, covers every entry before it. Note it elsewhere to prove later that none was changed "
+    "or removed: python -m inspect_core verify --noted DIGEST. The report gives it in full."
 )
 
 
@@ -43,7 +43,7 @@ def downloads(selection: Selection) -> None:
         data, name, icon = partial(make, selection), f"history.{kind}", ":material/download:"
         row.download_button(label, data, name, f"text/{kind}", f"history_{kind}", icon=icon, on_click="ignore")
     number, digest = selection.head
-    row.caption(f"Entries in the log: {number:,}, last digest {shell.plain(digest[:12])}", help=DIGEST)
+    row.caption(f"Entries in the log: {number:,}, log seal {shell.plain(digest[:12])}", help=DIGEST)
     if selection.short:
         read = f"Only the latest {MOST:,} inspections of this period are read"
         st.warning(f"{read}; choose a shorter period for the others.")

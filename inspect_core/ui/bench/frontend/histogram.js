@@ -3,8 +3,8 @@
 const SVG = "http://www.w3.org/2000/svg";
 /** What the parts of a lane are for that the sentence does not count. */
 const USES = {
-  good: { short: "set limit", long: "sets the limit" },
-  defect: { short: "for settings", long: "used to choose settings" },
+  good: { short: "set the limit", long: "sets the limit" },
+  defect: { short: "chose the settings", long: "used to choose settings" },
 };
 const LANES = [
   { truth: "good", label: "good" },
@@ -16,7 +16,7 @@ const BAR_HEIGHT = 26;
 const RUG_HEIGHT = 17;
 const LANE_GAP = 6;
 const AXIS_HEIGHT = 24;
-const GUTTER = 96;
+const GUTTER = 136;
 const REACH = 14;
 
 function svg(name, attributes) {
@@ -140,7 +140,7 @@ class Histogram {
       return [`${members.length} ${members.length === 1 ? "part" : "parts"}`];
     }
     const [solid, hollow] = truth === "good" ? ["●", "○"] : ["◆", "◇"];
-    return [`${solid} ${counted} counted`, `${hollow} ${others} ${USES[truth].short}`];
+    return [`${solid} ${counted} judged`, `${hollow} ${others} ${USES[truth].short}`];
   }
 
   drawAxis() {

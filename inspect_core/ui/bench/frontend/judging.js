@@ -56,17 +56,18 @@ const NO_SCORE = { not_located: 0, not_judged: 0 };
  */
 function countParts(parts, limits, withoutScore = { good: NO_SCORE, defect: NO_SCORE }) {
   const [good, defect] = [withoutScore.good, withoutScore.defect].map((own) => own.not_located + own.not_judged);
-  const counts = { goodRejected: 0, goodTotal: good, missed: 0, defectsTotal: defect, reviewed: 0, withoutScore };
-  Object.assign(counts, { withMask: 0, there: 0, elsewhere: 0 });
+  const counts = { goodRejected: 0, goodTotal: good, missed: 0, defectsTotal: defect, withoutScore };
+  Object.assign(counts, { goodReviewed: 0, defectsReviewed: 0, withMask: 0, there: 0, elsewhere: 0 });
   for (const part of parts.filter(({ counted }) => counted)) {
     const verdict = verdictOf({ score: part.score }, limits);
-    if (verdict === "review") counts.reviewed += 1;
     if (part.counted === "good") {
       counts.goodTotal += 1;
       if (verdict === "reject") counts.goodRejected += 1;
+      if (verdict === "review") counts.goodReviewed += 1;
     } else {
       counts.defectsTotal += 1;
       if (verdict === "accept") counts.missed += 1;
+      if (verdict === "review") counts.defectsReviewed += 1;
       if (part.found_up_to === null) continue;
       counts.withMask += 1;
       if (part.found_up_to > limits.review) counts.there += 1;
@@ -109,11 +110,17 @@ function inParts(counts, bounds, twoLimits, limitSetOnThese, relabelled = 0) {
     if (counts.withMask) clauses.push(`catches ${counts.caught} of ${counts.defectsTotal}${whereCaught(counts)}`);
   }
   if (clauses.length === 0) return "No parts to count.";
-  if (twoLimits) clauses.push(`sends ${counts.reviewed} to review`);
+  if (twoLimits) clauses.push(sentToReview(counts));
   const sentence = clauses.join(", ");
   const note = limitSetOnThese ? " The limit was set on these parts." : "";
   const aside = relabelled ? ` ${relabelled} relabelled left out.` : "";
   return `${sentence[0].toUpperCase()}${sentence.slice(1)}.${note}${aside}`;
+}
+
+function sentToReview({ goodTotal, goodReviewed: good, defectsTotal, defectsReviewed: defects }) {
+  const kinds = [defects && `${defects} ${defects === 1 ? "defect" : "defects"}`, good && `${good} good`].filter(Boolean);
+  const which = goodTotal && defectsTotal && kinds.length ? `: ${kinds.join(", ")}` : "";
+  return `sends ${good + defects} to review${which}`;
 }
 
 function clausesWithoutScore({ not_located: lost, not_judged: unjudged }) {
