@@ -1,5 +1,6 @@
 """Writes docs/REPRODUCTION.md from the stored results of the studies: python -m benchmarks.studies.reproduction"""
 
+import argparse
 import json
 from collections.abc import Iterable, Mapping, Sequence
 from functools import cache
@@ -472,8 +473,13 @@ def document() -> str:
     return "\n\n".join(text for text in found if text) + "\n"
 
 
-def main() -> None:
+def write() -> None:
     DOCUMENT.write_text(document(), encoding="utf-8")
+
+
+def main() -> None:
+    argparse.ArgumentParser("benchmarks.studies.reproduction", description=__doc__).parse_args()
+    write()
 
 
 if __name__ == "__main__":
