@@ -442,7 +442,7 @@ def engineers() -> list[str]:
             rows = {f"{name}, {size} ({of['seeds']} seeds)": {d: row[key] for d, row in of["detectors"].items()}
                     for name, sizes in own.get(part, {}).items() for size, of in sizes.items()}  # fmt: skip
             if rows and not (part == "by_count" and key == "missed_percent"):
-                parts += [f"{title} by {words}:", grid("photos", turned(rows), digits=1 if "%" in title else 3)]
+                parts += [f"{title} by {words}:", grid("photos", rows, digits=1 if "%" in title else 3)]
                 if key == "image_auroc":
                     others = [name for name in next(iter(rows.values())) if name not in ("default", "nearest")]
                     tried = "the settings that teaching starts with; others on the page Compare"
