@@ -1,8 +1,9 @@
-"""Runs every study in turn, then writes docs/REPRODUCTION.md: python -m benchmarks.studies [--quick] [--data FOLDER]
+"""Runs every study in turn, hours altogether, then writes docs/REPRODUCTION.md: python -m benchmarks.studies
 
-Hours; arguments go to each study.
+Arguments go to each study: --quick, --data FOLDER.
 """
 
+import argparse
 import subprocess
 import sys
 
@@ -10,9 +11,10 @@ from benchmarks.studies import reproduction
 
 
 def main() -> None:
+    given = argparse.ArgumentParser("benchmarks.studies", description=__doc__).parse_known_args()[1]
     for section in reproduction.SECTIONS:
-        subprocess.run([sys.executable, "-m", f"benchmarks.studies.{section.__name__}", *sys.argv[1:]], check=True)
-    reproduction.main()
+        subprocess.run([sys.executable, "-m", f"benchmarks.studies.{section.__name__}", *given], check=True)
+    reproduction.write()
 
 
 if __name__ == "__main__":

@@ -122,4 +122,4 @@ def picture(name: str, figure: go.Figure) -> None:
         page.evaluate(drawn)
         PICTURES.mkdir(parents=True, exist_ok=True)
         with Image.open(io.BytesIO(page.locator("#plot").screenshot())) as shown:
-            shown.convert("RGB").quantize(128).save(PICTURES / f"{name}.png", optimize=True)
+            shown.convert("RGB").quantize(256, Image.Quantize.MAXCOVERAGE).save(PICTURES / f"{name}.png", optimize=True)

@@ -209,7 +209,7 @@ def draw(figures: dict) -> go.Figure:
         line(shown, fpr, tpr, name, number + len(SIGMAS), (below, 3))
     shown.update_xaxes(range=[0, 0.2], row=below, col=3)
     shown.update_yaxes(range=[0.8, 1.005], row=below, col=3)
-    pictures = load_digits().images[figures["digits"]["zero"]["strangest"]]
+    pictures = np.pad(load_digits().images[figures["digits"]["zero"]["strangest"]], ((0, 0), (2, 2), (1, 1)))
     sheet = np.block([[pictures[5 * down + across] for across in range(5)] for down in range(2)])
     shown.add_heatmap(z=sheet[::-1], colorscale="Greys", showscale=False, row=below, col=4)
     shown.update_xaxes(visible=False, row=below, col=4)
