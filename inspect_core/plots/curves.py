@@ -100,7 +100,7 @@ def curves(
     if len(ends) > 1:
         for (y, name, colour), shift in zip(sorted(ends), _apart([end[0] for end in sorted(ends)]), strict=True):
             label(figure, name, colour, x=1, xref="paper", xanchor="left", xshift=6, y=y, yshift=shift)
-        figure.update_layout(margin={"r": 96})
+        figure.update_layout(margin={"r": 112})
     least, most = np.log10(min(values)), np.log10(max(values))
     margin = 0.05 * max(most - least, 0.1)
     figure.update_xaxes(title=parameter, type="log", dtick=1, range=[least - margin, most + margin])
