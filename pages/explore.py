@@ -3,12 +3,13 @@
 import streamlit as st
 
 from inspect_core.ui import shelf, shell
-from inspect_core.ui.explore import panels, patch_map
+from inspect_core.ui.explore import panels, patch_map, strangest
 
 VIEWS = {
     "Map of patches": patch_map.patch_map,
     "Variance": panels.variance,
     "Sensitivity": panels.sensitivity,
+    "Strangest good parts": strangest.strangest,
 }
 
 shell.gate("pages/explore.py")

@@ -62,6 +62,16 @@ def overlay(
     return shown
 
 
+def rainbow(pixels: np.ndarray, anomaly_map: np.ndarray, low: float, high: float) -> Image.Image:
+    """The photo, (H, W, 3) uint8, under the colours of the papers (jet): scores clamped to low .. high, blue to red."""
+    place = np.clip((anomaly_map - low) / (high - low), 0, 1)[..., None]
+    ramp = np.clip(1.5 - np.abs(4 * place - np.array([3, 2, 1])), 0, 1) * 255
+    colours = np.concatenate([ramp, np.full_like(place, HOT_ALPHA[0])], axis=-1).round().astype(np.uint8)
+    shown = Image.fromarray(pixels).convert("RGBA")
+    shown.alpha_composite(Image.fromarray(colours).resize(shown.size, Image.Resampling.BILINEAR))
+    return shown.convert("RGB")
+
+
 def thumbnail(pixels: np.ndarray, *, side: int = 96) -> bytes:
     """A small WebP of the photo at its own aspect, at most `side` pixels: for finding, never for judging."""
     buffer = io.BytesIO()

@@ -59,6 +59,19 @@ def local_spectra(
     return figure
 
 
+def fall(variances: np.ndarray, look: Look) -> go.Figure:
+    """-log of eigenvalues (d,) over the largest, as far as they stand above rounding."""
+    figure = blank(look, height=380)
+    kept = variances[variances > VANISHED * variances.max()]
+    hover = "eigenvalue %{x}: %{y:.2f}<extra></extra>"
+    line = {"color": look.good, "width": 2}
+    across = np.arange(1, len(kept) + 1)
+    figure.add_scatter(x=across, y=-np.log(kept / variances.max()), mode="lines", line=line, hovertemplate=hover)
+    figure.update_xaxes(title="n, eigenvalues largest first")
+    figure.update_yaxes(title="−log λₙ / λ₁", rangemode="tozero")
+    return figure
+
+
 def location_map(counts: np.ndarray, possible: int, look: Look) -> go.Figure:
     """(h, w) number of eigenvalues that stand above a threshold at every location, of those that could."""
     figure = blank(look, height=380)
@@ -100,7 +113,7 @@ def curves(
     if len(ends) > 1:
         for (y, name, colour), shift in zip(sorted(ends), _apart([end[0] for end in sorted(ends)]), strict=True):
             label(figure, name, colour, x=1, xref="paper", xanchor="left", xshift=6, y=y, yshift=shift)
-        figure.update_layout(margin={"r": 96})
+        figure.update_layout(margin={"r": 112})
     least, most = np.log10(min(values)), np.log10(max(values))
     margin = 0.05 * max(most - least, 0.1)
     figure.update_xaxes(title=parameter, type="log", dtick=1, range=[least - margin, most + margin])

@@ -34,6 +34,7 @@ def confidence(
         hover = "%{x:.3~g}: %{y:.0%}<extra>" + name + "</extra>"
         line = {"color": colour, "width": 2}
         figure.add_scatter(x=list(values), y=list(ys), mode="lines", name=name, line=line, hovertemplate=hover)
-        label(figure, name, colour, x=values[-1], y=ys[-1], xanchor="left", xshift=4)
+        aside = 7 if ys[-1] == max(each[-1] for each in lines.values()) else -7
+        label(figure, name, colour, x=values[-1], y=ys[-1], xanchor="left", xshift=4, yshift=aside)
     mark_value(figure, in_force, f"{in_force:g}", look)
     return figure

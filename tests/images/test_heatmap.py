@@ -27,3 +27,12 @@ def test_an_overlay_in_bands_is_that_of_the_whole_photo(monkeypatch, band):
 @pytest.mark.parametrize(("side", "size"), [(45, (35, 45)), (90, (70, 90)), (500, (70, 90)), (1, (1, 1))])
 def test_a_thumbnail_keeps_the_aspect_and_never_grows(side, size):
     assert Image.open(io.BytesIO(heatmap.thumbnail(PIXELS, side=side))).size == size
+
+
+def test_the_papers_colours_run_from_blue_to_red_between_fixed_scores():
+    grey = np.full((1, 4, 3), 128, np.uint8)
+    shown = np.asarray(heatmap.rainbow(grey, np.array([[-3.0, 0.0, 10.0, 99.0]]), 0.0, 10.0)).astype(int)[0]
+    assert (shown[0] == shown[1]).all()
+    assert (shown[2] == shown[3]).all()
+    assert shown[0, 2] > shown[0, 0]
+    assert shown[2, 0] > shown[2, 2]

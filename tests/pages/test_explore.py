@@ -13,7 +13,7 @@ from inspect_core.recipe_io.recipe_file import save
 from inspect_core.study.scored_photos import ScoredPhotos
 from inspect_core.tuning import tsne
 from inspect_core.ui import results, shelf, shell, taught_part
-from inspect_core.ui.explore import jobs, patch_map
+from inspect_core.ui.explore import jobs, patch_map, strangest
 from inspect_core.ui.explore.jobs import MapOrder
 from inspect_core.verdict import Limits
 from tests.pages.waiting import finish, press, wait_for_job, words
@@ -121,6 +121,14 @@ def test_the_spectrum_the_rank_of_every_place_and_a_curve_along_k_without_the_ne
     assert charts(app) == 3
     assert "when channels are mixed" in words(app)
 
+    choose(app, "explore_view", "Strangest good parts")
+    scores = in_the_hand.scores(in_the_hand.scored.live)[in_the_hand.scored.good_and_defect()[0]]
+    shown = min(len(scores), strangest.COUNT)
+    assert sum((button.key or "").startswith("strangest-") for button in app.button) == shown
+    assert f"score {scores.max():.3g}" in words(app)
+    app.toggle(key="strangest_rainbow").set_value(True).run()
+    assert not app.exception
+
     choose(app, "explore_view", "Sensitivity")
     with monkeypatch.context() as patch:
         patch.setattr(jobs, "follow_live", fail)
@@ -150,6 +158,16 @@ def test_one_spectrum_and_curves_of_refits(open_app, retaught):
     choose(app, f"followed-{part.id}", "M")
     finish(press(app, "start-curve"))
     assert app.dataframe[0].value["M"].tolist() == [16, 32, 64, 128]
+
+
+def test_where_a_detector_has_no_spectrum_the_fall_of_the_variance_is_shown(open_app, retaught):
+    shelf.put(retaught("quadrics", components=16, m=10, patches=1000))
+    app = open_app(PAGE)
+    choose(app, "explore_view", "Variance")
+    assert "10 curved surfaces" in app.info[0].value
+    finish(press(app, "start-fall"))
+    assert charts(app) == 1
+    assert "−log λₙ/λ₁" in words(app)
 
 
 def test_an_opened_recipe_says_which_photos_are_missing_and_maps_those_added_as_unknown(

@@ -69,3 +69,9 @@ def test_the_cut_of_the_eigenvalues_is_marked_with_what_it_keeps():
 @pytest.mark.parametrize(("q", "anchor"), [(1, "left"), (5, "center"), (19, "right")])
 def test_the_words_at_the_cut_stay_inside_the_figure(q, anchor):
     assert curves.eigenvalues(np.full(20, 0.05), q, 0.5, LIGHT).layout.annotations[-1].xanchor == anchor
+
+
+def test_the_fall_of_the_variance_begins_at_zero_and_ends_where_rounding_does():
+    (line,) = curves.fall(np.array([np.e**2, np.e, 1.0, 1e-12, 0.0]), LIGHT).data
+    assert line.y == pytest.approx([0, 1, 2])
+    assert len(curves.fall(np.zeros(3), LIGHT).data[0].x) == 0

@@ -4,6 +4,7 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
+import torch
 from torch import Tensor
 
 from inspect_core.features.store import feature_store
@@ -26,6 +27,7 @@ from inspect_core.ui.taught_part import TaughtPart
 
 PATCHES = 2000
 LEARNED_FROM = 48
+SAMPLED = 8192
 STEPS_OF_TWO = (-3, -2, -1, 0, 1, 2, 3)
 
 
@@ -102,6 +104,13 @@ def spectrum(taught: TaughtPart, view: View) -> LocalSpectrum | str:
         found = view.row.spectrum(view.detector)
         results.kept().put(key, found)
     return found
+
+
+def patch_variances(taught: TaughtPart, view: int, job: Job) -> np.ndarray:
+    """(d,) float64 variance of good patches along each principal direction, largest first, from a sample of them."""
+    job.report(0.0, "drawing a sample of good patches")
+    sample = taught.own_study.patch_sample(SAMPLED, lambda: job.cancelling, view=view).double().cpu()
+    return torch.linalg.eigvalsh(torch.cov(sample.T, correction=0)).flip(0).clamp_min(0).numpy()
 
 
 def compare_embeddings(taught: TaughtPart, width: int, job: Job) -> tuple[LocalSpectrum, LocalSpectrum]:

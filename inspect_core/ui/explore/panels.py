@@ -44,7 +44,8 @@ def chosen_view(taught: TaughtPart) -> int:
 
 def variance(taught: TaughtPart) -> None:
     """Where the variance of good patches goes: eigenvalues, and the remaining rank at every place."""
-    view, live = taught.scored.views[chosen_view(taught)], in_force(taught)[0]
+    position, live = chosen_view(taught), in_force(taught)[0]
+    view = taught.scored.views[position]
     if view.variances is not None:
         _one_spectrum(view, view.variances, live[view.live])
         return
@@ -52,6 +53,7 @@ def variance(taught: TaughtPart) -> None:
         spectrum = jobs.spectrum(taught, view)
     if isinstance(spectrum, str):
         st.info(shell.plain(spectrum))
+        _falling_variance(taught, position)
     else:
         _local_variance(taught, spectrum, live[view.live])
 
@@ -72,6 +74,24 @@ def _one_spectrum(view: View, variances: Tensor, q: int) -> None:
         "A steep fall means that good patches are alike and few directions describe them. A flat curve right of the "
         "cut is noise: a defect has to stand out from it."
     )
+
+
+def _falling_variance(taught: TaughtPart, position: int) -> None:
+    key = ("fall", taught.id, position)
+    if taught.study is None:
+        st.caption("How the variance falls needs the good photos; teach the part again to see it.")
+    elif (variances := results.kept().get(key)) is None:
+        results.offer(
+            "Show how the variance falls", "Takes a sample of good patches; seconds.", "Looking at the good patches",
+            key, lambda job: jobs.patch_variances(taught, position, job),
+        )  # fmt: skip
+    else:
+        alt = "Minus the logarithm of each eigenvalue over the largest; it rises as directions vary less."
+        charts.show(curves.fall(variances, charts.look()), key="fall", alt=alt)
+        st.caption(
+            "−log λₙ/λ₁ of the good patches (Pavutnitskiy et al. 2022). Where it is high, good patches hardly vary: "
+            "there they lie on surfaces, and leaving one shows."
+        )
 
 
 def _local_variance(taught: TaughtPart, local: LocalSpectrum, k: int) -> None:

@@ -9,7 +9,7 @@ from inspect_core.ui import charts
 from inspect_core.ui.methods import plane
 from inspect_core.ui.methods.plane import Group, Panel
 
-_KEY = "novelty"
+_KEY, _WIDE = "novelty", 114
 
 
 @st.fragment
@@ -22,24 +22,24 @@ def novelty() -> None:
         "Hoffmann, “Kernel PCA for novelty detection” (2007), his sets in fewer points; one-class SVM: Schölkopf et "
         "al. (2001); CoP, CoRP: Fang et al. (2024); quadrics: Pavutnitskiy et al. (2022)."
     )
-    row = st.columns([1.5, 1, 1, 1, 1, 1, 0.8, 0.9], vertical_alignment="bottom")
-    name = row[0].selectbox("Points", list(boundaries.STARTS), key="novelty_set")
+    row = st.container(horizontal=True, gap="small", vertical_alignment="bottom")
+    name = row.selectbox("Points", list(boundaries.STARTS), key="novelty_set", width=190)
     start = boundaries.STARTS[name]
     knobs = boundaries.Knobs(
-        row[1].slider("σ", 0.05, 2.0, start.sigma, 0.05, key=f"sigma-{name}",
-                      help="Width of the Gaussian kernel: kernel PCA, one-class SVM, Parzen window."),
-        row[2].slider("q: components", 0, 80, start.q, key=f"components-{name}",
-                      help="Kept by kernel PCA and CoRP. With 0, kernel PCA ranks as the Parzen window does."),
-        row[3].slider("ν: outside", 0.01, 0.5, 0.05, 0.01, key="novelty_nu",
-                      help="Share of the points that may lie outside their boundary."),
-        row[4].slider("γ: kernel of CoRP", 0.1, 10.0, 1.0, 0.1, key="novelty_gamma",
-                      help="CoRP approximates exp(−γ d²); larger sees finer."),
-        row[5].select_slider("M: its features", (16, 32, 64, 128, 256, 512), 128, key="novelty_features",
-                             help="Random Fourier features that approximate the kernel."),
-        row[7].toggle("Cosine", True, key="novelty_cosine",
-                      help="CoRP divides points by their length first, as CoP does: both then see only the direction "
-                      "from the origin. Without it CoRP sees distances."),
-        row[6].slider("m: quadrics", 1, 3, 1, key="novelty_quadrics"),
+        row.slider("σ", 0.05, 2.0, start.sigma, 0.05, key=f"sigma-{name}", width=_WIDE,
+                   help="Width of the Gaussian kernel: kernel PCA, one-class SVM, Parzen window."),
+        row.slider("q: kept", 0, 80, start.q, key=f"components-{name}", width=_WIDE,
+                   help="Components of kernel PCA and CoRP. With 0, kernel PCA ranks as the Parzen window does."),
+        row.slider("ν: outside", 0.01, 0.5, 0.05, 0.01, key="novelty_nu", width=_WIDE,
+                   help="Share of the points that may lie outside their boundary."),
+        row.slider("γ: CoRP", 0.1, 10.0, 1.0, 0.1, key="novelty_gamma", width=_WIDE,
+                   help="CoRP approximates exp(−γ d²); larger sees finer."),
+        row.select_slider("M: CoRP", (16, 32, 64, 128, 256, 512), 128, key="novelty_features", width=_WIDE,
+                          help="Random Fourier features that approximate the kernel of CoRP."),
+        m=row.slider("m: quadrics", 1, 3, 1, key="novelty_quadrics", width=_WIDE),
+        cosine=row.toggle("Cosine", True, key="novelty_cosine", width=110,
+                          help="CoRP divides points by their length first, as CoP does: both then see only the "
+                          "direction from the origin. Without it CoRP sees distances."),
     )  # fmt: skip
     begun = start.draw()
     shown = plane.points(_KEY, name, np.column_stack([begun, np.zeros(len(begun))]))

@@ -17,9 +17,9 @@ _KEY, _BOX = "posteriors", (-2.5, -2.5, 2.5, 2.5)
 _COLUMNS, _EXAMPLES, _IMAGES = 48, 120, 50
 _AMONG, _FAR = 1.0, 2.0
 _WORDS = {
-    "intensity": "grey level (taught: 127)",
-    "blend": "share of the circle in a blend with a rectangle",
-    "ellipse": "half width of the ellipse (taught: 10)",
+    "intensity": "grey level (taught 127)",
+    "blend": "share of the circle in a blend",
+    "ellipse": "half width of the ellipse (taught 10)",
 }
 
 
@@ -58,7 +58,8 @@ def shifts() -> None:
     st.subheader("Photos that leave what was taught")
     st.markdown(
         "Net and KDN have learned 200 discs and 200 rectangles, all of grey level 127. Each slider takes new photos "
-        "away from these; the probability of the likelier class ought to fall."
+        "away from these; the probability of the likelier class ought to fall. With so few it does not for blends; "
+        "METHODS, section 10, has the experiment in full."
     )
     with st.spinner("Teaching circles and rectangles…"):
         taught = _taught_shapes()

@@ -10,16 +10,17 @@ from inspect_core.ui.methods import plane
 from inspect_core.ui.methods.plane import Group, Panel
 
 _FLAT, _SPACE = "In the plane", "In space"
-_BOX: Box = (-3.2, -2.4, 3.2, 2.4)
+_BOX: Box = (-4.0, -3.0, 4.0, 3.0)
+_NEAR: Box = (-2.8, -2.1, 2.8, 2.1)
 _POINT, _OUTLIER, _CLOUD = range(3)
-_REACH = 1.5
+_REACH = 1.2
 
 
 @st.fragment
 def quadric_fits() -> None:
     st.markdown(
         "A quadric is a surface of second degree; good parts lie near several at once. Drag the **outlier**: an "
-        "algebraic fit minimises squares and follows it, the robust one hardly. Drag the **whole cloud** by its dark "
+        "algebraic fit minimises squares and follows it, the robust one hardly. Drag the **whole cloud** by its middle "
         "point: eq. 7 normalises all coefficients and changes its shape with the place; eq. 8 does not."
     )
     st.caption(
@@ -31,8 +32,8 @@ def quadric_fits() -> None:
     if where == _FLAT:
         _flat()
     else:
-        turn = row[1].slider("Turn", -180, 180, 30, 5, key="quadric_turn", format="%d°")
-        tilt = row[2].slider("Tilt", -90, 90, 25, 5, key="quadric_tilt", format="%d°")
+        turn = row[1].slider("Turn", -180, 180, 20, 5, key="quadric_turn", format="%d°")
+        tilt = row[2].slider("Tilt", -90, 90, 60, 5, key="quadric_tilt", format="%d°")
         _space(turn, tilt)
 
 
@@ -48,13 +49,13 @@ def _flat() -> None:
         line = isoline(quadric_clouds.values(model, places)[..., 0], _BOX)
         words = f"the outlier lies {float(model.score(outlier)[0]):.2f} from the curve"
         panels.append(Panel(title, words, beyond(scores, limit), [(line, look.ink, 2.0)]))
-    _draw("flat", "", shown, panels, len(begun) - 1, adds=True)
+    _draw("flat", "", shown, panels, _BOX, len(begun) - 1, adds=True)
 
 
 def _space(turn: int, tilt: int) -> None:
     """The points are kept in space; the browser moves them in the plane of the view, at their depth."""
     rotation, version = quadric_clouds.view(turn, tilt), f"{turn} {tilt}"
-    begun = np.vstack([quadric_clouds.noisy_curve(3, 0.05, n=80), np.zeros(3)])
+    begun = np.vstack([quadric_clouds.noisy_curve(5, 0.05, n=60), np.zeros(3)])
     groups = np.array([*[_POINT] * (len(begun) - 2), _OUTLIER, _CLOUD])
     seen = st.session_state.setdefault("cloud-in-space", begun) @ rotation.T
     shown = plane.points("space", version, np.column_stack([seen[:, :2], groups]))
@@ -73,14 +74,16 @@ def _space(turn: int, tilt: int) -> None:
         lines.append((np.stack([flat[:-1], flat[1:]], axis=1), look.ink, 2.5))
         words = f"the true curve lies {float(model.score(truth).mean()):.3f} from both surfaces on average"
         panels.append(Panel(title, words, None, lines))
-    _draw("space", version, shown, panels, len(held) - 2)
+    _draw("space", version, shown, panels, _NEAR, len(held) - 2)
 
 
-def _draw(key: str, version: str, shown: np.ndarray, panels: list[Panel], outlier: int, *, adds: bool = False) -> None:
+def _draw(
+    key: str, version: str, shown: np.ndarray, panels: list[Panel], box: Box, outlier: int, *, adds: bool = False
+) -> None:
     look = charts.look()
     groups = [
         Group("part of the cloud", look.good, adds=adds),
         Group("the outlier", look.defect, 2.2),
         Group("the whole cloud", look.ink, 2.2, leads=True),
     ]
-    plane.draw(key, version, shown, groups, panels, _BOX, colours=(look.good, look.defect), across=3, chosen=outlier)
+    plane.draw(key, version, shown, groups, panels, box, colours=(look.good, look.defect), across=3, chosen=outlier)

@@ -63,7 +63,7 @@ def test_good_parts_to_judge_count_else_those_that_set_the_limit_and_no_defect_t
         assert [part["counted"] for part in data["parts"]] == counted
         assert (data["own"], len(data["bounds"])) == (own, counted.count("good") + 1)
         shown = drawn(*some)
-        said = in_parts_of(SimpleNamespace(photos=shown.photos, unscored=()), shown.scores, LIMITS)
+        said = in_parts_of(SimpleNamespace(photos=shown.photos, unscored=(), set_on=None), shown.scores, LIMITS)
         assert misses in said
         assert ("The limit was set on these parts." in said) == own
 

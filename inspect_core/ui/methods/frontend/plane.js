@@ -198,10 +198,13 @@ class Plane {
   move([x, y]) {
     const [left, bottom, right, top] = this.data.box;
     const [px, py, group] = this.points[this.chosen];
-    const by = [within(left, x, right) - px, within(bottom, y, top) - py];
-    const moved = ([u, v, own]) => [u + by[0], v + by[1], own];
-    const leads = this.data.groups[group].leads;
-    this.points = this.points.map((point, i) => (leads || i === this.chosen ? moved(point) : point));
+    const all = this.data.groups[group].leads;
+    const led = all ? this.points : [this.points[this.chosen]];
+    const [across, up] = [0, 1].map((axis) => led.map((point) => point[axis]));
+    const byX = within(Math.min(0, left - Math.min(...across)), x - px, Math.max(0, right - Math.max(...across)));
+    const byY = within(Math.min(0, bottom - Math.min(...up)), y - py, Math.max(0, top - Math.max(...up)));
+    const moved = ([u, v, own]) => [u + byX, v + byY, own];
+    this.points = this.points.map((point, i) => (all || i === this.chosen ? moved(point) : point));
     this.mark();
     this.tell();
   }
