@@ -2,7 +2,7 @@
 
 import streamlit as st
 
-from inspect_core.ui import shelf, shell
+from inspect_core.ui import shelf, shell, teaching
 from inspect_core.ui.defect_types import gallery, panels, results
 
 shell.gate("pages/defect_types.py")
@@ -19,6 +19,8 @@ if taught is None:
 if taught.defect_types is not None:
     results.results(taught)
     panels.say_if_changed(taught)
+if taught.product == teaching.FIRST_SAMPLE and panels.TELLING in teaching.samples():
+    panels.say_which_sample_tells()
 st.header("Examples")
 by_region = panels.learn(taught)
 gallery.gallery(taught, by_region)

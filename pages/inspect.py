@@ -3,13 +3,13 @@
 import streamlit as st
 
 from inspect_core.ui import shelf, shell
-from inspect_core.ui.inspect import panels
+from inspect_core.ui.inspect import first_start, panels
 
 shell.gate("pages/inspect.py")
 
 taught = shelf.current()
 if taught is None:
-    panels.first_start()
+    first_start.first_start()
     st.stop()
 shell.say_running("The bench works meanwhile; what has to learn anew waits for it.")
 shell.show_problem()

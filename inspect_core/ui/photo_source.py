@@ -13,7 +13,7 @@ from inspect_core.ui import shell, uploads
 
 TYPES = sorted(extension.lstrip(".") for extension in EXTENSIONS)
 """Endings of photos, as an upload takes them."""
-FOLDER, UPLOAD = "Folder on this computer", "Upload"
+SAMPLE, FOLDER, UPLOAD = "Sample part", "Folder on this computer", "Upload"
 
 
 @dataclass(frozen=True)

@@ -13,7 +13,7 @@ from inspect_core.images.read import read
 from inspect_core.recipe import inspect
 from inspect_core.recipe_io import recipe_file
 from inspect_core.runtime.jobs import State
-from inspect_core.ui import crops, defect_labels, defect_naming, shelf, shell
+from inspect_core.ui import crops, defect_labels, defect_naming, shelf, shell, teaching
 from inspect_core.ui.defect_types import results
 from inspect_core.ui.defect_types import training as kinds_training
 from inspect_core.ui.defect_types.panels import WHOLE
@@ -249,3 +249,13 @@ def test_inspect_names_the_kind_as_the_recipe_does_which_brings_its_kinds_when_o
     assert not app.exception, app.exception
     assert "Knows **dent, scratch**" in words(app)
     assert "There is no defect to label yet" in words(app)
+
+
+def test_the_first_sample_says_why_it_is_hard_and_leads_to_one_that_works(open_app, in_the_hand, monkeypatch):
+    assert "Linen works" not in words(open_app("pages/defect_types.py")), "the samples are not there"
+    monkeypatch.setattr(teaching, "samples", lambda: ("flange", "linen"))
+    app = open_app("pages/defect_types.py")
+    assert "Linen works" in words(app)
+    press(app, "to_linen")
+    assert app.title[0].value == "Teach"
+    assert app.selectbox(key="sample").value == "linen"

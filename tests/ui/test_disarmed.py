@@ -42,6 +42,7 @@ OURS = {
     "batch/results": {
         "{head: [shell.plain(cell) for cell in cells] for head, cells in columns.items()}", "WAYS[one.way]",
         "SPOKEN[outcome].capitalize()", "words.__getitem__", "label"},
+    "inspect/first_start": {"line"},
     "batch/watch_panel": {"FOLDERS.values()", "label", "spoken.capitalize()", "_spoken(word)"},
     "pages/explore": {"list(VIEWS)"},
     "pages/history": {"list(VIEWS)"},

@@ -3,16 +3,23 @@
 import streamlit as st
 
 from inspect_core.images.samples import counted
-from inspect_core.ui import crops, defect_labels, shell
+from inspect_core.ui import crops, defect_labels, shell, teaching
 from inspect_core.ui.crops import REGION, WHOLE
 from inspect_core.ui.defect_types import training
 from inspect_core.ui.defect_types.results import PARENTS
 from inspect_core.ui.defect_types.training import Order
+from inspect_core.ui.photo_source import SAMPLE
 from inspect_core.ui.session import in_force
 from inspect_core.ui.taught_part import TaughtPart
 from inspect_core.whole_part.labelled_examples import ENOUGH, LEAST, Example, advice, examples_of, groups_of, learnable
 
 COUNTS_WIDTH, ORDER_WIDTH = 430, 470
+TELLING = "linen"
+"""The sample part whose defect types can be told apart."""
+ON_FLANGE = (
+    "The flange is a hard case: a defect covers half a percent of the photo; with four photos of a type the network "
+    "tells the rest of the part rather than the defect. Linen works: its cloth is even, so the whole part tells."
+)
 ON_LOOKING = (
     "The region is the square around the largest region above the limit, as Inspect finds it; for learning, true masks "
     "help to find it. The whole part suits defects that show everywhere, such as a wrong colour."
@@ -36,6 +43,14 @@ def say_if_changed(taught: TaughtPart) -> None:
         )
 
 
+def say_which_sample_tells() -> None:
+    """For the sample part of the first start, whose defect types can hardly be learned: why, and one that works."""
+    st.info(ON_FLANGE, icon=":material/lightbulb:")
+    if st.button("Teach the linen sample", key="to_linen", icon=":material/school:"):
+        st.session_state.update(photos_from=SAMPLE, sample=TELLING)
+        st.switch_page("pages/teach.py")
+
+
 def learn(taught: TaughtPart) -> bool:
     """Number of examples, what to look at, and Learn. Returns whether regions are used instead of whole parts."""
     labels, groups = defect_labels.labels_of(taught), _groups(taught)
@@ -56,7 +71,8 @@ def learn(taught: TaughtPart) -> bool:
         _keep_together(taught)
     with row.container(width=ORDER_WIDTH):
         key, ways = f"look_at-{taught.id}", [REGION, WHOLE]
-        look_at = st.segmented_control("Look at", ways, default=REGION, required=True, key=key, help=ON_LOOKING)
+        first = WHOLE if taught.product == TELLING and TELLING in teaching.samples() else REGION
+        look_at = st.segmented_control("Look at", ways, default=first, required=True, key=key, help=ON_LOOKING)
         with st.expander("Settings"):
             key, captions = f"parent-{taught.id}", ["robust with few examples", "can be better with many"]
             parent = st.radio(

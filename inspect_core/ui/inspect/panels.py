@@ -1,6 +1,5 @@
-"""The parts of the Inspect page: first start, adding photos, the bench with its live parameters."""
+"""The parts of the Inspect page: adding photos, the bench with its live parameters."""
 
-import contextlib
 from collections.abc import Mapping
 from dataclasses import replace
 
@@ -12,9 +11,9 @@ from streamlit.runtime.uploaded_file_manager import UploadedFile
 from inspect_core.images import boxes, heatmap
 from inspect_core.images.alignment import NotLocated
 from inspect_core.images.read import ImageError, read_bytes
-from inspect_core.runtime.jobs import Busy, device_lock
+from inspect_core.runtime.jobs import device_lock
 from inspect_core.study.evaluation import changed_again, promise
-from inspect_core.ui import defect_naming, open_parts, shelf, shell, teaching
+from inspect_core.ui import defect_naming, shelf, shell
 from inspect_core.ui.bench import bench
 from inspect_core.ui.bench.drawn import Drawn
 from inspect_core.ui.inspect import (
@@ -38,27 +37,6 @@ from inspect_core.whole_part.product_check import OFF, STOP, WARN
 
 OWN_MAP_SIDE = 480
 FUSION = ", fused with the energy of its class scores"
-
-
-def first_start() -> None:
-    """Avoids an empty app: the sample part is taught at once, and one click leads to teaching one's own part."""
-    st.title("Inspect")
-    if shell.say_if_put_away():
-        return
-    if shell.jobs().current is None:
-        with contextlib.suppress(Busy):  # another window was faster
-            if open_parts.open_last() or teaching.start_sample():
-                st.rerun()
-    job = shell.active_job()
-    if job is None:
-        st.info("Nothing has been taught yet.", icon=":material/info:")
-    elif job.about == teaching.SAMPLE:
-        words = "Nothing has been taught yet, so Loupe is learning the sample part."
-        shell.follow(job.about, f"{words} This page updates when training finishes.")
-    else:
-        shell.follow(job.about, "It appears here.")
-    if st.button("Teach your own part", type="primary", icon=":material/school:", key="to_teach"):
-        st.switch_page("pages/teach.py")
 
 
 def notes(taught: TaughtPart) -> None:

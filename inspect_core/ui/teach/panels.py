@@ -26,11 +26,10 @@ from inspect_core.methods.table import CANDIDATES, FIRST, METHODS, OFFERED, SECO
 from inspect_core.study.order import Order
 from inspect_core.tuning.comparison import Shortlist
 from inspect_core.ui import shell, teaching, weights_panel
-from inspect_core.ui.photo_source import FOLDER, UPLOAD, Source, choose_folder, choose_upload
+from inspect_core.ui.photo_source import FOLDER, SAMPLE, UPLOAD, Source, choose_folder, choose_upload
 from inspect_core.ui.teach.photo_settings import choose_lying, choose_tiles, choose_tolerances
 from inspect_core.whole_part.product_check import ALONE, FUSED
 
-SAMPLE = "Sample part"
 LAYOUTS = (
     "Any layout: only good photos; sub-folders good and one for each defect type; or the MVTec AD layout. Or a list "
     "next to the photos: a Lookout for Vision manifest, COCO annotations, or a CSV of file and label."

@@ -1,0 +1,75 @@
+"""The first start: the sample part is taught by itself; meanwhile its photos arrive, with three lines on what comes."""
+
+import contextlib
+from pathlib import Path
+
+import numpy as np
+import streamlit as st
+from PIL import Image
+
+from inspect_core.images.boxes import reduced
+from inspect_core.images.read import read
+from inspect_core.line.html_page import webp
+from inspect_core.runtime.jobs import Busy
+from inspect_core.ui import open_parts, shell, teaching
+
+ACROSS, SIDE, GAP = 12, 76, 4
+"""Photos in a row; pixels of a photo, and between two."""
+USUAL = 40
+"""Seconds that the sample usually takes: its photos arrive at this pace while the network is still being loaded."""
+WHAT_COMES = (
+    "**Now** Loupe is learning the sample part: how photos of good flanges differ from each other. No defect is shown "
+    "to it.",
+    "**Then** the bench opens with photos it has not seen. A heatmap shows where each differs; drag the limit on the "
+    "scores, and the verdicts follow.",
+    "**After that** teach your own part: a folder of photos of good parts is enough, 60 or more are better.",
+)
+
+
+def first_start() -> None:
+    """Avoids an empty app: the sample part is taught at once, and one click leads to teaching one's own part."""
+    st.title("Inspect")
+    if shell.say_if_put_away():
+        return
+    if shell.jobs().current is None:
+        with contextlib.suppress(Busy):  # another window was faster
+            if open_parts.open_last() or teaching.start_sample():
+                st.rerun()
+    if (job := shell.jobs().about(teaching.SAMPLE)) is None:
+        st.info("Nothing has been taught yet.", icon=":material/info:")
+        shell.say_running("This page shows a part as soon as one is open.")
+    else:
+        for number, line in enumerate(WHAT_COMES, start=1):
+            st.markdown(f"{number:d}. {line}")
+        _arriving(job.id)
+    shell.show_problem()
+    if st.button("Teach your own part", type="primary", icon=":material/school:", key="to_teach"):
+        st.switch_page("pages/teach.py")
+
+
+@st.fragment(run_every=shell.POLL_SECONDS)
+def _arriving(job_id: str) -> None:
+    """The sample's photos, one by one; the bar of the job and its cancel stand in the sidebar."""
+    job = shell.jobs().about(teaching.SAMPLE)
+    if job is None or job.id != job_id:
+        st.rerun()
+    photos = _photos()
+    count = round(max(job.fraction, min(job.seconds / USUAL, 0.9)) * len(photos))
+    st.image(_sheet(count), alt=f"{count} of {len(photos)} photos of the sample part")
+
+
+@st.cache_resource(show_spinner=False)
+def _photos() -> list[np.ndarray]:
+    """The good photos of the sample, (h, w, 3) uint8, reduced."""
+    folder = teaching.SAMPLES / teaching.FIRST_SAMPLE / "train" / "good"
+    return [reduced(read(path).pixels, SIDE) for path in sorted(Path(folder).iterdir())]
+
+
+@st.cache_data(max_entries=1, show_spinner=False)
+def _sheet(count: int) -> bytes:
+    """The first photos in rows, with room for all of them, so that nothing moves."""
+    photos, step = _photos(), SIDE + GAP
+    sheet = Image.new("RGBA", (ACROSS * step, -(-len(photos) // ACROSS) * step))
+    for number, photo in enumerate(photos[:count]):
+        sheet.paste(Image.fromarray(photo), (number % ACROSS * step, number // ACROSS * step))
+    return webp(sheet)
