@@ -78,8 +78,8 @@ OURS = {
     "recipes/challenging": {"words", "label", "part.verdict", "str(saved.digest)[:8]"},
     "recipes/exporting": {"proof['photos']", "proof['golden']"},
     "recipes/panels": {
-        "title_of(recipe.method, as_published=recipe.as_published)", "file", "limits_in_words(recipe.limits)", "list(rows)", "name",
-        "in_parts(counts, limit_set_on_these=set_on_these)", "list(shown)", "state", "value",
+        "title_of(recipe.method, as_published=recipe.as_published)", "file", "limits_in_words(recipe.limits)",
+        "list(rows)", "name", "in_parts(counts, limit_set_on_these=set_on_these)", "list(shown)", "state", "value",
     },
     "recipes/releasing": {
         "ICONS.get(state, '')", "label", "words", "in_parts(counts, limit_set_on_these=set_on_these)",
