@@ -33,8 +33,9 @@ def strangest(taught: TaughtPart) -> None:
         "hot at the limit.",
     )  # fmt: skip
     limit, calm = np.inf if limits is None else limits.review, taught.calm(live)
-    columns = st.columns(ACROSS, gap="small")
     for rank, position in enumerate(ranked.tolist()):
+        if rank % ACROSS == 0:
+            columns = st.columns(ACROSS, gap="small")
         name, score = taught.scored.photos[position].name, float(scores[position])
         with columns[rank % ACROSS].container(border=True):
             try:
@@ -49,6 +50,6 @@ def strangest(taught: TaughtPart) -> None:
             )  # fmt: skip
             st.image(picture, output_format="PNG", width="stretch", alt=f"{name}, score {score:.3g}, with its heatmap")
             above = " · above the limit" if score > limit else ""
-            st.caption(f"{rank + 1:d}. {shell.plain(name)} · score {score:.3g}{above}")
+            st.caption(f"**{rank + 1:d}** · {shell.plain(name)} · score {score:.3g}{above}")
             if st.button("Show on the bench", key=f"strangest-{rank}", width="stretch"):
                 show_on_bench(taught, position, None)

@@ -9,7 +9,7 @@ from inspect_core.ui import charts
 from inspect_core.ui.methods import plane
 from inspect_core.ui.methods.plane import Group, Panel
 
-_KEY, _WIDE = "novelty", 114
+_KEY, _WIDE = "novelty", 104
 
 
 @st.fragment
@@ -23,7 +23,7 @@ def novelty() -> None:
         "al. (2001); CoP, CoRP: Fang et al. (2024); quadrics: Pavutnitskiy et al. (2022)."
     )
     row = st.container(horizontal=True, gap="small", vertical_alignment="bottom")
-    name = row.selectbox("Points", list(boundaries.STARTS), key="novelty_set", width=190)
+    name = row.selectbox("Points", list(boundaries.STARTS), key="novelty_set", width=170)
     start = boundaries.STARTS[name]
     knobs = boundaries.Knobs(
         row.slider("σ", 0.05, 2.0, start.sigma, 0.05, key=f"sigma-{name}", width=_WIDE,

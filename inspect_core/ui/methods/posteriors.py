@@ -14,7 +14,7 @@ from inspect_core.ui.methods import plane
 from inspect_core.ui.methods.plane import Group, Panel
 
 _KEY, _BOX = "posteriors", (-2.5, -2.5, 2.5, 2.5)
-_COLUMNS, _EXAMPLES, _IMAGES = 48, 120, 50
+_COLUMNS, _EXAMPLES, _IMAGES = 40, 120, 50
 _AMONG, _FAR = 1.0, 2.0
 _WORDS = {
     "intensity": "grey level (taught 127)",
