@@ -52,6 +52,10 @@ def add_photos(taught: TaughtPart) -> TaughtPart:
     """Photos of new parts, dropped here, are added to the bench; returns the part with them."""
     with st.popover("Add photos", icon=":material/add_photo_alternate:", width="stretch"):
         files = st.file_uploader("Photos of new parts", TYPES, accept_multiple_files=True, key=f"added-{taught.id}")
+        by_camera = "With a camera of this device. Browsers allow it at this computer itself, and over https."
+        if st.toggle("Take a photo", key=f"camera-{taught.id}", help=by_camera):
+            taken = st.camera_input("A photo of the part", key=f"taken-{taught.id}", resolution="1080p")
+            files = [*(files or []), *([] if taken is None else [taken])]
     settings = settings_of(taught)
     fresh = [file for file in files or [] if file.file_id not in settings.added]
     if fresh:
