@@ -75,7 +75,7 @@ def repetition(seed: int, per_class: int) -> dict[str, dict[str, list[float]]]:
 
 
 def on_own_layers(net: nn.Sequential, x: np.ndarray, classes: np.ndarray, held: int) -> KernelDensityClassifier:
-    """KDN whose parent are a net's dense layers, of 10 and 2: x (n, 9604) as they see it, the first `held` to choose with."""
+    """KDN whose parent are the dense layers, 10 and 2: x (n, 9604) as they see it, the first `held` to choose with."""
     scale = np.linalg.norm(x, axis=1).max()
     x = x / scale
     weights, biases = ([getattr(net[i], name).detach().numpy().copy() for i in (3, 5)] for name in ("weight", "bias"))
