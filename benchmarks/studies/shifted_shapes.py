@@ -41,11 +41,11 @@ def repetition(seed: int, per_class: int) -> dict[str, dict[str, list[float]]]:
 
 
 def on_own_layers(net: nn.Sequential, x: np.ndarray, classes: np.ndarray, held: int) -> KernelDensityClassifier:
-    """KDN whose parent are the dense layers of a net: x (n, 9604) as they see it, the first `held` to choose with."""
+    """KDN whose parent are the dense layers, 10 and 2: x (n, 9604) as they see it, the first `held` to choose with."""
     scale = np.linalg.norm(x, axis=1).max()
     x = x / scale
     weights, biases = ([getattr(net[i], name).detach().numpy().copy() for i in (3, 5)] for name in ("weight", "bias"))
-    parent = ReluNet((weights[0] * np.float32(scale), weights[1]), tuple(biases), with_output=False)
+    parent = ReluNet((weights[0] * np.float32(scale), weights[1]), tuple(biases), with_output=True)
     gaussians, counts = fit_gaussians(parent, x[held:], classes[held:], classes=2, lam=1e-6, lam_undivided=False)
     prior = np.bincount(classes[held:]) / len(classes[held:])
     nearest, log_normal = gaussians.log_density(parent, x[:held], euclidean=False)
