@@ -13,6 +13,11 @@ LAYOUT = """
 .stAppHeader { height: 2.25rem; min-height: 0; background: transparent; pointer-events: none; }
 .stAppHeader * { pointer-events: auto; }
 .stSidebarHeader { height: 2.25rem; }
+/* What Loupe will do, with its button, stays in view beside long lists of photos. */
+.stColumn:has(.st-key-teach-plan) {
+    position: sticky; top: 2.5rem; align-self: flex-start; max-height: calc(100vh - 3rem); overflow-y: auto;
+}
+.st-key-teach-start { position: sticky; top: 0; z-index: 2; background: light-dark(#ffffff, #12181a); }
 /* White on the dark theme's bright accent can hardly be read. A popover is outside what says light or dark: there the
 text goes from dark to white and from bright to black. */
 [data-testid^="stBaseButton-primary"]:enabled {

@@ -13,27 +13,33 @@ st.title("Teach")
 st.markdown("Show Loupe photos of **good** parts. It learns what is normal and shows where a new part differs.")
 open_parts.on_teach()
 
-source = panels.choose_photos()
-if source is None:
-    st.info("Choose photos above. Twenty good parts are enough to start; sixty give a stable limit.")
-    st.stop()
-files = panels.fingerprint(source.path)
-samples = panels.look(source, files)
-if samples is None:
-    st.stop()
-samples = photo_settings.choose_depth(samples)
-key = hashlib.sha256(f"{files} {samples.depth}".encode()).hexdigest()[:16]
-samples = first_look_panel.choose_good(samples, source.product, key)
-if samples is None:
-    st.stop()
-chosen = panels.choose_split(samples)
-if chosen is None:
-    st.stop()
-photos, seed, notes = chosen
-order = panels.choose_settings(source.product, photos, seed, notes, key)
-if order is not None:
-    panels.show_forecast(order)
-    busy = shell.jobs().about(order) is not None
-    if st.button("Teach", type="primary", icon=":material/school:", disabled=busy, key="teach"):
-        shell.begin(lambda: teaching.start(order))
-    shell.follow(order, "The part appears on Inspect when training finishes; you can use the other pages meanwhile.")
+photos_side, plan_side = st.columns([3, 2], gap="large")
+with photos_side:
+    source = panels.choose_photos()
+    if source is None:
+        st.info("Choose photos above. Twenty good parts are enough to start; sixty give a stable limit.")
+        st.stop()
+    files = panels.fingerprint(source.path)
+    samples = panels.look(source, files)
+    if samples is None:
+        st.stop()
+    samples = photo_settings.choose_depth(samples)
+    key = hashlib.sha256(f"{files} {samples.depth}".encode()).hexdigest()[:16]
+    samples = first_look_panel.choose_good(samples, source.product, key)
+    if samples is None:
+        st.stop()
+    chosen = panels.choose_split(samples)
+    if chosen is None:
+        st.stop()
+with plan_side.container(key="teach-plan"):
+    start, (photos, seed, notes) = st.container(key="teach-start"), chosen
+    start.header("What Loupe will do")
+    order = panels.choose_settings(source.product, photos, seed, notes, key)
+    if order is None:
+        st.stop()
+    with start:
+        panels.show_forecast(order)
+        busy = shell.jobs().about(order) is not None
+        if st.button("Teach", type="primary", icon=":material/school:", disabled=busy, key="teach", width="stretch"):
+            shell.begin(lambda: teaching.start(order))
+        shell.follow(order, "The part appears on Inspect when training finishes; other pages can be used meanwhile.")

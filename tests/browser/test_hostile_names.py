@@ -135,8 +135,8 @@ def test_no_page_is_led_astray(serve, open_page, hostile):
     expect(page.get_by_text("18 good, 2 defects of 1 type")).to_be_visible()
     page.get_by_text("1 skipped: which, and why").click()
     untouched(page)
+    page.get_by_text("Advanced: detector, network, detail").click()
     page.get_by_text("Position by position", exact=True).click()
-    page.get_by_text("Settings", exact=True).click()
     page.get_by_role("slider", name="Image size").focus()
     page.keyboard.press("Home")  # the smallest: it is taught in seconds
     page.get_by_role("button", name="Teach").click()

@@ -1,20 +1,14 @@
 """The first start: the sample part is taught by itself; meanwhile its photos arrive, with three lines on what comes."""
 
 import contextlib
-from pathlib import Path
 
 import numpy as np
 import streamlit as st
-from PIL import Image
 
-from inspect_core.images.boxes import reduced
-from inspect_core.images.read import read
-from inspect_core.line.html_page import webp
+from inspect_core.images.folders import scan
 from inspect_core.runtime.jobs import Busy
-from inspect_core.ui import open_parts, shell, teaching
+from inspect_core.ui import open_parts, shell, strips, teaching
 
-ACROSS, SIDE, GAP = 12, 76, 4
-"""Photos in a row; pixels of a photo, and between two."""
 USUAL = 40
 """Seconds that the sample usually takes: its photos arrive at this pace while the network is still being loaded."""
 WHAT_COMES = (
@@ -61,15 +55,11 @@ def _arriving(job_id: str) -> None:
 @st.cache_resource(show_spinner=False)
 def _photos() -> list[np.ndarray]:
     """The good photos of the sample, (h, w, 3) uint8, reduced."""
-    folder = teaching.SAMPLES / teaching.FIRST_SAMPLE / "train" / "good"
-    return [reduced(read(path).pixels, SIDE) for path in sorted(Path(folder).iterdir())]
+    return strips.small(
+        sample for sample in scan(teaching.SAMPLES / teaching.FIRST_SAMPLE).good if sample.part_of == "train"
+    )
 
 
 @st.cache_data(max_entries=1, show_spinner=False)
 def _sheet(count: int) -> bytes:
-    """The first photos in rows, with room for all of them, so that nothing moves."""
-    photos, step = _photos(), SIDE + GAP
-    sheet = Image.new("RGBA", (ACROSS * step, -(-len(photos) // ACROSS) * step))
-    for number, photo in enumerate(photos[:count]):
-        sheet.paste(Image.fromarray(photo), (number % ACROSS * step, number // ACROSS * step))
-    return webp(sheet)
+    return strips.sheet(_photos()[:count], room=len(_photos()))

@@ -25,7 +25,7 @@ from inspect_core.methods.method import Method
 from inspect_core.methods.table import CANDIDATES, FIRST, METHODS, OFFERED, SECOND
 from inspect_core.study.order import Order
 from inspect_core.tuning.comparison import Shortlist
-from inspect_core.ui import shell, teaching, weights_panel
+from inspect_core.ui import shell, strips, teaching, weights_panel
 from inspect_core.ui.photo_source import FOLDER, SAMPLE, UPLOAD, Source, choose_folder, choose_upload
 from inspect_core.ui.teach.photo_settings import choose_lying, choose_tiles, choose_tolerances
 from inspect_core.whole_part.product_check import ALONE, FUSED
@@ -83,14 +83,9 @@ def look(source: Source, key: str) -> Samples | None:
         return None
     st.header("What was found")
     st.markdown(f"**{shell.plain(samples.summary())}.**")
-    rows = samples.table()
-    columns = {
-        "What": [row.what.replace("_", " ").capitalize() for row in rows],
-        "Photos": [row.count for row in rows],
-        "Remark": [row.remark for row in rows],
-    }
-    wide = {"Remark": st.column_config.TextColumn(width="large")}
-    st.dataframe(columns, hide_index=True, width="stretch", column_config=wide)
+    for row, sheet in zip(samples.table(), _strips(samples, key), strict=False):
+        remark = f" · {row.remark}" if row.remark else ""
+        st.image(sheet, caption=shell.plain(f"{row.what.replace('_', ' ').capitalize()}: {row.count}{remark}"))
     for line in samples.warnings:
         st.warning(shell.plain(line), icon=":material/info:")
     if samples.skipped:
@@ -100,6 +95,14 @@ def look(source: Source, key: str) -> Samples | None:
             if len(samples.skipped) > MAX_LISTED:
                 st.caption(f"and {len(samples.skipped) - MAX_LISTED} more")
     return samples
+
+
+@st.cache_data(max_entries=4, show_spinner="Looking at the photos…")
+def _strips(_samples: Samples, key: str) -> list[bytes]:
+    """The first photos of every kind, in the order of the table: good, then the defect types; key: of the files."""
+    types = sorted({sample.kind for sample in _samples.defects})
+    kinds = [_samples.good, *([one for one in _samples.defects if one.kind == kind] for kind in types)]
+    return [strips.sheet(strips.small(photos[: strips.ACROSS])) for photos in kinds]
 
 
 def choose_split(samples: Samples) -> tuple[Split, int, tuple[str, ...]] | None:
@@ -140,20 +143,19 @@ def choose_settings(product: str, photos: Split, seed: int, notes: tuple[str, ..
 
     key: of the files; it changes when they do.
     """
-    st.header("Detector")
     name = st.text_input("Name of the part", value=product, max_chars=60, key=f"product-{product}")
-    words, say = f"Each is a published method: {REFERENCES}", TITLES.__getitem__
-    chosen = st.radio("Detector", list(TITLES), format_func=say, key="method", captions=WHEN, help=words)
-    method = None if chosen == COMPARED else chosen
-    if chosen == JOINED:
-        at, say = "second_view", table.title_of
-        first, label = SECOND[0], "Surface detector"
-        second = st.segmented_control(label, SECOND, default=first, required=True, key=at, format_func=say)
-        method = f"{FIRST}{table.JOIN}{second}"
-    as_published = method in METHODS and st.toggle("As published", key="as_published", help=teaching.AS_PUBLISHED)
     lying = choose_lying(photos.fit, key)
     above, tolerating = st.container(), st.container()
-    with st.expander("Settings"):
+    with st.expander("Advanced: detector, network, detail"):
+        words, say = f"Each is a published method: {REFERENCES}", TITLES.__getitem__
+        chosen = st.radio("Detector", list(TITLES), format_func=say, key="method", captions=WHEN, help=words)
+        method = None if chosen == COMPARED else chosen
+        if chosen == JOINED:
+            at, say = "second_view", table.title_of
+            first, label = SECOND[0], "Surface detector"
+            second = st.segmented_control(label, SECOND, default=first, required=True, key=at, format_func=say)
+            method = f"{FIRST}{table.JOIN}{second}"
+        as_published = method in METHODS and st.toggle("As published", key="as_published", help=teaching.AS_PUBLISHED)
         left, right = st.columns(2)
         backbone = left.selectbox("Backbone", available(), key="backbone", help=TO_BACKBONE)
         presets = {None: "best for the detector"} | {preset: preset for preset in CATALOGUE[backbone].presets}

@@ -1,0 +1,75 @@
+"""Naming defects from 3 to 10 labelled crops of each type: as they are, and turned, mirrored and lit as well.
+
+python -m benchmarks.methods.few_types flange=sample_data/flange tile=DATA
+
+So many crops of each type are learned from, all others of the type are named; means over SEEDS draws. Crops are the
+squares around the largest true region, embedded by EfficientNet-Lite0.
+"""
+
+import warnings
+from collections.abc import Iterator
+
+import numpy as np
+
+from benchmarks.measure import machine, parser, sets, write
+from inspect_core.classify.kernel_density import fit_kdf
+from inspect_core.features.backbones import Backbone, load
+from inspect_core.features.extraction import embed
+from inspect_core.images.boxes import cropped
+from inspect_core.images.folders import scan
+from inspect_core.images.read import read, read_mask
+from inspect_core.images.samples import Sample
+from inspect_core.whole_part.labelled_examples import boxes_of_mask
+
+EACH, SEEDS, LIGHTS = (3, 5, 10), 5, (0.9, 1.1)
+
+
+def looks(sample: Sample) -> Iterator[np.ndarray]:
+    """(H, W, 3) uint8: the crop, then turned and mirrored, then darker and lighter."""
+    pixels = read(sample.path).pixels
+    crop = cropped(pixels, boxes_of_mask(read_mask(sample.mask, pixels.shape[:2]))[0])
+    turned = [np.rot90(one, turns) for one in (crop, crop[:, ::-1]) for turns in range(4)]
+    yield from map(np.ascontiguousarray, turned)
+    yield from (np.clip(light * crop.astype(np.float32), 0, 255).astype(np.uint8) for light in LIGHTS)
+
+
+def shares_right(points: np.ndarray, kinds: np.ndarray, each: int) -> dict[str, list[float]]:
+    """Share of the other crops that are named rightly, by what was learned from; points (n, looks, d)."""
+    found: dict[str, list[float]] = {"as they are": [], "turned, mirrored, lit": []}
+    for seed in range(SEEDS):
+        rng = np.random.default_rng(seed)
+        learned = np.zeros(len(kinds), bool)
+        for kind in np.unique(kinds):
+            learned[rng.permutation(np.flatnonzero(kinds == kind))[:each]] = True
+        for name, count in zip(found, (1, points.shape[1]), strict=True):
+            x = points[learned, :count].reshape(-1, points.shape[2])
+            model = fit_kdf(x, np.repeat(kinds[learned], count), seed=seed)
+            named = model.classes[model.predict_proba(points[~learned, 0]).argmax(axis=1)]
+            found[name].append(float((named == kinds[~learned]).mean()))
+    return found
+
+
+def of_set(samples: tuple[Sample, ...], backbone: Backbone) -> dict:
+    labelled = [sample for sample in samples if sample.mask is not None]
+    points = np.stack([np.stack([embed(look, backbone) for look in looks(sample)]) for sample in labelled])
+    kinds = np.array([sample.kind for sample in labelled])
+    most = min(np.unique(kinds, return_counts=True)[1])
+    rows = {}
+    for each in (each for each in EACH if each < most):
+        found = shares_right(points, kinds, each)
+        rows[str(each)] = {name: {"mean": float(np.mean(own)), "worst": min(own)} for name, own in found.items()}
+    return {"crops": len(kinds), "types": len(np.unique(kinds)), "learned_of_each": rows}
+
+
+def main() -> None:
+    asked = parser("few_types", __doc__)
+    asked.add_argument("folders", nargs="*", metavar="NAME=FOLDER", help="with masks; default: the sample parts")
+    options, measured_on = asked.parse_args(), machine()
+    warnings.simplefilter("ignore", UserWarning)
+    backbone = load("efficientnet_lite0")
+    found = {name: of_set(scan(folder).defects, backbone) for name, folder in sets(options.folders).items()}
+    write(options.name, found, measured_on=measured_on)
+
+
+if __name__ == "__main__":
+    main()
