@@ -1,6 +1,6 @@
 """The effect of limits in numbers of parts, and which parts are counted, for the page and the command line alike.
 
-Counts come before percentages, and a percentage comes with a bound, because 0 of 20 and 0 of 2,000 are different
+Counts come with a bound at 95 %, because 0 of 20 and 0 of 2,000 are different
 findings.
 """
 
@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from inspect_core.judge.checks import as_finite, as_finite_number
-from inspect_core.judge.limits import most_in_percent
+from inspect_core.judge.limits import most_in_long_run
 
 
 def counted_parts(good: np.ndarray, defect: np.ndarray, subsets: Sequence[str]) -> tuple[np.ndarray, np.ndarray, bool]:
@@ -117,7 +117,7 @@ def in_parts(counts: Counts, *, limit_set_on_these: bool = False, relabelled: in
     """The sentence in parts, word for word as the bench says it while a limit is dragged.
 
     >>> in_parts(Counts(good_rejected=3, good_total=120, defects_missed=1, defects_total=18))
-    'Rejects 3 of 120 good (at most 6.3 % at 95 %), misses 1 of 18 defects.'
+    'Rejects 3 of 120 good (in the long run at most 7 of 100), misses 1 of 18 defects.'
 
     A set without parts is left out. With masks, ", catches 17 of 18 (15 at the defect, 2 elsewhere)" follows; with
     parts that have no score, ", 2 not located"; with two limits, ", sends 4 to review: 3 defects, 1 good".
@@ -126,8 +126,8 @@ def in_parts(counts: Counts, *, limit_set_on_these: bool = False, relabelled: in
     """
     clauses = []
     if counts.good_total:
-        most = most_in_percent(counts.good_rejected, counts.good_total)
-        clauses.append(f"rejects {counts.good_rejected} of {counts.good_total} good (at most {most} % at 95 %)")
+        most = most_in_long_run(counts.good_rejected, counts.good_total)
+        clauses.append(f"rejects {counts.good_rejected} of {counts.good_total} good (in the long run at most {most})")
         clauses += counts.good_unscored.clauses()
     if counts.defects_total:
         noun = "defect" if counts.defects_total == 1 else "defects"

@@ -248,9 +248,10 @@ def upper_bound(k: int, n: int, *, confidence: float = 0.95) -> float:
     return 1.0 if k == n else float(betaincinv(k + 1, n - k, confidence))
 
 
-def most_in_percent(k: int, n: int) -> str:
-    """`upper_bound` as a sentence gives it; below 0.1 % it is given as 0.1, which is true, where 0.0 would not be."""
-    return f"{max(100 * upper_bound(k, n), 0.1):.1f}"
+def most_in_long_run(k: int, n: int) -> str:
+    """`upper_bound` in parts, rounded up: "7 of 100", below one in a hundred "3 of 1,000"."""
+    share = upper_bound(k, n)
+    return f"{math.ceil(100 * share)} of 100" if share > 0.01 else f"{math.ceil(1000 * share)} of 1,000"
 
 
 def _require_count(k: int, n: int, confidence: float) -> None:

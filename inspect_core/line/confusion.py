@@ -10,7 +10,7 @@ from inspect_core.images.listing import photos_in
 from inspect_core.images.manifests.listed import is_list, listed
 from inspect_core.images.samples import GOOD, counted
 from inspect_core.judge.counts import Counts, Unscored, in_parts
-from inspect_core.judge.limits import most_in_percent
+from inspect_core.judge.limits import most_in_long_run
 from inspect_core.line.row import Row
 from inspect_core.verdict import NOT_JUDGED, NOT_LOCATED, OUTCOMES, SPOKEN
 
@@ -88,5 +88,5 @@ def table_of(rows: Sequence[Row]) -> dict[str, list[str]]:
     columns |= {SPOKEN[word].capitalize(): [f"{own[word]:,}" for own in lines.values()] for word in shown}
     wrong = [(own["reject" if truth == GOOD else "accept"], own.total()) for truth, own in lines.items()]
     columns["Wrong"] = [f"{100 * count / total:.1f} %" for count, total in wrong]
-    columns["At most, at 95 %"] = [f"{most_in_percent(count, total)} %" for count, total in wrong]
+    columns["In the long run at most"] = [most_in_long_run(count, total) for count, total in wrong]
     return columns

@@ -7,7 +7,8 @@ import numpy as np
 from inspect_core.line.drawable import drawable, not_drawn
 from inspect_core.line.row import Row
 
-COLOURS = {"accept": "#15803d", "review": "#b45309", "reject": "#c2410c"}
+COLOURS = {"accept": "#15803d", "review": "#8f5f00", "reject": "#b91c1c"}
+"""On white; as in ui/bench/frontend/bench.css."""
 BINS, WIDTH, HEIGHT, LEFT, TOP, BOTTOM = 48, 760, 252, 44, 46, 40
 WORDS = 130
 """Width left for the label of a limit."""

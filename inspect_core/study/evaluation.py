@@ -179,16 +179,17 @@ def promise(scored: ScoredPhotos, limits: Limits, setting_scores: np.ndarray, *,
     sentence += f" and {number_of(known, 'known defect')}." if known else "."
     if limits.review > setting_scores.max():
         sentence += " The review limit lies above all of them, where the tail of their scores puts it."
-    sentence += f" Of the next 100 good parts, expect {', '.join(expected)}; intervals at 95 %."
+    sentence += f" Of the next 100 good parts, expect {', '.join(expected)}; intervals and bounds at 95 %."
     if count >= STEADY:
         return sentence
     least = least_promise(count)
     more = next((number for number in MORE if least_promise(number) <= least / 2), MORE[-1])
     alone = count == len(setters)
     setting = f"{count} good parts" if alone else f"{count} groups of good parts ({len(setters)} photos)"
+    further = "photos" if alone else "groups"
     return (
-        f"{sentence} No limit set by {setting} can promise fewer than {least} of 100; set by {more}, it could "
-        f"promise {least_promise(more)}."
+        f"{sentence} No limit set by {setting} can promise fewer than {least} of 100. More good {further} make "
+        f"this firmer: {more} would at least halve it."
     )
 
 

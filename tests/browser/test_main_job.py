@@ -30,7 +30,7 @@ def on_the_bench(page: Page) -> None:
 
 
 def sentence(page: Page):
-    return page.get_by_text(re.compile(r"^Rejects \d+ of 20 good \(at most [\d.]+ % at 95 %\)")).first
+    return page.get_by_text(re.compile(r"^Rejects \d+ of 20 good \(in the long run at most [\d,]+ of 1[\d,]+\)")).first
 
 
 def test_the_whole_job(address, open_page, sample_workspace):

@@ -34,21 +34,21 @@ def test_a_caught_defect_counts_where_it_was_caught_and_nothing_without_a_score_
 @pytest.mark.parametrize(
     ("counts", "sentence"),
     [
-        (Counts(3, 120, 1, 18), "Rejects 3 of 120 good (at most 6.3 % at 95 %), misses 1 of 18 defects."),
-        (Counts(0, 20, 0, 1), "Rejects 0 of 20 good (at most 13.9 % at 95 %), misses 0 of 1 defect."),
-        (Counts(0, 20, 0, 0), "Rejects 0 of 20 good (at most 13.9 % at 95 %)."),
+        (Counts(3, 120, 1, 18), "Rejects 3 of 120 good (in the long run at most 7 of 100), misses 1 of 18 defects."),
+        (Counts(0, 20, 0, 1), "Rejects 0 of 20 good (in the long run at most 14 of 100), misses 0 of 1 defect."),
+        (Counts(0, 20, 0, 0), "Rejects 0 of 20 good (in the long run at most 14 of 100)."),
         (Counts(0, 0, 1, 2), "Misses 1 of 2 defects."),
         (Counts(0, 0, 0, 0), "No parts to count."),
-        (Counts(2, 2, 0, 1), "Rejects 2 of 2 good (at most 100.0 % at 95 %), misses 0 of 1 defect."),
-        (Counts(0, 10_000, 0, 0), "Rejects 0 of 10000 good (at most 0.1 % at 95 %)."),
+        (Counts(2, 2, 0, 1), "Rejects 2 of 2 good (in the long run at most 100 of 100), misses 0 of 1 defect."),
+        (Counts(0, 10_000, 0, 0), "Rejects 0 of 10000 good (in the long run at most 1 of 1,000)."),
         (
             Counts(3, 120, 1, 18, 4, 3, two_limits=True),
-            "Rejects 3 of 120 good (at most 6.3 % at 95 %), misses 1 of 18 defects, "
+            "Rejects 3 of 120 good (in the long run at most 7 of 100), misses 1 of 18 defects, "
             "sends 7 to review: 3 defects, 4 good.",
         ),
         (
             Counts(0, 20, 0, 0, two_limits=True),
-            "Rejects 0 of 20 good (at most 13.9 % at 95 %), sends 0 to review.",
+            "Rejects 0 of 20 good (in the long run at most 14 of 100), sends 0 to review.",
         ),
         (
             Counts(0, 0, 5, 32, with_mask=32, caught_there=18, caught_elsewhere=7, defects_unscored=Unscored(2)),
@@ -56,8 +56,8 @@ def test_a_caught_defect_counts_where_it_was_caught_and_nothing_without_a_score_
         ),
         (
             Counts(0, 20, 4, 60, good_unscored=Unscored(0, 1), defects_unscored=Unscored(2, 3)),
-            "Rejects 0 of 20 good (at most 13.9 % at 95 %), 1 not judged, misses 4 of 60 defects, 2 not located, "
-            "3 not judged.",
+            "Rejects 0 of 20 good (in the long run at most 14 of 100), 1 not judged, misses 4 of 60 defects, "
+            "2 not located, 3 not judged.",
         ),
         (
             Counts(0, 0, 1, 3, 0, 1, True, with_mask=2, caught_there=1),

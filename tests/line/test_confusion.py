@@ -5,7 +5,7 @@ import csv
 import pytest
 
 from inspect_core.images.samples import GOOD
-from inspect_core.judge.limits import most_in_percent
+from inspect_core.judge.limits import most_in_long_run
 from inspect_core.line import confusion
 from inspect_core.line.batch import Outputs, photos_of, run
 from inspect_core.line.changed import changed
@@ -40,8 +40,8 @@ def test_a_labelled_folder_gives_overkill_and_escapes_with_bounds_and_leaves_out
     assert [one.truth for one in labelled] == ["dent", "dent", GOOD, GOOD, "scratch", confusion.TAUGHT]
     assert read_table(tmp_path / "v.csv") == labelled
     assert confusion.sentence(labelled) == (
-        f"Rejects 1 of 2 good (at most {most_in_percent(1, 2)} % at 95 %), misses 1 of 3 defects, sends 1 to review. "
-        "1 photo that the recipe was taught with left out."
+        f"Rejects 1 of 2 good (in the long run at most {most_in_long_run(1, 2)}), misses 1 of 3 defects, "
+        "sends 1 to review: 1 defect. 1 photo that the recipe was taught with left out."
     )
     table = confusion.table_of(labelled)
     assert table["Truth"] == [GOOD, "dent", "scratch", "all defects"]
@@ -49,7 +49,7 @@ def test_a_labelled_folder_gives_overkill_and_escapes_with_bounds_and_leaves_out
         ["2", "2", "1", "3"], ["1", "1", "0", "1"], ["0", "1", "0", "1"], ["1", "0", "1", "1"],
     ]  # fmt: skip
     assert table["Wrong"] == ["50.0 %", "50.0 %", "0.0 %", "33.3 %"]
-    assert table["At most, at 95 %"][2] == "95.0 %"
+    assert table["In the long run at most"][2] == "95 of 100"
     assert "Against what the photos show" in (tmp_path / "r.html").read_text()
 
 

@@ -43,7 +43,8 @@ def test_what_photos_promise_and_what_few_of_them_cannot(setting):
     scored = setting(12)
     told, scores = promised(scored), scored.calibration_scores()
     assert f"No limit set by 12 good parts can promise fewer than {least_promise(12)} of 100" in told
-    assert f"set by 30, it could promise {least_promise(30)}." in told
+    assert least_promise(20) > least_promise(12) / 2 >= least_promise(30)
+    assert "More good photos make this firmer: 30 would at least halve it." in told
     assert "No limit" not in promised(setting(60))
     assert "set by 4 groups of good parts (12 photos) can promise" in promised(setting(12, groups=4))
     assert "review" in told

@@ -7,7 +7,7 @@ from functools import lru_cache, partial
 
 import numpy as np
 
-from inspect_core.judge.limits import most_in_percent
+from inspect_core.judge.limits import most_in_long_run
 from inspect_core.study.evaluation import counted, unscored_counts
 from inspect_core.study.scored_photo import RELABELLED, UNKNOWN, ScoredPhoto, UnscoredPhoto
 from inspect_core.verdict import Limits
@@ -90,8 +90,8 @@ class Drawn:
 
         parts: for each photo its own figures; `counted` is "good" or "defect" where the sentence counts it, else "".
         without_score: for either, how many counted parts have no score, by word; own: whether the limit was set on the
-        good parts that are counted; bounds: for every number of good parts rejected, the largest share of overkill in
-        percent, as the sentence prints it.
+        good parts that are counted; bounds: for every number of good parts rejected, the most in the long run, as
+        the sentence prints it.
         """
         good, defect, without, own = counted(self.photos, self.unscored, set_here=self.set_here)
         of_good, of_defects = unscored_counts(without).values()
@@ -134,4 +134,4 @@ def _truth(kind: str) -> str:
 
 @lru_cache(maxsize=32)
 def _bounds(total: int) -> tuple[str, ...]:
-    return tuple(most_in_percent(k, total) for k in range(total + 1))
+    return tuple(most_in_long_run(k, total) for k in range(total + 1))

@@ -2,6 +2,7 @@
 
 import io
 import json
+import re
 import struct
 from dataclasses import replace
 from pathlib import Path
@@ -16,6 +17,7 @@ from streamlit.testing.v1 import AppTest
 
 from inspect_core.judge.counts import Counts, in_parts
 from inspect_core.judge.limits import limit_for_overkill
+from inspect_core.line import histogram
 from inspect_core.study.evaluation import in_parts_of
 from inspect_core.study.scored_photo import ScoredPhoto
 from inspect_core.ui.bench import bench, pixels
@@ -78,7 +80,7 @@ def test_figures_survive_json_to_the_bit(rows: list[tuple]) -> None:
     assert data["limits"] == {"review": LIMITS.review, "reject": LIMITS.reject}
     for rejected, bound in enumerate(data["bounds"][:-1]):
         counts = Counts(rejected, len(data["bounds"]) - 1, 0, 0)
-        assert f"(at most {bound} % at 95 %)" in in_parts(counts)
+        assert f"(in the long run at most {bound})" in in_parts(counts)
 
 
 def test_what_is_known_of_the_parts_and_of_the_one_shown_reaches_the_browser() -> None:
@@ -189,3 +191,9 @@ def test_the_suggested_limit_is_in_force_at_first() -> None:
     setters = scores[[photo.kind == "good" and photo.part == "calibrate" for photo in photos]]
     limit = limit_for_overkill(setters, rate=0.01)
     assert in_force(at) == f"In force: {limit!r} {limit!r} at 20"
+
+
+def test_a_verdict_has_the_same_colour_in_a_report_as_on_the_bench_in_light_mode():
+    style = Path(bench.__file__).with_name("frontend").joinpath("bench.css").read_text(encoding="utf-8")
+    light, _ = style.split('[data-theme="dark"]')
+    assert dict(re.findall(r"--(accept|review|reject): (#[0-9a-f]{6});", light)) == histogram.COLOURS

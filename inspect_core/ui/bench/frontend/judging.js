@@ -95,12 +95,12 @@ function linked(sentence, show) {
   });
 }
 
-/** The sentence in parts; bounds: percent as text for every number of good parts rejected, sent by Python. */
+/** The sentence in parts; bounds: as text for every number of good parts rejected, sent by Python. */
 function inParts(counts, bounds, twoLimits, limitSetOnThese, relabelled = 0) {
   const clauses = [];
   if (counts.goodTotal) {
     const bound = bounds[counts.goodRejected];
-    clauses.push(`rejects ${counts.goodRejected} of ${counts.goodTotal} good (at most ${bound} % at 95 %)`);
+    clauses.push(`rejects ${counts.goodRejected} of ${counts.goodTotal} good (in the long run at most ${bound})`);
     clauses.push(...clausesWithoutScore(counts.withoutScore.good));
   }
   if (counts.defectsTotal) {

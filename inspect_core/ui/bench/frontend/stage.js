@@ -4,13 +4,11 @@ const LOOK = { heatmap: true, opacity: 0.75, stretch: false, rainbow: false, sma
 const CANVAS_SIDE = 1024;
 const OUTLINES = {
   truth: { colour: "#f8fafc", dash: [9, 4], width: 1.5 },
-  review: { colour: "#fcd34d", dash: [], width: 2 },
-  reject: { colour: "#ff5a1f", dash: [], width: 2 },
   patch: { colour: "#2dd4bf", dash: [], width: 2.5 },
 };
 const HATCH = { colour: "rgba(226, 232, 240, 0.7)", width: 1.5, step: 9 };
 /** Of what lies above a limit and is smaller than the smallest area that counts. */
-const BELOW_AREA = { dash: [3, 4] };
+const BELOW_AREA = [3, 4];
 
 class Stage {
   /** memory: an object that keeps `look` and `view`, so that a bench that comes back looks as it was left. */
@@ -73,7 +71,11 @@ class Stage {
     const { map, area } = this.part;
     this.contours = roles.map((role) => ({
       path: contourPath(map, limits[role]),
-      style: { ...OUTLINES[role], ...(areaAbove(map, limits[role]) < area && BELOW_AREA) },
+      style: {
+        colour: getComputedStyle(this.frame).getPropertyValue(`--${role}-on-photo`),
+        dash: areaAbove(map, limits[role]) < area ? BELOW_AREA : [],
+        width: 2,
+      },
     }));
     if (this.bare) this.draw();
     else this.drawMarks();
@@ -101,10 +103,10 @@ class Stage {
     const { low, middle, high } = this.range;
     const { decimals, limits } = this.judged;
     const name = limits.preview ? "" : hasReviewBand(limits) ? "review" : "limit";
-    const [least, most] = this.look.stretch ? ["lowest", "highest"] : ["typical", name ? "above limit" : "up to"];
-    this.legendTexts[0].textContent = `${least} ${low.toFixed(decimals)}`;
+    const { stretch } = this.look;
+    this.legendTexts[0].textContent = `${stretch ? "lowest" : "typical"} ${low.toFixed(decimals)}`;
     this.legendTexts[1].textContent = middle === null ? "" : `${name} ${middle.toFixed(decimals)}`;
-    this.legendTexts[2].textContent = `${most} ${high.toFixed(decimals)}`;
+    this.legendTexts[2].textContent = stretch ? `highest ${high.toFixed(decimals)}` : `${high.toFixed(decimals)} and more`;
   }
 
   /** Both canvases at the size of the frame. */
