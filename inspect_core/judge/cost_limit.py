@@ -26,25 +26,19 @@ class CostLimit:
     counts: Counts
 
 
-def limit_for_cost(
-    good_scores: ArrayLike, defect_scores: ArrayLike, *, escape_cost: float, defect_share: float | None = None
-) -> float:
+def limit_for_cost(good_scores: ArrayLike, defect_scores: ArrayLike, *, escape_cost: float) -> float:
     """The limit at which false rejects and escapes cost least.
 
     good_scores (n,), defect_scores (m,): finite, at least one each. escape_cost: how many false rejects one escape
-    costs. defect_share: of the parts that will come, 0 to 1 exclusive; None as among these. The limit lies halfway
-    between two neighbouring scores; of limits that cost the same, the one in the widest gap.
-    Raises ValueError for a class without scores and for a cost or share outside its range.
+    costs, with as large a share of defects as among these parts. The limit lies halfway between two neighbouring
+    scores; of limits that cost the same, the one in the widest gap.
+    Raises ValueError for a class without scores and for a cost that is not above 0.
     """
     if not escape_cost > 0:
         raise ValueError(f"escape_cost is {escape_cost}; give how many false rejects one escape costs, above 0")
-    if not (defect_share is None or 0 < defect_share < 1):
-        raise ValueError(f"defect_share is {defect_share}, outside (0, 1); give the share of defects among the parts")
-    good, defects = (
-        np.sort(as_some_finite(good_scores, name="good_scores")),
-        np.sort(as_some_finite(defect_scores, name="defect_scores")),
-    )
-    fraction = defects.size / (good.size + defects.size) if defect_share is None else defect_share
+    good = np.sort(as_some_finite(good_scores, name="good_scores"))
+    defects = np.sort(as_some_finite(defect_scores, name="defect_scores"))
+    fraction = defects.size / (good.size + defects.size)
     levels = np.unique(np.concatenate([good, defects]))
     # Between two levels, below the lowest and from the highest on, nothing changes.
     edges = np.concatenate([[2 * levels[0] - levels[-1] - 1], levels])
@@ -91,7 +85,6 @@ def cost_limit(
     escape_cost: float,
     good_groups: Sequence[str] | None = None,
     defect_groups: Sequence[str] | None = None,
-    defect_share: float | None = None,
     folds: int = FOLDS,
     seed: int = 0,
     good_unscored: Unscored = NONE_UNSCORED,
@@ -116,15 +109,14 @@ def cost_limit(
         kept_good, kept_defects = good[of_good != held], defects[of_defect != held]
         if not (kept_good.size and kept_defects.size):
             raise ValueError("one group holds all good or all defective parts; add parts of other groups")
-        limit = limit_for_cost(kept_good, kept_defects, escape_cost=escape_cost, defect_share=defect_share)
+        limit = limit_for_cost(kept_good, kept_defects, escape_cost=escape_cost)
         parts.append(count_parts(good[of_good == held], defects[of_defect == held], review=limit, reject=limit))
     rejected, missed = sum(part.good_rejected for part in parts), sum(part.defects_missed for part in parts)
     all_good, all_defects = good.size + good_unscored.total, defects.size + defects_unscored.total
     counts = Counts(
         rejected, all_good, missed, all_defects, good_unscored=good_unscored, defects_unscored=defects_unscored
     )
-    limit = limit_for_cost(good, defects, escape_cost=escape_cost, defect_share=defect_share)
-    return CostLimit(limit, counts)
+    return CostLimit(limit_for_cost(good, defects, escape_cost=escape_cost), counts)
 
 
 def _labels(groups: Sequence[str] | None, count: int, name: str) -> list[str]:

@@ -11,7 +11,9 @@ from dataclasses import dataclass
 from typing import NamedTuple
 
 import numpy as np
-from scipy.special import betaincinv, ndtri
+from scipy.special import ndtri
+
+from inspect_core.judge.limits import clopper_pearson
 
 ACCEPTABLE, MARGINAL, UNACCEPTABLE = "acceptable", "marginal", "not acceptable"
 EFFECTIVENESS, MISSES, FALSE_ALARMS = (0.90, 0.80), (0.02, 0.05), (0.05, 0.10)
@@ -45,10 +47,7 @@ class Share:
 
     @property
     def interval(self) -> tuple[float, float]:
-        tail, count, rest = (1 - CONFIDENCE) / 2, self.count, self.total - self.count
-        low = float(betaincinv(count, rest + 1, tail)) if count else 0.0
-        high = float(betaincinv(count + 1, rest, 1 - tail)) if rest else 1.0
-        return low, high
+        return clopper_pearson(self.count, self.total)
 
 
 class Kappa(NamedTuple):

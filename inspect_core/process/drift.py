@@ -38,19 +38,6 @@ class Alarm:
     up: bool | None
 
 
-@dataclass(frozen=True, eq=False)
-class Charts:
-    """The charts of one signal over its parts; limits: by chart, the most that the value of the chart may be.
-
-    values: by chart, (n,) float64, with the sign of the way it went for `step` and `ramp`; alarms: in order, each the
-    part at which a chart leaves its limit. After an alarm the charts begin anew.
-    """
-
-    values: dict[str, np.ndarray]
-    limits: dict[str, float]
-    alarms: tuple[Alarm, ...]
-
-
 def normal_scores(values: ArrayLike, reference: ArrayLike) -> np.ndarray:
     """(n,) float64 normal scores of values by their places among (m,) reference values: 0 in the middle, finite beyond.
 
@@ -66,15 +53,12 @@ def normal_scores(values: ArrayLike, reference: ArrayLike) -> np.ndarray:
 class Monitor:
     """The charts for location and spread of one signal, part after part. limits: by chart; values: of the last part."""
 
-    def __init__(self, reference: Sequence[float], *, every: int = EVERY):
-        """reference: values of the good parts of the release; every: parts between two false alarms of the signal.
-
-        Raises ValueError as `normal_scores`.
-        """
+    def __init__(self, reference: Sequence[float]):
+        """reference: values of the good parts of the release. Raises ValueError as `normal_scores`."""
         normal_scores([], reference)
         self._known, size = np.sort(np.asarray(reference, np.float64)), len(reference)
         self._squares = _variance(size)
-        self.limits = {chart: limit(chart, size, every=3 * every) for chart in (STEP, RAMP, SPREAD)}
+        self.limits = {chart: limit(chart, size, every=3 * EVERY) for chart in (STEP, RAMP, SPREAD)}
         self._position = -1
         self._restart()
 
@@ -101,9 +85,9 @@ class Monitor:
 class RejectMonitor:
     """The chart for the share of rejects, part after part; as `Monitor`."""
 
-    def __init__(self, share: float, *, every: int = EVERY):
+    def __init__(self, share: float):
         """share: of rejects that is expected. Raises ValueError unless 0 < share <= .4."""
-        self.limits = {REJECTS: limit(REJECTS, 0, every=every, share=share)}
+        self.limits = {REJECTS: limit(REJECTS, 0, every=EVERY, share=share)}
         self._steps, self._now, self._position = _evidence(share), 0.0, -1
 
     def add(self, rejected: float) -> tuple[Alarm, ...]:
@@ -117,19 +101,8 @@ class RejectMonitor:
         return (Alarm(REJECTS, self._position, True),)
 
 
-def charts(monitor: Monitor | RejectMonitor, values: Sequence[float]) -> Charts:
-    """The charts of a signal over its parts, in order of time."""
-    found: dict[str, list[float]] = {chart: [] for chart in monitor.limits}
-    alarms: list[Alarm] = []
-    for value in values:
-        alarms += monitor.add(value)
-        for chart, own in monitor.values.items():
-            found[chart].append(own)
-    return Charts({chart: np.array(own) for chart, own in found.items()}, monitor.limits, tuple(alarms))
-
-
 @lru_cache(maxsize=64)
-def limit(chart: str, size: int, *, every: int = EVERY, share: float = 0.0) -> float:
+def limit(chart: str, size: int, *, every: int, share: float = 0.0) -> float:
     """The limit of a chart that unchanged parts leave once in `every` parts on average.
 
     size: good parts of the release, among which a part's place is one of size + 1. So few do not say exactly where good
@@ -170,24 +143,6 @@ def _lasts(chart: str, steps: np.ndarray, odds: np.ndarray, low: float, most: fl
     lengths = np.linalg.solve(np.eye(CELLS) - stays.reshape(CELLS, CELLS), np.ones(CELLS))
     length = float(np.interp(0, cells, lengths))
     return length if 0 < length < LONGEST else LONGEST  # beyond what a float can tell from never
-
-
-def simulated_run_length(
-    chart: str, size: int, most: float, *, share: float = 0.0, off: float = 0.0, runs: int, seed: int
-) -> float:
-    """The same from simulated runs, each until its chart leaves the limit, side by side."""
-    steps, odds, _ = _unchanged(chart, size, share, off)
-    rng, total, number = np.random.default_rng(seed), 0, runs
-    up = down = np.zeros(runs)
-    while number:
-        drawn = rng.choice(steps, number, p=odds)
-        up = _next(chart, up, drawn)
-        down = _next(chart, down, -drawn) if chart == RAMP else down
-        total += number
-        stay = (np.abs(up) if chart == STEP else np.maximum(up, down)) <= most
-        up, down = up[stay], down[stay]
-        number = len(up)
-    return total / runs
 
 
 def _unchanged(chart: str, size: int, share: float, off: float) -> tuple[np.ndarray, np.ndarray, float]:

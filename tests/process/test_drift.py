@@ -1,5 +1,7 @@
 """Drift: charts whose false alarms come as seldom as said, and that see what changed."""
 
+import math
+
 import numpy as np
 import pytest
 
@@ -11,14 +13,32 @@ from inspect_core.process.drift import (
     STEP,
     Monitor,
     RejectMonitor,
-    charts,
     limit,
     normal_scores,
     run_length,
-    simulated_run_length,
 )
 
 EVERY = 400
+
+
+def alarms(monitor, values):
+    return [alarm for value in values for alarm in monitor.add(value)]
+
+
+def simulated_run_length(chart, size, most, *, share, off, runs, seed):
+    """From simulated runs, each until its chart leaves the limit, side by side."""
+    steps, odds, _ = drift._unchanged(chart, size, share, off)
+    rng, total, number = np.random.default_rng(seed), 0, runs
+    up = down = np.zeros(runs)
+    while number:
+        drawn = rng.choice(steps, number, p=odds)
+        up = drift._next(chart, up, drawn)
+        down = drift._next(chart, down, -drawn) if chart == RAMP else down
+        total += number
+        stay = (np.abs(up) if chart == STEP else np.maximum(up, down)) <= most
+        up, down = up[stay], down[stay]
+        number = len(up)
+    return total / runs
 
 
 def test_normal_scores_are_places_among_the_good_parts():
@@ -49,13 +69,14 @@ def plain(chart, scores, squares):
 def test_charts_are_their_definitions(chart):
     rng, known = np.random.default_rng(1), np.random.default_rng(2).normal(size=60)
     values = rng.normal(size=50)
-    drawn = charts(Monitor(known, every=10**5), values)
+    monitor = Monitor(known)
+    monitor.limits = dict.fromkeys(monitor.limits, math.inf)  # so that no chart begins anew
+    drawn = [(monitor.add(value), monitor.values[chart])[1] for value in values]
     scores = normal_scores(values, known)
-    assert not drawn.alarms
     places = normal_scores(np.sort(known)[:1] - 1, known)  # the lowest place, for the variance of places
     squares = drift._variance(len(known))
     assert squares < 1 < places[0] ** 2
-    found = drawn.values[chart] if chart == SPREAD else np.abs(drawn.values[chart])
+    found = drawn if chart == SPREAD else np.abs(drawn)
     assert found == pytest.approx(plain(chart, scores, squares), abs=1e-12)
 
 
@@ -74,17 +95,17 @@ def test_unchanged_parts_raise_an_alarm_as_seldom_as_wanted(chart, size):
 def test_a_step_a_ramp_a_wider_spread_and_more_rejects_are_seen_and_the_charts_begin_anew():
     rng, known = np.random.default_rng(3), np.random.default_rng(4).normal(size=80)
     calm = rng.normal(size=400)
-    assert not charts(Monitor(known), calm).alarms
-    first = charts(Monitor(known), np.append(calm, rng.normal(1.5, 1, 60))).alarms[0]
+    assert not alarms(Monitor(known), calm)
+    first = alarms(Monitor(known), np.append(calm, rng.normal(1.5, 1, 60)))[0]
     assert (first.up, 400 <= first.position < 440) == (True, True)
-    ramp = charts(Monitor(known), np.append(calm, rng.normal(size=600) - np.linspace(0, 1.2, 600))).alarms[0]
+    ramp = alarms(Monitor(known), np.append(calm, rng.normal(size=600) - np.linspace(0, 1.2, 600)))[0]
     assert (ramp.chart, ramp.up) == (RAMP, False)
-    wide = charts(Monitor(known), np.append(calm, rng.normal(0, 2.5, 200))).alarms
+    wide = alarms(Monitor(known), np.append(calm, rng.normal(0, 2.5, 200)))
     assert SPREAD in {alarm.chart for alarm in wide}
-    stuck = charts(Monitor(known), np.full(200, 9.0))
-    assert len(stuck.alarms) > 3, "an alarm that is not answered comes again"
+    stuck = alarms(Monitor(known), np.full(200, 9.0))
+    assert len(stuck) > 3, "an alarm that is not answered comes again"
     parts = np.arange(1500)
     rejects = np.where(parts < 800, parts % 100 == 50, parts % 15 == 0)
-    assert 800 < charts(RejectMonitor(0.01), rejects).alarms[0].position < 900
+    assert 800 < alarms(RejectMonitor(0.01), rejects)[0].position < 900
     with pytest.raises(ValueError, match="share of rejects"):
         RejectMonitor(0.0)
