@@ -112,7 +112,8 @@ class TaughtPart:
         """
         if self.compared is not None:
             return replace(self.compared, areas=self.scored.areas)
-        own, methods = (self.ordered or self.own_study.order), [view.method for view in self.scored.views]
+        own = self.ordered or self.own_study.order
+        methods = [view.method for view in self.scored.views] if self.study is None else self.study.methods
         plain, usual = own.by_default(), parameters_of(methods, {}, own.tiles)
         chosen = {
             name: value for name, value in plain.parameters.items()

@@ -29,7 +29,7 @@ MAPS = dict(zip(ENDINGS, ("Photos with heatmap (PNG)", "Raw maps (.npy)"), stric
 
 def new_batch(saved: list[Path]) -> None:
     """Recipe, photos, what to write, and the button that starts."""
-    st.subheader("New batch")
+    st.header("New batch")
     path = st.selectbox("Recipe", saved, format_func=lambda path: path.name, key="batch_recipe")
     recipe = recipe_at(path, "batch")
     source = _photos()
