@@ -13,6 +13,11 @@ LAYOUT = """
 .stAppHeader { height: 2.25rem; min-height: 0; background: transparent; pointer-events: none; }
 .stAppHeader * { pointer-events: auto; }
 .stSidebarHeader { height: 2.25rem; }
+/* A form wider than this is hard to read across. */
+.stMain :is(
+    .stAlert, .stFileUploader, .stForm, .stMultiSelect, .stNumberInput, .stProgress, .stSelectbox, .stTable,
+    .stTextArea, .stTextInput, .stExpander:not(:has(.stBidiComponent, .stImage))
+) { max-width: 960px; }
 /* White on the dark theme's bright accent can hardly be read. A popover is outside what says light or dark: there the
 text goes from dark to white and from bright to black. */
 [data-testid^="stBaseButton-primary"]:enabled {

@@ -27,6 +27,12 @@ def in_sidebar() -> None:
         st.caption(f"Runs on {shell.plain(taught.preparation.backbone.engine)}")
 
 
+def title(page: str) -> None:
+    """The head of a page about a part: its own name and that of the part in use."""
+    taught = shelf.current()
+    st.title(page if taught is None else f"{page} :gray[{shell.plain(taught.product)}]")
+
+
 def on_teach() -> None:
     """The open parts as cards; choosing one leads to the bench."""
     parts = shelf.open_parts()
