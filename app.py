@@ -18,6 +18,11 @@ LAYOUT = """
     position: sticky; top: 2.5rem; align-self: flex-start; max-height: calc(100vh - 3rem); overflow-y: auto;
 }
 .st-key-teach-start { position: sticky; top: 0; z-index: 2; background: light-dark(#ffffff, #12181a); }
+/* A form wider than this is hard to read across. */
+.stMain :is(
+    .stAlert, .stFileUploader, .stForm, .stMultiSelect, .stNumberInput, .stProgress, .stSelectbox, .stTable,
+    .stTextArea, .stTextInput, .stExpander:not(:has(.stBidiComponent, .stImage))
+) { max-width: 960px; }
 /* White on the dark theme's bright accent can hardly be read. A popover is outside what says light or dark: there the
 text goes from dark to white and from bright to black. */
 [data-testid^="stBaseButton-primary"]:enabled {

@@ -2,12 +2,12 @@
 
 import streamlit as st
 
-from inspect_core.ui import shelf, shell
+from inspect_core.ui import open_parts, shelf, shell
 from inspect_core.ui.compare import jobs, panels
 
 shell.gate("pages/compare.py")
 
-st.title("Compare")
+open_parts.title("Compare")
 st.caption("Which detector suits your part? All are tried on the same photos, each with its own limits.")
 
 taught = shelf.current()

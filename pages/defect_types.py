@@ -2,12 +2,12 @@
 
 import streamlit as st
 
-from inspect_core.ui import shelf, shell, teaching
+from inspect_core.ui import open_parts, shelf, shell, teaching
 from inspect_core.ui.defect_types import gallery, panels, results
 
 shell.gate("pages/defect_types.py")
 
-st.title("Defect types")
+open_parts.title("Defect types")
 st.caption(
     "Which defect is it? Loupe learns defect types from a few labelled examples and says when it does not know one."
 )

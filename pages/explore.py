@@ -2,7 +2,7 @@
 
 import streamlit as st
 
-from inspect_core.ui import shelf, shell
+from inspect_core.ui import open_parts, shelf, shell
 from inspect_core.ui.explore import panels, patch_map, strangest
 
 VIEWS = {
@@ -14,7 +14,7 @@ VIEWS = {
 
 shell.gate("pages/explore.py")
 
-st.title("Explore")
+open_parts.title("Explore")
 st.caption("Why does it think so? What the network and the detector see in your parts.")
 
 taught = shelf.current()

@@ -88,6 +88,7 @@ def _evaluate(options: argparse.Namespace) -> int:
     say(_sentence(study, begun, unscored))
     if changed := figures(begun, study.default_limits()).changed:
         say(changed.sentence())
+    say("FPR95: share of the defects accepted by the limit that accepts 95 % of the good parts; lower is better.")
     if options.json:
         write_figures(options.json, rows)
     return ACCEPTED
@@ -121,7 +122,8 @@ def _compare(options: argparse.Namespace) -> int:
         )
     say_table(table_of(comparison))
     if len(comparison.rows) > 1:
-        say(f"Start with: {comparison.reason()}")
+        for line in comparison.reason().splitlines():
+            say(line)
     say_notes(comparison.notes)
     if options.json:
         write_figures(options.json, figures_of(comparison))

@@ -166,8 +166,8 @@ def say_taught(found: Taught) -> None:
     """Print what was used and chosen, and why."""
     backbone = found.study.preparation.backbone
     say(f"Used {backbone.name} with {backbone.engine}.")
-    if found.choice is not None:
-        say(found.choice)
+    for line in (found.choice or "").splitlines():
+        say(line)
     if found.suggestion is not None:
         say(found.suggestion.basis)
     say_notes(found.notes)

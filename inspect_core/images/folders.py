@@ -31,7 +31,7 @@ __all__ = ["Sample", "Samples", "Split", "inside", "scan", "split"]
 
 MAX_FILES = 100_000
 MAX_WORKERS = 4  # images looked at side by side; of large ones, `read` decodes one at a time
-_STRAY_MASK = "it is a mask without a matching image; name it after its image, with _mask added"
+_STRAY_MASK = "it is a mask without a matching photo; name it after its photo, with _mask added"
 
 
 class _Look(NamedTuple):
@@ -73,12 +73,12 @@ def scan(path: str | Path) -> Samples:
         if path.is_file() and is_list(path):  # a pipe would keep a reader waiting
             path = Path(os.path.realpath(path))
             files, others = _walk(path.parent)
-            problems = {skipped.name: skipped.reason for skipped in others if skipped.role == "image"}
+            problems = {skipped.name: skipped.reason for skipped in others if skipped.role == "photo"}
             return _samples(path.parent, *listed(path, files, problems))
         if not path.is_file() or not zipfile.is_zipfile(path):
             if path.is_file() and path.suffix.lower() == ".zip":
                 raise ScanError(f"{path.name} is a damaged or incomplete zip archive; copy or download it again")
-            reason = "is neither a folder, a zip archive nor a list of photos; name the folder with the images"
+            reason = "is neither a folder, a zip archive nor a list of photos; name the folder with the photos"
             raise ScanError(f"{path.name} {reason}")
         root = unpacked(path)
         try:
@@ -93,7 +93,7 @@ def scan(path: str | Path) -> Samples:
 def _scan(root: Path) -> Samples:
     files, skipped = _walk(root)
     layout = arrange(files)
-    skipped += [Skipped(str(file), reason, "image") for file, reason in layout.refused.items()]
+    skipped += [Skipped(str(file), reason, "photo") for file, reason in layout.refused.items()]
     skipped += [Skipped(str(file), _STRAY_MASK, "mask") for file in layout.stray_masks]
     return _samples(root, layout.images, layout.masks, skipped)
 
@@ -130,7 +130,7 @@ def _of_one_depth(found: list[_Look], skipped: list[Skipped]) -> list[_Look]:
         try:
             depth.check_file(look.sample.name, is_deep=look.values is not None)
         except ImageError as error:
-            skipped.append(Skipped(look.sample.name, error.why, "image"))
+            skipped.append(Skipped(look.sample.name, error.why, "photo"))
         else:
             kept.append(look._replace(sample=replace(look.sample, depth=depth)))
     return kept
@@ -168,14 +168,14 @@ def _walk(root: Path) -> tuple[list[PurePosixPath], list[Skipped]]:
     for name, problem in walk(root):
         if len(files) + len(skipped) == MAX_FILES:
             raise ScanError(f"{root} holds more than {MAX_FILES:,} files; name the folder of one product")
-        path, role = root / name, "image"
+        path, role = root / name, "photo"
         link = path.is_symlink()
         if problem:
             reason = problem
         elif link and path.is_dir():
             reason = "it is a link to a folder; copy the folder itself"
         elif not is_image(name):
-            reason, role = f"it is not an image ({shown(path.suffix.lower() or 'no extension')})", "other"
+            reason, role = f"it is not a photo ({shown(path.suffix.lower() or 'no extension')})", "other"
         elif not name.isprintable():
             reason = "its name holds characters that cannot be shown; rename it"
         elif link and not path.exists():
@@ -199,7 +199,7 @@ def _look(
         with opened(path) as content:
             file_digest = hashlib.file_digest(content, "sha256").digest()
     except ImageError as error:
-        return None, [Skipped(str(file), error.why, "image")]
+        return None, [Skipped(str(file), error.why, "photo")]
     kept, kind, skipped = None, place.kind, []
     try:
         if isinstance(mask, Marks):
@@ -220,12 +220,12 @@ def _require_good(root: Path, good: Sequence[Sample], defects: Sequence[Sample],
         return
     name = root.name or str(root)
     if good:
-        raise ScanError(f"{name} has good images in test/ only; put those to be taught into train/good/")
+        raise ScanError(f"{name} has good photos in test/ only; put those to be taught into train/good/")
     if defects:
         kinds = examples(sorted({sample.kind for sample in defects}))
-        raise ScanError(f"{name} has no good images, only {kinds}; put the good ones into a folder named good")
+        raise ScanError(f"{name} has no good photos, only {kinds}; put the good ones into a folder named good")
     if skipped:
         found = f"{counted(len(skipped), 'other file')} ({skipped[0].name}: {skipped[0].reason})"
-        remedy = "add images of good parts as PNG, JPEG, BMP, TIFF or WebP"
-        raise ScanError(f"{name} has no usable image and {found}; {remedy}")
-    raise ScanError(f"{name} is empty; put images of good parts into it")
+        remedy = "add photos of good parts as PNG, JPEG, BMP, TIFF or WebP"
+        raise ScanError(f"{name} has no usable photo and {found}; {remedy}")
+    raise ScanError(f"{name} is empty; put photos of good parts into it")

@@ -46,7 +46,7 @@ class Grouping(dict[str, str]):
 
 def ungrouped(samples: Samples) -> Grouping:
     """Return the grouping in which every good image stands alone."""
-    return Grouping({sample.name: sample.name for sample in samples.good}, "Every image counts as a part of its own.")
+    return Grouping({sample.name: sample.name for sample in samples.good}, "Every photo counts as a part of its own.")
 
 
 def propose_groups(samples: Samples) -> Grouping:
@@ -84,7 +84,7 @@ def _is_useful(labels: Mapping[str, str], images: int, most: int) -> bool:
 def _grouping(good: Sequence[Sample], labels: Mapping[str, str], why: str) -> Grouping:
     full = {sample.name: f"{_side(sample)}{labels.get(sample.name, sample.name)}" for sample in good}
     groups = counted(len(set(full.values())), "group")
-    return Grouping(full, f"{why}: {groups} among {len(full)} good images. Each group stays on one side of the split.")
+    return Grouping(full, f"{why}: {groups} among {len(full)} good photos. Each group stays on one side of the split.")
 
 
 def _lots_by_folder(good: Sequence[Sample]) -> dict[str, str]:

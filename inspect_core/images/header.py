@@ -101,7 +101,7 @@ def open_header(file: SparingFile, name: str) -> ImageFile.ImageFile:
 
     (width, height), megapixels = image.size, image.width * image.height / 1e6
     small = f"it is {width} × {height} px, too small to inspect"
-    check(min(image.size) >= MIN_SIDE, small, f"use images of at least {MIN_SIDE} px a side")
+    check(min(image.size) >= MIN_SIDE, small, f"use photos of at least {MIN_SIDE} px a side")
     size = f"it is {width:,} × {height:,} px"
     remedy = "crop it to the part or export it smaller"
     check(max(image.size) <= MAX_SIDE, f"{size}; the limit is {MAX_SIDE:,} px a side", remedy)
@@ -126,7 +126,7 @@ def opened(path: Path) -> Generator[SparingFile]:
     """Open a photo to read. Raises ImageError when it is missing, would block a reader (a pipe), or cannot be read."""
     try:
         require(path.name, path.exists(), "there is no such file", "check the path")
-        require(path.name, path.is_file(), "it is not a file", "name an image file")
+        require(path.name, path.is_file(), "it is not a file", "name a photo file")
         with SparingFile(io.FileIO(path)) as file:
             yield file
     except OSError as error:

@@ -19,12 +19,12 @@ def warnings(
     hashes: (n, 4) uint64 from `difference_hash`, and file_digests: n digests, both in the order of `samples`.
     """
     count = sum(sample.kind == GOOD and sample.part_of != "test" for sample in samples)
-    few = f"Only {count} good images: limits set on so few are rough" if count < FEW_GOOD else ""
+    few = f"Only {count} good photos: limits set on so few are rough" if count < FEW_GOOD else ""
     if count == 1:
-        few = "Only one good image: Loupe cannot learn how good parts differ from it"
+        few = "Only one good photo: Loupe cannot learn how good parts differ from it"
     sentences = [
         few and f"{few}; add more, 60 if you can.",
-        _skipped(skipped, "image", "skipped"),
+        _skipped(skipped, "photo", "skipped"),
         _skipped(skipped, "mask", "ignored"),
         _mixed_sizes(samples),
         _copies(samples, file_digests),
@@ -45,10 +45,10 @@ def _mixed_sizes(samples: Sequence[Sample]) -> str:
     (height, width), most = sizes.most_common(1)[0]
     odd = [sample.name for sample in samples if sample.size != (height, width)]
     if len(odd) < most:
-        found = f"{most} of {len(samples)} images are {width} × {height} px, but not {examples(odd)}"
+        found = f"{most} of {len(samples)} photos are {width} × {height} px, but not {examples(odd)}"
     else:
         smallest, largest = min(sizes, key=np.prod), max(sizes, key=np.prod)
-        found = f"The images have {len(sizes)} different sizes, from {smallest[1]} × {smallest[0]} to "
+        found = f"The photos have {len(sizes)} different sizes, from {smallest[1]} × {smallest[0]} to "
         found += f"{largest[1]} × {largest[0]} px"
     why = "All are resized to one size, so the same defect looks larger in one than in another"
     return f"{found}. {why}; crop them alike if you can."
@@ -80,7 +80,7 @@ def _near_duplicates(samples: Sequence[Sample], hashes: np.ndarray) -> str:
     count = sum(map(len, groups))
     first, second = groups[0][:2]
     sentence = (
-        f"{count} good images are nearly the same as another (such as {first.name} and {second.name}): "
+        f"{count} good photos are nearly the same as another (such as {first.name} and {second.name}): "
         "one part photographed twice, or a copy. Keep one of each, or group them by part."
     )
     across = sum(len({sample.part_of for sample in group}) > 1 for group in groups)

@@ -90,8 +90,8 @@ def read_mask(path: str | Path, size: tuple[int, int]) -> np.ndarray:
         jpeg = "a mask as JPEG has no sharp outline"
         require(path.name, image.format != "JPEG", jpeg, "export the mask as PNG")
         mask = _upright(image, path.name, _marked)
-    reason = f"the mask is {mask.shape[1]} × {mask.shape[0]} px but its image is {size[1]} × {size[0]} px"
-    require(path.name, mask.shape == tuple(size), reason, "export the mask at the size of its image")
+    reason = f"the mask is {mask.shape[1]} × {mask.shape[0]} px but its photo is {size[1]} × {size[0]} px"
+    require(path.name, mask.shape == tuple(size), reason, "export the mask at the size of its photo")
     return mask
 
 

@@ -49,7 +49,7 @@ class Skipped(NamedTuple):
 
     name: str
     reason: str
-    role: Literal["image", "mask", "other"]
+    role: Literal["photo", "mask", "other"]
 
 
 class Row(NamedTuple):
@@ -140,7 +140,7 @@ def shown(text: str) -> str:
 
 
 def counted(count: int, noun: str) -> str:
-    """ "1 image", "2 images"."""
+    """ "1 photo", "2 photos"."""
     return f"{count} {noun}" if count == 1 else f"{count} {noun}s"
 
 

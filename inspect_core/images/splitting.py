@@ -106,7 +106,7 @@ def split(
     group, or groups that leave nothing to fit.
     """
     if not 0 <= calibrate <= 0.5:
-        raise ValueError(f"calibrate is {calibrate}; give the fraction of good images that sets the limit, 0 to 0.5")
+        raise ValueError(f"calibrate is {calibrate}; give the fraction of good photos that sets the limit, 0 to 0.5")
     good = sorted(samples.good, key=_name)
     labels = _labels(good, propose_groups(samples) if groups is None else groups)
     judged = {labels[sample.name] for sample in good if sample.part_of == "test"}
@@ -115,7 +115,7 @@ def split(
         if labels[sample.name] not in judged:
             members[labels[sample.name]].append(sample)
     if not members:
-        raise ValueError("groups put every good image on the side of test/; nothing is left to fit: use smaller groups")
+        raise ValueError("groups put every good photo on the side of test/; nothing is left to fit: use smaller groups")
 
     has_test = any(sample.part_of == "test" for sample in (*good, *samples.defects))
     judge_fraction = 0.0 if has_test or calibrate == 0 else JUDGE_FRACTION
@@ -195,7 +195,7 @@ def _labels(good: Sequence[Sample], groups: Mapping[str, str]) -> dict[str, str]
         by_file = groups.get(sample.path.name) if bare[sample.path.name] == 1 else None
         label = groups.get(sample.name, by_file)
         if label is None:
-            raise ValueError(f"groups has no entry for {sample.name!r}; give every good image a group")
+            raise ValueError(f"groups has no entry for {sample.name!r}; give every good photo a group")
         labels[sample.name] = label
     return labels
 
@@ -227,7 +227,7 @@ def _notes(parts: Sequence[Sequence[Sample]], fractions: Sequence[float], groups
     notes, jobs = [], ("to fit", "to set the limit", "to judge")
     if empty := [job for job, part, share in zip(jobs, parts, fractions, strict=True) if share > 0 and not part]:
         found = counted(groups, "group")
-        notes.append(f"Only {found} of good images: none is left {' or '.join(empty)}; add more good parts or lots.")
+        notes.append(f"Only {found} of good photos: none is left {' or '.join(empty)}; add more good parts or lots.")
     if moved:
-        notes.append(f"{counted(moved, 'image')} of train/ judged, not taught: the same group has images in test/.")
+        notes.append(f"{counted(moved, 'photo')} of train/ judged, not taught: the same group has photos in test/.")
     return tuple(notes)

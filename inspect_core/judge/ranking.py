@@ -68,7 +68,7 @@ def fpr95_of_foreign(good_scores: ArrayLike, foreign_scores: ArrayLike) -> float
     good = as_scores(good_scores, name="good_scores").ravel()
     foreign = as_scores(foreign_scores, name="foreign_scores").ravel()
     if not (good.size and foreign.size):
-        return undefined(f"FPR95 needs good and foreign images; there are {good.size} and {foreign.size}")
+        return undefined(f"FPR95 needs good and foreign photos; there are {good.size} and {foreign.size}")
     limit = np.sort(good)[good.size - 1 - good.size // 20]
     return float((foreign <= limit).mean())
 

@@ -33,13 +33,15 @@ class Corp(Subspace):
         "gamma": Control(
             "γ: sharpness",
             "per squared distance of two directions",
-            "Higher compares a patch with its closest look-alikes only: finer, and noisier on good parts.",
+            "higher is finer, and noisier on good parts",
+            "A patch is compared with its closest look-alikes only. "
             "Kernel exp(-γ d²) between patch directions (Fang et al. 2024, CoRP).",
         ),
         "M": Control(
             "M: precision",
             "random features",
-            "Higher follows the kernel more exactly and takes longer, with the square of M.",
+            "higher is more exact and slower",
+            "Higher follows the kernel more closely; time grows with the square of M. "
             "The features are orthogonal: 512 follow the kernel as well as 1,024 independent ones. Scores of different "
             "M are on different scales.",
             stops=(128, 256, 512, 1024, 2048),

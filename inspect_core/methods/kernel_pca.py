@@ -42,7 +42,8 @@ class ExactKernel(DrawnMethod):
         "sigma": Control(
             "σ: width",
             "units of the features",
-            "Lower compares a patch with its closest look-alikes only: finer, and noisier on good parts.",
+            "lower is finer, and noisier on good parts",
+            "A patch is compared with its closest look-alikes only. "
             "Kernel exp(-d² / 2σ²) between patches (Hoffmann 2007).",
         ),
     }

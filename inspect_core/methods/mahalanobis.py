@@ -47,9 +47,9 @@ class PlaceByPlace(Method):
         "k": Control(
             "k: detail",
             "mixed features at every place",
-            "How much of the normal texture is modelled. Higher sees finer changes and needs more good photos; lower "
-            "gives fewer false alarms.",
-            "Every value comes from the same fit (Kim et al. 2021).",
+            "higher sees finer changes",
+            "How much of the normal texture is modelled. Higher needs more good photos; lower gives fewer false alarms."
+            " Every value comes from the same fit (Kim et al. 2021).",
         )
     }
     space = (

@@ -83,7 +83,7 @@ class Costs:
 
 @dataclass(frozen=True)
 class Control:
-    """How a parameter is shown on the bench. effect: one line on what a move does to the parts; help: the full
+    """How a parameter is shown on the bench. effect: what a move does, in a few words; help: the full
     explanation; stops: whole numbers to choose from, for a refit parameter; none: half octaves about the one in force.
     """
 
@@ -96,7 +96,7 @@ class Control:
     @property
     def story(self) -> str:
         """Help text of the control: what a move does, the reason, and the unit."""
-        return f"{self.effect} {self.help} Unit: {self.unit}."
+        return f"{self.effect[0].upper()}{self.effect[1:]}. {self.help} Unit: {self.unit}."
 
     @property
     def sign(self) -> str:

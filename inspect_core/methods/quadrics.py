@@ -67,7 +67,8 @@ class Curved(DrawnMethod):
         "m": Control(
             "m: surfaces",
             "curved surfaces, best first",
-            "More surfaces check a patch from more sides and steady the heatmap; with few, defects can slip through.",
+            "more give a steadier heatmap",
+            "More surfaces check a patch from more sides; with few, defects can slip through. "
             "The score is the mean distance to the first m of the fitted quadrics (Pavutnitskiy et al. 2022), which is "
             "not quite a fit with m of them.",
         )

@@ -24,7 +24,8 @@ _PAIRS_OF = 1000
 Q = Control(
     "q: what is normal",
     "components · share of the good patches' variance",
-    "Higher tolerates more of the usual variation, so only the unusual stands out; too high also tolerates defects.",
+    "higher tolerates more",
+    "Higher tolerates more of the usual variation, so only the unusual stands out; too high also tolerates defects. "
     "The error is what the first q components cannot explain. Every value comes from the same fit.",
 )
 

@@ -228,7 +228,7 @@ def require_memory(needed: int, most: int, what: str) -> None:
     if needed > most:
         raise ValueError(
             f"{what} would need {needed / 1e9:,.1f} GB of memory, at most {most / 1e9:.1f} GB are allowed; "
-            "a coarser grid, a smaller image size or fewer features take less"
+            "a coarser grid, a smaller photo size or fewer features take less"
         )
 
 

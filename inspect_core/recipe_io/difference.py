@@ -35,7 +35,7 @@ def in_words(recipe: Recipe) -> dict[str, str]:
         "Detector": title_of(recipe.method, as_published=recipe.as_published),
         "Backbone": f"{backbone.name}, weights {backbone.weight_digest[:12]}",
         "Feature layers": ", ".join(backbone.taps),
-        "Image size": f"{backbone.size[1]} × {backbone.size[0]} px",
+        "Photo size": f"{backbone.size[1]} × {backbone.size[0]} px",
         "Scale": f"{recipe.mm_per_pixel:g} mm per pixel" if recipe.mm_per_pixel else "not known",
         "Tiles": recipe.tiles.sentence() if recipe.tiles else "none",
         "Patch grid": f"{width} × {height}",

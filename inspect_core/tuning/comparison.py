@@ -171,14 +171,14 @@ class Comparison:
         return max(better, key=lambda row: row.quality.value, default=first)
 
     def reason(self) -> str:
-        """Why the chosen one was chosen, in a sentence or two."""
+        """The chosen one in the first line, why it was chosen in the second."""
         chosen, first = self.chosen(), self.preferred()
         if chosen is not first:
             return (
-                f"{chosen.title}: on {self.basis} it separates the defects best, {100 * chosen.quality.value:.0f} of "
-                f"100 against {100 * first.quality.value:.0f} for {first.title}."
+                f"Detector: {chosen.title}. It was clearly better than {first.title}.\nOn {self.basis} it separates "
+                f"the defects best, {100 * chosen.quality.value:.0f} of 100 against {100 * first.quality.value:.0f}."
             )
-        return f"{first.title}: {self._place()}on {self.basis}, no other did clearly better."
+        return f"Detector: {first.title}. No other was clearly better.\n{self._place()}Compared on {self.basis}."
 
     def _place(self) -> str:
         """What the photos say about places."""
@@ -186,8 +186,8 @@ class Comparison:
             return ""
         share = f"(a place's usual look explains {100 * max(self.place, 0):.0f} % of what patches look like)"
         if self.place >= PLACED:
-            return f"your part shows the same at each place of every photo {share}; "
-        return f"your part lies differently from photo to photo {share}, so patches are compared wherever they lie; "
+            return f"Your part shows the same at each place of every photo {share}. "
+        return f"Your part lies differently from photo to photo {share}, so patches are compared wherever they lie. "
 
     def standing(self, figure: str) -> tuple[str, ...]:
         """For each row "best", "tie" for one within the interval of the best, or "", by a figure with an interval."""

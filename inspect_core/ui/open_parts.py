@@ -11,7 +11,7 @@ from inspect_core.study.unsaved import OpenPart
 from inspect_core.ui import opening, shelf, shell
 from inspect_core.ui.taught_part import TaughtPart
 
-THUMBNAIL, CARD = 36, 250
+THUMBNAIL, CARD = 36, 320
 """Pixels of the longer side, and of the width of a card on Teach."""
 
 
@@ -23,8 +23,15 @@ def in_sidebar() -> None:
     for part in parts:
         _part(part, "sidebar", chosen=taught is not None and part.id == taught.id)
     if taught is not None:
-        st.caption(shell.plain(taught.describe() + _state(taught)))
+        if taught.is_saved:
+            st.caption(shell.plain(taught.describe() + _state(taught)))
         st.caption(f"Runs on {shell.plain(taught.preparation.backbone.engine)}")
+
+
+def title(page: str) -> None:
+    """The head of a page about a part: its own name and that of the part in use."""
+    taught = shelf.current()
+    st.title(page if taught is None else f"{page} :gray[{shell.plain(taught.product)}]")
 
 
 def on_teach() -> None:

@@ -1,9 +1,13 @@
 """The recipes in the workspace, read when a page shows them."""
 
+import contextlib
+from collections.abc import Sequence
 from pathlib import Path
 
 import streamlit as st
 
+from inspect_core.audit import life_cycle
+from inspect_core.audit.log import AuditLog, LogError
 from inspect_core.recipe import Recipe
 from inspect_core.recipe_format.manifest import RecipeError
 from inspect_core.recipe_io import recipe_file
@@ -21,6 +25,31 @@ def say_none() -> None:
     st.info("No recipe has been saved yet. Teach a part, set the limit on Inspect, then save the recipe there.")
     if st.button("Go to Inspect", type="primary", key="to_inspect"):
         st.switch_page("pages/inspect.py")
+
+
+def names(paths: Sequence[Path]) -> dict[Path, str]:
+    """What each recipe is called where one is chosen, "aliens, draft 2": by its product, state and file's number."""
+    states: dict[str, str] = {}
+    with contextlib.suppress(LogError), AuditLog.open() as log:
+        states = life_cycle.states(log)
+    return {path: _name(path, states) for path in paths}
+
+
+def _name(path: Path, states: dict[str, str]) -> str:
+    try:
+        product, digest = _facts(path, _written(path))
+    except Exception:  # whatever reading a file from elsewhere raises: said where the recipe is used
+        return path.name
+    first = workspace.file_name(product)
+    number = "1" if path.stem == first else path.stem.removeprefix(f"{first}-")
+    return f"{product}, {states.get(digest, life_cycle.DRAFT)} {number if number.isdecimal() else f'({path.stem})'}"
+
+
+@st.cache_data(max_entries=1000, show_spinner="Checking the recipe…", hash_funcs={type(Path()): bytes})
+def _facts(path: Path, written: int) -> tuple[str, str]:
+    """Product and digest."""
+    recipe = checked(path)
+    return recipe.product, str(recipe.digest)
 
 
 def checked(path: Path) -> Recipe:

@@ -137,7 +137,7 @@ def test_no_page_is_led_astray(serve, open_page, hostile):
     untouched(page)
     page.get_by_text("Advanced: detector, network, detail").click()
     page.get_by_text("Position by position", exact=True).click()
-    page.get_by_role("slider", name="Image size").focus()
+    page.get_by_role("slider", name="Photo size").focus()
     page.keyboard.press("Home")  # the smallest: it is taught in seconds
     page.get_by_role("button", name="Teach").click()
     expect(page.get_by_text("Teaching ![x]").first).to_be_visible()

@@ -185,12 +185,12 @@ def test_a_folder_of_bad_files_teaches_from_the_rest_and_lists_each(tmp_path):
     for name, (_, reason, remedy) in BAD.items():
         assert reason in found[f"bad {name}.png"]
         assert remedy in found[f"bad {name}.png"]
-    assert any(f"{len(BAD)} images skipped" in warning for warning in samples.warnings)
+    assert any(f"{len(BAD)} photos skipped" in warning for warning in samples.warnings)
 
 
 def test_a_folder_of_nothing_but_bad_files_says_so(tmp_path):
     (tmp_path / "a.png").write_bytes(b"")
-    with pytest.raises(ScanError, match=r"no usable image and 1 other file \(a.png: the file is empty"):
+    with pytest.raises(ScanError, match=r"no usable photo and 1 other file \(a.png: the file is empty"):
         folders.scan(tmp_path)
 
 

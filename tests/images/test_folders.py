@@ -88,7 +88,7 @@ def test_the_order_of_the_directory_does_not_matter(mvtec, monkeypatch):
 @pytest.mark.parametrize(
     ("problem", "reason"),
     [
-        (lambda path: save_mask(path.parent, path.name, size=(20, 48)), "48 × 20 px but its image is 48 × 40"),
+        (lambda path: save_mask(path.parent, path.name, size=(20, 48)), "48 × 20 px but its photo is 48 × 40"),
         (lambda path: path.write_bytes(b""), "empty"),
         (lambda path: picture(3).save(path, "JPEG"), "JPEG"),
         (lambda path: save_mask(path.parent, path.name, value=0), "marks nothing"),
@@ -103,7 +103,7 @@ def test_a_useless_mask_is_ignored_and_listed_like_one_without_image_and_its_ima
     skipped, stray = (skipped for skipped in samples.skipped if skipped.role == "mask")
     assert (skipped.name, stray.name) == ("ground_truth/crack/001_mask.png", "ground_truth/crack/099_mask.png")
     assert reason in skipped.reason
-    assert "without a matching image" in stray.reason
+    assert "without a matching photo" in stray.reason
     assert any("2 masks ignored (ground_truth/crack/001_mask.png, " in warning for warning in samples.warnings)
 
 
@@ -137,24 +137,24 @@ def test_nothing_to_teach_from(tmp_path, workspace):
         scan(tmp_path / "notes.txt")
     with zipfile.ZipFile(tmp_path / "upload.zip", "w") as archive:
         archive.writestr("readme.txt", "nothing here")
-    with pytest.raises(ScanError, match="no usable image"):
+    with pytest.raises(ScanError, match="no usable photo"):
         scan(tmp_path / "upload.zip")
     (tmp_path / "cut.zip").write_bytes((tmp_path / "upload.zip").read_bytes()[:60])
     with pytest.raises(ScanError, match="damaged or incomplete zip archive"):
         scan(tmp_path / "cut.zip")
     assert not list(workspace.rglob("*.txt"))
     save(tmp_path, "scratch/a.png")
-    with pytest.raises(ScanError, match=r"no good images, only scratch; put the good ones into a folder named good"):
+    with pytest.raises(ScanError, match=r"no good photos, only scratch; put the good ones into a folder named good"):
         scan(tmp_path)
     save(tmp_path, "train/bad/a.png", "test/good/a.png")
-    with pytest.raises(ScanError, match=r"good images in test/ only"):
+    with pytest.raises(ScanError, match=r"good photos in test/ only"):
         scan(tmp_path)
 
 
 def test_one_good_image_is_legal_and_warned_of(tmp_path):
     save(tmp_path, "a.png")
     samples = scan(tmp_path)
-    assert "Only one good image" in samples.warnings[0]
+    assert "Only one good photo" in samples.warnings[0]
     fit, calibrate, judge = split(samples, seed=0)
     assert [len(fit), len(calibrate), len(judge)] == [1, 0, 0]
 
@@ -180,7 +180,7 @@ def test_what_is_no_photo_of_the_folder_is_listed_and_hidden_files_are_not(tmp_p
         "link.png": "it is a link out of the folder",
         "nowhere.png": "it is a link that leads nowhere",
         "folder": "it is a link to a folder",
-        "labels.csv": "it is not an image (.csv)",
+        "labels.csv": "it is not a photo (.csv)",
     }
 
 
@@ -204,10 +204,10 @@ def test_copies_contradictions_and_near_duplicates_are_pointed_out(tmp_path):
     smaller = Image.open(tmp_path / "good/3.png").resize((96, 80), Image.Resampling.BICUBIC)
     smaller.save(tmp_path / "good/3 again.jpg", quality=95)
     sizes, copies, near = scan(tmp_path).warnings
-    assert sizes.startswith("23 of 24 images are 48 × 40 px, but not good/3 again.jpg.")
+    assert sizes.startswith("23 of 24 photos are 48 × 40 px, but not good/3 again.jpg.")
     assert copies.startswith("2 files copied from another (good/1.png (good) = scratch/1.png (scratch))")
     assert "1 of them under two defect types" in copies
-    assert near.startswith("4 good images are nearly the same as another (such as good/2.png and good/copy.png)")
+    assert near.startswith("4 good photos are nearly the same as another (such as good/2.png and good/copy.png)")
 
 
 def test_copies_across_train_and_test_are_pointed_out(mvtec):

@@ -44,7 +44,7 @@ def test_neither_consecutive_numbers_whatever_is_left_out_nor_random_serial_numb
     for names in (*left, blocks, serial):
         groups, reason = proposed(names)
         assert len(groups) == len(names)
-        assert reason == "Every image counts as a part of its own."
+        assert reason == "Every photo counts as a part of its own."
 
 
 @pytest.mark.parametrize(
@@ -71,7 +71,7 @@ LOTS, PARTS, VIEWS = range(3), range(10), (1, 2, 3)
     [
         (
             [[f"Lot{lot}_part{part}_view{view}.png" for part in PARTS for view in VIEWS] for lot in LOTS],
-            "File names give lots or days: 3 groups among 90 good images.",
+            "File names give lots or days: 3 groups among 90 good photos.",
         ),
         ([[f"lot{lot}_part{part}_view{view}.png" for view in VIEWS] for lot in (1, 2) for part in PARTS], "File names"),
         ([[f"A_{part:03}_cam{view}.png" for view in VIEWS] for part in PARTS], "File names give several views"),

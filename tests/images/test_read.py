@@ -169,7 +169,7 @@ def test_every_value_above_zero_marks_a_mask(tmp_path_factory, marked, coding):
 
 def test_a_mask_of_another_size_and_one_as_jpeg_are_refused(tmp_path):
     path = tmp_path / "mask.png"
-    for kind, words in (("PNG", "the mask is 31 × 24 px but its image is 24 × 31 px; "), ("JPEG", "JPEG.*PNG")):
+    for kind, words in (("PNG", "the mask is 31 × 24 px but its photo is 24 × 31 px; "), ("JPEG", "JPEG.*PNG")):
         path.write_bytes(encoded(RGB[:, :, 0], kind))
         with pytest.raises(read.ImageError, match=f"mask.png: .*{words}"):
             read.read_mask(path, (31, 24))

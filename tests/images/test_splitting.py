@@ -40,7 +40,7 @@ def test_sixty_twenty_twenty_and_few():
         assert sizes((parts.fit, parts.calibrate, good_of(parts.judge))) == expected
         assert bool(parts.notes) == (0 in expected)
         assert sum(sample.kind == "scratch" for sample in parts.judge) == 7
-    missing = "Only 1 group of good images: none is left to set the limit or to judge; add more good parts or lots."
+    missing = "Only 1 group of good photos: none is left to set the limit or to judge; add more good parts or lots."
     assert split(samples_of(1), seed=0).notes == (missing,)
 
 
@@ -181,7 +181,7 @@ def test_a_group_with_an_image_in_test_is_judged_whole_and_said_so():
     groups = dict(ungrouped(samples)) | {"train/good/004.png": "x", "train/good/005.png": "x", "test/good/000.png": "x"}
     parts = split(samples, seed=0, groups=groups)
     assert {"train/good/004.png", "train/good/005.png"} <= {sample.name for sample in parts.judge}
-    assert parts.notes == ("2 images of train/ judged, not taught: the same group has images in test/.",)
+    assert parts.notes == ("2 photos of train/ judged, not taught: the same group has photos in test/.",)
     with pytest.raises(ValueError, match="nothing is left to fit"):
         split(samples, seed=0, groups=dict.fromkeys(groups, "all"))
 

@@ -47,7 +47,7 @@ def test_detectors_are_compared_and_one_is_put_on_the_bench(open_app, part, expo
     assert table["Overkill"].str.contains("of 4 good").all()
     assert "best" in " ".join(table["Synthetic defects"])
     assert table["Choice"].tolist() == ["recommended", "on the bench"]
-    assert "Start with Position by position \\+ Surface, curved" in words(app)
+    assert "Detector\\: Position by position \\+ Surface, curved" in words(app)
     assert len(app.get("plotly_chart")) == 2 + len(TWO)
     assert len(app.get("image")) == len(TWO)
     comparison = jobs.found(part.order())

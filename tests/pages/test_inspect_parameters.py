@@ -61,7 +61,7 @@ def preview_done(app, taught) -> previews.Run:
 def test_exactly_the_parameters_of_the_detector_are_there(open_app, in_the_hand):
     app = open_app("pages/inspect.py")
     assert [element.label for element in app.select_slider] == ["k: detail", "N: smallest area"]
-    assert f"Current: {in_the_hand.scored.live['k']} · mixed features" in captions(app)
+    assert f"Current: {in_the_hand.scored.live['k']} · higher sees finer changes" in captions(app)
 
 
 def test_a_scale_tells_the_smallest_area_in_square_millimetres_and_is_saved(open_app, in_the_hand, workspace):
@@ -159,7 +159,7 @@ def test_corp_shows_its_values_with_what_was_suggested_and_why(open_app, corp_in
     assert q.value == corp_in_hand.study.live["q"]
     assert "%" in q.options[0]
     assert "suggested" in captions(app)
-    assert "synthetic defects" in captions(app)
+    assert "synthetic defects" in app.button(key=f"suggested-{corp_in_hand.id}").help
 
 
 def test_a_move_of_q_is_instant_and_in_force(open_app, corp_in_hand):

@@ -69,7 +69,7 @@ def test_k_m_and_the_smallest_area_each_move_the_scores_and_defects_that_the_are
         assert scores(drawn) != before
         assert scores(drawn) == curved.study.scores(**live).tolist()
         assert drawn[-1].limits == curved.study.default_limits(**live)
-        assert f"Current: {value} ·" in words(app)
+        assert f"Current: {value}" in words(app)
 
     assert "known defects are smaller" not in words(app)
     areas = [int(mask.sum()) for mask in truth_masks(curved.scored) if mask is not None and mask.any()]

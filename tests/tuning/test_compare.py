@@ -69,7 +69,7 @@ def test_the_first_is_left_only_for_one_better_by_the_margin_and_beyond_chance(g
     first = np.linspace(0.5, 0.7, 10)
     comparison = compared_rows(row(JOINED, first), row(NEAREST, first + gains))
     assert comparison.chosen().detector == chosen
-    assert comparison.reason().startswith(comparison.chosen().title)
+    assert comparison.reason().startswith(f"Detector: {comparison.chosen().title}. ")
 
 
 def test_one_that_teaching_would_not_try_is_never_recommended():
@@ -90,10 +90,10 @@ def test_known_defects_need_no_margin():
 @pytest.mark.parametrize(
     ("place", "preferred", "words"),
     [
-        (PLACED, FIXED, "your part shows the same at each place of every photo (a place's usual look explains 65 %"),
-        (PLACED - 0.01, LOOSE, "your part lies differently from photo to photo (a place's usual look explains 64 %"),
+        (PLACED, FIXED, "Your part shows the same at each place of every photo (a place's usual look explains 65 %"),
+        (PLACED - 0.01, LOOSE, "Your part lies differently from photo to photo (a place's usual look explains 64 %"),
         (-0.2, LOOSE, "explains 0 % of what patches look like), so patches are compared wherever they lie"),
-        (None, LOOSE, "on 24 photos, no other did clearly better."),
+        (None, LOOSE, ". No other was clearly better.\nCompared on 24 photos."),
     ],
 )
 def test_how_fixed_places_are_says_which_detector_to_begin_with(place, preferred, words):

@@ -31,6 +31,7 @@ SHOWING = {
 # Per package and module, what holds words of ours or a number, though its form does not show it.
 OURS = {
     "ui/shell": {"begins", "at"},
+    "ui/open_parts": {"page"},
     "history/drift": {"NAMES[name]"},
     "measurement/panels": {
         "done", "total", "trial", "word",
@@ -61,7 +62,7 @@ OURS = {
     },
     "history/selection": {"local(last.time)"},
     "inspect/live_parameters": {
-        "CONTROLS[name].label", "control.label", "control.story", "control.unit", "_percent",
+        "CONTROLS[name].label", "control.label", "control.effect", "control.story", "_percent",
         "settings.live[name]", "stop",
     },
     "inspect/known_cases_panel": {"defect_types.count(kind)"},
@@ -69,7 +70,7 @@ OURS = {
         "in_parts(found.counts)", "counts.defects_unscored.clauses()", "counts.good_unscored.clauses()",
     },
     "inspect/panels": {
-        "promise(taught.scored, view.limits, view.setting_scores, ceiling=view.ceiling)", "taught.choice",
+        "promise(taught.scored, view.limits, view.setting_scores, ceiling=view.ceiling)",
         "changed.sentence()",
         "suggestion.basis", "view.row.title", "words.__getitem__",
     },

@@ -123,8 +123,8 @@ def require_ridge(ridge: float, *, images: int, k: int) -> None:
     """Raises ValueError for a ridge that is not finite, or not positive where only a ridge makes C invertible."""
     if not np.isfinite(ridge) or (ridge <= 0 and images <= k):
         raise ValueError(
-            f"ridge is {ridge} with {images} images for k = {k}; give a positive ridge (0.01 in the paper), "
-            "or more than k images"
+            f"ridge is {ridge} with {images} photos for k = {k}; give a positive ridge (0.01 in the paper), "
+            "or more than k photos"
         )
 
 
@@ -132,16 +132,16 @@ def warn_if_singular(*, images: int, k: int) -> None:
     """Warns when the covariance of `images` samples in k dimensions has no inverse without the ridge."""
     if images == 1:
         warnings.warn(
-            f"Learned from N = 1 image (k = {k}): nothing is known about how good parts differ, so every direction "
+            f"Learned from N = 1 photo (k = {k}): nothing is known about how good parts differ, so every direction "
             "counts the same. Add good images.",
             FitWarning,
             stacklevel=3,
         )
     elif images <= k:
         warnings.warn(
-            f"Learned from N = {images} images, not more than k = {k} dimensions: in the directions in which these "
-            "images do not differ the ridge alone sets the scale, and new good parts score higher than the ones "
-            "learned from. Set limits on good images kept out of the fit, add images, or lower k.",
+            f"Learned from N = {images} photos, not more than k = {k} dimensions: in the directions in which these "
+            "photos do not differ the ridge alone sets the scale, and new good parts score higher than the ones "
+            "learned from. Set limits on good photos kept out of the fit, add photos, or lower k.",
             FitWarning,
             stacklevel=3,
         )

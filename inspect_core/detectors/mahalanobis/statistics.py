@@ -108,7 +108,7 @@ class LocalGaussian:
         other._join_gathered()
         n, m = self._joined, other._joined
         if m >= n:
-            raise ValueError(f"cannot take {m} of {n} images away; leave at least one")
+            raise ValueError(f"cannot take {m} of {n} photos away; leave at least one")
         left._joined = n - m
         if not m:
             left._mean, left._scatter = self._mean.clone(), self._scatter.clone()
@@ -154,7 +154,7 @@ class LocalGaussian:
         """
         k = self.projection.shape[1]
         if self.images == 0:
-            raise ValueError("no image has been added; update with at least one good image before finish")
+            raise ValueError("no photo has been added; update with at least one good photo before finish")
         require_ridge(ridge, images=self.images, k=k)
         warn_if_singular(images=self.images, k=k)
         self._join_gathered()

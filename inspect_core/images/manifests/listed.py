@@ -87,7 +87,7 @@ def listed(
         images[photo] = Place(entry.kind, None, lot or None)
         if entry.marks is not None:
             marks[photo] = entry.marks
-    return images, marks, [Skipped(name, reason, "image") for name, reason in skipped.items()]
+    return images, marks, [Skipped(name, reason, "photo") for name, reason in skipped.items()]
 
 
 def _entries(path: Path, find: Callable[[str], Path]) -> list[Entry]:

@@ -30,7 +30,7 @@ MAPS = dict(zip(ENDINGS, ("Photos with heatmap (PNG)", "Raw maps (.npy)"), stric
 def new_batch(saved: list[Path]) -> None:
     """Recipe, photos, what to write, and the button that starts."""
     st.header("New batch")
-    path = st.selectbox("Recipe", saved, format_func=lambda path: path.name, key="batch_recipe")
+    path = st.selectbox("Recipe", saved, format_func=saved_recipes.names(saved).__getitem__, key="batch_recipe")
     recipe = recipe_at(path, "batch")
     source = _photos()
     if recipe is None:
@@ -98,7 +98,8 @@ def compare(batch: Run, place) -> None:
         if not others:
             st.markdown("There is no other recipe. Save one on Inspect.")
             return
-        path = st.selectbox("Recipe", others, format_func=lambda path: path.name, key=f"batch_other-{batch.id}")
+        say = saved_recipes.names(others).__getitem__
+        path = st.selectbox("Recipe", others, format_func=say, key=f"batch_other-{batch.id}")
         recipe = recipe_at(path, f"compare-{batch.id}")
         if play("Judge the same photos", f"batch_compare-{batch.id}", disabled=recipe is None) and recipe is not None:
             asked = {"product": recipe.product, "recipe": path.name, "digest": recipe.digest or ""}

@@ -12,7 +12,7 @@ from inspect_core.line.report import in_parts, in_words, worst
 from inspect_core.line.row import Row
 from inspect_core.line.table import read_table
 from inspect_core.runtime import workspace
-from inspect_core.ui import charts, shell
+from inspect_core.ui import charts, saved_recipes, shell
 from inspect_core.ui.batch import panels, runs
 from inspect_core.ui.batch.runs import SIDES, Run
 from inspect_core.verdict import OUTCOMES, SIGNS, SPOKEN
@@ -72,7 +72,9 @@ def _changes(batch: Run, rows: list[Row]) -> None:
     if before is None or not before.finished:
         return
     found = changed(_rows(str(before.table), before.table.stat().st_mtime_ns), rows)
-    st.markdown(f"**Against {shell.plain(before.recipe)}** · {shell.plain(found.sentence())}")
+    other = workspace.recipes_folder() / before.recipe
+    against = saved_recipes.names([other])[other]
+    st.markdown(f"**Against {shell.plain(against)}** · {shell.plain(found.sentence())}")
     drawn = [
         (one, *pictures)
         for rank, one in enumerate(found.changes)

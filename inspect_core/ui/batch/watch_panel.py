@@ -9,7 +9,7 @@ from PIL import Image
 from inspect_core.line.record import Facts
 from inspect_core.line.watch import FOLDERS
 from inspect_core.runtime.jobs import State
-from inspect_core.ui import shell
+from inspect_core.ui import saved_recipes, shell
 from inspect_core.ui.batch import panels, watches
 from inspect_core.ui.batch.watches import Watched
 from inspect_core.ui.photo_source import folder_at
@@ -39,7 +39,7 @@ def watch(saved: list[Path]) -> None:
 
 def _form(saved: list[Path]) -> None:
     st.subheader("Watch a folder")
-    path = st.selectbox("Recipe", saved, format_func=lambda path: path.name, key="watch_recipe")
+    path = st.selectbox("Recipe", saved, format_func=saved_recipes.names(saved).__getitem__, key="watch_recipe")
     recipe = panels.recipe_at(path, "watch")
     words = "Photos are taken as they arrive, also in folders below it, once they have not changed for a second."
     folder = folder_at("Folder where photos arrive", key="watch_folder", persist_state="session", help=words)

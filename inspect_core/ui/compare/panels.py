@@ -46,7 +46,8 @@ def start(order: Order) -> None:
 
 def results(taught: TaughtPart, order: Order, comparison: Comparison) -> None:
     """Everything found, from the table down to single parts."""
-    st.markdown(shell.plain(f"Start with {comparison.reason()}"))
+    recommended, why = comparison.reason().splitlines()
+    st.markdown(shell.plain(recommended), help=shell.plain(why))
     for sentence in comparison.notes:
         st.caption(shell.plain(sentence))
     current = title_of(JOIN.join(view.method for view in taught.scored.views), as_published=taught.as_published)

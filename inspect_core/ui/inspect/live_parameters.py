@@ -22,8 +22,8 @@ from inspect_core.ui.taught_part import TaughtPart
 
 HALF_OCTAVES = 8
 AREAS = 24
-ROOMY = 3
-"""Controls side by side that leave room for the unit of each below it."""
+ROOMY = 2
+"""Controls side by side that leave room below each for what a move does."""
 
 
 def choose(taught: TaughtPart, settings: Settings, *, busy: bool) -> Run | None:
@@ -163,7 +163,7 @@ def _area_control(taught: TaughtPart, settings: Settings, live: Mapping[str, int
     if smaller:
         st.caption(f"{smaller} of {known} " + ("defects smaller" if _crowded(taught) else "known defects are smaller"))
     else:
-        st.caption(f"Current: {settings.live[AREA]:d}" + ("" if _crowded(taught) else " · pixels of the map"))
+        st.caption(f"Current: {settings.live[AREA]:d}" + ("" if _crowded(taught) else " · higher ignores small marks"))
 
 
 def _areas(size: tuple[int, int]) -> list[int]:
@@ -191,7 +191,7 @@ def _move(taught_id: str, name: str, key: str) -> None:
 def _explain(taught: TaughtPart, name: str, in_force: str) -> None:
     control, start = CONTROLS[name], suggested(taught).get(name)
     advice = "" if start is None else f" · suggested {_figure(start)}"
-    st.caption(f"Current: {in_force}{advice}" + ("" if _crowded(taught) else f" · {control.unit}"))
+    st.caption(f"Current: {in_force}{advice}" + ("" if _crowded(taught) else f" · {control.effect}"))
 
 
 def _crowded(taught: TaughtPart) -> bool:

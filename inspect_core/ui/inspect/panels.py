@@ -153,17 +153,17 @@ def take_moves(taught: TaughtPart, settings: Settings) -> TaughtPart:
 
 
 def parameter_buttons(taught: TaughtPart, *, busy: bool) -> None:
-    """The way to the suggested values, their basis, and why this detector."""
+    """This detector and why, and the way to the suggested values."""
     if taught.choice is not None:
-        st.caption(taught.choice)
+        chosen, _, why = taught.choice.partition("\n")
+        st.caption(shell.plain(chosen), help=shell.plain(why) or None)
     start, suggestion = live_parameters.suggested(taught), taught.suggestion
     if suggestion is None or not start:
         return
     st.button(
         "Set to suggested", key=f"suggested-{taught.id}", icon=":material/undo:", disabled=busy,
-        on_click=live_parameters.set_to, args=(taught.id, start),
+        on_click=live_parameters.set_to, args=(taught.id, start), help=suggestion.basis,
     )  # fmt: skip
-    st.caption(suggestion.basis)
 
 
 def each_view(taught: TaughtPart, position: int, live: Mapping[str, int], pixels: np.ndarray) -> None:

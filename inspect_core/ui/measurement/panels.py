@@ -45,9 +45,8 @@ def new() -> None:
         return
     with st.container(border=True, width=FORM):
         name = st.text_input("Name", "Measurement study", max_chars=60, key="measurement_name")
-        path = st.selectbox(
-            "Recipe", recipes, format_func=lambda path: shell.plain(path.stem), key="measurement_recipe"
-        )
+        say = saved_recipes.names(recipes).__getitem__
+        path = st.selectbox("Recipe", recipes, format_func=say, key="measurement_recipe")
         tray = st.text_area("Parts on the tray", placeholder=TRAY, help=TO_PARTS, height=160, key="measurement_parts")
         trials = st.number_input("Trials", 2, study_file.MOST_TRIALS, 3, key="measurement_trials")
         people = st.text_input("People who appraise the parts too", placeholder="Ann, Ben", key="measurement_people")

@@ -91,7 +91,7 @@ def add_from_file() -> None:
                     exists = f"{target.name}: a recipe with this name already exists"
                     raise RecipeError(f"{exists}; rename the file or delete that recipe")
                 temporary.replace(target)
-            st.toast(f"Added {shell.plain(target.stem)}.", icon=":material/check_circle:")
+            st.toast(f"Added {shell.plain(saved_recipes.names([target])[target])}.", icon=":material/check_circle:")
 
 
 def _describe(recipe: Recipe, state: str) -> None:

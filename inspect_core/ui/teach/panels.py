@@ -161,7 +161,7 @@ def choose_settings(product: str, photos: Split, seed: int, notes: tuple[str, ..
         presets = {None: "best for the detector"} | {preset: preset for preset in CATALOGUE[backbone].presets}
         at, say = f"taps-{backbone}", presets.__getitem__
         taps = right.selectbox("Feature layers", list(presets), key=at, format_func=say, help=TO_TAPS)
-        size = left.select_slider("Image size", SIZES, 256, key="size", format_func=lambda n: f"{n} × {n} px")
+        size = left.select_slider("Photo size", SIZES, 256, key="size", format_func=lambda n: f"{n} × {n} px")
         with above:
             tiles = choose_tiles(photos.fit, (size, size))
         with tolerating:

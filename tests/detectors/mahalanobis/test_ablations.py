@@ -117,7 +117,7 @@ def test_shrinkage_is_ledoit_and_wolfs_with_the_ridge_as_a_floor(n: int) -> None
 
 @pytest.mark.parametrize("n", [1, 2])
 def test_shrinkage_stays_invertible_for_one_and_two_images(n: int) -> None:
-    with pytest.warns(UserWarning, match=f"N = {n} image"):
+    with pytest.warns(UserWarning, match=f"N = {n} photo"):
         model = fit_shrunk(correlated(n))
     assert model.score(correlated(2, seed=3)).isfinite().all()
 

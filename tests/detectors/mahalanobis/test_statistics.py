@@ -112,7 +112,7 @@ def test_mean_training_distance_is_the_rank_without_a_ridge(seed: int) -> None:
 
 def test_mean_training_distance_is_bounded_by_the_images() -> None:
     train = correlated(10)
-    with pytest.warns(UserWarning, match="N = 10 images, not more than k = 20"):
+    with pytest.warns(UserWarning, match="N = 10 photos, not more than k = 20"):
         squared = fit(train, k=20, ridge=1e-5).score(train).double() ** 2
     np.testing.assert_allclose(squared.mean(0), 9, rtol=1e-2)
 
@@ -271,7 +271,7 @@ def test_sixteen_bits_are_refused_beyond_their_range(scale: float) -> None:
 
 def test_one_image_gives_the_scaled_euclidean_distance() -> None:
     train, test = correlated(1), correlated(3, seed=1)
-    with pytest.warns(UserWarning, match="N = 1 image"):
+    with pytest.warns(UserWarning, match="N = 1 photo"):
         model = fit(train, k=10)
     delta = (test.astype(np.float64) - train) @ model.projection.double().numpy()
     np.testing.assert_allclose(model.score(test), np.linalg.norm(delta, axis=-1) / 0.1, rtol=1e-5)
@@ -293,7 +293,7 @@ def test_constant_and_duplicated_features_leave_the_ridge_alone(n: int) -> None:
 def test_two_images_and_zero_vectors_are_legal() -> None:
     train = correlated(2)
     train[:, 0, 0] = 0
-    with pytest.warns(UserWarning, match="N = 2 images"):
+    with pytest.warns(UserWarning, match="N = 2 photos"):
         model = fit(train)
     np.testing.assert_allclose(
         model.score(train).numpy() ** 2,
@@ -362,7 +362,7 @@ def test_a_covariance_that_cannot_be_factorised_names_its_location() -> None:
 def test_nothing_to_learn_from_is_an_error() -> None:
     with pytest.raises(ValueError, match="empty"):
         fit(np.zeros((0, H, W, D)))
-    with pytest.raises(ValueError, match="at least one good image"):
+    with pytest.raises(ValueError, match="at least one good photo"):
         LocalGaussian(torch.eye(3), (H, W)).finish()
 
 

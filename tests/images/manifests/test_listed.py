@@ -43,7 +43,7 @@ def test_a_name_that_fits_several_is_not_guessed_and_a_missing_photo_is_skipped_
     assert [(skipped.name, skipped.role) for skipped in found.skipped] == [("a.png", "image"), ("gone.png", "image")]
     assert "line 1 names it, but 2 files fit this name" in found.skipped[0].reason
     assert "line 4 names it" in found.skipped[1].reason
-    assert any("2 images skipped (a.png, gone.png)" in warning for warning in found.warnings)
+    assert any("2 photos skipped (a.png, gone.png)" in warning for warning in found.warnings)
 
 
 @given(st.text(max_size=40))
