@@ -1,7 +1,7 @@
 """The verdict on one part: its score, its word, the map and the regions on it."""
 
 from collections.abc import Callable
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, fields, replace
 from typing import Any, Literal, Self
 
 import numpy as np
@@ -113,6 +113,9 @@ class Inputs:
             x, y = located.shift
             found |= {"shift_x": float(x), "shift_y": float(y), "angle": located.angle}
         return cls(**found)
+
+
+INPUTS = tuple(field.name for field in fields(Inputs))
 
 
 @dataclass(frozen=True, eq=False)

@@ -8,9 +8,8 @@ from datetime import datetime
 
 from inspect_core.audit.entry import INSPECTION, KINDS, OVERRIDE, Entry
 from inspect_core.audit.log import AuditLog
-from inspect_core.verdict import NOT_JUDGED, OTHER_PRODUCT, OUTCOMES, PARTLY_OUT, Limits
+from inspect_core.verdict import INPUTS, NOT_JUDGED, OTHER_PRODUCT, OUTCOMES, PARTLY_OUT, Limits
 
-INPUTS = ("brightness", "sharpness", "noise", "product_distance", "shift_x", "shift_y", "angle")
 _TEXTS = ("name", "digest", "reason", "kind", "product_check", "source", "path", "release")
 ACCEPT, REVIEW, REJECT = "accept", "review", "reject"
 NOTCH = 0.05  # share of the limit for rejection by which both limits are moved, to see what that would have done

@@ -13,10 +13,11 @@ import warnings
 from collections.abc import Callable
 from contextlib import suppress
 from pathlib import Path
-from typing import TypeVar
+from typing import Any, TypeVar
 
 import numpy as np
 import torch
+from torch import Tensor, nn
 
 from inspect_core.features.tapped_network import TappedNetwork
 from inspect_core.runtime import workspace
@@ -120,15 +121,18 @@ def load_or_export(
 
 def export(network: TappedNetwork, size: tuple[int, int]) -> bytes:
     """ONNX bytes of `network` (on the CPU) up to its last output: input "images" (1, H, W, 3) uint8."""
-    example = torch.zeros((1, *size, 3), dtype=torch.uint8)
+    return graph_of(network, (torch.zeros((1, *size, 3), dtype=torch.uint8),), input_names=["images"])
+
+
+def graph_of(module: nn.Module, examples: tuple[Tensor, ...], **how: Any) -> bytes:
+    """ONNX bytes of a module on the CPU, without external data; how: what else `torch.onnx.export` takes."""
     with torch.no_grad(), warnings.catch_warnings():
         # The exporter reports on its own internals and those of its libraries; none of it is about the network.
         warnings.simplefilter("ignore")
-        program = torch.onnx.export(
-            network, (example,), input_names=["images"], dynamo=True, external_data=False, verbose=False
-        )
+        # Any: torch's types do not say that there always is a program here, and that it saves into memory.
+        program: Any = torch.onnx.export(module, examples, dynamo=True, external_data=False, verbose=False, **how)
     buffer = io.BytesIO()
-    program.save(buffer)  # ty: ignore[missing-union-attribute, invalid-argument-type]
+    program.save(buffer)
     return buffer.getvalue()
 
 

@@ -3,8 +3,9 @@
 from inspect_core.audit.entry import DRIFT, INSPECTION
 from inspect_core.audit.inspections import REJECT, of_entry
 from inspect_core.line.logged import Logged
-from inspect_core.line.record import INPUTS, Facts
+from inspect_core.line.record import Facts
 from inspect_core.process.signals import Left, Signals
+from inspect_core.verdict import INPUTS
 
 BEFORE = 5000
 """Parts of the log from which the signals go on."""

@@ -2,14 +2,13 @@
 
 import hashlib
 from collections.abc import Mapping
-from dataclasses import fields, replace
+from dataclasses import replace
 from typing import Protocol
 
 from inspect_core.line.row import Row
-from inspect_core.verdict import Inputs
+from inspect_core.verdict import INPUTS
 
 Facts = Mapping[str, str | float | int | None]
-INPUTS = tuple(field.name for field in fields(Inputs))
 OPTIONAL = ("release", *INPUTS)
 """Facts that are recorded only where there are any."""
 

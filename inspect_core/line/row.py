@@ -70,11 +70,7 @@ class Judged:
 
 def row_of(inspector: Inspector, name: str, *, reason: str = "") -> Row:
     """The row of a photo that is not judged, by the recipe in force."""
-    limits: dict[str, Any] = {
-        "review": inspector.limits.review,
-        "reject": inspector.limits.reject,
-        "area": inspector.area,
-    }
+    limits: dict[str, Any] = {**vars(inspector.limits), "area": inspector.area}
     return Row(name=name, **limits, recipe=inspector.digest, release=inspector.release, reason=reason)
 
 

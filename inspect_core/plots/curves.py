@@ -118,16 +118,17 @@ def curves(
     margin = 0.05 * max(most - least, 0.1)
     figure.update_xaxes(title=parameter, type="log", dtick=1, range=[least - margin, most + margin])
     if len(values) <= FEW:
-        figure.update_xaxes(tickvals=list(values), ticktext=[_figure(value) for value in values], tickangle=0)
+        figure.update_xaxes(tickvals=list(values), ticktext=[figure_of(value) for value in values], tickangle=0)
     figure.update_yaxes(title=title, rangemode="tozero")
     if fractions:
         figure.update_yaxes(range=[-0.02, 1.02], tickformat=".0%")
     if in_force is not None:
-        mark_value(figure, in_force, f"current: {_figure(in_force)}", look)
+        mark_value(figure, in_force, f"current: {figure_of(in_force)}", look)
     return figure
 
 
-def _figure(value: float) -> str:
+def figure_of(value: float) -> str:
+    """A value of a parameter as text, to three digits."""
     return f"{value:.3g}" if value < 1000 else f"{value:.0f}"
 
 

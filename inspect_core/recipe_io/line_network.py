@@ -5,8 +5,6 @@ They contain the parameters in force and nothing else: with k = 20 of a fit with
 factor.
 """
 
-import io
-import warnings
 from collections.abc import Sequence
 from typing import Any
 
@@ -16,6 +14,7 @@ from torch import Tensor, nn
 from torch.nn import functional
 
 from inspect_core.features.backbones import Backbone
+from inspect_core.features.onnx_graph import graph_of
 from inspect_core.features.tapped_network import TappedNetwork
 from inspect_core.judge.anomaly_map import SIGMA, pixel_operator
 from inspect_core.judge.local_scale import LocalScale
@@ -140,23 +139,8 @@ def exported(recipe: Recipe, backbone: Backbone) -> dict[str, bytes]:
 def _graph(module: nn.Module, examples: tuple[Tensor, ...], given: list[str], found: list[str]) -> bytes:
     batch = {0: torch.export.Dim("n", min=1)}
     shapes = tuple(batch for _ in examples)
-    with torch.no_grad(), warnings.catch_warnings():
-        warnings.simplefilter("ignore")
-        # Any: torch's types do not say that there always is a program here, and that it saves into memory.
-        program: Any = torch.onnx.export(
-            module,
-            examples,
-            input_names=given,
-            output_names=found,
-            opset_version=OPSET,
-            dynamic_shapes=(shapes,) if isinstance(module, Judging) else shapes,
-            dynamo=True,
-            external_data=False,
-            verbose=False,
-        )
-    buffer = io.BytesIO()
-    program.save(buffer)
-    return buffer.getvalue()
+    shaped = (shapes,) if isinstance(module, Judging) else shapes
+    return graph_of(module, examples, input_names=given, output_names=found, opset_version=OPSET, dynamic_shapes=shaped)
 
 
 def _affine(scale: LocalScale | None, grid: tuple[int, int], *, alone: bool) -> tuple[Tensor, Tensor, Tensor]:

@@ -123,6 +123,11 @@ class Order:
         kept = {key: value for key, value in self.parameters.items() if key not in replaced}
         return replace(self, as_published=False, parameters=kept, **usual)
 
+    def given_to(self, methods: Sequence[str]) -> dict[str, float | None]:
+        """Its parameters of the fit that these methods take."""
+        known = {name for method in methods for name in METHODS[method].defaults}
+        return {name: value for name, value in self.parameters.items() if name in known}
+
     def network(self, methods: Sequence[str]) -> tuple[Backbone, list[tuple[str, ...]]]:
         """The backbone with all taps that the methods see, and the taps of each; errors as `view.with_taps`."""
         return with_taps(

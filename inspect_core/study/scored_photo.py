@@ -128,6 +128,14 @@ class KnownPhotos:
         good = np.array([photo.kind == "good" for photo in self.photos], dtype=bool)
         return good, np.array([photo.is_defect for photo in self.photos], dtype=bool)
 
+    def calm(self, errors: np.ndarray) -> float:
+        """The median of good photos' grid errors (photos, h, w), where colour begins; of all when none is known to be
+        good, 0 without any.
+        """
+        good, _ = self.good_and_defect()
+        chosen = errors[good] if good.any() else errors
+        return float(np.median(chosen)) if chosen.size else 0.0
+
     def setters(self) -> np.ndarray:
         """(photos,) bool: the good photos that set limits, the calibrate photos or else the judge photos."""
         good, _ = self.good_and_defect()

@@ -18,7 +18,7 @@ from inspect_core.images.photo_quality import QualityRange, noise_as_read
 from inspect_core.images.read import read
 from inspect_core.images.tolerances import looks_in
 from inspect_core.judge.anomaly_map import AREA, largest_area
-from inspect_core.methods.table import FIRST, known_parameters, methods_of, parameters_of
+from inspect_core.methods.table import FIRST, methods_of, parameters_of
 from inspect_core.methods.view import View, chosen_taps, costs_of, looks_of
 from inspect_core.recipe import Recipe
 from inspect_core.runtime.progress import Cancel, Report, silent, stage, tell
@@ -156,9 +156,7 @@ class Study:
         alone. Raises ValueError for a method that was not fitted here on such features.
         """
         which = [self.methods.index(name) for name in methods_of(method)]
-        known = known_parameters(method)
-        given = {name: value for name, value in self.order.parameters.items() if name in known}
-        other = self._like(backbone, method, taps, given)
+        other = self._like(backbone, method, taps, self.order.given_to(methods_of(method)))
         if other.preparation.keys != tuple(self.preparation.keys[i] for i in which):
             raise ValueError(f"{method} was not fitted on the features of {backbone.name}; make a study of its own")
         other.scored = self.results.of_views(which)

@@ -72,9 +72,8 @@ def _compared(
 ) -> Comparison:
     methods = methods_in(detectors)
     backbone, taps = order.network(methods)
-    known = {name for method in methods for name in METHODS[method].defaults}
-    given = {name: value for name, value in order.parameters.items() if name in known}
     with device_lock(backbone.device):
+        given = order.given_to(methods)
         study = Study(order, backbone, store, taps=taps, workers=workers, method=methods, parameters=given)
         if not order.setters:
             raise ValueError("too few good photos to set limits; add good parts or lots, then compare")

@@ -44,9 +44,7 @@ def forecast(order: Order, store: Store, detectors: Sequence[str] = ()) -> Forec
     would take more memory than LARGEST_FIT.
     """
     methods, compared = methods_to_fit(order, detectors), len(detectors or Shortlist.of_order(order).candidates)
-    known = {name for method in methods for name in METHODS[method].defaults}
-    given = {name: value for name, value in order.parameters.items() if name in known}
-    parameters, (backbone, taps) = parameters_of(methods, given, order.tiles), order.network(methods)
+    parameters, (backbone, taps) = parameters_of(methods, order.given_to(methods), order.tiles), order.network(methods)
     grid = order.grid if order.tiles is None else order.tiles.grid
     preparation = Preparation(backbone, grid, looks_of(methods, parameters, backbone, taps, 0), tiles=order.tiles)
 

@@ -63,10 +63,8 @@ def lesson(recipe: Recipe, photos: Iterable[tuple[str, Path]], folders: Sequence
     if taught is None:
         reason = "does not say which photos it was taught from"
         raise ValueError(f"{recipe.product} {reason}; teach it again from its folder, with the new photos in it")
-    own, learned = (
-        _own_photos(recipe, taught, folders),
-        {one.digest for one in taught.photos if one.set in LEARNED_FROM},
-    )
+    own = _own_photos(recipe, taught, folders)
+    learned = {one.digest for one in taught.photos if one.set in LEARNED_FROM}
     new: dict[str, Sample] = {}
     known, skipped = [], []
 

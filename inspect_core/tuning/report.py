@@ -189,10 +189,9 @@ def side_by_side(comparison: Comparison, position: int) -> list[Seen]:
     for row in comparison.rows:
         if (limits := row.limits) is None:
             continue
-        good, errors = row.scored.good_and_defect()[0], row.scored.grid_errors()
         view = InView.of(photo.placed, row.scored.size, row.scored.areas)
         verdict = assemble(row.scored.map(position), limits, photo.placed, area=row.scored.live["area"], view=view)
-        calm = min(float(np.median(errors[good] if good.any() else errors)), limits.review)
+        calm = min(row.scored.calm(row.scored.grid_errors()), limits.review)
         found.append(Seen(row, limits, verdict, heatmap.overlay(pixels, verdict.photo_map, limits.review, calm=calm)))
     return found
 

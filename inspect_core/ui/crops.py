@@ -9,7 +9,7 @@ import numpy as np
 import streamlit as st
 
 from inspect_core.features.extraction import stored_embedding
-from inspect_core.features.store import Store, feature_store
+from inspect_core.features.store import feature_store
 from inspect_core.images.boxes import Box
 from inspect_core.images.read import ImageError
 from inspect_core.judge.anomaly_map import AREA, regions, scale_region
@@ -54,7 +54,8 @@ def embedding(taught: TaughtPart, position: int, box: Box | None) -> np.ndarray:
     def pixels() -> np.ndarray:  # the whole part as inspection sees it, warped once
         return taught.pixels(position) if box else preparation.whole(taught.photo(position), photo.placed)
 
-    return stored_embedding(photo.digest, pixels, preparation.backbone, _store(taught), box, preparation.alignment)
+    store = taught.study.store if taught.study is not None else feature_store()
+    return stored_embedding(photo.digest, pixels, preparation.backbone, store, box, preparation.alignment)
 
 
 def picture(taught: TaughtPart, position: int, box: Box | None) -> np.ndarray:
@@ -84,7 +85,3 @@ def _true_boxes(_photo: ScoredPhoto, taught_id: str, mask: Path) -> tuple[Box, .
 @st.cache_data(max_entries=1024, show_spinner=False)
 def _picture(_taught: TaughtPart, taught_id: str, position: int, box: Box | None) -> np.ndarray:
     return picture_of(_taught.pixels(position), box)
-
-
-def _store(taught: TaughtPart) -> Store:
-    return taught.study.store if taught.study is not None else feature_store()

@@ -113,12 +113,12 @@ def sidebar() -> None:
 
 def show_job(job: Job) -> None:
     """The running job: progress, time left, whose it is, how to stop it."""
-    st.progress(job.fraction, text=f"{plain(job.title)}: {_progress(job)}")
+    st.progress(job.fraction, text=f"{plain(job.title)}: {progress_in_words(job)}")
     st.caption(f"Running, {_whose(job)}.")
     st.button(
         "Cancelling…" if job.cancelling else "Cancel",
         key=f"cancel-{job.id}",
-        on_click=_cancel,
+        on_click=jobs().cancel,
         args=(job.id,),
         disabled=job.cancelling,
         icon=":material/stop_circle:",
@@ -135,7 +135,7 @@ def _queue(waiting: Sequence[Job]) -> None:
         row = st.container(horizontal=True, vertical_alignment="center", gap="small")
         row.markdown(f"{place:d}\\. {plain(job.title)}, {_whose(job)}")
         key, icon, words = f"cancel-{job.id}", ":material/close:", "Take it out of the queue"
-        row.button("Remove", key=key, icon=icon, help=words, on_click=_cancel, args=(job.id,))
+        row.button("Remove", key=key, icon=icon, help=words, on_click=jobs().cancel, args=(job.id,))
 
 
 def follow(about: object, then: str = "") -> None:
@@ -233,7 +233,7 @@ def _watch_in_page(job_id: str) -> None:
     """The progress of a job in the page, or its place in the queue, without a second cancel button."""
     job, ahead = active_job(), [each.id for each in jobs().waiting]
     if job is not None and job.id == job_id:
-        st.progress(job.fraction, text=_progress(job))
+        st.progress(job.fraction, text=progress_in_words(job))
     elif job is not None and job_id in ahead:
         before = f"{plain(job.title)}, {_whose(job)}, comes first"
         st.progress(0.0, text=f"Number {ahead.index(job_id) + 1} in the queue: {before}.")
@@ -276,7 +276,8 @@ def _keep_name() -> None:
         st.toast(f"Your name could not be kept: {plain(error)}", icon=":material/error:")
 
 
-def _progress(job: Job) -> str:
+def progress_in_words(job: Job) -> str:
+    """What is being done, and the time left where it is known."""
     left = job.seconds_left
     return f"{plain(job.step or 'starting')}{'' if left is None else f' · {duration(left)} left'}"
 
@@ -285,10 +286,6 @@ def _whose(job: Job) -> str:
     if job in st.session_state.get(_STARTED, []):
         return "started here"
     return "started in another window" if job.owner == current_user() else f"started by {plain(job.owner)}"
-
-
-def _cancel(job_id: str) -> None:
-    jobs().cancel(job_id)
 
 
 def _is_open(session: str) -> bool:

@@ -197,11 +197,8 @@ class TaughtPart:
         return self.scored.scores(**live)
 
     def calm(self, live: dict[str, int]) -> float:
-        """The median patch score of good photos, where colour begins; of all photos when none is known to be good."""
-        errors = self.scored.grid_errors(**live)
-        good, _ = self.scored.good_and_defect()
-        chosen = errors[good] if good.any() else errors
-        return float(np.median(chosen)) if chosen.size else 0.0
+        """The score at which colour begins, as `KnownPhotos.calm`."""
+        return self.scored.calm(self.scored.grid_errors(**live))
 
     def checked(
         self, position: int, product_check: ProductCheck | None, *, ask: bool = True

@@ -11,7 +11,7 @@ from inspect_core.process import study_file
 from inspect_core.recipe import LoadedRecipe
 from inspect_core.recipe_io.recipe_file import save
 from inspect_core.ui.measurement import panels
-from inspect_core.ui.measurement.report import html_of
+from inspect_core.ui.measurement.panels import html_of
 from inspect_core.verdict import Verdict
 from tests.pages.waiting import press, words
 

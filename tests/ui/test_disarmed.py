@@ -62,7 +62,7 @@ OURS = {
     },
     "history/selection": {"local(last.time)"},
     "inspect/live_parameters": {
-        "CONTROLS[name].label", "control.label", "control.effect", "control.story", "_percent",
+        "CONTROLS[name].label", "control.label", "control.effect", "control.story", "_percent", "figure_of",
         "settings.live[name]", "stop",
     },
     "inspect/known_cases_panel": {"defect_types.count(kind)"},
@@ -99,7 +99,7 @@ OURS = {
     "teach/first_look_panel": {"labels.__getitem__", "seen.unlike"},
     "ui/photo_source": {"label"},
 }  # fmt: skip
-SAFE_CALLS = {"plain", "shell.plain", "counted", "duration", "shell.duration", "int", "len"}
+SAFE_CALLS = {"plain", "shell.plain", "counted", "duration", "shell.duration", "shell.progress_in_words", "int", "len"}
 
 
 def rendered(call: ast.Call) -> list[ast.expr]:

@@ -62,9 +62,7 @@ def under_way() -> None:
         st.rerun()
     with st.container(border=True):
         _head(batch)
-        left = job.seconds_left
-        time_left = f" · {shell.duration(left)} left" if left is not None else ""
-        st.progress(job.fraction, text=f"{shell.plain(job.step or 'starting')}{time_left}")
+        st.progress(job.fraction, text=shell.progress_in_words(job))
         row = st.container(horizontal=True)
         stop, off = "Stopping…" if job.cancelling else "Pause", job.cancelling
         for key, label, icon, work, words in (

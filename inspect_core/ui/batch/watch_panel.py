@@ -1,12 +1,14 @@
 """Watching a folder: the last photo with its verdict, the counts of the shift, the last parts that were stopped."""
 
 import io
+from collections.abc import Sequence
 from pathlib import Path
 
 import streamlit as st
 from PIL import Image
 
 from inspect_core.line.record import Facts
+from inspect_core.line.shift import Shift
 from inspect_core.line.watch import FOLDERS
 from inspect_core.runtime.jobs import State
 from inspect_core.ui import saved_recipes, shell
@@ -67,7 +69,7 @@ def _line(job_id: str) -> None:
             key, off = f"watch_pause-{job_id}", shift is None or job.cancelling
             st.button(label, key, icon=f":material/{icon}:", disabled=off, on_click=watches.pause, args=(job_id,))
             key, icon, label = f"watch_stop-{job_id}", ":material/stop:", "Stopping…" if job.cancelling else "Stop"
-            off, stop = job.cancelling, watches.stop
+            off, stop = job.cancelling, shell.jobs().cancel
             st.button(label, key, icon=icon, help=ON_STOP, disabled=off, on_click=stop, args=(job_id,))
         if shift is None:
             st.caption(shell.plain(job.step or "starting"))
@@ -76,10 +78,10 @@ def _line(job_id: str) -> None:
             st.error(f"{shell.plain(shift.problem)}. Still watching.", icon=":material/error:")
         left, right = st.columns([3, 2], gap="medium")
         with left:
-            _last(watched, paused=paused)
+            _last(watched, shift.last, paused=paused)
         with right:
-            _counts(watched)
-            _stopped(watched)
+            _counts(shift)
+            _stopped(watched, shift.stopped)
 
 
 def _head(watched: Watched) -> None:
@@ -91,10 +93,8 @@ def _head(watched: Watched) -> None:
     )
 
 
-def _last(watched: Watched, *, paused: bool) -> None:
+def _last(watched: Watched, last: Facts | None, *, paused: bool) -> None:
     """The latest photo under its verdict."""
-    shift = watched.shift
-    last = shift.last if shift is not None else None
     if paused:
         st.info("Paused. Photos that arrive wait in the folder.", icon=":material/pause:")
     if last is None:
@@ -109,11 +109,7 @@ def _last(watched: Watched, *, paused: bool) -> None:
     st.caption(shell.plain(last["name"]))
 
 
-def _counts(watched: Watched) -> None:
-    """The counts since it was started."""
-    shift = watched.shift
-    if shift is None:
-        return
+def _counts(shift: Shift) -> None:
     shelf = st.container(horizontal=True, gap="small")
     for word, spoken in SPOKEN.items():
         if shift.counts[word] or word not in (NOT_LOCATED, NOT_JUDGED):
@@ -124,9 +120,9 @@ def _counts(watched: Watched) -> None:
         st.warning(f"Drift: {shell.plain(' '.join(words))}", icon=":material/warning:")
 
 
-def _stopped(watched: Watched) -> None:
+def _stopped(watched: Watched, stopped: Sequence[Facts]) -> None:
     """The latest photos that were not accepted."""
-    if watched.shift is None or not (stopped := watched.shift.stopped):
+    if not stopped:
         return
     st.markdown("**Last stopped**")
     shelf = st.container(horizontal=True, gap="small")
@@ -150,9 +146,10 @@ def _ended(watched: Watched) -> None:
 
 
 def _picture(watched: Watched, facts: Facts) -> bytes | None:
-    if watched.inspector is None:
+    if watched.shift is None:
         return None
-    return watches.picture(watched.inspector.digest, str(facts["digest"]), str(facts["path"]), SIDE, watched.inspector)
+    inspector = watched.shift.watch.inspector
+    return watches.picture(inspector.digest, str(facts["digest"]), str(facts["path"]), SIDE, inspector)
 
 
 def _image(content: bytes, side: int, alt: str) -> None:

@@ -26,7 +26,7 @@ ENDED = 3
 
 @dataclass(eq=False)
 class Watched:
-    """One watch. shift, inspector: None until the recipe is loaded; began: local time, in words."""
+    """One watch. shift: None until the recipe is loaded; began: local time, in words."""
 
     product: str
     folder: Path
@@ -34,7 +34,6 @@ class Watched:
     began: str
     job: Job | None = None
     shift: Shift | None = None
-    inspector: Inspector | None = None
 
     @property
     def active(self) -> bool:
@@ -71,8 +70,7 @@ def start(recipe: Recipe, file: str, folder: Path, out: Path) -> None:
             record = Logged(log, inspector, user)
             require_challenge(record)
             watch = Watch(inspector, folder, out, record)
-            shift = Shift(watch, Following(record), lambda facts, left: job.report(0.0))
-            watched.inspector, watched.shift = inspector, shift
+            watched.shift = shift = Shift(watch, Following(record), lambda facts, left: job.report(0.0))
             while True:
                 job.report(0.0, "paused" if shift.paused else in_words(shift))
                 shift.look()
@@ -81,11 +79,6 @@ def start(recipe: Recipe, file: str, folder: Path, out: Path) -> None:
     title, about = f"Watching {folder.name} for {recipe.product}", (WATCH, str(folder))
     watched.job = shell.jobs().run_beside(title, work, owner=user, about=about)
     _watches()[:] = [one for one in all_watches() if one.folder != folder] + [watched]
-
-
-def stop(job_id: str) -> None:
-    """Stop after the photo being moved."""
-    shell.jobs().cancel(job_id)
 
 
 def pause(job_id: str) -> None:

@@ -10,6 +10,7 @@ from inspect_core.images.boxes import cropped
 from inspect_core.images.folders import scan
 from inspect_core.images.read import read, read_mask
 from inspect_core.runtime.jobs import Job, device_lock
+from inspect_core.runtime.progress import stage
 from inspect_core.ui import crops, results, shelf, teaching
 from inspect_core.ui.taught_part import TaughtPart
 from inspect_core.whole_part import type_training
@@ -113,14 +114,8 @@ def _learn(taught: TaughtPart, order: Order, job: Job) -> Taught:
         "seed": order.seed,
     }
 
-    def fitting(fraction: float, step: str) -> None:
-        job.report(0.4 + 0.2 * fraction, step)
-
-    def leaving_out(fraction: float, step: str) -> None:
-        job.report(0.6 + 0.4 * fraction, step)
-
-    learned = type_training.fit(embeddings, by_region=order.by_region, **settings, report=fitting)
-    left_out = type_training.leave_types_out(embeddings, **settings, report=leaving_out)
+    learned = type_training.fit(embeddings, by_region=order.by_region, **settings, report=stage(job.report, 0.4, 0.6))
+    left_out = type_training.leave_types_out(embeddings, **settings, report=stage(job.report, 0.6, 1.0))
     classifier = learned.defect_types.classifier
     away = type_training.confidence_away(classifier, embeddings, AWAY)
     nothing = np.empty((0, len(classifier.classes)))

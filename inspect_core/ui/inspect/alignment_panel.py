@@ -3,6 +3,7 @@
 import numpy as np
 import streamlit as st
 
+from inspect_core.images.boxes import reduced
 from inspect_core.images.located import Located
 from inspect_core.images.read import squash
 from inspect_core.ui import shell
@@ -36,10 +37,9 @@ def show(taught: TaughtPart, position: int, pixels: np.ndarray) -> None:
 
 def wiped(reference: np.ndarray, picture: np.ndarray, at: float) -> np.ndarray:
     """(H, W, 3) uint8: the reference left of this fraction of the width, the picture right of it, a line between."""
-    times = min(1.0, SIDE / max(picture.shape[:2]))
-    height, width = (max(1, round(times * side)) for side in picture.shape[:2])
-    shown, column = squash(picture, (height, width)), round(at * width)
-    shown[:, :column] = squash(reference, (height, width))[:, :column]
+    shown = reduced(picture, SIDE)
+    column = round(at * shown.shape[1])
+    shown[:, :column] = squash(reference, shown.shape[:2])[:, :column]
     shown[:, max(column - 1, 0) : column + 1] = LINE
     return shown
 

@@ -65,7 +65,9 @@ def show(taught: TaughtPart, position: int, pixels: np.ndarray, drawn: Drawn) ->
     if offer is not None and not st.session_state.get(opening):
         row = st.container(horizontal=True, vertical_alignment="center")
         row.caption(f":material/flare: {shell.plain(offer['words'])}", width="content")
-        row.button("Show the area", key=f"bright-{taught.id}", on_click=_open, args=(opening,))
+        row.button(
+            "Show the area", key=f"bright-{taught.id}", on_click=st.session_state.update, args=({opening: True},)
+        )
     with st.expander("Areas", key=opening, on_change="rerun") as opened:
         if not opened.open:
             return
@@ -105,10 +107,6 @@ def _bright_place(taught: TaughtPart, drawn: Drawn) -> dict | None:
         f"their scores by {place.drop:.0%}; a defect there would be missed."
     )
     return {"words": words, "outlines": [[(x0, y0), (x1, y0), (x1, y1), (x0, y1)] for x0, y0, x1, y1 in place.boxes]}
-
-
-def _open(expander: str) -> None:
-    st.session_state[expander] = True
 
 
 def _key(taught: TaughtPart) -> str:

@@ -1,6 +1,8 @@
 """From the photos on the bench to known cases: which crop of which part, in the background."""
 
-from dataclasses import dataclass, replace
+from collections.abc import Iterator
+from contextlib import suppress
+from dataclasses import replace
 
 import numpy as np
 
@@ -18,16 +20,6 @@ from inspect_core.whole_part.labelled_examples import groups_of
 MOST_GOOD = 100
 
 
-@dataclass(frozen=True)
-class Order:
-    """Which photos become known cases: defect type by position, and the live value and limits that give the crops."""
-
-    defect_types: dict[int, str]
-    live: dict[str, int]
-    limits: Limits
-    by_region: bool
-
-
 def known_types(taught: TaughtPart) -> dict[int, str]:
     """Kind by position of the parts that can be known cases: the labelled defects and at most MOST_GOOD good parts."""
     labels, good = defect_labels.labels_of(taught), good_parts(taught)
@@ -41,11 +33,30 @@ def good_parts(taught: TaughtPart) -> list[int]:
     return [int(i) for i in np.flatnonzero(taught.scored.good_and_defect()[0]) if i not in labels]
 
 
-def start(taught: TaughtPart, order: Order) -> None:
-    """Gather and learn in the background; the part then has the cases. Raises Busy as `Jobs.submit`."""
+def start(
+    taught: TaughtPart, defect_types: dict[int, str], live: dict[str, int], limits: Limits, *, by_region: bool
+) -> None:
+    """Gather and learn in the background; the part then has the cases. Raises Busy as `Jobs.submit`.
+
+    defect_types: by position, of the photos that become known cases; the live value and limits give the crops.
+    """
+    live = dict(live)
+
+    def cases(job: Job) -> Iterator[Case]:
+        """One case for every photo that can still be read."""
+        groups = groups_of([photo.sample for photo in taught.scored.photos])
+        for done, (position, kind) in enumerate(defect_types.items()):
+            job.report(0.9 * done / len(defect_types), f"looking at part {done + 1} of {len(defect_types)}")
+            box = box_of(taught, position, live, limits, known=True) if by_region else None
+            group = groups[taught.scored.photos[position].name]
+            with suppress(ImageError):  # a photo that no longer exists is no case; the bench names it when it is chosen
+                yield case_of(taught, position, box, defect_type=kind, group=group)
 
     def work(job: Job) -> None:
-        learned = known_cases_training.learn(_cases(taught, order, job), by_region=order.by_region)
+        with device_lock(taught.preparation.backbone.device):
+            found = list(cases(job))
+        job.report(0.9, "learning what is known")
+        learned = known_cases_training.learn(found, by_region=by_region)
         shelf.change(taught.id, lambda held: replace(held, cases=learned))
 
     shell.start(f"Building the gallery of {taught.product}", work, about=("gallery", taught.id))
@@ -73,20 +84,3 @@ def case_of(taught: TaughtPart, position: int, box: Box | None, *, defect_type: 
         defect_type,
         group=group,
     )
-
-
-def _cases(taught: TaughtPart, order: Order, job: Job) -> list[Case]:
-    """One case for every photo that can still be read."""
-    groups = groups_of([photo.sample for photo in taught.scored.photos])
-    cases = []
-    with device_lock(taught.preparation.backbone.device):
-        for done, (position, kind) in enumerate(order.defect_types.items()):
-            job.report(0.9 * done / len(order.defect_types), f"looking at part {done + 1} of {len(order.defect_types)}")
-            box = box_of(taught, position, order.live, order.limits, known=True) if order.by_region else None
-            group = groups[taught.scored.photos[position].name]
-            try:
-                cases.append(case_of(taught, position, box, defect_type=kind, group=group))
-            except ImageError:
-                continue  # a photo that no longer exists is not a case; the bench names it when it is chosen
-    job.report(0.9, "learning what is known")
-    return cases

@@ -12,7 +12,6 @@ from inspect_core.tuning.known_cases_training import LEAST
 from inspect_core.ui import crops, shelf, shell
 from inspect_core.ui.crops import REGION, WHOLE
 from inspect_core.ui.inspect import case_gathering
-from inspect_core.ui.inspect.case_gathering import Order
 from inspect_core.ui.taught_part import TaughtPart
 from inspect_core.verdict import Limits
 from inspect_core.whole_part.known_cases import Case, KnownCases
@@ -91,8 +90,7 @@ def _build(
         "highest score. The whole part suits defects that show everywhere.",
     )  # fmt: skip
     if st.button(words, icon=":material/photo_library:", key=f"build_gallery-{taught.id}", disabled=busy):
-        order = Order(defect_types, dict(live), limits, look_at == REGION)
-        shell.begin(lambda: case_gathering.start(taught, order))
+        shell.begin(lambda: case_gathering.start(taught, defect_types, live, limits, by_region=look_at == REGION))
 
 
 def _looked_at(
@@ -167,11 +165,8 @@ def _take_out(taught_id: str, digest: str) -> None:
 def _settings(taught: TaughtPart, cases: KnownCases, live: dict[str, int], limits: Limits, *, busy: bool) -> None:
     """The limit of what counts as known, and rebuilding the gallery."""
     with st.popover("Gallery", icon=":material/photo_library:"):
-        defect_types, suggested, key = (
-            [case.defect_type for case in cases.cases],
-            cases.suggested,
-            f"similar_limit-{taught.id}",
-        )
+        defect_types, suggested = [case.defect_type for case in cases.cases], cases.suggested
+        key = f"similar_limit-{taught.id}"
         st.caption(
             ", ".join(f"{defect_types.count(kind)} {shell.plain(kind)}" for kind in sorted(set(defect_types)))
             or "empty"

@@ -13,6 +13,7 @@ import streamlit as st
 from inspect_core.images.areas import inspected_pixels
 from inspect_core.judge.anomaly_map import AREA, default_area, largest_area
 from inspect_core.methods.table import CONTROLS
+from inspect_core.plots.curves import figure_of
 from inspect_core.study.scored_photos import ScoredPhotos
 from inspect_core.tuning.patch_sample import explained
 from inspect_core.ui import previews, shelf
@@ -101,7 +102,7 @@ def set_to(taught_id: str, values: Mapping[str, float]) -> None:
 
 def describe(values: Mapping[str, float]) -> str:
     """Values with their symbols: "γ 0.5, M 1024"."""
-    return ", ".join(f"{CONTROLS[name].sign} {_figure(value)}" for name, value in values.items())
+    return ", ".join(f"{CONTROLS[name].sign} {figure_of(value)}" for name, value in values.items())
 
 
 def _refit_control(taught: TaughtPart, name: str, *, disabled: bool) -> float:
@@ -109,9 +110,9 @@ def _refit_control(taught: TaughtPart, name: str, *, disabled: bool) -> float:
     key = f"{name}-{taught.id}"
     st.session_state.setdefault(key, in_force)
     value = st.select_slider(
-        control.label, _stops(taught, name), key=key, help=control.story, format_func=_figure, disabled=disabled
+        control.label, _stops(taught, name), key=key, help=control.story, format_func=figure_of, disabled=disabled
     )
-    _explain(taught, name, _figure(in_force))
+    _explain(taught, name, figure_of(in_force))
     return value
 
 
@@ -190,7 +191,7 @@ def _move(taught_id: str, name: str, key: str) -> None:
 
 def _explain(taught: TaughtPart, name: str, in_force: str) -> None:
     control, start = CONTROLS[name], suggested(taught).get(name)
-    advice = "" if start is None else f" · suggested {_figure(start)}"
+    advice = "" if start is None else f" · suggested {figure_of(start)}"
     st.caption(f"Current: {in_force}{advice}" + ("" if _crowded(taught) else f" · {control.effect}"))
 
 
@@ -208,10 +209,6 @@ def _stops(taught: TaughtPart, name: str) -> list[float]:
     if start is not None and all(abs(start / stop - 1) > 1e-3 for stop in around):
         around.append(start)
     return sorted(around)
-
-
-def _figure(value: float) -> str:
-    return f"{value:.3g}" if value < 1000 else f"{value:.0f}"
 
 
 def _percent(fraction: float) -> str:

@@ -11,6 +11,7 @@ from streamlit.runtime.uploaded_file_manager import UploadedFile
 from inspect_core.images import boxes, heatmap
 from inspect_core.images.alignment import NotLocated
 from inspect_core.images.read import ImageError, read_bytes
+from inspect_core.recipe_format.fields import SCALE
 from inspect_core.runtime.jobs import device_lock
 from inspect_core.study.evaluation import changed_again, promise
 from inspect_core.ui import defect_naming, shelf, shell
@@ -26,7 +27,6 @@ from inspect_core.ui.inspect import (
     preview_panel,
     relabelling,
     saving,
-    scale_panel,
     views,
     what_if,
 )
@@ -132,7 +132,7 @@ def bench_with_parameters(taught: TaughtPart) -> None:
                 what_if.show(taught, position, settings.live, view.limits, busy=busy)
                 alignment_panel.show(taught, position, pixels)
                 areas_panel.show(taught, position, pixels, view)
-                scale_panel.show(taught)
+                choose_scale(taught)
             product_check_mode(taught, settings)
             defect_naming.limit_slider(taught, "inspect")
             if not gone:
@@ -198,6 +198,24 @@ def product_check_mode(taught: TaughtPart, settings: Settings) -> None:
         "photo with the good ones (CoP on the network's last features"
         f"{FUSION if taught.product_check.fused else ''}, Fang et al. 2024); its limit comes from good photos.",
     )  # fmt: skip
+
+
+def choose_scale(taught: TaughtPart) -> None:
+    """The scale of the photos: with it areas are shown in mm² too. No verdict depends on it."""
+    key = f"scale-{taught.id}"
+    st.session_state[key] = taught.mm_per_pixel
+    with st.expander("Scale"):
+        st.number_input(
+            "mm per pixel of the photo", min_value=0.0, max_value=100.0, step=0.001, format="%.6g", key=key,
+            placeholder="not known", on_change=_set_scale, args=(taught.id, key),
+            help="Measure a known length in a photo and divide: 25 mm across 500 pixels is 0.05. Areas and regions "
+            "are then also given in mm and mm², and a saved recipe keeps the scale. Verdicts do not change.",
+        )  # fmt: skip
+
+
+def _set_scale(taught_id: str, key: str) -> None:
+    scale = st.session_state[key]
+    shelf.change(taught_id, lambda held: replace(held, mm_per_pixel=scale if SCALE.holds(scale) else None))
 
 
 def _set_mode(taught_id: str, key: str) -> None:

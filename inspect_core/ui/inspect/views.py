@@ -56,12 +56,10 @@ def of_preview(taught: TaughtPart, position: int, run: Run, model: Drawn) -> Dra
     suggested = run.scored.default_limits(**run.live)
     ceilings = model.ceiling, run.scored.ceiling(**run.live)
     limits = model.limits.carried(model.suggested, suggested, ceilings)
-    good, _ = taught.scored.good_and_defect()
-    errors = run.grid_errors(run.live)
-    calm = float(np.median(errors[good] if good.any() else errors))
     return replace(
-        model, scores=scores, anomaly_map=anomaly_map, limits=limits, suggested=suggested, calm=calm,
-        area=run.live[AREA], partly_out=taught.scored.partly_out(run.live[AREA]), found_up_to=None, ceiling=None,
+        model, scores=scores, anomaly_map=anomaly_map, limits=limits, suggested=suggested,
+        calm=taught.scored.calm(run.grid_errors(run.live)), area=run.live[AREA],
+        partly_out=taught.scored.partly_out(run.live[AREA]), found_up_to=None, ceiling=None,
         note=f"Preview of {what}, not applied.",
     )  # fmt: skip
 

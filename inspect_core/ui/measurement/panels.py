@@ -1,6 +1,6 @@
 """The parts of the measurement study page: a new study, leading through it, its results."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from datetime import UTC, datetime
 from functools import partial
 from pathlib import Path, PurePosixPath
@@ -8,16 +8,17 @@ from pathlib import Path, PurePosixPath
 import streamlit as st
 
 from inspect_core.images.read import ImageError, Picture, read_bytes
+from inspect_core.line.html_page import page
 from inspect_core.process import study_file
 from inspect_core.process.results import guard_bands, results, sentences, table_of
 from inspect_core.process.study_file import LOUPE, MeasurementStudy, Said
 from inspect_core.recipe import LoadedRecipe, Recipe, loaded_backbone
 from inspect_core.runtime.jobs import device_lock
 from inspect_core.ui import saved_recipes, shell
-from inspect_core.ui.measurement.report import html_of
 from inspect_core.ui.photo_source import TYPES
 
 FORM = 960
+BEGINS = "<!doctype html>\n<!-- A measurement study made with Loupe -->\n"
 NEW = "New study"
 TRAY = "1, good\n2, good\n3, defective"
 TO_PARTS = (
@@ -156,6 +157,28 @@ def _results(study: MeasurementStudy) -> None:
         st.caption("In brackets: 95 % intervals, exact for shares.")
         data, icon = partial(html_of, study, table, said), ":material/download:"
         st.download_button("Report (HTML)", data, "measurement-study.html", "text/html", icon=icon, on_click="ignore")
+
+
+def html_of(study: MeasurementStudy, table: Mapping[str, Sequence[str]], said: Sequence[str]) -> str:
+    """The report: what the study says, its table of figures, and every call, in one page that needs no network."""
+    truth = dict(study.parts)
+    calls = [
+        [one.part, "defective" if truth[one.part] else "good", one.appraiser, str(one.trial),
+         "defective" if one.stopped else "good", "" if one.score is None else f"{one.score:.4g}"]
+        for one in sorted(study.said, key=lambda one: (one.appraiser, one.trial, one.part))
+    ]  # fmt: skip
+    return page(
+        "ui/measurement/report.html",
+        begins=BEGINS,
+        title=study.name,
+        study=study,
+        defective=sum(truth.values()),
+        now=datetime.now().astimezone().strftime("%Y-%m-%d %H:%M %Z"),
+        said=said,
+        heads=list(table),
+        rows=list(zip(*table.values(), strict=True)),
+        calls=calls,
+    )
 
 
 def _part_of(study: MeasurementStudy, file: str) -> str:

@@ -1,6 +1,5 @@
 """Before learning, a look at the good photos: what stands out, as a gallery, and what the user leaves out."""
 
-from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
 
@@ -98,10 +97,10 @@ def _gallery(look: FirstLook, key: str, left: set[str]) -> None:
         names = [seen.sample.name for seen in shown]
         if chosen in topics and len(shown) > 1:
             at, icon, off = f"look-all-{key}", ":material/playlist_remove:", left.issuperset(names)
-            label, given = f"Leave out these {len(shown)}", (key, names)
-            st.button(label, icon=icon, key=at, on_click=_leave_all, args=given, disabled=off)
+            label = f"Leave out these {len(shown)}"
+            st.button(label, icon=icon, key=at, on_click=left.update, args=(names,), disabled=off)
         if left:
-            st.button("Use all again", icon=":material/undo:", key=f"look-undo-{key}", on_click=_use_all, args=(key,))
+            st.button("Use all again", icon=":material/undo:", key=f"look-undo-{key}", on_click=left.clear)
             st.caption(f"{counted(len(left), 'photo')} left out: not taught, not judged, still on disk.")
     cells = st.container(horizontal=True)
     for seen in shell.one_page(shown, ON_A_PAGE, f"look-page-{key}-{chosen}"):
@@ -134,14 +133,6 @@ def _left_out(key: str) -> set[str]:
 def _leave(key: str, name: str, box: str) -> None:
     change = _left_out(key).add if st.session_state[box] else _left_out(key).discard
     change(name)
-
-
-def _leave_all(key: str, names: Sequence[str]) -> None:
-    _left_out(key).update(names)
-
-
-def _use_all(key: str) -> None:
-    _left_out(key).clear()
 
 
 @st.cache_data(max_entries=512, show_spinner=False)
