@@ -90,7 +90,7 @@ def look(source: Source, key: str) -> Samples | None:
         "Remark": [row.remark for row in rows],
     }
     wide = {"Remark": st.column_config.TextColumn(width="large")}
-    st.dataframe(columns, hide_index=True, width="stretch", column_config=wide)
+    st.dataframe(columns, hide_index=True, width=960, column_config=wide)
     for line in samples.warnings:
         st.warning(shell.plain(line), icon=":material/info:")
     if samples.skipped:
