@@ -141,10 +141,11 @@ def _trust(known: DefectTypes, learned: Taught) -> None:
             hide_index=True,
         )
         st.caption(
-            "ECE, expected calibration error: how far the stated probability is from the fraction named correctly, over "
-            "20 bins; with few examples much of it is chance. OCE: the same on defects of other products, where the "
-            "honest answer is a guess; 0 % says that the model knows that it does not know. Isotonic and sigmoid curves correct the model where there are examples and leave "
-            "it overconfident elsewhere. Method: kernel density forests and networks (Dey et al. 2025)."
+            "ECE, expected calibration error: how far the stated probability is from the fraction named correctly, "
+            "over 20 bins; with few examples much of it is chance. OCE: the same on defects of other products, where "
+            "the honest answer is a guess; 0 % says that the model knows that it does not know. Isotonic and sigmoid "
+            "curves correct the model where there are examples and leave it overconfident elsewhere. Method: kernel "
+            "density forests and networks (Dey et al. 2025)."
         )
 
 

@@ -40,7 +40,7 @@ def test_a_reference_means_the_file_that_fits_its_end_best(reference, file):
 def test_a_name_that_fits_several_is_not_guessed_and_a_missing_photo_is_skipped_and_listed(photos):
     found = scan(listing(photos, "a.png", "lot 2/a.png", "d.png", "gone.png"))
     assert {sample.name: sample.group for sample in found.good} == {"lot 2/a.png": "lot 2", "d.png": None}
-    assert [(skipped.name, skipped.role) for skipped in found.skipped] == [("a.png", "image"), ("gone.png", "image")]
+    assert [(skipped.name, skipped.role) for skipped in found.skipped] == [("a.png", "photo"), ("gone.png", "photo")]
     assert "line 1 names it, but 2 files fit this name" in found.skipped[0].reason
     assert "line 4 names it" in found.skipped[1].reason
     assert any("2 photos skipped (a.png, gone.png)" in warning for warning in found.warnings)
