@@ -84,10 +84,10 @@ def look(source: Source, key: str) -> Samples | None:
     st.header("What was found")
     st.markdown(f"**{shell.plain(samples.summary())}.**")
     for row, sheet in zip(samples.table(), _strips(samples, key), strict=False):
-        what, remark = shell.plain(row.what.replace("_", " ").capitalize()), f", {row.remark}" if row.remark else ""
+        what, remark = row.what.replace("_", " ").capitalize(), f", {row.remark}" if row.remark else ""
         with st.container(gap="xxsmall"):
-            st.caption(f"{what}: {row.count:d}{remark}")
-            st.image(sheet, alt=f"The first photos: {what}")
+            st.caption(shell.plain(f"{what}: {row.count}{remark}"))
+            st.image(sheet, alt=shell.plain(f"The first photos: {what}"))
     for line in samples.warnings:
         st.warning(shell.plain(line), icon=":material/info:")
     if samples.skipped:
