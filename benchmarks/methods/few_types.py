@@ -35,7 +35,7 @@ def looks(sample: Sample) -> Iterator[np.ndarray]:
 
 def shares_right(points: np.ndarray, kinds: np.ndarray, each: int) -> dict[str, list[float]]:
     """Share of the other crops that are named rightly, by what was learned from; points (n, looks, d)."""
-    found: dict[str, list[float]] = {"as they are": [], "turned, mirrored, lit": []}
+    found: dict[str, list[float]] = {"as_they_are": [], "with_copies": []}
     for seed in range(SEEDS):
         rng = np.random.default_rng(seed)
         learned = np.zeros(len(kinds), bool)
