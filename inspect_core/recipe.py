@@ -131,6 +131,10 @@ class Recipe:
         challenge = (part.under(new.limits) for part in self.challenge)
         return replace(new, challenge=tuple(part for part in challenge if part is not None))
 
+    def explained(self, reason: str) -> "Recipe":
+        """The same unsaved recipe with the reason why it was made."""
+        return replace(self, provenance=replace(self.provenance, reason=reason))
+
     def with_challenge(self, parts: tuple[ChallengePart, ...], *, author: str) -> "Recipe":
         """An unsaved recipe with these challenge parts, and this one as its parent."""
         return replace(self.revised(author=author, reason="challenge parts named"), challenge=parts)

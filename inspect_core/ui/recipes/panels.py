@@ -24,7 +24,7 @@ from inspect_core.recipe_io import recipe_file
 from inspect_core.recipe_io.difference import in_words, made
 from inspect_core.runtime import workspace
 from inspect_core.ui import opening, saved_recipes, shell, weights_panel
-from inspect_core.ui.recipes import challenging, exporting, releasing
+from inspect_core.ui.recipes import challenging, exporting, learning, releasing
 from inspect_core.ui.recipes.table import Line
 
 FORM, PICTURE = 960, 190
@@ -58,6 +58,7 @@ def of_one(line: Line, others: Sequence[Line], states: dict[str, str] | None) ->
             "What changed": lambda: releasing.what_changed(recipe, approved, {one.digest: one.path for one in others}),
             "What is in it": lambda: _contents(recipe, path),
             "For the line": lambda: exporting.section(recipe, path),
+            "Good parts to learn": lambda: learning.section(recipe, key),
             "Challenge parts": lambda: challenging.section(recipe, key),
         }
         tabs = st.tabs(list(shown), key=f"more-{key}", on_change="rerun")
