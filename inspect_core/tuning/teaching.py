@@ -47,9 +47,9 @@ def teach(order: Order, store: Store, report: Report, workers: Workers | None = 
     the photos in place of this one).
     Raises ValueError for a choice or photos that cannot be used, and whatever `report` raises to stop.
     """
-    order = aligned(order, report)
     report(0.0, "loading the network, which can take a minute the first time")
-    share = forecast(order, store).before_check
+    share = forecast(order, store).before_check  # of the order as it was placed: one even tone cannot be located
+    order = aligned(order, report)
     comparison, choice = _compared(order, store, stage(report, 0.0, share), workers)
     method = order.method or (FIRST if comparison is None else comparison.chosen().detector)
     backbone, taps = order.network(methods_of(method))

@@ -118,7 +118,7 @@ def show_job(job: Job) -> None:
     st.button(
         "Cancelling…" if job.cancelling else "Cancel",
         key=f"cancel-{job.id}",
-        on_click=jobs().cancel,
+        on_click=_cancel,
         args=(job.id,),
         disabled=job.cancelling,
         icon=":material/stop_circle:",
@@ -135,7 +135,7 @@ def _queue(waiting: Sequence[Job]) -> None:
         row = st.container(horizontal=True, vertical_alignment="center", gap="small")
         row.markdown(f"{place:d}\\. {plain(job.title)}, {_whose(job)}")
         key, icon, words = f"cancel-{job.id}", ":material/close:", "Take it out of the queue"
-        row.button("Remove", key=key, icon=icon, help=words, on_click=jobs().cancel, args=(job.id,))
+        row.button("Remove", key=key, icon=icon, help=words, on_click=_cancel, args=(job.id,))
 
 
 def follow(about: object, then: str = "") -> None:
@@ -295,6 +295,10 @@ def _is_open(session: str) -> bool:
 def _session() -> str:
     context = get_script_run_ctx()
     return "" if context is None else context.session_id
+
+
+def _cancel(job_id: str) -> None:
+    jobs().cancel(job_id)
 
 
 def _collect() -> None:

@@ -12,7 +12,7 @@ from inspect_core.images import heatmap
 from inspect_core.images.placement import Placement
 from inspect_core.judge.anomaly_map import regions, scale_region
 from inspect_core.judge.counts import Unscored, count_parts, in_parts
-from inspect_core.judge.limits import limit_for_overkill, upper_bound
+from inspect_core.judge.limits import limit_for_overkill, most_in_long_run
 from inspect_core.ui.bench import bench
 from inspect_core.ui.inspect import areas_panel
 from inspect_core.verdict import InView, Limits, ProductCheckResult, assemble
@@ -195,7 +195,7 @@ def test_verdicts_counts_and_the_sentence(run) -> None:
                 "without": {"good": asdict(without[0]), "defect": asdict(without[1])},
                 "own": i % 2 == 0,
                 "bounds": [
-                    f"{max(100 * upper_bound(k, counted.count('good') + without[0].total), 0.1):.1f}"
+                    most_in_long_run(k, counted.count("good") + without[0].total)
                     for k in range(counted.count("good") + without[0].total + 1)
                 ],
             }

@@ -28,10 +28,10 @@ def test_what_is_taught_reaches_a_window_loaded_again_and_every_other_and_outliv
     page.get_by_role("link", name="Inspect").click()
     sidebar = other.get_by_test_id("stSidebar")
     expect(sidebar.get_by_role("button", name="aliens", exact=True)).to_be_visible(timeout=240_000)
-    expect(page.get_by_test_id("stSidebar").locator("strong", has_text="aliens")).to_be_visible(timeout=SECONDS)
+    expect(page.get_by_test_id("stSidebar").locator("strong", has_text="aliens").first).to_be_visible(timeout=SECONDS)
     expect(sidebar.locator("strong", has_text="flange")).to_be_visible()
     sidebar.get_by_role("button", name="aliens", exact=True).click()
-    expect(sidebar.locator("strong", has_text="aliens")).to_be_visible(timeout=SECONDS)
+    expect(sidebar.locator("strong", has_text="aliens").first).to_be_visible(timeout=SECONDS)
 
     serve(APP, sample_workspace, small=True, port=urlsplit(address).port)
     expect(page.get_by_text("This part was opened again")).to_be_visible(timeout=240_000)

@@ -88,7 +88,7 @@ class Run:
 def new(**asked) -> Run:
     """A new batch on disk, not started. Raises OSError when it cannot be written."""
     now = datetime.now().astimezone()
-    run = Run(id=f"{now:%Y%m%d-%H%M%S}-{secrets.token_hex(3)}", begun=now.isoformat(timespec="seconds"), **asked)
+    run = Run(id=f"{now:%Y%m%d-%H%M%S%f}-{secrets.token_hex(3)}", begun=now.isoformat(timespec="seconds"), **asked)
     with replacing(run.folder) as folder:
         folder.mkdir()
         (folder / ASKED).write_text(json.dumps(asdict(run), indent=1), encoding="utf-8")

@@ -49,7 +49,7 @@ def section(recipe: Recipe, key: str) -> None:
         results.offer("Learn, and show what changes", "", title, about, work)
     found = results.kept().get(about)
     if found is not None:
-        _shown(recipe, found, key)
+        _shown(recipe, found, key, about)
 
 
 def _work(recipe: Recipe, photos: list[tuple[str, Path]], job: Job) -> Found:
@@ -63,7 +63,7 @@ def _work(recipe: Recipe, photos: list[tuple[str, Path]], job: Job) -> Found:
     return new, changes, [*task.sentences(), *notes]
 
 
-def _shown(recipe: Recipe, found: Found, key: str) -> None:
+def _shown(recipe: Recipe, found: Found, key: str, about: tuple) -> None:
     new, changes, notes = found
     st.markdown(f"**{shell.plain(changes.sentence())}**")
     limits = f"Limits: {limits_in_words(new.limits)}; before: {limits_in_words(recipe.limits)}."
@@ -89,6 +89,7 @@ def _shown(recipe: Recipe, found: Found, key: str) -> None:
     if st.button("Save as a draft", key=f"learn-save-{key}", type="primary", disabled=not reason):
         with shell.errors_shown(OSError, LogError):
             _save(recipe, new, reason)
+            results.kept().put(about, None)
             st.rerun()
 
 
