@@ -16,13 +16,14 @@ from inspect_core.study.workers import Workers
 from inspect_core.tuning.aligning import aligned, on_alignment
 from inspect_core.tuning.compare import compare, fitted
 from inspect_core.tuning.comparison import Comparison, Shortlist
-from inspect_core.tuning.forecast import forecast
 from inspect_core.tuning.product_check_training import train_product_check
 from inspect_core.tuning.suggest import Suggestion, suggest
 from inspect_core.whole_part.product_check import OFF, ProductCheck
 
 MOST_COMPARED = 300
 """Good photos that the candidates for a new folder are fitted on."""
+FITTED = 0.8
+"""Share of the progress for the fit; the product check takes the rest."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -47,10 +48,9 @@ def teach(order: Order, store: Store, report: Report, workers: Workers | None = 
     the photos in place of this one).
     Raises ValueError for a choice or photos that cannot be used, and whatever `report` raises to stop.
     """
-    report(0.0, "loading the network, which can take a minute the first time")
-    share = forecast(order, store).before_check  # of the order as it was placed: one even tone cannot be located
     order = aligned(order, report)
-    comparison, choice = _compared(order, store, stage(report, 0.0, share), workers)
+    report(0.0, "loading the network, which can take a minute the first time")
+    comparison, choice = _compared(order, store, stage(report, 0.0, FITTED), workers)
     method = order.method or (FIRST if comparison is None else comparison.chosen().detector)
     backbone, taps = order.network(methods_of(method))
     suggestion = None
@@ -59,7 +59,7 @@ def teach(order: Order, store: Store, report: Report, workers: Workers | None = 
             study = fitted(comparison.chosen())
         else:
             study = Study(order, backbone, store, taps=taps, workers=workers, method=method)
-            study.fit(stage(report, 0.0, share))
+            study.fit(stage(report, 0.0, FITTED))
             if order.method is not None and not order.as_published:
                 suggestion = suggest(study, fixed=order.fixed)
         product_check = None
@@ -70,7 +70,7 @@ def teach(order: Order, store: Store, report: Report, workers: Workers | None = 
                 fused=order.fused_product_check,
                 mode=order.product_check,
                 alignment=order.alignment,
-                report=stage(report, share, 1.0),
+                report=stage(report, FITTED, 1.0),
                 workers=workers,
             )
     skipped = tuple(f"{name} was skipped: {reason}" for name, reason in study.skipped)

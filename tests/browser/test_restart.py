@@ -29,7 +29,7 @@ def test_what_is_taught_reaches_a_window_loaded_again_and_every_other_and_outliv
     sidebar = other.get_by_test_id("stSidebar")
     expect(sidebar.get_by_role("button", name="aliens", exact=True)).to_be_visible(timeout=240_000)
     expect(page.get_by_test_id("stSidebar").locator("strong", has_text="aliens").first).to_be_visible(timeout=SECONDS)
-    expect(sidebar.locator("strong", has_text="flange")).to_be_visible()
+    expect(sidebar.locator("strong", has_text="flange").first).to_be_visible()
     sidebar.get_by_role("button", name="aliens", exact=True).click()
     expect(sidebar.locator("strong", has_text="aliens").first).to_be_visible(timeout=SECONDS)
 
