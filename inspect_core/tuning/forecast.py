@@ -19,16 +19,13 @@ RUNNING_APP = 700 << 20
 
 @dataclass(frozen=True)
 class Forecast:
-    """seconds to teach; memory at its peak and disk for features, in bytes; engine that runs the backbone;
-    before_check: share of the time until the product check is learned.
-    """
+    """seconds to teach; memory at its peak and disk for features, in bytes; engine that runs the backbone."""
 
     seconds: float
     memory: int
     disk: int
     engine: str
     fits_store: bool
-    before_check: float
 
 
 def methods_to_fit(order: Order, detectors: Sequence[str] = ()) -> tuple[str, ...]:
@@ -58,4 +55,4 @@ def forecast(order: Order, store: Store, detectors: Sequence[str] = ()) -> Forec
     memory = costs_of(methods, parameters, preparation, fit=fit * looks_in(order.tolerances), shown=shown).memory
     disk = preparation.bytes_per_photo * (fit + shown)
     took = seconds * expected.slowed
-    return Forecast(took, RUNNING_APP + memory, disk, backbone.engine, store.would_fit(disk), 1 - check / seconds)
+    return Forecast(took, RUNNING_APP + memory, disk, backbone.engine, store.would_fit(disk))
