@@ -3,7 +3,7 @@
 import math
 import time
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from statistics import median
 
 import numpy as np
@@ -57,7 +57,8 @@ class Expected:
 
         Raises ValueError as `costs_of`.
         """
-        one, tiles = preparation.untiled, preparation.tiles
+        # In a grey photo no part is located.
+        one, tiles = replace(preparation.untiled, alignment=None), preparation.tiles
         (whole, slowed), reading = _timed(one), READING
         run = whole * (1 if tiles is None else len(tiles.tiles))
         if tiles is not None:
