@@ -36,7 +36,7 @@ def test_what_is_taught_reaches_a_window_loaded_again_and_every_other_and_outliv
     serve(APP, sample_workspace, small=True, port=urlsplit(address).port)
     expect(page.get_by_text("This part was opened again")).to_be_visible(timeout=240_000)
     expect(page.get_by_text("The limit was set on these parts")).not_to_be_visible()
-    page.get_by_role("button", name="Close aliens").first.click()
+    page.get_by_role("button", name="Close", exact=True).first.click()
     page.get_by_role("button", name="Close it").click()
     expect(page.get_by_test_id("stSidebar").get_by_text("aliens")).not_to_be_visible(timeout=SECONDS)
 
