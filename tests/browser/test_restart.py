@@ -38,7 +38,8 @@ def test_what_is_taught_reaches_a_window_loaded_again_and_every_other_and_outliv
     expect(page.get_by_text("The limit was set on these parts")).not_to_be_visible()
     page.get_by_role("button", name="Close", exact=True).first.click()
     page.get_by_role("button", name="Close it").click()
-    expect(page.get_by_test_id("stSidebar").get_by_text("aliens")).not_to_be_visible(timeout=SECONDS)
+    sidebar = page.get_by_test_id("stSidebar")
+    expect(sidebar.get_by_role("button", name="aliens", exact=True)).to_have_count(0, timeout=SECONDS)
 
 
 def test_the_bench_comes_back_after_the_server_was_killed(serve, open_page, sample_workspace):
