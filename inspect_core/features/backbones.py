@@ -18,7 +18,7 @@ from torch import Tensor, nn
 
 from inspect_core.features.backbone_catalogue import CATALOGUE, Spec, spec_of, timm_stages
 from inspect_core.features.onnx_graph import OnnxGraph, kept, load_or_export
-from inspect_core.features.tapped_network import SIDE, TappedNetwork, channels_of, check_taps
+from inspect_core.features.tapped_network import CALLS, SIDE, TappedNetwork, channels_of, check_taps
 from inspect_core.features.weights import TorchNetwork, find_weights, needed_weights, read_weights
 from inspect_core.runtime import workspace
 from inspect_core.runtime.threads import one_for_sums
@@ -142,7 +142,7 @@ class Backbone:
         exact = torch.backends.cudnn.flags(enabled=True, benchmark=False, deterministic=True, allow_tf32=False)
         tapped = self._tapped(head).to(self.device)
         batches = []
-        with self._lock, exact, torch.no_grad():
+        with self._lock, CALLS, exact, torch.no_grad():
             for start in range(0, max(len(images), 1), GPU_BATCH):
                 part = images[start : start + GPU_BATCH]
                 padded = np.zeros((GPU_BATCH, *self.size, 3), np.uint8)

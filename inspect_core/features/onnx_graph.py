@@ -19,7 +19,7 @@ import numpy as np
 import torch
 from torch import Tensor, nn
 
-from inspect_core.features.tapped_network import TappedNetwork
+from inspect_core.features.tapped_network import CALLS, TappedNetwork
 from inspect_core.runtime import workspace
 from inspect_core.runtime.graph import REFUSALS, session_of
 from inspect_core.runtime.threads import cores
@@ -27,7 +27,7 @@ from inspect_core.runtime.unfinished import replacing
 
 GRAPHS_KEPT = 16
 LARGEST = 2**30  # bytes of a graph; that of Wide ResNet-50-2 takes 275 MB
-# torch.export keeps its state in globals: a second export at the same time fails.
+# What one thread exports the next one finds in the cache.
 _exporting = threading.Lock()
 Used = TypeVar("Used")
 
@@ -126,7 +126,7 @@ def export(network: TappedNetwork, size: tuple[int, int]) -> bytes:
 
 def graph_of(module: nn.Module, examples: tuple[Tensor, ...], **how: Any) -> bytes:
     """ONNX bytes of a module on the CPU, without external data; how: what else `torch.onnx.export` takes."""
-    with torch.no_grad(), warnings.catch_warnings():
+    with CALLS, torch.no_grad(), warnings.catch_warnings():
         # The exporter reports on its own internals and those of its libraries; none of it is about the network.
         warnings.simplefilter("ignore")
         # Any: torch's types do not say that there always is a program here, and that it saves into memory.

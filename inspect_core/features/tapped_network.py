@@ -2,6 +2,7 @@
 
 import difflib
 import math
+import threading
 from typing import Any
 
 import torch
@@ -9,6 +10,8 @@ from torch import Tensor, nn
 
 SIDE = 32
 """Sides of photos at the network are multiples of this many pixels."""
+CALLS = threading.RLock()
+"""Held while a module is called or exported: an export replaces `nn.Module.__call__` for every thread."""
 
 
 class _EveryTapSeen(Exception):
@@ -106,7 +109,8 @@ def channels_of(network: nn.Module, taps: tuple[str, ...], size: tuple[int, int]
     size: (H, W) pixels. Raises ValueError for a tap that does not give an (n, channels, h, w) map of that size.
     """
     tapped = TappedNetwork(network.eval(), taps, mean=(0.0, 0.0, 0.0), sd=(1.0, 1.0, 1.0)).to("meta")
-    maps = tapped(torch.empty((1, *size, 3), dtype=torch.uint8, device="meta"))
+    with CALLS:
+        maps = tapped(torch.empty((1, *size, 3), dtype=torch.uint8, device="meta"))
     for tap, values in zip(taps, maps, strict=True):
         shape = tuple(values.shape)
         if len(shape) != 4 or size[0] % shape[2] or size[0] // shape[2] * shape[3] != size[1]:

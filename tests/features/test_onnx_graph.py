@@ -2,6 +2,8 @@
 
 import hashlib
 import os
+import threading
+import time
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
@@ -13,7 +15,7 @@ from torch import nn
 
 from inspect_core.features import onnx_graph
 from inspect_core.features.onnx_graph import load_or_export
-from inspect_core.features.tapped_network import TappedNetwork
+from inspect_core.features.tapped_network import TappedNetwork, channels_of
 
 SIZE = (32, 64)
 pytestmark = pytest.mark.slow
@@ -208,3 +210,29 @@ def test_two_graphs_are_exported_at_the_same_time(network, tmp_path):
         graphs = list(pool.map(opened, sizes))
     for size, graph in zip(sizes, graphs, strict=True):
         assert graph.run(np.zeros((*size, 3), np.uint8))[0].shape[2:] == (size[0] // 2, size[1] // 2)
+
+
+class Announced(nn.Conv2d):
+    """Says that it runs, and leaves another thread the time to run a module of its own meanwhile."""
+
+    def __init__(self, runs):
+        super().__init__(3, 3, 3, 1, 1)
+        self.runs = runs
+
+    def forward(self, photos):
+        self.runs.set()
+        time.sleep(0.2)
+        return super().forward(photos)
+
+
+def test_another_thread_may_look_at_a_network_while_one_is_exported():
+    runs = threading.Event()
+    tapped = TappedNetwork(nn.Sequential(Announced(runs)).eval(), ("0",), mean=(0.4,) * 3, sd=(0.2,) * 3).eval()
+    with ThreadPoolExecutor(1) as pool:
+        exporting = pool.submit(onnx_graph.export, tapped, SIZE)
+        while not exporting.done():
+            if runs.wait(0.05):
+                runs.clear()
+                # On the meta device, as a page does that asks for a backbone's channels.
+                assert channels_of(nn.Sequential(nn.Conv2d(3, 4, 3, 2, 1)), ("0",), SIZE) == (4,)
+    exporting.result()
