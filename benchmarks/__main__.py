@@ -51,10 +51,6 @@ METHODS: dict[str, tuple[str, str]] = {
         "methods",
         "defects among the good photos: does the first look show them, their cost",
     ),
-    "suggestions": (
-        "methods",
-        "detectors side by side, by default, as suggested and at best; seconds of the fit",
-    ),
     "race": ("peers", "beside anomalib's PaDiM and PatchCore on the same photos: fit, speed, memory, size, quality"),
     "kernel_density_growth": ("methods", "time of KDF and KDN as examples and units grow"),
 }

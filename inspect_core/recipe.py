@@ -4,6 +4,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, fields, replace
 from datetime import UTC, datetime
 from functools import lru_cache
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -17,9 +18,10 @@ from inspect_core.images.photo_quality import QualityRange
 from inspect_core.images.placement import Placement
 from inspect_core.images.tiles import TilePlan
 from inspect_core.judge.anomaly_map import AREA, SIGMA, to_pixels
+from inspect_core.judge.counts import Counts
 from inspect_core.methods.table import JOIN
 from inspect_core.methods.view import View, joined_errors
-from inspect_core.recipe_format.known_parts import Calibrated, ChallengePart, TaughtFrom
+from inspect_core.recipe_format.known_parts import Calibrated, ChallengePart, TaughtFrom, UnscoredPart, counts_of
 from inspect_core.recipe_format.photo_inspector import PhotoInspector
 from inspect_core.runtime.users import UNKNOWN
 from inspect_core.verdict import Limits, Verdict
@@ -42,7 +44,7 @@ class BackboneChoice:
 class Provenance:
     """Who made a recipe, when, why and from what.
 
-    created: ISO 8601 with its time zone; photos: the folder they were in.
+    created: ISO 8601 with its time zone; photos: the folder that most were in; photo_folders: the other ones.
     """
 
     created: str
@@ -52,7 +54,13 @@ class Provenance:
     seeds: Mapping[str, int] = field(default_factory=dict)
     versions: Mapping[str, str] = field(default_factory=dict)
     photos: str | None = None
+    photo_folders: tuple[str, ...] = ()
     calibration_note: str = ""
+
+    @property
+    def folders(self) -> list[Path]:
+        """All folders that its photos were in."""
+        return [Path(folder) for folder in (self.photos, *self.photo_folders) if folder]
 
 
 @dataclass(frozen=True, eq=False)
@@ -60,13 +68,13 @@ class Recipe:
     """Everything needed to inspect.
 
     views: fitted detectors whose maps are added; live: by name, the values in force of their live parameters and of the
-    smallest area, in pixels of the map; product_check, gallery (of known cases), defect_types: if
-    taught; judged: photos on which its limits were judged; challenge: its challenge parts; depth: the bit depth at
-    which photos are read, None takes any; alignment: locates the part, None takes photos as they are; areas: drawn on
-    the part; tiles: how large photos are cut, None squashes them to the network's input; mm_per_pixel: of the photos,
-    None when not known, used in texts only; quality: noise, brightness and sharpness of the photos taught; taught: what
-    it was taught from, None when that is not known; as_published: its method is as the paper has it; digest: identity
-    of the saved recipe, None before it is saved.
+    smallest area, in pixels of the map; product_check, gallery (of known cases), defect_types: if taught; judged:
+    photos on which its limits were tested; unscored: parts of its teaching without a score; challenge: its challenge
+    parts; depth: the bit depth at which photos are read, None takes any; alignment: locates the part, None takes photos
+    as they are; areas: drawn on the part; tiles: how large photos are cut, None squashes them to the network's input;
+    mm_per_pixel: of the photos, None when not known, used in texts only; quality: noise, brightness and sharpness of
+    the photos taught; taught: what it was taught from, None when that is not known; as_published: its method is as the
+    paper has it; digest: identity of the saved recipe, None before it is saved.
     """
 
     product: str
@@ -82,6 +90,7 @@ class Recipe:
     gallery: KnownCases | None = None
     defect_types: DefectTypes | None = None
     judged: tuple[Calibrated, ...] = ()
+    unscored: tuple[UnscoredPart, ...] = ()
     challenge: tuple[ChallengePart, ...] = ()
     depth: Depth | None = None
     alignment: Alignment | None = None
@@ -109,6 +118,10 @@ class Recipe:
         shared = {field.name for field in fields(PhotoInspector)} & {field.name for field in fields(self)}
         own = {"area": self.live[AREA], "size": self.backbone.size, "digest": self.digest or ""}
         return {name: getattr(self, name) for name in shared} | own
+
+    def counts(self) -> tuple[Counts, bool]:
+        """What its limits do to the parts they were tested on, as `counts_of`."""
+        return counts_of(self.limits, self.calibration, self.judged, self.unscored)
 
     def prepare(self, backbone: Backbone) -> Preparation:
         """How this recipe turns a photo into patch features on a loaded backbone."""

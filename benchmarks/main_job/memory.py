@@ -23,7 +23,6 @@ from inspect_core.images.grouping import ungrouped
 from inspect_core.images.read import read
 from inspect_core.runtime import workspace
 from inspect_core.tuning.product_check_training import train_product_check
-from inspect_core.tuning.suggest import suggest
 
 QUALITY = 90
 
@@ -31,7 +30,7 @@ QUALITY = 90
 def figures(setting: Setting) -> dict:
     """Peaks for each count, the growth from the least to the most photos, and the peak of the very first start.
 
-    `fit` is the budget's: scan, extraction, fit, limit and recipe. `app` also suggests a k and teaches the guard.
+    `fit` is the budget's: scan, extraction, fit, limit and recipe. `app` also teaches the guard.
     """
     quick = ["--quick"] if setting == QUICK else []
     with tempfile.TemporaryDirectory(prefix="loupe-memory-") as folder:
@@ -88,8 +87,6 @@ def teach(folder: Path, setting: Setting) -> dict:
         taught.recipe(product="part")
         done("limit")
         fit_peak = own_peak_mb()
-        suggest(taught)
-        done("suggest")
         with_head(setting)
         done("network with head")
         train_product_check(taught.preparation.backbone, taught.split.fit, taught.split.calibrate)

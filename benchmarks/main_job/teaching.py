@@ -1,6 +1,6 @@
 """Teaching: the fit of localized Mahalanobis without the network, a sample part from folder to guard, and extraction.
 
-Steps of teaching are those of the Teach page: scan and split, extract, fit, suggest a k, teach the guard, into an empty
+Steps of teaching are those of the Teach page: scan and split, extract, fit, teach the guard, into an empty
 feature store. The exported network is there already, as on every start but the first.
 """
 
@@ -19,7 +19,6 @@ from inspect_core.methods.method import Patches
 from inspect_core.runtime.threads import cores
 from inspect_core.study.gathering import Fit, gather
 from inspect_core.tuning.product_check_training import train_product_check
-from inspect_core.tuning.suggest import suggest
 
 GIGABYTES = 10**9
 
@@ -76,8 +75,6 @@ def sample_part(setting: Setting) -> dict:
             watch.lap("extract")
             one.fit()
             watch.lap("fit")
-            suggest(one)
-            watch.lap("suggest")
             train_product_check(one.preparation.backbone, one.split.fit, one.split.calibrate)
             watch.lap("guard")
     took = watch.took

@@ -1,6 +1,7 @@
 """What all verbs share: exit codes, printed lines, a progress bar, and arguments that are paths or sizes."""
 
 import argparse
+import re
 import sys
 from collections.abc import Callable, Generator, Iterable, Mapping, Sequence
 from contextlib import contextmanager, suppress
@@ -15,6 +16,8 @@ from inspect_core.runtime.progress import Report
 
 ACCEPTED, NOT_ACCEPTED, COULD_NOT_RUN, STOPPED = 0, 1, 2, 130
 """Exit codes; the last one after Ctrl-C, as shells give it."""
+MAX_SEED = 2**31 - 1
+MAX_SIDE = 16_384  # pixels of the network's input, and cells of the patch grid
 
 
 def say(line: str, file: TextIO | None = None) -> None:
@@ -71,6 +74,31 @@ path_argument = argument(workspace.usable)
 """A path that the system can look up."""
 
 
+def whole_argument(low: int, high: int) -> Callable[[str], int]:
+    """A whole number within bounds, both allowed, written in plain digits, as the type of an argument."""
+
+    @argument
+    def parse(text: str) -> int:
+        if not re.fullmatch(r"[+-]?[0-9]{1,20}", text.strip()) or not low <= int(text) <= high:
+            raise ValueError(f"{text!r:.40} is not a whole number from {low:,} to {high:,}")
+        return int(text)
+
+    return parse
+
+
+def number_argument(low: float, high: float) -> Callable[[str], float]:
+    """A number within bounds, both allowed, as the type of an argument."""
+
+    @argument
+    def parse(text: str) -> float:
+        with suppress(ValueError):
+            if "_" not in text and low <= (value := float(text)) <= high:
+                return value
+        raise ValueError(f"{text!r:.40} is not a number from {low:g} to {high:g}")
+
+    return parse
+
+
 @argument
 def scale_argument(text: str) -> float:
     """mm per pixel, a value that a recipe can hold."""
@@ -84,7 +112,7 @@ def scale_argument(text: str) -> float:
 def size_argument(text: str) -> tuple[int, int]:
     """(height, width): 256 or 256x320."""
     with suppress(ValueError):
-        numbers = [int(part) for part in text.lower().split("x")]
-        if len(numbers) in (1, 2) and min(numbers) >= 1:
+        numbers = [int(part) for part in text.lower().split("x") if part.isascii() and part.isdigit()]
+        if len(numbers) == text.lower().count("x") + 1 <= 2 and min(numbers) >= 1 and max(numbers) <= MAX_SIDE:
             return numbers[0], numbers[-1]
-    raise ValueError(f"{text!r} is not a size; write 256 or 256x320")
+    raise ValueError(f"{text!r:.40} is not a size of 1 to {MAX_SIDE:,} a side; write 256 or 256x320")

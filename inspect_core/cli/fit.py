@@ -73,4 +73,6 @@ def _limits(study: Study, options: argparse.Namespace) -> Limits:
     limit = options.limit
     if limit is None and options.overkill is not None:
         limit = limit_for_overkill(study.calibration_scores(), rate=options.overkill)
+    if limit is not None and limit <= 0:
+        raise ValueError(f"--limit {limit:g} rejects every part, as scores are above 0; give a limit above 0")
     return study.default_limits() if limit is None else Limits(limit, limit)

@@ -1,15 +1,15 @@
 """`learn`: a recipe taught again with further good parts; first it is shown which verdicts change."""
 
 import argparse
-from pathlib import Path
 
 from inspect_core.audit import changes, inspections
 from inspect_core.audit.log import AuditLog
 from inspect_core.cli import inspectors, working
-from inspect_core.cli.console import ACCEPTED, NOT_ACCEPTED, bar, path_argument, say, say_notes
+from inspect_core.cli.console import ACCEPTED, NOT_ACCEPTED, argument, bar, path_argument, say, say_notes
 from inspect_core.features.store import feature_store
 from inspect_core.images.listing import photos_in
-from inspect_core.images.samples import counted
+from inspect_core.images.samples import counted, examples
+from inspect_core.recipe_format.place import PlaceError
 from inspect_core.recipe_io.place import check_place
 from inspect_core.recipe_io.recipe_file import save
 from inspect_core.runtime import users
@@ -17,6 +17,14 @@ from inspect_core.tuning.learning import learn, lesson, regression
 from inspect_core.verdict import SPOKEN
 
 MOST_REJUDGED = 5000
+
+
+@argument
+def reason_argument(text: str) -> str:
+    """A reason in words, for argparse."""
+    if not text.strip():
+        raise ValueError("the reason is blank; say why the recipe may be saved")
+    return text.strip()
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -28,7 +36,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--photos", type=path_argument, metavar="FOLDER", action="append", default=[], help=photos)
     parser.add_argument("--reason", default="further good parts learned", help="why; recorded in the recipe")
     override = "save it although a known defect would now be accepted; the reason is recorded"
-    parser.add_argument("--override", metavar="REASON", help=override)
+    parser.add_argument("--override", metavar="REASON", type=reason_argument, help=override)
     parser.add_argument("--download", action="store_true", help="download the backbone's weights if they are missing")
     working.add_options(parser)
     parser.set_defaults(weights=None)
@@ -36,13 +44,19 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(options: argparse.Namespace) -> int:
     check_place(options.out)
+    if options.out.resolve() == options.recipe.resolve():
+        raise PlaceError(f"{options.out} is the recipe to teach further, which stays as it is; choose another name")
     inspector = inspectors.load_recipe(options.recipe, download=options.download)
     recipe, who = inspector.recipe, users.at_this_machine()
-    folders = [*options.photos, *([Path(recipe.provenance.photos)] if recipe.provenance.photos else [])]
+    folders = [*options.photos, *recipe.provenance.folders]
     with AuditLog.open() as log:  # one that cannot be written is said before anything is learned
         judged = [one for one in inspections.read(log, most=MOST_REJUDGED) if one.recipe == recipe.digest]
-    task = lesson(recipe, photos_in(options.good), folders)
+    task = lesson(recipe, photos_in(options.good), folders, judged)
     say_notes(task.sentences())
+    if task.defective and options.override is None:
+        named = f"{counted(len(task.defective), 'photo')} known to be defective ({examples(list(task.defective))})"
+        say(f"Not learned: {named}. Leave them out, or give --override with the reason why they are good.")
+        return NOT_ACCEPTED
     reason = options.reason if options.override is None else f"{options.reason}; {options.override}"
     with working.study_workers(options) as workers, bar() as report:
         new, study = learn(task, feature_store(), report, workers, author=who, reason=reason)

@@ -2,11 +2,15 @@
 
 import argparse
 import csv
+import io
+import math
+import re
 
 from inspect_core.cli.console import ACCEPTED, path_argument, say
 from inspect_core.process.agreement import Reading
 from inspect_core.process.results import results, sentences, table_of
 from inspect_core.process.study_file import WORDS
+from inspect_core.runtime import workspace
 
 COLUMNS = ("part", "truth", "appraiser", "trial", "verdict")
 STOPPED = WORDS | {"accept": False, "review": True, "reject": True, "not located": True}
@@ -30,23 +34,31 @@ def run(options: argparse.Namespace) -> int:
 
 
 def _readings(path) -> list[Reading]:
-    if path.stat().st_size > MOST_BYTES:
-        raise ValueError(f"{path.name} has more than {MOST_BYTES >> 20} MB; give the table of one study")
-    with path.open(encoding="utf-8-sig", newline="") as file:
-        rows = csv.DictReader(file)
+    content = workspace.content(path, at_most=MOST_BYTES)
+    if content is None:
+        path.stat()  # nothing there: the system says so
+        raise ValueError(f"{path.name} is not a file of at most {MOST_BYTES >> 20} MB; give the table of one study")
+    try:
+        rows = csv.DictReader(io.StringIO(content.decode("utf-8-sig"), newline=""))
         missing = [name for name in COLUMNS if name not in (rows.fieldnames or ())]
         if missing:
-            raise ValueError(f"{path.name} has no column {missing[0]!r}; it needs {', '.join(COLUMNS)}")
-        return [_reading(path.name, number, row) for number, row in enumerate(rows, start=2)]
+            raise ValueError(f"it has no column {missing[0]!r}; it needs {', '.join(COLUMNS)}")
+        return [_reading(number, row) for number, row in enumerate(rows, start=2)]
+    except UnicodeDecodeError as error:
+        raise ValueError(f"{path.name} is not UTF-8 text (byte {error.start}); save it as CSV UTF-8") from error
+    except (ValueError, csv.Error) as error:
+        raise ValueError(f"{path.name}: {error}") from error
 
 
-def _reading(name: str, number: int, row: dict[str, str]) -> Reading:
+def _reading(number: int, row: dict[str, str]) -> Reading:
     try:
         truth, verdict = (
             table[row[column].strip().lower()] for table, column in ((WORDS, "truth"), (STOPPED, "verdict"))
         )
         score = float(row["score"]) if (row.get("score") or "").strip() else None
+        if not re.fullmatch(r"\s*[0-9]{1,9}\s*", row["trial"]) or (score is not None and not math.isfinite(score)):
+            raise ValueError(f"trial {row['trial']!r:.40} or score {score}")
         return Reading(row["part"], truth, row["appraiser"], int(row["trial"]), verdict, score)
     except (KeyError, ValueError, AttributeError) as error:
         words = "good or defective, a whole trial number, and a verdict such as accept or reject"
-        raise ValueError(f"{name}, line {number}: {error} cannot be read; give {words}") from error
+        raise ValueError(f"line {number}: {error} cannot be read; give {words}") from error

@@ -1,14 +1,20 @@
 """`synthetic`: write the sample products, drawn by computer, with exact masks of their defects."""
 
 import argparse
+import os
+import tempfile
+from pathlib import Path
 
-from inspect_core.cli.console import ACCEPTED, path_argument
+from inspect_core.cli.console import ACCEPTED, MAX_SEED, path_argument, whole_argument
+from inspect_core.recipe_format.place import PlaceError
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     out = "folder to write to (default: sample_data)"
     parser.add_argument("--out", type=path_argument, default="sample_data", help=out)
-    parser.add_argument("--seed", type=int, default=0, help="another seed gives other parts (default: 0)")
+    parser.add_argument(
+        "--seed", type=whole_argument(0, MAX_SEED), default=0, help="another seed gives other parts (default: 0)"
+    )
     variant = parser.add_mutually_exclusive_group()
     moved = (
         "the parts as a conveyor brings them, shifted by up to 8 %% and turned by up to 10°, with their poses; "
@@ -20,16 +26,34 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def run(options: argparse.Namespace) -> int:
-    """Raises ValueError where the generator is missing: it lies beside the package, not in it."""
+    """Raises ValueError where the generator is missing: it lies beside the package, not in it; PlaceError where a file
+    of another content is in the way.
+    """
     try:
         from sample_data.make import conveyor, panel, products
     except ImportError as error:
         raise ValueError(
             "the generator of the sample parts is not installed with Loupe; run this in the folder of its source"
         ) from error
-    if options.large:
-        panel.write(options.out, seed=options.seed)
-    else:
-        moved = {"rigid": conveyor.RIGID, "similarity": conveyor.SCALED}
-        products.write(options.out, seed=options.seed, conveyor=moved[options.moved] if options.moved else None)
+    options.out.mkdir(parents=True, exist_ok=True)
+    with tempfile.TemporaryDirectory(prefix=".loupe-", dir=options.out) as folder:
+        if options.large:
+            panel.write(folder, seed=options.seed)
+        else:
+            moved = {"rigid": conveyor.RIGID, "similarity": conveyor.SCALED}
+            products.write(folder, seed=options.seed, conveyor=moved[options.moved] if options.moved else None)
+        _move(Path(folder), options.out)
     return ACCEPTED
+
+
+def _move(folder: Path, out: Path) -> None:
+    """Move the files to where they belong, or none of them, where that would replace another file."""
+    places = {path: out / path.relative_to(folder) for path in sorted(folder.rglob("*")) if path.is_file()}
+    for path, place in places.items():
+        if os.path.lexists(place) and not (place.is_file() and place.read_bytes() == path.read_bytes()):
+            raise PlaceError(
+                f"{place} is there already and is not the same file, so nothing was written; name another --out"
+            )
+    for path, place in places.items():
+        place.parent.mkdir(parents=True, exist_ok=True)
+        path.replace(place)

@@ -3,7 +3,17 @@
 import argparse
 
 from inspect_core.cli import working
-from inspect_core.cli.console import argument, bar, path_argument, say, say_notes, size_argument
+from inspect_core.cli.console import (
+    MAX_SEED,
+    argument,
+    bar,
+    number_argument,
+    path_argument,
+    say,
+    say_notes,
+    size_argument,
+    whole_argument,
+)
 from inspect_core.features.backbone_catalogue import spec_of
 from inspect_core.features.backbones import available
 from inspect_core.features.store import feature_store
@@ -13,6 +23,7 @@ from inspect_core.images.folders import Samples, scan, split
 from inspect_core.images.splitting import learned_from_all, require_enough
 from inspect_core.images.tolerances import NONE, Tolerances
 from inspect_core.methods.table import JOIN, METHODS, OPTIONS, methods_of
+from inspect_core.recipe_format.fields import LARGEST, MANY, SMALLEST
 from inspect_core.study.order import ALIGN, Order
 from inspect_core.tuning import tiling
 from inspect_core.tuning.aligning import proposed
@@ -43,7 +54,8 @@ def add_options(parser: argparse.ArgumentParser) -> None:
     )
     parser.add_argument("--detector", type=detector_argument, help=detector)
     for name, option in OPTIONS.items():
-        kind, choices = (int, (0, 1)) if option.kind is bool else (option.kind, None)
+        choices = (0, 1) if option.kind is bool else None
+        kind = number_argument(SMALLEST, LARGEST) if option.kind is float else whole_argument(0, MANY)
         parser.add_argument(f"--{name}", type=kind, choices=choices, help=option.words)
     published = (
         "the --detector, one method, as its paper has it (in place of --grid, --taps, --area, --tolerance and "
@@ -52,7 +64,7 @@ def add_options(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--as-published", action="store_true", help=published)
     parser.set_defaults(compare=False)
     area = "pixels of the map above the limit that reject a part (default 0.2 %% of the map)"
-    parser.add_argument("--area", type=int, help=area)
+    parser.add_argument("--area", type=whole_argument(1, MANY), help=area)
     blind = "choose settings without known defects, and judge by all of them"
     parser.add_argument("--blind", action="store_true", help=blind)
     depth = "how many of 16 bits the camera uses, if the photos do not show it"
@@ -78,7 +90,7 @@ def add_options(parser: argparse.ArgumentParser) -> None:
     )
     named, usual = "NAME=VALUE,...", Order.tolerances
     parser.add_argument("--tolerance", type=argument(Tolerances.parse), default=usual, metavar=named, help=differ)
-    parser.add_argument("--seed", type=int, default=Order.seed)
+    parser.add_argument("--seed", type=whole_argument(0, MAX_SEED), default=Order.seed)
     calibrate = (
         "fraction of the good photos to keep apart for the limits (default: all are learned from, and set the limits "
         "in folds, each scored by a detector that has learned from the others)"
@@ -135,7 +147,6 @@ def order_of(
         taps=_taps(options.taps),
         method=options.detector,
         parameters=given,
-        fixed=given,
         align_shift=options.align_shift / 100,
         tiles=tiles,
         tolerances=options.tolerance,
@@ -168,8 +179,6 @@ def say_taught(found: Taught) -> None:
     say(f"Used {backbone.name} with {backbone.engine}.")
     for line in (found.choice or "").splitlines():
         say(line)
-    if found.suggestion is not None:
-        say(found.suggestion.basis)
     say_notes(found.notes)
 
 

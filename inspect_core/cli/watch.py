@@ -6,6 +6,7 @@ import threading
 import time
 from collections.abc import Generator
 from contextlib import contextmanager
+from functools import partial
 
 from inspect_core.audit.log import AuditLog
 from inspect_core.cli import inspectors
@@ -73,7 +74,10 @@ def _camera(options: argparse.Namespace) -> Generator[None]:
         yield
         return
     trigger = Trigger(options.every, options.at_rest)
-    camera = Camera(options.camera, options.folder, trigger, lambda words: say(f"loupe: {words}", sys.stderr))
+    tell_line = partial(say, file=sys.stderr)
+    camera = Camera(
+        options.camera, options.folder, trigger, lambda words: tell_line(f"loupe: {words}"), once=options.once
+    )
     taking = threading.Thread(target=camera.run, daemon=True)
     taking.start()
     if not (options.every or options.at_rest):

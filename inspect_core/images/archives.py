@@ -13,7 +13,7 @@ from pathlib import Path, PurePosixPath
 from inspect_core.images.listing import MAX_DEPTH
 from inspect_core.images.samples import ScanError
 from inspect_core.runtime import workspace
-from inspect_core.runtime.unfinished import process_folder
+from inspect_core.runtime.unfinished import process_folder, replacing
 
 MAX_MEMBERS = 50_000
 MAX_TOTAL = 8 * 2**30  # bytes, unpacked
@@ -24,13 +24,23 @@ _DAMAGE = (zipfile.BadZipFile, zlib.error, EOFError, NotImplementedError, Unicod
 _unpacking = threading.Lock()
 
 
-def unpacked(path: Path) -> Path:
-    """Where a zip archive is unpacked in the workspace: once per process, until it ends. Raises ScanError."""
+def unpacked(path: Path, *, stays: bool = False) -> Path:
+    """Return where a zip archive is unpacked in the workspace: once per process, until it ends.
+
+    stays: it lies among the uploads, for a product that is opened again after a restart. Raises ScanError.
+    """
     with _unpacking:
         facts = path.stat()
         identity = b"%s|%d|%d" % (os.fsencode(os.path.realpath(path)), facts.st_size, facts.st_mtime_ns)
-        folder = process_folder(workspace.root() / "unpacked") / hashlib.sha256(identity).hexdigest()[:24] / path.name
-        return folder if folder.exists() else extract(path, folder)
+        name = hashlib.sha256(identity).hexdigest()[:24]
+        if not stays:
+            folder = process_folder(workspace.root() / "unpacked") / name / path.name
+            return folder if folder.exists() else extract(path, folder)
+        folder = workspace.uploads_folder() / name
+        if not (folder / path.name).is_dir():
+            with replacing(folder) as new:
+                extract(path, new / path.name)
+        return folder / path.name
 
 
 def extract(path: Path, folder: Path) -> Path:

@@ -16,7 +16,7 @@ import numpy as np
 from inspect_core.images import preflight
 from inspect_core.images.archives import unpacked
 from inspect_core.images.depth import Values, depth_of
-from inspect_core.images.duplicates import HASH_GRID, difference_hash
+from inspect_core.images.duplicates import HASH_GRID
 from inspect_core.images.header import opened
 from inspect_core.images.layout import Place, arrange, is_defect_word, is_good_word, is_mask_folder, is_side
 from inspect_core.images.listing import MAX_DEPTH, is_clutter, is_image, walk
@@ -30,15 +30,17 @@ from inspect_core.runtime import workspace
 __all__ = ["Sample", "Samples", "Split", "inside", "scan", "split"]
 
 MAX_FILES = 100_000
+OTHER_PICTURES = frozenset({".gif", ".heic", ".heif", ".avif", ".jp2", ".svg", ".psd", ".dng", ".raw"})
+FLAT = 1  # most grey levels by which the thumbnail of a photo differs that shows nothing
 MAX_WORKERS = 4  # images looked at side by side; of large ones, `read` decodes one at a time
 _STRAY_MASK = "it is a mask without a matching photo; name it after its photo, with _mask added"
 
 
 class _Look(NamedTuple):
-    """A sample that was decoded once: its difference hash, the digest of its file, and its values if it has 16 bits."""
+    """A sample that was decoded once: its thumbnail, the digest of its file, and its values if it has 16 bits."""
 
     sample: Sample
-    hash: np.ndarray
+    grey: np.ndarray
     file_digest: bytes
     values: Values | None
 
@@ -53,12 +55,12 @@ def inside(path: str | Path, roots: Sequence[str | Path]) -> Path:
     return resolved
 
 
-def scan(path: str | Path) -> Samples:
+def scan(path: str | Path, *, stays: bool = False) -> Samples:
     """Find the good images, the defects with their masks, and all that cannot be used, in any layout of `layout`.
 
-    A zip archive is unpacked into the workspace, where it stays until the process ends; a file that lists photos is
-    read as `manifests.listed` does, with the photos below its own folder. Every image is decoded once, a JPEG at
-    reduced size, so that damaged files are found now. No link is followed out of the folder. Raises ScanError when
+    A zip archive is unpacked into the workspace until the process ends, or for good if it `stays`; a file that lists
+    photos is read as `manifests.listed` does, with the photos below its own folder. Every image is decoded once, a JPEG
+    at reduced size, so that damaged files are found now. No link is followed out of the folder. Raises ScanError when
     there is nothing to teach from.
     """
     try:
@@ -80,7 +82,7 @@ def scan(path: str | Path) -> Samples:
                 raise ScanError(f"{path.name} is a damaged or incomplete zip archive; copy or download it again")
             reason = "is neither a folder, a zip archive nor a list of photos; name the folder with the photos"
             raise ScanError(f"{path.name} {reason}")
-        root = unpacked(path)
+        root = unpacked(path, stays=stays)
         try:
             return _scan(_descend(root, archive=True))
         except (ScanError, OSError):
@@ -109,15 +111,35 @@ def _samples(
     with ThreadPoolExecutor(min(MAX_WORKERS, os.cpu_count() or 1)) as pool:
         looks = list(pool.map(lambda file: _look(root, file, images[file], masks.get(file)), images))
     skipped += [one for _, refused in looks for one in refused]
-    found = _of_one_depth([look for look, _ in looks if look is not None], skipped)
+    found = _distinct(_of_one_depth([look for look, _ in looks if look is not None], skipped), skipped)
     samples = [look.sample for look in found]
     good, defects = (tuple(one for one in samples if (one.kind == GOOD) == is_good) for is_good in (True, False))
     skipped.sort()
     _require_good(root, good, defects, skipped)
-    hashes, digests = np.array([look.hash for look in found]), [look.file_digest for look in found]
-    warnings = preflight.warnings(samples, skipped, hashes=hashes, file_digests=digests)
+    warnings = preflight.warnings(samples, skipped, file_digests=[look.file_digest for look in found])
+    empty = [look.sample.name for look in found if look.sample.kind == GOOD and int(np.ptp(look.grey)) <= FLAT]
+    if empty:
+        warnings += (f"{counted(len(empty), 'good photo')} of one even tone ({examples(empty)}): they show nothing.",)
     values = [look.values for look in found if look.sample.kind == GOOD and look.values is not None]
     return Samples(root, good, defects, tuple(skipped), warnings, Values.together(values) if values else None)
+
+
+def _distinct(found: list[_Look], skipped: list[Skipped]) -> list[_Look]:
+    """The photos without good ones that are byte for byte another good one of the same side: they show one part, and
+    would count as several.
+    """
+    first: dict[tuple[bytes, str | None], str] = {}
+    kept = []
+    for look in found:
+        sample = look.sample
+        name = first.setdefault((look.file_digest, sample.part_of), sample.name) if sample.kind == GOOD else sample.name
+        if name == sample.name:
+            kept.append(look)
+        else:
+            skipped.append(
+                Skipped(sample.name, f"it is a copy of {shown(name)}; one photo counts as one part", "photo")
+            )
+    return kept
 
 
 def _of_one_depth(found: list[_Look], skipped: list[Skipped]) -> list[_Look]:
@@ -176,6 +198,8 @@ def _walk(root: Path) -> tuple[list[PurePosixPath], list[Skipped]]:
             reason = "it is a link to a folder; copy the folder itself"
         elif not is_image(name):
             reason, role = f"it is not a photo ({shown(path.suffix.lower() or 'no extension')})", "other"
+            if path.suffix.lower() in OTHER_PICTURES:
+                reason, role = f"Loupe reads no {path.suffix[1:].upper()}; save it as PNG", "photo"
         elif not name.isprintable():
             reason = "its name holds characters that cannot be shown; rename it"
         elif link and not path.exists():
@@ -211,7 +235,7 @@ def _look(
     except ImageError as error:
         skipped.append(Skipped(mask.name if isinstance(mask, Marks) else str(mask), error.why, "mask"))
     sample = Sample(path, str(file), kind, look.size, kept, place.part_of, place.group)
-    return _Look(sample, difference_hash(look.grey), file_digest, look.values), skipped
+    return _Look(sample, look.grey, file_digest, look.values), skipped
 
 
 def _require_good(root: Path, good: Sequence[Sample], defects: Sequence[Sample], skipped: Sequence[Skipped]) -> None:

@@ -3,7 +3,7 @@
 Images of one part or lot must not be split between fitting and judging, or the results look better than they will be.
 The folders and file names are searched, in this order, for: lots (a folder or a word such as lot, or a date); views of
 one part (a word such as cam or view, or a short ending: 012_a, 012_b); numbers that come in bursts. The first that
-leaves at least `FEWEST_GROUPS` groups is proposed. Consecutive numbers alone never group anything.
+leaves at least `MANY_GROUPS` groups, none of them large, is proposed. Consecutive numbers alone never group anything.
 """
 
 import itertools
@@ -16,7 +16,12 @@ import numpy as np
 from inspect_core.images.layout import LOT_WORDS, VIEW_WORDS
 from inspect_core.images.samples import Sample, Samples, counted
 
-FEWEST_GROUPS = 3  # one each to fit, calibrate and judge
+FEWEST_GROUPS = 3  # one each to train, calibrate and test
+MANY_GROUPS = 10
+LARGEST_SHARE = 0.2
+"""Names in series may be kinds of parts: groups are used where there are many of them, and none holds more than this
+share of the photos, so that no fold leaves a kind out.
+"""
 MOST_VIEWS = 20  # more images than this in one group are no views of one part
 FEWEST_GAPS = 5
 LEAST_CONTRAST = 10.0  # typical gap between bursts over typical gap within
@@ -32,11 +37,13 @@ _LAST_NUMBER = re.compile(r"(\d+)(?=\D*$)")
 
 
 class Grouping(dict[str, str]):
-    """The group of every good image by its name, and one sentence that says how it was found."""
+    """The group of every good image by its name, and one sentence that says how it was found; offered: another grouping
+    that the user may choose.
+    """
 
-    def __init__(self, labels: Mapping[str, str], reason: str) -> None:
+    def __init__(self, labels: Mapping[str, str], reason: str, offered: "Grouping | None" = None) -> None:
         super().__init__(labels)
-        self.reason = reason
+        self.reason, self.offered = reason, offered
 
     @property
     def count(self) -> int:
@@ -49,13 +56,15 @@ def ungrouped(samples: Samples) -> Grouping:
     return Grouping({sample.name: sample.name for sample in samples.good}, "Every photo counts as a part of its own.")
 
 
-def propose_groups(samples: Samples) -> Grouping:
+def propose_groups(samples: Samples, *, few: bool = False) -> Grouping:
     """Find groups among the good images from folders and file names; `ungrouped` when nothing points to any.
 
-    The groups of train/ and test/ are kept apart: the author of the folders made that split.
+    The groups of train/ and test/ are kept apart: the author of the folders made that split. few: also take groups that
+    are few or large, which are else only offered.
     """
     good = samples.good
     bursts, gap = _bursts(good)
+    offered = None
     for labels, why, most in (
         (_lots_by_folder(good), "Folders look like lots", len(good)),
         (_lots_by_name(good), "File names give lots or days", len(good)),
@@ -63,12 +72,22 @@ def propose_groups(samples: Samples) -> Grouping:
         (_endings(good), "File names differ only in their ending", MOST_VIEWS),
         (bursts, f"Numbers at most {gap} apart look like one part photographed several times", MOST_VIEWS),
     ):
-        if _is_useful(labels, len(good), most):
-            return _grouping(good, labels, why)
+        if not _is_useful(labels, len(good), most):
+            continue
+        found = _grouping(good, labels, why)
+        if few or (found.count >= MANY_GROUPS and max(Counter(labels.values()).values()) <= LARGEST_SHARE * len(good)):
+            return Grouping(found, found.reason, offered)
+        offered = offered or found
     alone = ungrouped(samples)
-    lots = set((_lots_by_folder(samples.good) or _lots_by_name(samples.good)).values())
+    if offered is not None:
+        why = offered.reason.partition(":")[0]
+        warning = f"{why}: {offered.count} groups, which stay together only if you say so; they may be kinds of parts."
+        return Grouping(alone, f"{alone.reason} {warning}", offered)
+    lots = set((_lots_by_folder(good) or _lots_by_name(good)).values())
     if 1 < len(lots) < FEWEST_GROUPS:
-        warning = "There are two lots, too few to set one aside to judge: on a new lot, expect somewhat worse results."
+        warning = (
+            "There are two lots, too few to set one aside for testing: on a new lot, expect somewhat worse results."
+        )
         return Grouping(alone, f"{alone.reason} {warning}")
     return alone
 
@@ -78,7 +97,7 @@ def _is_useful(labels: Mapping[str, str], images: int, most: int) -> bool:
     sizes = list(Counter(labels.values()).values())
     together = sum(size for size in sizes if size > 1)
     enough = len(sizes) + images - len(labels) >= FEWEST_GROUPS and 2 * together >= images
-    return enough and max(sizes) < images and max(sizes) <= most
+    return enough and max(sizes) <= min(most, images - 1)
 
 
 def _grouping(good: Sequence[Sample], labels: Mapping[str, str], why: str) -> Grouping:

@@ -12,6 +12,7 @@ COOL = ((15, 118, 110), (37, 99, 235))
 HOT = ((250, 176, 5), (220, 38, 38), (127, 15, 60))
 COOL_ALPHA, HOT_ALPHA = (0, 96), (150, 225)
 STEPS = 256
+MAX_THUMBNAIL = 512  # pixels of the longer side
 HATCH = (226, 232, 240, 170)
 
 
@@ -77,6 +78,18 @@ def thumbnail(pixels: np.ndarray, *, side: int = 96) -> bytes:
     buffer = io.BytesIO()
     Image.fromarray(reduced(pixels, side)).save(buffer, "WEBP", quality=80)
     return buffer.getvalue()
+
+
+def is_thumbnail(content: bytes) -> bool:
+    """Return whether these bytes are a WebP picture of at most MAX_THUMBNAIL pixels a side."""
+    try:
+        with Image.open(io.BytesIO(content), formats=["WEBP"]) as picture:
+            small = max(picture.size) <= MAX_THUMBNAIL
+            if small:
+                picture.load()
+            return small
+    except (OSError, ValueError, SyntaxError, Image.DecompressionBombError):
+        return False
 
 
 def _hatched(inside: np.ndarray, first_row: int, side: int) -> Image.Image:

@@ -5,18 +5,17 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from inspect_core.images.duplicates import near_duplicates
 from inspect_core.images.samples import GOOD, Sample, Skipped, counted, examples
 
 FEW_GOOD = 20
 
 
 def warnings(
-    samples: Sequence[Sample], skipped: Sequence[Skipped], *, hashes: np.ndarray, file_digests: Sequence[bytes]
+    samples: Sequence[Sample], skipped: Sequence[Skipped], *, file_digests: Sequence[bytes]
 ) -> tuple[str, ...]:
-    """The warnings on few good images, skipped images and masks, mixed sizes, copies and near-duplicates.
+    """The warnings on few good images, skipped images and masks, mixed sizes, and copies.
 
-    hashes: (n, 4) uint64 from `difference_hash`, and file_digests: n digests, both in the order of `samples`.
+    file_digests: n digests, in the order of `samples`. Photos that are nearly the same are found by `first_look`.
     """
     count = sum(sample.kind == GOOD and sample.part_of != "test" for sample in samples)
     few = f"Only {count} good photos: limits set on so few are rough" if count < FEW_GOOD else ""
@@ -28,7 +27,6 @@ def warnings(
         _skipped(skipped, "mask", "ignored"),
         _mixed_sizes(samples),
         _copies(samples, file_digests),
-        _near_duplicates(samples, hashes),
     ]
     return tuple(filter(None, sentences))
 
@@ -68,22 +66,4 @@ def _copies(samples: Sequence[Sample], file_digests: Sequence[bytes]) -> str:
     sentence = f"{counted(count, 'file')} copied from another ({twins}); delete the copies, or results look too good."
     if contradictory:
         sentence += f" {len(contradictory)} of them under two defect types: decide which is right."
-    return sentence
-
-
-def _near_duplicates(samples: Sequence[Sample], hashes: np.ndarray) -> str:
-    """Good images that are nearly the same: counted separately, they make the results look better than they are."""
-    good = [row for row, sample in enumerate(samples) if sample.kind == GOOD]
-    groups = [[samples[good[row]] for row in group] for group in near_duplicates(hashes[good])]
-    if not groups:
-        return ""
-    count = sum(map(len, groups))
-    first, second = groups[0][:2]
-    sentence = (
-        f"{count} good photos are nearly the same as another (such as {first.name} and {second.name}): "
-        "one part photographed twice, or a copy. Keep one of each, or group them by part."
-    )
-    across = sum(len({sample.part_of for sample in group}) > 1 for group in groups)
-    if across:
-        sentence += f" {counted(across, 'such group')} in both train/ and test/: results on test/ will look too good."
     return sentence

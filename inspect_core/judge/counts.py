@@ -6,6 +6,7 @@ findings.
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import Self
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -18,13 +19,14 @@ def counted_parts(good: np.ndarray, defect: np.ndarray, subsets: Sequence[str]) 
     """(good parts, defects, whether the limit was set on these good parts), the first two (n,) bool.
 
     good, defect: (n,) bool; a part whose truth is unknown is neither. subsets: (n,) "calibrate", "choose", "judge",
-    "added" or "relabelled". Good parts are those of `judge`; when there are none, those of `calibrate`. Defects used to
-    choose settings do not count, nor do those that were relabelled.
+    "added" or "relabelled". Good parts are those of `judge`; when there are none, those of `calibrate`. Defects are
+    those of `judge`: not those used to choose settings, nor those whose label was given by someone who had seen the
+    score.
     """
     own = np.array(subsets, dtype=str)
     judge, calibrate = good & (own == "judge"), good & (own == "calibrate")
     shown = judge if judge.any() else calibrate
-    return shown, defect & (own != "choose") & (own != "relabelled"), not (judge.any() and calibrate.any())
+    return shown, defect & (own == "judge"), not (judge.any() and calibrate.any())
 
 
 @dataclass(frozen=True)
@@ -34,6 +36,11 @@ class Unscored:
     not_located: int = 0
     not_judged: int = 0
 
+    @classmethod
+    def of_words(cls, words: Sequence[str]) -> Self:
+        """Count the words "not located" and "not judged"."""
+        return cls(words.count("not located"), words.count("not judged"))
+
     @property
     def total(self) -> int:
         return self.not_located + self.not_judged
@@ -42,6 +49,11 @@ class Unscored:
         """ "2 not located", "1 not judged", those there are."""
         words = {"not located": self.not_located, "not judged": self.not_judged}
         return [f"{count} {word}" for word, count in words.items() if count]
+
+    def of_all(self, total: int, noun: str) -> list[str]:
+        """ "2 of 30 defects not located", "1 of 30 defects not judged", those there are."""
+        words = {"not located": self.not_located, "not judged": self.not_judged}
+        return [f"{count} of {total} {noun} {word}" for word, count in words.items() if count]
 
 
 NONE_UNSCORED = Unscored()
@@ -70,8 +82,22 @@ class Counts:
     defects_unscored: Unscored = NONE_UNSCORED
 
     @property
+    def good_inspected(self) -> int:
+        return self.good_total - self.good_unscored.total
+
+    @property
+    def defects_inspected(self) -> int:
+        return self.defects_total - self.defects_unscored.total
+
+    @property
     def defects_caught(self) -> int:
-        return self.defects_total - self.defects_missed - self.defects_unscored.total
+        return self.defects_inspected - self.defects_missed
+
+    @property
+    def to_sort(self) -> list[str]:
+        """The parts without a score, in words: "3 of 30 defects not located"."""
+        good = self.good_unscored.of_all(self.good_total, "good parts")
+        return [*self.defects_unscored.of_all(self.defects_total, "defects"), *good]
 
 
 def count_parts(
@@ -119,27 +145,28 @@ def in_parts(counts: Counts, *, limit_set_on_these: bool = False, relabelled: in
     >>> in_parts(Counts(good_rejected=3, good_total=120, defects_missed=1, defects_total=18))
     'Rejects 3 of 120 good (in the long run at most 7 of 100), misses 1 of 18 defects.'
 
-    A set without parts is left out. With masks, ", catches 17 of 18 (15 at the defect, 2 elsewhere)" follows; with
-    parts that have no score, ", 2 not located"; with two limits, ", sends 4 to review: 3 defects, 1 good".
+    A set without parts is left out. With masks, ", catches 17 of 18 (15 at the defect, 2 elsewhere)" follows; with two
+    limits, ", sends 4 to review: 3 defects, 1 good". Where parts have no score, the totals are of the inspected ones,
+    and "; 3 of 30 defects not located, sort by hand" ends the sentence.
     `limit_set_on_these` marks a rate measured on the very parts that set the limit, which flatters it; `relabelled`
     parts are named as left out.
     """
     clauses = []
     if counts.good_total:
-        most = most_in_long_run(counts.good_rejected, counts.good_total)
-        clauses.append(f"rejects {counts.good_rejected} of {counts.good_total} good (in the long run at most {most})")
-        clauses += counts.good_unscored.clauses()
+        most, total = most_in_long_run(counts.good_rejected, counts.good_inspected), counts.good_inspected
+        inspected = "inspected " if counts.good_unscored.total else ""
+        clauses.append(f"rejects {counts.good_rejected} of {total} {inspected}good (in the long run at most {most})")
     if counts.defects_total:
-        noun = "defect" if counts.defects_total == 1 else "defects"
-        clauses.append(f"misses {counts.defects_missed} of {counts.defects_total} {noun}")
-        clauses += counts.defects_unscored.clauses()
+        total, noun = counts.defects_inspected, "defect" if counts.defects_inspected == 1 else "defects"
+        inspected = "inspected " if counts.defects_unscored.total else ""
+        clauses.append(f"misses {counts.defects_missed} of {total} {inspected}{noun}")
         if counts.with_mask:
-            clauses.append(f"catches {counts.defects_caught} of {counts.defects_total}{_where_caught(counts)}")
+            clauses.append(f"catches {counts.defects_caught} of {total}{_where_caught(counts)}")
     if not clauses:
         return "No parts to count."
     if counts.two_limits:
         clauses.append(_sent_to_review(counts))
-    sentence = ", ".join(clauses)
+    sentence = ", ".join(clauses) + (f"; {', '.join(counts.to_sort)}, sort by hand" if counts.to_sort else "")
     note = " The limit was set on these parts." if limit_set_on_these else ""
     aside = f" {relabelled} relabelled left out." if relabelled else ""
     return f"{sentence[0].upper()}{sentence[1:]}.{note}{aside}"

@@ -18,13 +18,31 @@ AGAIN = 2.0
 MOVING, RESTING, STILL = 4.0, 1.5, 0.3
 """Mean grey levels by which a small picture differs from the one before: of motion, and for STILL seconds of rest."""
 SMALL = (64, 48)
+MAX_NUMBER = 999  # of a camera
+UNFINISHED_SECONDS = 60.0
+"""Age from which on a photo that is not whole is one of a camera that was killed."""
 
 cv2.utils.logging.setLogLevel(cv2.utils.logging.LOG_LEVEL_SILENT)  # it prints addresses, with their passwords
 
 
 def without_password(address: str) -> str:
-    """The address of a camera as it may be shown: without what stands before an @."""
-    return re.sub(r"(?<=://)\S*@", "…@", address)
+    """The source of a camera as it may be shown: a number, the name of a file, or the scheme and host of an address.
+
+    A password may be anywhere else: before an @, in a query, in a pipeline. Where it is not certain which part is the
+    host, that is left out too.
+    """
+    if re.fullmatch(r"[0-9]{1,9}", address):
+        return address
+    with suppress(OSError, ValueError):
+        if Path(address).exists():
+            return Path(address).name
+    found = re.fullmatch(
+        r"([a-z][a-z0-9+.-]*)://(?:[^/?#@\s]*@)?([\w.:\[\]-]+)(?:[/?#][^@\s]*)?", address, re.IGNORECASE
+    )
+    if found:
+        return f"{found[1]}://{found[2]}"
+    scheme = re.match(r"([a-z][a-z0-9+.-]*)://", address, re.IGNORECASE)
+    return f"{scheme[1]}://…" if scheme else "by the address given"
 
 
 @dataclass
@@ -73,14 +91,17 @@ class Trigger:
 class Camera:
     """Writes photos of a camera into a folder until `stop`. say(words): what the person at the line should know."""
 
-    def __init__(self, source: str, folder: Path, trigger: Trigger, say: Callable[[str], None]):
-        """source: the number of a camera, an address such as rtsp://…, or a film, which ends.
+    def __init__(self, source: str, folder: Path, trigger: Trigger, say: Callable[[str], None], *, once: bool = False):
+        """source: the number of a camera, an address such as rtsp://…, or a film, which ends; once: take one photo of a
+        camera, then end.
 
         Raises OSError when there is no such camera.
         """
         self.source, self.folder, self.trigger, self._say = source, folder, trigger, say
         self._ends = Path(source).is_file()
+        self._once = once and not self._ends
         self.stop, self.written = threading.Event(), 0
+        _remove_unfinished(folder)
         self._capture = self._opened()
         if self._capture is None:
             shown = without_password(source)
@@ -98,11 +119,16 @@ class Camera:
                 continue
             now = number * seconds if self._ends else time.monotonic()
             number += 1
-            if self.trigger.takes(frame, now):
+            if self._once or self.trigger.takes(frame, now):
                 self._write(frame)
+            if self._once:
+                return
 
     def _opened(self) -> cv2.VideoCapture | None:
-        capture = cv2.VideoCapture(int(self.source) if self.source.isdigit() else self.source)
+        is_number, path = self.source.isascii() and self.source.isdigit(), Path(self.source)
+        if (is_number and int(self.source) > MAX_NUMBER) or path.is_fifo() or path.is_dir() or path.is_socket():
+            return None
+        capture = cv2.VideoCapture(int(self.source) if is_number else self.source)
         return capture if capture.isOpened() else None
 
     def _find_again(self) -> None:
@@ -135,3 +161,12 @@ class Camera:
             else:
                 self.written += 1
                 return
+
+
+def _remove_unfinished(folder: Path) -> None:
+    """Remove what a camera that was killed left behind; the names are Loupe's own."""
+    for path in folder.glob(".*.png.part"):
+        if re.fullmatch(r"\.[0-9]{8}-[0-9]{6}-[0-9]{6}\.png\.part", path.name):
+            with suppress(OSError):
+                if time.time() - path.lstat().st_mtime > UNFINISHED_SECONDS:
+                    path.unlink()

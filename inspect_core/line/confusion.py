@@ -54,7 +54,7 @@ def counts_of(rows: Sequence[Row]) -> Counts:
     """Overkill and escapes by the verdicts, whatever they go by."""
     found = confusion(rows)
     good, defect = found.pop(GOOD, Counter()), sum(found.values(), Counter[str]())
-    unscored = [Unscored(own[NOT_LOCATED], own[NOT_JUDGED]) for own in (good, defect)]
+    unscored = [_unscored(own) for own in (good, defect)]
     return Counts(
         good_rejected=good["reject"],
         good_total=good.total(),
@@ -86,7 +86,19 @@ def table_of(rows: Sequence[Row]) -> dict[str, list[str]]:
     ]
     columns = {"Truth": list(lines), "Photos": [f"{own.total():,}" for own in lines.values()]}
     columns |= {SPOKEN[word].capitalize(): [f"{own[word]:,}" for own in lines.values()] for word in shown}
-    wrong = [(own["reject" if truth == GOOD else "accept"], own.total()) for truth, own in lines.items()]
-    columns["Wrong"] = [f"{100 * count / total:.1f} %" for count, total in wrong]
-    columns["In the long run at most"] = [most_in_long_run(count, total) for count, total in wrong]
-    return columns
+    wrong, upper = [], []
+    for truth, own in lines.items():
+        count, inspected = own["reject" if truth == GOOD else "accept"], own.total() - _unscored(own).total
+        wrong.append(_share(count, inspected, own.total()))
+        upper.append(most_in_long_run(count, inspected) if inspected else "–")
+    return columns | {"Wrong": wrong, "In the long run at most": upper}
+
+
+def _unscored(verdicts: Counter[str]) -> Unscored:
+    return Unscored(verdicts[NOT_LOCATED], verdicts[NOT_JUDGED])
+
+
+def _share(count: int, inspected: int, total: int) -> str:
+    """A share of the inspected parts, with those that were not inspected beside it."""
+    share = f"{100 * count / inspected:.1f}%" if inspected else "–"
+    return share if inspected == total else f"{share} of {inspected:,} inspected; {total - inspected:,} to sort by hand"

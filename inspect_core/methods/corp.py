@@ -2,13 +2,12 @@
 
 from typing import Any
 
-import numpy as np
 from torch import Tensor
 
 from inspect_core.detectors.cop_corp.covariance import MappedCovariance
-from inspect_core.detectors.cop_corp.feature_maps import cosine, cosine_fourier_map
+from inspect_core.detectors.cop_corp.feature_maps import cosine_fourier_map
 from inspect_core.methods.method import PUBLISHED, Control, Option, Parameters, Patches
-from inspect_core.methods.subspace import KERNEL_VALUES, Q, Subspace, median_square
+from inspect_core.methods.subspace import Q, Subspace
 from inspect_core.recipe_format import arrays, fields
 
 
@@ -55,11 +54,6 @@ class Corp(Subspace):
 
     def refit_values(self, detector: Any) -> dict[str, float]:
         return {"gamma": detector.feature_map.gamma, "M": detector.feature_map.D}
-
-    def settings(self, sample: Tensor, seed: int) -> list[dict[str, float]]:
-        """γ at which the median kernel value of two good directions is each of KERNEL_VALUES."""
-        squares = median_square(cosine(sample.double()), seed)
-        return [{"gamma": -float(np.log(value)) / squares} for value in KERNEL_VALUES] if squares else [{}]
 
 
 METHOD = Corp()

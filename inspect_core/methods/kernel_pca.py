@@ -1,7 +1,5 @@
 """Kernel PCA novelty detection on a seeded sample of the good patches (Hoffmann 2007)."""
 
-from collections.abc import Collection
-
 import numpy as np
 from torch import Tensor, nn
 
@@ -9,11 +7,10 @@ from inspect_core.detectors.kernel_pca import KernelPCA, fit, suggest_sigma
 from inspect_core.detectors.kernels import GaussianKernel
 from inspect_core.methods.drawn_patches import DrawnMethod, DrawnPatches
 from inspect_core.methods.graphs import Graph, as_rows, constant
-from inspect_core.methods.method import Control, Costs, Option, Parameters, Patches, Settings, Tell, Workload
-from inspect_core.methods.subspace import KERNEL_VALUES, Q, median_square, on_alike
+from inspect_core.methods.method import Control, Costs, Option, Parameters, Patches, Tell, Workload
+from inspect_core.methods.subspace import Q, on_alike
 from inspect_core.recipe_format import arrays, fields
 
-_COMPONENTS = (25, 50, 100, 200, 300, 500, 700)
 _LARGEST_ALPHA = 1e18
 """Alphas are divided by roots of eigenvalues, which may be small; all arithmetic with them is float64."""
 
@@ -75,17 +72,6 @@ class ExactKernel(DrawnMethod):
 
     def ceiling(self, detector: KernelPCA, value: int) -> float:
         return detector.ceiling(value)
-
-    def settings(self, sample: Tensor, seed: int) -> list[dict[str, float]]:
-        """σ at which the median kernel value of two good patches is each of KERNEL_VALUES."""
-        squares = median_square(sample, seed)
-        if not squares:
-            return [{}]
-        return [{"sigma": float(np.sqrt(-squares / (2 * np.log(value))))} for value in KERNEL_VALUES]
-
-    def trial_stops(self, detector: KernelPCA, parameters: Parameters, fixed: Collection[str]) -> Settings:
-        counts = (int(parameters["q"]),) if "q" in fixed else _COMPONENTS
-        return {q: {"q": q} for q in counts if q <= detector.rank} or {detector.rank: {"q": detector.rank}}
 
     def variances(self, detector: KernelPCA) -> Tensor:
         return detector.eigenvalues

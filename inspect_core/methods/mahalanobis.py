@@ -42,7 +42,6 @@ class PlaceByPlace(Method):
         )
     }
     live = "k"
-    one_fit = True
     controls = {
         "k": Control(
             "k: detail",

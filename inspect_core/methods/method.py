@@ -1,7 +1,7 @@
 """The interface of a method: how a detector is fitted, what moves live, what it costs, how it is shown."""
 
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Collection, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, Protocol, Self
 
@@ -163,8 +163,6 @@ class Method(ABC):
     """Parameters of the fit that a user may set, by name."""
     live: str = ""
     """The parameter whose every smaller value, down to 1, comes from the same fit; empty without one."""
-    one_fit: bool = False
-    """Whether every setting worth trying comes from the one full fit."""
     refits: tuple[str, ...] = ()
     """Parameters that a preview on a patch sample follows, for a method whose live parameter has `variances`."""
     controls: Mapping[str, Control] = {}
@@ -231,17 +229,6 @@ class Method(ABC):
     def refit_values(self, detector: Any) -> dict[str, float]:
         """The values of `refits` in a detector, also where the method chose them."""
         return {name: detector.params()[name] for name in self.refits}
-
-    def settings(self, sample: Tensor, seed: int) -> list[dict[str, float]]:
-        """Values of `refits` worth trying on a sample (n, k) of good patches; {} is the fit's own."""
-        return [{}]
-
-    def trial_stops(self, detector: Any, parameters: Parameters, fixed: Collection[str]) -> dict[int, dict[str, float]]:
-        """Live values worth trying; fixed: parameters that the user has chosen."""
-        if not self.one_fit:
-            return {}
-        top = self.top(detector)
-        return {value: {} for value in {10, 20, 30, 50, 70, 100, 150, 200, top} if value <= top}
 
     def sample_size(self, parameters: Parameters, value: int) -> int:
         """Patches that a preview is fitted on, where `value` of the live parameter is in force."""

@@ -62,7 +62,6 @@ class Curved(DrawnMethod):
         ),
     }
     live = "m"
-    one_fit = True
     controls = {
         "m": Control(
             "m: surfaces",

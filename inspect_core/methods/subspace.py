@@ -1,6 +1,6 @@
 """Shared by the methods that learn components of good patches: after a feature map, in kernel space, or as they are."""
 
-from collections.abc import Collection, Sequence
+from collections.abc import Sequence
 
 import numpy as np
 import torch
@@ -9,17 +9,10 @@ from torch import Tensor, nn
 from inspect_core.detectors.cop_corp.covariance import MappedCovariance
 from inspect_core.detectors.cop_corp.residual import KernelPCAMap
 from inspect_core.methods.graphs import Graph, as_rows, constant
-from inspect_core.methods.method import BATCH, Control, Costs, Method, Parameters, Patches, Settings, Tell, Workload
+from inspect_core.methods.method import BATCH, Control, Costs, Method, Parameters, Patches, Tell, Workload
 from inspect_core.recipe_format.arrays import ROW_BYTES
 
 COSINE_WORDS = "Only the direction of the features counts, not their strength (cosine map)."
-FRACTIONS = (0.8, 0.85, 0.9, 0.95, 0.98, 0.99, 0.995)
-
-KERNEL_VALUES = (0.98, 0.95, 0.85, 0.6, 0.3, 0.1, 0.01)
-"""Kernel widths are chosen by their effect on the data: γ and σ at which the median kernel value of two good patches is
-one of these. Near 1 the kernel distinguishes nothing, near 0 every patch is unlike every other.
-"""
-_PAIRS_OF = 1000
 
 Q = Control(
     "q: what is normal",
@@ -57,11 +50,6 @@ class Subspace(Method):
 
     def start(self, detector: KernelPCAMap) -> int:
         return detector.components_for(detector.explained_variance)
-
-    def trial_stops(self, detector: KernelPCAMap, parameters: Parameters, fixed: Collection[str]) -> Settings:
-        """q for each fraction of the variance worth trying, or only for the one that the user has fixed."""
-        fractions = (parameters["explained_variance"],) if "explained_variance" in fixed else FRACTIONS
-        return {detector.components_for(fraction): {"explained_variance": fraction} for fraction in fractions}
 
     def variances(self, detector: KernelPCAMap) -> Tensor:
         return detector.eigenvalues
@@ -107,10 +95,3 @@ def on_alike(found: int, patches: Patches) -> str | None:
         f"The {patches.photos} good photos look exactly alike, so nothing shows how much good parts may differ. Add "
         "photos of other good parts, each taken anew."
     )
-
-
-def median_square(sample: Tensor, seed: int) -> float:
-    """The median squared distance of two good patches drawn at random; 0 when most are equal."""
-    drawn = torch.from_numpy(np.random.default_rng(seed).permutation(len(sample))[:_PAIRS_OF])
-    some = sample[drawn.to(sample.device)].double()
-    return float(torch.pdist(some).square().median()) if len(some) > 1 else 0.0

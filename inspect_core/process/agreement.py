@@ -16,6 +16,7 @@ from scipy.special import ndtri
 from inspect_core.judge.limits import clopper_pearson
 
 ACCEPTABLE, MARGINAL, UNACCEPTABLE = "acceptable", "marginal", "not acceptable"
+TOO_FEW = "too few parts for a band"
 EFFECTIVENESS, MISSES, FALSE_ALARMS = (0.90, 0.80), (0.02, 0.05), (0.05, 0.10)
 """AIAG's bounds of what is acceptable, and of what is marginal."""
 CONFIDENCE = 0.95
@@ -77,10 +78,15 @@ class Appraised:
 
     @property
     def bands(self) -> dict[str, str]:
-        """AIAG's word for effectiveness (by parts), misses and false alarms; "" where there was nothing to count."""
-        least = {"effectiveness": (1 - self.parts.value, [1 - bound for bound in EFFECTIVENESS])}
-        most = {"misses": (self.misses.value, MISSES), "false alarms": (self.false_alarms.value, FALSE_ALARMS)}
-        return {name: _band(value, *bounds) for name, (value, bounds) in (least | most).items()}
+        """AIAG's word for effectiveness (by parts), misses and false alarms; "" where there was nothing to count,
+        TOO_FEW where not even a faultless appraiser could show at 95 % to be within the band.
+        """
+        right, misses, alarms = self.parts, self.misses, self.false_alarms
+        return {
+            "effectiveness": _band(1 - right.value, *(1 - bound for bound in EFFECTIVENESS), total=right.total),
+            "misses": _band(misses.value, *MISSES, total=misses.total),
+            "false alarms": _band(alarms.value, *FALSE_ALARMS, total=alarms.total),
+        }
 
 
 @dataclass(frozen=True)
@@ -140,6 +146,9 @@ def _kappa(agree: float, by_chance: float, n: int) -> Kappa:
     if by_chance == 1:
         return Kappa(math.nan, math.nan, math.nan)
     value = (agree - by_chance) / (1 - by_chance)
+    if agree in (0.0, 1.0):  # the large-sample error is 0 there, which is no interval
+        low, high = ((share - by_chance) / (1 - by_chance) for share in clopper_pearson(round(agree * n), n))
+        return Kappa(value, max(low, -1.0), min(high, 1.0))
     error = math.sqrt(agree * (1 - agree) / n) / (1 - by_chance)
     reach = float(ndtri((1 + CONFIDENCE) / 2)) * error
     return Kappa(value, max(value - reach, -1.0), min(value + reach, 1.0))
@@ -159,10 +168,15 @@ def _appraised(calls: np.ndarray, truth: np.ndarray) -> Appraised:
     )
 
 
-def _band(value: float, good: float, fair: float) -> str:
+def _band(value: float, good: float, fair: float, *, total: int) -> str:
     if math.isnan(value):
         return ""
-    return ACCEPTABLE if value <= good + 1e-12 else MARGINAL if value <= fair + 1e-12 else UNACCEPTABLE
+    if value > fair + 1e-12:
+        return UNACCEPTABLE
+    for bound, word in ((good, ACCEPTABLE), (fair, MARGINAL)):
+        if value <= bound + 1e-12 and total >= parts_to_prove(bound):
+            return word
+    return TOO_FEW
 
 
 def _table(readings: Sequence[Reading]) -> tuple[dict[str, np.ndarray], np.ndarray]:

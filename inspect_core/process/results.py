@@ -36,10 +36,11 @@ def results(readings: Sequence[Reading]) -> Results:
     by_appraiser = {one.appraiser for one in scored}
     studied = None
     if len(by_appraiser) == 1 and len(scored) == sum(one.appraiser in by_appraiser for one in readings):
-        parts, trials = (list(dict.fromkeys(getattr(one, name) for one in scored)) for name in ("part", "trial"))
+        names = [dict.fromkeys(getattr(one, name) for one in scored) for name in ("part", "trial")]
+        parts, trials = ({name: row for row, name in enumerate(own)} for own in names)
         table = np.full((len(parts), len(trials)), math.nan)
         for one in scored:
-            table[parts.index(one.part), trials.index(one.trial)] = one.score
+            table[parts[one.part], trials[one.trial]] = one.score
         studied = gauge(table)
     return Results(found, studied)
 
@@ -93,6 +94,8 @@ def sentences(found: Results) -> list[str]:
 def of_gauge(found: Gauge) -> list[str]:
     """The gauge study of the score in sentences."""
     share = found.study_variation
+    if not all(map(math.isfinite, share.values())):
+        return ["All scores are the same, so nothing can be said of what measuring adds to them."]
     scale = "log score" if found.on_log else "score"
     return [
         f"Of the variation of the {scale}, measuring is {share['measuring']:.1f} % (repeatability "

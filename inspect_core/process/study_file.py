@@ -6,12 +6,13 @@ import threading
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass, replace
 from pathlib import Path
-from typing import NamedTuple, Self
+from typing import Any, NamedTuple, Self, get_type_hints
 
 from inspect_core.process.agreement import Reading
 from inspect_core.runtime import workspace
 from inspect_core.runtime.json_text import from_json
-from inspect_core.runtime.unfinished import replacing
+from inspect_core.runtime.plain import is_of
+from inspect_core.runtime.unfinished import lock, replacing
 
 LOUPE = "Loupe"
 WORDS = {"good": False, "defective": True, "defect": True, "bad": True}
@@ -122,21 +123,24 @@ def folder() -> Path:
     return workspace.root() / "measurements"
 
 
-def save(study: MeasurementStudy) -> None:
-    """Write a study in place of the last state of it. Raises OSError."""
+def save(study: MeasurementStudy, stem: str | None = None) -> None:
+    """Write a study in place of the last state of it; stem: of its file, by default after its name. Raises OSError."""
     folder().mkdir(parents=True, exist_ok=True)
-    with replacing(_path(study.name)) as new:
+    with replacing(_path(study.name) if stem is None else folder() / f"{stem}.json") as new:
         new.write_text(json.dumps(asdict(study), ensure_ascii=False, indent=1), encoding="utf-8")
 
 
 def record(stem: str, *said: Said) -> MeasurementStudy:
-    """The study with more appraisals, as it is on disk now, also when two windows add to it; all of them or none.
+    """The study with more appraisals, as it is on disk now, also when two windows or two servers add to it; all of them
+    or none.
 
     Raises ValueError as `with_said`, and OSError.
     """
-    with _writing:
+    folder().mkdir(parents=True, exist_ok=True)
+    with _writing, (folder() / ".lock").open("ab") as file:
+        lock(file, wait=True)
         study = _replayed(load(stem), said)
-        save(study)
+        save(study, stem)
     return study
 
 
@@ -151,11 +155,15 @@ def load(stem: str) -> MeasurementStudy:
     path = folder() / f"{stem}.json"
     try:
         document = from_json(workspace.content(path, at_most=MOST_BYTES) or b"")
-        parts = tuple(Part(str(name), _flag(defective)) for name, defective in document.pop("parts"))
-        said = tuple(
-            Said(str(p), str(a), int(t), _flag(s), _score(v), str(d)) for p, a, t, s, v, d in document.pop("said")
-        )
-        begun = MeasurementStudy(parts=parts, people=tuple(map(str, document.pop("people"))), **document)
+        if not isinstance(document.get("said"), list):
+            raise ValueError("its calls are no list")
+        parts = tuple(_typed(Part, values) for values in document.pop("parts"))
+        said = tuple(_typed(Said, values) for values in document.pop("said"))
+        for name, hint in (("name", str), ("trials", int), ("people", list[str]), ("recipe", str), ("digest", str),
+                           ("begun", str)):  # fmt: skip
+            if not is_of(document.get(name), hint):
+                raise ValueError(f"its field {name!r} is {document.get(name)!r:.40}")
+        begun = MeasurementStudy(parts=parts, people=tuple(document.pop("people")), **document)
         return _replayed(begun, said)
     except (KeyError, TypeError, AttributeError, ValueError) as error:
         raise ValueError(f"{path.name} is damaged ({error}); delete it, or put a copy in its place") from error
@@ -175,14 +183,12 @@ def _replayed(study: MeasurementStudy, said: Sequence[Said]) -> MeasurementStudy
     return study
 
 
-def _flag(value: object) -> bool:
-    if not isinstance(value, bool):
-        raise ValueError(f"{value!r} is neither true nor false")
-    return value
-
-
-def _score(value: object) -> float | None:
-    return None if value is None else float(value)  # ty: ignore[invalid-argument-type]
+def _typed(kind: Any, values: Any) -> Any:
+    """A named tuple of values that are of the types it declares."""
+    hints = get_type_hints(kind)
+    if not isinstance(values, list) or len(values) != len(hints) or not all(map(is_of, values, hints.values())):
+        raise ValueError(f"{values!r:.60} is not {kind.__name__.lower()}: {', '.join(hints)}")
+    return kind(*values)
 
 
 def _path(name: str) -> Path:

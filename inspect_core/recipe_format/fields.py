@@ -162,6 +162,10 @@ TAUGHT = {
 }
 """What it was taught from, to be taught again."""
 
+UNSCORED = {"name": _TEXT, "kind": _TEXT, "set": TAUGHT_PHOTO["set"], "word": one_of("not located", "not judged")}
+UNSCORED |= {"reason": _TEXT}
+"""A part of its teaching that has no score."""
+
 FIELDS = {
     "schema": one_of(SCHEMA),
     "product": _TEXT,
@@ -190,7 +194,9 @@ FIELDS = {
     "score_direction": one_of(DIRECTION),
     "calibration": {"good": whole(0), "note": _TEXT},
     "photos": _OPTIONAL_TEXT,
+    "photo_folders": _list_of(_TEXT),
     "taught": (_OPTIONAL_TABLE, TAUGHT),
+    "unscored": (_list_of(_TABLE), UNSCORED),
     "challenge": (_list_of(_TABLE), CHALLENGE),
     "seeds": _table_of(whole(0, 2**63)),
     "versions": _table_of(_TEXT),
@@ -200,7 +206,7 @@ FIELDS = {
     "alignment": (_OPTIONAL_TABLE, ALIGNMENT),
 }
 """Every field and its rule; a pair: the rule of a table that may be missing, or of a list of tables, and its fields."""
-ADDED = {"quality": None, "taught": None, "as_published": False}
+ADDED = {"quality": None, "taught": None, "as_published": False, "unscored": [], "photo_folders": []}
 """What a field means that recipes of this schema need not have."""
 
 

@@ -1,19 +1,23 @@
 """Parts that a recipe knows by name: what it was taught from, set and judged its limits on, and its challenge parts."""
 
 from collections import Counter
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import asdict, astuple, dataclass, replace
 from typing import Any, Self
 
+import numpy as np
+
 from inspect_core.images.samples import GOOD
 from inspect_core.judge.checks import as_finite_number
-from inspect_core.judge.counts import Counts, count_parts
+from inspect_core.judge.counts import Counts, Unscored, count_parts, counted_parts
 from inspect_core.recipe_format import manifest
 from inspect_core.recipe_format.csv_text import csv_text
 from inspect_core.recipe_format.manifest import Package, refusing
 from inspect_core.verdict import OTHER_PRODUCT, Limits, Word
 
 CALIBRATE, JUDGE = "calibrate", "judge"
+UNKNOWN = "unknown"
+"""The kind of a part of which nothing is known."""
 
 
 @dataclass(frozen=True)
@@ -68,15 +72,53 @@ class TaughtFrom:
         return cls(**said)
 
 
-def counts_of(limits: Limits, set_on: tuple[Calibrated, ...], judged: tuple[Calibrated, ...]) -> tuple[Counts, bool]:
-    """(what the limits do to the photos they were judged on, whether the good ones are those that set the limits).
+@dataclass(frozen=True)
+class UnscoredPart:
+    """A part of its teaching that has no score; word: "not located" or "not judged"; reason: why.
 
-    The latter are counted when no good photo was kept to judge. A photo whose kind is not known is not counted.
+    set: as of a `TaughtPhoto`; kind: what it is known to be.
     """
-    good = [row.score for row in judged if row.kind == GOOD]
-    defects = [row.score for row in judged if row.kind not in ("", GOOD)]
-    shown = good or [row.score for row in set_on]
-    return count_parts(shown, defects, review=limits.review, reject=limits.reject), not good
+
+    name: str
+    kind: str
+    set: str
+    word: str
+    reason: str
+
+
+def counts_of(
+    limits: Limits,
+    set_on: Sequence[Calibrated],
+    judged: Sequence[Calibrated],
+    unscored: Sequence[UnscoredPart] = (),
+) -> tuple[Counts, bool]:
+    """Return what the limits do to the parts they were tested on, and whether the good ones set the limits.
+
+    The latter are counted when no good part was kept to test. A part whose kind is not known is not counted.
+    """
+    rows = [(row.kind, JUDGE) for row in judged] + [(GOOD, CALIBRATE)] * len(set_on)
+    rows += [(part.kind, part.set) for part in unscored]
+    kinds = [kind for kind, _ in rows]
+    is_good = np.array([kind == GOOD for kind in kinds], bool)
+    is_defect = np.array([kind not in ("", UNKNOWN, GOOD) for kind in kinds], bool)
+    good, defect, is_own = counted_parts(is_good, is_defect, [part for _, part in rows])
+    scores = np.array([row.score for row in (*judged, *set_on)], float)
+    count = len(scores)
+    return (
+        count_parts(
+            scores[good[:count]],
+            scores[defect[:count]],
+            review=limits.review,
+            reject=limits.reject,
+            good_unscored=Unscored.of_words(
+                [part.word for part, own in zip(unscored, good[count:], strict=True) if own]
+            ),
+            defects_unscored=Unscored.of_words(
+                [part.word for part, own in zip(unscored, defect[count:], strict=True) if own]
+            ),
+        ),
+        is_own,
+    )
 
 
 def margin(limits: Limits, verdict: str, score: float) -> float:

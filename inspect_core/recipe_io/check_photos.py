@@ -33,12 +33,13 @@ def find_photos(recipe: Recipe, folder: Path | None = None) -> CheckPhotos:
     Raises ValueError, with the remedy, when none is found.
     """
     rows = [*recipe.calibration, *recipe.judged]
-    root = folder or (Path(recipe.provenance.photos) if recipe.provenance.photos else None)
-    found = by_content(rows, [] if root is None else [root], recipe.depth)
+    roots = recipe.provenance.folders if folder is None else [folder]
+    found = by_content(rows, roots, recipe.depth)
     if not found:
+        place = roots[0] if roots else "any folder"
         raise ValueError(
             f"none of the {len(rows)} photos that {recipe.product} was calibrated with was found in "
-            f"{root or 'any folder'}, so nothing can be proved; name the folder they are in with --photos"
+            f"{place}, so nothing can be proved; name the folder they are in with --photos"
         )
     paths = tuple(path for path, _ in found.values())
     return CheckPhotos(paths, tuple(row.name for row in rows if row.digest not in found))

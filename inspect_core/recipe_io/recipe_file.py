@@ -141,6 +141,7 @@ def files_of(recipe: Recipe) -> dict[str, bytes]:
         "limits": asdict(recipe.limits),
         "score_direction": DIRECTION,
         "calibration": {"good": len(recipe.calibration), "note": note},
+        "unscored": [asdict(part) for part in recipe.unscored],
         "challenge": [asdict(part) for part in recipe.challenge],
         **{name: part and part.params() for name, part in _extras(recipe).items()},
     }
@@ -182,6 +183,8 @@ def _extras(recipe: Recipe) -> dict[str, ProductCheck | KnownCases | DefectTypes
 def _recipe_of(document: dict, arrays: dict, package: manifest.Package) -> Recipe:
     geometry, chosen, live = document["geometry"], document["backbone"], document["live"]
     calibration, judged = known_parts.read_table(package, document)
+    made = {part.name: document[part.name] for part in fields(Provenance) if part.name in document}
+    made |= {"photo_folders": tuple(document["photo_folders"]), "calibration_note": document["calibration"]["note"]}
     if geometry["sigma"] != SIGMA:
         raise ValueError(f"geometry.sigma is {geometry['sigma']}, and this version smooths with {SIGMA}")
     views = tuple(_view_of(number, part, arrays, package.where) for number, part in enumerate(document["views"]))
@@ -204,10 +207,8 @@ def _recipe_of(document: dict, arrays: dict, package: manifest.Package) -> Recip
         live=live,
         calibration=calibration,
         judged=judged,
-        provenance=Provenance(
-            **{part.name: document[part.name] for part in fields(Provenance) if part.name in document},
-            calibration_note=document["calibration"]["note"],
-        ),
+        unscored=tuple(known_parts.UnscoredPart(**part) for part in document["unscored"]),
+        provenance=Provenance(**made),
         mm_per_pixel=document["mm_per_pixel"],
         taught=document["taught"] and known_parts.TaughtFrom.from_params(document["taught"]),
         as_published=document["as_published"],

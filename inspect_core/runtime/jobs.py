@@ -61,6 +61,7 @@ class Job:
     _ended: float = 0.0
     _told: tuple[float, float] | None = None
     _least: float = math.inf
+    _on_end: Callable[[], None] = lambda: None
     _cancel: threading.Event = field(default_factory=threading.Event)
     _beginning: threading.Lock = field(default_factory=threading.Lock)
 
@@ -79,6 +80,7 @@ class Job:
         with self._beginning:
             if self.state is State.WAITING:
                 self.state, self.ended_at = State.CANCELLED, time.time()
+                self._on_end()
 
     @property
     def cancelling(self) -> bool:
@@ -157,13 +159,15 @@ class Jobs:
         owner: str = users.UNKNOWN,
         about: object = None,
         session: str = "",
+        on_end: Callable[[], None] = lambda: None,
     ) -> Job:
         """Do `work(job)` in the background once what was asked for before has ended; its return value becomes
         job.result.
 
-        about: what the result is of, None for the title. Raises Busy while the same waits or runs, and when MOST wait.
+        about: what the result is of, None for the title; on_end: called once, however the job ends. Raises Busy while
+        the same waits or runs, and when MOST wait.
         """
-        job = Job(title, owner, title if about is None else about, session=session)
+        job = Job(title, owner, title if about is None else about, session=session, _on_end=on_end)
         with self._lock:
             if (same := self.about(job.about)) is not None:
                 doing = "running" if same.state is State.RUNNING else "waiting"
@@ -232,5 +236,6 @@ def _run(job: Job, work: Callable[[Job], Any]) -> None:
         raise
     finally:
         job._ended, job.ended_at = time.monotonic(), time.time()
+        job._on_end()
         job.state = state
         return_memory()

@@ -1,13 +1,16 @@
 """Dataclasses as bytes without pickle: the length of a JSON text, the text, then arrays as safetensors.
 
-Everything but numbers, texts and lists is a JSON object of one entry, which says what it is.
+Everything but numbers, texts and lists is a JSON object of one entry, which says what it is. What is read is checked
+against the types of the fields.
 """
 
 import json
+import types
 from collections.abc import Iterable, Mapping
 from dataclasses import fields, is_dataclass
+from functools import cache
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal, Union, get_args, get_origin, get_type_hints
 
 import numpy as np
 import safetensors.numpy
@@ -54,7 +57,8 @@ def pack(value: Any) -> bytes:
 def unpack(content: bytes, kinds: Iterable[type]) -> Any:
     """What was packed; kinds: the dataclasses and named tuples that it may hold.
 
-    Raises ValueError, or whatever reading malformed values raises, for any other bytes.
+    Raises ValueError, or whatever reading malformed values raises, for any other bytes, and for a dataclass with a
+    field of another type than it declares.
     """
     end = _LENGTH + int.from_bytes(content[:_LENGTH], "little")
     try:
@@ -81,9 +85,44 @@ def unpack(content: bytes, kinds: Iterable[type]) -> Any:
                 return {whole(name): whole(each) for name, each in inner}
             case "tuple":
                 return tuple(whole(each) for each in inner)
-        return makers[kind](*map(whole, inner))
+        values = [whole(each) for each in inner]
+        if is_dataclass(makers[kind]):
+            for name, each in zip(_names(makers[kind]) or (), values, strict=True):
+                if not is_of(each, _hints(makers[kind])[name]):
+                    raise ValueError(f"{name} of {kind} is {each!r:.60}")
+        return makers[kind](*values)
 
     return whole(value)
+
+
+def is_of(value: Any, hint: Any) -> bool:
+    """Return whether a value is of a declared type: a class, a union, a literal, or a container of these.
+
+    A whole number is a float too, as JSON writes one; a truth value is no number.
+    """
+    origin, inner = get_origin(hint), get_args(hint)
+    if hint is Any:
+        return True
+    if origin in (Union, types.UnionType):
+        return any(is_of(value, each) for each in inner)
+    if origin is Literal:
+        return value in inner
+    if origin is tuple:
+        each = [inner[0]] * len(value) if isinstance(value, tuple) and inner[1:] == (...,) else list(inner)
+        return isinstance(value, tuple) and len(value) == len(each) and all(map(is_of, value, each))
+    if isinstance(origin, type) and issubclass(origin, Mapping):
+        pairs = isinstance(value, Mapping) and value.items()
+        return pairs is not False and all(is_of(key, inner[0]) and is_of(own, inner[1]) for key, own in pairs)
+    if origin is not None:
+        return isinstance(value, origin) and (origin is np.ndarray or all(is_of(own, inner[0]) for own in value))
+    if hint in (int, float):
+        return isinstance(value, (int, hint)) and not isinstance(value, bool)
+    return value is None if hint is type(None) else isinstance(value, hint)
+
+
+@cache
+def _hints(kind: type) -> dict[str, Any]:
+    return get_type_hints(kind)
 
 
 def _names(kind: type) -> list[str] | None:

@@ -18,16 +18,18 @@ from inspect_core.sharding.executor import STOPPED, Failure, Numbered, Task, per
 ONE_THREAD = {"OMP_NUM_THREADS": "1", "OPENBLAS_NUM_THREADS": "1", "MKL_NUM_THREADS": "1", "OMP_WAIT_POLICY": "PASSIVE"}
 """Environment of a worker: one core each, and one order for every sum."""
 
+MAX_WORKERS = 4096
+
 
 class Processes:
     """`count` worker processes, started when they are first needed; one that dies is replaced.
 
-    Raises ValueError for fewer than one.
+    Raises ValueError for fewer than one, and for more than MAX_WORKERS.
     """
 
     def __init__(self, count: int) -> None:
-        if count < 1:
-            raise ValueError(f"workers is {count}; give at least 1")
+        if not 1 <= count <= MAX_WORKERS:
+            raise ValueError(f"workers is {count}; give at least 1, at most {MAX_WORKERS}")
         self.workers = count
         self._all = [_Worker() for _ in range(count)]
 

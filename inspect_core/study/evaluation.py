@@ -17,10 +17,10 @@ from inspect_core.judge.limits import least_promise, overkill_at
 from inspect_core.judge.metrics import auroc, fpr95_of_foreign, fpr_at_tpr
 from inspect_core.runtime.progress import Report, silent
 from inspect_core.study.judged import AT_ONCE, Judged, Live
-from inspect_core.study.scored_photo import RELABELLED, UNKNOWN, UnscoredPhoto
+from inspect_core.study.scored_photo import ADDED, RELABELLED, UNKNOWN, ScoredPhoto, UnscoredPhoto
 from inspect_core.study.scored_photos import ScoredPhotos
 from inspect_core.study.study import Study
-from inspect_core.verdict import NOT_JUDGED, NOT_LOCATED, Limits
+from inspect_core.verdict import Limits
 
 STEADY, MORE = 60, (20, 30, 60, 100, 200, 400)
 """Good photos that promise enough, and numbers to propose when there are fewer."""
@@ -138,8 +138,9 @@ def unscored_counts(photos: Sequence[UnscoredPhoto]) -> dict[str, Unscored]:
     """The arguments of `count_parts` for parts that have no score."""
 
     def of(good: bool) -> Unscored:
-        words = [photo.word for photo in photos if photo.kind != UNKNOWN and (photo.kind == "good") == good]
-        return Unscored(words.count(NOT_LOCATED), words.count(NOT_JUDGED))
+        return Unscored.of_words(
+            [photo.word for photo in photos if photo.kind != UNKNOWN and (photo.kind == "good") == good]
+        )
 
     return {"good_unscored": of(True), "defects_unscored": of(False)}
 
@@ -175,11 +176,9 @@ def promise(scored: ScoredPhotos, limits: Limits, setting_scores: np.ndarray, *,
         found = overkill_at(limit, setting_scores, groups=groups, ceiling=ceiling)
         expected.append(f"{found.expected:.0f} {word} ({found.low} to {found.high})")
     count, known = len(set(groups)), int(scored.chosen_defects().sum())
-    sentence = f"The suggested limits come from {number_of(count, 'good part')}"
+    sentence = f"Suggested limits come from {number_of(count, 'good part')}"
     sentence += f" and {number_of(known, 'known defect')}." if known else "."
-    if limits.review > setting_scores.max():
-        sentence += " The review limit lies above all of them, where the tail of their scores puts it."
-    sentence += f" Of the next 100 good parts, expect {', '.join(expected)}; intervals and bounds at 95 %."
+    sentence = f"Of the next 100 good parts, expect {', '.join(expected)}. {sentence}"
     if count >= STEADY:
         return sentence
     least = least_promise(count)
@@ -187,10 +186,7 @@ def promise(scored: ScoredPhotos, limits: Limits, setting_scores: np.ndarray, *,
     alone = count == len(setters)
     setting = f"{count} good parts" if alone else f"{count} groups of good parts ({len(setters)} photos)"
     further = "photos" if alone else "groups"
-    return (
-        f"{sentence} No limit set by {setting} can promise fewer than {least} of 100. More good {further} make "
-        f"this firmer: {more} would at least halve it."
-    )
+    return f"{sentence} {setting} can promise no fewer than {least} of 100; {more} {further}, at most half as many."
 
 
 def found_up_to(scored: ScoredPhotos, **live: int) -> np.ndarray:
@@ -212,7 +208,7 @@ def found_up_to(scored: ScoredPhotos, **live: int) -> np.ndarray:
 
 def changed_again(scored: ScoredPhotos, limits: Limits, **live: int) -> Changed | None:
     """Of the parts that the sentence counts; None where no tolerances were taught."""
-    good, defect, _, _ = counted(scored.photos, scored.unscored)
+    good, defect, *_ = counted(scored.photos, scored.unscored)
     scores, again = scored.scores(**live), scored.scores_again(**live)
     known = good | defect
     return Changed.of(scores[known], again[known], defect[known], limits)
@@ -220,31 +216,39 @@ def changed_again(scored: ScoredPhotos, limits: Limits, **live: int) -> Changed 
 
 class Counted(NamedTuple):
     """What the sentence in parts counts: good, defect: (n,) bool, of the scored; unscored: those without a score; own:
-    whether the limit was set on these good parts.
+    whether the limit was set on these good parts; hidden: (m,) scores of good parts that are counted and not shown.
     """
 
     good: np.ndarray
     defect: np.ndarray
     unscored: list[UnscoredPhoto]
     own: bool
+    hidden: np.ndarray
 
 
-def counted(photos: Sequence[Any], unscored: Sequence[UnscoredPhoto], *, set_here: bool = True) -> Counted:
-    """Of all photos on the bench, those that `counted_parts` counts; photos: anything with a kind and a part; set_here:
-    whether the photos that set the limit are among them.
+def counted(photos: Sequence[Any], unscored: Sequence[UnscoredPhoto], set_on: Sequence[float] | None = None) -> Counted:
+    """Of all parts, those that `counted_parts` counts; photos: anything with a kind and a part; set_on: scores of the
+    good parts that set the limit, where their photos are not among these.
     """
-    known = [*photos, *unscored]
-    good = np.array([photo.kind == "good" for photo in known], bool)
-    defect = np.array([photo.kind not in ("good", UNKNOWN) for photo in known], bool)
-    good, defect, own = counted_parts(good, defect, [photo.part for photo in known])
-    first = len(photos)
-    here = (good | defect)[first:]
+    known, elsewhere = [*photos, *unscored], [] if set_on is None else list(set_on)
+    count = len(elsewhere)
+    good = np.array([photo.kind == "good" for photo in known] + [True] * count, bool)
+    defect = np.array([photo.kind not in ("good", UNKNOWN) for photo in known] + [False] * count, bool)
+    good, defect, own = counted_parts(good, defect, [photo.part for photo in known] + ["calibrate"] * count)
+    first, last = len(photos), len(known)
+    here = (good | defect)[first:last]
     without = [photo for photo, counts in zip(unscored, here, strict=True) if counts]
-    return Counted(good[:first], defect[:first], without, own and set_here)
+    return Counted(good[:first], defect[:first], without, own, np.array(elsewhere, float)[good[last:]])
+
+
+def labelled_since(photos: Sequence[ScoredPhoto]) -> int:
+    """Count the photos whose label was given by someone who had seen the score: they are in no figure."""
+    return sum(photo.part == RELABELLED or (photo.part == ADDED and photo.kind != UNKNOWN) for photo in photos)
 
 
 def in_parts_of(scored: ScoredPhotos, scores: np.ndarray, limits: Limits, found: np.ndarray | None = None) -> str:
     """What the limits do to the photos, in parts; found: (photos,) up to which limit each defect is found."""
-    good, defect, unscored, own = counted(scored.photos, scored.unscored, set_here=scored.set_on is None)
-    counts = _counts(scores[good], scores[defect], limits, None if found is None else found[defect], unscored)
-    return in_parts(counts, limit_set_on_these=own, relabelled=sum(photo.part == RELABELLED for photo in scored.photos))
+    good, defect, unscored, own, hidden = counted(scored.photos, scored.unscored, scored.set_on)
+    good_scores = np.concatenate([scores[good], hidden])
+    counts = _counts(good_scores, scores[defect], limits, None if found is None else found[defect], unscored)
+    return in_parts(counts, limit_set_on_these=own, relabelled=labelled_since(scored.photos))

@@ -12,7 +12,7 @@ from inspect_core.features.extraction import Preparation
 from inspect_core.images.photo_quality import QualityRange
 from inspect_core.judge.anomaly_map import AREA
 from inspect_core.recipe import BackboneChoice, Provenance, Recipe
-from inspect_core.recipe_format.known_parts import Calibrated, TaughtFrom
+from inspect_core.recipe_format.known_parts import Calibrated, TaughtFrom, UnscoredPart
 from inspect_core.runtime.users import UNKNOWN
 from inspect_core.runtime.versions import library_versions
 from inspect_core.study.order import Order
@@ -52,9 +52,11 @@ def frozen(
     if order.tolerances is not None:
         note = f"{note}, each within the tolerances {order.tolerances}"
     made, root = datetime.now(UTC).isoformat(timespec="seconds"), str(mode(sample.root for sample in order.photos.fit))
+    roots = {str(sample.root) for sample in (*order.photos.fit, *order.scored)}
     seeds, versions = {"split": order.seed, "detector": order.seed}, library_versions()
     by = author, reason, parent
-    provenance = Provenance(made, *by, seeds=seeds, versions=versions, photos=root, calibration_note=note)
+    places = {"photos": root, "photo_folders": tuple(sorted(roots - {root}))}
+    provenance = Provenance(made, *by, seeds=seeds, versions=versions, **places, calibration_note=note)
     scores = scored.scores(**live)
 
     def recorded(part: str, which: np.ndarray) -> tuple[Calibrated, ...]:
@@ -71,6 +73,10 @@ def frozen(
         limits=limits or scored.default_limits(**live),
         calibration=recorded("calibrate", scored.setters()),
         judged=recorded("judge", np.ones(len(scores), bool)),
+        unscored=tuple(
+            UnscoredPart(photo.sample.name, photo.kind, photo.part, photo.word, photo.reason)
+            for photo in fitted.unscored
+        ),
         provenance=provenance,
         depth=order.photos.fit[0].depth,
         alignment=preparation.alignment,

@@ -1,6 +1,6 @@
 """An order: what to teach, placed by the page or the command line. The one home of every choice."""
 
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, field, replace
 from pathlib import Path
 
@@ -30,16 +30,14 @@ class Order:
     method: a name in METHODS, or several joined by "+", whose maps are added; None: the one that a comparison of the
     candidates chooses, of those whose methods take at most `budget` milliseconds a photo on two cores by their
     forecast, without the network. parameters: of the fit, None for the method's own choice; for a live parameter, the
-    largest value that can be tried. fixed: names of parameters that the user has chosen and no suggestion changes, also
-    live ones. taps: for all methods, None: those each works best on. area: the smallest that counts, in pixels of the
-    map, None: .2 % of it. align: one of ALIGN; align_turn, align_shift: how far parts may be turned and shifted
-    (`learn`); alignment: what was learned for it (`aligned`), over whose reference photos are laid; areas: by which a
-    comparison judges; tiles: how large photos are cut (`tiled`), None squashes them to the backbone's size; their grid
-    replaces that of the order. as_published: the method is as its paper has it (`published`), without local scale.
-    tolerances: how far photos of the same part may differ, None: not at all; within them
-    copies of every photo to fit are learned from too, and of the others one each is scored. weights: a file to use
-    instead of the one found on this machine. product_check: its mode, or "off". notes: sentences on the photos, passed
-    through.
+    largest value that can be tried. taps: for all methods, None: those each works best on. area: the smallest that
+    counts, in pixels of the map, None: .2 % of it. align: one of ALIGN; align_turn, align_shift: how far parts may be
+    turned and shifted (`learn`); alignment: what was learned for it (`aligned`), over whose reference photos are laid;
+    areas: by which a comparison judges; tiles: how large photos are cut (`tiled`), None squashes them to the backbone's
+    size; their grid replaces that of the order. as_published: the method is as its paper has it (`published`), without
+    local scale. tolerances: how far photos of the same part may differ, None: not at all; within them copies of every
+    photo to fit are learned from too, and of the others one each is scored. weights: a file to use instead of the one
+    found on this machine. product_check: its mode, or "off". notes: sentences on the photos, passed through.
     """
 
     product: str
@@ -51,7 +49,6 @@ class Order:
     method: str | None = None
     budget: float = 80.0
     parameters: Mapping[str, float | None] = field(default_factory=dict)
-    fixed: Collection[str] = ()
     area: int | None = None
     align: str = NO_ALIGNMENT
     align_turn: float = TURN

@@ -19,7 +19,7 @@ from inspect_core.images.read import read
 from inspect_core.images.tolerances import looks_in
 from inspect_core.judge.anomaly_map import AREA, largest_area
 from inspect_core.methods.table import FIRST, methods_of, parameters_of
-from inspect_core.methods.view import View, chosen_taps, costs_of, looks_of
+from inspect_core.methods.view import View, chosen_taps, costs_of, looks_of, remarks
 from inspect_core.recipe import Recipe
 from inspect_core.runtime.progress import Cancel, Report, silent, stage, tell
 from inspect_core.study.expected import Expected
@@ -196,13 +196,6 @@ class Study:
         other._features.learn_from(self._features)
         return other
 
-    def begin_with(self, **live: int) -> None:
-        """Make live parameters begin at these values, or at the next smaller stored ones.
-
-        Raises ValueError for a parameter that does not move live in this detector.
-        """
-        self.scored = self.results.beginning_with(live)
-
     def at(self, live: Mapping[str, int]) -> ScoredPhotos:
         """The scored photos with errors stored at these live values; missing ones are computed.
 
@@ -278,6 +271,11 @@ class Study:
         n is `count` or all. Raises Cancelled when `cancelled` returns True.
         """
         return self._fitting.patch_sample(self.split.fit, count, view, partial(tell, None, cancelled))
+
+    def remarks(self, live: Mapping[str, int]) -> tuple[str, ...]:
+        """What an engineer should know of the fit at these live values, as `methods.view.remarks`."""
+        fitted = self.results.views, self.preparation, self.parameters
+        return remarks(*fitted, self.live | dict(live), photos=len(self.split.fit))
 
     @property
     def results(self) -> ScoredPhotos:

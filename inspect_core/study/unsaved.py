@@ -1,14 +1,17 @@
-"""A taught part that is not saved as a recipe yet, on disk: the recipe it would be, and how to teach it again.
+"""A product that is not saved as a recipe yet, on disk: the recipe it would be, and how to teach it again.
 
-A folder of two files, both data only: `recipe.zip`, and `part`, which is sealed with its SHA-256.
+A folder of two files, both data only: `recipe.zip`, and `part`, which is sealed with its SHA-256. While a product is
+being taught there is only `part`, so a server that is started again knows what was interrupted.
 """
 
 import hashlib
 import shutil
-from collections.abc import Callable
-from dataclasses import dataclass, replace
+import time
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 
+from inspect_core.images import heatmap
 from inspect_core.images.alignment import Alignment, Range
 from inspect_core.images.areas import Area, Areas
 from inspect_core.images.depth import Depth
@@ -23,14 +26,37 @@ from inspect_core.runtime.jobs import Busy
 from inspect_core.runtime.plain import pack, unpack
 from inspect_core.runtime.unfinished import replacing
 from inspect_core.study.order import Order
-from inspect_core.study.scored_photo import ScoredPhoto
+from inspect_core.study.scored_photo import ScoredPhoto, UnscoredPhoto
+from inspect_core.verdict import Limits
 
 RECIPE, PART = "recipe.zip", "part"
 LARGEST = 256 << 20
 """Bytes of the file `part`."""
 MOST, MOST_BYTES = 8, 2 << 30
 """Parts that are kept, and bytes that they take together."""
+LATEST = 1e11
+"""Seconds since 1970, thousands of years from now."""
 _DIGEST = 32
+
+
+@dataclass(frozen=True)
+class InForce:
+    """What a window last had in force for a product; empty before any has shown it.
+
+    live: values of live parameters by name; limits: None where no photo can set them; by_hand: whether a user set
+    these; set_on: scores of the photos that set the suggested ones; mode: of the product check, "" for its own.
+    """
+
+    live: Mapping[str, int] = field(default_factory=dict)
+    limits: Limits | None = None
+    by_hand: bool = False
+    set_on: tuple[float, ...] = ()
+    mode: str = ""
+
+    @property
+    def limits_by_hand(self) -> Limits | None:
+        """The limits that a user set; None for the suggested ones."""
+        return self.limits if self.by_hand else None
 
 
 @dataclass(frozen=True)
@@ -38,29 +64,42 @@ class Unsaved:
     """What is kept beside the recipe.
 
     made: when it was taught, in seconds since 1970; thumbnail: WebP, b"" without one; order: teaches it again, with
-    its detector; photos: on the bench, without those that set limits, without their placement; choice: why this
-    detector.
+    its detector; photos: all that have a score, without their placement; choice: why this detector; unscored: photos
+    without a score.
     """
 
     product: str
     made: float
     thumbnail: bytes
     order: Order
-    photos: tuple[ScoredPhoto, ...]
+    photos: tuple[ScoredPhoto, ...] = ()
     notes: tuple[str, ...] = ()
     choice: str | None = None
+    unscored: tuple[UnscoredPhoto, ...] = ()
+    in_force: InForce = field(default_factory=InForce)
+
+    def __post_init__(self) -> None:
+        if not 0 <= self.made < LATEST:
+            raise ValueError(f"it was made at {self.made!r:.40}, which is no time")
+        if self.thumbnail and not heatmap.is_thumbnail(self.thumbnail):
+            raise ValueError("its thumbnail is not a picture")
 
     @property
-    def folders(self) -> set[Path]:
-        """Those that its photos and their masks lie in."""
-        photos = (*self.order.photos.fit, *self.order.scored, *self.photos)
-        return {path.parent for photo in photos for path in (photo.path, photo.mask) if path is not None}
+    def samples(self) -> tuple[Sample, ...]:
+        """The photos that it is taught from."""
+        return (*self.order.photos.fit, *self.order.scored)
+
+    @property
+    def files(self) -> set[Path]:
+        """Its photos and their masks."""
+        photos = (*self.samples, *self.photos)
+        return {path for photo in photos for path in (photo.path, photo.mask) if path is not None}
 
 
 @dataclass(frozen=True)
 class OpenPart:
-    """A line of the list of open parts; made and thumbnail as of `Unsaved`, problem: why it cannot be opened, or is not
-    on disk.
+    """A line of the list of open products; made and thumbnail as of `Unsaved`, problem: why it cannot be opened, or is
+    not on disk; interrupted: whether its teaching was, so that there is nothing to open.
     """
 
     id: str
@@ -69,6 +108,7 @@ class OpenPart:
     thumbnail: bytes
     saved: bool = False
     problem: str = ""
+    interrupted: bool = False
 
 
 class UnsavedParts:
@@ -97,10 +137,18 @@ class UnsavedParts:
             problem = f"kept in memory only ({error}); save it as a recipe"
         self.lines[line.id] = replace(line, problem=problem)
 
+    def begin(self, part_id: str, order: Order) -> None:
+        """Write down what is about to be taught, until `drop`: it is listed as interrupted if the server ends first.
+
+        Raises OSError when it cannot be written.
+        """
+        with replacing(self._folder / part_id / PART) as new:
+            new.write_bytes(_packed(Unsaved(order.product, time.time(), b"", order)))
+
     def drop(self, part_id: str) -> None:
         """Delete a part, if it is there."""
-        if self.lines.pop(part_id, None) is not None:
-            shutil.rmtree(self._folder / part_id, ignore_errors=True)
+        self.lines.pop(part_id, None)
+        shutil.rmtree(self._folder / part_id, ignore_errors=True)
 
     def require_room(self) -> None:
         """Raise Busy, with what to do, when one more part would not be kept."""
@@ -110,6 +158,11 @@ class UnsavedParts:
 
     def _bytes(self) -> int:
         return sum(path.stat().st_size for path in self._folder.rglob("*") if path.is_file())
+
+
+def interrupted(folder: Path) -> Order:
+    """The order that was being taught. Raises ValueError as `opened`."""
+    return _read(folder).order
 
 
 def opened(folder: Path) -> tuple[Unsaved, Recipe]:
@@ -122,7 +175,7 @@ def opened(folder: Path) -> tuple[Unsaved, Recipe]:
 
 def _packed(part: Unsaved) -> bytes:
     photos = tuple(replace(photo, placement=None) for photo in part.photos)
-    content = pack(replace(part, photos=photos, order=replace(part.order, fixed=tuple(part.order.fixed))))
+    content = pack(replace(part, photos=photos))
     return hashlib.sha256(content).digest() + content
 
 
@@ -145,7 +198,11 @@ def _line_of(folder: Path) -> OpenPart:
         part = _read(folder)
     except ValueError as error:
         return OpenPart(folder.name, folder.name, folder.lstat().st_mtime, b"", problem=str(error))
-    return OpenPart(folder.name, part.product, part.made, part.thumbnail)
+    interrupted = not (folder / RECIPE).exists()
+    return OpenPart(folder.name, part.product, part.made, part.thumbnail, interrupted=interrupted)
 
 
-_KINDS = (Unsaved, Order, Split, Sample, Depth, Alignment, Range, Areas, Area, TilePlan, Tolerances, ScoredPhoto)
+_KINDS = (
+    Unsaved, InForce, Limits, Order, Split, Sample, Depth, Alignment, Range, Areas, Area, TilePlan, Tolerances,
+    ScoredPhoto, UnscoredPhoto,
+)  # fmt: skip

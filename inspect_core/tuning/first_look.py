@@ -104,10 +104,11 @@ def first_look(samples: Samples, order: Order, store: Store, report: Report) -> 
         samples = replace(samples, good=tuple(photo.sample for photo in photos))
         found = findings([photo.quality for photo in photos])
         copies = near_duplicates(np.array([photo.hash for photo in photos], np.uint64).reshape(-1, 4))
-        for first, *others in copies:
-            for i in others:
-                share = f"{100 * alike(photos[first].hash, photos[i].hash):.0f} % alike"
-                found[i].append(Finding(COPY, f"Nearly the same picture as {samples.good[first].name}: {share}."))
+        for group in copies:
+            for i in group:
+                twin = max((j for j in group if j != i), key=lambda j, i=i: alike(photos[i].hash, photos[j].hash))
+                share = f"{100 * alike(photos[twin].hash, photos[i].hash):.0f}% alike"
+                found[i].append(Finding(COPY, f"Nearly the same picture as {samples.good[twin].name}: {share}."))
         unlike, places = np.ones(len(photos)), [None] * len(photos)
         groups = _together(samples, copies)
         pairs = _pairs(samples.good, groups, order.seed)
@@ -157,7 +158,7 @@ def _read(
 
 def _together(samples: Samples, copies: Sequence[Sequence[int]]) -> dict[str, str]:
     """Group by name: no photo is scored by a detector that learned its copy, or another photo of the same part."""
-    groups = dict(propose_groups(samples))
+    groups = dict(propose_groups(samples, few=True))
     for copy in copies:
         merged = {groups[samples.good[i].name] for i in copy}
         groups = {name: min(merged) if group in merged else group for name, group in groups.items()}

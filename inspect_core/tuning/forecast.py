@@ -6,14 +6,13 @@ from dataclasses import dataclass
 from inspect_core.features.extraction import Preparation
 from inspect_core.features.store import Store
 from inspect_core.images.tolerances import looks_in
-from inspect_core.methods.table import FIRST, METHODS, methods_in, parameters_of
+from inspect_core.methods.table import FIRST, methods_in, parameters_of
 from inspect_core.methods.view import costs_of, looks_of
 from inspect_core.study.expected import Expected
 from inspect_core.study.order import Order
 from inspect_core.tuning.comparison import Shortlist, comparing
 from inspect_core.tuning.trial import PASTED
 
-SUGGESTING = 10.0
 RUNNING_APP = 700 << 20
 
 
@@ -49,9 +48,6 @@ def forecast(order: Order, store: Store, detectors: Sequence[str] = ()) -> Forec
     expected = Expected.of(order, methods, parameters, preparation, made=PASTED if compared else 0)
     check = fit * expected.photo
     seconds = expected.total + comparing(compared, shown) + check
-    first = METHODS[methods[0]]
-    if order.method is not None and len(methods) == 1 and not compared and first.live and not first.one_fit:
-        seconds += SUGGESTING
     memory = costs_of(methods, parameters, preparation, fit=fit * looks_in(order.tolerances), shown=shown).memory
     disk = preparation.bytes_per_photo * (fit + shown)
     took = seconds * expected.slowed

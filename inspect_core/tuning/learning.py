@@ -5,7 +5,7 @@ cannot be carried on by sums, so a recipe whose photos are gone is not taught fu
 """
 
 from collections.abc import Collection, Iterable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, fields, replace
 from pathlib import Path
 from typing import Any
 
@@ -36,7 +36,8 @@ DEFECT = "defect"
 @dataclass(frozen=True, eq=False)
 class Lesson:
     """What is to be taught. order: the recipe's own, with the new photos among those to fit; new: their names; known:
-    names of photos that it has learned from before; skipped: (name, reason) of those that cannot be read.
+    names of photos that it has learned from before; skipped: (name, reason) of those that cannot be read; defective:
+    those of the new ones that are known to be defective; tested: those that were test photos of the recipe.
     """
 
     recipe: Recipe
@@ -44,17 +45,32 @@ class Lesson:
     new: tuple[str, ...]
     known: tuple[str, ...] = ()
     skipped: tuple[tuple[str, str], ...] = ()
+    defective: tuple[str, ...] = ()
+    tested: tuple[str, ...] = ()
 
     def sentences(self) -> list[str]:
         """What is learned and what is not, in words."""
         found = [f"{counted(len(self.new), 'photo')} to learn: {examples(list(self.new))}."]
         if self.known:
             found.append(f"Learned before, so not again: {counted(len(self.known), 'photo')}.")
+        if self.tested:
+            leave = f"{counted(len(self.tested), 'test photo')} of the recipe ({examples(list(self.tested))})"
+            found.append(f"Among them {leave}: learned, they leave the test photos, so the figures rest on fewer.")
+        if self.defective:
+            named = f"{counted(len(self.defective), 'known defect')} ({examples(list(self.defective))})"
+            found.append(f"Among them {named}: learned, such defects are accepted.")
         return [*found, *(f"{name} was skipped: {reason}" for name, reason in self.skipped)]
 
 
-def lesson(recipe: Recipe, photos: Iterable[tuple[str, Path]], folders: Sequence[Path]) -> Lesson:
+def lesson(
+    recipe: Recipe,
+    photos: Iterable[tuple[str, Path]],
+    folders: Sequence[Path],
+    inspections: Sequence[Inspection] = (),
+) -> Lesson:
     """The recipe's order with these photos of good parts, (name, path); folders: where its own photos lie.
+
+    inspections: under the recipe; what a person called defective there is a known defect.
 
     Raises ValueError, with the remedy, for a recipe that does not say what it was taught from, for photos of it that
     are not found, and when nothing is new.
@@ -65,8 +81,9 @@ def lesson(recipe: Recipe, photos: Iterable[tuple[str, Path]], folders: Sequence
         raise ValueError(f"{recipe.product} {reason}; teach it again from its folder, with the new photos in it")
     own = _own_photos(recipe, taught, folders)
     learned = {one.digest for one in taught.photos if one.set in LEARNED_FROM}
+    called = {one.digest for one in inspections if _truth(one) == DEFECT}
     new: dict[str, Sample] = {}
-    known, skipped = [], []
+    known, skipped, defective, tested = [], [], [], []
 
     def looked(item: tuple[str, Path]) -> tuple[str, Sample] | ImageError:
         name, path = item
@@ -85,16 +102,21 @@ def lesson(recipe: Recipe, photos: Iterable[tuple[str, Path]], folders: Sequence
             known.append(sample.name)
         else:
             new[digest] = replace(own[digest][1], kind=GOOD) if digest in own else sample
+            if digest in called or (digest in own and own[digest][1].kind != GOOD):
+                defective.append(sample.name)
+            if digest in own and own[digest][0] == "judge":
+                tested.append(sample.name)
     if not new:
         why = f"{counted(len(known), 'photo')} learned before" if known else "no photo that can be read"
         raise ValueError(f"nothing to learn: {why}; name photos of good parts that this recipe has not seen")
     split = _split(own.values()).relabelled(new.values())
     names = tuple(sample.name for sample in new.values())
-    return Lesson(recipe, order_of(recipe, taught, split), names, tuple(known), tuple(skipped))
+    known_of = tuple(known), tuple(skipped), tuple(defective), tuple(tested)
+    return Lesson(recipe, order_of(recipe, taught, split), names, *known_of)
 
 
 def order_of(recipe: Recipe, taught: TaughtFrom, photos: Split) -> Order:
-    """The order that taught the recipe, with other photos; what is in force in it counts as chosen."""
+    """The order that taught the recipe, with other photos."""
     check, tolerances = recipe.product_check, taught.tolerances
     return Order(
         recipe.product,
@@ -105,7 +127,6 @@ def order_of(recipe: Recipe, taught: TaughtFrom, photos: Split) -> Order:
         grid=recipe.grid,
         method=recipe.method,
         parameters=taught.parameters,
-        fixed=(*taught.parameters, *recipe.live),
         as_published=recipe.as_published,
         area=recipe.live[AREA],
         align=taught.align,
@@ -113,7 +134,7 @@ def order_of(recipe: Recipe, taught: TaughtFrom, photos: Split) -> Order:
         align_shift=taught.align_shift,
         areas=recipe.areas,
         tiles=recipe.tiles,
-        tolerances=None if tolerances is None else Tolerances(**_whole(tolerances)),
+        tolerances=None if tolerances is None else _tolerances(tolerances),
         seed=recipe.provenance.seeds.get("split", Order.seed),
         product_check=OFF if check is None else check.mode,
         fused_product_check=check is not None and check.fused,
@@ -174,6 +195,8 @@ def regression(
         return replace(had, truth=truth), row
 
     unseen = 0
+    for digest in before.keys() & after.keys():  # a photo learned as good is still what it was known to be
+        after[digest] = replace(after[digest], truth=before[digest].truth or after[digest].truth)
     for number, pair in enumerate(in_order(again, items := [*taught, *logged]), 1):
         report(number / len(items), f"judging part {number} of {len(items)} again")
         unseen += pair is None
@@ -220,9 +243,12 @@ def _split(own: Collection[tuple[str, Sample, str]]) -> Split:
     return Split(fit, calibrate, judge, groups=groups, choose=choose)
 
 
-def _whole(tolerances: Mapping[str, float]) -> dict[str, Any]:
-    """With whole numbers where JSON may have them as fractions."""
-    return {name: int(value) if name in ("jpeg", "copies", "seed") else value for name, value in tolerances.items()}
+def _tolerances(recorded: Mapping[str, float]) -> Tolerances:
+    """The tolerances that a recipe records. Raises ValueError for names that are not those of tolerances."""
+    if recorded.keys() != (names := {field.name for field in fields(Tolerances)}):
+        raise ValueError(f"the recipe's tolerances are {sorted(recorded)}, not {sorted(names)}; teach it again")
+    values: dict[str, Any] = dict(recorded)
+    return Tolerances(**values | {name: int(values[name]) for name in ("jpeg", "copies", "seed")})
 
 
 def _truth(one: Inspection) -> str:

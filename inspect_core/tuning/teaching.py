@@ -7,7 +7,6 @@ from inspect_core.features.store import Store
 from inspect_core.images.samples import Sample
 from inspect_core.images.splitting import Split, folds
 from inspect_core.methods.table import FIRST, METHODS, methods_of
-from inspect_core.methods.view import remarks
 from inspect_core.runtime.jobs import device_lock
 from inspect_core.runtime.progress import Report, stage
 from inspect_core.study.order import Order
@@ -17,7 +16,6 @@ from inspect_core.tuning.aligning import aligned, on_alignment
 from inspect_core.tuning.compare import compare, fitted
 from inspect_core.tuning.comparison import Comparison, Shortlist
 from inspect_core.tuning.product_check_training import train_product_check
-from inspect_core.tuning.suggest import Suggestion, suggest
 from inspect_core.whole_part.product_check import OFF, ProductCheck
 
 MOST_COMPARED = 300
@@ -30,13 +28,12 @@ FITTED = 0.8
 class Taught:
     """The result of teaching.
 
-    choice: why this detector, None when the order named it; suggestion: None where there was nothing to suggest; notes:
-    those of the order, then sentences on skipped photos, the fit and the limits.
+    choice: why this detector, None when the order named it; notes: those of the order, then sentences on skipped
+    photos, the fit and the limits.
     """
 
     study: Study
     choice: str | None
-    suggestion: Suggestion | None
     product_check: ProductCheck | None
     notes: tuple[str, ...]
 
@@ -53,15 +50,12 @@ def teach(order: Order, store: Store, report: Report, workers: Workers | None = 
     comparison, choice = _compared(order, store, stage(report, 0.0, FITTED), workers)
     method = order.method or (FIRST if comparison is None else comparison.chosen().detector)
     backbone, taps = order.network(methods_of(method))
-    suggestion = None
     with device_lock(backbone.device):
         if comparison is not None and comparison.rows[0].study.split is order.photos:
             study = fitted(comparison.chosen())
         else:
             study = Study(order, backbone, store, taps=taps, workers=workers, method=method)
             study.fit(stage(report, 0.0, FITTED))
-            if order.method is not None and not order.as_published:
-                suggestion = suggest(study, fixed=order.fixed)
         product_check = None
         if order.product_check != OFF:
             product_check = train_product_check(
@@ -74,8 +68,8 @@ def teach(order: Order, store: Store, report: Report, workers: Workers | None = 
                 workers=workers,
             )
     skipped = tuple(f"{name} was skipped: {reason}" for name, reason in study.skipped)
-    on_fit = remarks(study.results.views, study.preparation, study.parameters, study.live, photos=len(study.split.fit))
-    return Taught(study, choice, suggestion, product_check, order.notes + skipped + on_alignment(study) + on_fit)
+    on_fit = study.remarks({})
+    return Taught(study, choice, product_check, order.notes + skipped + on_alignment(study) + on_fit)
 
 
 def _for_product_check(photos: Split) -> tuple[Sequence[Sample], Sequence[Sample]]:

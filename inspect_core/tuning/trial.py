@@ -1,4 +1,4 @@
-"""A trial: how well settings, or whole detectors, separate defects from the good surface, photo by photo.
+"""A trial: how well detectors separate defects from the good surface, photo by photo.
 
 The defects are made up and pasted into good photos; when enough real ones are known, the half reserved for choosing,
 for which no figures are reported, is added. Qualities are per photo, so that two settings are compared in pairs.
@@ -10,7 +10,6 @@ from functools import partial
 
 import numpy as np
 from scipy.special import stdtrit
-from torch import Tensor
 
 from inspect_core.features.extraction import Preparation
 from inspect_core.images.alignment import NotLocated
@@ -20,18 +19,13 @@ from inspect_core.images.placement import Placement
 from inspect_core.images.read import ImageError, read
 from inspect_core.judge.masks import mask_at
 from inspect_core.judge.metrics import aupro, auroc
-from inspect_core.methods.view import View
-from inspect_core.runtime.progress import Report, tell
 from inspect_core.study.fitting import Made
 from inspect_core.study.scored_photo import ScoredPhoto
 from inspect_core.study.scored_photos import ScoredPhotos
 from inspect_core.study.study import Study
 
-PASTED, PASTED_FEW = 120, 24
-"""Synthetic defects that detectors are compared on, and that settings of one detector are tried on."""
-MOST_GOOD = 60
-HELD_BYTES = 10**9
-"""Most bytes of features of the good photos, which are held in memory: fewer photos if they are large."""
+PASTED = 120
+"""Synthetic defects that detectors are compared on."""
 CONFIDENCE = 0.95
 GONE = "none of the good photos can be read any more; check that they are still there"
 SHRINK = 4
@@ -79,18 +73,15 @@ class Pasting:
 
 @dataclass(frozen=True, eq=False)
 class Trial:
-    """Photos to try detectors or settings on.
+    """Photos to try detectors on.
 
     photos: good ones, which set the limits, and defects; masks: of a defect, (h, w) bool, by name, where it is known;
-    pasted: how many of the defects are made up; held_out: whether no good photo is scored by what has learned from it;
-    features: of each photo, (1, h, w, k) for each view, where it can be scored by any detector.
+    pasted: how many of the defects are made up.
     """
 
     photos: tuple[ScoredPhoto, ...]
     masks: Mapping[str, np.ndarray]
     pasted: int
-    held_out: bool
-    features: tuple[tuple[Tensor, ...], ...] = ()
 
     @property
     def basis(self) -> str:
@@ -98,13 +89,6 @@ class Trial:
         known = sum(photo.is_defect for photo in self.photos) - self.pasted
         made = f"{self.pasted} good photos with synthetic defects pasted in"
         return made if not known else f"{made} and {known} known defects"
-
-    def scored(self, views: Sequence[View], preparation: Preparation) -> ScoredPhotos:
-        """The photos under another detector, given how their features were made."""
-        scored = ScoredPhotos(views, preparation.grid, preparation.map_size, area=preparation.default_area)
-        for photo, features in zip(self.photos, self.features, strict=True):
-            scored = scored.with_photo(photo, features)
-        return scored
 
     def qualities(self, scored: ScoredPhotos, **live: int) -> np.ndarray:
         """(defects,) from 0 to 1: the mean of up to three shares for each photo with a defect.
@@ -138,32 +122,10 @@ def is_better(qualities: np.ndarray, than: np.ndarray, *, tried: int = 1) -> boo
     return bool(difference.mean() > stdtrit(len(difference) - 1, 1 - (1 - CONFIDENCE) / tried) * error)
 
 
-def make_trial(study: Study, progress: Report | None = None) -> Trial:
-    """The trial of an extracted study, for settings that need fits of their own.
-
-    Raises ValueError when none of the good photos can be read any more.
-    """
-    pool = study.split.calibrate or study.split.fit
-    held = max(PASTED_FEW // 2, HELD_BYTES // study.preparation.bytes_per_photo)
-    good = [pool[i] for i in np.unique(np.linspace(0, len(pool) - 1, min(MOST_GOOD, held)).astype(int))]
-    found = [study.scored_photo(sample, "calibrate") for sample in good]
-    pasting = Pasting(study, good, PASTED_FEW)
-    for make in pasting.made_of(good):
-        tell(progress, None, len(pasting.masks) / PASTED_FEW, "making synthetic defects")
-        found.append(make())
-    if not pasting.masks:
-        raise ValueError(GONE)
-    known = [study.scored_photo(sample, "choose") for sample in study.split.choose]
-    usable = [each for each in (*found, *known) if each is not None]
-    masks = pasting.masks | masks_of([photo for photo, _ in usable], study.preparation.map_size)
-    photos, features = zip(*usable, strict=True)
-    return Trial(photos, masks, len(pasting.masks), bool(study.split.calibrate), features)
-
-
 def crossed_trial(study: Study, pasting: Pasting) -> tuple[Trial, ScoredPhotos]:
     """The trial of a study fitted with `trying=pasting.made_of`, and its photos under all views at their start.
 
-    Raises ValueError as `make_trial`.
+    Raises ValueError when none of the good photos can be read any more.
     """
     if not study.tried:
         raise ValueError(GONE)
@@ -176,7 +138,7 @@ def crossed_trial(study: Study, pasting: Pasting) -> tuple[Trial, ScoredPhotos]:
     for photo, errors in (*each, *study.tried):
         scored = scored.with_errors(photo, [own[[stop]] for own, stop in zip(errors, first, strict=True)])
     masks = pasting.masks | masks_of(scored.photos, results.size)
-    return Trial(scored.photos, masks, len(study.tried), True), scored
+    return Trial(scored.photos, masks, len(study.tried)), scored
 
 
 def masks_of(photos: Sequence[ScoredPhoto], size: tuple[int, int]) -> dict[str, np.ndarray]:

@@ -1,4 +1,4 @@
-"""The list of open parts, the same in every window: choose one, close one."""
+"""The list of open products, the same in every window: choose one, close one, teach an interrupted one again."""
 
 import time
 
@@ -6,9 +6,11 @@ import streamlit as st
 
 from inspect_core.audit import life_cycle
 from inspect_core.audit.log import AuditLog, LogError
+from inspect_core.runtime import workspace
 from inspect_core.runtime.jobs import Busy
+from inspect_core.study import unsaved
 from inspect_core.study.unsaved import OpenPart
-from inspect_core.ui import opening, shelf, shell
+from inspect_core.ui import opening, shelf, shell, teaching
 from inspect_core.ui.taught_part import TaughtPart
 
 THUMBNAIL, CARD = 36, 320
@@ -49,24 +51,37 @@ def on_teach() -> None:
 def open_last() -> bool:
     """Open the last part that a restart has left on disk, in the background; False without one."""
     for part in shelf.open_parts():
-        if not part.problem:
+        if not part.problem and not part.interrupted:
             opening.start(part)
             return True
     return False
 
 
+def is_any_listed() -> bool:
+    """Return whether there is a product that is open, kept on disk or interrupted."""
+    return bool(shelf.open_parts())
+
+
 def _part(part: OpenPart, where: str, *, chosen: bool = False) -> bool:
     """One part; whether it was chosen now."""
-    name, saved = shell.plain(part.product), "saved" if part.saved else "not saved"
+    name, state = shell.plain(part.product), "saved" if part.saved else "not saved"
+    if part.interrupted:
+        state = "teaching was interrupted"
     with st.container(horizontal=True, vertical_alignment="center", gap="small"):
         if part.thumbnail:
             st.image(part.thumbnail, width=THUMBNAIL, alt=f"A good part of {name}")
         with st.container(gap=None):
             label, own = f"**{name}**" if chosen else name, f"open-{part.id}-{where}"
-            now = st.button(label, key=own, type="tertiary", disabled=bool(part.problem), help="Put it on the bench")
-            st.caption(shell.plain(f"{saved} · {_when(part.made)}"))
-        if st.button("Close", key=f"close-{part.id}-{where}", type="tertiary", help=f"Close {name}"):
+            closed = bool(part.problem) or part.interrupted
+            now = st.button(label, key=own, type="tertiary", disabled=closed, help="Open it on Inspect")
+            st.caption(shell.plain(f"{state} · {_when(part.made)}"))
+        gone, key = "Delete" if closed else "Close", f"close-{part.id}-{where}"
+        if st.button(gone, key=key, type="tertiary", help=f"{gone} {name}"):
             _close(part)
+    if part.interrupted and st.button(
+        "Teach again", key=f"again-{part.id}-{where}", icon=":material/restart_alt:", help="With the same settings"
+    ):
+        shell.begin(lambda: _teach_again(part.id))
     if part.problem:
         st.caption(f":material/warning: {shell.plain(part.problem)}")
     if now:
@@ -86,8 +101,15 @@ def _choose(part: OpenPart) -> None:
         st.toast(shell.plain(error), icon=":material/hourglass_top:")
 
 
+def _teach_again(part_id: str) -> None:
+    with shell.errors_shown(ValueError):
+        order = unsaved.interrupted(workspace.open_folder() / part_id)
+        shelf.close(part_id)
+        teaching.start(order)
+
+
 def _close(part: OpenPart) -> None:
-    if part.saved:
+    if part.saved or part.interrupted:
         shelf.close(part.id)
         st.rerun()
     _ask(part.id, part.product)
@@ -95,7 +117,7 @@ def _close(part: OpenPart) -> None:
 
 @st.dialog("Close without saving?")
 def _ask(taught_id: str, product: str) -> None:
-    st.markdown(f"**{shell.plain(product)}** is not saved as a recipe. Closed, it is lost for all windows.")
+    st.markdown(f"**{shell.plain(product)}** is not saved as a recipe. Once closed, it is lost for all windows.")
     if st.button("Close it", key=f"lose-{taught_id}", type="primary", on_click=shelf.close, args=(taught_id,)):
         st.rerun()
 

@@ -1,28 +1,33 @@
 """A part put on the bench again: a recipe, alone or with the photos it was judged with, or a part that is not saved."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
 
 import streamlit as st
 
+from inspect_core.features.store import feature_store
 from inspect_core.images import heatmap
 from inspect_core.images.alignment import NotLocated
 from inspect_core.images.folders import inside
 from inspect_core.images.read import ImageError, read
-from inspect_core.images.samples import counted
+from inspect_core.images.samples import Sample, counted
 from inspect_core.judge.anomaly_map import AREA
 from inspect_core.recipe import Recipe, loaded_backbone
-from inspect_core.recipe_format.known_parts import Calibrated
+from inspect_core.recipe_format.known_parts import CALIBRATE, Calibrated
 from inspect_core.recipe_io.check_photos import masks_in, still_there
 from inspect_core.runtime import workspace
 from inspect_core.runtime.jobs import Busy, Job
 from inspect_core.study import unsaved
-from inspect_core.study.scored_photo import UNKNOWN, ScoredPhoto
+from inspect_core.study.scored_photo import UNKNOWN, ScoredPhoto, UnscoredPhoto
 from inspect_core.study.scored_photos import ScoredPhotos
+from inspect_core.tuning.teaching import teach
 from inspect_core.ui import shelf, shell
-from inspect_core.ui.taught_part import TaughtPart
+from inspect_core.ui.taught_part import TaughtPart, of_study, pictures_of, with_changes
+from inspect_core.whole_part.product_check import OFF
+
+GONE = "Not all photos that it was taught with are there unchanged."
 
 
 def buttons(recipe: Recipe, key: str, *, missing: bool) -> None:
@@ -56,11 +61,22 @@ def part_of(recipe: Recipe) -> TaughtPart:
     backbone = loaded_backbone(recipe.backbone)
     views = [replace(view, only=(view.value(recipe.live),)) for view in recipe.views]
     set_on = tuple(row.score for row in recipe.calibration) or None
+    scored = ScoredPhotos(
+        views, recipe.grid, recipe.map_size, area=recipe.live[AREA], areas=recipe.areas, set_on=set_on
+    )
+    root = Path(recipe.provenance.photos or "")
+    unscored = [
+        UnscoredPhoto(
+            Sample(root / part.name, part.name, part.kind, (0, 0), depth=recipe.depth), part.set, part.word, part.reason
+        )
+        for part in recipe.unscored
+    ]
     return TaughtPart(
         recipe.product,
-        ScoredPhotos(views, recipe.grid, recipe.map_size, area=recipe.live[AREA], areas=recipe.areas, set_on=set_on),
+        scored.with_unscored(unscored),
         recipe.prepare(backbone),
         recipe=recipe,
+        without_score=pictures_of(unscored, recipe.alignment),
         mm_per_pixel=recipe.mm_per_pixel,
         product_check=recipe.product_check,
         defect_types=recipe.defect_types,
@@ -103,11 +119,48 @@ def _judged(recipe: Recipe, job: Job) -> str:
 def _kept(taught_id: str, job: Job) -> str:
     try:
         kept, recipe = unsaved.opened(workspace.open_folder() / taught_id)
-        for place in kept.folders:
-            inside(place, workspace.allowed_roots())
+        for file in kept.files:
+            inside(file, [*workspace.allowed_roots(), workspace.root()])
     except ValueError as error:
         shelf.refuse(taught_id, str(error))
         raise
-    part = with_photos(recipe, kept.photos, job)
-    known = {"id": taught_id, "made": kept.made, "ordered": kept.order, "choice": kept.choice}
-    return shelf.put(replace(part, notes=kept.notes + part.notes, **known), keep=False)
+    taught = _fitted_again(kept, recipe, job) or _fixed(kept, recipe, job)
+    known = {"id": taught_id, "made": kept.made, "choice": kept.choice, "in_force": kept.in_force}
+    return shelf.put(replace(taught, **known), keep=False)
+
+
+def _fitted_again(kept: unsaved.Unsaved, recipe: Recipe, job: Job) -> TaughtPart | None:
+    """The product as it was, fitted to its photos again, with features from the store where they still are; None where
+    a photo is gone or has changed.
+    """
+    if not all(sample.path.is_file() for sample in kept.samples):
+        return None
+    job.report(0.0, "fitting it to its photos again")
+    study = teach(replace(kept.order, product_check=OFF), feature_store(), job.report).study
+    known = {} if recipe.taught is None else {photo.name: photo.digest for photo in recipe.taught.photos}
+    if known != (known and study.passes.features.digests(kept.samples)):
+        return None
+    learned = {"defect_types": recipe.defect_types, "cases": recipe.gallery, "mm_per_pixel": recipe.mm_per_pixel}
+    taught = of_study(kept.product, study, kept.notes, recipe.product_check, **learned)
+    return with_changes(taught, kept.photos, recipe.areas)
+
+
+def _fixed(kept: unsaved.Unsaved, recipe: Recipe, job: Job) -> TaughtPart:
+    """The product with the values in force, which no longer move, and those photos that are still there."""
+    last = kept.in_force
+    if last.limits is not None and _has_scales(recipe, last.live):
+        rows = zip(recipe.calibration, last.set_on, strict=False)
+        calibration = tuple(replace(row, score=score) for row, score in rows)
+        recipe = replace(recipe, live=last.live, limits=last.limits, calibration=calibration)
+    shown = [photo for photo in kept.photos if photo.part != CALIBRATE]
+    part = with_photos(recipe, shown, job)
+    scored = part.scored.with_unscored(kept.unscored)
+    pictures = pictures_of(kept.unscored, recipe.alignment)
+    notes = (*kept.notes, *part.notes, f"{GONE} Its values are fixed as they were; teach again to change them.")
+    return replace(part, scored=scored, without_score=pictures, notes=notes, ordered=kept.order)
+
+
+def _has_scales(recipe: Recipe, live: Mapping[str, int]) -> bool:
+    """Return whether the recipe can inspect at these live values."""
+    named = live.keys() == recipe.live.keys()
+    return named and all(not view.scales or view.value(live) in view.scales for view in recipe.views)

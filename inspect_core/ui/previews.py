@@ -17,7 +17,7 @@ from inspect_core.runtime.jobs import device_lock
 from inspect_core.runtime.progress import Cancelled
 from inspect_core.study.scored_photo import ScoredPhoto
 from inspect_core.study.scored_photos import ScoredPhotos
-from inspect_core.tuning.patch_sample import PatchSample, explained, stop_explaining
+from inspect_core.tuning.patch_sample import PatchSample
 from inspect_core.ui import shelf, taught_part
 from inspect_core.ui.taught_part import TaughtPart
 
@@ -29,10 +29,10 @@ LEAD = 8
 class Run:
     """One move of γ, M or σ and its results so far. Read from any thread.
 
-    number: unique. parameters: those of the move. photos: all to be scored, in the order of the gallery. share: of the
-    variance, which the live value to begin with keeps; begin: that value itself, unless None. live: the live
-    parameters, empty until the fit is done; then set by its session. scored: the photos scored so far, in the order of
-    scoring; not before `live`. error: the sentence to show when it failed. areas: by which maps are judged.
+    number: unique. parameters: those of the move. photos: all to be scored, in the order of the gallery. begin: the
+    live value that a user chose, None for what the fit begins with. live: the live parameters, empty until the fit is
+    done; then set by its session. scored: the photos scored so far, in the order of scoring; not before `live`. error:
+    the sentence to show when it failed. areas: by which maps are judged.
     """
 
     def __init__(
@@ -41,13 +41,11 @@ class Run:
         photos: tuple[ScoredPhoto, ...],
         first: int,
         model_live: Mapping[str, int],
-        share: float,
         begin: int | None = None,
         areas: Areas | None = None,
     ):
         self.number, self._model_live = next(_numbers), dict(model_live)
         self.parameters, self.photos, self.begin, self.areas = dict(parameters), photos, begin, areas
-        self._share = share
         self.live: dict[str, int] = {}
         self.error = ""
         self.scored: ScoredPhotos
@@ -97,14 +95,15 @@ class Run:
         """(photos, h, w) in the order of the gallery, once complete."""
         return self.scored.grid_errors(**live)[np.argsort(self._order)]
 
-    def fraction(self, view: int) -> float:
-        """The share of variance that its live value stands for: the one it began with, until that value is moved."""
+    def chosen(self, view: int) -> int | None:
+        """The live value of this view that a user chose, None for what the fit begins with."""
         if not self.live:
-            return self._share
+            return self.begin
         refit = self.scored.views[view]
         value = self.live[refit.live]
-        kept = self.begin is None and value == stop_explaining(refit, self._share)
-        return self._share if kept else float(explained(refit, [value])[0])
+        if self.begin is not None and value == self.scored.stop_of(refit.live, self.begin):
+            return self.begin
+        return None if value == refit.start else value
 
     def work(self, sample: PatchSample) -> None:
         """Fit, then score photo by photo until all are done or it is cancelled; holds the device for each step."""
@@ -116,7 +115,7 @@ class Run:
             view, fitted = sample.view, study.results
             refit = replace(fitted.views[view], detector=detector, scales={}, only=None)
             views = [*fitted.views[:view], refit, *fitted.views[view + 1 :]]
-            begin = self.begin if self.begin is not None else stop_explaining(refit, self._share)
+            begin = refit.start if self.begin is None else self.begin
             self.scored = ScoredPhotos(views, fitted.grid, fitted.size, area=fitted.live[AREA], areas=self.areas)
             self.live = self._model_live | {refit.live: self.scored.stop_of(refit.live, begin)}
             while self._to_do and not self._stop.is_set():
@@ -144,21 +143,19 @@ def ask(
     live: Mapping[str, int],
     *,
     first: int,
-    fraction: float,
-    begin: int | None = None,
+    chosen: int | None = None,
     areas: Areas | None = None,
 ) -> Run:
     """The run of these parameters over these photos: the current one, or a new one, which stops it.
 
-    draw: returns the patches to fit it on; held: the current run, if any; fraction, begin: determine its initial live
-    value: the share of variance, or the value itself unless None; live: values of the live parameters in force.
+    draw: returns the patches to fit it on; held: the current run, if any; chosen: its initial live value, None for what
+    the fit begins with; live: values of the live parameters in force.
     """
     if held is not None:
-        same = (held.parameters, held.photos, held.areas) == (dict(parameters), photos, areas)
-        if same and begin in (None, held.begin):
+        if (held.parameters, held.photos, held.areas) == (dict(parameters), photos, areas):
             return held
         held.cancel()
-    run = Run(parameters, photos, first, live, fraction, begin, areas)
+    run = Run(parameters, photos, first, live, chosen, areas)
     threading.Thread(target=_work, args=(run, draw), name="loupe-preview", daemon=True).start()
     return run
 
@@ -174,16 +171,18 @@ def _work(run: Run, draw: Callable[[], PatchSample]) -> None:
 
 
 def apply(taught: TaughtPart, run: Run, report: Callable[[float, str], None]) -> str:
-    """The full pass with the parameters of a preview, beginning at its share of variance; returns the new part's id.
+    """The full pass with the parameters of a preview, at its live values; returns the new part's id.
 
     Holds the device all the time. The network is not run again. The current part is unchanged.
     """
     position = taught.refit_view
-    name = run.scored.views[position].live
+    live_name = run.scored.views[position].live
     study = taught.own_study.with_parameters(run.parameters)
     with device_lock(study.preparation.backbone.device):
         study.fit(report)
-    view = study.results.views[position]
-    study.begin_with(**run.live | {name: stop_explaining(view, run.fraction(position))})
     latest = shelf.find(taught.id) or taught  # photos may have been added and types learned meanwhile
-    return shelf.put(taught_part.refitted(latest, study))
+    chosen = {name: value for name, value in latest.chosen().items() if name != live_name}
+    if (value := run.chosen(position)) is not None:
+        chosen[live_name] = value
+    fitted = taught_part.of_study(latest.product, study, latest.notes, latest.product_check, choice=latest.choice)
+    return shelf.put(taught_part.refitted(latest, fitted, chosen))

@@ -1,10 +1,12 @@
 """The settings of this session for the current part: every page reads them here."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
+import numpy as np
 import streamlit as st
 
+from inspect_core.study.unsaved import InForce
 from inspect_core.ui import shelf
 from inspect_core.ui.previews import Run
 from inspect_core.ui.taught_part import TaughtPart
@@ -14,13 +16,12 @@ from inspect_core.whole_part.product_check import OFF, ProductCheck
 
 @dataclass
 class Settings:
-    """The settings of one session for one taught part, stored nowhere else.
+    """The settings of one session for one taught part; the product keeps the last ones (`remember`).
 
     live: the live parameters in force by name, the area among them; limits: set by hand, None for the suggested ones;
     position: of the photo shown; mode: of the product check; patch: framed on a photo, (position, (row, column));
-    added: ids of the files added; problems: why the last ones could not be added; preview: the current run; begin: the
-    live value with which a button wants the next preview to begin; areas_stamp: of the last
-    areas put in force; areas_problem: why the last drawing could not be.
+    added: ids of the files added; problems: why the last ones could not be added; preview: the current run;
+    areas_stamp: of the last areas put in force; areas_problem: why the last drawing could not be.
     """
 
     live: dict[str, int]
@@ -31,7 +32,6 @@ class Settings:
     added: set[str] = field(default_factory=set)
     problems: list[str] = field(default_factory=list)
     preview: Run | None = None
-    begin: int | None = None
     areas_stamp: float | None = None
     areas_problem: str = ""
 
@@ -52,19 +52,30 @@ class Settings:
 def settings_of(taught: TaughtPart) -> Settings:
     """This session's settings for a part; drops those of parts no longer on the shelf."""
     if _key(taught.id) not in st.session_state:
-        opened = taught.recipe if taught.study is None else None
-        live = dict(opened.live if opened else taught.scored.live)
+        opened, last = taught.recipe if taught.study is None else None, taught.in_force
+        live = dict(opened.live if opened else taught.scored.live) | dict(last.live)
         before = settings_at(taught.follows)
         st.session_state[_key(taught.id)] = Settings(
             live,
-            None if opened is None else opened.limits,
+            last.limits_by_hand if opened is None else last.limits or opened.limits,
             before.position if before else _strangest(taught, live),
-            before.mode if before else taught.product_check.mode if taught.product_check else OFF,
+            last.mode or (taught.product_check.mode if taught.product_check else OFF),
         )
         for key in [key for key in st.session_state if str(key).startswith(_key(""))]:
             if shelf.find(key.removeprefix(_key(""))) is None:
                 del st.session_state[key]
     return st.session_state[_key(taught.id)]
+
+
+def remember(taught: TaughtPart, settings: Settings, limits: Limits, setting_scores: np.ndarray) -> None:
+    """Keep what is in force with the product, for the next window and for after a restart.
+
+    limits: in force; setting_scores: (n,) of the photos that set the suggested ones.
+    """
+    scores = tuple(map(float, setting_scores))
+    in_force = InForce(dict(settings.live), limits, settings.limits is not None, scores, settings.mode)
+    if in_force != taught.in_force:
+        shelf.change(taught.id, lambda held: replace(held, in_force=in_force))
 
 
 def settings_at(taught_id: str | None) -> Settings | None:

@@ -6,6 +6,7 @@ that leaves the memory is freed. A session that has taken no part yet gets the p
 """
 
 import threading
+import uuid
 from collections import OrderedDict
 from collections.abc import Callable
 from dataclasses import replace
@@ -16,19 +17,21 @@ import streamlit as st
 from inspect_core.images import heatmap
 from inspect_core.images.read import Picture
 from inspect_core.runtime import workspace
+from inspect_core.study.order import Order
 from inspect_core.study.scored_photo import ADDED, UNKNOWN, ScoredPhoto
 from inspect_core.study.unsaved import OpenPart, Unsaved, UnsavedParts
 from inspect_core.ui import uploads
 from inspect_core.ui.taught_part import TaughtPart
 
-SIZE = 3
+SIZE = 6
 _KEY = "in_hand"
 _IN_RECIPE = ("study", "product", "product_check", "defect_types", "cases", "mm_per_pixel")
 
 
 class _Shelf:
-    """items: the parts in memory, the one used last at the end; when full, the longest unused one is dropped, unless it
-    would be lost. unsaved: those on disk.
+    """items: the products in memory, the one used last at the end; when full, the one with the least to lose is
+    dropped: the longest unused saved one, then of those on disk, never one that is nowhere else. unsaved: those on
+    disk.
     """
 
     def __init__(self) -> None:
@@ -42,8 +45,11 @@ class _Shelf:
             self.items[taught.id] = taught
             self.items.move_to_end(taught.id)
             known = self.unsaved.lines
-            safe = [other for other in self.items if other not in known or not known[other].problem]
-            for other in safe[: max(0, len(self.items) - SIZE)]:
+            kept = [
+                other for other in self.items if other != taught.id and not (other in known and known[other].problem)
+            ]
+            kept.sort(key=lambda other: other in known)
+            for other in kept[: max(0, len(self.items) - SIZE)]:
                 del self.items[other]
 
     def get(self, taught_id: str | None) -> TaughtPart | None:
@@ -58,10 +64,11 @@ class _Shelf:
 
     def keep(self, taught: TaughtPart, *, anew: bool) -> None:
         """Write a part that is not saved to disk; anew: with its recipe."""
-        shown = tuple(photo for photo in taught.scored.photos if photo.part != "calibrate")
-        known = taught.product, taught.made, _thumbnail(taught), taught.taught_by(), shown, taught.notes, taught.choice
-        freeze = partial(taught.frozen, None, taught.scored.live)
-        self.unsaved.keep(_line(taught), Unsaved(*known), freeze if anew else None)
+        scored = taught.scored
+        known = taught.product, taught.made, _thumbnail(taught), taught.taught_by(), scored.photos, taught.notes
+        unsaved = Unsaved(*known, taught.choice, scored.unscored, taught.in_force)
+        freeze = partial(taught.frozen, None, scored.live)
+        self.unsaved.keep(_line(taught), unsaved, freeze if anew else None)
 
     def close(self, taught_id: str) -> None:
         with self._lock:
@@ -81,7 +88,7 @@ def open_parts() -> list[OpenPart]:
 
 
 def require_room() -> None:
-    """Raise Busy, with what to do, when one more part that is not saved would not be kept."""
+    """Raise Busy, with what to do, when one more product that is not saved would not be kept."""
     _shelf().unsaved.require_room()
 
 
@@ -96,6 +103,22 @@ def put(taught: TaughtPart, *, keep: bool = True) -> str:
             shelf.keep(taught, anew=True)
         shelf.put(taught)
     return taught.id
+
+
+def begin(order: Order) -> str:
+    """Write down what is about to be taught, listed as interrupted after a restart; returns the id for `ended`.
+
+    Raises Busy as `require_room`, and OSError.
+    """
+    require_room()
+    key = uuid.uuid4().hex[:12]
+    _shelf().unsaved.begin(key, order)
+    return key
+
+
+def ended(key: str) -> None:
+    """Forget what `begin` wrote down."""
+    _shelf().unsaved.drop(key)
 
 
 def refuse(taught_id: str, problem: str) -> None:

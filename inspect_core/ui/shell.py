@@ -67,13 +67,15 @@ def jobs() -> Jobs:
     return Jobs()
 
 
-def start(title: str, work: Callable[[Job], Any], *, about: object = None) -> Job:
+def start(
+    title: str, work: Callable[[Job], Any], *, about: object = None, on_end: Callable[[], None] = lambda: None
+) -> Job:
     """Work in the background for this session, after what was asked for before; returns the job. Raises as
     `Jobs.submit`.
 
-    `work` returns None, or the id of a part that it has put on the shelf, for this session to take.
+    `work` returns None, or the id of a product that it has opened, for this session to take.
     """
-    job = jobs().submit(title, work, owner=current_user(), about=about, session=_session())
+    job = jobs().submit(title, work, owner=current_user(), about=about, session=_session(), on_end=on_end)
     st.session_state.setdefault(_STARTED, []).append(job)
     return job
 
@@ -97,7 +99,7 @@ def begin(work: Callable[[], object]) -> None:
     """Start work in the background and redraw the page; a warning instead, when it cannot be taken on."""
     try:
         work()
-    except Busy as error:
+    except (Busy, OSError) as error:
         st.warning(plain(error))
     else:
         st.rerun()
@@ -181,8 +183,8 @@ def say_if_put_away() -> bool:
     if not shelf.is_put_away():
         return False
     st.info(
-        f"The part you were working on is no longer loaded: only the last {shelf.SIZE} parts used, in any window, are "
-        "kept in memory. Choose another in the sidebar, or open its recipe.",
+        f"This product is no longer in memory, which holds the {shelf.SIZE} used last in any window. Open it again in "
+        "the sidebar; a saved one, on Recipes.",
         icon=":material/inventory_2:",
     )
     return True

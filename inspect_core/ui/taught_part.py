@@ -13,21 +13,24 @@ from torch import Tensor
 
 from inspect_core.features.extraction import Preparation
 from inspect_core.images import heatmap
+from inspect_core.images.alignment import Alignment, NotLocated
 from inspect_core.images.areas import Areas
 from inspect_core.images.depth import Depth
 from inspect_core.images.photo_quality import Quality, QualityRange, measured
 from inspect_core.images.placement import Placement
 from inspect_core.images.read import ImageError, read
+from inspect_core.images.samples import examples
+from inspect_core.judge.anomaly_map import AREA, default_area, largest_area
 from inspect_core.methods.table import parameters_of
 from inspect_core.methods.view import chosen_taps
 from inspect_core.recipe import Recipe
 from inspect_core.study.judged import truth_masks
 from inspect_core.study.order import Order
-from inspect_core.study.scored_photo import ADDED, ScoredPhoto
+from inspect_core.study.scored_photo import ADDED, ScoredPhoto, UnscoredPhoto
 from inspect_core.study.scored_photos import ScoredPhotos
 from inspect_core.study.study import Study
+from inspect_core.study.unsaved import InForce
 from inspect_core.tuning.patch_sample import PatchSample
-from inspect_core.tuning.suggest import Suggestion
 from inspect_core.verdict import Limits, ProductCheckResult
 from inspect_core.whole_part.defect_types import DefectTypes
 from inspect_core.whole_part.known_cases import KnownCases
@@ -35,6 +38,8 @@ from inspect_core.whole_part.product_check import OFF, ProductCheck
 
 BESIDE = 480
 """Pixels of the longer side of a photo without a score, and of the reference beside it."""
+KEPT = "Kept from before: "
+"""How the note begins that says what became of what a user had set."""
 
 
 class _Memo:
@@ -62,11 +67,11 @@ class TaughtPart:
     run or job that began with one copy uses that copy to its end.
 
     thumbnails: small WebP pictures in the order of the gallery; without_score: WebP pictures of the unscored photos in
-    their order, then of the reference, empty where there is none; notes: sentences the engineer should see; suggestion:
-    where the parameters began; choice: why this detector, in a sentence; follows: id of the part of which this one is a
-    refit; compared: the order of the comparison that it was taken from; ordered: the order it was taught by, where it
-    was opened again and has no study; mm_per_pixel: of the photos, None when not known; made: when it came on the
-    bench, in seconds since 1970.
+    their order, then of the reference, empty where there is none; notes: sentences the engineer should see; in_force:
+    what a window set last, for the next one; choice: why this detector, in a sentence; follows: id of the part of which
+    this one is a refit; compared: the order of the comparison that it was taken from; ordered: the order it was taught
+    by, where it was opened again and has no study; mm_per_pixel: of the photos, None when not known; made: when it came
+    on the bench, in seconds since 1970.
     """
 
     product: str
@@ -78,7 +83,7 @@ class TaughtPart:
     product_check: ProductCheck | None = None
     defect_types: DefectTypes | None = None
     cases: KnownCases | None = None
-    suggestion: Suggestion | None = None
+    in_force: InForce = field(default_factory=InForce)
     choice: str | None = None
     follows: str | None = None
     compared: Order | None = None
@@ -121,7 +126,7 @@ class TaughtPart:
         }  # fmt: skip
         taps = plain.taps if own.as_published else chosen_taps(methods, self.preparation)
         fused = self.product_check is not None and self.product_check.fused
-        plain = replace(plain, product=self.product, method=None, parameters=chosen, fixed=(), notes=())
+        plain = replace(plain, product=self.product, method=None, parameters=chosen, notes=())
         return replace(plain, taps=taps, areas=self.scored.areas, product_check=OFF, fused_product_check=fused)
 
     @property
@@ -273,6 +278,13 @@ class TaughtPart:
                 self._memo.sample = PatchSample.of(self.own_study, view=self.refit_view)
             return self._memo.sample
 
+    def chosen(self) -> dict[str, int]:
+        """The live values in force that are not what a new fit begins with, by name: those that a user chose."""
+        area = self.study.order.area if self.study is not None else None
+        usual = {view.live: view.start for view in self.scored.views}
+        usual[AREA] = default_area(self.scored.size) if area is None else area
+        return {name: value for name, value in self.in_force.live.items() if usual.get(name) != value}
+
     @property
     def relabelled(self) -> dict[str, str]:
         """The kinds by content digest that the engineer gave to photos since they were taught."""
@@ -301,7 +313,7 @@ class TaughtPart:
 def of_study(
     product: str, study: Study, notes: tuple[str, ...] = (), product_check: ProductCheck | None = None, **known: Any
 ) -> TaughtPart:
-    """The part of a finished fit; known: further fields of it."""
+    """Return the product of a finished fit; known: further fields of it."""
     taught = TaughtPart(
         product,
         study.results,
@@ -309,43 +321,80 @@ def of_study(
         study,
         notes=notes,
         product_check=product_check,
-        without_score=_without_score(study),
+        without_score=pictures_of(study.results.unscored, study.preparation.alignment),
         **known,
     )
     return replace(taught, thumbnails=tuple(heatmap.thumbnail(taught.pixels(i)) for i in range(len(study.photos))))
 
 
-def _without_score(study: Study) -> tuple[bytes, ...]:
-    if not study.results.unscored:
+def with_changes(taught: TaughtPart, photos: Sequence[ScoredPhoto], areas: Areas | None) -> TaughtPart:
+    """Return the product of a fit with what a user did before: photos added and labelled, areas drawn.
+
+    photos: all that had a score. An added one that is gone, or in which the part is not located, is named in a note.
+    """
+    study, missing = taught.own_study, []
+    learned = {sample.path for sample in (*study.split.fit, *study.order.scored)}
+    for photo in photos:
+        if photo.part == ADDED and photo.path not in learned:
+            try:
+                pixels = read(photo.path, photo.depth).pixels
+                placed = replace(photo, placement=study.preparation.place(pixels))
+            except (ImageError, NotLocated):
+                missing.append(photo.name)
+                continue
+            thumbnail = heatmap.thumbnail(placed.placed.picture(pixels))
+            taught = taught.with_photo(placed, study.features(placed), thumbnail)
+    labels = {photo.digest: photo.kind for photo in photos if photo.was is not None}
+    note = [f"Added before, and gone since or not located: {examples(missing)}."] if missing else []
+    return replace(taught.labelled(labels).with_areas(areas), notes=(*taught.notes, *note))
+
+
+def pictures_of(unscored: Sequence[UnscoredPhoto], alignment: Alignment | None) -> tuple[bytes, ...]:
+    """Return a WebP picture of each photo without a score, b"" where it is gone, then one of the reference."""
+    if not unscored:
         return ()
     pictures = []
-    for photo in study.results.unscored:
+    for photo in unscored:
         try:
             pictures.append(heatmap.thumbnail(read(photo.sample.path, photo.sample.depth).pixels, side=BESIDE))
         except ImageError:
             pictures.append(b"")
-    alignment = study.preparation.alignment
     return (*pictures, b"" if alignment is None else heatmap.thumbnail(alignment.reference, side=BESIDE))
 
 
-def refitted(taught: TaughtPart, study: Study) -> TaughtPart:
-    """The same part under another fit of the same photos; photos added on the bench are kept."""
-    memo = _Memo()
-    memo.foreign.update(taught._memo.foreign)
-    scored = study.results
-    for photo in taught.scored.photos:
-        if photo.part == ADDED:
-            scored = scored.with_photo(photo, study.features(photo))
+def refitted(before: TaughtPart, fitted: TaughtPart, chosen: Mapping[str, int]) -> TaughtPart:
+    """Return a product under another fit with what was set, added, labelled, learned and drawn before.
+
+    chosen: values of live parameters that a user chose. What cannot stay, or stays in another unit, is named in a note.
+    """
+    if fitted.product_check is before.product_check:
+        fitted._memo.foreign.update(before._memo.foreign)
+    new = with_changes(fitted, before.scored.photos, before.scored.areas)
+    scored, last = new.scored, before.in_force
+    most = {view.live: view.row.top(view.detector) for view in scored.views} | {AREA: largest_area(scored.size)}
+    live = {name: min(chosen[name], most[name]) for name in scored.live if name in chosen}
+    live = {name: value if name == AREA else scored.stop_of(name, value) for name, value in live.items()}
+    kept = [
+        f"{name} {value}" if value == chosen[name] else f"{name} {chosen[name]} became {value}"
+        for name, value in live.items()
+    ]
+    limits, by_hand = None, last.limits_by_hand
+    if by_hand is not None and len(scored.calibration_scores()):
+        was, now = dict(before.scored.live) | dict(last.live), dict(scored.live) | live
+        suggested = before.suggested_limits(was), new.suggested_limits(now)
+        limits = by_hand.carried(*suggested, (before.scored.ceiling(**was), scored.ceiling(**now)))
+        kept.append(f"limits {_in_words(by_hand)} became {_in_words(limits)}, as scores have another scale")
+    notes = [note for note in new.notes if not note.startswith(KEPT)]
     return replace(
-        taught,
-        scored=scored.with_areas(taught.scored.areas).labelled(taught.relabelled),
-        preparation=study.preparation,
-        study=study,
-        recipe=None,
-        compared=None,
-        follows=taught.id,
-        made=time.time(),
-        without_score=_without_score(study),
-        id=_new_id(),
-        _memo=memo,
+        new,
+        notes=(*notes, *([f"{KEPT}{'; '.join(kept)}."] if kept else ())),
+        in_force=InForce(dict(scored.live) | live, limits, limits is not None, mode=last.mode),
+        defect_types=before.defect_types,
+        cases=before.cases,
+        mm_per_pixel=before.mm_per_pixel,
+        follows=before.id,
     )
+
+
+def _in_words(limits: Limits) -> str:
+    return f"{limits.review:.4g} / {limits.reject:.4g}"

@@ -1,6 +1,7 @@
 """Teaching as a background job: from the photos chosen to a taught part on the shelf."""
 
 from collections.abc import Sequence
+from functools import partial
 from pathlib import Path
 
 import streamlit as st
@@ -9,7 +10,7 @@ from inspect_core.features.store import feature_store
 from inspect_core.images.folders import scan, split
 from inspect_core.images.splitting import learned_from_all
 from inspect_core.methods.table import FIXED
-from inspect_core.runtime.jobs import Job
+from inspect_core.runtime.jobs import Busy, Job
 from inspect_core.runtime.progress import Report
 from inspect_core.study.order import Order
 from inspect_core.tuning import teaching
@@ -26,10 +27,22 @@ AS_PUBLISHED = (
 SAMPLE = "Teaching the sample part"
 
 
-def start(order: Order) -> None:
-    """Teach in the background; this session then takes the part. Raises Busy as `Jobs.submit` and `require_room`."""
-    shelf.require_room()
-    shell.start(f"Teaching {order.product}", lambda job: shelf.put(teach(order, job.report)), about=order)
+def start(order: Order, follows: str | None = None) -> None:
+    """Teach in the background; this session then takes the product.
+
+    follows: id of a product whose settings the new one keeps. Raises Busy as `Jobs.submit` and `require_room`, OSError.
+    """
+
+    def work(job: Job) -> str:
+        taught, before = teach(order, job.report), shelf.find(follows) if follows else None
+        return shelf.put(taught if before is None else taught_part.refitted(before, taught, before.chosen()))
+
+    key = shelf.begin(order)
+    try:
+        shell.start(f"Teaching {order.product}", work, about=order, on_end=partial(shelf.ended, key))
+    except Busy:
+        shelf.ended(key)
+        raise
 
 
 def start_sample() -> bool:
@@ -40,7 +53,7 @@ def start_sample() -> bool:
     def work(job: Job) -> str:
         job.report(0.0, "looking at the sample photos")
         photos = learned_from_all(split(scan(SAMPLES / FIRST_SAMPLE), seed=0, blind=False))
-        return shelf.put(teach(Order(FIRST_SAMPLE, photos, method=FIXED), job.report), keep=False)
+        return shelf.put(teach(Order(FIRST_SAMPLE, photos, method=FIXED), job.report))
 
     shell.start(SAMPLE, work)
     return True

@@ -59,7 +59,7 @@ def examples_of(
 
 def groups_of(photos: Sequence[Sample]) -> dict[str, str]:
     """Group of each photo by its name: photos of one part or lot belong together. Guessed from folders and names."""
-    return dict(propose_groups(Samples(Path(), tuple(photos), ())))
+    return dict(propose_groups(Samples(Path(), tuple(photos), ()), few=True))
 
 
 def learnable(labels: Mapping[int, str], groups: Sequence[str]) -> tuple[str, ...]:

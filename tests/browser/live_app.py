@@ -1,7 +1,5 @@
 """Inspect with a small part taught by the detector that the address names, for the tests in a real browser."""
 
-from dataclasses import replace
-
 import streamlit as st
 
 from inspect_core.features.backbones import load
@@ -9,7 +7,6 @@ from inspect_core.features.store import feature_store
 from inspect_core.images.folders import scan, split
 from inspect_core.study.study import Study
 from inspect_core.tuning.product_check_training import train_product_check
-from inspect_core.tuning.suggest import Suggestion
 from inspect_core.ui import shelf, shell, taught_part, teaching
 from inspect_core.ui.inspect import panels
 
@@ -25,13 +22,11 @@ def teach(method: str) -> taught_part.TaughtPart:
     parts = split(scan(teaching.SAMPLES / "flange"), seed=0)
     backbone = load("efficientnet_lite0", size=(128, 128), device="cpu")
     study = Study(parts, backbone, feature_store(), method=method, parameters=PARAMETERS[method], grid=(16, 16))
-    part = taught_part.of_study(
+    return taught_part.of_study(
         "flange",
         study.fit(),
         product_check=train_product_check(study.preparation.backbone, study.split.fit, study.split.calibrate),
     )
-    suggestion = Suggestion(part.fitted(), dict(part.scored.live), "Suggested for this test.")
-    return replace(part, suggestion=suggestion)
 
 
 taught = teach(st.query_params["method"])

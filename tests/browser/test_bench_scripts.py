@@ -194,10 +194,7 @@ def test_verdicts_counts_and_the_sentence(run) -> None:
                 "limits": {"review": limits.review, "reject": limits.reject},
                 "without": {"good": asdict(without[0]), "defect": asdict(without[1])},
                 "own": i % 2 == 0,
-                "bounds": [
-                    most_in_long_run(k, counted.count("good") + without[0].total)
-                    for k in range(counted.count("good") + without[0].total + 1)
-                ],
+                "bounds": [most_in_long_run(k, counted.count("good")) for k in range(counted.count("good") + 1)],
             }
             for i, (scores, counted, limits, found, without) in enumerate(cases)
         ],

@@ -93,9 +93,11 @@ def bench(address, open_page) -> Callable[..., Page]:
 def test_q_gamma_and_m_with_apply_and_the_way_back(bench):
     page = bench("corp")
     start, gamma = look(page), slider(page, "γ").get_attribute("aria-valuetext")
+    q = slider(page, "q")
     move(page, "q", "ArrowRight", "ArrowRight")
     of_q = wait_for(page, lambda seen: seen.followed(start))
     assert of_q.note == ""
+    chosen = (q.get_attribute("aria-valuetext") or "").split(" ")[0]
 
     move(page, "γ", "ArrowRight", "ArrowRight", "ArrowRight")
     move(page, "γ", "ArrowLeft")
@@ -117,14 +119,11 @@ def test_q_gamma_and_m_with_apply_and_the_way_back(bench):
     page.get_by_role("button", name="Apply", exact=True).click()
     applied = wait_for(page, lambda seen: seen.note == "" and seen.score != of_q.score)
     assert applied.followed(of_q)
+    assert (q.get_attribute("aria-valuetext") or "").split(" ")[0] == chosen, "the q that was set stays"
     expect(page.locator(".verdict-filter")).to_have_count(1)  # the bench of the fit before goes when its run ends
     for element in judged:
         expect(element).to_be_visible()
-    expect(page.get_by_text(re.compile("^Current: 256 · suggested 128"))).to_be_visible()
-
-    page.get_by_role("button", name="Set to suggested").click()
-    back = wait_for(page, lambda seen: finished(seen) and f"γ {gamma}, M 128" in seen.note)
-    assert back.followed(applied)
+    expect(page.get_by_text(re.compile("^Current: 256"))).to_be_visible()
     assert page.get_by_test_id("stException").count() == 0
 
 

@@ -43,7 +43,7 @@ def test_the_result_is_that_of_teaching_everything_anew(product, backbone, tmp_p
     photos = learned_from_all(split(scan(product), seed=3))
     order = Order(
         "flange", photos, size=(128, 128), grid=(8, 8), taps="expansions", method="mahalanobis+nearest",
-        parameters={"k": 8.0}, fixed=("k",), align="rigid", align_turn=4.0, area=9, seed=3, device="cpu",
+        parameters={"k": 8.0}, align="rigid", align_turn=4.0, area=9, seed=3, device="cpu",
         tolerances=Tolerances(noise=1.0, jpeg=95, copies=1), product_check="stop",
     )  # fmt: skip
     store = Store(tmp_path / "features")

@@ -1,5 +1,8 @@
 """`measure`: a table of appraisals in, sentences and figures out."""
 
+import os
+import re
+
 import pytest
 
 from inspect_core.cli.commands import main
@@ -33,3 +36,26 @@ def test_a_table_that_cannot_be_read_is_refused_with_its_line(tmp_path, capsys, 
     (tmp_path / "study.csv").write_text(text)
     assert main(["measure", str(tmp_path / "study.csv")]) == 2
     assert why in capsys.readouterr().err
+
+
+@pytest.mark.skipif(not hasattr(os, "mkfifo"), reason="pipes as on Unix")
+def test_what_is_no_table_is_refused_at_once(tmp_path, capsys):
+    os.mkfifo(tmp_path / "pipe")
+    (tmp_path / "wide.csv").write_text(ROWS + "\n" + "x" * 200_000)
+    (tmp_path / "latin.csv").write_bytes(ROWS.replace("Ann", "Renée").encode("latin-1"))
+    (tmp_path / "digits.csv").write_text(ROWS.replace("good,Ann,1,", "good,Ann,1_0,", 1))
+    for name, why in (
+        ("pipe", "pipe is not a file"), ("wide.csv", "wide.csv: field larger than field limit"),
+        ("latin.csv", "latin.csv is not UTF-8 text"), ("digits.csv", "digits.csv: line 8: trial '1_0'"),
+    ):  # fmt: skip
+        assert main(["measure", str(tmp_path / name)]) == 2
+        assert why in capsys.readouterr().err
+    assert main(["measure", "/dev/zero"]) == 2
+
+
+def test_scores_that_are_all_the_same_say_nothing_of_measuring(tmp_path, capsys):
+    (tmp_path / "study.csv").write_text(re.sub(r",[0-9.]+$", ",5", ROWS, flags=re.MULTILINE))
+    assert main(["measure", str(tmp_path / "study.csv")]) == 0
+    said = capsys.readouterr().out
+    assert "All scores are the same" in said
+    assert "nan" not in said

@@ -166,7 +166,7 @@ def test_what_is_no_photo_of_the_folder_is_listed_and_hidden_files_are_not(tmp_p
     (root / "link.png").symlink_to(outside / "secret.png")
     (root / "nowhere.png").symlink_to(root / "gone.png")
     (root / "folder").symlink_to(outside / "folder")
-    (root / "same.png").symlink_to(root / "a.png")
+    (root / "same.png").symlink_to(root / ".b.png")
     (root / "Thumbs.db").write_bytes(b"x")
     (root / "labels.csv").write_bytes(b"x")
     no_text = {"b\\udcff.png": "its name holds characters that cannot be shown"}
@@ -197,22 +197,31 @@ def test_a_name_that_begins_like_the_folder_above_does_not_vanish(tmp_path):
     assert {name for name, _ in photos_in([folder])} == names
 
 
-def test_copies_contradictions_and_near_duplicates_are_pointed_out(tmp_path):
+def test_copies_and_contradictions_are_pointed_out_and_a_copy_is_no_part(tmp_path):
     save(tmp_path, *(f"good/{number}.png" for number in range(20)), "scratch/0.png")
     (tmp_path / "scratch/1.png").write_bytes((tmp_path / "good/1.png").read_bytes())
     (tmp_path / "good/copy.png").write_bytes((tmp_path / "good/2.png").read_bytes())
-    smaller = Image.open(tmp_path / "good/3.png").resize((96, 80), Image.Resampling.BICUBIC)
-    smaller.save(tmp_path / "good/3 again.jpg", quality=95)
-    sizes, copies, near = scan(tmp_path).warnings
-    assert sizes.startswith("23 of 24 photos are 48 × 40 px, but not good/3 again.jpg.")
-    assert copies.startswith("2 files copied from another (good/1.png (good) = scratch/1.png (scratch))")
-    assert "1 of them under two defect types" in copies
-    assert near.startswith("4 good photos are nearly the same as another (such as good/2.png and good/copy.png)")
+    samples = scan(tmp_path)
+    (skipped,) = (one for one in samples.skipped if one.role == "photo")
+    assert (skipped.name, "copy of good/2.png" in skipped.reason) == ("good/copy.png", True)
+    assert len(samples.good) == 20
+    assert any("copied from another (good/1.png (good) = scratch/1.png (scratch))" in line for line in samples.warnings)
+
+
+def test_photos_that_show_nothing_and_pictures_that_cannot_be_read_are_named(tmp_path):
+    save(tmp_path, *(f"{number}.png" for number in range(6)))
+    for number in range(3):
+        Image.new("RGB", (48, 40 + number)).save(tmp_path / f"black {number}.png")
+    Image.new("RGB", (48, 40)).save(tmp_path / "moving.gif")
+    samples = scan(tmp_path)
+    assert any("3 good photos of one even tone (black 0.png" in line for line in samples.warnings)
+    assert [(one.name, one.role) for one in samples.skipped] == [("moving.gif", "photo")]
+    assert "save it as PNG" in samples.skipped[0].reason
 
 
 def test_copies_across_train_and_test_are_pointed_out(mvtec):
     (mvtec / "test/good/000.png").write_bytes((mvtec / "train/good/005.png").read_bytes())
-    assert any("1 such group in both train/ and test/" in warning for warning in scan(mvtec).warnings)
+    assert any("copied from another" in warning for warning in scan(mvtec).warnings)
 
 
 def test_inside_resolves_links_and_keeps_to_the_roots(tmp_path):

@@ -63,7 +63,7 @@ def test_independent_parts_stay_apart(names):
     assert len(proposed(names)[0]) == len(names)
 
 
-LOTS, PARTS, VIEWS = range(3), range(10), (1, 2, 3)
+LOTS, PARTS, VIEWS = range(12), range(10), (1, 2, 3)
 
 
 @pytest.mark.parametrize(
@@ -71,7 +71,7 @@ LOTS, PARTS, VIEWS = range(3), range(10), (1, 2, 3)
     [
         (
             [[f"Lot{lot}_part{part}_view{view}.png" for part in PARTS for view in VIEWS] for lot in LOTS],
-            "File names give lots or days: 3 groups among 90 good photos.",
+            "File names give lots or days: 12 groups among 360 good photos.",
         ),
         ([[f"lot{lot}_part{part}_view{view}.png" for view in VIEWS] for lot in (1, 2) for part in PARTS], "File names"),
         ([[f"A_{part:03}_cam{view}.png" for view in VIEWS] for part in PARTS], "File names give several views"),
@@ -79,7 +79,7 @@ LOTS, PARTS, VIEWS = range(3), range(10), (1, 2, 3)
         ([[f"{part:03}exp{view}.png" for view in VIEWS] for part in PARTS], "File names give several views"),
         ([[f"{part:03}_{view}.png" for view in VIEWS] for part in PARTS], "File names differ only in their ending"),
         ([[f"{part:03}{view}.png" for view in "abc"] for part in PARTS], "File names differ only in their ending"),
-        ([[f"lot{lot}/{part:03}.png" for part in PARTS] for lot in LOTS], "Folders look like lots: 3 groups"),
+        ([[f"lot{lot}/{part:03}.png" for part in PARTS] for lot in LOTS], "Folders look like lots: 12 groups"),
         ([[f"cam{view}/{part:03}.png" for view in VIEWS] for part in PARTS], "File names give several views"),
         ([[f"lot{lot}/cam{view}/{part}.png" for view in VIEWS for part in PARTS] for lot in LOTS], "Folders look"),
     ],
@@ -91,9 +91,23 @@ def test_lots_and_views_are_found_in_names_and_folders_and_lots_win(groups, why)
 
 
 def test_days():
-    names = [f"2024-05-{day:02}_{number:03}.png" for day in (3, 4, 9) for number in range(5)]
+    names = [f"2024-05-{day:02}_{number:03}.png" for day in range(1, 10) for number in range(5)]
     names += [f"20240510101{number}30_x.png" for number in range(4)]
-    assert sorted(map(len, proposed(names)[0])) == [4, 5, 5, 5]
+    assert sorted(map(len, proposed(names)[0])) == [4, *[5] * 9]
+
+
+def test_few_groups_or_large_ones_are_offered_and_not_taken():
+    """Sixty boards of four kinds, named by kind: a fold that leaves a kind out says nothing of it."""
+    kinds = [[f"lot{kind}/{number:03}.png" for number in range(15)] for kind in range(4)]
+    names = list(chain(*kinds))
+    grouping = propose_groups(samples_of(names))
+    assert grouping.count == 60
+    assert "4 groups, which stay together only if you say so" in grouping.reason
+    assert partition(
+        *([name for name in names if grouping.offered[name] == lot] for lot in set(grouping.offered.values()))
+    ) == partition(*kinds)
+    large = [f"lot{min(number // 5, 9)}/{number:03}.png" for number in range(80)]
+    assert propose_groups(samples_of(large)).count == 80
 
 
 def test_nearby_numbers_across_exposures_are_one_part():
@@ -121,7 +135,7 @@ def test_two_lots_are_too_few_to_keep_apart_and_said_so():
     names = [f"lot{lot}/{number:03}.png" for lot in (1, 2) for number in range(5)]
     groups, reason = proposed(names)
     assert len(groups) == 10
-    assert "two lots, too few" in reason
+    assert "two lots, too few to set one aside" in reason
     assert dict(ungrouped(samples_of(names))) == {name: name for name in names}
 
 

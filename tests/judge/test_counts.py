@@ -52,12 +52,13 @@ def test_a_caught_defect_counts_where_it_was_caught_and_nothing_without_a_score_
         ),
         (
             Counts(0, 0, 5, 32, with_mask=32, caught_there=18, caught_elsewhere=7, defects_unscored=Unscored(2)),
-            "Misses 5 of 32 defects, 2 not located, catches 25 of 32 (18 at the defect, 7 elsewhere).",
+            "Misses 5 of 30 inspected defects, catches 25 of 30 (18 at the defect, 7 elsewhere); 2 of 32 defects not "
+            "located, sort by hand.",
         ),
         (
-            Counts(0, 20, 4, 60, good_unscored=Unscored(0, 1), defects_unscored=Unscored(2, 3)),
-            "Rejects 0 of 20 good (in the long run at most 14 of 100), 1 not judged, misses 4 of 60 defects, "
-            "2 not located, 3 not judged.",
+            Counts(0, 21, 4, 60, good_unscored=Unscored(0, 1), defects_unscored=Unscored(2, 3)),
+            "Rejects 0 of 20 inspected good (in the long run at most 14 of 100), misses 4 of 55 inspected defects; 2 "
+            "of 60 defects not located, 3 of 60 defects not judged, 1 of 21 good parts not judged, sort by hand.",
         ),
         (
             Counts(0, 0, 1, 3, 0, 1, True, with_mask=2, caught_there=1),

@@ -48,7 +48,7 @@ def test_a_labelled_folder_gives_overkill_and_escapes_with_bounds_and_leaves_out
     assert [table[head] for head in ("Photos", "Accepted", "To review", "Rejected")] == [
         ["2", "2", "1", "3"], ["1", "1", "0", "1"], ["0", "1", "0", "1"], ["1", "0", "1", "1"],
     ]  # fmt: skip
-    assert table["Wrong"] == ["50.0 %", "50.0 %", "0.0 %", "33.3 %"]
+    assert table["Wrong"] == ["50.0%", "50.0%", "0.0%", "33.3%"]
     assert table["In the long run at most"][2] == "95 of 100"
     assert "Against what the photos show" in (tmp_path / "r.html").read_text()
 

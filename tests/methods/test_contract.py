@@ -260,18 +260,6 @@ def test_explore_shows_where_variance_goes_and_how_patches_are_seen(name, method
 
 
 @every_method
-def test_settings_worth_trying_can_be_fitted(name, method):
-    detector, features = fitted(method)
-    sample = features.reshape(-1, features.shape[-1])
-    for setting in method.settings(sample, SEED):
-        assert set(setting) <= set(method.refits)
-        assert all(value > 0 for value in setting.values())
-    for stop, of_fit in method.trial_stops(detector, parameters(method), ()).items():
-        assert 1 <= stop <= method.top(detector)
-        assert set(of_fit) <= set(method.defaults)
-
-
-@every_method
 def test_the_forecast_is_there_and_grows_with_the_photos(name, method):
     chosen = parameters(method, patches=300, k=24)
     few, many = (method.costs(Workload(count, count, 144, 32), chosen) for count in (20, 60))

@@ -139,7 +139,7 @@ def test_a_labelled_folder_shows_what_was_wrong_and_what_another_recipe_changes(
     assert "Rejects 0 of 5 good (in the long run at most 46 of 100), misses 2 of 5 defects" in words(app).replace(
         "\\", ""
     )
-    assert [cell.replace("\\", "") for cell in app.table[0].value["Wrong"]] == ["0.0 %", "40.0 %"]
+    assert [cell.replace("\\", "") for cell in app.table[0].value["Wrong"]] == ["0.0%", "40.0%"]
     (first,) = runs.all_runs()
     finish(press(app, f"batch_compare-{first.id}"))
     (second,) = (one for one in runs.all_runs() if one.id != first.id)

@@ -140,7 +140,8 @@ def test_a_photo_of_another_product_is_known_as_soon_as_it_is_added(open_app, in
     known = [taught.checked(position, taught.product_check, ask=False) for position in others]
     assert not any(check.foreign for check in known if check is not None)
     assert "does not look like" in taught.checked(added, taught.product_check, ask=False).sentence
-    refitted = taught_part.refitted(taught, taught.study.with_parameters({}).fit())
+    study = taught.study.with_parameters({}).fit()
+    refitted = taught_part.refitted(taught, taught_part.of_study("x", study, (), taught.product_check), {})
     assert refitted.checked(added, taught.product_check, ask=False).foreign, "the check is the same one"
 
 
@@ -192,13 +193,13 @@ def test_many_missed_defects_show_the_good_photos_that_hold_the_limit_up(open_ap
     app.run()
     said = [element.value for element in app.markdown if "below the suggested limit" in element.value]
     assert said
-    assert f"{int(known.sum())} of {int(known.sum())} known defects" in said[0]
+    assert f"{int(known.sum())} of {int(known.sum())} inspected test defects" in said[0]
     assert missed <= known.sum()
     strangest = max(np.flatnonzero(scored.setters()), key=lambda i: scored.scores()[i])
     again, orders = f"leave_out-{in_the_hand.id}", []
     assert app.button(key=again).disabled
     app.checkbox(key=f"{again}-{strangest}").check().run()
-    monkeypatch.setattr(teaching, "start", orders.append)
+    monkeypatch.setattr(teaching, "start", lambda order, follows: orders.append(order))
     app.button(key=again).click().run()
     assert not app.exception
     assert orders[0].photos.left_out == (scored.photos[strangest].name,)

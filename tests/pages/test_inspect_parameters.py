@@ -10,7 +10,6 @@ from inspect_core.images.folders import scan
 from inspect_core.images.read import read
 from inspect_core.study import scored_photos
 from inspect_core.study.study import Study
-from inspect_core.tuning.suggest import suggest
 from inspect_core.ui import previews, shelf, taught_part
 from inspect_core.ui.inspect import panels
 from inspect_core.ui.session import Settings
@@ -25,7 +24,7 @@ def store(tmp_path_factory) -> Store:
 
 def teach(product, backbone, store, method: str, **parameters):
     study = Study(scan(product), backbone, store, method=method, parameters=parameters, grid=(16, 16)).fit()
-    return taught_part.of_study("flange", study, suggestion=suggest(study, fixed=parameters))
+    return taught_part.of_study("flange", study)
 
 
 @pytest.fixture(scope="module")
@@ -105,7 +104,7 @@ def test_a_slider_of_a_preview_before_moves_nothing(open_app, corp_in_hand, monk
     app.run()
     monkeypatch.setattr(previews.Run, "work", lambda run, *rest: goes_on.wait(60) and work(run, *rest))
     moved = app.select_slider(key=f"q-{corp_in_hand.id}-{shown.number}")
-    settings(app, corp_in_hand).preview = follower = previews.Run({"gamma": second, "M": 128}, shown.photos, 0, {}, 0.9)
+    settings(app, corp_in_hand).preview = follower = previews.Run({"gamma": second, "M": 128}, shown.photos, 0, {})
     moved.set_value(shown.scored.stops("q")[0]).run()
     assert not app.exception
     assert follower.live == {}
@@ -152,14 +151,12 @@ def test_a_move_computes_each_score_once(open_app, taught, fresh_process_state, 
     assert settings(app, part).limits.reject == pytest.approx(2 * after.reject)
 
 
-def test_corp_shows_its_values_with_what_was_suggested_and_why(open_app, corp_in_hand):
+def test_corp_shows_its_values(open_app, corp_in_hand):
     app = open_app("pages/inspect.py")
     assert [element.label.split(":")[0] for element in app.select_slider] == ["q", "γ", "M", "N"]
     q = slider(app, "q", corp_in_hand)
     assert q.value == corp_in_hand.study.live["q"]
     assert "%" in q.options[0]
-    assert "suggested" in captions(app)
-    assert "synthetic defects" in app.button(key=f"suggested-{corp_in_hand.id}").help
 
 
 def test_a_move_of_q_is_instant_and_in_force(open_app, corp_in_hand):
@@ -167,7 +164,7 @@ def test_a_move_of_q_is_instant_and_in_force(open_app, corp_in_hand):
     slider(app, "q", corp_in_hand).set_value(5).run()
     assert not app.exception
     assert settings(app, corp_in_hand).live == corp_in_hand.scored.live | {"q": 5}
-    assert "Current: 5 · suggested" in captions(app)
+    assert "Current: 5" in captions(app)
     assert settings(app, corp_in_hand).preview is None
 
 
@@ -229,47 +226,29 @@ def test_leaving_the_preview_stops_it(open_app, corp_in_hand, monkeypatch):
     assert slider(app, "M", corp_in_hand).value == 128
 
 
-def test_set_to_the_suggested_values(open_app, corp_in_hand):
+def test_apply_keeps_what_was_set_and_says_what_became_of_it(open_app, corp_in_hand):
     app = open_app("pages/inspect.py")
-    slider(app, "q", corp_in_hand).set_value(3).run()
+    stop = corp_in_hand.scored.stops("q")[4]
+    slider(app, "q", corp_in_hand).set_value(stop).run()
     slider(app, "area", corp_in_hand).set_value(1).run()
-    app.button(key=f"suggested-{corp_in_hand.id}").click().run()
-    assert not app.exception
-    assert slider(app, "q", corp_in_hand).value == corp_in_hand.suggestion.live["q"]
-    assert settings(app, corp_in_hand).live == dict(corp_in_hand.suggestion.live) | {"area": 1}
-
-
-def test_set_to_the_suggested_values_from_a_preview_takes_all_of_them_along(open_app, corp_in_hand):
-    app = open_app("pages/inspect.py")
-    start = corp_in_hand.suggestion
-    slider(app, "q", corp_in_hand).set_value(60).run()
-    slider(app, "gamma", corp_in_hand).set_value(previews_options(corp_in_hand)[-1]).run()
-    preview_done(app, corp_in_hand)
+    live = settings(app, corp_in_hand).live
+    suggested = corp_in_hand.suggested_limits(live)
+    settings(app, corp_in_hand).limits = Limits(1.5 * suggested.review, 2 * suggested.reject)
     app.run()
+    slider(app, "gamma", corp_in_hand).set_value(previews_options(corp_in_hand)[-1]).run()
+    run = preview_done(app, corp_in_hand)
+    app.run()
+    assert run.live["q"] == stop
     app.button(key=f"apply-{corp_in_hand.id}").click().run()
     wait_for_job()
     app.run()
     applied = shelf.find(app.session_state["in_hand"])
-    assert applied.suggestion is start
-
-    app.button(key=f"suggested-{applied.id}").click().run()
-    run = preview_done(app, applied)
-    app.run()
-    assert not app.exception
-    assert run.parameters == {"gamma": start.parameters["gamma"], "M": 128}
-    assert run.live == applied.scored.live | dict(start.live)
-    q = app.select_slider(key=f"q-{applied.id}-{run.number}")
-    assert q.value == start.live["q"]
-    q.set_value(2).run()
-    app.button(key=f"suggested-{applied.id}").click().run()
-    later = preview_done(app, applied)
-    app.run()
-    assert later is run, "nothing has to be fitted again"
-    assert app.select_slider(key=f"q-{applied.id}-{run.number}").value == start.live["q"]
-
-    app.button(key=f"leave-{applied.id}").click().run()
-    assert not app.exception
-    assert settings(app, applied).live == applied.scored.live, "a preview that was left changed nothing"
+    assert settings(app, applied).live == {"q": stop, "area": 1}
+    now = applied.suggested_limits(settings(app, applied).live)
+    assert settings(app, applied).limits.reject == pytest.approx(2 * now.reject)
+    (note,) = (note for note in applied.notes if note.startswith(taught_part.KEPT))
+    assert f"q {stop}; area 1; limits" in note
+    assert "became" in note
 
 
 def test_the_width_of_the_exact_kernel_has_a_preview_too(open_app, product, backbone, store, fresh_process_state):

@@ -132,8 +132,8 @@ def test_a_preview_of_one_view_and_its_way_into_force(open_app, flexible, drawn,
     applied = shelf.find(app.session_state["in_hand"])
     assert applied is not flexible
     assert applied.scored.views[1].detector.feature_map.gamma == gamma
-    assert applied.scored.live["k"] == 3
-    assert scores(drawn) == applied.study.scores().tolist()
+    assert app.session_state[f"settings-{applied.id}"].live["k"] == 3
+    assert scores(drawn) == applied.study.scores(k=3).tolist()
 
 
 def test_a_photo_is_judged_and_shown_alike_by_the_part_its_recipe_and_the_recipe_opened(

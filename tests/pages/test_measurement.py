@@ -56,7 +56,12 @@ def test_a_study_is_set_up_led_through_and_reported(begun, tmp_path):
         press(app, f"judge-{stem}-{part}-{trial}")
         assert len(study_file.load(stem).said) == 3 * trial
     assert "has appraised every part" in " ".join(element.value for element in app.success)
+    assert "Results stay hidden while the parts are appraised: 6 calls are missing." in words(app)
+    assert "distinct categories" not in words(app)
+    app.toggle(key=f"ended-{stem}").set_value(True).run()
     assert "distinct categories" in words(app)
+    assert not [one for one in app.segmented_control if one.key == f"who-{stem}"]
+    app.toggle(key=f"ended-{stem}").set_value(False).run()
     app.segmented_control(key=f"who-{stem}").set_value("Ann").run()
     while (turn := study_file.load(stem).next_for("Ann")) is not None:
         part, trial = turn

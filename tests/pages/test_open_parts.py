@@ -1,15 +1,23 @@
 """Open parts belong to the server: listed in every window, kept through a restart until they are saved or closed."""
 
+import shutil
+import threading
 from dataclasses import replace
 
 import pytest
 import streamlit as st
+from PIL import Image
 
 from inspect_core.images.areas import Area, Areas
+from inspect_core.images.folders import scan
+from inspect_core.images.read import read
 from inspect_core.runtime.jobs import Job
+from inspect_core.runtime.progress import Cancelled
 from inspect_core.study import unsaved
-from inspect_core.ui import shelf, shell, teaching
-from tests.pages.waiting import another, finish, press, save_recipe, wait_for_job, words
+from inspect_core.study.study import Study
+from inspect_core.ui import shelf, shell, taught_part, teaching
+from inspect_core.verdict import Limits
+from tests.pages.waiting import another, finish, press, save_recipe, wait_for_job, wait_until, words
 
 pytestmark = pytest.mark.usefixtures("no_first_start")
 CORNER = Areas((Area("ignore", ((0.0, 0.0), (0.1, 0.0), (0.1, 0.1))),))
@@ -43,14 +51,12 @@ def test_an_unsaved_part_comes_back_after_a_restart_with_what_was_said_and_drawn
     assert again.describe() == "not saved as a recipe yet"
     assert again.relabelled == {judged.digest: "dent"}
     assert again.scored.areas == CORNER
-    assert again.suggested_limits({}) == limits
-    shown = [photo.digest for photo in again.scored.photos]
-    assert shown == [photo.digest for photo in part.scored.photos if photo.part != "calibrate"]
-    assert again.scores(again.scored.live).tolist() == pytest.approx([before[digest] for digest in shown], rel=1e-4)
-    assert drawn[-1].setting_scores.tolist() == pytest.approx(set_by.tolist())
-    assert not drawn[-1].payload()["own"]
-    assert "limit was set on these" not in drawn[-1].sentence
-    assert "suggested limits come from" not in words(app)
+    assert again.suggested_limits(again.scored.live) == limits
+    assert (
+        dict(zip([photo.digest for photo in again.scored.photos], again.scores(again.scored.live), strict=True))
+        == before
+    )
+    assert drawn[-1].setting_scores.tolist() == set_by.tolist()
 
     asked = []
     monkeypatch.setattr(teaching, "teach", lambda order, report: asked.append(order) or another(taught))
@@ -132,3 +138,128 @@ def test_a_window_loaded_again_takes_the_result_of_its_job_and_others_list_it(op
     assert app.run().session_state["in_hand"] == made.id
     assert there.run().session_state["in_hand"] == first.id
     assert f"open-{made.id}-sidebar" in [button.key for button in there.button]
+
+
+def test_what_was_set_is_there_again_after_a_restart_and_moves_live(open_app, taught, folder, tmp_path):
+    part = another(taught)
+    shelf.put(part)
+    source = next(photo.path for photo in part.scored.photos if photo.part == "judge")
+    pixels = read(source).pixels[::-1].copy()
+    Image.fromarray(pixels).save(tmp_path / "added.png")
+    shelf.add(part, read(tmp_path / "added.png"))
+    app = open_app("pages/inspect.py")
+    stop = part.scored.stops("k")[2]
+    app.select_slider(key=f"k-{part.id}").set_value(stop).run()
+    app.select_slider(key=f"area-{part.id}").set_value(1).run()
+    settings = app.session_state[f"settings-{part.id}"]
+    settings.limits = limits = Limits(7.0, 9.0)
+    app.run()
+    before = shelf.find(part.id)
+    shown, scores = before.scored.photos, before.scores(settings.live).tolist()
+
+    restart()
+    app = finish(open_app("pages/inspect.py"))
+    again, settings = shelf.find(part.id), app.session_state[f"settings-{part.id}"]
+    assert settings.live == {"k": stop, "area": 1}
+    assert settings.limits == limits
+    assert [photo.digest for photo in again.scored.photos] == [photo.digest for photo in shown]
+    assert again.scores(settings.live).tolist() == scores
+    assert {photo.part for photo in again.scored.photos} == {"calibrate", "judge", "added"}
+    app.select_slider(key=f"k-{part.id}").set_value(part.scored.stops("k")[0]).run()
+    assert not app.exception
+    assert again.id == app.session_state["in_hand"]
+
+
+def test_without_its_photos_a_product_opens_with_what_was_in_force_and_can_be_saved(
+    open_app, taught, folder, product, tmp_path, monkeypatch
+):
+    photos = shutil.copytree(product, tmp_path / "photos")
+    monkeypatch.setenv("LOUPE_ROOTS", str(tmp_path))
+    study = Study(scan(photos), taught.preparation.backbone, taught.study.store, parameters={"k": 8}, grid=(16, 16))
+    part = taught_part.of_study("moved", study.fit())
+    shelf.put(part)
+    app = open_app("pages/inspect.py")
+    app.select_slider(key=f"k-{part.id}").set_value(stop := part.scored.stops("k")[2]).run()
+    limits, set_on = shelf.find(part.id).in_force.limits, shelf.find(part.id).in_force.set_on
+    photos.rename(tmp_path / "elsewhere")
+    restart()
+    app = finish(open_app("pages/inspect.py"))
+    again, settings = shelf.find(part.id), app.session_state[f"settings-{part.id}"]
+    assert (settings.live["k"], settings.limits) == (stop, limits)
+    assert again.scored.calibration_scores().tolist() == pytest.approx(list(set_on))
+    assert "fixed" in " ".join(again.notes)
+    assert [button.label for button in app.button if button.key == f"relabelled-{part.id}"] == ["Teach again"]
+    save_recipe(app)
+    assert shelf.find(part.id).recipe.live["k"] == stop
+    assert shelf.find(part.id).recipe.limits == limits
+
+
+def test_teaching_again_keeps_what_was_set_and_added(open_app, taught, folder, tmp_path, monkeypatch):
+    part = another(taught)
+    shelf.put(part)
+    source = next(photo.path for photo in part.scored.photos if photo.part == "judge")
+    Image.fromarray(read(source).pixels[::-1].copy()).save(tmp_path / "added.png")
+    shelf.add(part, read(tmp_path / "added.png"))
+    app = open_app("pages/inspect.py")
+    app.select_slider(key=f"k-{part.id}").set_value(stop := part.scored.stops("k")[2]).run()
+    judged = next(photo for photo in part.scored.photos if photo.kind == "good" and photo.part == "judge")
+    shelf.change(part.id, lambda held: held.labelled({judged.digest: "dent"}))
+    monkeypatch.setattr(teaching, "teach", lambda order, report: another(taught))
+    finish(press(app.run(), f"relabelled-{part.id}"))
+    new = shelf.find(app.session_state["in_hand"])
+    assert new.id != part.id
+    assert app.session_state[f"settings-{new.id}"].live["k"] == stop
+    assert [photo.name for photo in new.scored.photos if photo.part == "added"] == ["added.png"]
+    assert f"k {stop}" in next(note for note in new.notes if note.startswith(taught_part.KEPT))
+
+
+def test_a_job_that_a_restart_interrupted_is_listed_and_taught_again(open_app, taught, folder, monkeypatch):
+    order = taught.taught_by()
+    key = shelf.begin(order)
+    assert key not in {line.id for line in shelf.open_parts()}, "not while it runs"
+    restart()
+    (line,) = shelf.open_parts()
+    assert (line.id, line.product, line.interrupted) == (key, "flange", True)
+    asked = []
+    monkeypatch.setattr(teaching, "teach", lambda order, report: asked.append(order) or another(taught))
+    app = open_app("pages/inspect.py")
+    assert "teaching was interrupted" in words(app)
+    finish(press(app, f"again-{key}-sidebar"))
+    assert asked == [order]
+    assert not (folder / key).exists()
+
+
+@pytest.mark.parametrize("how", ["done", "failed", "cancelled", "removed from the queue"])
+def test_what_a_job_wrote_down_goes_however_it_ends(open_app, taught, folder, monkeypatch, how):
+    go_on = threading.Event()
+    shell.jobs().submit("Before", lambda job: go_on.wait(60))
+
+    def teach(order, report):
+        if how == "failed":
+            raise ValueError("no photo")
+        if how == "cancelled":
+            raise Cancelled
+        return another(taught)
+
+    monkeypatch.setattr(teaching, "teach", teach)
+    open_app("pages/inspect.py")
+    monkeypatch.setattr(shell, "current_user", lambda: "Ana")
+    monkeypatch.setattr(shell, "_session", lambda: "window")
+    teaching.start(taught.taught_by())
+    job = shell.jobs().waiting[-1]
+    (written,) = folder.iterdir()
+    if how == "removed from the queue":
+        job.cancel()
+        assert not written.exists()
+    go_on.set()
+    wait_until(lambda: not job.active)
+    assert not written.exists()
+
+
+def test_what_is_saved_leaves_the_memory_first_and_what_is_nowhere_else_never(open_app, taught, folder, monkeypatch):
+    monkeypatch.setattr(shelf, "SIZE", 2)
+    unsaved_id = shelf.put(another(taught))
+    saved = replace(another(taught), recipe=replace(taught.study.recipe(), digest="0" * 64))
+    shelf.put(saved)
+    last = shelf.put(another(taught))
+    assert [shelf.find(key) is not None for key in (unsaved_id, saved.id, last)] == [True, False, True]

@@ -116,14 +116,14 @@ def test_a_part_in_use_stays_when_others_are_taught_and_one_put_away_is_not_repl
     for _ in range(2 * shelf.SIZE):
         shelf.put(another(taught))
         app.run()
-    assert "is no longer loaded" not in words(app)
+    assert "is no longer in memory" not in words(app)
     assert app.session_state[f"settings-{in_the_hand.id}"].live == in_the_hand.scored.live
 
     last = [shelf.put(another(taught)) for _ in range(shelf.SIZE)][-1]
     for page in ("inspect", "explore", "defect_types"):
         app.switch_page(f"pages/{page}.py").run()
         assert not app.exception, app.exception
-        assert "is no longer loaded" in words(app)
+        assert "is no longer in memory" in words(app)
         assert app.session_state["in_hand"] == in_the_hand.id
     press(app, f"open-{last}-sidebar")
     assert app.session_state["in_hand"] == last

@@ -9,7 +9,9 @@ from scipy import stats
 from inspect_core.process.agreement import (
     ACCEPTABLE,
     MARGINAL,
+    TOO_FEW,
     UNACCEPTABLE,
+    Appraised,
     Reading,
     Share,
     agreement,
@@ -98,3 +100,17 @@ def test_an_incomplete_or_contradictory_study_is_refused_by_name():
     ):
         with pytest.raises(ValueError, match=why):
             agreement(readings)
+
+
+def test_no_band_is_given_that_so_few_parts_cannot_show_and_perfect_agreement_has_an_interval():
+    def of(good: int, defective: int) -> Appraised:
+        parts = [(str(n), n >= good) for n in range(good + defective)]
+        said = [Reading(name, bad, "Ann", trial, bad) for trial in (1, 2) for name, bad in parts]
+        return agreement(said).appraisers["Ann"]
+
+    assert set(of(2, 2).bands.values()) == {TOO_FEW}
+    assert of(30, 75).bands == {"effectiveness": ACCEPTABLE, "misses": ACCEPTABLE, "false alarms": ACCEPTABLE}
+    assert of(30, 30).bands["misses"] == MARGINAL
+    kappa = of(2, 2).truth
+    assert kappa.value == kappa.high == 1.0
+    assert kappa.low < 0.5

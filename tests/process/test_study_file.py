@@ -1,6 +1,11 @@
 """A measurement study on disk: what it refuses, in which order it leads, that it resumes."""
 
+import json
+import shutil
+import subprocess
+import sys
 from dataclasses import replace
+from pathlib import Path
 
 import pytest
 
@@ -89,3 +94,39 @@ def test_results_say_what_the_study_shows_and_what_it_does_not_prove():
     assert found.gauge is not None
     assert "95 of 100 repeats" in guard_bands(found.gauge, 3.0, 4.0)
     assert results([one for one in begun.readings() if one.appraiser == "Ann"]).gauge is None
+
+
+def test_a_copy_is_a_study_of_its_own(workspace):
+    study_file.save(study(("Ann",)))
+    folder = study_file.folder()
+    shutil.copy(folder / "Line-4.json", folder / "Line-4-backup.json")
+    before = (folder / "Line-4.json").read_bytes()
+    study_file.record("Line-4-backup", Said("1", "Ann", 1, False))
+    assert (folder / "Line-4.json").read_bytes() == before
+    assert len(study_file.load("Line-4-backup").said) == 1
+
+
+def test_two_servers_lose_no_call(workspace):
+    parts = tuple(Part(str(number), number % 2 == 0) for number in range(40))
+    study_file.save(study(("Ann", "Ben"), parts=parts))
+    code = (
+        "import sys; from inspect_core.process import study_file as s\n"
+        "for n in range(40): s.record('Line-4', s.Said(str(n), sys.argv[1], 1, False))"
+    )
+    root = Path(__file__).parents[2]
+    servers = [subprocess.Popen([sys.executable, "-c", code, who], cwd=root) for who in ("Ann", "Ben")]
+    assert [server.wait(60) for server in servers] == [0, 0]
+    assert len(study_file.load("Line-4").said) == 80
+
+
+@pytest.mark.parametrize("value", [None, 3, [], {}, True])
+@pytest.mark.parametrize("name", ["name", "trials", "people", "recipe", "digest", "begun", "parts", "said"])
+def test_a_field_of_another_type_is_refused_in_words(workspace, name, value):
+    study_file.save(study(("Ann",)))
+    path = study_file.folder() / "Line-4.json"
+    document = json.loads(path.read_text())
+    if (name, value) in (("said", []), ("trials", 3), ("people", [])):
+        return
+    path.write_text(json.dumps(document | {name: value}))
+    with pytest.raises(ValueError, match=r"Line-4\.json is damaged"):
+        study_file.load("Line-4")

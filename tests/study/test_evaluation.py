@@ -117,9 +117,11 @@ def test_photos_without_a_score_stand_in_every_count(product, small_backbone, tm
     }
     limits = study.default_limits()
     said = in_parts_of(study.results, study.scores(), limits, found_up_to(study.results))
-    assert " of 4 good (" in said
-    assert ", 1 not located, misses " in said
-    assert " of 3 defects, 1 not located, 1 not judged" in said
+    assert " of 3 inspected good (" in said
+    assert " of 1 inspected defect, " in said
+    assert (
+        "; 1 of 3 defects not located, 1 of 3 defects not judged, 1 of 4 good parts not located, sort by hand" in said
+    )
     evaluation = evaluate(study, limits, truth_masks(study.results))
     counts = evaluation.counts
     assert (counts.good_unscored, counts.defects_unscored) == (Unscored(1), Unscored(1, 1))

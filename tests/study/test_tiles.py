@@ -23,7 +23,7 @@ from inspect_core.runner import Runner
 from inspect_core.study.order import Order
 from inspect_core.study.study import Study
 from inspect_core.tuning.product_check_training import train_product_check
-from inspect_core.tuning.trial import make_trial
+from inspect_core.tuning.trial import Pasting
 from inspect_core.verdict import Limits
 from tests.clients.node import check_golden_images, exported_with_png
 from tests.conftest import small_network
@@ -191,10 +191,10 @@ def test_k_is_the_plans_and_a_larger_one_is_refused_with_the_figure(product, bac
 
 
 def test_defects_of_the_trial_are_as_large_as_in_a_photo_of_one_tile(study):
-    trial = make_trial(study)
-    masks = [trial.masks[photo.name] for photo in trial.photos if photo.kind == "pasted"]
-    assert all(0 < mask.mean() < 0.2 for mask in masks)
-    assert trial.scored(study.results.views, study.preparation).live["area"] == PLAN.default_area
+    pasting = Pasting(study, study.split.fit, 12)
+    assert all(make() is not None for make in pasting.made_of(study.split.fit))
+    assert len(pasting.masks) == 12
+    assert all(0 < mask.mean() < 0.2 for mask in pasting.masks.values())
 
 
 @pytest.mark.slow

@@ -18,7 +18,6 @@ from inspect_core.methods.table import CANDIDATES, METHODS, methods_in
 from inspect_core.study import expected
 from inspect_core.study.order import Order
 from inspect_core.tuning import comparison, trial
-from inspect_core.tuning import forecast as forecasts
 from inspect_core.tuning.comparison import Shortlist
 from inspect_core.tuning.forecast import forecast, methods_to_fit
 
@@ -49,7 +48,7 @@ def seconds(monkeypatch, backbone, tmp_path):
             grid=(16, 16),
             tiles=tiles,
             tolerances=None,
-            **{"method": "quadrics", "fixed": ()} | given,
+            **{"method": "quadrics"} | given,
         )
         return forecast(order, Store(tmp_path), detectors).seconds
 
@@ -75,7 +74,7 @@ def test_a_comparison_pastes_defects_and_judges_every_detector(seconds):
     one = seconds(None, ("nearest",))
     three = seconds(None, ("nearest",) * 3)
     assert three - one == pytest.approx(2 * (comparison.JUDGING + 10 * comparison.JUDGING_PHOTO))
-    assert one - seconds(method="nearest") > trial.PASTED * RUN - forecasts.SUGGESTING
+    assert one - seconds(method="nearest") > trial.PASTED * RUN
 
 
 def test_an_order_without_a_detector_is_forecast_with_all_candidates(product):

@@ -126,25 +126,18 @@ def test_the_share_at_hand_starts_the_fit_it_belongs_to(corp):
     assert stop_explaining(view, float(explained(view, [q])[0])) == q
 
 
-def test_q_follows_a_move_so_that_the_share_stays_and_returns_with_it(corp, hoffmann):
-    for study, name, values in ((corp, "gamma", (8.0, 0.3, 2.0)), (hoffmann, "sigma", None)):
-        own, sample = study.scored.views[0], PatchSample.of(study)
-        values = values or tuple(own.detector.kernel.sigma * factor for factor in (0.5, 3.0, 1.0))
-        begin = own.stops[len(own.stops) // 3]
-        share, counts = float(explained(own, [begin])[0]), []
-        for value in values:
-            run = Run({name: value}, (), 0, study.live, share)
-            run.work(sample)
-            view = run.scored.views[0]
-            held = explained(view, view.stops)
-            chosen = float(explained(view, [run.live["q"]])[0])
-            assert abs(chosen - share) == pytest.approx(np.abs(held - share).min()), "no other stop is nearer"
-            assert run.fraction(0) == share, "rounding to stops does not add up over moves"
-            counts.append(run.live["q"])
-        assert counts[-1] == begin
-        assert len(set(counts)) > 1
-        run.live = run.live | {"q": begin + 2}
-        assert run.fraction(0) == explained(run.scored.views[0], [begin + 2])[0], "moved by hand"
+def test_a_chosen_q_stays_in_a_preview_and_a_default_one_follows_the_fit(corp, hoffmann):
+    for study, name, value in ((corp, "gamma", 8.0), (hoffmann, "sigma", 1e3)):
+        sample, own = PatchSample.of(study), study.scored.views[0]
+        run = Run({name: value}, (), 0, study.live)
+        run.work(sample)
+        assert run.live["q"] == run.scored.stop_of("q", run.scored.views[0].start)
+        assert run.chosen(0) is None
+        run.live = run.live | {"q": 2}
+        assert run.chosen(0) == 2, "moved by hand in the preview"
+        run = Run({name: value}, (), 0, study.live, own.stops[3])
+        run.work(sample)
+        assert run.live["q"] == run.chosen(0) == own.stops[3]
 
 
 def drawn(study: Study):
@@ -153,7 +146,7 @@ def drawn(study: Study):
 
 def test_the_shown_photo_comes_first_and_all_follow(corp, no_network):
     first = len(corp.photos) - 2
-    run = ask(drawn(corp), None, {"gamma": 1.0, "M": 32}, corp.photos, corp.live, first=first, fraction=0.9)
+    run = ask(drawn(corp), None, {"gamma": 1.0, "M": 32}, corp.photos, corp.live, first=first)
     assert run.ended.wait(60)
     assert run.error == ""
     assert run.complete
@@ -165,7 +158,7 @@ def test_the_shown_photo_comes_first_and_all_follow(corp, no_network):
     np.testing.assert_allclose(run.scores(run.live), scored.scores(**run.live), rtol=1e-5)
     np.testing.assert_allclose(run.map(3, run.live), scored.map(3, **run.live), rtol=1e-5)
     np.testing.assert_allclose(run.grid_errors(run.live), scored.grid_errors(**run.live), rtol=1e-5)
-    again = ask(drawn(corp), run, {"gamma": 1.0, "M": 32}, corp.photos, corp.live, first=0, fraction=0.9)
+    again = ask(drawn(corp), run, {"gamma": 1.0, "M": 32}, corp.photos, corp.live, first=0)
     assert again is run, "the same move is not run twice"
 
 
@@ -179,9 +172,9 @@ def test_a_newer_move_stops_the_older(corp, monkeypatch):
         return features(self, photo)
 
     monkeypatch.setattr(Study, "features", slow)
-    older = ask(drawn(corp), None, {"gamma": 1.0, "M": 32}, corp.photos, corp.live, first=0, fraction=0.9)
+    older = ask(drawn(corp), None, {"gamma": 1.0, "M": 32}, corp.photos, corp.live, first=0)
     assert entered.wait(60)
-    newer = ask(drawn(corp), older, {"gamma": 4.0, "M": 32}, corp.photos, corp.live, first=0, fraction=0.9)
+    newer = ask(drawn(corp), older, {"gamma": 4.0, "M": 32}, corp.photos, corp.live, first=0)
     go_on.set()
     assert older.ended.wait(60)
     assert newer.ended.wait(60)
@@ -190,7 +183,7 @@ def test_a_newer_move_stops_the_older(corp, monkeypatch):
 
 
 def test_a_photo_looked_at_meanwhile_comes_next(corp):
-    run = Run({"gamma": 1.0, "M": 32}, corp.photos, 0, corp.live, 0.9)
+    run = Run({"gamma": 1.0, "M": 32}, corp.photos, 0, corp.live)
     run.want(5)
     run.work(PatchSample.of(corp))
     assert [photo.name for photo in run.scored.photos[:2]] == [corp.photos[5].name, corp.photos[0].name]
@@ -198,7 +191,7 @@ def test_a_photo_looked_at_meanwhile_comes_next(corp):
 
 
 def test_what_went_wrong_is_told(corp):
-    run = ask(drawn(corp), None, {"gamma": 0.0}, corp.photos, corp.live, first=0, fraction=0.9)
+    run = ask(drawn(corp), None, {"gamma": 0.0}, corp.photos, corp.live, first=0)
     assert run.ended.wait(60)
     assert "gamma is 0.0" in run.error
     assert not run.complete

@@ -48,11 +48,11 @@ def test_the_same_photos_are_given_the_same_detector_and_the_reason(exported, pr
 def test_a_detector_that_was_named_is_taken_without_a_word(exported, backbone, product, tmp_path):
     photos = split(scan(product), seed=0)
     taught = teach(order(photos, method="mahalanobis+quadrics", parameters={"k": 8}), Store(tmp_path))
-    assert (taught.study.method, taught.choice, taught.suggestion) == ("mahalanobis+quadrics", None, None)
+    assert (taught.study.method, taught.choice) == ("mahalanobis+quadrics", None)
 
 
 @pytest.mark.parametrize("method", ["mahalanobis", "kernel_pca", "mahalanobis+quadrics"])
-def test_what_is_named_begins_at_its_defaults_and_a_suggestion_is_advice(exported, product, tmp_path, method):
+def test_a_named_detector_begins_at_its_defaults(exported, product, tmp_path, method):
     photos = learned_from_all(split(scan(product), seed=0))
     quick = {name: QUICK[name] for name in QUICK if name in known_parameters(method)}
     taught = teach(order(photos, method=method, parameters=quick), Store(tmp_path))
@@ -66,7 +66,6 @@ def test_what_is_named_begins_at_its_defaults_and_a_suggestion_is_advice(exporte
         alone.fit()
     assert study.live == alone.live
     assert np.array_equal(study.scores(), alone.scores())
-    assert (taught.suggestion is None) == ("+" in method)
 
 
 def test_candidates_are_fitted_once_and_the_one_chosen_is_not_fitted_again(exported, product, tmp_path, monkeypatch):

@@ -34,7 +34,7 @@ OURS = {
     "ui/open_parts": {"page"},
     "history/drift": {"NAMES[name]"},
     "measurement/panels": {
-        "done", "total", "trial", "word",
+        "done", "total", "trial", "word", "missing",
         "{shell.plain(name): [shell.plain(cell) for cell in cells] for name, cells in table.items()}",
     },
     "history/tables": {"SPOKEN.__getitem__"},
@@ -68,11 +68,12 @@ OURS = {
     "inspect/known_cases_panel": {"defect_types.count(kind)"},
     "inspect/limit_advice": {
         "in_parts(found.counts)", "counts.defects_unscored.clauses()", "counts.good_unscored.clauses()",
+        "_suggest(taught, drawn, cost)", "_suggest(taught, drawn, ESCAPE_COST)",
     },
     "inspect/panels": {
         "promise(taught.scored, view.limits, view.setting_scores, ceiling=view.ceiling)",
         "changed.sentence()",
-        "suggestion.basis", "view.row.title", "words.__getitem__",
+        "view.row.title", "words.__getitem__",
     },
     "inspect/preview_panel": {"run.done"},
     "inspect/saving": {"str(saved.digest)[:8]"},

@@ -8,7 +8,7 @@ from functools import lru_cache, partial
 import numpy as np
 
 from inspect_core.judge.limits import most_in_long_run
-from inspect_core.study.evaluation import counted, unscored_counts
+from inspect_core.study.evaluation import counted, labelled_since, unscored_counts
 from inspect_core.study.scored_photo import RELABELLED, UNKNOWN, ScoredPhoto, UnscoredPhoto
 from inspect_core.verdict import Limits
 
@@ -24,18 +24,17 @@ class Drawn:
     """All parts of the gallery under one model or preview, and the one shown.
 
     photos: in the order of the gallery; scores: (photos,) finite, in the detector's unit; unscored: photos without one;
-    position: of the photo shown; anomaly_map: its (h, w) map, finite.
-    limits: in force; suggested: the default ones; setting_scores: of the good photos that set limits; set_here: whether
-    these are among the photos; ceiling: of the scores, None where they do not end; calm: the score at which colour
-    begins; sentence: the limits in parts; area: the smallest that counts, in pixels of the map; preview: maps and
-    scores only: limits only set colours, nothing is counted or judged.
-    found_up_to: (photos,) up to which limit each defect is found, NaN where that is not known; stopped: (photos,)
-    rejected whatever the score, as another product; partly_out: (photos,) never accepted, as the photo does not show
-    all of the part; None: none is.
-    image: (H, W, 3) uint8, the original; mask, left_out: (h, w) bool, the true defect, what is not inspected, or None;
-    check: result of the product check in words, or None; foreign: whether it finds another product; defect_type: in
-    words, or None; note: what the engineer must know of this view, or None; patch: (left, top, right, bottom) in pixels
-    of the original, framed on the picture, or None; mm_per_pixel: of the original, or None.
+    position: of the photo shown; anomaly_map: its (h, w) map, finite. limits: in force; suggested: the default ones;
+    setting_scores: of the good photos that set limits; set_on: the same where these photos are not shown; ceiling: of
+    the scores, None where they do not end; calm: the score at which colour begins; sentence: the limits in parts; area:
+    the smallest that counts, in pixels of the map; preview: maps and scores only: limits only set colours, nothing is
+    counted or judged. found_up_to: (photos,) up to which limit each defect is found, NaN where that is not known;
+    stopped: (photos,) rejected whatever the score, as another product; partly_out: (photos,) never accepted, as the
+    photo does not show all of the part; None: none is. image: (H, W, 3) uint8, the original; mask, left_out: (h, w)
+    bool, the true defect, what is not inspected, or None; check: result of the product check in words, or None;
+    foreign: whether it finds another product; defect_type: in words, or None; note: what the engineer must know of this
+    view, or None; patch: (left, top, right, bottom) in pixels of the original, framed on the picture, or None;
+    mm_per_pixel: of the original, or None.
     """
 
     photos: Sequence[ScoredPhoto]
@@ -63,7 +62,7 @@ class Drawn:
     patch: tuple[int, int, int, int] | None = None
     mm_per_pixel: float | None = None
     preview: bool = False
-    set_here: bool = True
+    set_on: Sequence[float] | None = None
 
     def refuse_undrawable(self) -> None:
         """Raises ValueError for a score or map that is not finite, another shape, no such part, an area off the map."""
@@ -89,11 +88,11 @@ class Drawn:
         """All but the pixels as JSON-able data; scores keep every bit.
 
         parts: for each photo its own figures; `counted` is "good" or "defect" where the sentence counts it, else "".
-        without_score: for either, how many counted parts have no score, by word; own: whether the limit was set on the
-        good parts that are counted; bounds: for every number of good parts rejected, the most in the long run, as
-        the sentence prints it.
+        without_score: for either, how many counted parts have no score, by word; hidden: counted good parts that are
+        not shown; own: whether the limit was set on the good parts that are counted; bounds: for every number of good
+        parts rejected, the most in the long run, as the sentence prints it.
         """
-        good, defect, without, own = counted(self.photos, self.unscored, set_here=self.set_here)
+        good, defect, without, own, hidden = counted(self.photos, self.unscored, self.set_on)
         of_good, of_defects = unscored_counts(without).values()
         none = np.zeros(len(self.photos), bool)
         found = np.full(len(self.photos), math.nan) if self.found_up_to is None else self.found_up_to
@@ -112,13 +111,14 @@ class Drawn:
             ],
             "unscored": [
                 {"name": one.sample.name, "kind": one.kind, "truth": _truth(one.kind), "group": one.sample.group,
-                 "word": one.word, "reason": one.reason}
+                 "word": one.word, "reason": one.reason, "set": SETS.get(one.part, one.part)}
                 for one in self.unscored
             ],
+            "hidden": [{"score": float(score), "counted": "good"} for score in hidden],
             "without_score": {"good": asdict(of_good), "defect": asdict(of_defects)},
             "own": own,
-            "relabelled": sum(photo.part == RELABELLED for photo in self.photos),
-            "bounds": list(_bounds(int(good.sum()) + of_good.total)),
+            "relabelled": labelled_since(self.photos),
+            "bounds": list(_bounds(int(good.sum()) + len(hidden))),
             "setting_scores": [float(score) for score in self.setting_scores],
             "limits": asdict(self.limits),
             "suggested": asdict(self.suggested),
@@ -126,6 +126,12 @@ class Drawn:
             "map_size": list(self.anomaly_map.shape),
             **{name: getattr(self, name) for name in _FOR_ALL},
         }  # fmt: skip
+
+
+SETS = {
+    "fit": "training photos", "calibrate": "calibration photos", "choose": "validation defects", "judge": "test photos",
+}  # fmt: skip
+"""What the sets of photos are called, by the part of a photo."""
 
 
 def _truth(kind: str) -> str:

@@ -27,7 +27,7 @@ def first_start() -> None:
         return
     if shell.jobs().current is None:
         with contextlib.suppress(Busy):  # another window was faster
-            if open_parts.open_last() or teaching.start_sample():
+            if open_parts.open_last() or (not open_parts.is_any_listed() and teaching.start_sample()):
                 st.rerun()
     if (job := shell.jobs().about(teaching.SAMPLE)) is None:
         st.info("Nothing has been taught yet.", icon=":material/info:")

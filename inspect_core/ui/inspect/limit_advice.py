@@ -9,7 +9,7 @@ from inspect_core.judge.cost_limit import ESCAPE_COST, CostLimit, cost_limit
 from inspect_core.judge.counts import in_parts
 from inspect_core.study.evaluation import unscored_counts
 from inspect_core.ui import shelf, shell
-from inspect_core.ui.bench.drawn import Drawn
+from inspect_core.ui.bench.drawn import SETS, Drawn
 from inspect_core.ui.session import settings_at
 from inspect_core.ui.taught_part import TaughtPart
 from inspect_core.verdict import Limits
@@ -27,13 +27,13 @@ def from_known_defects(taught: TaughtPart, drawn: Drawn) -> None:
             "One escape costs as much as … false rejects", 0.1, 10_000.0, ESCAPE_COST, key=f"escape_cost-{taught.id}"
         )
         try:
-            found = _suggest(taught, drawn, cost)
+            found, sets = _suggest(taught, drawn, cost)
         except ValueError as error:
             st.info(shell.plain(error))
             return
         st.markdown(
-            f"**{found.limit:.4g}** costs least on the known parts. With each part judged by a limit set without its "
-            f"own group: {in_parts(found.counts)}"
+            f"**{found.limit:.4g}** costs least on {sets}. With each part inspected by a limit set without its own "
+            f"group: {in_parts(found.counts)}"
         )
         st.caption(
             "The suggested limits need only good parts; this one assumes that the known defects represent all defects."
@@ -46,7 +46,7 @@ def from_known_defects(taught: TaughtPart, drawn: Drawn) -> None:
 def offer_limit(row: DeltaGenerator, taught: TaughtPart, drawn: Drawn) -> None:
     """A button in this row that takes the limit known defects suggest, with what it does to them; none without it."""
     try:
-        found = _suggest(taught, drawn, ESCAPE_COST)
+        found, sets = _suggest(taught, drawn, ESCAPE_COST)
     except ValueError:
         return
     counts = found.counts
@@ -56,27 +56,29 @@ def offer_limit(row: DeltaGenerator, taught: TaughtPart, drawn: Drawn) -> None:
         f"Limit from known defects: {', '.join(missed + stopped)}",
         icon=":material/balance:", key=f"offer_cost-{taught.id}", on_click=_use, args=(taught.id, found.limit),
         help=f"{found.limit:.4g} costs least where one escape costs as much as {ESCAPE_COST:.0f} false rejects; "
-        f"counted on {counts.defects_total:d} defects and {counts.good_total:d} good parts, each by a limit "
-        "set without it.",
+        f"counted on {sets}, each by a limit set without it.",
     )  # fmt: skip
 
 
-def _suggest(taught: TaughtPart, drawn: Drawn, cost: float) -> CostLimit:
-    """From photos not used for figures, if there are any: defects reserved for choosing, and good ones set aside."""
+def _suggest(taught: TaughtPart, drawn: Drawn, cost: float) -> tuple[CostLimit, str]:
+    """The limit, and the sets it is from: photos not used for figures, if there are any."""
     scored = taught.scored
     defect = scored.good_and_defect()[1]
     choose, setters = scored.of_subset("choose") & defect, scored.setters()
-    chosen = choose if choose.any() else defect
+    chosen = choose if choose.any() else defect & scored.of_subset("judge")
     good_parts, defect_parts = ({photo.part for photo in compress(scored.photos, own)} for own in (setters, chosen))
     unscored = unscored_counts([
         photo for photo in scored.unscored if photo.part in (good_parts if photo.kind == "good" else defect_parts)
     ])  # fmt: skip
     groups = [photo.split_group or photo.group or photo.name for photo in scored.photos]
-    return cost_limit(
+    found = cost_limit(
         drawn.setting_scores, drawn.scores[chosen], escape_cost=cost,
         good_groups=[*compress(groups, setters)], defect_groups=[*compress(groups, chosen)],
         good_unscored=unscored["good_unscored"], defects_unscored=unscored["defects_unscored"],
     )  # fmt: skip
+    defects = "validation defects" if choose.any() else "test defects"
+    good = " and ".join(SETS.get(part, part) for part in sorted(good_parts))
+    return found, f"{found.counts.defects_total} {defects} and {found.counts.good_total} good {good}"
 
 
 def _use(taught_id: str, limit: float) -> None:

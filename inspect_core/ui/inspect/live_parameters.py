@@ -16,7 +16,7 @@ from inspect_core.methods.table import CONTROLS
 from inspect_core.plots.curves import figure_of
 from inspect_core.study.scored_photos import ScoredPhotos
 from inspect_core.tuning.patch_sample import explained
-from inspect_core.ui import previews, shelf
+from inspect_core.ui import previews, shelf, shell
 from inspect_core.ui.previews import Run
 from inspect_core.ui.session import Settings, settings_at
 from inspect_core.ui.taught_part import TaughtPart
@@ -37,7 +37,8 @@ def choose(taught: TaughtPart, settings: Settings, *, busy: bool) -> Run | None:
     if taught.study is None:
         values = [f"{CONTROLS[name].label}: {settings.live[name]}" for name in names]
         values.append(f"smallest area: {settings.live[AREA]} pixels of the map")
-        st.caption(f"{', '.join(values)}, fixed by the recipe. Teach again to change it.")
+        remedy = " Teach again to change them." if taught.ordered else ""
+        st.caption(f"{', '.join(values)}: fixed by the recipe.{remedy}")
         return None
     controls = [*names, *taught.refits, AREA]
     columns = {
@@ -47,7 +48,6 @@ def choose(taught: TaughtPart, settings: Settings, *, busy: bool) -> Run | None:
     for name in taught.refits:
         with columns[name]:
             wanted[name] = _refit_control(taught, name, disabled=busy)
-    begin, settings.begin = settings.begin, None
     if busy or wanted == taught.fitted():
         if settings.preview is not None:
             settings.preview.cancel()
@@ -55,14 +55,12 @@ def choose(taught: TaughtPart, settings: Settings, *, busy: bool) -> Run | None:
         run = None
     else:
         view, held = scored.views[taught.refit_view], settings.preview
-        in_force = float(explained(view, [settings.live[view.live]])[0])
+        chosen = settings.live[view.live] if settings.live[view.live] != view.start else None
         run = settings.preview = previews.ask(
             taught.patch_sample, held, wanted, scored.photos, settings.live, first=settings.position,
-            fraction=in_force if held is None else held.fraction(taught.refit_view), begin=begin, areas=scored.areas,
+            chosen=chosen if held is None else held.chosen(taught.refit_view), areas=scored.areas,
         )  # fmt: skip
         run.want(settings.position)
-        if run.live and begin is not None:
-            run.live[view.live] = run.scored.stop_of(view.live, begin)
     waiting = run is not None and not run.live
     drawn, live = (scored, settings.live) if run is None or waiting else (run.scored, run.live)
     for name in names:
@@ -73,31 +71,11 @@ def choose(taught: TaughtPart, settings: Settings, *, busy: bool) -> Run | None:
     return run
 
 
-def suggested(taught: TaughtPart) -> dict[str, float]:
-    """The values suggested from the data for the controls shown, by name; empty if there were none."""
-    if taught.study is None or taught.suggestion is None:
-        return {}
-    found = {name: taught.suggestion.parameters.get(name) for name in taught.refits}
-    live = dict(taught.suggestion.live)
-    return {name: value for name, value in (found | live).items() if value is not None}
-
-
-def set_to(taught_id: str, values: Mapping[str, float]) -> None:
-    """Move the controls to these values at the next run: for the callbacks of buttons."""
-    taught, settings = shelf.find(taught_id), settings_at(taught_id)
-    if taught is None or settings is None:
-        return
-    held, of_model = st.session_state, taught.fitted()
-    for name in of_model.keys() & values.keys():
-        held[f"{name}-{taught.id}"] = min(_stops(taught, name), key=lambda stop: abs(stop - values[name]))
-    live = {
-        name: int(values[name]) if name == AREA else taught.scored.stop_of(name, int(values[name]))
-        for name in settings.live.keys() & values.keys()
-    }
-    if all(held.get(f"{name}-{taught.id}", value) == value for name, value in of_model.items()):
-        settings.move_live(taught, live)
-    elif (begin := values.get(taught.scored.views[taught.refit_view].live)) is not None:
-        settings.begin = int(begin)
+def discard_preview(taught_id: str) -> None:
+    """Set the controls back to the model in force: for the callback of a button."""
+    taught = shelf.find(taught_id)
+    for name, value in ({} if taught is None else taught.fitted()).items():
+        st.session_state[f"{name}-{taught_id}"] = value
 
 
 def describe(values: Mapping[str, float]) -> str:
@@ -141,6 +119,9 @@ def _live_control(
         on_change=None if waiting else _move, args=(taught.id, name, key),
     )  # fmt: skip
     _explain(taught, name, f"{settings.live[name]}")
+    if settings.preview is None and taught.study is not None:
+        for note in taught.study.remarks({name: live[name]}):
+            st.caption(f":material/info: {shell.plain(note)}")
 
 
 def _area_control(taught: TaughtPart, settings: Settings, live: Mapping[str, int], *, waiting: bool) -> None:
@@ -190,9 +171,8 @@ def _move(taught_id: str, name: str, key: str) -> None:
 
 
 def _explain(taught: TaughtPart, name: str, in_force: str) -> None:
-    control, start = CONTROLS[name], suggested(taught).get(name)
-    advice = "" if start is None else f" · suggested {figure_of(start)}"
-    st.caption(f"Current: {in_force}{advice}" + ("" if _crowded(taught) else f" · {control.effect}"))
+    control = CONTROLS[name]
+    st.caption(f"Current: {in_force}" + ("" if _crowded(taught) else f" · {control.effect}"))
 
 
 def _crowded(taught: TaughtPart) -> bool:
@@ -201,14 +181,11 @@ def _crowded(taught: TaughtPart) -> bool:
 
 
 def _stops(taught: TaughtPart, name: str) -> list[float]:
-    """Values spaced evenly on a log scale about the one in force, which is among them, as is the suggested one."""
-    in_force, start = taught.fitted()[name], suggested(taught).get(name)
+    """Values spaced evenly on a log scale about the one in force, which is among them."""
+    in_force = taught.fitted()[name]
     if stops := CONTROLS[name].stops:
         return sorted({*stops, in_force})
-    around = [in_force * 2 ** (step / 2) for step in range(-HALF_OCTAVES, HALF_OCTAVES + 1)]
-    if start is not None and all(abs(start / stop - 1) > 1e-3 for stop in around):
-        around.append(start)
-    return sorted(around)
+    return [in_force * 2 ** (step / 2) for step in range(-HALF_OCTAVES, HALF_OCTAVES + 1)]
 
 
 def _percent(fraction: float) -> str:

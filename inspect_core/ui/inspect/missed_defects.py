@@ -4,7 +4,7 @@ import numpy as np
 import streamlit as st
 
 from inspect_core.images.samples import counted
-from inspect_core.study.evaluation import unscored_counts
+from inspect_core.study.evaluation import counted as counted_parts
 from inspect_core.ui import shell
 from inspect_core.ui.bench.drawn import Drawn
 from inspect_core.ui.inspect import limit_advice, relabelling
@@ -20,17 +20,18 @@ WIDTH = 112
 def strip(taught: TaughtPart, drawn: Drawn) -> None:
     """Shown for the suggested limits alone; a limit set by hand is the engineer's own."""
     scored = taught.scored
-    known, setters = scored.good_and_defect()[1], np.flatnonzero(scored.setters())
+    parts, setters = counted_parts(scored.photos, scored.unscored), np.flatnonzero(scored.setters())
+    known = parts.defect
     if taught.study is None or not known.any() or not len(setters) or drawn.limits != drawn.suggested:
         return
     missed = int((drawn.scores[known] <= drawn.limits.review).sum())
-    total = int(known.sum()) + unscored_counts(scored.unscored)["defects_unscored"].total
+    total = int(known.sum())
     if missed <= MISSED * total:
         return
     highest = setters[np.argsort(-drawn.scores[setters], kind="stable")][:SHOWN]
     with st.container(border=True):
         st.markdown(
-            f":material/warning: **{missed} of {counted(total, 'known defect')} lie below the suggested "
+            f":material/warning: **{missed} of {counted(total, 'inspected test defect')} lie below the suggested "
             "limit.** These good photos hold it up. Is one of them defective, blurred or of another kind?"
         )
         columns = st.columns(len(highest))

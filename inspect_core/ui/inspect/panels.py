@@ -5,6 +5,7 @@ from dataclasses import replace
 
 import numpy as np
 import streamlit as st
+from streamlit.delta_generator import DeltaGenerator
 from streamlit.runtime.scriptrunner import get_script_run_ctx
 from streamlit.runtime.uploaded_file_manager import UploadedFile
 
@@ -31,7 +32,7 @@ from inspect_core.ui.inspect import (
     what_if,
 )
 from inspect_core.ui.photo_source import TYPES
-from inspect_core.ui.session import Settings, settings_at, settings_of
+from inspect_core.ui.session import Settings, in_force, remember, settings_at, settings_of
 from inspect_core.ui.taught_part import TaughtPart
 from inspect_core.whole_part.product_check import OFF, STOP, WARN
 
@@ -41,10 +42,12 @@ FUSION = ", fused with the energy of its class scores"
 
 def notes(taught: TaughtPart) -> None:
     """What the engineer should know of the photos the part was taught with."""
-    if not taught.notes:
+    beside = () if taught.study is None else taught.study.remarks({})  # at the sliders, where they change
+    shown = [note for note in taught.notes if note not in beside]
+    if not shown:
         return
-    with st.expander(f"{len(taught.notes)} {'note' if len(taught.notes) == 1 else 'notes'} on the photos"):
-        for note in taught.notes:
+    with st.expander(f"{len(shown)} {'note' if len(shown) == 1 else 'notes'} on the photos"):
+        for note in shown:
             st.markdown(f"- {shell.plain(note)}")
 
 
@@ -97,7 +100,7 @@ def bench_with_parameters(taught: TaughtPart) -> None:
         run = live_parameters.choose(taught, settings, busy=busy)
     with above:
         if not taught.scored.photos:
-            st.info("No photos on the bench yet. Add photos above.", icon=":material/add_photo_alternate:")
+            _without_photos(taught, settings, save)
             return
         pixels, gone = _pixels(taught, position)
         try:
@@ -116,6 +119,7 @@ def bench_with_parameters(taught: TaughtPart) -> None:
     if run is None:
         with save:
             saving.save_recipe(taught, view.limits, settings)
+        remember(taught, settings, view.limits, view.setting_scores)
     with below:
         for problem in settings.problems:
             st.error(shell.plain(problem), icon=":material/broken_image:")
@@ -126,7 +130,7 @@ def bench_with_parameters(taught: TaughtPart) -> None:
             relabelling.teach_again(taught)
             missed_defects.strip(taught, view)
             limit_advice.from_known_defects(taught, view)
-            parameter_buttons(taught, busy=busy)
+            show_choice(taught)
             each_view(taught, position, settings.live, pixels)
             if not gone:
                 what_if.show(taught, position, settings.live, view.limits, busy=busy)
@@ -141,6 +145,16 @@ def bench_with_parameters(taught: TaughtPart) -> None:
             preview_panel.show(taught, run, position, drawn)
 
 
+def _without_photos(taught: TaughtPart, settings: Settings, save: DeltaGenerator) -> None:
+    """What can be done with a product of which no photo is there."""
+    st.info("No photos to show yet. Add photos below.", icon=":material/add_photo_alternate:")
+    relabelling.teach_again(taught)
+    _, limits = in_force(taught)
+    if limits is not None:
+        with save:
+            saving.save_recipe(taught, limits, settings)
+
+
 def take_moves(taught: TaughtPart, settings: Settings) -> TaughtPart:
     """Puts what was set on the bench in force: the limits, unless a preview is shown, the photo shown, what a part is
     said to be. Returns the part with it."""
@@ -152,18 +166,11 @@ def take_moves(taught: TaughtPart, settings: Settings) -> TaughtPart:
     return taught if label is None or settings.preview is not None else relabelling.take(taught, *label)
 
 
-def parameter_buttons(taught: TaughtPart, *, busy: bool) -> None:
-    """This detector and why, and the way to the suggested values."""
+def show_choice(taught: TaughtPart) -> None:
+    """This detector, and why."""
     if taught.choice is not None:
         chosen, _, why = taught.choice.partition("\n")
         st.caption(shell.plain(chosen), help=shell.plain(why) or None)
-    start, suggestion = live_parameters.suggested(taught), taught.suggestion
-    if suggestion is None or not start:
-        return
-    st.button(
-        "Set to suggested", key=f"suggested-{taught.id}", icon=":material/undo:", disabled=busy,
-        on_click=live_parameters.set_to, args=(taught.id, start), help=suggestion.basis,
-    )  # fmt: skip
 
 
 def each_view(taught: TaughtPart, position: int, live: Mapping[str, int], pixels: np.ndarray) -> None:

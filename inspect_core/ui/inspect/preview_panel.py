@@ -1,4 +1,4 @@
-"""What can be done with a preview: apply it, discard it, or set to the suggested values; and its progress."""
+"""What can be done with a preview: apply it or discard it; and its progress."""
 
 import streamlit as st
 
@@ -21,7 +21,7 @@ def show(taught: TaughtPart, run: Run, position: int, drawn: tuple[bool, bool]) 
         st.error(shell.plain(run.error), icon=":material/error:")
     elif not ended:
         _follow(taught.id, position, drawn)
-    left, middle, right, _ = st.columns([2, 2, 2, 3])
+    left, middle, _ = st.columns([2, 2, 5])
     what = live_parameters.describe(run.parameters)
     if left.button(
         "Apply", key=f"apply-{taught.id}", type="primary", icon=":material/check:", disabled=not run.live,
@@ -31,13 +31,8 @@ def show(taught: TaughtPart, run: Run, position: int, drawn: tuple[bool, bool]) 
         shell.begin(lambda: _apply(taught, run, what))
     middle.button(
         "Discard preview", key=f"leave-{taught.id}", width="stretch", icon=":material/close:",
-        on_click=live_parameters.set_to, args=(taught.id, taught.fitted()),
+        on_click=live_parameters.discard_preview, args=(taught.id,),
     )  # fmt: skip
-    if start := live_parameters.suggested(taught):
-        right.button(
-            "Set to suggested", key=f"suggested-{taught.id}", width="stretch", icon=":material/undo:",
-            on_click=live_parameters.set_to, args=(taught.id, start),
-        )  # fmt: skip
 
 
 def _apply(taught: TaughtPart, run: Run, what: str) -> None:

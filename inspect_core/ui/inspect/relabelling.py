@@ -7,13 +7,16 @@ import streamlit as st
 
 from inspect_core.audit import changes
 from inspect_core.audit.log import AuditLog, LogError
-from inspect_core.images.samples import counted
+from inspect_core.images.samples import GOOD, counted
 from inspect_core.images.splitting import Split
 from inspect_core.runtime.jobs import Busy
+from inspect_core.study.scored_photo import UNKNOWN
 from inspect_core.ui import defect_labels, shelf, shell, teaching
 from inspect_core.ui.taught_part import TaughtPart
 
-REOPENED = "This part was opened again: its values are fixed, and the good photos that set its limits are not shown."
+DEFECT = "defect"
+"""What the page calls a part that a user says is defective."""
+REOPENED = "Values are fixed, because not all photos it was taught with are there unchanged."
 
 
 def take(taught: TaughtPart, position: int, kind: str) -> TaughtPart:
@@ -22,6 +25,8 @@ def take(taught: TaughtPart, position: int, kind: str) -> TaughtPart:
     if not (word and 0 <= position < len(taught.scored.photos)):
         return taught
     photo = taught.scored.photos[position]
+    if word == DEFECT and photo.was is not None and photo.was[0] not in (GOOD, UNKNOWN):
+        word = photo.was[0]  # as it was taught
     recipe = "" if taught.recipe is None else str(taught.recipe.digest)
     said = {"product": taught.product, "recipe": recipe, "user": shell.current_user()}
     entry = changes.relabelled(photo.name, photo.digest, photo.kind, word, **said)
@@ -52,8 +57,8 @@ def start_again(taught: TaughtPart, how: Callable[[Split], Split]) -> None:
     """Teach the photos of a part as `how` changes them, with its detector and product check."""
     try:
         order = taught.taught_by()
-        teaching.start(replace(order, photos=how(order.photos)))
-    except (Busy, ValueError) as error:
+        teaching.start(replace(order, photos=how(order.photos)), taught.id)
+    except (Busy, ValueError, OSError) as error:
         st.warning(shell.plain(error))
     else:
         st.rerun()

@@ -26,7 +26,7 @@ def of_model(taught: TaughtPart, position: int, live: dict[str, int], limits: Li
         scored.photos, scores, position, scored.map(position, **live), limits, suggested, taught.calm(live),
         in_parts_of(scored, scores, limits, found), scored.calibration_scores(**live), live[AREA], scored.unscored,
         scored.ceiling(**live), found, partly_out=scored.partly_out(live[AREA]), mm_per_pixel=taught.mm_per_pixel,
-        set_here=scored.set_on is None,
+        set_on=scored.set_on,
     )  # fmt: skip
 
 

@@ -74,6 +74,15 @@ def of_one(stem: str) -> None:
     except ValueError as error:
         st.error(shell.plain(error), icon=":material/broken_image:")
         return
+    missing = len(study.parts) * study.trials * len(study.appraisers) - len(study.said)
+    ended = bool(missing and study.said) and st.toggle(
+        "End the appraisal and show results", key=f"ended-{stem}", help="Of the appraisers who have called every part."
+    )
+    if not (missing and not ended):
+        with st.container(width=FORM):
+            _results(study)
+    if ended:
+        return
     with st.container(border=True, width=FORM):
         who = st.segmented_control(
             "Who appraises", study.appraisers, default=LOUPE, required=True, format_func=shell.plain, key=f"who-{stem}"
@@ -87,8 +96,8 @@ def of_one(stem: str) -> None:
             _photograph(stem, study, *turn)
         else:
             _say(stem, who, *turn)
-    with st.container(width=FORM):
-        _results(study)
+    if missing:
+        st.caption(f"Results stay hidden while the parts are appraised: {missing} calls are missing.")
 
 
 def _photograph(stem: str, study: MeasurementStudy, part: study_file.Part, trial: int) -> None:
@@ -139,7 +148,7 @@ def _say(stem: str, who: str, part: study_file.Part, trial: int) -> None:
 def _results(study: MeasurementStudy) -> None:
     readings = study.readings()
     if not readings:
-        st.caption("Results appear when the first appraiser has finished.")
+        st.caption("No appraiser has called every part in every trial, so there is nothing to show.")
         return
     with shell.errors_shown(ValueError):
         found = results(readings)

@@ -19,6 +19,8 @@ _PLANE = st.components.v2.component(
 _MOVING = "Drag a point. Keys: arrows move it (Shift: further), Page Up and Page Down choose another"
 _ADDING = "Click to add a point, drag to move one. Keys: arrows move it (Shift: further), Page Up and Page Down choose "
 
+MAX_POINTS = 500
+
 
 @dataclass(frozen=True)
 class Group:
@@ -52,12 +54,18 @@ class Panel:
 
 
 def points(key: str, version: str, begun: np.ndarray) -> np.ndarray:
-    """(n, 3) places and group numbers: as the browser has them, or `begun` while it has no other of that version."""
+    """(n, 3) places and group numbers: as the browser has them, or `begun` while it has no other of that version, or
+    nothing that can be used.
+    """
     held = st.session_state.get(key) or {}
     moved = held.get("points")
-    if not moved or moved["version"] != version:
+    if not isinstance(moved, dict) or moved.get("version") != version or "points" not in moved:
         return begun
-    return np.array(moved["points"], float).reshape(-1, 3)
+    try:
+        sent = np.array(moved["points"], float).reshape(-1, 3)
+    except (TypeError, ValueError):
+        return begun
+    return sent if len(sent) <= MAX_POINTS and np.isfinite(sent).all() else begun
 
 
 def draw(

@@ -17,7 +17,6 @@ from inspect_core.images.read import ImageError, read
 from inspect_core.judge.counts import in_parts
 from inspect_core.methods.table import title_of
 from inspect_core.recipe import Recipe
-from inspect_core.recipe_format.known_parts import counts_of
 from inspect_core.recipe_format.manifest import RecipeError
 from inspect_core.recipe_format.zipped import zipped
 from inspect_core.recipe_io import recipe_file
@@ -99,7 +98,7 @@ def _describe(recipe: Recipe, state: str) -> None:
     with st.container(horizontal=True, vertical_alignment="center"):
         st.header(shell.plain(f"{recipe.product} {str(recipe.digest)[:8]}"), width="content")
         releasing.badge(state)
-    counts, set_on_these = counts_of(recipe.limits, recipe.calibration, recipe.judged)
+    counts, set_on_these = recipe.counts()
     st.markdown(in_parts(counts, limit_set_on_these=set_on_these))
     live = ", ".join(f"{name} = {value}" for name, value in recipe.live.items())
     title = title_of(recipe.method, as_published=recipe.as_published)

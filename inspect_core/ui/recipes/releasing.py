@@ -11,7 +11,6 @@ from inspect_core.audit.life_cycle import APPROVED, DRAFT, RETIRED
 from inspect_core.audit.log import AuditLog, LogError
 from inspect_core.judge.counts import in_parts
 from inspect_core.recipe import Recipe
-from inspect_core.recipe_format.known_parts import counts_of
 from inspect_core.recipe_io.difference import difference
 from inspect_core.ui import saved_recipes, shell
 
@@ -19,7 +18,11 @@ ICONS = {DRAFT: ":material/edit_note:", APPROVED: ":material/verified:", RETIRED
 SIGNS = {DRAFT: "✎", APPROVED: "✓", RETIRED: "–"}
 COLOURS: dict[str, Literal["gray", "green", "orange"]] = {DRAFT: "gray", APPROVED: "green", RETIRED: "orange"}
 UNKNOWN = "state unknown"
-POOR = {"misses {} of {} defects": 0.2, "rejects {} of {} good parts": 0.1}
+POOR = {
+    "misses {} of {} defects": 0.2,
+    "rejects {} of {} good parts": 0.1,
+    "leaves {} of {} parts to sort by hand": 0.1,
+}
 """Shares of parts above which approval is asked for twice."""
 MEANING = {
     APPROVED: "This becomes the version in force for the product. The version approved before it is retired.",
@@ -110,17 +113,22 @@ def _ask(label: str, state: str, change: Callable, recipe: Recipe, key: str) -> 
 
 def _meant(recipe: Recipe, key: str) -> bool:
     """The figures that are approved, and whether they are meant: poor ones are confirmed."""
-    counts, set_on_these = counts_of(recipe.limits, recipe.calibration, recipe.judged)
+    counts, set_on_these = recipe.counts()
     st.markdown(in_parts(counts, limit_set_on_these=set_on_these))
-    found = (counts.defects_missed, counts.defects_total), (counts.good_rejected, counts.good_total)
+    without_score = counts.good_unscored.total + counts.defects_unscored.total
+    found = (
+        (counts.defects_missed, counts.defects_inspected),
+        (counts.good_rejected, counts.good_inspected),
+        (without_score, counts.good_total + counts.defects_total),
+    )
     poor = [
         words.format(count, total)
         for (words, most), (count, total) in zip(POOR.items(), found, strict=True)
         if count > most * total
     ]
-    if not counts.defects_total:
+    if not counts.defects_inspected:
         poor.append("has not been tried on a single known defect")
-    return not poor or st.checkbox(f"It {' and '.join(poor)}. Approve it all the same.", key=f"poor-{key}")
+    return not poor or st.checkbox(f"It {' and '.join(poor)}. Approve it nevertheless.", key=f"poor-{key}")
 
 
 def record(change: Callable, changed: Recipe, **said: Any) -> None:

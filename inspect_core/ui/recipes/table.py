@@ -8,7 +8,6 @@ import streamlit as st
 
 from inspect_core.audit.life_cycle import APPROVED
 from inspect_core.features.backbone_catalogue import spec_of
-from inspect_core.recipe_format.known_parts import counts_of
 from inspect_core.recipe_io.difference import made
 from inspect_core.ui import saved_recipes, shell
 from inspect_core.ui.recipes import releasing
@@ -26,6 +25,7 @@ class Line(NamedTuple):
     product: str
     missed: str
     rejected: str
+    to_sort: str
     photos: int
     made: str
     author: str
@@ -59,14 +59,16 @@ def choose(found: Sequence[Line], states: dict[str, str] | None) -> Line:
         "State": [f"{releasing.SIGNS.get(word, '')} {word}".lstrip() for word in state],
         "Missed": [line.missed for line in rows],
         "Rejected": [line.rejected for line in rows],
+        "Sort by hand": [line.to_sort for line in rows],
         "Photos": [line.photos for line in rows],
         "Made": [line.made for line in rows],
         "By": [line.author for line in rows],
     }
     helps = {
-        "Missed": "Defects that its limits accept, of those it was judged with.",
-        "Rejected": "Good parts that its limits reject, of those it was judged with.",
-        "Photos": "Photos that its limits were set and judged with.",
+        "Missed": "Defects that its limits accept, of the test photos that could be inspected.",
+        "Rejected": "Good parts that its limits reject, of the test photos that could be inspected.",
+        "Sort by hand": "Test photos in which the part was not located, or that could not be inspected.",
+        "Photos": "Photos that set its limits, and test photos.",
     }
     chosen = st.dataframe(
         table, hide_index=True, height="content" if len(rows) <= SHOWN else 35 * (SHOWN + 1), width=960,
@@ -83,10 +85,15 @@ def choose(found: Sequence[Line], states: dict[str, str] | None) -> Line:
 def _line(path: Path, written: int) -> Line:
     recipe = saved_recipes.checked(path)
     spec_of(recipe.backbone.name, has_weights=False)
-    counts, _ = counts_of(recipe.limits, recipe.calibration, recipe.judged)
+    counts, _ = recipe.counts()
     missed, rejected = (
         f"{count} of {total}" if total else NOT_KNOWN
-        for count, total in ((counts.defects_missed, counts.defects_total), (counts.good_rejected, counts.good_total))
+        for count, total in (
+            (counts.defects_missed, counts.defects_inspected),
+            (counts.good_rejected, counts.good_inspected),
+        )
     )
-    photos, when = len(recipe.calibration) + len(recipe.judged), made(recipe)[:16]
-    return Line(path, str(recipe.digest), recipe.product, missed, rejected, photos, when, recipe.provenance.author)
+    to_sort = ", ".join(counts.to_sort) or "none"
+    photos, when = len(recipe.calibration) + len(recipe.judged) + len(recipe.unscored), made(recipe)[:16]
+    digest, author = str(recipe.digest), recipe.provenance.author
+    return Line(path, digest, recipe.product, missed, rejected, to_sort, photos, when, author)

@@ -17,7 +17,7 @@ from inspect_core.images.folders import MAX_FILES, Samples, Split, scan, split
 from inspect_core.images.grouping import propose_groups, ungrouped
 from inspect_core.images.listing import walk
 from inspect_core.images.manifests.listed import folder_of
-from inspect_core.images.samples import ScanError
+from inspect_core.images.samples import ScanError, counted
 from inspect_core.images.splitting import learned_from_all, require_enough
 from inspect_core.images.tiles import TilePlan
 from inspect_core.methods import table
@@ -120,6 +120,10 @@ def choose_split(samples: Samples) -> tuple[Split, int, tuple[str, ...]] | None:
         if found and not st.toggle("Keep photos of one group together", value=True, key="use_groups"):
             st.warning("The same part may now be both learned from and judged: results can look better than they are.")
             grouping = ungrouped(samples)
+        offered = grouping.offered or grouping
+        label = f"Keep {counted(offered.count, 'larger group')} together"
+        if grouping.offered is not None and st.toggle(label, key="use_lots"):
+            grouping = offered
         seed = st.number_input("Random seed", 0, 9999, 0, key="split_seed", help="For the split and the fit.")
         label = "Use known defects to choose detector and limits"
         blind = not st.toggle(label, value=True, key="choose_by_defects", help=TO_BLIND)
@@ -269,4 +273,4 @@ def fingerprint(path: Path) -> str:
 
 @st.cache_resource(max_entries=4, show_spinner=False)
 def _scan(path: str, fingerprint: str) -> Samples:
-    return scan(Path(path))
+    return scan(Path(path), stays=True)

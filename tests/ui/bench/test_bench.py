@@ -57,9 +57,9 @@ def test_good_parts_to_judge_count_else_those_that_set_the_limit_and_no_defect_t
     ]  # fmt: skip
     judged = [*parts, ("e", "good", "judge", None, 4.0), ("f", "dent", "judge", None, 4.0)]
     for some, counted, own, misses in (
-        (parts, ["good", "", "", "defect"], True, "misses 1 of 1 defect"),
-        (judged, ["", "", "", "defect", "good", "defect"], False, "misses 1 of 2 defects"),
-        (judged[3:], ["defect", "good", "defect"], True, "misses 1 of 2 defects"),
+        (parts, ["good", "", "", ""], True, " 1 relabelled left out."),
+        (judged, ["", "", "", "", "good", "defect"], False, "misses 0 of 1 defect"),
+        (judged[3:], ["", "good", "defect"], True, "misses 0 of 1 defect"),
     ):
         data = sent(*some)
         assert [part["counted"] for part in data["parts"]] == counted

@@ -206,8 +206,8 @@ class Bench {
 
   /** Ours while it moves; Python's once it has counted the same limits. */
   followSentence() {
-    const { parts, without_score: without, bounds, own, relabelled, sentence, preview } = this.data;
-    const counts = countParts(parts, this.limits, without);
+    const { parts, hidden, without_score: without, bounds, own, relabelled, sentence, preview } = this.data;
+    const counts = countParts([...parts, ...hidden], this.limits, without);
     const ours = inParts(counts, bounds, hasReviewBand(this.limits), own, relabelled);
     const answered = preview || (!this.held && this.isTaken("limits") && sameLimits(this.limits, this.data.limits));
     this.words = answered ? sentence : ours;

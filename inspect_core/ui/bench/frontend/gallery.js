@@ -146,11 +146,19 @@ class Gallery {
     });
     for (const button of this.verdictButtons) {
       button.querySelector("b").textContent = counts[button.value];
+      button.title = this.setsOf(button.value);
       const always = button.value === "review" ? hasReviewBand(limits) : !button.closest(".more-filters");
       button.hidden = counts[button.value] === 0 && !always && this.filter.verdict !== button.value;
     }
     if (this.sorting.value === "margin") this.arrange();
     if (changed) this.applyFilter();
+  }
+
+  /** Which sets the photos without a score of this verdict belong to: "3 test photos, 6 validation defects". */
+  setsOf(verdict) {
+    const sets = this.parts.filter(({ word }) => WITHOUT_SCORE[word] === verdict).map(({ set }) => set);
+    const each = [...new Set(sets)].map((set) => `${sets.filter((own) => own === set).length} ${set}`);
+    return each.join(", ");
   }
 
   showAll() {

@@ -56,16 +56,18 @@ const NO_SCORE = { not_located: 0, not_judged: 0 };
  */
 function countParts(parts, limits, withoutScore = { good: NO_SCORE, defect: NO_SCORE }) {
   const [good, defect] = [withoutScore.good, withoutScore.defect].map((own) => own.not_located + own.not_judged);
-  const counts = { goodRejected: 0, goodTotal: good, missed: 0, defectsTotal: defect, withoutScore };
+  const counts = { goodRejected: 0, goodTotal: good, missed: 0, defectsTotal: defect, withoutScore, good: 0, defects: 0 };
   Object.assign(counts, { goodReviewed: 0, defectsReviewed: 0, withMask: 0, there: 0, elsewhere: 0 });
   for (const part of parts.filter(({ counted }) => counted)) {
     const verdict = verdictOf({ score: part.score }, limits);
     if (part.counted === "good") {
       counts.goodTotal += 1;
+      counts.good += 1;
       if (verdict === "reject") counts.goodRejected += 1;
       if (verdict === "review") counts.goodReviewed += 1;
     } else {
       counts.defectsTotal += 1;
+      counts.defects += 1;
       if (verdict === "accept") counts.missed += 1;
       if (verdict === "review") counts.defectsReviewed += 1;
       if (part.found_up_to === null) continue;
@@ -74,7 +76,7 @@ function countParts(parts, limits, withoutScore = { good: NO_SCORE, defect: NO_S
       if (isElsewhere(part, limits)) counts.elsewhere += 1;
     }
   }
-  counts.caught = counts.defectsTotal - counts.missed - defect;
+  counts.caught = counts.defects - counts.missed;
   return counts;
 }
 
@@ -100,18 +102,22 @@ function inParts(counts, bounds, twoLimits, limitSetOnThese, relabelled = 0) {
   const clauses = [];
   if (counts.goodTotal) {
     const bound = bounds[counts.goodRejected];
-    clauses.push(`rejects ${counts.goodRejected} of ${counts.goodTotal} good (in the long run at most ${bound})`);
-    clauses.push(...clausesWithoutScore(counts.withoutScore.good));
+    const inspected = counts.good < counts.goodTotal ? "inspected " : "";
+    clauses.push(`rejects ${counts.goodRejected} of ${counts.good} ${inspected}good (in the long run at most ${bound})`);
   }
   if (counts.defectsTotal) {
-    const noun = counts.defectsTotal === 1 ? "defect" : "defects";
-    clauses.push(`misses ${counts.missed} of ${counts.defectsTotal} ${noun}`);
-    clauses.push(...clausesWithoutScore(counts.withoutScore.defect));
-    if (counts.withMask) clauses.push(`catches ${counts.caught} of ${counts.defectsTotal}${whereCaught(counts)}`);
+    const noun = counts.defects === 1 ? "defect" : "defects";
+    const inspected = counts.defects < counts.defectsTotal ? "inspected " : "";
+    clauses.push(`misses ${counts.missed} of ${counts.defects} ${inspected}${noun}`);
+    if (counts.withMask) clauses.push(`catches ${counts.caught} of ${counts.defects}${whereCaught(counts)}`);
   }
   if (clauses.length === 0) return "No parts to count.";
   if (twoLimits) clauses.push(sentToReview(counts));
-  const sentence = clauses.join(", ");
+  const toSort = [
+    ...withoutScoreOfAll(counts.withoutScore.defect, counts.defectsTotal, "defects"),
+    ...withoutScoreOfAll(counts.withoutScore.good, counts.goodTotal, "good parts"),
+  ];
+  const sentence = clauses.join(", ") + (toSort.length ? `; ${toSort.join(", ")}, sort by hand` : "");
   const note = limitSetOnThese ? " The limit was set on these parts." : "";
   const aside = relabelled ? ` ${relabelled} relabelled left out.` : "";
   return `${sentence[0].toUpperCase()}${sentence.slice(1)}.${note}${aside}`;
@@ -123,8 +129,9 @@ function sentToReview({ goodTotal, goodReviewed: good, defectsTotal, defectsRevi
   return `sends ${good + defects} to review${which}`;
 }
 
-function clausesWithoutScore({ not_located: lost, not_judged: unjudged }) {
-  return [lost && `${lost} not located`, unjudged && `${unjudged} not judged`].filter(Boolean);
+function withoutScoreOfAll({ not_located: lost, not_judged: unjudged }, total, noun) {
+  const inWords = (count, word) => count && `${count} of ${total} ${noun} ${word}`;
+  return [inWords(lost, "not located"), inWords(unjudged, "not judged")].filter(Boolean);
 }
 
 function whereCaught({ caught, there, elsewhere }) {
