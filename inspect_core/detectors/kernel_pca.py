@@ -156,18 +156,21 @@ def fit_polynomial(x: Tensor | np.ndarray, *, degree: int, offset: float = 1.0, 
 
 
 def suggest_sigma(x: Tensor | np.ndarray, *, seed: int = 0) -> float:
-    """A starting kernel width: a third of the median distance between pairs of 1,000 samples drawn without replacement.
+    """A starting kernel width: a third of the median distance between pairs of 1,000 samples drawn without replacement,
+    or, if that is larger, their median distance to the nearest other.
 
-    x: (..., d). Raises ValueError for a single sample, or when half of the pairs coincide.
+    x: (..., d). A narrower kernel finds a strange sample like none of them, and all such have one score. Raises
+    ValueError for a single sample, or when half of the pairs coincide.
     """
     x = as_features(x, name="x", dtype=precision_of(x)).reshape(-1, x.shape[-1])
     require_samples(x, name="x")
     drawn = np.random.default_rng(seed).permutation(len(x))[:1000]
-    distances = torch.pdist(x[torch.from_numpy(drawn).to(x.device)].double())
-    median = float(distances.quantile(0.5)) if len(distances) else 0.0
+    some = x[torch.from_numpy(drawn).to(x.device)].double()
+    median = float(torch.pdist(some).quantile(0.5)) if len(some) > 1 else 0.0
     if median == 0.0:
         raise ValueError(f"x has {len(x)} samples, one alone or mostly equal; give more varied ones, or sigma itself")
-    return median / 3.0
+    apart = torch.cdist(some, some, compute_mode="donot_use_mm_for_euclid_dist").fill_diagonal_(torch.inf)
+    return max(median / 3.0, float(apart.amin(dim=1).quantile(0.5)))
 
 
 def suggest_q(eigenvalues: Tensor | np.ndarray, *, fraction: float = 0.9999) -> int:

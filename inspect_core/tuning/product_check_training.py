@@ -20,7 +20,7 @@ from inspect_core.whole_part.product_check import WARN, ProductCheck, Subspace
 
 EXPLAINED_VARIANCE = 0.9
 LEAST_LIMIT = 0.8
-"""Over six products the highest score of 180 defects of their own was .74, the least of 1,800 photos of the others .85."""
+"""Over six products the highest score of 180 own defects was .74, the least of 1,800 photos of the others .85."""
 
 
 def train_product_check(

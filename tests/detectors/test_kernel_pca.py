@@ -232,10 +232,13 @@ def test_an_ordinary_sigma_is_not_warned_of(recwarn):
     assert not recwarn.list
 
 
-def test_sigma_is_suggested_as_a_third_of_the_median_distance():
-    x = features(60, 3)
-    pairs = np.linalg.norm(x[:, None] - x[None], axis=-1)[np.triu_indices(60, 1)]
-    np.testing.assert_allclose(suggest_sigma(x), np.median(pairs) / 3)
+def test_sigma_is_a_third_of_the_median_distance_or_that_of_the_nearest_other():
+    for width in (3, 60):
+        x = features(61, width)
+        apart = np.linalg.norm(x[:, None] - x[None], axis=-1) + np.diag(np.full(61, np.inf))
+        third, nearest = np.median(apart[np.triu_indices(61, 1)]) / 3, np.median(apart.min(axis=1))
+        assert (nearest > third) == (width == 60), "in many dimensions all are far apart"
+        np.testing.assert_allclose(suggest_sigma(x), max(third, nearest), rtol=1e-6)
     large = features(5000, 3)
     assert suggest_sigma(large, seed=1) == suggest_sigma(large, seed=1) != suggest_sigma(large, seed=2)
     assert abs(suggest_sigma(large, seed=1) / suggest_sigma(large, seed=2) - 1) < 0.1

@@ -1,5 +1,6 @@
 """Open parts belong to the server: listed in every window, kept through a restart until they are saved or closed."""
 
+import re
 import shutil
 import threading
 from dataclasses import replace
@@ -8,9 +9,19 @@ import pytest
 import streamlit as st
 from PIL import Image
 
+from inspect_core.features.extraction import Preparation
+from inspect_core.images import placement
+from inspect_core.images.alignment import NotLocated
 from inspect_core.images.areas import Area, Areas
 from inspect_core.images.folders import scan
+from inspect_core.images.listing import photos_in
 from inspect_core.images.read import read
+from inspect_core.judge.counts import in_parts
+from inspect_core.line.confusion import sentence, truths_of, with_truth
+from inspect_core.line.row import judge
+from inspect_core.recipe import LoadedRecipe
+from inspect_core.recipe_format import photo_inspector
+from inspect_core.recipe_io.recipe_file import load
 from inspect_core.runtime.jobs import Job
 from inspect_core.runtime.progress import Cancelled
 from inspect_core.study import unsaved
@@ -263,3 +274,59 @@ def test_what_is_saved_leaves_the_memory_first_and_what_is_nowhere_else_never(op
     shelf.put(saved)
     last = shelf.put(another(taught))
     assert [shelf.find(key) is not None for key in (unsaved_id, saved.id, last)] == [True, False, True]
+
+
+def test_every_count_is_the_same_from_teaching_to_the_line_and_after_a_restart(
+    open_app, taught, folder, product, drawn, tmp_path, monkeypatch
+):
+    """Teach with parts that are not located, look at it, save, approve, open, inspect as a batch, restart, open."""
+    root = shutil.copytree(product, tmp_path / "flange")
+    monkeypatch.setenv("LOUPE_ROOTS", str(tmp_path))
+    lost = [sorted((root / name).iterdir())[0] for name in ("test/good", "test/scratch")]
+    hidden = {read(path).pixels.tobytes() for path in lost}
+
+    def place(pixels, alignment):
+        if pixels.tobytes() in hidden:
+            raise NotLocated("nothing in the photo fits the reference")
+        return placement.place(pixels, alignment)
+
+    monkeypatch.setattr(photo_inspector, "place", place)
+    monkeypatch.setattr(Preparation, "place", lambda self, pixels: place(pixels, None))
+    study = Study(scan(root), taught.preparation.backbone, taught.study.store, parameters={"k": 8}, grid=(16, 16))
+    part = taught_part.of_study("walk", study.fit())
+    shelf.put(part)
+
+    def counted(sentence: str) -> tuple[str, ...]:
+        found = r"(?:rejects|misses) \d+ of \d+ inspected \w+|\d of \d \w+(?: parts)? not \w+"
+        return tuple(re.findall(found, sentence.lower()))
+
+    app = open_app("pages/inspect.py")
+    shown = counted(drawn[-1].sentence)
+    assert len(shown) == 4
+    assert shown[2:] == ("1 of 3 defects not located", "1 of 4 good parts not located")
+    save_recipe(app)
+    recipe = shelf.find(part.id).recipe
+    path = next((folder.parent / "recipes").iterdir())
+    assert counted(in_parts(load(path).counts()[0])) == shown
+
+    app.switch_page("pages/recipes.py").run()
+    assert not app.exception
+    assert [found for element in app.markdown if (found := counted(element.value))] == [shown, shown], "and to approve"
+    assert "1 of 3 defects not located, 1 of 4 good parts not located" in app.dataframe[0].value["Sort by hand"][0]
+    app.button(key=f"open-photos-{path.name}").click().run()
+    finish(app)
+    app.switch_page("pages/inspect.py").run()
+    assert counted(drawn[-1].sentence) == shown
+
+    inspector = LoadedRecipe(recipe, taught.preparation.backbone)
+    photos = photos_in([root / "test"])
+    truths = truths_of([root / "test"], [name for name, _ in photos])
+    rows = [with_truth(judge(inspector, name, path).row, truths[name], ()) for name, path in photos]
+    assert counted(sentence(rows)) == shown
+
+    st.cache_resource.clear()
+    app = open_app("pages/recipes.py")
+    app.button(key=f"open-photos-{path.name}").click().run()
+    finish(app)
+    app.switch_page("pages/inspect.py").run()
+    assert counted(drawn[-1].sentence) == shown
