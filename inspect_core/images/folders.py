@@ -180,7 +180,15 @@ def _content(folder: Path) -> tuple[list[Path], bool]:
     files = takewhile(lambda found: "/" not in found[0], walk(folder))
     has_images = any(not problem and is_image(name) for name, problem in files)
     visible = [child for child in folder.iterdir() if not is_clutter(child.name)]
-    return [child for child in visible if child.is_dir() and not child.is_symlink() and any(walk(child))], has_images
+    return [child for child in visible if child.is_dir() and not child.is_symlink() and _holds(child)], has_images
+
+
+def _holds(folder: Path) -> bool:
+    """Whether something may lie in a folder; one that cannot be read is named later, by itself."""
+    try:
+        return any(walk(folder))
+    except OSError:
+        return True
 
 
 def _walk(root: Path) -> tuple[list[PurePosixPath], list[Skipped]]:

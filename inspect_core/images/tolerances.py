@@ -22,6 +22,7 @@ RANGES = {
     "jpeg": (30, 100, "as the quality"),
 }
 """Of each tolerance, the least and the most, and its unit."""
+MAX_COPIES = 64
 
 
 @dataclass(frozen=True)
@@ -109,6 +110,8 @@ class Tolerances:
         for name, (least, most, unit) in RANGES.items():
             if not least <= getattr(self, name) <= most:
                 raise ValueError(f"{name} is {getattr(self, name)}; give {least:g} to {most:g} {unit}")
+        if not 0 <= self.copies <= MAX_COPIES:
+            raise ValueError(f"copies is {self.copies}; give 0 to {MAX_COPIES}")
 
     @classmethod
     def parse(cls, text: str) -> Self | None:

@@ -78,7 +78,7 @@ def test_the_whole_job(address, open_page, sample_workspace):
     assert load(download.value.path().rename(sample_workspace / "downloaded.zip")).digest == saved.digest
 
     page.get_by_role("button", name="Open", exact=True).click()
-    expect(page.get_by_text("No photos on the bench yet")).to_be_visible()
+    expect(page.get_by_text("No photos to show yet")).to_be_visible()
     page.get_by_role("button", name="Add photos").click()
     photo = next((ROOT / "sample_data/flange/test/dent").iterdir())
     page.locator("input[type=file]").set_input_files(photo)

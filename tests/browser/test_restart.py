@@ -34,11 +34,11 @@ def test_what_is_taught_reaches_a_window_loaded_again_and_every_other_and_outliv
     expect(sidebar.locator("strong", has_text="aliens").first).to_be_visible(timeout=SECONDS)
 
     serve(APP, sample_workspace, small=True, port=urlsplit(address).port)
-    expect(page.get_by_text("This part was opened again")).to_be_visible(timeout=240_000)
-    expect(page.get_by_text("The limit was set on these parts")).not_to_be_visible()
+    sidebar = page.get_by_test_id("stSidebar")
+    expect(sidebar.locator("strong", has_text="aliens").first).to_be_visible(timeout=240_000)
+    expect(page.get_by_role("slider", name=limit)).to_be_visible(timeout=SECONDS)
     page.get_by_role("button", name="Close", exact=True).first.click()
     page.get_by_role("button", name="Close it").click()
-    sidebar = page.get_by_test_id("stSidebar")
     expect(sidebar.get_by_role("button", name="aliens", exact=True)).to_have_count(0, timeout=SECONDS)
 
 
@@ -49,7 +49,7 @@ def test_the_bench_comes_back_after_the_server_was_killed(serve, open_page, samp
     expect(limit).to_be_visible(timeout=240_000)
     page.locator('[data-testid="stApp"][data-test-script-state="notRunning"]').wait_for()
     serve(APP, sample_workspace, small=True, port=urlsplit(address).port)
-    expect(page.get_by_text("Loupe is learning the sample part")).to_be_visible(timeout=SECONDS)
+    expect(page.get_by_text("Opening flange").first).to_be_visible(timeout=SECONDS)
     expect(limit).to_be_visible(timeout=240_000)
     page.get_by_role("slider", name="Review limit").focus()
     page.keyboard.press("Home")

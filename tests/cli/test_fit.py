@@ -54,3 +54,24 @@ def test_a_size_that_is_none(size, capsys, tmp_path):
         main(["fit", str(tmp_path), "--out", "x", "--size", size])
     assert stop.value.code == 2
     assert "size" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize(
+    ("option", "why"),
+    [
+        (("--seed", "2147483648"), "not a whole number from 0 to 2,147,483,647"),
+        (("--seed", "1_0"), "not a whole number"),
+        (("--area", "0"), "not a whole number from 1"),
+        (("--sigma", "1e-300"), "not a number from 1e-12"),
+        (("--size", "100000"), "not a size of 1 to 16,384"),
+    ],
+)
+def test_values_that_no_recipe_can_hold_are_refused_before_anything_is_learned(product, tmp_path, capsys, option, why):
+    with pytest.raises(SystemExit):
+        main(["fit", str(product), "--out", str(tmp_path / "out"), *option])
+    assert why in capsys.readouterr().err
+
+
+def test_a_limit_that_rejects_everything_is_refused(fit, tmp_path, capsys):
+    assert fit(tmp_path / "out", "--limit", "0") == 2
+    assert "rejects every part" in capsys.readouterr().err

@@ -23,7 +23,8 @@ from inspect_core.tuning.learning import learn, lesson
 from inspect_core.tuning.teaching import teach as taught_by
 
 pytestmark = pytest.mark.slow
-NEW = sorted((Path(__file__).parents[2] / "sample_data/flange/train/good").iterdir())[20:22]
+GOOD_PHOTOS = sorted((Path(__file__).parents[2] / "sample_data/flange/train/good").iterdir())
+NEW, FURTHER = GOOD_PHOTOS[20:22], GOOD_PHOTOS[22]
 
 
 def silent(fraction: float, step: str) -> None:
@@ -81,6 +82,49 @@ def test_a_draft_that_follows_once_it_lets_no_known_defect_through(fit, product,
     assert recipe.provenance.parent == load(old).digest
     assert recipe.provenance.reason.endswith("Ana looked again")
     assert len(recipe.calibration) == len(load(old).calibration) + 2
+
+
+def test_known_defects_are_learned_only_with_a_reason_and_stay_defects(fit, product, tmp_path, capsys):
+    old, new = tmp_path / "old", tmp_path / "new.zip"
+    assert fit(old) == 0
+    before = load(old)
+    known = tmp_path / "known"
+    known.mkdir()
+    for photo in (product / "test/scratch").iterdir():
+        shutil.copy(photo, known)
+    arguments = ["learn", str(old), str(known), "--out", str(new)]
+    capsys.readouterr()
+    assert main(arguments) == 1
+    said = capsys.readouterr().out
+    assert "Not learned: 2 photos known to be defective (" in said
+    assert next(known.iterdir()).name in said
+    assert "2 test photos of the recipe" in said
+    assert not new.exists()
+    with pytest.raises(SystemExit):
+        main([*arguments, "--override", "  "])
+    assert "the reason is blank" in capsys.readouterr().err
+    assert main([*arguments, "--override", "only a mark of chalk"]) == 0
+    said = capsys.readouterr().out
+    assert "known as scratch" in said or "0 " in said
+    after = load(new)
+    assert len(after.judged) == len(before.judged) - 2, "what is learned leaves the test photos"
+
+
+def test_the_recipe_itself_stays_and_a_learned_one_is_learned_further_where_its_photos_lie(fit, tmp_path, capsys):
+    old, new, again = tmp_path / "old", tmp_path / "new", tmp_path / "again"
+    assert fit(old) == 0
+    digest = load(old).digest
+    more = new_photos(tmp_path / "more")
+    assert main(["learn", str(old), str(more), "--out", str(old)]) == 2
+    assert "which stays as it is" in capsys.readouterr().err
+    assert load(old).digest == digest
+    assert main(["learn", str(old), str(more), "--out", str(new)]) == 0
+    assert load(new).provenance.photo_folders == (str(more),)
+    third = tmp_path / "third"
+    third.mkdir()
+    shutil.copy(FURTHER, third)
+    assert main(["learn", str(new), str(third), "--out", str(again)]) == 0
+    assert len(load(again).calibration) == len(load(new).calibration) + 1
 
 
 @pytest.mark.parametrize("fault", ["moved", "known", "unsaid"])

@@ -236,3 +236,18 @@ def test_inside_resolves_links_and_keeps_to_the_roots(tmp_path):
             inside(path, [root])
     with pytest.raises(ValueError, match=r"allowed folders \(none\)"):
         inside(root, [])
+
+
+def test_a_sub_folder_that_cannot_be_read_is_named_and_the_others_are_used(tmp_path, monkeypatch):
+    save(tmp_path, *(f"good/{number}.png" for number in range(6)), "locked/0.png")
+    scandir = os.scandir
+
+    def refusing(path):
+        if os.fspath(path).endswith("locked"):
+            raise PermissionError(13, "Permission denied", os.fspath(path))
+        return scandir(path)
+
+    monkeypatch.setattr(os, "scandir", refusing)
+    samples = scan(tmp_path)
+    assert len(samples.good) == 6
+    assert any(one.name == "locked" and "cannot be read" in one.reason for one in samples.skipped)

@@ -118,10 +118,8 @@ def _live_control(
         format_func=lambda stop: f"{stop} · {_percent(fractions[stop])}" if fractions else f"{stop}",
         on_change=None if waiting else _move, args=(taught.id, name, key),
     )  # fmt: skip
-    _explain(taught, name, f"{settings.live[name]}")
-    if settings.preview is None and taught.study is not None:
-        for note in taught.study.remarks({name: live[name]}):
-            st.caption(f":material/info: {shell.plain(note)}")
+    remarks = () if settings.preview or taught.study is None else taught.study.remarks({name: live[name]})
+    _explain(taught, name, f"{settings.live[name]}", " ".join(remarks))
 
 
 def _area_control(taught: TaughtPart, settings: Settings, live: Mapping[str, int], *, waiting: bool) -> None:
@@ -170,9 +168,11 @@ def _move(taught_id: str, name: str, key: str) -> None:
         settings.preview.live = settings.preview.live | {name: st.session_state[key]}
 
 
-def _explain(taught: TaughtPart, name: str, in_force: str) -> None:
+def _explain(taught: TaughtPart, name: str, in_force: str, remark: str = "") -> None:
+    """The value in force and what a move does; remark: what the photos say against it."""
     control = CONTROLS[name]
-    st.caption(f"Current: {in_force}" + ("" if _crowded(taught) else f" · {control.effect}"))
+    words = "too few photos for it" if remark else "" if _crowded(taught) else control.effect
+    st.caption(f"Current: {in_force}{' · ' if words else ''}{words}", help=shell.plain(remark) or None)
 
 
 def _crowded(taught: TaughtPart) -> bool:
