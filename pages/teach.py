@@ -4,14 +4,13 @@ import hashlib
 
 import streamlit as st
 
-from inspect_core.ui import open_parts, shell, teaching
+from inspect_core.ui import shell, teaching
 from inspect_core.ui.teach import first_look_panel, panels, photo_settings
 
 shell.gate("pages/teach.py")
 
 st.title("Teach")
 st.markdown("Show Loupe photos of **good** parts. It learns what is normal and shows where a new part differs.")
-open_parts.on_teach()
 
 photos_side, plan_side = st.columns([3, 2], gap="large")
 with photos_side:

@@ -13,8 +13,7 @@ from inspect_core.study.unsaved import OpenPart
 from inspect_core.ui import opening, shelf, shell, teaching
 from inspect_core.ui.taught_part import TaughtPart
 
-THUMBNAIL, CARD = 36, 320
-"""Pixels of the longer side, and of the width of a card on Teach."""
+THUMBNAIL = 36  # pixels of the longer side
 
 
 def in_sidebar() -> None:
@@ -23,7 +22,7 @@ def in_sidebar() -> None:
     if not parts:
         st.caption("No part has been taught yet.")
     for part in parts:
-        _part(part, "sidebar", chosen=taught is not None and part.id == taught.id)
+        _part(part, chosen=taught is not None and part.id == taught.id)
     if taught is not None:
         if taught.is_saved:
             st.caption(shell.plain(taught.describe() + _state(taught)))
@@ -34,18 +33,6 @@ def title(page: str) -> None:
     """The head of a page about a part: its own name and that of the part in use."""
     taught = shelf.current()
     st.title(page if taught is None else f"{page} :gray[{shell.plain(taught.product)}]")
-
-
-def on_teach() -> None:
-    """The open parts as cards; choosing one leads to the bench."""
-    parts = shelf.open_parts()
-    if parts:
-        st.caption("Open parts. What you teach here is added to them.")
-    with st.container(horizontal=True, gap="small"):
-        for part in parts:
-            with st.container(border=True, width=CARD):
-                if _part(part, "teach"):
-                    st.switch_page("pages/inspect.py")
 
 
 def open_last() -> bool:
@@ -62,8 +49,8 @@ def is_any_listed() -> bool:
     return bool(shelf.open_parts())
 
 
-def _part(part: OpenPart, where: str, *, chosen: bool = False) -> bool:
-    """One part; whether it was chosen now."""
+def _part(part: OpenPart, *, chosen: bool) -> None:
+    """One product, with what can be done with it."""
     name, state = shell.plain(part.product), "saved" if part.saved else "not saved"
     if part.interrupted:
         state = "teaching was interrupted"
@@ -71,24 +58,22 @@ def _part(part: OpenPart, where: str, *, chosen: bool = False) -> bool:
         if part.thumbnail:
             st.image(part.thumbnail, width=THUMBNAIL, alt=f"A good part of {name}")
         with st.container(gap=None):
-            label, own = f"**{name}**" if chosen else name, f"open-{part.id}-{where}"
-            closed = bool(part.problem) or part.interrupted
+            label, own = f"**{name}**" if chosen else name, f"open-{part.id}-sidebar"
+            closed = part.interrupted or (bool(part.problem) and shelf.find(part.id) is None)
             now = st.button(label, key=own, type="tertiary", disabled=closed, help="Open it on Inspect")
             st.caption(shell.plain(f"{state} · {_when(part.made)}"))
-        gone, key = "Delete" if closed else "Close", f"close-{part.id}-{where}"
+        gone, key = "Delete" if closed else "Close", f"close-{part.id}-sidebar"
         if st.button(gone, key=key, type="tertiary", help=f"{gone} {name}"):
             _close(part)
     if part.interrupted and st.button(
-        "Teach again", key=f"again-{part.id}-{where}", icon=":material/restart_alt:", help="With the same settings"
+        "Teach again", key=f"again-{part.id}-sidebar", icon=":material/restart_alt:", help="With the same settings"
     ):
         shell.begin(lambda: _teach_again(part.id))
     if part.problem:
         st.caption(f":material/warning: {shell.plain(part.problem)}")
     if now:
         _choose(part)
-        if where == "sidebar":
-            st.rerun()
-    return now
+        st.rerun()
 
 
 def _choose(part: OpenPart) -> None:

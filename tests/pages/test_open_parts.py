@@ -131,6 +131,7 @@ def test_when_no_more_are_kept_teaching_asks_what_to_save_or_close(open_app, tau
     lost = shelf.put(another(taught))
     line = next(part for part in shelf.open_parts() if part.id == lost)
     assert "kept in memory only" in line.problem
+    assert not app.run().button(key=f"open-{lost}-sidebar").disabled, "it can be opened, and saved"
     for _ in range(2 * shelf.SIZE):
         shelf.put(another(taught), keep=False)
     assert shelf.find(lost) is not None, "what is nowhere else is not dropped"
