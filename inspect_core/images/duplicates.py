@@ -47,5 +47,4 @@ def near_duplicates(hashes: np.ndarray) -> list[list[int]]:
     near = apart <= max(most, EXACT)
     graph = coo_array((np.ones(near.sum()), (row[near], other[near])), shape=(count, count))
     groups = connected_components(graph, directed=False)[1] if count else np.zeros(0, int)
-    found = [np.flatnonzero(groups == group).tolist() for group in np.unique(groups[row[near]])]
-    return sorted(found)
+    return sorted(np.flatnonzero(groups == group).tolist() for group in np.unique(groups[row[near]]))

@@ -124,22 +124,22 @@ def _samples(
     return Samples(root, good, defects, tuple(skipped), warnings, Values.together(values) if values else None)
 
 
-def _distinct(found: list[_Look], skipped: list[Skipped]) -> list[_Look]:
+def _distinct(looks: list[_Look], skipped: list[Skipped]) -> list[_Look]:
     """The photos without good ones that are byte for byte another good one of the same side: they show one part, and
     would count as several.
     """
     first: dict[tuple[bytes, str | None], str] = {}
-    kept = []
-    for look in found:
+    distinct = []
+    for look in looks:
         sample = look.sample
         name = first.setdefault((look.file_digest, sample.part_of), sample.name) if sample.kind == GOOD else sample.name
         if name == sample.name:
-            kept.append(look)
+            distinct.append(look)
         else:
             skipped.append(
                 Skipped(sample.name, f"it is a copy of {shown(name)}; one photo counts as one part", "photo")
             )
-    return kept
+    return distinct
 
 
 def _of_one_depth(found: list[_Look], skipped: list[Skipped]) -> list[_Look]:

@@ -74,10 +74,12 @@ def propose_groups(samples: Samples, *, few: bool = False) -> Grouping:
     ):
         if not _is_useful(labels, len(good), most):
             continue
-        found = _grouping(good, labels, why)
-        if few or (found.count >= MANY_GROUPS and max(Counter(labels.values()).values()) <= LARGEST_SHARE * len(good)):
-            return Grouping(found, found.reason, offered)
-        offered = offered or found
+        grouping = _grouping(good, labels, why)
+        if few or (
+            grouping.count >= MANY_GROUPS and max(Counter(labels.values()).values()) <= LARGEST_SHARE * len(good)
+        ):
+            return Grouping(grouping, grouping.reason, offered)
+        offered = offered or grouping
     alone = ungrouped(samples)
     if offered is not None:
         why = offered.reason.partition(":")[0]

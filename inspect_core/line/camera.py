@@ -36,11 +36,11 @@ def without_password(address: str) -> str:
     with suppress(OSError, ValueError):
         if Path(address).exists():
             return Path(address).name
-    found = re.fullmatch(
+    match = re.fullmatch(
         r"([a-z][a-z0-9+.-]*)://(?:[^/?#@\s]*@)?([\w.:\[\]-]+)(?:[/?#][^@\s]*)?", address, re.IGNORECASE
     )
-    if found:
-        return f"{found[1]}://{found[2]}"
+    if match:
+        return f"{match[1]}://{match[2]}"
     scheme = re.match(r"([a-z][a-z0-9+.-]*)://", address, re.IGNORECASE)
     return f"{scheme[1]}://…" if scheme else "by the address given"
 

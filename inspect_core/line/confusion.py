@@ -54,7 +54,7 @@ def counts_of(rows: Sequence[Row]) -> Counts:
     """Overkill and escapes by the verdicts, whatever they go by."""
     found = confusion(rows)
     good, defect = found.pop(GOOD, Counter()), sum(found.values(), Counter[str]())
-    unscored = [_unscored(own) for own in (good, defect)]
+    unscored = [_unscored(verdicts) for verdicts in (good, defect)]
     return Counts(
         good_rejected=good["reject"],
         good_total=good.total(),
@@ -87,9 +87,10 @@ def table_of(rows: Sequence[Row]) -> dict[str, list[str]]:
     columns = {"Truth": list(lines), "Photos": [f"{own.total():,}" for own in lines.values()]}
     columns |= {SPOKEN[word].capitalize(): [f"{own[word]:,}" for own in lines.values()] for word in shown}
     wrong, upper = [], []
-    for truth, own in lines.items():
-        count, inspected = own["reject" if truth == GOOD else "accept"], own.total() - _unscored(own).total
-        wrong.append(_share(count, inspected, own.total()))
+    for truth, verdicts in lines.items():
+        count = verdicts["reject" if truth == GOOD else "accept"]
+        inspected = verdicts.total() - _unscored(verdicts).total
+        wrong.append(_share(count, inspected, verdicts.total()))
         upper.append(most_in_long_run(count, inspected) if inspected else "–")
     return columns | {"Wrong": wrong, "In the long run at most": upper}
 

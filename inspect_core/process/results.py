@@ -36,11 +36,11 @@ def results(readings: Sequence[Reading]) -> Results:
     by_appraiser = {one.appraiser for one in scored}
     studied = None
     if len(by_appraiser) == 1 and len(scored) == sum(one.appraiser in by_appraiser for one in readings):
-        names = [dict.fromkeys(getattr(one, name) for one in scored) for name in ("part", "trial")]
-        parts, trials = ({name: row for row, name in enumerate(own)} for own in names)
+        parts = {part: row for row, part in enumerate(dict.fromkeys(reading.part for reading in scored))}
+        trials = {trial: column for column, trial in enumerate(dict.fromkeys(reading.trial for reading in scored))}
         table = np.full((len(parts), len(trials)), math.nan)
-        for one in scored:
-            table[parts[one.part], trials[one.trial]] = one.score
+        for reading in scored:
+            table[parts[reading.part], trials[reading.trial]] = reading.score
         studied = gauge(table)
     return Results(found, studied)
 

@@ -44,11 +44,6 @@ def open_last() -> bool:
     return False
 
 
-def is_any_listed() -> bool:
-    """Return whether there is a product that is open, kept on disk or interrupted."""
-    return bool(shelf.open_parts())
-
-
 def _part(part: OpenPart, *, chosen: bool) -> None:
     """One product, with what can be done with it."""
     name, state = shell.plain(part.product), "saved" if part.saved else "not saved"

@@ -7,7 +7,7 @@ import streamlit as st
 
 from inspect_core.images.folders import scan
 from inspect_core.runtime.jobs import Busy
-from inspect_core.ui import open_parts, shell, strips, teaching
+from inspect_core.ui import open_parts, shelf, shell, strips, teaching
 
 USUAL = 40
 """Seconds that the sample usually takes: its photos arrive at this pace while the network is still being loaded."""
@@ -27,7 +27,7 @@ def first_start() -> None:
         return
     if shell.jobs().current is None:
         with contextlib.suppress(Busy):  # another window was faster
-            if open_parts.open_last() or (not open_parts.is_any_listed() and teaching.start_sample()):
+            if open_parts.open_last() or (not shelf.open_parts() and teaching.start_sample()):
                 st.rerun()
     if (job := shell.jobs().about(teaching.SAMPLE)) is None:
         st.info("Nothing has been taught yet.", icon=":material/info:")
