@@ -20,11 +20,6 @@ def difference_hash(thumbnail: np.ndarray) -> np.ndarray:
     return np.packbits(thumbnail[:, 1:] > thumbnail[:, :-1]).view(np.uint64)
 
 
-def alike(first: np.ndarray, second: np.ndarray) -> float:
-    """Share of the 256 bits in which two hashes `(4,)` agree."""
-    return 1 - int(np.bitwise_count(first ^ second).sum()) / (64 * len(first))
-
-
 def near_duplicates(hashes: np.ndarray) -> list[list[int]]:
     """Return the groups, of two rows and more, in which every row is nearly another one.
 

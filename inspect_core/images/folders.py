@@ -16,7 +16,7 @@ import numpy as np
 from inspect_core.images import preflight
 from inspect_core.images.archives import unpacked
 from inspect_core.images.depth import Values, depth_of
-from inspect_core.images.duplicates import HASH_GRID
+from inspect_core.images.duplicates import HASH_GRID, difference_hash, near_duplicates
 from inspect_core.images.header import opened
 from inspect_core.images.layout import Place, arrange, is_defect_word, is_good_word, is_mask_folder, is_side
 from inspect_core.images.listing import MAX_DEPTH, is_clutter, is_image, walk
@@ -121,7 +121,15 @@ def _samples(
     if empty:
         warnings += (f"{counted(len(empty), 'good photo')} of one even tone ({examples(empty)}): they show nothing.",)
     values = [look.values for look in found if look.sample.kind == GOOD and look.values is not None]
-    return Samples(root, good, defects, tuple(skipped), warnings, Values.together(values) if values else None)
+    together = Values.together(values) if values else None
+    return Samples(root, good, defects, tuple(skipped), warnings, together, copies=_copies(found))
+
+
+def _copies(looks: Sequence[_Look]) -> tuple[tuple[str, ...], ...]:
+    """Names of the good photos that are nearly the same, set by set."""
+    good = [look for look in looks if look.sample.kind == GOOD]
+    hashes = np.array([difference_hash(look.grey) for look in good], np.uint64).reshape(-1, 4)
+    return tuple(tuple(good[i].sample.name for i in group) for group in near_duplicates(hashes))
 
 
 def _distinct(looks: list[_Look], skipped: list[Skipped]) -> list[_Look]:

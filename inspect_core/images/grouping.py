@@ -57,11 +57,25 @@ def ungrouped(samples: Samples) -> Grouping:
 
 
 def propose_groups(samples: Samples, *, few: bool = False) -> Grouping:
-    """Find groups among the good images from folders and file names; `ungrouped` when nothing points to any.
+    """Find groups among the good images from folders and file names, and put photos that are nearly the same together;
+    `ungrouped` when nothing points to any.
 
     The groups of train/ and test/ are kept apart: the author of the folders made that split. few: also take groups that
     are few or large, which are else only offered.
     """
+    grouping, side_of = _from_names(samples, few=few), {sample.name: _side(sample) for sample in samples.good}
+    merged = dict(grouping)
+    for copies in samples.copies:
+        for side in {side_of[name] for name in copies if name in side_of}:
+            labels = {merged[name] for name in copies if side_of.get(name) == side}
+            merged = {name: min(labels) if label in labels else label for name, label in merged.items()}
+    count = len(set(merged.values()))
+    if count == grouping.count or count < max(FEWEST_GROUPS, grouping.count / 2):  # copies are the exception
+        return grouping
+    return Grouping(merged, f"{grouping.reason} Photos that are nearly the same stay together.", grouping.offered)
+
+
+def _from_names(samples: Samples, *, few: bool) -> Grouping:
     good = samples.good
     bursts, gap = _bursts(good)
     offered = None

@@ -10,13 +10,15 @@ from inspect_core.images.depth import Depth, Values
 
 Side = Literal["train", "test"]
 GOOD = "good"
+LONGEST_REASON = 2_000
+"""Characters of the reason why a folder cannot be used, whatever it quotes."""
 
 
 class ScanError(ValueError):
     """A folder or archive that cannot be used at all; the message says why and what to do, safe for display."""
 
     def __init__(self, message: str):
-        super().__init__(shown(message))
+        super().__init__(shown(message)[:LONGEST_REASON])
 
 
 @dataclass(frozen=True)
@@ -65,7 +67,7 @@ class Samples:
     """The good images and the defects of a folder, each sorted by name; warnings are whole sentences with a remedy.
 
     values: those of the good 16-bit photos, None when they have 8 bits; left_out: names of good images that the user
-    does not want to teach.
+    does not want to teach; copies: names of good images that are nearly the same, set by set.
     """
 
     root: Path
@@ -75,6 +77,7 @@ class Samples:
     warnings: tuple[str, ...] = ()
     values: Values | None = None
     left_out: tuple[str, ...] = ()
+    copies: tuple[tuple[str, ...], ...] = ()
 
     @property
     def depth(self) -> Depth | None:

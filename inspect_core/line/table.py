@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from inspect_core.line.row import COLUMNS, Row
-from inspect_core.line.spreadsheet import cell
+from inspect_core.recipe_format.csv_text import cell
 from inspect_core.recipe_format.place import check_own
 from inspect_core.runtime import workspace
 from inspect_core.runtime.unfinished import replacing

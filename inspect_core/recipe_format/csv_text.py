@@ -1,12 +1,35 @@
-"""Rows as CSV."""
+"""Rows as CSV that spreadsheets open safely: none of the texts is a formula or contains a line break."""
 
 import csv
 import io
-from collections.abc import Iterable, Sequence
+import unicodedata
+from collections.abc import Iterable, Iterator, Sequence
+
+from inspect_core.images.samples import shown
+
+FORMULA_SIGNS = ("=", "+", "-", "@", "'")
+
+
+def cell(value: str | float | None) -> str | float | None:
+    """A value as written to a CSV: a number unchanged; a text on one line, with escapes for unprintable characters.
+
+    A text that begins with a character of FORMULA_SIGNS gets `'` in front, so that a spreadsheet takes it for text.
+    """
+    if not isinstance(value, str):
+        return value
+    text = shown(value)
+    first = unicodedata.normalize("NFKC", text.lstrip()[:1])  # some spreadsheets read full-width signs as plain
+    return f"'{text}" if first in FORMULA_SIGNS else text
 
 
 def csv_text(rows: Iterable[Sequence]) -> str:
-    """The rows as lines of CSV, each ended by a line feed."""
+    """The rows as lines of CSV, each value as `cell` has it, each line ended by a line feed."""
     text = io.StringIO(newline="")
-    csv.writer(text, lineterminator="\n").writerows(rows)
+    csv.writer(text, lineterminator="\n").writerows(map(cell, row) for row in rows)
     return text.getvalue()
+
+
+def rows_of(text: str) -> Iterator[dict[str, str]]:
+    """The rows of a CSV by the names of its columns, without the `'` of `cell`; "" for a missing value."""
+    for row in csv.DictReader(io.StringIO(text), restkey="", restval=""):
+        yield {name: value.removeprefix("'") for name, value in row.items() if name}

@@ -187,7 +187,7 @@ def read_table(package: Package, document: Mapping) -> tuple[tuple[Calibrated, .
     with refusing(package.where, f"{manifest.CALIBRATION} is damaged"):
         for number, row in enumerate(package.rows(manifest.CALIBRATION), start=1):
             score = as_finite_number(float(row["score"]), name=f"score of row {number}")
-            sets[row["set"]].append(Calibrated(row["name"], row["digest"], score, row.get("kind") or ""))
+            sets[row["set"]].append(Calibrated(row["name"], row["digest"], score, row.get("kind", "")))
         if len(sets[CALIBRATE]) != document["calibration"]["good"]:
             raise ValueError("it is not as long as recipe.json says")
     return tuple(sets[CALIBRATE]), tuple(sets[JUDGE])

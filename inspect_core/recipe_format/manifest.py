@@ -5,9 +5,7 @@ against caps, links refused, digests by streaming. Shared by the line runner and
 alone.
 """
 
-import csv
 import hashlib
-import io
 import math
 import operator
 import re
@@ -24,6 +22,7 @@ import numpy as np
 
 from inspect_core.recipe_format import fields
 from inspect_core.recipe_format.arrays import BYTES, DTYPES, Header
+from inspect_core.recipe_format.csv_text import rows_of
 from inspect_core.runtime.json_text import from_json
 
 RECIPE, ARRAYS, CALIBRATION, SUMS = "recipe.json", "arrays.safetensors", "calibration.csv", "SHA256SUMS"
@@ -99,9 +98,9 @@ class Package:
             raise RecipeError(f"{self.where.name}: {name} changed while it was being read; try again")
         return data
 
-    def rows(self, name: str) -> csv.DictReader:
-        """The rows of a table, each by the names of its columns. Raises ValueError for what is no text in UTF-8."""
-        return csv.DictReader(io.StringIO(self.read(name).decode("utf-8")))
+    def rows(self, name: str) -> Iterator[dict[str, str]]:
+        """The rows of a table as `rows_of`. Raises ValueError for what is no text in UTF-8."""
+        return rows_of(self.read(name).decode("utf-8"))
 
     def arrays(self, parts: Collection[str] | None = None) -> dict[str, np.ndarray]:
         """The arrays by name: those of these parts ("guard", "kinds"), or all."""

@@ -17,7 +17,6 @@ from inspect_core.images.alignment import NotLocated
 from inspect_core.images.depth import Depth
 from inspect_core.images.placement import place
 from inspect_core.images.read import ImageError, Picture, read
-from inspect_core.line.spreadsheet import cell
 from inspect_core.recipe import LoadedRecipe, Recipe, loaded_backbone
 from inspect_core.recipe_format import golden, manifest
 from inspect_core.recipe_format.csv_text import csv_text
@@ -186,7 +185,7 @@ def _parity(recipe: Recipe, table: list[Compared]) -> Parity:
 
 def _table(rows: Sequence[Compared]) -> bytes:
     columns = [*(field.name for field in fields(Compared)), "difference"]
-    return csv_text([columns, *([*map(cell, astuple(row)), row.difference] for row in rows)]).encode()
+    return csv_text([columns, *([*astuple(row), row.difference] for row in rows)]).encode()
 
 
 def _golden_files(recipe: Recipe, compared: Sequence[tuple[Compared, Golden]]) -> dict[str, bytes]:

@@ -179,14 +179,19 @@ def promise(scored: ScoredPhotos, limits: Limits, setting_scores: np.ndarray, *,
     sentence = f"Suggested limits come from {number_of(count, 'good part')}"
     sentence += f" and {number_of(known, 'known defect')}." if known else "."
     sentence = f"Of the next 100 good parts, expect {', '.join(expected)}. {sentence}"
-    if count >= STEADY:
-        return sentence
-    least = least_promise(count)
+    return " ".join(filter(None, (sentence, most_promised(count, photos=len(setters)))))
+
+
+def most_promised(groups: int, *, photos: int) -> str:
+    """What so many good photos in so many groups can promise at best; "" from STEADY groups on."""
+    if groups >= STEADY or not groups:
+        return ""
+    least = least_promise(groups)
     more = next((number for number in MORE if least_promise(number) <= least / 2), MORE[-1])
-    alone = count == len(setters)
-    setting = f"{count} good parts" if alone else f"{count} groups of good parts ({len(setters)} photos)"
+    alone = groups == photos
+    setting = f"{groups} good parts" if alone else f"{groups} groups of good parts ({photos} photos)"
     further = "photos" if alone else "groups"
-    return f"{sentence} {setting} can promise no fewer than {least} of 100; {more} {further}, at most half as many."
+    return f"{setting} can promise no fewer than {least} of 100; {more} {further}, at most half as many."
 
 
 def found_up_to(scored: ScoredPhotos, **live: int) -> np.ndarray:

@@ -10,13 +10,11 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import NamedTuple
 
-import cv2
 import numpy as np
 
 from inspect_core.features.backbones import Backbone
 from inspect_core.features.extraction import stored_embedding
 from inspect_core.features.store import Store
-from inspect_core.images.duplicates import HASH_GRID, alike, difference_hash, near_duplicates
 from inspect_core.images.grouping import propose_groups
 from inspect_core.images.photo_quality import (
     BLUR,
@@ -30,7 +28,7 @@ from inspect_core.images.photo_quality import (
 )
 from inspect_core.images.photo_quality import FEWEST_COMPARED as FEWEST
 from inspect_core.images.read import ImageError, read
-from inspect_core.images.samples import Sample, Samples, counted
+from inspect_core.images.samples import Sample, Samples, counted, examples
 from inspect_core.images.splitting import LEAST_FOLDS, Split, folds
 from inspect_core.methods.table import BOTH
 from inspect_core.runtime.jobs import device_lock
@@ -103,14 +101,12 @@ def first_look(samples: Samples, order: Order, store: Store, report: Report) -> 
         photos, skipped = _read(samples, backbone, store, stage(report, 0.0, 0.4))
         samples = replace(samples, good=tuple(photo.sample for photo in photos))
         found = findings([photo.quality for photo in photos])
-        copies = near_duplicates(np.array([photo.hash for photo in photos], np.uint64).reshape(-1, 4))
-        for group in copies:
-            for i in group:
-                twin = max((j for j in group if j != i), key=lambda j, i=i: alike(photos[i].hash, photos[j].hash))
-                share = f"{100 * alike(photos[twin].hash, photos[i].hash):.0f}% alike"
-                found[i].append(Finding(COPY, f"Nearly the same picture as {samples.good[twin].name}: {share}."))
+        for own, sample in zip(found, samples.good, strict=True):
+            if twins := [name for copies in samples.copies if sample.name in copies for name in copies]:
+                twins.remove(sample.name)
+                own.append(Finding(COPY, f"Nearly the same picture as {examples(twins, most=1)}."))
         unlike, places = np.ones(len(photos)), [None] * len(photos)
-        groups = _together(samples, copies)
+        groups = propose_groups(samples, few=True)
         pairs = _pairs(samples.good, groups, order.seed)
         if pairs and len(photos) >= FEWEST:
             embeddings = {photo.sample.name: photo.embedding for photo in photos}
@@ -133,7 +129,6 @@ def first_look(samples: Samples, order: Order, store: Store, report: Report) -> 
 class _Photo(NamedTuple):
     sample: Sample
     quality: Quality
-    hash: np.ndarray
     embedding: np.ndarray
 
 
@@ -150,19 +145,9 @@ def _read(
             skipped.append((sample.name, f"{error.reason}; {error.remedy}"))
             continue
         pixels = picture.pixels
-        small = cv2.cvtColor(cv2.resize(pixels, HASH_GRID[::-1], interpolation=cv2.INTER_AREA), cv2.COLOR_RGB2GRAY)
         embedding = stored_embedding(picture.digest, lambda pixels=pixels: pixels, backbone, store)
-        photos.append(_Photo(sample, measured(pixels), difference_hash(small), embedding))
+        photos.append(_Photo(sample, measured(pixels), embedding))
     return photos, skipped
-
-
-def _together(samples: Samples, copies: Sequence[Sequence[int]]) -> dict[str, str]:
-    """Group by name: no photo is scored by a detector that learned its copy, or another photo of the same part."""
-    groups = dict(propose_groups(samples, few=True))
-    for copy in copies:
-        merged = {groups[samples.good[i].name] for i in copy}
-        groups = {name: min(merged) if group in merged else group for name, group in groups.items()}
-    return groups
 
 
 def _pairs(good: Sequence[Sample], groups: dict[str, str], seed: int) -> Pairs:

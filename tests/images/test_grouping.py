@@ -1,5 +1,6 @@
 """Groups found in folders and names, and, as important, not found."""
 
+from dataclasses import replace
 from itertools import chain
 from pathlib import Path
 
@@ -108,6 +109,18 @@ def test_few_groups_or_large_ones_are_offered_and_not_taken():
     ) == partition(*kinds)
     large = [f"lot{min(number // 5, 9)}/{number:03}.png" for number in range(80)]
     assert propose_groups(samples_of(large)).count == 80
+
+
+def test_photos_that_are_nearly_the_same_stay_together_where_they_are_few():
+    names = [f"part {number}.png" for number in (3, 14, 15, 92, 65, 35)]
+    samples = replace(samples_of(names), copies=(("part 3.png", "part 92.png", "gone.png"),))
+    grouping = propose_groups(samples)
+    assert grouping["part 3.png"] == grouping["part 92.png"]
+    assert (grouping.count, "nearly the same" in grouping.reason) == (5, True)
+    assert propose_groups(replace(samples, copies=(tuple(names),))).count == 6, "a part in a jig"
+    sides = samples_of([f"train/{name}" for name in names] + [f"test/{name}" for name in names])
+    across = replace(sides, copies=(("train/part 3.png", "test/part 3.png"),))
+    assert propose_groups(across) == propose_groups(sides), "train/ and test/ are apart as their author has them"
 
 
 def test_nearby_numbers_across_exposures_are_one_part():

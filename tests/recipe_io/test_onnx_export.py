@@ -8,9 +8,11 @@ import onnx
 import pytest
 
 from inspect_core.images.read import read
+from inspect_core.images.samples import shown
 from inspect_core.methods.table import METHODS, methods_of
 from inspect_core.recipe import inspect
-from inspect_core.recipe_format import golden, manifest
+from inspect_core.recipe_format import golden, known_parts, manifest
+from inspect_core.recipe_format.csv_text import rows_of
 from inspect_core.recipe_io import line_network, onnx_export
 from inspect_core.recipe_io.check_photos import find_photos
 from inspect_core.recipe_io.onnx_export import Compared, ExportError, export
@@ -169,3 +171,11 @@ def test_a_spreadsheet_runs_nothing_from_the_table():
     assert table.count("\n") == len(names) + 1
     assert not [cell for cell in cells if cell[0] in "=+-@\t\r"]
     assert (cells[0], cells[-1]) == ("'=1+1.jpg", "plain.jpg")
+    assert [row["name"] for row in rows_of(table)] == [shown(name) for name in names], "read back as they were"
+    kept = [known_parts.Calibrated(name, "d", 1.0, "=1+1") for name in names]
+    for text in (
+        known_parts.table_of(tuple(kept), ()),
+        golden.table_of([golden.Golden("f", names[0], 1.0, "accept", "", "=1+1")]),
+    ):
+        lines = csv.reader(io.StringIO(text.decode()))
+        assert not [cell for line in lines for cell in line if cell and cell[0] in "=+-@"]

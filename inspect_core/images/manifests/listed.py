@@ -86,7 +86,7 @@ def listed(
         lot = "/".join(folder for folder in photo.parts[:-1] if looks_like_lot(folder))
         images[photo] = Place(entry.kind, None, lot or None)
         if entry.marks is not None:
-            marks[photo] = entry.marks
+            marks[photo] = entry.marks._replace(name=f"{named(entry.photo)} ({path.name}, {entry.where})")
     return images, marks, [Skipped(name, reason, "photo") for name, reason in skipped.items()]
 
 

@@ -9,9 +9,10 @@ no picture and a move of a live parameter sends no photo. What the browser lacks
 """
 
 import hashlib
-from collections.abc import Sequence
+from collections.abc import Callable, Mapping, Sequence
+from contextlib import suppress
 from pathlib import Path
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 import streamlit as st
@@ -26,6 +27,10 @@ SCRIPTS = ("film_shelf", "judging", "map", "scale", "viewport", "stage", "galler
 STYLES = ("bench", "gallery", "stage", "card", "histogram", "narrow")
 
 FRONTEND = Path(__file__).with_name("frontend")
+NEVER = 0.0
+"""The stamp of no message."""
+MALFORMED = (ValueError, TypeError, LookupError, OverflowError, RecursionError)
+"""What reading a message raises that the component's own script did not send: it is passed over."""
 KEPT = 8
 """Films that the browser is taken to have: the last ones sent to it, fewer than its shelf holds."""
 
@@ -96,15 +101,26 @@ def taken(key: str) -> Taken:
 
     Called before anything is computed, so that one run puts it in force and draws it.
     """
-    moves, stamps = st.session_state.get(key) or {}, _stamps(key)
-    fresh = {name: move for name, move in moves.items() if move and move["stamp"] != stamps.get(name)}
-    stamps |= {name: move["stamp"] for name, move in fresh.items()}
-    limits, position, label = (fresh.get(name) for name in ("limits", "position", "label"))
-    return Taken(
-        limits and Limits(limits["review"], limits["reject"]),
-        position and int(position["value"]),
-        label and (int(label["value"]), str(label["kind"])),
-    )
+    moves, stamps, fresh = st.session_state.get(key) or {}, _stamps(key), {}
+    for name, parse in _MOVES.items():
+        if stamp_of(move := moves.get(name) or {}) != stamps.get(name, NEVER):
+            stamps[name] = stamp_of(move)
+            with suppress(*MALFORMED):
+                fresh[name] = parse(move)
+    return Taken(*map(fresh.get, _MOVES))
+
+
+_MOVES: dict[str, Callable[[Mapping], Any]] = {
+    "limits": lambda move: Limits(move["review"], move["reject"]),
+    "position": lambda move: int(move["value"]),
+    "label": lambda move: (int(move["value"]), str(move["kind"])),
+}
+
+
+def stamp_of(message: object) -> float:
+    """When a component sent a message; NEVER for what its own script did not send."""
+    stamp = message.get("stamp") if isinstance(message, Mapping) else None
+    return stamp if isinstance(stamp, int | float) else NEVER
 
 
 def _stamps(key: str) -> dict[str, float]:

@@ -9,7 +9,7 @@ import numpy as np
 
 from inspect_core.judge.limits import most_in_long_run
 from inspect_core.study.evaluation import counted, labelled_since, unscored_counts
-from inspect_core.study.scored_photo import RELABELLED, UNKNOWN, ScoredPhoto, UnscoredPhoto
+from inspect_core.study.scored_photo import ADDED, RELABELLED, UNKNOWN, ScoredPhoto, UnscoredPhoto
 from inspect_core.verdict import Limits
 
 _FOR_ALL = ("position", "area", "calm", "sentence", "preview", "check", "foreign", "note", "patch", "defect_type",
@@ -105,7 +105,7 @@ class Drawn:
             "parts": [
                 {"name": photo.name, "kind": photo.kind, "truth": _truth(photo.kind), "group": photo.group,
                  "score": float(score), "counted": str(counts), "stopped": bool(stopped), "partly_out": bool(out),
-                 "relabelled": photo.part == RELABELLED,
+                 "relabelled": photo.part == RELABELLED, "set": SETS.get(photo.part, photo.part),
                  "found_up_to": None if math.isnan(up_to) else float(up_to)}
                 for photo, score, counts, up_to, stopped, out in rows
             ],
@@ -130,6 +130,7 @@ class Drawn:
 
 SETS = {
     "fit": "training photos", "calibrate": "calibration photos", "choose": "validation defects", "judge": "test photos",
+    ADDED: "photos added", RELABELLED: "photos labelled since",
 }  # fmt: skip
 """What the sets of photos are called, by the part of a photo."""
 

@@ -11,7 +11,6 @@ from inspect_core.audit.entry import Entry
 from inspect_core.audit.inspections import Inspection, counts, defect_types, notches
 from inspect_core.images.samples import counted
 from inspect_core.line.html_page import page
-from inspect_core.line.spreadsheet import cell
 from inspect_core.plots import history as plots
 from inspect_core.plots.svg import svg
 from inspect_core.plots.theme import LIGHT
@@ -51,7 +50,7 @@ def downloads(selection: Selection) -> None:
 
 def csv_of(selection: Selection) -> str:
     """A line per inspection, the latest first, under COLUMNS; time in UTC; spreadsheets run no formula from it."""
-    return csv_text([COLUMNS, *([cell(value) for value in _line(one)] for one in selection.inspections)])
+    return csv_text([COLUMNS, *map(_line, selection.inspections)])
 
 
 def html_of(selection: Selection) -> str:

@@ -12,7 +12,7 @@ from inspect_core.judge.bright_place import bright_place
 from inspect_core.line.html_page import data_url
 from inspect_core.ui import shelf, shell
 from inspect_core.ui.bench import pixels as bytes_of
-from inspect_core.ui.bench.bench import noted
+from inspect_core.ui.bench.bench import MALFORMED, NEVER, noted, stamp_of
 from inspect_core.ui.bench.drawn import Drawn
 from inspect_core.ui.session import Settings, settings_of
 from inspect_core.ui.taught_part import TaughtPart
@@ -32,18 +32,18 @@ _DRAWING = st.components.v2.component(
 
 def take(taught: TaughtPart, settings: Settings) -> TaughtPart:
     """The part with the last drawing in force; for invalid areas a message, and the drawing stays."""
-    drawn = (st.session_state.get(_key(taught)) or {}).get("areas")
-    if not drawn or drawn["stamp"] == settings.areas_stamp:
+    drawn = (st.session_state.get(_key(taught)) or {}).get("areas") or {}
+    if stamp_of(drawn) in (NEVER, settings.areas_stamp):
         return taught
-    settings.areas_stamp, settings.areas_problem = drawn["stamp"], ""
+    settings.areas_stamp, settings.areas_problem = stamp_of(drawn), ""
     scored, alignment = taught.scored, taught.preparation.alignment
     reference = alignment.digest if alignment else ""
     try:
         areas = Areas(areas_of(drawn["areas"]), reference) if drawn["areas"] else None
         if areas is not None:
             areas.check(scored.size, alignment, least=settings.live[AREA])
-    except ValueError as error:
-        settings.areas_problem = str(error)
+    except MALFORMED as error:
+        settings.areas_problem = str(error) if isinstance(error, ValueError) else "The drawing cannot be read."
         return taught
     changed = shelf.change(taught.id, lambda held: held.with_areas(areas))
     if changed is None:  # removed from the shelf since this run began

@@ -8,6 +8,7 @@ import numpy as np
 import streamlit as st
 
 from inspect_core.playgrounds.fields import Box
+from inspect_core.ui.bench.bench import MALFORMED, NEVER, stamp_of
 
 _FRONTEND = Path(__file__).with_name("frontend")
 _PLANE = st.components.v2.component(
@@ -57,13 +58,12 @@ def points(key: str, version: str, begun: np.ndarray) -> np.ndarray:
     """(n, 3) places and group numbers: as the browser has them, or `begun` while it has no other of that version, or
     nothing that can be used.
     """
-    held = st.session_state.get(key) or {}
-    moved = held.get("points")
-    if not isinstance(moved, dict) or moved.get("version") != version or "points" not in moved:
+    moved = (st.session_state.get(key) or {}).get("points") or {}
+    if stamp_of(moved) == NEVER or moved.get("version") != version:
         return begun
     try:
         sent = np.array(moved["points"], float).reshape(-1, 3)
-    except (TypeError, ValueError):
+    except MALFORMED:
         return begun
     return sent if len(sent) <= MAX_POINTS and np.isfinite(sent).all() else begun
 
@@ -74,12 +74,12 @@ def draw(
 ) -> None:  # fmt: skip
     """The panels, so many in a row. shown: (n, 3); colours: of fields below and above 0."""
     adds = [number for number, group in enumerate(groups) if group.adds]
-    moved = (st.session_state.get(key) or {}).get("points") or {}
+    stamp = stamp_of((st.session_state.get(key) or {}).get("points"))
     keys = f"{_ADDING}another, Enter adds one, Delete removes it." if adds else f"{_MOVING}."
     _PLANE(
         key=key,
         data={
-            "version": version, "points": shown.tolist(), "taken": moved.get("stamp", 0), "chosen": chosen,
+            "version": version, "points": shown.tolist(), "taken": stamp, "chosen": chosen,
             "groups": [{"name": g.name, "colour": g.colour, "size": g.size, "leads": g.leads} for g in groups],
             "adds": adds, "panels": [panel.sent() for panel in panels], "box": box, "colours": colours,
             "across": across, "keys": keys,

@@ -23,6 +23,7 @@ from inspect_core.images.tiles import TilePlan
 from inspect_core.methods import table
 from inspect_core.methods.method import Method
 from inspect_core.methods.table import CANDIDATES, FIRST, METHODS, OFFERED, SECOND
+from inspect_core.study.evaluation import most_promised
 from inspect_core.study.order import Order
 from inspect_core.tuning.comparison import Shortlist
 from inspect_core.ui import shell, strips, teaching, weights_panel
@@ -207,6 +208,9 @@ def show_forecast(order: Order) -> None:
         f"Training takes about {shell.duration(expected.seconds)} on this machine ({expected.engine}), up to "
         f"{expected.memory / 2**20:.0f} MB of memory and {expected.disk / 2**20:.0f} MB on disk."
     )
+    groups = {order.photos.groups.get(sample.name, sample.name) for sample in order.setters}
+    if limited := most_promised(len(groups), photos=len(order.setters)):
+        st.caption(f"Good parts rejected of the next 100: {shell.plain(limited)}")
     if not expected.fits_store:
         st.caption("The features of all photos do not fit into the store; photos to learn from are read one by one.")
 

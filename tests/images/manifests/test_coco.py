@@ -126,6 +126,7 @@ def test_a_shape_that_cannot_be_drawn_and_a_photo_of_another_size_cost_the_mask_
     assert [(sample.kind, sample.mask) for sample in found.defects] == [("scratch", None)] * 2
     assert [skipped.role for skipped in found.skipped] == ["mask", "mask"]
     assert "40 × 12 px, the photo is 20 × 12 px" in found.skipped[1].reason
+    assert all(".json, image " in skipped.name for skipped in found.skipped), "which list, and where in it"
 
 
 def test_annotations_and_corners_without_end_are_refused(photos, refused):

@@ -174,6 +174,17 @@ def test_a_move_is_taken_once_and_what_python_sets_later_stays() -> None:
     assert in_force(at.run()) == "Taken(limits=None, position=7, label=None)"
 
 
+@pytest.mark.parametrize(
+    "move",
+    [7, "x", [1], {}, {"stamp": "x"}, {"stamp": 3}, {"stamp": 3, "value": None}, {"stamp": 3, "value": 1e400},
+     {"stamp": 3, "review": 2.0, "reject": 1.0}, {"stamp": 3, "value": "x", "kind": []}],
+)  # fmt: skip
+def test_what_the_bench_did_not_send_changes_nothing(move) -> None:
+    at = AppTest.from_function(a_page_that_says_what_was_set, default_timeout=60)
+    at.session_state["bench"] = dict.fromkeys(("limits", "position", "label"), move)
+    assert in_force(at.run()) == "Taken(limits=None, position=None, label=None)"
+
+
 def a_page_that_says_what_was_set() -> None:
     import streamlit as st
 

@@ -1,3 +1,7 @@
+/** Whether a part is behind a filter: "all", a verdict, "missed", "stopped" or "elsewhere". */
+const passes = ({ verdict, wrong, tag }, filter) =>
+  filter === "all" || wrong === filter || (filter === "elsewhere" ? !tag.hidden : verdict === filter);
+
 /** The gallery: a picture of every part with its verdict, sorted, filtered and searched. */
 class Gallery {
   /** choose(position) is called when a part is picked. */
@@ -154,9 +158,9 @@ class Gallery {
     if (changed) this.applyFilter();
   }
 
-  /** Which sets the photos without a score of this verdict belong to: "3 test photos, 6 validation defects". */
-  setsOf(verdict) {
-    const sets = this.parts.filter(({ word }) => WITHOUT_SCORE[word] === verdict).map(({ set }) => set);
+  /** Which sets the parts behind a filter belong to: "3 test photos, 6 validation defects". */
+  setsOf(filter) {
+    const sets = this.parts.filter((_, i) => passes(this.items[i], filter)).map(({ set }) => set);
     const each = [...new Set(sets)].map((set) => `${sets.filter((own) => own === set).length} ${set}`);
     return each.join(", ");
   }
@@ -186,10 +190,7 @@ class Gallery {
     let count = 0;
     this.items.forEach((item, i) => {
       const fits =
-        (verdict === "all" ||
-          item.verdict === "preview" ||
-          item.wrong === verdict ||
-          (verdict === "elsewhere" ? !item.tag.hidden : item.verdict === verdict)) &&
+        (item.verdict === "preview" || passes(item, verdict)) &&
         this.parts[i].name.toLowerCase().includes(wanted) &&
         (kind === "" || this.parts[i].kind === kind) &&
         (group === "" || this.parts[i].group === group);
