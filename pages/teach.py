@@ -24,7 +24,7 @@ with photos_side:
         st.stop()
     samples = photo_settings.choose_depth(samples)
     key = hashlib.sha256(f"{files} {samples.depth}".encode()).hexdigest()[:16]
-    samples = first_look_panel.choose_good(samples, source.product, key)
+    samples = first_look_panel.choose_good(samples, key)
     if samples is None:
         st.stop()
     chosen = panels.choose_split(samples)

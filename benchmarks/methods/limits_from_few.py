@@ -29,10 +29,11 @@ from inspect_core.images.tolerances import CAREFUL, Tolerances
 from inspect_core.judge.limits import limits_from_good
 from inspect_core.methods.table import CANDIDATES, FIXED, LOOSE, methods_in, methods_of
 from inspect_core.methods.view import with_taps
+from inspect_core.runtime.progress import silent
 from inspect_core.study.evaluation import evaluate_photos
 from inspect_core.study.judged import truth_masks
 from inspect_core.study.study import Study
-from inspect_core.tuning.comparison import PLACED
+from inspect_core.tuning.place import PLACED, place_of
 
 LEFT, SHOWN, DEFECTS = 20, 100, 60
 """Good parts that a case must leave to judge, and the most good and defective ones that it judges."""
@@ -97,7 +98,7 @@ def case(
     methods = methods_in(detectors)
     backbone, taps = with_taps(methods, "efficientnet_lite0")
     study = Study(photos, backbone, store, method=methods, taps=taps, seed=seed, tolerances=tolerances).fit()
-    place = study.results.views[methods.index("mahalanobis")].detector.explained_by_place()
+    place = place_of(study, silent)
     masks = truth_masks(study.results)
     found = {name: _figures(study, methods, name, masks) for name in detectors}
     return {"place": place, "default": FIXED if place >= PLACED else LOOSE, "detectors": found}

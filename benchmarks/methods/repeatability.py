@@ -27,11 +27,13 @@ from inspect_core.images.tolerances import CAREFUL, Tolerances
 from inspect_core.judge.limits import limits_from_good
 from inspect_core.methods.table import methods_in, methods_of
 from inspect_core.methods.view import with_taps
+from inspect_core.runtime.progress import silent
 from inspect_core.study.evaluation import evaluate_photos
 from inspect_core.study.judged import truth_masks
 from inspect_core.study.scored_photo import ScoredPhoto
 from inspect_core.study.study import Study
-from inspect_core.tuning.comparison import CANDIDATES, FIXED, LOOSE, PLACED
+from inspect_core.tuning.comparison import CANDIDATES, FIXED, LOOSE
+from inspect_core.tuning.place import PLACED, place_of
 
 TAUGHT, SHOWN, AGAIN = 60, 80, 20
 SIDE = 256
@@ -120,7 +122,7 @@ def of_set(folder: Path, store: Store) -> dict:
         study = Study(photos, backbone, store, method=methods, taps=taps, seed=0, tolerances=tolerances).fit()
         changed = changed or [made for own in enumerate(CHANGES.items()) for made in _changed(study, good, *own)]
         found[name] = _figures(study, good, changed, tolerances)
-    place = study.results.views[methods.index("mahalanobis")].detector.explained_by_place()
+    place = place_of(study, silent)
     return {"place": place, "default": FIXED if place >= PLACED else LOOSE, "tolerances": found}
 
 

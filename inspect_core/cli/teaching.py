@@ -20,6 +20,7 @@ from inspect_core.features.store import feature_store
 from inspect_core.features.weights import download_weights
 from inspect_core.images.depth import DEPTHS
 from inspect_core.images.folders import Samples, scan, split
+from inspect_core.images.shape import CELL, SIDE, grid_of, input_size
 from inspect_core.images.splitting import learned_from_all, require_enough
 from inspect_core.images.tolerances import NONE, Tolerances
 from inspect_core.methods.table import JOIN, METHODS, OPTIONS, methods_of
@@ -46,8 +47,10 @@ def add_options(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--backbone", default=Order.backbone, help=f"one of {', '.join(available())}")
     parser.add_argument("--weights", type=path_argument, help="weights file of the backbone, if it is not built in")
     parser.add_argument("--taps", help="a preset (expansions, outputs) or layer names separated by commas")
-    parser.add_argument("--size", type=size_argument, default=Order.size, help="input size: 256 or HEIGHTxWIDTH")
-    parser.add_argument("--grid", type=size_argument, default=Order.grid, help="patch grid: 32 or HEIGHTxWIDTH")
+    size = f"input size: 256 or HEIGHTxWIDTH (default: the shape of the good photos, as many pixels as {SIDE}x{SIDE})"
+    parser.add_argument("--size", type=size_argument, help=size)
+    grid = f"patch grid: 32 or HEIGHTxWIDTH (default: one patch to {CELL}x{CELL} pixels of the input)"
+    parser.add_argument("--grid", type=size_argument, help=grid)
     detector = (
         f"one of {', '.join(METHODS)}, or two joined by {JOIN}, whose maps are added; without it, the quick ones are "
         "compared on the photos"
@@ -135,14 +138,19 @@ def order_of(
     say_notes(parts.notes)
     if options.download and options.weights is None:
         download_weights(spec_of(options.backbone, has_weights=False))
-    tiles, said = tiling.tiled(options.tiles, samples.good, options.smallest_defect, options.size)
+    size = options.size or input_size([sample.size for sample in samples.good])
+    tile = options.size or (SIDE, SIDE)
+    tiles, said = tiling.tiled(options.tiles, samples.good, options.smallest_defect, size, tile=tile)
+    size = size if tiles is None else tile
     for sentence in said:
         say(sentence)
     given = {name: value for name in OPTIONS if (value := getattr(options, name)) is not None}
-    names = ("backbone", "size", "grid", "budget", "area", "align", "align_turn", "seed", "weights", "device")
+    names = ("backbone", "budget", "area", "align", "align_turn", "seed", "weights", "device")
     order = Order(
         options.folder.resolve().stem,
         parts,
+        size=size,
+        grid=options.grid or grid_of(size),
         **{name: getattr(options, name) for name in names},
         taps=_taps(options.taps),
         method=options.detector,

@@ -6,6 +6,7 @@ from collections.abc import Sequence
 import numpy as np
 
 from inspect_core.images.samples import GOOD, Sample, Skipped, counted, examples
+from inspect_core.images.shape import mixed_shapes
 
 FEW_GOOD = 20
 
@@ -25,7 +26,7 @@ def warnings(
         few and f"{few}; add more, 60 if you can.",
         _skipped(skipped, "photo", "skipped"),
         _skipped(skipped, "mask", "ignored"),
-        _mixed_sizes(samples),
+        mixed_shapes([sample.size for sample in samples if sample.kind == GOOD]) or _mixed_sizes(samples),
         _copies(samples, file_digests),
     ]
     return tuple(filter(None, sentences))

@@ -15,6 +15,8 @@ KNOWN = 10
 _name = attrgetter("name")
 FOLDS = 10
 FEWEST_GOOD = 5
+FEWEST_TO_JUDGE = 60
+"""Good photos from which on some are kept apart to judge; of fewer all are learned from, and judged in folds."""
 LEAST_FOLDS = 3
 """Folds of good photos, each scored by a detector fitted to the others; fewer where there are fewer groups."""
 MOST_CROSSED = 200  # good photos that set limits by folds; of more, they are chosen evenly
@@ -163,13 +165,22 @@ def require_enough(photos: Split) -> None:
 
 
 def learned_from_all(photos: Split) -> Split:
-    """The same with the photos that were to set limits among those to fit, which then set them by folds.
+    """The same with the photos that were to set limits among those to fit, which then set them by folds; of fewer than
+    FEWEST_TO_JUDGE good photos also those that were to judge, unless the folder has a test/.
 
     Limits set so hold as well as those of photos kept apart, and the detector has more to learn from (METHODS section
     11). The split itself where there are too few groups for folds.
     """
-    fit = tuple(sorted((*photos.fit, *photos.calibrate), key=_name))
-    return replace(photos, fit=fit, calibrate=()) if folds(fit, photos.groups, seed=0) else photos
+    good = [sample for sample in photos.judge if sample.kind == GOOD]
+    enough = len(photos.fit) + len(photos.calibrate) + len(good) >= FEWEST_TO_JUDGE
+    apart = enough or any(sample.part_of == "test" for sample in photos.judge)
+    fit = tuple(sorted((*photos.fit, *photos.calibrate, *(() if apart else good)), key=_name))
+    if not folds(fit, photos.groups, seed=0):
+        return photos
+    if apart:
+        return replace(photos, fit=fit, calibrate=())
+    judge = tuple(sample for sample in photos.judge if sample.kind != GOOD)
+    return replace(photos, fit=fit, calibrate=(), judge=judge, notes=())
 
 
 def folds(samples: Sequence[Sample], groups: Mapping[str, str], *, seed: int, count: int = FOLDS) -> list[list[Sample]]:

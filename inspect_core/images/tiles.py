@@ -5,6 +5,7 @@ and is joined on cells of its own; cells next to a neighbour, where the network 
 every cell of the whole photo comes from exactly one tile, and always from the same place in it.
 """
 
+import math
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
@@ -14,8 +15,8 @@ from typing import Any, NamedTuple, Self
 import numpy as np
 
 from inspect_core.images.samples import counted
+from inspect_core.images.shape import Size
 
-Size = tuple[int, int]  # (height, width) in pixels, or (rows, columns) in cells
 STEP = 32  # pixels: tiles lie at multiples of the networks' largest stride, so that each sees a cell in the same phase
 CELLS = (8, 16, 32)  # sides of a cell, pixels at the working size
 MAP_PIXELS = 8  # side of a cell on the anomaly map, as on a grid of 32 × 32 at 256 pixels
@@ -174,6 +175,11 @@ def proposed(
     plan = next((plan for plan in plans if plan.largest_k >= WANTED_K), plans[-1])
     plan.require(LEAST_K)
     return plan
+
+
+def smallest_seen(photo: Size, size: Size) -> int:
+    """Pixels of a photo of (height, width) that a defect needs to be seen when the photo is squashed to `size`."""
+    return math.ceil(SEEN * max(side / own for side, own in zip(photo, size, strict=True)))
 
 
 def recommendation(photo: Size, smallest_defect: float, size: Size) -> tuple[bool, str]:

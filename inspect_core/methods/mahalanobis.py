@@ -85,9 +85,6 @@ class PlaceByPlace(Method):
     def top(self, detector: Mahalanobis) -> int:
         return int(detector.projection.shape[1])
 
-    def place(self, detector: Mahalanobis) -> float:
-        return detector.explained_by_place()
-
     def steps(self, name: str, chosen: Parameters, tiles: TilePlan | None) -> tuple[range, int]:
         most = _MOST_ON_TEACH if tiles is None else min(tiles.largest_k, _MOST_ON_TEACH)
         return range(10, most + 1, 10), int(chosen["k"]) // 10 * 10

@@ -27,7 +27,13 @@ LEAST_PATCHES, PATCHES_A_COMPONENT = 16_384, 50
 
 Parameters = Mapping[str, Any]
 """Parameters of a fit by name: whole numbers, decimals, and None where the method chooses the value."""
-PUBLISHED = {"taps": ("layer1", "layer2", "layer3"), "grid": (64, 64), "area": 1, "tolerances": None}
+PUBLISHED = {
+    "taps": ("layer1", "layer2", "layer3"),
+    "size": (256, 256),
+    "grid": (64, 64),
+    "area": 1,
+    "tolerances": None,
+}
 """Of Kim et al. 2021 on a photo of 256 x 256; also for papers that say nothing of patches."""
 Settings = dict[int, dict[str, float]]
 """Live values, each with what the fit must be given to begin there."""
@@ -220,10 +226,6 @@ class Method(ABC):
         """Largest score, which strange patches reach, at a live value; the local scale is then the same at every place.
         None without one.
         """
-        return None
-
-    def place(self, detector: Any) -> float | None:
-        """Share of the variance of patch features that the mean of their place explains, where the method learns it."""
         return None
 
     def refit_values(self, detector: Any) -> dict[str, float]:

@@ -98,8 +98,10 @@ FIRST, *SECOND = _JOINED
 """The detector taught without a comparison, for few photos and for large photos in tiles; what Teach joins to it."""
 BOTH = (FIRST, "corp")
 """Methods for a first look: one sees each place of the part, one the surface wherever it lies."""
-FIXED, LOOSE = f"{FIRST}{JOIN}nearest", f"{FIRST}{JOIN}corp{JOIN}nearest"
-"""Preferred for parts that show the same at each place of every photo, and for all others (METHODS section 11)."""
+FIXED, LOOSE, ANYWHERE = f"{FIRST}{JOIN}nearest", f"{FIRST}{JOIN}corp{JOIN}nearest", "corp"
+"""Preferred for parts that show the same at each place of every photo, for others, and for those whose places have
+nothing in common (METHODS section 11).
+"""
 _DECLARED = [detector for name in dict.fromkeys((*_JOINED, *METHODS)) for detector in METHODS[name].candidates]
 CANDIDATES = tuple(dict.fromkeys((FIXED, LOOSE, *sorted(_DECLARED, key=lambda detector: detector.count(JOIN)))))
 """For a new folder."""

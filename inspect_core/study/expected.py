@@ -24,7 +24,7 @@ RUNS, CORES = 3, 2
 class Expected:
     """Seconds where nothing else runs. extract: the network over all photos; learn: copies and statistics; cross: for
     each fold the detectors without it, and the photos scored by them; score: the other photos; photo: one photo, read
-    and run as a whole. slowed: how many times as long it all takes beside what else runs now.
+    and run as a whole.
     """
 
     extract: float
@@ -32,7 +32,6 @@ class Expected:
     cross: float
     score: float
     photo: float
-    slowed: float
 
     @property
     def total(self) -> float:
@@ -41,7 +40,7 @@ class Expected:
     @classmethod
     def unknown(cls) -> "Expected":
         """Where nobody asks."""
-        return cls(1.0, 1.0, 1.0, 1.0, 1.0, 1.0)
+        return cls(1.0, 1.0, 1.0, 1.0, 1.0)
 
     @classmethod
     def of(
@@ -59,7 +58,7 @@ class Expected:
         """
         # In a grey photo no part is located.
         one, tiles = replace(preparation.untiled, alignment=None), preparation.tiles
-        (whole, slowed), reading = _timed(one), READING
+        whole, reading = _timed(one), READING
         run = whole * (1 if tiles is None else len(tiles.tiles))
         if tiles is not None:
             reading += READING_PIXEL * math.prod(tiles.size)
@@ -78,12 +77,11 @@ class Expected:
             cross=folds * finish + seconds(0, crossed + made) - finish + made * (reading + run),
             score=seconds(0, shown * (1 + again)) - finish + shown * (reading + copy) * again,
             photo=READING + whole,
-            slowed=slowed,
         )
 
 
-def _timed(preparation: Preparation) -> tuple[float, float]:
-    """Seconds of one run of the network where nothing else runs, and how many times as long it takes now."""
+def _timed(preparation: Preparation) -> float:
+    """Seconds of one run of the network where nothing else runs."""
     grey, walls, works = np.full((*preparation.size, 3), 128, np.uint8), [], []
     preparation.features(grey)
     for _ in range(RUNS):
@@ -92,5 +90,4 @@ def _timed(preparation: Preparation) -> tuple[float, float]:
         walls.append(time.perf_counter() - wall)
         works.append(time.process_time() - work)
     wall = median(walls)
-    alone = min(wall, median(works) / CORES) if preparation.backbone.device.type == "cpu" else wall
-    return alone, wall / max(alone, 1e-6)
+    return min(wall, median(works) / CORES) if preparation.backbone.device.type == "cpu" else wall

@@ -9,6 +9,7 @@ from inspect_core.features.backbones import Backbone
 from inspect_core.images.alignment import SHIFT, TURN, Alignment
 from inspect_core.images.areas import Areas
 from inspect_core.images.folders import Sample, Split
+from inspect_core.images.shape import grid_of, input_size
 from inspect_core.images.tiles import TilePlan
 from inspect_core.images.tolerances import CAREFUL, Tolerances
 from inspect_core.methods.table import METHODS
@@ -117,6 +118,8 @@ class Order:
             return self
         replaced = {key for row in METHODS.values() for key in row.published}
         usual = {key: getattr(Order, key) for key in replaced if hasattr(Order, key)}
+        size = input_size([sample.size for sample in self.photos.fit])
+        usual |= {"size": size, "grid": grid_of(size)}
         kept = {key: value for key, value in self.parameters.items() if key not in replaced}
         return replace(self, as_published=False, parameters=kept, **usual)
 

@@ -156,12 +156,16 @@ class Study:
         alone. Raises ValueError for a method that was not fitted here on such features.
         """
         which = [self.methods.index(name) for name in methods_of(method)]
-        other = self._like(backbone, method, taps, self.order.given_to(methods_of(method)))
+        other = self.with_method(method, backbone, taps)
         if other.preparation.keys != tuple(self.preparation.keys[i] for i in which):
             raise ValueError(f"{method} was not fitted on the features of {backbone.name}; make a study of its own")
         other.scored = self.results.of_views(which)
         other.tried = [(photo, [errors[i] for i in which]) for photo, errors in self.tried]
         return other
+
+    def with_method(self, method: str, backbone: Backbone, taps: Sequence[tuple[str, ...]]) -> "Study":
+        """An unfitted study of the same photos by one detector; backbone, taps: as `Order.network` gives them."""
+        return self._like(backbone, method, taps, self.order.given_to(methods_of(method)))
 
     def with_parameters(self, parameters: Mapping[str, float | None]) -> "Study":
         """An unfitted study of the same photos and features with other parameters of the fit; nothing is read again.

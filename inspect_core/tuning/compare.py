@@ -16,7 +16,7 @@ from inspect_core.methods.method import Workload
 from inspect_core.methods.table import ALL, METHODS, methods_in, methods_of, title_of
 from inspect_core.methods.view import View, remarks
 from inspect_core.runtime.jobs import device_lock
-from inspect_core.runtime.progress import Report, stage
+from inspect_core.runtime.progress import Report, silent, stage
 from inspect_core.study.evaluation import evaluate_photos
 from inspect_core.study.judged import truth_masks
 from inspect_core.study.order import Order
@@ -26,6 +26,7 @@ from inspect_core.study.study import Study
 from inspect_core.study.workers import Workers
 from inspect_core.tuning.aligning import aligned
 from inspect_core.tuning.comparison import Comparison, Estimate, Row, Shortlist, comparing
+from inspect_core.tuning.place import place_of
 from inspect_core.tuning.trial import PASTED, SHRINK, Pasting, Trial, crossed_trial
 
 DRAWS = 500
@@ -42,22 +43,25 @@ def compare(
     workers: Workers | None = None,
     judged: bool = True,
     as_published: bool = False,
+    pasted: bool = True,
 ) -> Comparison:
     """All detectors on one extraction; each of their methods is fitted once and scores a photo once. as_published: then
     those that are one method once more, each as its paper has it (`Order.published`).
 
     The methods begin at their defaults, except for the order's parameters. What is found of a detector is, to the bit,
     what teaching it alone finds. workers: as `Study` takes them; judged: whether figures of the judge photos are worked
-    out. Holds the device all the while. Raises ValueError as Study does, and where too few good photos are there to set
-    limits, and whatever `report` raises to stop.
+    out; pasted: whether defects are made up, beside those known to choose by. Holds the device all the while. Raises
+    ValueError as Study does, and where too few good photos are there to set limits, and whatever `report` raises to
+    stop.
     """
     order = aligned(order, report)
     again = published(order, detectors) if as_published else []
     share = 1 / (1 + len(again))
-    comparison = _compared(order, store, stage(report, 0.0, share), detectors, workers=workers, judged=judged)
+    fixed = {"workers": workers, "judged": judged, "pasted": pasted}
+    comparison = _compared(order, store, stage(report, 0.0, share), detectors, **fixed)
     for number, own in enumerate(again, start=1):
         step = stage(report, number * share, (number + 1) * share)
-        found = _compared(own, store, step, (str(own.method),), workers=workers, judged=judged)
+        found = _compared(own, store, step, (str(own.method),), **fixed)
         comparison = replace(comparison, rows=comparison.rows + found.rows)
     return comparison
 
@@ -68,7 +72,14 @@ def published(order: Order, detectors: Sequence[str]) -> list[Order]:
 
 
 def _compared(
-    order: Order, store: Store, report: Report, detectors: Sequence[str], *, workers: Workers | None, judged: bool
+    order: Order,
+    store: Store,
+    report: Report,
+    detectors: Sequence[str],
+    *,
+    workers: Workers | None,
+    judged: bool,
+    pasted: bool,
 ) -> Comparison:
     methods = methods_in(detectors)
     backbone, taps = order.network(methods)
@@ -77,10 +88,13 @@ def _compared(
         study = Study(order, backbone, store, taps=taps, workers=workers, method=methods, parameters=given)
         if not order.setters:
             raise ValueError("too few good photos to set limits; add good parts or lots, then compare")
-        pasting = Pasting(study, order.setters, PASTED)
-        expected = study.expected(PASTED)
+        pasting = Pasting(study, order.setters, PASTED if pasted else 0)
+        expected = study.expected(pasting.count)
         share = expected.total / (expected.total + comparing(len(detectors), len(order.scored) if judged else 0))
-        study.fit(stage(report, 0.0, share), trying=pasting.made_of, expected=expected)
+        read = share * expected.extract / expected.total
+        study.extract(stage(report, 0.0, read))
+        place = place_of(study, silent)
+        study.fit(stage(report, read, share), trying=pasting.made_of, expected=expected)
         trial, tried = crossed_trial(study, pasting)
         masks = truth_masks(study.results) if judged else None
         timed = next((study.results.photos[i] for i in np.flatnonzero(study.results.setters())[:1]), None)
@@ -101,8 +115,6 @@ def _compared(
                     study=study,
                 )
             )
-    places = (view.row.place(view.detector) for view in study.results.views)
-    place = next((place for place in places if place is not None), None)
     notes = remarks(study.results.views, study.preparation, study.parameters, {}, photos=len(study.split.fit))
     candidates = Shortlist.of(order.grid, order.parameters, budget=order.budget).candidates
     return Comparison(tuple(rows), trial.basis, bool(order.photos.choose), place, notes, candidates)

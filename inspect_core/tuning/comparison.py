@@ -7,16 +7,24 @@ from dataclasses import dataclass
 import numpy as np
 
 from inspect_core.methods.method import WIDEST, Workload
-from inspect_core.methods.table import CANDIDATES, FIXED, LOOSE, METHODS, known_parameters, methods_of, title_of
+from inspect_core.methods.table import (
+    ANYWHERE,
+    CANDIDATES,
+    FIXED,
+    LOOSE,
+    METHODS,
+    known_parameters,
+    methods_of,
+    title_of,
+)
 from inspect_core.study.evaluation import Evaluation
 from inspect_core.study.order import Order
 from inspect_core.study.scored_photos import ScoredPhotos
 from inspect_core.study.study import Study
+from inspect_core.tuning import place
 from inspect_core.tuning.trial import is_better
 from inspect_core.verdict import Limits
 
-PLACED = 0.65
-"""Share of the variance of patch features that the mean of their place explains from which on places are preferred."""
 MARGIN = 0.05
 """Of quality, from 0 to 1: a smaller lead on made-up defects did not carry over to true ones (magnetic tile: +.02
 there, -.02 in image AUROC)."""
@@ -57,6 +65,11 @@ class Shortlist:
         if order.method is not None or order.tiles is not None or not order.setters:
             return cls({}, {}, order.budget)
         return cls.of(order.grid, order.parameters, budget=order.budget)
+
+    @property
+    def to_begin_with(self) -> tuple[str, ...]:
+        """Those of which the place of parts names one; the cheapest where neither takes part."""
+        return tuple(name for name in (FIXED, LOOSE, ANYWHERE) if name in self.candidates) or tuple(self.candidates)[:1]
 
     def sentence(self) -> str:
         """What was left out, "" where nothing was."""
@@ -150,10 +163,9 @@ class Comparison:
         return [row for row in usual if row.detector in self.candidates] or usual
 
     def preferred(self) -> Row:
-        """The row to begin with before any trial: by how fixed places are, the first where neither was compared."""
-        wanted = (FIXED, LOOSE) if self.place is not None and self.place >= PLACED else (LOOSE, FIXED)
+        """The row to begin with before any trial, as `place.preferred`."""
         named = {row.detector: row for row in self._eligible()}
-        return next((named[name] for name in wanted if name in named), self._eligible()[0])
+        return named[place.preferred(self.place, named)]
 
     def chosen(self) -> Row:
         """The preferred row, unless another is better beyond chance on the same photos (on made-up defects alone: also
@@ -178,16 +190,8 @@ class Comparison:
                 f"Detector: {chosen.title}. It was clearly better than {first.title}.\nOn {self.basis} it separates "
                 f"the defects best, {100 * chosen.quality.value:.0f} of 100 against {100 * first.quality.value:.0f}."
             )
-        return f"Detector: {first.title}. No other was clearly better.\n{self._place()}Compared on {self.basis}."
-
-    def _place(self) -> str:
-        """What the photos say about places."""
-        if self.place is None:
-            return ""
-        share = f"(a place's usual look explains {100 * max(self.place, 0):.0f} % of what patches look like)"
-        if self.place >= PLACED:
-            return f"Your part shows the same at each place of every photo {share}. "
-        return f"Your part lies differently from photo to photo {share}, so patches are compared wherever they lie. "
+        lies = place.in_words(self.place)
+        return f"Detector: {first.title}. No other was clearly better.\n{lies}Compared on {self.basis}."
 
     def standing(self, figure: str) -> tuple[str, ...]:
         """For each row "best", "tie" for one within the interval of the best, or "", by a figure with an interval."""

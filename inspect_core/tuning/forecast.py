@@ -18,7 +18,9 @@ RUNNING_APP = 700 << 20
 
 @dataclass(frozen=True)
 class Forecast:
-    """seconds to teach; memory at its peak and disk for features, in bytes; engine that runs the backbone."""
+    """seconds to teach where nothing else runs; memory at its peak and disk for features, in bytes; engine: of the
+    backbone.
+    """
 
     seconds: float
     memory: int
@@ -29,7 +31,9 @@ class Forecast:
 
 def methods_to_fit(order: Order, detectors: Sequence[str] = ()) -> tuple[str, ...]:
     """The methods that are fitted to teach an order, or to compare detectors on its photos."""
-    return methods_in(tuple(detectors) or tuple(Shortlist.of_order(order).candidates) or (order.method or FIRST,))
+    shortlist = Shortlist.of_order(order)
+    to_choose_by = shortlist.candidates if order.photos.choose else shortlist.to_begin_with
+    return methods_in(tuple(detectors) or tuple(to_choose_by) or (order.method or FIRST,))
 
 
 def forecast(order: Order, store: Store, detectors: Sequence[str] = ()) -> Forecast:
@@ -39,16 +43,17 @@ def forecast(order: Order, store: Store, detectors: Sequence[str] = ()) -> Forec
     takes one run per tile. Raises ValueError when the backbone cannot be loaded, a parameter is unknown, or teaching
     would take more memory than LARGEST_FIT.
     """
-    methods, compared = methods_to_fit(order, detectors), len(detectors or Shortlist.of_order(order).candidates)
+    methods, compared = methods_to_fit(order, detectors), len(detectors)
+    if not detectors and order.photos.choose:
+        compared = len(Shortlist.of_order(order).candidates)
     parameters, (backbone, taps) = parameters_of(methods, order.given_to(methods), order.tiles), order.network(methods)
     grid = order.grid if order.tiles is None else order.tiles.grid
     preparation = Preparation(backbone, grid, looks_of(methods, parameters, backbone, taps, 0), tiles=order.tiles)
 
     fit, shown = len(order.photos.fit), len(order.scored)
-    expected = Expected.of(order, methods, parameters, preparation, made=PASTED if compared else 0)
+    expected = Expected.of(order, methods, parameters, preparation, made=PASTED if detectors else 0)
     check = fit * expected.photo
     seconds = expected.total + comparing(compared, shown) + check
     memory = costs_of(methods, parameters, preparation, fit=fit * looks_in(order.tolerances), shown=shown).memory
     disk = preparation.bytes_per_photo * (fit + shown)
-    took = seconds * expected.slowed
-    return Forecast(took, RUNNING_APP + memory, disk, backbone.engine, store.would_fit(disk))
+    return Forecast(seconds, RUNNING_APP + memory, disk, backbone.engine, store.would_fit(disk))

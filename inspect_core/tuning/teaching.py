@@ -6,15 +6,16 @@ from dataclasses import dataclass, replace
 from inspect_core.features.store import Store
 from inspect_core.images.samples import Sample
 from inspect_core.images.splitting import Split, folds
-from inspect_core.methods.table import FIRST, METHODS, methods_of
+from inspect_core.methods.table import FIRST, METHODS, methods_in, methods_of, title_of
 from inspect_core.runtime.jobs import device_lock
-from inspect_core.runtime.progress import Report, stage
+from inspect_core.runtime.progress import Report, silent, stage
 from inspect_core.study.order import Order
 from inspect_core.study.study import Study
 from inspect_core.study.workers import Workers
 from inspect_core.tuning.aligning import aligned, on_alignment
 from inspect_core.tuning.compare import compare, fitted
-from inspect_core.tuning.comparison import Comparison, Shortlist
+from inspect_core.tuning.comparison import Shortlist
+from inspect_core.tuning.place import in_words, place_of, preferred
 from inspect_core.tuning.product_check_training import train_product_check
 from inspect_core.whole_part.product_check import OFF, ProductCheck
 
@@ -22,6 +23,8 @@ MOST_COMPARED = 300
 """Good photos that the candidates for a new folder are fitted on."""
 FITTED = 0.8
 """Share of the progress for the fit; the product check takes the rest."""
+READ = 0.2
+"""Share of the fit's progress for the photos that tell how parts lie."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -39,7 +42,8 @@ class Taught:
 
 
 def teach(order: Order, store: Store, report: Report, workers: Workers | None = None) -> Taught:
-    """Load the backbone, extract, find values to begin with, fit, learn the product; holds the device all the while.
+    """Load the backbone, extract, choose the detector unless the order names it, fit, learn the product; holds the
+    device all the while.
 
     The same order on the same machine gives the same recipe to the bit, with or without workers (processes that process
     the photos in place of this one).
@@ -47,19 +51,15 @@ def teach(order: Order, store: Store, report: Report, workers: Workers | None = 
     """
     order = aligned(order, report)
     report(0.0, "loading the network, which can take a minute the first time")
-    comparison, choice = _compared(order, store, stage(report, 0.0, FITTED), workers)
-    method = order.method or (FIRST if comparison is None else comparison.chosen().detector)
-    backbone, taps = order.network(methods_of(method))
-    with device_lock(backbone.device):
-        if comparison is not None and comparison.rows[0].study.split is order.photos:
-            study = fitted(comparison.chosen())
-        else:
-            study = Study(order, backbone, store, taps=taps, workers=workers, method=method)
-            study.fit(stage(report, 0.0, FITTED))
+    fitting = stage(report, 0.0, FITTED)
+    study, choice = _by_known_defects(order, store, fitting, workers) or _unfitted(order, store, fitting, workers)
+    with device_lock(study.preparation.backbone.device):
+        if study.scored is None:
+            study.fit(fitting)
         product_check = None
         if order.product_check != OFF:
             product_check = train_product_check(
-                backbone,
+                study.preparation.backbone,
                 *_for_product_check(order.photos),
                 fused=order.fused_product_check,
                 mode=order.product_check,
@@ -80,19 +80,48 @@ def _for_product_check(photos: Split) -> tuple[Sequence[Sample], Sequence[Sample
     return [sample for sample in photos.fit if sample.name not in held_out], apart[0]
 
 
-def _compared(
-    order: Order, store: Store, report: Report, workers: Workers | None
-) -> tuple[Comparison | None, str | None]:
-    """The candidates for a new folder compared, and why the chosen one is; None when the order names the detector."""
-    if order.method is not None:
-        return None, None
-    if order.tiles is not None:
-        return None, f"Large photos in tiles are learned {METHODS[FIRST].title.lower()}."
-    photos, shortlist = order.photos, Shortlist.of_order(order)
-    if not order.setters:
-        return None, f"Too few photos to compare detectors; {METHODS[FIRST].title} needs the fewest."
+def _by_known_defects(order: Order, store: Store, report: Report, workers: Workers | None) -> tuple[Study, str] | None:
+    """The study of the candidate that separates the known defects best, and why; None where there are none to choose
+    by, or the order names its detector.
+    """
+    shortlist = Shortlist.of_order(order)
+    if not shortlist.candidates or not order.photos.choose:
+        return None
+    photos = order.photos
     step = -(-len(photos.fit) // MOST_COMPARED)
     some = photos if step == 1 else replace(photos, fit=photos.fit[::step], judge=())
-    detectors = tuple(shortlist.candidates)
-    comparison = compare(replace(order, photos=some), store, report, detectors, workers=workers, judged=False)
-    return comparison, " ".join(filter(None, (comparison.reason(), shortlist.sentence())))
+    order_of_some, candidates = replace(order, photos=some), tuple(shortlist.candidates)
+    comparison = compare(order_of_some, store, report, candidates, workers=workers, judged=False, pasted=False)
+    chosen, why = comparison.chosen(), " ".join(filter(None, (comparison.reason(), shortlist.sentence())))
+    if step == 1:
+        return fitted(chosen), why
+    return _study(order, chosen.detector, store, workers), why
+
+
+def _unfitted(order: Order, store: Store, report: Report, workers: Workers | None) -> tuple[Study, str | None]:
+    """The study of the detector that the order names, else of the one that suits how its parts lie, and why."""
+    if order.method is not None:
+        return _study(order, order.method, store, workers), None
+    if order.tiles is not None:
+        why = f"Large photos in tiles are learned {METHODS[FIRST].title.lower()}."
+        return _study(order, FIRST, store, workers), why
+    shortlist = Shortlist.of_order(order)
+    if not shortlist.candidates:
+        why = f"Too few photos to choose a detector by; {METHODS[FIRST].title} needs the fewest."
+        return _study(order, FIRST, store, workers), why
+    either, place = shortlist.to_begin_with, None
+    study = _study(order, methods_in(either), store, workers)
+    if len(either) > 1:
+        with device_lock(study.preparation.backbone.device):
+            study.extract(stage(report, 0.0, READ))
+            place = place_of(study, silent)
+    detector, lies = preferred(place, either), in_words(place)
+    why = f"Detector: {title_of(detector)}.\n{lies}Compare tries all others on your photos. {shortlist.sentence()}"
+    return study.with_method(detector, *order.network(methods_of(detector))), why.strip()
+
+
+def _study(order: Order, method: str | tuple[str, ...], store: Store, workers: Workers | None) -> Study:
+    methods = methods_of(method) if isinstance(method, str) else method
+    backbone, taps = order.network(methods)
+    given = order.parameters if isinstance(method, str) else order.given_to(methods)
+    return Study(order, backbone, store, taps=taps, workers=workers, method=method, parameters=given)

@@ -5,6 +5,7 @@ from collections import Counter
 from collections.abc import Sequence
 
 from inspect_core.images.samples import Sample
+from inspect_core.images.shape import Size
 from inspect_core.images.tiles import CELLS, TilePlan, proposed, recommendation
 
 OFF, AUTO, ON = "off", "auto", "on"
@@ -13,11 +14,12 @@ CHOICES = (OFF, AUTO, ON, *map(str, CELLS))
 
 
 def tiled(
-    choice: str, photos: Sequence[Sample], smallest_defect: float | None, size: tuple[int, int]
+    choice: str, photos: Sequence[Sample], smallest_defect: float | None, size: Size, *, tile: Size
 ) -> tuple[TilePlan | None, tuple[str, ...]]:
     """The plan for these photos, None when they are squashed to `size`; and sentences about it.
 
-    choice: one of CHOICES; smallest_defect: the smallest that matters, in pixels of the photos, None if not known.
+    choice: one of CHOICES; smallest_defect: the smallest that matters, in pixels of the photos, None if not known;
+    tile: the size of one.
     Raises ValueError, with figure and remedy, for a plan that takes too much memory, and for AUTO without a defect.
     """
     (photo, _), *_ = Counter(sample.size for sample in photos).most_common(1)
@@ -33,5 +35,5 @@ def tiled(
         )
     if choice == OFF or (choice == AUTO and not pays):
         return None, said
-    plan = proposed(photo, smallest_defect, tile=size, cell=int(choice) if choice.isdecimal() else None)
+    plan = proposed(photo, smallest_defect, tile=tile, cell=int(choice) if choice.isdecimal() else None)
     return plan, (*said, plan.sentence())

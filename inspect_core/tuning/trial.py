@@ -40,7 +40,7 @@ class Pasting:
 
     def __init__(self, study: Study, good: Sequence[Sample], count: int) -> None:
         self.masks: dict[str, np.ndarray] = {}
-        self._study, self._good = study, good
+        self._study, self._good, self.count = study, good, count
         self._numbers: dict[str, list[int]] = {}
         for number in range(count):
             i = number % len(good) if count > len(good) else number * len(good) // count
@@ -85,10 +85,10 @@ class Trial:
 
     @property
     def basis(self) -> str:
-        """What the trial is based on, in words: "36 synthetic defects in good photos and 20 known ones"."""
+        """What the trial is based on, in words: "36 good photos with synthetic defects pasted in"."""
         known = sum(photo.is_defect for photo in self.photos) - self.pasted
-        made = f"{self.pasted} good photos with synthetic defects pasted in"
-        return made if not known else f"{made} and {known} known defects"
+        made = (self.pasted, "good photos with synthetic defects pasted in"), (known, "known defects")
+        return " and ".join(f"{count} {what}" for count, what in made if count)
 
     def qualities(self, scored: ScoredPhotos, **live: int) -> np.ndarray:
         """(defects,) from 0 to 1: the mean of up to three shares for each photo with a defect.
@@ -127,7 +127,7 @@ def crossed_trial(study: Study, pasting: Pasting) -> tuple[Trial, ScoredPhotos]:
 
     Raises ValueError when none of the good photos can be read any more.
     """
-    if not study.tried:
+    if pasting.count and not study.tried:
         raise ValueError(GONE)
     results = study.results
     views = [replace(view, only=(view.start,)) for view in results.views]

@@ -76,7 +76,7 @@ def test_one_folder_has_the_same_figures_on_every_page_and_on_the_line(
     monkeypatch.setattr(teach_panels, "show_forecast", lambda order: None)
     app = choose_folder(open_app("pages/teach.py"), product)
     app.select_slider(key="size").set_value(128)
-    app.select_slider(key="grid").set_value(16)
+    app.select_slider(key="grid").set_value(8)
     app.number_input(key="split_seed").set_value(7).run()
     finish(press(app, "teach"))
     taught = shelf.find(shell.jobs().current.result)

@@ -14,7 +14,7 @@ from PIL import Image
 
 from inspect_core.images.tiles import TilePlan
 from inspect_core.images.tolerances import CAREFUL, Tolerances
-from inspect_core.methods.table import CANDIDATES, methods_in
+from inspect_core.methods.table import FIXED, LOOSE, methods_in
 from inspect_core.study.order import Order
 from inspect_core.tuning.aligning import Gain
 from inspect_core.tuning.forecast import methods_to_fit
@@ -61,7 +61,7 @@ def on_product(open_app, no_first_start, product):
 def make_small(app):
     app.radio(key="method").set_value("mahalanobis").run()
     app.select_slider(key="size").set_value(128)
-    app.select_slider(key="grid").set_value(16)
+    app.select_slider(key="grid").set_value(8)
     app.slider(key="fit_k").set_value(10)
 
 
@@ -224,7 +224,7 @@ def test_settings_reach_the_order_and_its_forecast_and_a_robust_fit_takes_longer
     assert order.photos.calibrate == ()
     assert order.fused_product_check
     asked = [(given.size, given.grid, methods_to_fit(given)) for given in forecast_of_an_exported_graph]
-    assert asked[0] == ((256, 256), (32, 32), methods_in(CANDIDATES))
+    assert asked[0] == ((256, 256), (32, 32), methods_in((FIXED, LOOSE)))
     assert asked[-1] == ((128, 128), (16, 16), ("cop",))
 
 

@@ -1,12 +1,15 @@
 """An order as a paper has it, and back to Loupe's own choices."""
 
+from pathlib import Path
+
 import pytest
 
-from inspect_core.images.folders import Split
+from inspect_core.images.folders import Sample, Split
 from inspect_core.methods.table import METHODS
 from inspect_core.study.order import Order
 
-ORDER = Order("part", Split((), (), ()), parameters={"k": 50}, area=99, grid=(16, 16))
+TALL = Sample(Path("a.png"), "a.png", "good", (1255, 500))
+ORDER = Order("part", Split((TALL,), (), ()), parameters={"k": 50}, area=99, grid=(16, 16))
 
 
 @pytest.mark.parametrize("name", METHODS)
@@ -19,7 +22,8 @@ def test_each_method_has_an_order_as_published_and_a_way_back(name):
     found = {**order.parameters, **vars(order)}
     assert {key: found[key] for key in row.published} == {**row.published, "taps": None}
     back = order.by_default()
-    assert (back.as_published, back.grid, back.area, back.parameters) == (False, Order.grid, None, {"k": 50})
+    assert (back.as_published, back.size, back.grid) == (False, (416, 160), (52, 20)), "in the shape of the photos"
+    assert (back.area, back.parameters) == (None, {"k": 50})
     assert (back.tolerances, back.fused_product_check) == (Order.tolerances, False)
 
 

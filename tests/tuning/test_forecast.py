@@ -14,7 +14,7 @@ from inspect_core.images.samples import Sample
 from inspect_core.images.splitting import Split, learned_from_all
 from inspect_core.images.tiles import TilePlan
 from inspect_core.methods.method import Workload
-from inspect_core.methods.table import CANDIDATES, METHODS, methods_in
+from inspect_core.methods.table import CANDIDATES, FIXED, LOOSE, METHODS, methods_in
 from inspect_core.study import expected
 from inspect_core.study.order import Order
 from inspect_core.tuning import comparison, trial
@@ -77,9 +77,11 @@ def test_a_comparison_pastes_defects_and_judges_every_detector(seconds):
     assert one - seconds(method="nearest") > trial.PASTED * RUN
 
 
-def test_an_order_without_a_detector_is_forecast_with_all_candidates(product):
+def test_an_order_without_a_detector_is_forecast_with_those_it_may_be_given(product):
     order = Order("flange", learned_from_all(split(scan(product), seed=0)))
-    assert methods_to_fit(order) == methods_in(CANDIDATES)
+    assert methods_to_fit(order) == methods_in((FIXED, LOOSE))
+    by_defects = replace(order, photos=replace(order.photos, choose=order.photos.judge[:1]))
+    assert methods_to_fit(by_defects) == methods_in(CANDIDATES)
     assert (len(order.photos.fit), len(order.scored), len(order.photos.setters(0))) == (14, 7, 10)
     assert tuple(Shortlist.of_order(order).candidates) == CANDIDATES
     plan = TilePlan((512, 512), (128, 128), 64, 32)

@@ -1,6 +1,7 @@
 """Which detector an order without one is given."""
 
 import warnings
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -9,18 +10,14 @@ from inspect_core.features.store import Store
 from inspect_core.images.folders import scan, split
 from inspect_core.images.splitting import Split, learned_from_all
 from inspect_core.images.tolerances import CAREFUL
-from inspect_core.methods.table import known_parameters
+from inspect_core.methods.table import FIXED, LOOSE, known_parameters, title_of
 from inspect_core.study.order import Order
 from inspect_core.study.study import Study
-from inspect_core.tuning import compare, comparison, teaching
+from inspect_core.tuning import comparison, teaching
+from inspect_core.tuning.place import PLACED
 
 pytestmark = pytest.mark.filterwarnings("ignore::UserWarning")
 QUICK = {"k": 8, "patches": 300, "components": 8, "m": 8}
-
-
-@pytest.fixture(autouse=True)
-def few_defects_pasted(monkeypatch):
-    monkeypatch.setattr(compare, "PASTED", 14)
 
 
 def order(photos: Split, **options) -> Order:
@@ -34,13 +31,15 @@ def teach(asked: Order, store: Store) -> teaching.Taught:
         return teaching.teach(asked, store, lambda fraction, step: None)
 
 
-def test_the_same_photos_are_given_the_same_detector_and_the_reason(exported, product, tmp_path, monkeypatch):
-    monkeypatch.setattr(comparison, "CANDIDATES", ("mahalanobis+nearest", "mahalanobis", "nearest"))
+@pytest.mark.parametrize("place", [PLACED, PLACED - 0.01])
+def test_the_place_of_parts_names_the_detector_as_taught_alone(exported, product, tmp_path, monkeypatch, place):
+    monkeypatch.setattr(teaching, "place_of", lambda study, report: place)
     photos = learned_from_all(split(scan(product), seed=0))
-    first, again = (teach(order(photos), Store(tmp_path / name)) for name in ("first", "again"))
-    assert first.study.method in comparison.CANDIDATES
-    assert first.choice
-    assert (first.study.method, first.choice) == (again.study.method, again.choice)
+    first = teach(order(photos), Store(tmp_path / "first"))
+    again = teach(order(photos, method=str(first.study.method)), Store(tmp_path / "again"))
+    assert first.study.method == (FIXED if place == PLACED else LOOSE)
+    assert title_of(first.study.method) in first.choice
+    assert "Compare tries all others" in first.choice
     assert first.study.live == again.study.live
     assert np.array_equal(first.study.scores(), again.study.scores())
 
@@ -68,13 +67,18 @@ def test_a_named_detector_begins_at_its_defaults(exported, product, tmp_path, me
     assert np.array_equal(study.scores(), alone.scores())
 
 
-def test_candidates_are_fitted_once_and_the_one_chosen_is_not_fitted_again(exported, product, tmp_path, monkeypatch):
+def test_known_defects_choose_among_candidates_that_are_fitted_once(exported, product, tmp_path, monkeypatch):
     monkeypatch.setattr(comparison, "CANDIDATES", ("mahalanobis", "nearest", "mahalanobis+nearest"))
     fits, fit = [], Study.fit
     monkeypatch.setattr(Study, "fit", lambda study, *a, **b: fits.append(study.methods) or fit(study, *a, **b))
-    taught = teach(order(learned_from_all(split(scan(product), seed=0))), Store(tmp_path))
+    photos = learned_from_all(split(scan(product), seed=0))
+    known = [sample for sample in photos.judge if sample.kind != "good"]
+    judge = tuple(sample for sample in photos.judge if sample not in known[::2])
+    taught = teach(order(replace(photos, choose=tuple(known[::2]), judge=judge)), Store(tmp_path))
     assert fits == [("mahalanobis", "nearest")]
     assert taught.study.method in comparison.CANDIDATES
+    assert f"{len(known[::2])} known defects" in taught.choice
+    assert "synthetic" not in taught.choice
     assert taught.study.default_limits()
 
 

@@ -5,7 +5,6 @@ in the first k dimensions is y_1^2 + ... + y_k^2: L of the leading k x k block i
 sums over one product give exactly what a separate fit at each k would.
 """
 
-import math
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
 from functools import cached_property
@@ -78,21 +77,6 @@ class Mahalanobis:
             eigenvalues = torch.linalg.eigvalsh(factor @ factor.transpose(1, 2)).flip(-1)
             values[here] = (eigenvalues - self.ridge).clamp_min(0).float()
         return values.reshape(h, w, k)
-
-    def explained_by_place(self) -> float:
-        """The share of the variance of embedded features that the mean of their place explains, leave-one-out.
-
-        1 - (n / (n - 1))^2 within / total over n images, sums over places and dimensions: near 1 where every image
-        shows the same at a place, 0 where places have nothing in common; -inf for a single image or features that are
-        all equal.
-        """
-        added = self.ridge * self.mean.shape[-1]
-        within = float(self.cholesky.double().square().sum(-1).mean((0, 1)).sum()) - added
-        mean = self.mean.double().flatten(0, 1)
-        total = within + float((mean - mean.mean(0)).square().sum(-1).mean())
-        if self.images < 2 or total <= 4 * torch.finfo(torch.float32).eps * added:
-            return -math.inf
-        return 1 - (self.images / (self.images - 1)) ** 2 * max(within, 0.0) / total
 
     def rounded(self) -> Self:
         """The model with its Cholesky factors in float16: half the storage, scores computed from the rounded factors.

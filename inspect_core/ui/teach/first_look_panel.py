@@ -9,7 +9,7 @@ import streamlit as st
 from PIL import Image
 
 from inspect_core.features.store import feature_store
-from inspect_core.images import heatmap
+from inspect_core.images import heatmap, shape
 from inspect_core.images.depth import Depth
 from inspect_core.images.png import png_of
 from inspect_core.images.read import ImageError, read
@@ -31,12 +31,12 @@ def _looks() -> Kept:
     return Kept(HELD)
 
 
-def choose_good(samples: Samples, product: str, key: str) -> Samples | None:
+def choose_good(samples: Samples, key: str) -> Samples | None:
     """The photos without those the user leaves out; None, with the reason on the page, when too few are left.
 
     key: of the files; it changes when they do.
     """
-    order = _order(product, key)
+    order = _order(samples, key)
     look, left = _looks().get(_look_key(key, order)), _left_out(key)
     with st.expander("Before learning: a look at the good photos", expanded=True):
         st.caption(
@@ -53,11 +53,12 @@ def choose_good(samples: Samples, product: str, key: str) -> Samples | None:
     return None
 
 
-def _order(product: str, key: str) -> Order:
+def _order(samples: Samples, key: str) -> Order:
     """The order for the look, with the settings chosen further down the page."""
     chosen = st.session_state.get
-    size, grid = chosen("size", Order.size[0]), chosen("grid", Order.grid[0])
-    order = Order(product, Split((), (), ()), chosen("backbone", Order.backbone), size=(size, size), grid=(grid, grid))
+    size = shape.input_size([sample.size for sample in samples.good], chosen("size", shape.SIDE))
+    grid = shape.grid_of(size, chosen("grid", shape.CELL))
+    order = Order(samples.root.name, Split((), (), ()), chosen("backbone", Order.backbone), size=size, grid=grid)
     shift = chosen(f"align_shift-{key}", 100 * Order.align_shift) / 100
     align, turn = chosen(f"align-{key}", Order.align), chosen(f"align_turn-{key}", Order.align_turn)
     return replace(order, align=align, align_turn=turn, align_shift=shift)

@@ -3,6 +3,7 @@
 import contextlib
 import hashlib
 import os
+from collections.abc import Sequence
 from dataclasses import replace
 from functools import partial
 from itertools import islice
@@ -17,7 +18,8 @@ from inspect_core.images.folders import MAX_FILES, Samples, Split, scan, split
 from inspect_core.images.grouping import propose_groups, ungrouped
 from inspect_core.images.listing import walk
 from inspect_core.images.manifests.listed import folder_of
-from inspect_core.images.samples import ScanError, counted
+from inspect_core.images.samples import Sample, ScanError, counted
+from inspect_core.images.shape import CELL, SIDE, Size, grid_of, input_size
 from inspect_core.images.splitting import learned_from_all, require_enough
 from inspect_core.images.tiles import TilePlan
 from inspect_core.methods import table
@@ -28,7 +30,7 @@ from inspect_core.study.order import Order
 from inspect_core.tuning.comparison import Shortlist
 from inspect_core.ui import shell, strips, teaching, weights_panel
 from inspect_core.ui.photo_source import FOLDER, SAMPLE, UPLOAD, Source, choose_folder, choose_upload
-from inspect_core.ui.teach.photo_settings import choose_lying, choose_tiles, choose_tolerances
+from inspect_core.ui.teach.photo_settings import choose_lying, choose_tiles, choose_tolerances, show_input
 from inspect_core.whole_part.product_check import ALONE, FUSED
 
 LAYOUTS = (
@@ -37,11 +39,13 @@ LAYOUTS = (
 )
 MAX_LISTED = 12
 SIZES = (128, 192, 256, 320, 384, 448, 512)
+CELLS = (16, 8, 4)
+"""Pixels of the input to a patch."""
 COMPARED, JOINED = "compared", "joined"
 TITLES = {COMPARED: "Chosen for these photos", JOINED: "Position and surface"}
 TITLES |= {name: METHODS[name].title for name in OFFERED}
 WHEN = (
-    f"Compares {len(CANDIDATES)} detectors on your photos and teaches the best.",
+    f"By how your parts lie; with ten or more known defects, the one of {len(CANDIDATES)} that separates them best.",
     f"Adds the maps of {METHODS[FIRST].title} and of a surface detector.",
     *(METHODS[name].when for name in OFFERED),
 )
@@ -55,6 +59,10 @@ TO_TAPS = "The layers that features are taken from. Expansions are wider and see
 TO_CHECK = (
     "Is this the product that was taught? Judged by the features of the whole photo, alone or with how certain the "
     "network is of its own classes (Fang et al. 2024, fused score)."
+)
+TO_SIZE = (
+    "Photos keep their shape; the area is that of a square. More pixels take longer and are not better by themselves: "
+    "on some parts they show finer defects, on others more of what does not matter."
 )
 TO_BUDGET = (
     "Of the detector alone, forecast for two cores; the network takes about 10 more. Slower detectors take no part in "
@@ -168,16 +176,22 @@ def choose_settings(product: str, photos: Split, seed: int, notes: tuple[str, ..
         presets = {None: "best for the detector"} | {preset: preset for preset in CATALOGUE[backbone].presets}
         at, say = f"taps-{backbone}", presets.__getitem__
         taps = right.selectbox("Feature layers", list(presets), key=at, format_func=say, help=TO_TAPS)
-        size = left.select_slider("Photo size", SIZES, 256, key="size", format_func=lambda n: f"{n} × {n} px")
+        say = partial(in_pixels, photos=photos.fit)
+        side = left.select_slider("Photo size", SIZES, SIDE, key="size", format_func=say, help=TO_SIZE)
+        size = input_size([sample.size for sample in photos.fit], side)
         with above:
-            tiles = choose_tiles(photos.fit, (size, size))
+            tiles = choose_tiles(photos.fit, size, (side, side))
+            if tiles is None:
+                show_input(photos.fit, size, key)
+            size = size if tiles is None else tiles.tile
         with tolerating:
-            tolerances = choose_tolerances(photos.fit, key, (size, size) if tiles is None else tiles.size)
-        grids, words = [16, 32, 64], "A finer grid shows smaller defects; each step takes four times the memory."
-        say, off = "{0} × {0} patches".format, tiles is not None
-        grid = right.select_slider("Patch grid", grids, 32, key="grid", format_func=say, disabled=off, help=words)
+            tolerances = choose_tolerances(photos.fit, key, size if tiles is None else tiles.size)
+        words, off = "A finer grid shows smaller defects; each step takes four times the memory.", tiles is not None
+        say = partial(in_patches, size=size)
+        cell = right.select_slider("Patch grid", CELLS, CELL, key="grid", format_func=say, disabled=off, help=words)
+        grid = grid_of(size, cell)
         parameters = _parameters(method, tiles)
-        budget = _budget((grid, grid), parameters) if chosen == COMPARED and tiles is None else Order.budget
+        budget = _budget(grid, parameters) if photos.choose and method is None and tiles is None else Order.budget
         say, key = CHECK_SCORES.__getitem__, "guard_scores"
         check_scores = st.segmented_control(
             "Product check", CHECK_SCORES, default=ALONE, format_func=say, required=True, key=key, help=TO_CHECK
@@ -187,7 +201,7 @@ def choose_settings(product: str, photos: Split, seed: int, notes: tuple[str, ..
     if not name.strip():
         st.error("The part has no name; type one above.", icon=":material/error:")
         return None
-    order = Order(name.strip(), photos, backbone, taps, (size, size), (grid, grid), method, budget, parameters)
+    order = Order(name.strip(), photos, backbone, taps, size, grid, method, budget, parameters)
     fused = check_scores == FUSED
     order = replace(
         order, tiles=tiles, tolerances=tolerances, seed=seed, notes=notes, fused_product_check=fused, **lying
@@ -195,6 +209,18 @@ def choose_settings(product: str, photos: Split, seed: int, notes: tuple[str, ..
     with shell.errors_shown(ValueError):
         return order.published(str(method)) if as_published else order
     return None
+
+
+def in_pixels(side: int, photos: Sequence[Sample]) -> str:
+    """The size of the network's input with the area of a square of `side`, in words."""
+    height, width = input_size([sample.size for sample in photos], side)
+    return f"{width} × {height} px"
+
+
+def in_patches(cell: int, size: Size) -> str:
+    """The patch grid with one patch to so many pixels, in words."""
+    rows, columns = grid_of(size, cell)
+    return f"{columns} × {rows} patches"
 
 
 def show_forecast(order: Order) -> None:
@@ -205,7 +231,7 @@ def show_forecast(order: Order) -> None:
     if expected is None:
         st.stop()
     st.caption(
-        f"Training takes about {shell.duration(expected.seconds)} on this machine ({expected.engine}), up to "
+        f"Training takes about {shell.duration(expected.seconds)} if nothing else runs ({expected.engine}), up to "
         f"{expected.memory / 2**20:.0f} MB of memory and {expected.disk / 2**20:.0f} MB on disk."
     )
     groups = {order.photos.groups.get(sample.name, sample.name) for sample in order.setters}

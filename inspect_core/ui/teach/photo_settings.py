@@ -10,8 +10,9 @@ from inspect_core.images.alignment import MOST_SHIFT, MOST_TURN
 from inspect_core.images.depth import DEPTHS
 from inspect_core.images.read import ImageError, read, squash
 from inspect_core.images.samples import Sample, Samples
+from inspect_core.images.shape import Size
 from inspect_core.images.splitting import Split
-from inspect_core.images.tiles import CELLS, TilePlan
+from inspect_core.images.tiles import CELLS, TilePlan, smallest_seen
 from inspect_core.images.tolerances import CAREFUL, Tolerances
 from inspect_core.study.order import ALIGN, NO_ALIGNMENT, RIGID, Order
 from inspect_core.tuning.aligning import Gain, gain_on, usual_preparation
@@ -108,9 +109,9 @@ def _gain(key: str, _good: Sequence[Sample]) -> Gain | None:
         return None
 
 
-def choose_tiles(photos: Sequence[Sample], size: tuple[int, int]) -> TilePlan | None:
+def choose_tiles(photos: Sequence[Sample], size: Size, tile: Size) -> TilePlan | None:
     """The plan as chosen, to see how much of the smallest defect is left after squashing; None for photos that are
-    squashed to `size`. Small photos offer no choice.
+    squashed to `size`. tile: the size of one. Small photos offer no choice.
     """
     if max(side / own for side, own in zip(photos[0].size, size, strict=True)) < LARGE:
         return None
@@ -121,13 +122,30 @@ def choose_tiles(photos: Sequence[Sample], size: tuple[int, int]) -> TilePlan | 
         cells = {ON: "as fine as memory allows"} | {str(side): f"{side} px" for side in CELLS}
         cell = right.selectbox("Cells", list(cells), key="tile_cell", format_func=cells.__getitem__, help=TO_CELLS)
         with shell.errors_shown(ValueError):
-            _, said = tiled(OFF, photos, smallest, size)
+            _, said = tiled(OFF, photos, smallest, size, tile=tile)
             st.markdown(shell.plain(" ".join(said)))
             if st.toggle("See each photo in tiles", key="tiles", help=TO_TILES):
-                plan, said = tiled(cell, photos, smallest, size)
+                plan, said = tiled(cell, photos, smallest, size, tile=tile)
                 st.caption(shell.plain(said[-1]))
                 return plan
     return None
+
+
+def show_input(photos: Sequence[Sample], size: Size, key: str) -> None:
+    """What the network will see of the first photo, and the smallest defect that this can show; key: of the files."""
+    height, width = size
+    with shell.errors_shown(ImageError, icon=":material/broken_image:"):
+        picture, words = st.columns((1, 3), vertical_alignment="center")
+        picture.image(_squashed(key, photos[0], size), width=min(width, 256))
+        words.caption(
+            f"What the network sees: {width} × {height} px, in the shape of your photos. A defect needs about "
+            f"{smallest_seen(photos[0].size, size)} px of the photo to be seen."
+        )
+
+
+@st.cache_data(max_entries=16, show_spinner=False)
+def _squashed(key: str, _sample: Sample, size: Size) -> np.ndarray:
+    return squash(read(_sample.path, _sample.depth).pixels, size)
 
 
 def choose_tolerances(good: Sequence[Sample], key: str, size: tuple[int, int]) -> Tolerances | None:

@@ -422,23 +422,3 @@ def test_images_that_were_merged_can_be_taken_away_again(left: int, taken: int, 
     assert own.images == left + taken, "both stay as they are"
     with pytest.raises(ValueError, match="leave at least one"):
         own.without(own)
-
-
-@pytest.mark.parametrize(("spread", "n"), [(0.0, 30), (0.5, 30), (5.0, 4), (5.0, 300)])
-def test_the_share_that_places_explain_is_leave_one_out(spread: float, n: int) -> None:
-    """spread: of the means of places, in spreads of what is seen at one of them."""
-    rng = np.random.default_rng(0)
-    x = (spread * rng.standard_normal((H, W, 5)) + rng.standard_normal((n, H, W, 5))).astype(np.float32)
-    model = fit(x, projection=torch.eye(5))
-    within = ((x - x.mean(axis=0)) ** 2).sum(axis=-1).mean()
-    total = ((x - x.mean(axis=(0, 1, 2))) ** 2).sum(axis=-1).mean()
-    assert model.explained_by_place() == pytest.approx(1 - (n / (n - 1)) ** 2 * within / total, abs=1e-4)
-    left = sum(((photo - np.delete(x, i, axis=0).mean(axis=0)) ** 2).sum() for i, photo in enumerate(x))
-    assert model.explained_by_place() == pytest.approx(1 - left / (total * n * H * W), abs=1e-4)
-
-
-def test_one_image_or_equal_features_explain_nothing() -> None:
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore", UserWarning)
-        for x in (correlated(1, d=5), np.ones((9, H, W, 5), np.float32)):
-            assert fit(x, projection=torch.eye(5)).explained_by_place() == -np.inf

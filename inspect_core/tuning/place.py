@@ -1,0 +1,68 @@
+"""Whether parts show the same at each place of every photo: this names the detector to begin with (METHODS, 11)."""
+
+import math
+from collections.abc import Collection, Iterable
+
+import torch
+from torch import Tensor
+
+from inspect_core.methods.table import ANYWHERE, FIRST, FIXED, LOOSE
+from inspect_core.runtime.progress import Report
+from inspect_core.study.study import Study
+
+PLACED = 0.65
+"""Share of the variance of patch features that the mean of their place explains from which on places are preferred."""
+SCATTERED = 0.05
+"""The same share up to which places have nothing in common: what is learned place by place then only disturbs."""
+MOST_PHOTOS = 100
+"""Photos, evenly from those to fit, that tell."""
+
+
+def explained_by_place(photos: Iterable[Tensor]) -> float:
+    """The share of the variance of features that the mean of their place explains, leave-one-out.
+
+    photos: (1, h, w, k) of each. 1 - (n / (n - 1))^2 within / total over n photos, sums over places and dimensions:
+    near 1 where every photo shows the same at a place, 0 where places have nothing in common; -inf for a single photo
+    or features that are all equal.
+    """
+    count, sums, squares = 0, torch.zeros(1), torch.zeros(1)
+    for features in photos:
+        values = features[0].double()
+        count, sums, squares = count + 1, sums.to(values) + values, squares.to(values) + values.square()
+    mean = sums / max(count, 1)
+    within = float((squares / max(count, 1) - mean.square()).sum(-1).mean())
+    total = within + float((mean - mean.flatten(0, -2).mean(0)).square().sum(-1).mean())
+    if count < 2 or total <= torch.finfo(torch.float32).eps * float(mean.square().sum(-1).mean()):
+        return -math.inf
+    return 1 - (count / (count - 1)) ** 2 * max(within, 0.0) / total
+
+
+def place_of(study: Study, report: Report) -> float | None:
+    """`explained_by_place` of the photos to fit; None where the study does not look at places."""
+    if FIRST not in study.methods:
+        return None
+    samples, number = study.split.fit[:: -(-len(study.split.fit) // MOST_PHOTOS)], study.methods.index(FIRST)
+    seen = []
+    for done, sample in enumerate(samples, start=1):
+        report(done / len(samples), f"comparing places: photo {done} of {len(samples)}")
+        if (photo := study.scored_photo(sample, "fit")) is not None:
+            seen.append(photo[1][number])
+    return explained_by_place(seen)
+
+
+def preferred(place: float | None, candidates: Collection[str]) -> str:
+    """The detector to begin with, of these: by how fixed places are, the first where neither takes part."""
+    wanted = (LOOSE, FIXED)
+    if place is not None and not SCATTERED < place < PLACED:
+        wanted = (FIXED, LOOSE) if place >= PLACED else (ANYWHERE, LOOSE, FIXED)
+    return next((name for name in wanted if name in candidates), next(iter(candidates)))
+
+
+def in_words(place: float | None) -> str:
+    """What the photos say about places; "" where that is not known."""
+    if place is None:
+        return ""
+    share = f"(a place's usual look explains {100 * max(place, 0):.0f} % of what patches look like)"
+    if place >= PLACED:
+        return f"Your part shows the same at each place of every photo {share}. "
+    return f"Your part lies differently from photo to photo {share}, so patches are compared wherever they lie. "
