@@ -29,7 +29,6 @@ from inspect_core.images.tolerances import CAREFUL, Tolerances
 from inspect_core.judge.limits import limits_from_good
 from inspect_core.methods.table import CANDIDATES, FIXED, LOOSE, methods_in, methods_of
 from inspect_core.methods.view import with_taps
-from inspect_core.runtime.progress import silent
 from inspect_core.study.evaluation import evaluate_photos
 from inspect_core.study.judged import truth_masks
 from inspect_core.study.study import Study
@@ -98,7 +97,7 @@ def case(
     methods = methods_in(detectors)
     backbone, taps = with_taps(methods, "efficientnet_lite0")
     study = Study(photos, backbone, store, method=methods, taps=taps, seed=seed, tolerances=tolerances).fit()
-    place = place_of(study, silent)
+    place = place_of(study)
     masks = truth_masks(study.results)
     found = {name: _figures(study, methods, name, masks) for name in detectors}
     return {"place": place, "default": FIXED if place >= PLACED else LOOSE, "detectors": found}

@@ -27,7 +27,6 @@ from inspect_core.images.tolerances import CAREFUL, Tolerances
 from inspect_core.judge.limits import limits_from_good
 from inspect_core.methods.table import methods_in, methods_of
 from inspect_core.methods.view import with_taps
-from inspect_core.runtime.progress import silent
 from inspect_core.study.evaluation import evaluate_photos
 from inspect_core.study.judged import truth_masks
 from inspect_core.study.scored_photo import ScoredPhoto
@@ -122,7 +121,7 @@ def of_set(folder: Path, store: Store) -> dict:
         study = Study(photos, backbone, store, method=methods, taps=taps, seed=0, tolerances=tolerances).fit()
         changed = changed or [made for own in enumerate(CHANGES.items()) for made in _changed(study, good, *own)]
         found[name] = _figures(study, good, changed, tolerances)
-    place = place_of(study, silent)
+    place = place_of(study)
     return {"place": place, "default": FIXED if place >= PLACED else LOOSE, "tolerances": found}
 
 

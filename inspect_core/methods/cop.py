@@ -1,10 +1,7 @@
 """CoP: kernel PCA with a cosine map (Fang et al. 2024)."""
 
-from torch import Tensor
-
-from inspect_core.detectors.cop_corp.covariance import MappedCovariance
-from inspect_core.detectors.cop_corp.feature_maps import cosine_map
-from inspect_core.methods.method import PUBLISHED, Parameters, Patches
+from inspect_core.detectors.cop_corp.feature_maps import FeatureMap, cosine_map
+from inspect_core.methods.method import Parameters
 from inspect_core.methods.subspace import COSINE_WORDS, Subspace
 from inspect_core.recipe_format import arrays, fields
 
@@ -17,11 +14,11 @@ class Cop(Subspace):
     arrays = arrays.subspace("k", mean=1.01)
     fields = fields.COSINE
     compared = ("cop",)
-    published = PUBLISHED | {"fused_product_check": True}
+    published = {**Subspace.published, "fused_product_check": True}
     space = COSINE_WORDS
 
-    def begin(self, patches: Patches, columns: Tensor | None, seed: int, parameters: Parameters) -> MappedCovariance:
-        return MappedCovariance(cosine_map(patches.width))
+    def feature_map(self, width: int, seed: int, parameters: Parameters) -> FeatureMap:
+        return cosine_map(width)
 
 
 METHOD = Cop()

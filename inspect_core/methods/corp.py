@@ -2,11 +2,8 @@
 
 from typing import Any
 
-from torch import Tensor
-
-from inspect_core.detectors.cop_corp.covariance import MappedCovariance
-from inspect_core.detectors.cop_corp.feature_maps import cosine_fourier_map
-from inspect_core.methods.method import PUBLISHED, Control, Option, Parameters, Patches
+from inspect_core.detectors.cop_corp.feature_maps import FeatureMap, cosine_fourier_map
+from inspect_core.methods.method import Control, Option, Parameters
 from inspect_core.methods.subspace import Q, Subspace
 from inspect_core.recipe_format import arrays, fields
 
@@ -16,12 +13,12 @@ class Corp(Subspace):
     when = "Textures and parts in any orientation: learns the normal look of small patches, wherever they are."
     reference = "CoRP, kernel PCA with a cosine and a random-Fourier map (Fang et al. 2024)"
     rank = 2
-    defaults = {"gamma": 1.0, "M": 512, "explained_variance": 0.9, "orthogonal": 1}
+    defaults = {**Subspace.defaults, "gamma": 1.0, "M": 512, "orthogonal": 1}
     arrays = arrays.fourier("k")
     fields = fields.FOURIER
     joins = 3
     candidates = ("corp", "mahalanobis+corp")
-    published = PUBLISHED | {"fused_product_check": True, "orthogonal": 0}
+    published = {**Subspace.published, "fused_product_check": True, "orthogonal": 0}
     options = {
         "gamma": Option("sharpness of the random-Fourier kernel", float),
         "M": Option("number of random-Fourier features"),
@@ -48,9 +45,9 @@ class Corp(Subspace):
     }
     space = "Cosine map, then random Fourier features: the curved space that CoRP fits a plane to."
 
-    def begin(self, patches: Patches, columns: Tensor | None, seed: int, parameters: Parameters) -> MappedCovariance:
+    def feature_map(self, width: int, seed: int, parameters: Parameters) -> FeatureMap:
         drawn = {"gamma": parameters["gamma"], "M": int(parameters["M"]), "orthogonal": bool(parameters["orthogonal"])}
-        return MappedCovariance(cosine_fourier_map(patches.width, **drawn, seed=seed))
+        return cosine_fourier_map(width, **drawn, seed=seed)
 
     def refit_values(self, detector: Any) -> dict[str, float]:
         return {"gamma": detector.feature_map.gamma, "M": detector.feature_map.D}

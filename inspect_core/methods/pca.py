@@ -1,10 +1,7 @@
 """Plain principal component analysis: the distance to the subspace near which most good patches lie."""
 
-from torch import Tensor
-
-from inspect_core.detectors.cop_corp.covariance import MappedCovariance
-from inspect_core.detectors.cop_corp.feature_maps import identity_map
-from inspect_core.methods.method import Parameters, Patches
+from inspect_core.detectors.cop_corp.feature_maps import FeatureMap, identity_map
+from inspect_core.methods.method import Parameters
 from inspect_core.methods.subspace import Subspace
 from inspect_core.recipe_format import arrays, fields
 
@@ -18,8 +15,8 @@ class PCA(Subspace):
     fields = fields.COSINE | {"cosine": fields.one_of(False)}
     offered = False
 
-    def begin(self, patches: Patches, columns: Tensor | None, seed: int, parameters: Parameters) -> MappedCovariance:
-        return MappedCovariance(identity_map(patches.width))
+    def feature_map(self, width: int, seed: int, parameters: Parameters) -> FeatureMap:
+        return identity_map(width)
 
 
 METHOD = PCA()

@@ -7,9 +7,10 @@ import torch
 from torch import Tensor, nn
 
 from inspect_core.detectors.cop_corp.covariance import MappedCovariance
+from inspect_core.detectors.cop_corp.feature_maps import FeatureMap
 from inspect_core.detectors.cop_corp.residual import KernelPCAMap
 from inspect_core.methods.graphs import Graph, as_rows, constant
-from inspect_core.methods.method import BATCH, Control, Costs, Method, Parameters, Patches, Tell, Workload
+from inspect_core.methods.method import BATCH, PUBLISHED, Control, Costs, Method, Parameters, Patches, Tell, Workload
 from inspect_core.recipe_format.arrays import ROW_BYTES
 
 COSINE_WORDS = "Only the direction of the features counts, not their strength (cosine map)."
@@ -23,16 +24,36 @@ Q = Control(
 )
 
 
-class Subspace(Method):
-    """From the covariance of all mapped patches, gathered photo by photo; the map is chosen by `begin`."""
+def _every(patches: int, parameters: Parameters) -> int:
+    """One patch of how many is learned from."""
+    most = parameters.get("most_patches")
+    return 1 if most is None else max(1, patches // most)
 
-    defaults = {"explained_variance": 0.9}
+
+class Subspace(Method):
+    """From the covariance of mapped patches, gathered photo by photo: of `most_patches` of them, evenly from all photos and
+    places, None for all. The map is chosen by `feature_map`.
+    """
+
+    defaults = {"explained_variance": 0.9, "most_patches": 100_000}
+    published = PUBLISHED | {"most_patches": None}
     fitted = KernelPCAMap
     live = "q"
     controls = {"q": Q}
 
+    def feature_map(self, width: int, seed: int, parameters: Parameters) -> FeatureMap:
+        """Φ of features of this width."""
+        raise NotImplementedError
+
+    def begin(self, patches: Patches, columns: Tensor | None, seed: int, parameters: Parameters) -> MappedCovariance:
+        every = _every(patches.photos * patches.grid[0] * patches.grid[1], parameters)
+        return MappedCovariance(self.feature_map(patches.width, seed, parameters), every=every)
+
     def see(self, statistics: MappedCovariance, features: Tensor, photos: Sequence[int]) -> object:
-        return statistics.update(features)
+        every, patches = statistics.every, features.flatten(1, -2)
+        taken = patches.shape[1] // every
+        rows = [own[number % every :: every][:taken] for number, own in zip(photos, patches, strict=True)]
+        return statistics.update(torch.cat(rows))
 
     def finish(self, statistics: MappedCovariance, seed: int, parameters: Parameters, report: Tell) -> KernelPCAMap:
         return statistics.finish(explained_variance=parameters["explained_variance"])
@@ -40,7 +61,7 @@ class Subspace(Method):
     def costs(self, work: Workload, parameters: Parameters) -> Costs:
         """One covariance of the mapped features over all patches, and its eigenvectors."""
         D = int(parameters.get("M") or work.width)
-        rows = work.places * (work.fit + work.shown)
+        rows = work.places * work.fit // _every(work.places * work.fit, parameters) + work.places * work.shown
         kept = 32 * D * D + 32 * D * work.width + 64 * work.width**2
         memory = kept + 2 * ROW_BYTES * max(D, work.width) + 8 * BATCH * work.places * work.width
         return Costs(2.5e-11 * rows * D * D + 1.5e-9 * D**3, memory)

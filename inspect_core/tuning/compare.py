@@ -16,7 +16,7 @@ from inspect_core.methods.method import Workload
 from inspect_core.methods.table import ALL, METHODS, methods_in, methods_of, title_of
 from inspect_core.methods.view import View, remarks
 from inspect_core.runtime.jobs import device_lock
-from inspect_core.runtime.progress import Report, silent, stage
+from inspect_core.runtime.progress import Report, stage
 from inspect_core.study.evaluation import evaluate_photos
 from inspect_core.study.judged import truth_masks
 from inspect_core.study.order import Order
@@ -93,7 +93,7 @@ def _compared(
         share = expected.total / (expected.total + comparing(len(detectors), len(order.scored) if judged else 0))
         read = share * expected.extract / expected.total
         study.extract(stage(report, 0.0, read))
-        place = place_of(study, silent)
+        place = place_of(study)
         study.fit(stage(report, read, share), trying=pasting.made_of, expected=expected)
         trial, tried = crossed_trial(study, pasting)
         masks = truth_masks(study.results) if judged else None

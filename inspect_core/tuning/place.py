@@ -7,7 +7,6 @@ import torch
 from torch import Tensor
 
 from inspect_core.methods.table import ANYWHERE, FIRST, FIXED, LOOSE
-from inspect_core.runtime.progress import Report
 from inspect_core.study.study import Study
 
 PLACED = 0.65
@@ -37,17 +36,13 @@ def explained_by_place(photos: Iterable[Tensor]) -> float:
     return 1 - (count / (count - 1)) ** 2 * max(within, 0.0) / total
 
 
-def place_of(study: Study, report: Report) -> float | None:
+def place_of(study: Study) -> float | None:
     """`explained_by_place` of the photos to fit; None where the study does not look at places."""
     if FIRST not in study.methods:
         return None
     samples, number = study.split.fit[:: -(-len(study.split.fit) // MOST_PHOTOS)], study.methods.index(FIRST)
-    seen = []
-    for done, sample in enumerate(samples, start=1):
-        report(done / len(samples), f"comparing places: photo {done} of {len(samples)}")
-        if (photo := study.scored_photo(sample, "fit")) is not None:
-            seen.append(photo[1][number])
-    return explained_by_place(seen)
+    photos = (study.scored_photo(sample, "fit") for sample in samples)
+    return explained_by_place(photo[1][number] for photo in photos if photo is not None)
 
 
 def preferred(place: float | None, candidates: Collection[str]) -> str:

@@ -13,6 +13,7 @@ from inspect_core.features.extraction import Preparation
 from inspect_core.images.alignment import Alignment, NotLocated
 from inspect_core.images.folders import Sample
 from inspect_core.images.read import ImageError
+from inspect_core.line.overlap import in_order
 from inspect_core.runtime.progress import Report, stage, tell
 from inspect_core.study.photo_features import described
 from inspect_core.study.workers import Workers
@@ -93,9 +94,14 @@ def _described(
     """(n, d) features and (n, c) logits of the photos that can be used; (0, 0) without any."""
     if workers is not None:
         return workers.describe(preparation, samples, report)
-    rows = []
-    for done, sample in enumerate(samples, start=1):
+
+    def known(sample: Sample) -> tuple[np.ndarray, ...] | None:
         with suppress(ImageError, NotLocated):  # the study has listed it as unusable
-            rows.append(described(sample, preparation))
+            return described(sample, preparation)
+        return None
+
+    rows, each = [], in_order if preparation.backbone.device.type == "cpu" else map
+    for done, row in enumerate(each(known, samples), start=1):
+        rows += [row] if row else []
         tell(report, None, done / len(samples), "learning the look of the product")
     return tuple(map(np.stack, zip(*rows, strict=True))) if rows else (np.zeros((0, 0), np.float32),) * 2

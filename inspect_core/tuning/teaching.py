@@ -8,7 +8,7 @@ from inspect_core.images.samples import Sample
 from inspect_core.images.splitting import Split, folds
 from inspect_core.methods.table import FIRST, METHODS, methods_in, methods_of, title_of
 from inspect_core.runtime.jobs import device_lock
-from inspect_core.runtime.progress import Report, silent, stage
+from inspect_core.runtime.progress import Report, stage
 from inspect_core.study.order import Order
 from inspect_core.study.study import Study
 from inspect_core.study.workers import Workers
@@ -22,9 +22,7 @@ from inspect_core.whole_part.product_check import OFF, ProductCheck
 MOST_COMPARED = 300
 """Good photos that the candidates for a new folder are fitted on."""
 FITTED = 0.8
-"""Share of the progress for the fit; the product check takes the rest."""
-READ = 0.2
-"""Share of the fit's progress for the photos that tell how parts lie."""
+"""Share of the progress for a comparison; the product check takes the rest."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -51,12 +49,18 @@ def teach(order: Order, store: Store, report: Report, workers: Workers | None = 
     """
     order = aligned(order, report)
     report(0.0, "loading the network, which can take a minute the first time")
-    fitting = stage(report, 0.0, FITTED)
-    study, choice = _by_known_defects(order, store, fitting, workers) or _unfitted(order, store, fitting, workers)
+    by_defects = _by_known_defects(order, store, stage(report, 0.0, FITTED), workers)
+    study, choice = by_defects or _unfitted(order, store, workers)
+    learned, product_check = FITTED, None
     with device_lock(study.preparation.backbone.device):
         if study.scored is None:
-            study.fit(fitting)
-        product_check = None
+            expected = study.expected()
+            whole = expected.total + (len(order.photos.fit) * expected.photo if order.product_check != OFF else 0.0)
+            read, learned = expected.extract / whole, expected.total / whole
+            study.extract(stage(report, 0.0, read))
+            if not isinstance(study.method, str):
+                study, choice = _by_place(order, study)
+            study.fit(stage(report, read, learned), expected=expected)
         if order.product_check != OFF:
             product_check = train_product_check(
                 study.preparation.backbone,
@@ -64,7 +68,7 @@ def teach(order: Order, store: Store, report: Report, workers: Workers | None = 
                 fused=order.fused_product_check,
                 mode=order.product_check,
                 alignment=order.alignment,
-                report=stage(report, FITTED, 1.0),
+                report=stage(report, learned, 1.0),
                 workers=workers,
             )
     skipped = tuple(f"{name} was skipped: {reason}" for name, reason in study.skipped)
@@ -98,23 +102,26 @@ def _by_known_defects(order: Order, store: Store, report: Report, workers: Worke
     return _study(order, chosen.detector, store, workers), why
 
 
-def _unfitted(order: Order, store: Store, report: Report, workers: Workers | None) -> tuple[Study, str | None]:
-    """The study of the detector that the order names, else of the one that suits how its parts lie, and why."""
+def _unfitted(order: Order, store: Store, workers: Workers | None) -> tuple[Study, str | None]:
+    """The study of the detector that the order names or has to take, and why; else of the methods of those of which
+    places name one.
+    """
     if order.method is not None:
         return _study(order, order.method, store, workers), None
     if order.tiles is not None:
         why = f"Large photos in tiles are learned {METHODS[FIRST].title.lower()}."
         return _study(order, FIRST, store, workers), why
+    if either := Shortlist.of_order(order).to_begin_with:
+        return _study(order, methods_in(either), store, workers), None
+    why = f"Too few photos to choose a detector by; {METHODS[FIRST].title} needs the fewest."
+    return _study(order, FIRST, store, workers), why
+
+
+def _by_place(order: Order, study: Study) -> tuple[Study, str]:
+    """The unfitted study of the detector that suits how the parts of extracted photos lie, and why."""
     shortlist = Shortlist.of_order(order)
-    if not shortlist.candidates:
-        why = f"Too few photos to choose a detector by; {METHODS[FIRST].title} needs the fewest."
-        return _study(order, FIRST, store, workers), why
-    either, place = shortlist.to_begin_with, None
-    study = _study(order, methods_in(either), store, workers)
-    if len(either) > 1:
-        with device_lock(study.preparation.backbone.device):
-            study.extract(stage(report, 0.0, READ))
-            place = place_of(study, silent)
+    either = shortlist.to_begin_with
+    place = place_of(study) if len(either) > 1 else None
     detector, lies = preferred(place, either), in_words(place)
     why = f"Detector: {title_of(detector)}.\n{lies}Compare tries all others on your photos. {shortlist.sentence()}"
     return study.with_method(detector, *order.network(methods_of(detector))), why.strip()

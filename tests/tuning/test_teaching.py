@@ -33,7 +33,7 @@ def teach(asked: Order, store: Store) -> teaching.Taught:
 
 @pytest.mark.parametrize("place", [PLACED, PLACED - 0.01])
 def test_the_place_of_parts_names_the_detector_as_taught_alone(exported, product, tmp_path, monkeypatch, place):
-    monkeypatch.setattr(teaching, "place_of", lambda study, report: place)
+    monkeypatch.setattr(teaching, "place_of", lambda study: place)
     photos = learned_from_all(split(scan(product), seed=0))
     first = teach(order(photos), Store(tmp_path / "first"))
     again = teach(order(photos, method=str(first.study.method)), Store(tmp_path / "again"))
