@@ -31,8 +31,8 @@ def _every(patches: int, parameters: Parameters) -> int:
 
 
 class Subspace(Method):
-    """From the covariance of mapped patches, gathered photo by photo: of `most_patches` of them, evenly from all photos and
-    places, None for all. The map is chosen by `feature_map`.
+    """From the covariance of mapped patches, gathered photo by photo. most_patches: of how many, evenly from all photos
+    and places, None for all. The map is chosen by `feature_map`.
     """
 
     defaults = {"explained_variance": 0.9, "most_patches": 100_000}

@@ -20,8 +20,10 @@ from inspect_core.runtime.progress import Cancelled
 
 MOST = 6
 """Jobs that wait at a time."""
-KNOWN = 0.05
-"""Share of the work from which on the pace is known."""
+BEGUN, KNOWN = 0.005, 0.05
+"""Shares of the work: up to the first nothing is done yet, such as while the network loads; from the second on the pace
+is known.
+"""
 
 
 class Busy(RuntimeError):
@@ -59,6 +61,7 @@ class Job:
     session: str = ""
     _began: float = 0.0
     _ended: float = 0.0
+    _begun_at: tuple[float, float] = (0.0, 0.0)
     _told: tuple[float, float] | None = None
     _least: float = math.inf
     _on_end: Callable[[], None] = lambda: None
@@ -107,10 +110,13 @@ class Job:
         return max(left - (self.seconds - at), left / 5)
 
     def _tell(self) -> None:
-        if self.fraction < KNOWN or self.seconds < 1:
+        if self.fraction <= BEGUN:
+            self._begun_at = self.seconds, self.fraction
+        at, fraction = self._begun_at
+        if self.fraction < KNOWN or self.seconds - at < 1:
             self._told, self._least = None, math.inf
             return
-        left = self.seconds * (1 - self.fraction) / self.fraction
+        left = (self.seconds - at) * (1 - self.fraction) / (self.fraction - fraction)
         if self.fraction >= 0.1:
             left = min(left, 1.2 * self._least)
             self._least = min(self._least, left)

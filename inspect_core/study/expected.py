@@ -14,8 +14,10 @@ from inspect_core.methods.method import Parameters
 from inspect_core.methods.view import costs_of
 from inspect_core.study.order import Order
 
-READING, READING_PIXEL, COPYING = 0.006, 1.2e-8, 0.004
-"""Seconds to read and squash a photo, for each pixel of the working size when it has tiles, and to make a copy."""
+READING, READING_PIXEL, COPYING, FOLDING = 0.006, 1.2e-8, 0.004, 0.04
+"""Seconds to read and squash a photo, for each pixel of the working size when it has tiles, to make a copy, and to keep
+what a method learns from a fold.
+"""
 RUNS, CORES = 3, 2
 """Runs of the network that are timed, and cores that the costs of the methods are stated for."""
 
@@ -73,7 +75,10 @@ class Expected:
         copy = COPYING + run
         return cls(
             extract=(fit + shown) * (reading + run),
-            learn=seconds(fit * looks, 0) + fit * (looks - 1) * copy + fit * reading * again,
+            learn=seconds(fit * looks, 0)
+            + fit * (looks - 1) * copy
+            + fit * reading * again
+            + folds * len(methods) * FOLDING,
             cross=folds * finish + seconds(0, crossed + made) - finish + made * (reading + run),
             score=seconds(0, shown * (1 + again)) - finish + shown * (reading + copy) * again,
             photo=READING + whole,

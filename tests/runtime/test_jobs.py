@@ -122,6 +122,7 @@ def test_time_left_follows_the_share_done_runs_down_between_reports_and_hardly_r
     assert at(400) == pytest.approx(36 / 5), "it never runs out before the work does"
     job.report(0.0)
     assert job.seconds_left is None
+    assert at(460, 0.5) == pytest.approx(60), "the minute before, in which nothing was done, is no pace"
     job.cancel()
     with pytest.raises(Cancelled):
         job.report(0.4)
