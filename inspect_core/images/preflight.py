@@ -6,7 +6,7 @@ from collections.abc import Sequence
 import numpy as np
 
 from inspect_core.images.samples import GOOD, Sample, Skipped, counted, examples
-from inspect_core.images.shape import mixed_shapes
+from inspect_core.images.shape import ALIKE, mixed_shapes
 
 FEW_GOOD = 20
 
@@ -39,7 +39,8 @@ def _skipped(skipped: Sequence[Skipped], role: str, done: str) -> str:
 
 def _mixed_sizes(samples: Sequence[Sample]) -> str:
     sizes = Counter(sample.size for sample in samples)
-    if len(sizes) == 1:
+    sides = [max(side) / min(side) for side in zip(*sizes, strict=True)] if sizes else [1.0]
+    if max(sides) <= ALIKE:
         return ""
     (height, width), most = sizes.most_common(1)[0]
     odd = [sample.name for sample in samples if sample.size != (height, width)]

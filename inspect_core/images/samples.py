@@ -18,7 +18,9 @@ class ScanError(ValueError):
     """A folder or archive that cannot be used at all; the message says why and what to do, safe for display."""
 
     def __init__(self, message: str):
-        super().__init__(shown(message)[:LONGEST_REASON])
+        text = shown(message)
+        cut = text if len(text) <= LONGEST_REASON else f"{text[: LONGEST_REASON // 2]} … {text[-LONGEST_REASON // 2 :]}"
+        super().__init__(cut)
 
 
 @dataclass(frozen=True)

@@ -3,7 +3,6 @@
 import contextlib
 import hashlib
 import os
-from collections.abc import Sequence
 from dataclasses import replace
 from functools import partial
 from itertools import islice
@@ -18,8 +17,8 @@ from inspect_core.images.folders import MAX_FILES, Samples, Split, scan, split
 from inspect_core.images.grouping import propose_groups, ungrouped
 from inspect_core.images.listing import walk
 from inspect_core.images.manifests.listed import folder_of
-from inspect_core.images.samples import Sample, ScanError, counted
-from inspect_core.images.shape import CELL, SIDE, Size, grid_of, input_size
+from inspect_core.images.samples import ScanError, counted
+from inspect_core.images.shape import CELL, SIDE, grid_of, input_size
 from inspect_core.images.splitting import learned_from_all, require_enough
 from inspect_core.images.tiles import TilePlan
 from inspect_core.methods import table
@@ -176,9 +175,12 @@ def choose_settings(product: str, photos: Split, seed: int, notes: tuple[str, ..
         presets = {None: "best for the detector"} | {preset: preset for preset in CATALOGUE[backbone].presets}
         at, say = f"taps-{backbone}", presets.__getitem__
         taps = right.selectbox("Feature layers", list(presets), key=at, format_func=say, help=TO_TAPS)
-        say = partial(in_pixels, photos=photos.fit)
-        side = left.select_slider("Photo size", SIZES, SIDE, key="size", format_func=say, help=TO_SIZE)
-        size = input_size([sample.size for sample in photos.fit], side)
+        sizes = {side: input_size([sample.size for sample in photos.fit], side) for side in SIZES}
+        side = left.select_slider(
+            "Photo size", SIZES, SIDE, key="size", help=TO_SIZE,
+            format_func=lambda side: f"{sizes[side][1]:d} × {sizes[side][0]:d} px",
+        )  # fmt: skip
+        size = sizes[side]
         with above:
             tiles = choose_tiles(photos.fit, size, (side, side))
             if tiles is None:
@@ -187,9 +189,12 @@ def choose_settings(product: str, photos: Split, seed: int, notes: tuple[str, ..
         with tolerating:
             tolerances = choose_tolerances(photos.fit, key, size if tiles is None else tiles.size)
         words, off = "A finer grid shows smaller defects; each step takes four times the memory.", tiles is not None
-        say = partial(in_patches, size=size)
-        cell = right.select_slider("Patch grid", CELLS, CELL, key="grid", format_func=say, disabled=off, help=words)
-        grid = grid_of(size, cell)
+        grids = {cell: grid_of(size, cell) for cell in CELLS}
+        cell = right.select_slider(
+            "Patch grid", CELLS, CELL, key="grid", disabled=off, help=words,
+            format_func=lambda cell: f"{grids[cell][1]:d} × {grids[cell][0]:d} patches",
+        )  # fmt: skip
+        grid = grids[cell]
         parameters = _parameters(method, tiles)
         budget = _budget(grid, parameters) if photos.choose and method is None and tiles is None else Order.budget
         say, key = CHECK_SCORES.__getitem__, "guard_scores"
@@ -209,18 +214,6 @@ def choose_settings(product: str, photos: Split, seed: int, notes: tuple[str, ..
     with shell.errors_shown(ValueError):
         return order.published(str(method)) if as_published else order
     return None
-
-
-def in_pixels(side: int, photos: Sequence[Sample]) -> str:
-    """The size of the network's input with the area of a square of `side`, in words."""
-    height, width = input_size([sample.size for sample in photos], side)
-    return f"{width} × {height} px"
-
-
-def in_patches(cell: int, size: Size) -> str:
-    """The patch grid with one patch to so many pixels, in words."""
-    rows, columns = grid_of(size, cell)
-    return f"{columns} × {rows} patches"
 
 
 def show_forecast(order: Order) -> None:

@@ -10,7 +10,7 @@ from inspect_core.images.alignment import MOST_SHIFT, MOST_TURN
 from inspect_core.images.depth import DEPTHS
 from inspect_core.images.read import ImageError, read, squash
 from inspect_core.images.samples import Sample, Samples
-from inspect_core.images.shape import Size
+from inspect_core.images.shape import SIDE, Size
 from inspect_core.images.splitting import Split
 from inspect_core.images.tiles import CELLS, TilePlan, smallest_seen
 from inspect_core.images.tolerances import CAREFUL, Tolerances
@@ -136,11 +136,10 @@ def show_input(photos: Sequence[Sample], size: Size, key: str) -> None:
     height, width = size
     with shell.errors_shown(ImageError, icon=":material/broken_image:"):
         picture, words = st.columns((1, 3), vertical_alignment="center")
-        picture.image(_squashed(key, photos[0], size), width=min(width, 256))
-        words.caption(
-            f"What the network sees: {width} × {height} px, in the shape of your photos. A defect needs about "
-            f"{smallest_seen(photos[0].size, size)} px of the photo to be seen."
-        )
+        picture.image(_squashed(key, photos[0], size), caption="What the network sees", width=min(width, SIDE))
+        least = smallest_seen(photos[0].size, size)
+        seen = f"{width} × {height} px, in the shape of your photos. A defect needs about {least} px of the photo."
+        words.caption(shell.plain(seen))
 
 
 @st.cache_data(max_entries=16, show_spinner=False)
