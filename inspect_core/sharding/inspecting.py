@@ -8,20 +8,17 @@ import os
 import tempfile
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from datetime import datetime
 from functools import lru_cache
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, get_type_hints
+from typing import TYPE_CHECKING, Any
 
-from inspect_core.images.photo_quality import SAID
 from inspect_core.line.batch import Drawn, Photo, judge_and_draw
 from inspect_core.line.inspector import Inspector
 from inspect_core.line.maps import Maps
 from inspect_core.line.overlap import ranges
-from inspect_core.line.row import Row, row_of
+from inspect_core.line.row import row_of
 from inspect_core.recipe_format.zipped import zipped
 from inspect_core.runner import Runner
-from inspect_core.sharding.answers import digest, fault, require
 from inspect_core.sharding.executor import RESTING, RESTING_EXPORTED, Executor, Failure
 from inspect_core.sharding.run import ATTEMPTS, results
 from inspect_core.verdict import NOT_JUDGED, NOT_LOCATED, OTHER_PRODUCT, PARTLY_OUT
@@ -100,12 +97,8 @@ class JudgedByWorkers:
         def sent(number: int) -> list[Photo]:  # a worker may run in another folder
             return [(name, Path(os.path.abspath(path))) for name, path in some_of(number)]
 
-        def check(number: int, found: Sequence[Drawn]) -> None:
-            for drawn, (name, _) in zip(found, some_of(number), strict=True):
-                check_drawn(drawn, name, inspector, task.endings)
-
         def taken(number: int, found: Any) -> Any:
-            why = fault(check, number, found)
+            why = fault(found, [name for name, _ in some_of(number)], inspector)
             return Failure(why) if why else found
 
         for number, found in results(self.executor, task, sent, taken, range(len(parts))):
@@ -117,46 +110,20 @@ class JudgedByWorkers:
                 yield judge_and_draw(inspector, name, path, task.endings) if drawn[0].verdict == NOT_JUDGED else drawn
 
 
-_ASKED = ("name", "review", "reject", "area", "recipe", "release")
-_BETWEEN = {"score": (-math.inf, math.inf), "percentile_among_good": (0, 100), "defect_type_probability": (0, 1)}
-_BETWEEN |= dict.fromkeys(("product_distance", "shift_x", "shift_y", "angle"), (-math.inf, math.inf))
-"""Least and greatest value of a number in a row, where it is not 0 and infinity."""
-
-
-def _may_be(name: str, kind: type, value: Any) -> bool:
-    """Whether a field of a row, by its name and type, can have this value."""
-    if not isinstance(value, kind) or isinstance(value, bool):
-        return False
-    if isinstance(value, int | float):
-        least, most = _BETWEEN.get(name, (0, math.inf))
-        return math.isfinite(value) and least <= value <= most
-    if name == "photo":
-        return value == "" or SAID.issuperset(value.split(", "))
-    return name != "time" or datetime.fromisoformat(value).tzinfo is not None
-
-
-def check_drawn(drawn: Drawn, name: str, inspector: Inspector, endings: Sequence[str]) -> None:
-    """Raise ValueError unless this is the row of this photo, by this recipe, with its maps and with the verdict that
-    follows from its score.
+def fault(found: Any, names: Sequence[str], inspector: Inspector) -> str:
+    """Why the result of a worker, which may be a faulty machine, is not that of these photos; "" for a sound one: rows
+    by this recipe, with the verdict that follows from the score.
     """
-    row, file, maps = drawn
-    require(type(row) is Row, "it is no row")
-    asked = row_of(inspector, name)
-    for field, kind in get_type_hints(Row).items():
-        value = getattr(row, field)
-        sound = value == getattr(asked, field) if field in _ASKED else _may_be(field, kind, value)
-        require(sound, f"{field} of {name} is {value!r}")
-    wanted = () if row.verdict == NOT_JUDGED else endings
-    require(maps.keys() == set(wanted), "it has other maps than were asked for")
-    require(all(type(content) is bytes for content in maps.values()), "its maps are not files")
-    if row.verdict == NOT_JUDGED:
-        return
-    digest(row.digest)
-    digest(file)
-    if row.verdict == NOT_LOCATED:
-        require(row.score is None and row.reason, f"{name} was not located, and has a score or no reason")
-        return
-    word = inspector.limits.verdict(math.nan if row.score is None else row.score)
-    words = {"": word, OTHER_PRODUCT: "reject", PARTLY_OUT: "review" if word == "accept" else None}
-    said = f"{name} is {row.verdict!r} with score {row.score} and reason {row.reason!r}"
-    require(row.verdict == words.get(row.reason), said)
+    if not isinstance(found, list) or [getattr(drawn[0], "name", None) for drawn in found] != list(names):
+        return "its result is about other photos"
+    for row, _, _ in found:
+        if (row.recipe, row.release) != (inspector.digest, inspector.release):
+            return "its result is by another recipe"
+        if row.verdict in (NOT_JUDGED, NOT_LOCATED):
+            continue
+        is_scored = row.score is not None and math.isfinite(row.score)
+        word = inspector.limits.verdict(row.score) if is_scored else None
+        words = {"": word, OTHER_PRODUCT: "reject", PARTLY_OUT: "review" if word == "accept" else None}
+        if not is_scored or row.verdict != words.get(row.reason):
+            return f"{row.name} is {row.verdict!r} with score {row.score} and reason {row.reason!r}"
+    return ""

@@ -16,7 +16,6 @@ from inspect_core.images.tolerances import Tolerances
 from inspect_core.line.overlap import ranges
 from inspect_core.methods.view import View
 from inspect_core.runtime.progress import Report, tell
-from inspect_core.sharding.answers import fault, require
 from inspect_core.sharding.executor import RESTING, Executor, Failure, Numbered, attempt, stamp
 from inspect_core.sharding.kept import MERGED, Kept
 from inspect_core.sharding.run import in_order, kept_results, results
@@ -29,6 +28,7 @@ from inspect_core.sharding.teaching import (
     Judging,
     Scoring,
     Shard,
+    fault,
     has_mask,
     restored,
     states,
@@ -144,7 +144,7 @@ class _Work:
         self._ranges = ranges(len(self.samples), self.size)
         self._sent = [_absolute(sample) for sample in self.samples]
         written = [[_written(path) for path in (own.path, own.mask)] for own in self._sent]
-        self.kept = Kept([stamp(), self.task, self._sent, written], self._check, KINDS)
+        self.kept = Kept([stamp(), self.task, self._sent, written], KINDS)
 
     def finished(self) -> Iterator[Any]:
         """The results in order; then none is stored any more."""
@@ -173,20 +173,11 @@ class _Work:
         numbers = self._ranges[number]
         return Shard(numbers.start, self._sent[numbers.start : numbers.stop])
 
-    def _check(self, name: int | str, result: Any) -> None:
-        """An `answers.Check` of a shard's result, or of the merged state of those before it."""
-        if name != MERGED:
-            self.task.check(self._shard(int(name)), result)
-            return
-        following, found = result
-        require(0 < following <= len(self._ranges), f"it goes on at shard {following}")
-        self.task.check(Shard(0, self._sent[: following * self.size]), found)
-
     def _taken(self, number: int, result: Any) -> Any:
         """The result; that of this machine where it can read what the worker could not."""
-        if why := fault(self._check, number, result):
-            return Failure(why)
         shard = self._shard(number)
+        if why := fault(shard, result):
+            return Failure(why)
         return attempt(self.task, shard) if _readable_here(shard, result) else result
 
 
