@@ -24,6 +24,10 @@ MOST_RECORDED = 20_000
 """Photos; what was taught from more is taught again from its folder."""
 
 
+MOST_COPIES = 240
+"""Copies of all photos to fit, beyond which each has one."""
+
+
 @dataclass(frozen=True)
 class Order:
     """What to teach: the photos as split, and every choice; the defaults are those of the page and the command line.
@@ -75,6 +79,16 @@ class Order:
     def scored(self) -> tuple[Sample, ...]:
         """The photos that are scored whatever sets the limits."""
         return (*self.photos.calibrate, *self.photos.choose, *self.photos.judge)
+
+    @property
+    def copied(self) -> Tolerances | None:
+        """The tolerances with the seed of the order, and as many copies of each photo as its good photos lack: what a
+        good part may look like is learned from many photos as well as from many copies of few.
+        """
+        if self.tolerances is None:
+            return None
+        copies = max(1, MOST_COPIES // max(len(self.photos.fit), 1))
+        return replace(self.tolerances, seed=self.seed, copies=min(self.tolerances.copies, copies))
 
     def record(self, digests: Mapping[str, str], taps: tuple[str, ...] | None) -> TaughtFrom | None:
         """What a recipe keeps of it; digests: of the content of the photos that could be read, by name; taps: by layer.

@@ -66,8 +66,7 @@ class Study:
         if isinstance(order, Split):
             order = Order("part", order, backbone.name, size=backbone.size, tolerances=None)
         order = replace(order, **choices, method=method if isinstance(method, str) else order.method)
-        if order.tolerances is not None:
-            order = replace(order, tolerances=replace(order.tolerances, seed=order.seed))
+        order = replace(order, tolerances=order.copied)
         self.order, self.split, self.store = order, order.photos, store
         if not self.split.fit:
             raise ValueError("there is no good photo to learn from; add photos of good parts")

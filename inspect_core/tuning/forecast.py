@@ -1,7 +1,7 @@
 """What teaching will cost, estimated before it starts: measured on one photo on this machine, then multiplied."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from inspect_core.features.extraction import Preparation
 from inspect_core.features.store import Store
@@ -43,6 +43,7 @@ def forecast(order: Order, store: Store, detectors: Sequence[str] = ()) -> Forec
     takes one run per tile. Raises ValueError when the backbone cannot be loaded, a parameter is unknown, or teaching
     would take more memory than LARGEST_FIT.
     """
+    order = replace(order, tolerances=order.copied)
     methods, compared = methods_to_fit(order, detectors), len(detectors)
     if not detectors and order.photos.choose:
         compared = len(Shortlist.of_order(order).candidates)
