@@ -77,6 +77,15 @@ def test_photos_that_would_set_limits_are_learned_from_too_and_set_them_by_folds
     assert learned_from_all(two) is two, "two photos make no folds"
 
 
+def test_of_few_good_photos_none_is_kept_apart_to_judge_unless_the_folder_says_so():
+    for good, judged in ((22, 0), (59, 0), (60, 12)):
+        parts = learned_from_all(split(samples_of(good, defects=7), seed=0))
+        assert (len(parts.fit), len(parts.calibrate), len(good_of(parts.judge))) == (good - judged, 0, judged)
+        assert len(parts.judge) == 7 + judged
+    parts = learned_from_all(split(samples_of(train=22, test=4, defects=3), seed=0))
+    assert (len(parts.fit), len(good_of(parts.judge))) == (22, 4)
+
+
 def test_photos_left_out_are_gone_from_what_is_learned_and_named():
     parts = learned_from_all(split(samples_of(train=30, test=4, defects=3), seed=0))
     names = [parts.fit[3].name, parts.fit[7].name]

@@ -1,10 +1,12 @@
 """An order as a paper has it, and back to Loupe's own choices."""
 
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
 from inspect_core.images.folders import Sample, Split
+from inspect_core.images.tolerances import Tolerances
 from inspect_core.methods.table import METHODS
 from inspect_core.study.order import Order
 
@@ -25,6 +27,16 @@ def test_each_method_has_an_order_as_published_and_a_way_back(name):
     assert (back.as_published, back.size, back.grid) == (False, (416, 160), (52, 20)), "in the shape of the photos"
     assert (back.area, back.parameters) == (None, {"k": 50})
     assert (back.tolerances, back.fused_product_check) == (Order.tolerances, False)
+
+
+def test_many_photos_have_fewer_copies_each():
+    def copies(count):
+        return replace(ORDER, photos=Split((TALL,) * count, (), ()), seed=7).copied
+
+    assert [copies(count).copies for count in (5, 60, 100, 240, 5000)] == [4, 4, 2, 1, 1]
+    assert copies(5).seed == 7
+    assert replace(ORDER, tolerances=None).copied is None
+    assert replace(ORDER, tolerances=Tolerances(copies=0)).copied.copies == 0
 
 
 @pytest.mark.parametrize(("name", "taps"), [("mahalanobis", 3), ("nearest", 2)])
