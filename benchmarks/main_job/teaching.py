@@ -14,11 +14,17 @@ from benchmarks.main_job.setting import SAMPLE, Setting, network, study, taught,
 from benchmarks.measure import Stopwatch, spread
 from inspect_core.detectors.mahalanobis import semi_orthogonal
 from inspect_core.features.store import Store
-from inspect_core.images.folders import scan, split
+from inspect_core.images.folders import Split, scan, split
 from inspect_core.methods.method import Patches
+from inspect_core.methods.table import CANDIDATES
+from inspect_core.runtime.progress import Report, silent
 from inspect_core.runtime.threads import cores
 from inspect_core.study.gathering import Fit, gather
+from inspect_core.study.order import Order
+from inspect_core.tuning.compare import compare
+from inspect_core.tuning.comparison import Comparison
 from inspect_core.tuning.product_check_training import train_product_check
+from inspect_core.tuning.teaching import teach
 
 GIGABYTES = 10**9
 
@@ -26,7 +32,7 @@ GIGABYTES = 10**9
 def figures(setting: Setting) -> dict:
     """Seconds of fits on each grid and of teaching the sample, and photos a second of extraction."""
     found = {f"{side}x{side}": fit_alone(setting, side) for side in setting.sides}
-    return found | {"sample": sample_part(setting), "threads": cores()}
+    return found | {"sample": sample_part(setting), "default": by_default(setting), "threads": cores()}
 
 
 def fit_alone(setting: Setting, side: int) -> dict:
@@ -85,6 +91,28 @@ def sample_part(setting: Setting) -> dict:
         "teach": spread(totals.tolist(), "s"),
         "extraction": spread(per_second, "photos_per_s"),
     }
+
+
+def by_default(setting: Setting) -> dict:
+    """What *Teach* does with the sample's good photos when nothing is chosen; and the fit of all candidates on them,
+    with made-up defects, which it did before it chose by place.
+    """
+    fit, calibrate, _ = taught(setting)
+    photos = Split((*fit, *calibrate), (), ())
+    order = Order("part", photos, size=setting.size, grid=(setting.sides[0],) * 2)
+    watch = Stopwatch()
+    for _ in range(setting.runs):
+        for name, work in (("teach", teach), ("compare", compared)):
+            with tempfile.TemporaryDirectory(prefix="loupe-features-") as folder:
+                watch.start()
+                work(order, Store(folder), silent)
+                watch.lap(name)
+    return _in_seconds(watch) | {"photos": len(photos.fit)}
+
+
+def compared(order: Order, store: Store, report: Report) -> Comparison:
+    """All candidates for a new folder."""
+    return compare(order, store, report, CANDIDATES, judged=False)
 
 
 def _in_seconds(watch: Stopwatch, *, skip: int = 0) -> dict:
