@@ -12,6 +12,7 @@ from inspect_core.features.extraction import Preparation
 from inspect_core.images.alignment import Alignment, learn
 from inspect_core.images.folders import Sample
 from inspect_core.images.read import ImageError, read
+from inspect_core.images.shape import grid_of
 from inspect_core.methods.table import FIRST, methods_of, parameters_of
 from inspect_core.methods.view import looks_of
 from inspect_core.runtime.progress import Report
@@ -84,8 +85,8 @@ def proposed(order: Order, report: Report) -> str:
 
 def usual_preparation(order: Order, methods: Sequence[str] = methods_of(FIRST)) -> Preparation:
     """By which photos are compared before anything is learned, on the usual grid. Raises ValueError as `with_taps`."""
-    backbone, taps = order.network(methods)
-    return Preparation(backbone, Order.grid, looks_of(methods, parameters_of(methods, {}, None), backbone, taps, 0))
+    (backbone, taps), grid = order.network(methods), grid_of(order.size)
+    return Preparation(backbone, grid, looks_of(methods, parameters_of(methods, {}, None), backbone, taps, 0))
 
 
 def gain_on(good: Sequence[Sample], preparation: Preparation, report: Report) -> Gain | None:

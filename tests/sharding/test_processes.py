@@ -153,7 +153,6 @@ def test_blocks_go_out_whole_when_there_are_many_shards(study_of, monkeypatch, k
 DAMAGED = {
     "cut short": lambda work: (work.folder / "1").write_bytes((work.folder / "1").read_bytes()[:-1]),
     "another shard": lambda work: shutil.copy(work.folder / "0", work.folder / "1"),
-    "sealed and hollow": lambda work: work.put(1, {"damaged": [], "lost": []}),
 }
 
 

@@ -136,9 +136,12 @@ def show_input(photos: Sequence[Sample], size: Size, key: str) -> None:
     height, width = size
     with shell.errors_shown(ImageError, icon=":material/broken_image:"):
         picture, words = st.columns((1, 3), vertical_alignment="center")
-        picture.image(_squashed(key, photos[0], size), caption="What the network sees", width=min(width, SIDE))
+        picture.image(_squashed(key, photos[0], size), alt="A photo as the network sees it", width=min(width, SIDE))
         least = smallest_seen(photos[0].size, size)
-        seen = f"{width} × {height} px, in the shape of your photos. A defect needs about {least} px of the photo."
+        seen = (
+            f"What the network sees: {width} × {height} px, in the shape of your photos. A defect needs about {least} "
+            "px of the photo to be seen."
+        )
         words.caption(shell.plain(seen))
 
 
