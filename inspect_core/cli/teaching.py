@@ -52,8 +52,8 @@ def add_options(parser: argparse.ArgumentParser) -> None:
     grid = f"patch grid: 32 or HEIGHTxWIDTH (default: one patch to {CELL}x{CELL} pixels of the input)"
     parser.add_argument("--grid", type=size_argument, help=grid)
     detector = (
-        f"one of {', '.join(METHODS)}, or two joined by {JOIN}, whose maps are added; without it, the quick ones are "
-        "compared on the photos"
+        f"one of {', '.join(METHODS)}, or several joined by {JOIN}, whose maps are added; without it, the one that "
+        "suits how the parts lie, or that separates ten or more known defects best"
     )
     parser.add_argument("--detector", type=detector_argument, help=detector)
     for name, option in OPTIONS.items():
@@ -61,7 +61,7 @@ def add_options(parser: argparse.ArgumentParser) -> None:
         kind = number_argument(SMALLEST, LARGEST) if option.kind is float else whole_argument(0, MANY)
         parser.add_argument(f"--{name}", type=kind, choices=choices, help=option.words)
     published = (
-        "the --detector, one method, as its paper has it (in place of --grid, --taps, --area, --tolerance and "
+        "the --detector, one method, as its paper has it (in place of --size, --grid, --taps, --area, --tolerance and "
         "--product-check-scores): no local scale, area 1, no copies; with evaluate --compare, each method both ways"
     )
     parser.add_argument("--as-published", action="store_true", help=published)
