@@ -11,7 +11,7 @@ from torch import Tensor, nn
 SIDE = 32
 """Sides of photos at the network are multiples of this many pixels."""
 CALLS = threading.RLock()
-"""Held while a module is called or exported: an export replaces `nn.Module.__call__` for every thread."""
+"""Held while a module is built, called or exported: an export changes what torch does in every thread."""
 
 
 class _EveryTapSeen(Exception):

@@ -18,7 +18,7 @@ import torch
 from torch import Tensor, nn
 
 from inspect_core.features.backbone_catalogue import TIMM_PREFIX, Spec
-from inspect_core.features.tapped_network import check_patches
+from inspect_core.features.tapped_network import CALLS, check_patches
 
 SAVE = "save network.state_dict()"
 
@@ -160,7 +160,8 @@ def in_forward_order(network: nn.Module, tensors: dict[str, Tensor]) -> dict[str
 class TorchNetwork:
     """`TorchNetwork(...)()` is the filled network on its device, the same at every call. Safe from several threads.
 
-    It is built only when something needs it: a backbone whose graph is kept runs without it and its libraries.
+    It is built only when something needs it: a backbone whose graph is kept runs without it and its libraries; and not
+    while an export runs, which changes what torch does in every thread.
     """
 
     def __init__(self, spec: Spec, size: tuple[int, int], weights: WeightsFile, device: torch.device) -> None:
@@ -171,7 +172,7 @@ class TorchNetwork:
 
     def __call__(self) -> nn.Module:
         """Raises ValueError as `WeightsFile.tensors` and `fill`."""
-        with self._lock:
+        with CALLS, self._lock:
             if self._filled is None:
                 network, tensors = self.hollow(), self._weights.tensors()
                 if self._spec.package and self._weights.digest == self._spec.sha256:
@@ -187,7 +188,7 @@ class TorchNetwork:
 
         Raises ValueError for a size that the network does not take.
         """
-        with self._lock:
+        with CALLS, self._lock:
             if self._hollow is None:
                 with torch.device("meta"):
                     self._hollow = self._built()

@@ -3,8 +3,10 @@
 import os
 import pickle
 import socket
+import threading
 import urllib.error
 from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -14,7 +16,10 @@ from torch import nn
 
 from inspect_core.features.backbone_catalogue import CATALOGUE
 from inspect_core.features.backbones import load, weights_found
+from inspect_core.features.tapped_network import CALLS
 from inspect_core.features.weights import (
+    TorchNetwork,
+    WeightsFile,
     download_weights,
     fill,
     find_weights,
@@ -225,3 +230,24 @@ def test_a_download_with_another_digest_is_refused(folder, monkeypatch):
     monkeypatch.setattr(torch.hub, "download_url_to_file", failing(problem))
     with pytest.raises(ValueError, match="invalid hash value"):
         download_weights(CATALOGUE["mobilenet_v3_small"])
+
+
+def test_a_network_is_never_built_while_another_is_exported(tmp_path: Path) -> None:
+    """An export changes what torch does in every thread: building meanwhile failed with a KeyError inside torch."""
+    built, exporting = [], threading.Event()
+
+    def build(size: tuple[int, int]) -> nn.Module:
+        built.append(exporting.is_set())
+        return small()
+
+    spec = replace(CATALOGUE["efficientnet_lite0"], build=build)
+    network = TorchNetwork(spec, (64, 64), WeightsFile(tmp_path / "w.pth", "", b""), torch.device("cpu"))
+    with CALLS:
+        exporting.set()
+        thread = threading.Thread(target=network.hollow)
+        thread.start()
+        thread.join(0.2)
+        assert built == []
+        exporting.clear()
+    thread.join()
+    assert built == [False]
