@@ -138,11 +138,11 @@ def order_of(
     say_notes(parts.notes)
     if options.download and options.weights is None:
         download_weights(spec_of(options.backbone, has_weights=False))
-    size = options.size or input_size([sample.size for sample in samples.good])
+    size = options.size or input_size([sample.size for sample in parts.fit])
     tile = options.size or (SIDE, SIDE)
-    tiles, said = tiling.tiled(options.tiles, samples.good, options.smallest_defect, size, tile=tile)
+    tiles, sentences = tiling.tiled(options.tiles, samples.good, options.smallest_defect, size, tile=tile)
     size = size if tiles is None else tile
-    for sentence in said:
+    for sentence in sentences:
         say(sentence)
     given = {name: value for name in OPTIONS if (value := getattr(options, name)) is not None}
     names = ("backbone", "budget", "area", "align", "align_turn", "seed", "weights", "device")

@@ -111,18 +111,18 @@ def _samples(
     with ThreadPoolExecutor(min(MAX_WORKERS, os.cpu_count() or 1)) as pool:
         looks = list(pool.map(lambda file: _look(root, file, images[file], masks.get(file)), images))
     skipped += [one for _, refused in looks for one in refused]
-    found = _distinct(_of_one_depth([look for look, _ in looks if look is not None], skipped), skipped)
-    samples = [look.sample for look in found]
+    usable = _distinct(_of_one_depth([look for look, _ in looks if look is not None], skipped), skipped)
+    samples = [look.sample for look in usable]
     good, defects = (tuple(one for one in samples if (one.kind == GOOD) == is_good) for is_good in (True, False))
     skipped.sort()
     _require_good(root, good, defects, skipped)
-    warnings = preflight.warnings(samples, skipped, file_digests=[look.file_digest for look in found])
-    empty = [look.sample.name for look in found if look.sample.kind == GOOD and int(np.ptp(look.grey)) <= FLAT]
+    warnings = preflight.warnings(samples, skipped, file_digests=[look.file_digest for look in usable])
+    empty = [look.sample.name for look in usable if look.sample.kind == GOOD and int(np.ptp(look.grey)) <= FLAT]
     if empty:
         warnings += (f"{counted(len(empty), 'good photo')} of one even tone ({examples(empty)}): they show nothing.",)
-    values = [look.values for look in found if look.sample.kind == GOOD and look.values is not None]
+    values = [look.values for look in usable if look.sample.kind == GOOD and look.values is not None]
     together = Values.together(values) if values else None
-    return Samples(root, good, defects, tuple(skipped), warnings, together, copies=_copies(found))
+    return Samples(root, good, defects, tuple(skipped), warnings, together, copies=_copies(usable))
 
 
 def _copies(looks: Sequence[_Look]) -> tuple[tuple[str, ...], ...]:

@@ -21,7 +21,7 @@ def input_size(photos: Sequence[Size], side: int = SIDE) -> Size:
     if not photos:
         raise ValueError("there is no photo to take the shape from; add photos of good parts")
     aspect = math.exp(median(math.log(height / width) for height, width in photos))
-    height, width = (max(STEP, round(own / STEP) * STEP) for own in (side * aspect**0.5, side / aspect**0.5))
+    height, width = (max(STEP, round(ideal / STEP) * STEP) for ideal in (side * aspect**0.5, side / aspect**0.5))
     return height, width
 
 

@@ -30,6 +30,21 @@ def _every(patches: int, parameters: Parameters) -> int:
     return 1 if most is None else max(1, patches // most)
 
 
+class ThinnedCovariance(MappedCovariance):
+    """Of one patch of `every` of each photo, of other places from one photo to the next."""
+
+    def __init__(self, feature_map: FeatureMap, every: int) -> None:
+        super().__init__(feature_map)
+        self.every = every
+
+    def update_photos(self, features: Tensor, photos: Sequence[int]) -> MappedCovariance:
+        """Takes in features (n, h, w, m) of the n photos of these numbers, as many of each."""
+        every, patches = self.every, features.flatten(1, -2)
+        count = patches.shape[1] // every
+        thinned = [photo[number % every :: every][:count] for number, photo in zip(photos, patches, strict=True)]
+        return self.update(torch.cat(thinned))
+
+
 class Subspace(Method):
     """From the covariance of mapped patches, gathered photo by photo. most_patches: of how many, evenly from all photos
     and places, None for all. The map is chosen by `feature_map`.
@@ -47,13 +62,10 @@ class Subspace(Method):
 
     def begin(self, patches: Patches, columns: Tensor | None, seed: int, parameters: Parameters) -> MappedCovariance:
         every = _every(patches.photos * patches.grid[0] * patches.grid[1], parameters)
-        return MappedCovariance(self.feature_map(patches.width, seed, parameters), every=every)
+        return ThinnedCovariance(self.feature_map(patches.width, seed, parameters), every)
 
-    def see(self, statistics: MappedCovariance, features: Tensor, photos: Sequence[int]) -> object:
-        every, patches = statistics.every, features.flatten(1, -2)
-        taken = patches.shape[1] // every
-        rows = [own[number % every :: every][:taken] for number, own in zip(photos, patches, strict=True)]
-        return statistics.update(torch.cat(rows))
+    def see(self, statistics: ThinnedCovariance, features: Tensor, photos: Sequence[int]) -> object:
+        return statistics.update_photos(features, photos)
 
     def finish(self, statistics: MappedCovariance, seed: int, parameters: Parameters, report: Tell) -> KernelPCAMap:
         return statistics.finish(explained_variance=parameters["explained_variance"])

@@ -158,13 +158,13 @@ def load(stem: str) -> MeasurementStudy:
         if not isinstance(document.get("said"), list):
             raise ValueError("its calls are no list")
         parts = tuple(_typed(Part, values) for values in document.pop("parts"))
-        said = tuple(_typed(Said, values) for values in document.pop("said"))
+        calls = tuple(_typed(Said, values) for values in document.pop("said"))
         for name, hint in (("name", str), ("trials", int), ("people", list[str]), ("recipe", str), ("digest", str),
                            ("begun", str)):  # fmt: skip
             if not is_of(document.get(name), hint):
                 raise ValueError(f"its field {name!r} is {document.get(name)!r:.40}")
         begun = MeasurementStudy(parts=parts, people=tuple(document.pop("people")), **document)
-        return _replayed(begun, said)
+        return _replayed(begun, calls)
     except (KeyError, TypeError, AttributeError, ValueError) as error:
         raise ValueError(f"{path.name} is damaged ({error}); delete it, or put a copy in its place") from error
 

@@ -34,15 +34,15 @@ def find_photos(recipe: Recipe, folder: Path | None = None) -> CheckPhotos:
     """
     rows = [*recipe.calibration, *recipe.judged]
     roots = recipe.provenance.folders if folder is None else [folder]
-    found = by_content(rows, roots, recipe.depth)
-    if not found:
+    by_digest = by_content(rows, roots, recipe.depth)
+    if not by_digest:
         place = roots[0] if roots else "any folder"
         raise ValueError(
             f"none of the {len(rows)} photos that {recipe.product} was calibrated with was found in "
             f"{place}, so nothing can be proved; name the folder they are in with --photos"
         )
-    paths = tuple(path for path, _ in found.values())
-    return CheckPhotos(paths, tuple(row.name for row in rows if row.digest not in found))
+    paths = tuple(path for path, _ in by_digest.values())
+    return CheckPhotos(paths, tuple(row.name for row in rows if row.digest not in by_digest))
 
 
 def by_content(

@@ -82,14 +82,14 @@ def unpack(content: bytes, kinds: Iterable[type]) -> Any:
             case "path":
                 return Path(inner)
             case "map":
-                return {whole(name): whole(each) for name, each in inner}
+                return {whole(name): whole(member) for name, member in inner}
             case "tuple":
-                return tuple(whole(each) for each in inner)
-        values = [whole(each) for each in inner]
+                return tuple(whole(member) for member in inner)
+        values = [whole(member) for member in inner]
         if is_dataclass(makers[kind]):
-            for name, each in zip(_names(makers[kind]) or (), values, strict=True):
-                if not is_of(each, _hints(makers[kind])[name]):
-                    raise ValueError(f"{name} of {kind} is {each!r:.60}")
+            for name, member in zip(_names(makers[kind]) or (), values, strict=True):
+                if not is_of(member, _hints(makers[kind])[name]):
+                    raise ValueError(f"{name} of {kind} is {member!r:.60}")
         return makers[kind](*values)
 
     return whole(value)
@@ -104,17 +104,17 @@ def is_of(value: Any, hint: Any) -> bool:
     if hint is Any:
         return True
     if origin in (Union, types.UnionType):
-        return any(is_of(value, each) for each in inner)
+        return any(is_of(value, member) for member in inner)
     if origin is Literal:
         return value in inner
     if origin is tuple:
-        each = [inner[0]] * len(value) if isinstance(value, tuple) and inner[1:] == (...,) else list(inner)
-        return isinstance(value, tuple) and len(value) == len(each) and all(map(is_of, value, each))
+        hints = [inner[0]] * len(value) if isinstance(value, tuple) and inner[1:] == (...,) else list(inner)
+        return isinstance(value, tuple) and len(value) == len(hints) and all(map(is_of, value, hints))
     if isinstance(origin, type) and issubclass(origin, Mapping):
         pairs = isinstance(value, Mapping) and value.items()
-        return pairs is not False and all(is_of(key, inner[0]) and is_of(own, inner[1]) for key, own in pairs)
+        return pairs is not False and all(is_of(key, inner[0]) and is_of(item, inner[1]) for key, item in pairs)
     if origin is not None:
-        return isinstance(value, origin) and (origin is np.ndarray or all(is_of(own, inner[0]) for own in value))
+        return isinstance(value, origin) and (origin is np.ndarray or all(is_of(item, inner[0]) for item in value))
     if hint in (int, float):
         return isinstance(value, (int, hint)) and not isinstance(value, bool)
     return value is None if hint is type(None) else isinstance(value, hint)

@@ -68,7 +68,7 @@ class Shortlist:
 
     @property
     def to_begin_with(self) -> tuple[str, ...]:
-        """Those of which the place of parts names one; the cheapest where neither takes part."""
+        """Those of which the place of parts names one; the first candidate where none of them takes part."""
         return tuple(name for name in (FIXED, LOOSE, ANYWHERE) if name in self.candidates) or tuple(self.candidates)[:1]
 
     def sentence(self) -> str:

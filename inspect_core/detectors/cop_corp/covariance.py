@@ -20,13 +20,11 @@ class MappedCovariance:
     """Mean and covariance of Φ(x) over any number of batches, in memory of D x D and one block of rows.
 
     feature_map: Φ. dtype: of the mapped blocks and their products, which are taken about a shift and summed in float64.
-    every: one patch of how many a caller takes in; nothing here depends on it.
     `update` and `merge` change the statistics and return them.
     """
 
-    def __init__(self, feature_map: FeatureMap, *, dtype: torch.dtype = torch.float32, every: int = 1) -> None:
+    def __init__(self, feature_map: FeatureMap, *, dtype: torch.dtype = torch.float32) -> None:
         self.feature_map = feature_map
-        self.every = every
         self.dtype = dtype
         self.count = 0
         self._start(torch.zeros(feature_map.D, dtype=dtype))
