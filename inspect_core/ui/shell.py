@@ -3,6 +3,7 @@
 import contextlib
 import re
 import time
+import uuid
 from collections.abc import Callable, Generator, Sequence
 from typing import Any, TypeVar
 
@@ -110,7 +111,7 @@ def sidebar() -> None:
     with st.sidebar:
         _who()
         every = POLL_SECONDS if active_job() is not None else IDLE_SECONDS
-        st.fragment(_watch, run_every=every)(_news())
+        st.fragment(_watch_of_this_run(), run_every=every)(_news())
 
 
 def show_job(job: Job) -> None:
@@ -196,6 +197,20 @@ def duration(seconds: float) -> str:
         return f"{max(1, round(seconds))} s"
     minutes = round(seconds / 60)
     return f"{minutes} min" if minutes < 60 else f"{minutes // 60} h {minutes % 60} min"
+
+
+def _watch_of_this_run() -> Callable[[object], None]:
+    """`_watch` under a name that no other run of the page has, which is what Streamlit knows a fragment by.
+
+    The timer of an earlier run finds its fragment gone then. Where it still exists and the page was drawn to its end at
+    that moment, Streamlit 1.67 takes a new runner and drops what the former had drawn and not yet sent: a blank page.
+    """
+
+    def watch(news: object) -> None:
+        _watch(news)
+
+    watch.__qualname__ = f"watch-{uuid.uuid4().hex}"
+    return watch
 
 
 def _watch(news: object) -> None:
