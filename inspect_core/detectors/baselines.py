@@ -14,6 +14,7 @@ from inspect_core.detectors.cop_corp.feature_maps import cosine, identity_map, p
 from inspect_core.detectors.cop_corp.residual import KernelPCAMap
 from inspect_core.detectors.kernels import squared_distances
 from inspect_core.detectors.patch_rows import blocks
+from inspect_core.runtime.stored import Stored
 
 SKETCH = 24
 _ROWS = 1024
@@ -21,7 +22,7 @@ _WIDTH_CURE = "give a kernel width above 0, in units of the features, such as th
 
 
 @dataclass(frozen=True, eq=False)
-class NearestNeighbour:
+class NearestNeighbour(Stored):
     """Distance to the k-th nearest training sample.
 
     bank: (n, d) training samples, divided by their length when `unit`. Memory and time per sample grow with n.
@@ -30,6 +31,10 @@ class NearestNeighbour:
     bank: Tensor
     k: int
     unit: bool
+
+    def __post_init__(self) -> None:
+        if not 1 <= self.k <= len(self.bank):
+            raise ValueError(f"k is {self.k}; choose a neighbour from 1 to the {len(self.bank)} training samples")
 
     def score(self, x: Tensor | np.ndarray) -> Tensor:
         """Euclidean distance to the k-th nearest training sample, (..., d) -> (...). Higher is more anomalous.
@@ -61,24 +66,9 @@ class NearestNeighbour:
     def _half_squares(self) -> Tensor:
         return -self._centred.square().sum(1) / 2
 
-    def arrays(self) -> dict[str, Tensor]:
-        """bank (n, d)."""
-        return {"bank": self.bank}
-
-    def params(self) -> dict:
-        """k and unit."""
-        return {"k": self.k, "unit": self.unit}
-
-    @classmethod
-    def from_arrays(cls, arrays: dict[str, Tensor], params: dict) -> "NearestNeighbour":
-        """The model that `arrays` and `params` describe. Raises ValueError for a k beyond the bank."""
-        if not 1 <= params["k"] <= len(arrays["bank"]):
-            raise ValueError(f"k is {params['k']} of {len(arrays['bank'])} samples; give 1 to as many as there are")
-        return cls(arrays["bank"], params["k"], params["unit"])
-
 
 @dataclass(frozen=True, eq=False)
-class ParzenWindow:
+class ParzenWindow(Stored):
     """Minus the log of the Gaussian kernel density estimate, without its constant. x: (n, d) float64."""
 
     x: Tensor
@@ -98,22 +88,9 @@ class ParzenWindow:
                 scores[place] = math.log(len(self.x)) - exponents.logsumexp(dim=-1)
         return scores.view(z.shape[:-1])
 
-    def arrays(self) -> dict[str, Tensor]:
-        """x (n, d) float64."""
-        return {"x": self.x}
-
-    def params(self) -> dict:
-        """sigma."""
-        return {"sigma": self.sigma}
-
-    @classmethod
-    def from_arrays(cls, arrays: dict[str, Tensor], params: dict) -> "ParzenWindow":
-        """The model that `arrays` and `params` describe."""
-        return cls(arrays["x"], params["sigma"])
-
 
 @dataclass(frozen=True, eq=False)
-class OneClassMachine:
+class OneClassMachine(Stored):
     """One-class SVM with a Gaussian kernel, as its support vectors (s, d), dual coefficients (s,) and offset."""
 
     support: Tensor
@@ -133,19 +110,6 @@ class OneClassMachine:
                 values = squared_distances(block, self.support).mul_(-0.5 / self.sigma**2).exp_()
                 scores[place] = self.offset - values @ self.dual
         return scores.view(z.shape[:-1])
-
-    def arrays(self) -> dict[str, Tensor]:
-        """support (s, d) and dual (s,), float64."""
-        return {"support": self.support, "dual": self.dual}
-
-    def params(self) -> dict:
-        """offset and sigma."""
-        return {"offset": self.offset, "sigma": self.sigma}
-
-    @classmethod
-    def from_arrays(cls, arrays: dict[str, Tensor], params: dict) -> "OneClassMachine":
-        """The model that `arrays` and `params` describe."""
-        return cls(arrays["support"], arrays["dual"], params["offset"], params["sigma"])
 
 
 def fit_pca(x: Tensor | np.ndarray, *, explained_variance: float = 0.9) -> KernelPCAMap:

@@ -2,7 +2,8 @@
 
 The reference is the median of the good photos, laid over the one that most resembles the others. A part counts as found
 by its geometry: within a range of shifts and turns enough details agree, all over the part. How it looks there is for
-the detector; only a part without details, found by phase correlation, must correlate with the reference.
+the detector; only a part without details, found by phase correlation, must correlate with the reference. A long part is
+located by its outline where that fits the good photos better than its details do.
 """
 
 import hashlib
@@ -18,8 +19,7 @@ import numpy as np
 from inspect_core.images import registration
 from inspect_core.images.located import Located, resized
 from inspect_core.images.memory import max_megapixels
-from inspect_core.images.reference import FEWEST_PHOTOS, Reference, most_alike
-from inspect_core.images.registration import Small
+from inspect_core.images.reference import FEWEST_PHOTOS, Reference, Small, most_alike
 
 SIDE = 256  # pixels of the longer side of the photo in which a part is searched
 _SEEN = 200  # photos that the ranges are learned from
@@ -27,7 +27,9 @@ _CANDIDATES = 8  # photos of which one is laid under the others
 _MEDIAN = 40  # photos in the median
 _FLAT = 4.0  # grey levels: the spread of a picture without texture
 _OTHER_SHAPE = 0.02  # of the ratio of the sides
-_APART = 0.05  # below the median correlation, at which a good photo counts as not found
+_BETTER = 0.003  # of correlation, by which outlines must fit better than details
+_APART, _OUTLINES_APART = 0.05, 0.1  # below the median correlation, at which a good photo counts as not found
+_ROUND, _TRIED = 0.7, (23, 51, 97)  # least correlation of a round part with itself, turned by these degrees
 _LOST = 0.2  # share of the good photos that may stay without a pose
 _ROOM = 0.25  # of a range, left free on both sides
 TURN, SHIFT = 10.0, 0.1  # degrees and share of the picture by which a part may at least be turned and shifted
@@ -69,7 +71,8 @@ class Alignment:
     of the photos learned from, in whose pixels positions on the reference are given; scale: whether parts may be nearer
     or farther; ranges: of x and y (shares of the width and height), angle (degrees), scale, share (of matched features
     in agreement), correlation, and visible (share of the mask that the photo covers); turns: degrees by which the part
-    can be turned and look the same; seen, lost: good photos learned from, and those of them without a pose.
+    can be turned and look the same; seen, lost: good photos learned from, and those of them without a pose; outlined:
+    whether it is located by its outline, whose correlation is then the one measured.
     """
 
     reference: np.ndarray
@@ -81,6 +84,7 @@ class Alignment:
     turns: tuple[int, ...] = ()
     seen: int = 0
     lost: int = 0
+    outlined: bool = False
 
     def locate(self, pixels: np.ndarray) -> Located | None:
         """Where the part lies in a photo, (H, W, 3) uint8 of any size; None when it is not found."""
@@ -118,7 +122,9 @@ class Alignment:
         x, y, angle, scale, share, correlation = (self.ranges[name] for name in names)
         sizes = f", {scale.low:.3f} to {scale.high:.3f} times as large" if self.scale else ""
         needs = f"{max(share.low, 0):.0%} of its details must agree with the reference"
-        if correlation.low > -1:
+        if self.outlined:
+            needs = f"Its outline must correlate with that of the reference by {correlation.low:.2f} or more"
+        elif correlation.low > -1:
             needs += f", and its correlation with it be {correlation.low:.2f} or more"
         told = [
             f"The part was found on {self.seen - self.lost} of {self.seen} good photos. It is searched for within "
@@ -141,8 +147,11 @@ class Alignment:
 
     @cached_property
     def digest(self) -> str:
-        """Digest of all its fields."""
-        found = hashlib.sha256(json.dumps(self.params(), sort_keys=True).encode())
+        """Digest of all its fields, without `outlined` where it is not: areas drawn before hold that of older ones."""
+        facts = self.params()
+        if not self.outlined:
+            del facts["outlined"]
+        found = hashlib.sha256(json.dumps(facts, sort_keys=True).encode())
         for name, values in self.arrays().items():
             found.update(f"{name}{values.shape}".encode() + np.ascontiguousarray(values).tobytes())
         return found.hexdigest()
@@ -151,7 +160,7 @@ class Alignment:
         """All other fields, JSON-able."""
         ranges = {name: asdict(value) for name, value in self.ranges.items()}
         lists = {"photo": list(self.photo), "turns": list(self.turns), "ranges": ranges}
-        return lists | {"scale": self.scale, "seen": self.seen, "lost": self.lost}
+        return lists | {"scale": self.scale, "seen": self.seen, "lost": self.lost, "outlined": self.outlined}
 
     @classmethod
     def from_arrays(cls, arrays: Mapping[str, np.ndarray], params: Mapping[str, Any]) -> Self:
@@ -168,13 +177,13 @@ class Alignment:
         height, width = params["photo"]
         if abs(np.log(height / width * shape[1] / shape[0])) > _OTHER_SHAPE or height * width > 1e6 * max_megapixels():
             raise ValueError(f"photos of {width} × {height} px are too large, or not of the shape of the reference")
-        scale, turns, seen, lost = (params[name] for name in ("scale", "turns", "seen", "lost"))
+        plain = {name: params[name] for name in ("scale", "seen", "lost", "outlined")}
         mask, always = (mask > 0 for mask in masks)
-        return cls(reference, mask, always, (height, width), scale, ranges, tuple(turns), seen, lost)
+        return cls(reference, mask, always, (height, width), ranges=ranges, turns=tuple(params["turns"]), **plain)
 
     @cached_property
     def _reference(self) -> Reference:
-        return Reference(self.reference, self.mask, self.always, self.scale)
+        return Reference(self.reference, self.mask, self.always, self.scale, self.outlined)
 
     def _located(self, pose: np.ndarray, photo: tuple[int, int], share: float, agreement: float) -> Located:
         small = self.mask.shape
@@ -208,23 +217,74 @@ def learn(photos: Iterable[np.ndarray], *, scale: bool = False, turn: float = TU
         raise ValueError(f"there are {len(smalls)} photos; alignment is learned from {FEWEST_PHOTOS} or more")
     if np.median([small.picture.std() for small in smalls]) < _FLAT:
         raise ValueError("the photos show nothing but one even tone; there is nothing to align by")
-    reference = most_alike(_evenly(smalls, _CANDIDATES), scale=scale)
+    bounds = {"scale": scale, "turn": turn, "shift": shift}
+    if not _are_long(smalls):
+        return _learned(smalls, photo, outlined=False, **bounds)
+    ways: list[tuple[float, Alignment]] = []
+    failed: list[ValueError] = []
+    for outlined in (False, True):
+        try:
+            way = _learned(smalls, photo, outlined=outlined, **bounds)
+        except ValueError as error:
+            failed.append(error)
+        else:
+            ways.append((_fit(way, smalls) + (0 if outlined else _BETTER), way))
+    if not ways:
+        raise failed[-1]
+    return max(ways, key=lambda one: one[0])[1]
+
+
+def _are_long(smalls: Sequence[Small]) -> bool:
+    """Whether nearly all photos show one long part, wholly in view."""
+    outlines = [small.outline for small in _evenly(smalls, _MEDIAN)]
+    return sum(outline is not None and outline.is_long for outline in outlines) >= (1 - _LOST) * len(outlines)
+
+
+def _is_round(small: Small) -> bool:
+    """Whether the part in a photo has no angle: it looks the same turned about its middle."""
+    if (outline := small.outline) is None or outline.is_long:
+        return False
+    part = outline.fill > 0.5
+    return all(
+        registration.correlation(small.grey, part, small.grey, outline.turned(degrees)) >= _ROUND for degrees in _TRIED
+    )
+
+
+def _fit(alignment: Alignment, smalls: Sequence[Small]) -> float:
+    """Correlation of the outlines of photos, as they are laid over the reference, with its own: of all but a tenth."""
+    reference, found = alignment._reference, []
+    for small in _evenly(smalls, _MEDIAN):
+        pose = reference.pose(small)
+        both = pose is not None and reference.outline is not None and small.outline is not None
+        found.append(reference.outline.agreement(small.outline, pose[1]) if both else 0.0)
+    return float(np.quantile(found, 0.1))
+
+
+def _learned(
+    smalls: Sequence[Small], photo: tuple[int, int], *, scale: bool, turn: float, shift: float, outlined: bool
+) -> Alignment:
+    """As `learn`, from photos of this (height, width) at working size."""
+    reference = most_alike(_evenly(smalls, _CANDIDATES), scale=scale, outlined=outlined)
     for _ in range(2):
         reference = reference and reference.averaged(_evenly(smalls, _MEDIAN))
+    if _is_round(smalls[0]):
+        raise ValueError("the part is round and looks the same however it is turned; teach without alignment")
     if reference is None:
         raise _unfit(0, len(smalls))
     seen = _evenly(smalls, _SEEN)
     found = [found for small in seen if (found := reference.pose(small)) is not None]
-    agreeing = np.median([agreement for _, _, agreement in found]) - _APART if found else 0.0
+    apart = _OUTLINES_APART if outlined else _APART
+    agreeing = np.median([agreement for _, _, agreement in found]) - apart if found else 0.0
     found = [one for one in found if one[2] >= agreeing]
     lost = len(seen) - len(found)
     if lost > _LOST * len(seen):
         raise _unfit(len(found), len(seen))
-    least = Alignment(reference.picture, reference.mask, reference.always, photo, scale, {}, seen=len(seen), lost=lost)
+    pictures = reference.picture, reference.mask, reference.always
+    least = Alignment(*pictures, photo, scale, {}, seen=len(seen), lost=lost, outlined=outlined)
     measured = [_measured(least._located(pose, photo, coarse.share, agreement)) for coarse, pose, agreement in found]
     ranges = {name: _range(name, [one[name] for one in measured]) for name in _MEASURED}
     correlation = ranges["correlation"].low
-    if reference.repeats(correlation):
+    if not outlined and reference.repeats(correlation):
         raise _unfit(len(found), len(seen))
     if not reference.always.any():
         raise ValueError("no area is visible in nearly all good photos; the parts lie too far from each other")

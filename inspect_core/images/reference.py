@@ -9,7 +9,8 @@ import cv2
 import numpy as np
 
 from inspect_core.images import registration
-from inspect_core.images.registration import Coarse, Features, Small
+from inspect_core.images.outline import Outline
+from inspect_core.images.registration import Coarse, Features
 
 FEWEST_PHOTOS = 3
 Pair = tuple[float, float]
@@ -20,14 +21,37 @@ _MARGIN = 0.04  # of the longer side: the reach of half a patch and of the smoot
 
 
 @dataclass(frozen=True, eq=False)
+class Small:
+    """picture: (h, w, 3) uint8, a photo at working size; what is found in it is found once, however often compared."""
+
+    picture: np.ndarray
+
+    @cached_property
+    def grey(self) -> np.ndarray:
+        """(h, w) uint8 brightness."""
+        return cv2.cvtColor(self.picture, cv2.COLOR_RGB2GRAY)
+
+    @cached_property
+    def features(self) -> Features:
+        """All over the picture."""
+        return Features.of(self.grey)
+
+    @cached_property
+    def outline(self) -> Outline | None:
+        """Of the part, None where none is wholly in view."""
+        return Outline.of(self.picture)
+
+
+@dataclass(frozen=True, eq=False)
 class Reference(Small):
     """mask: (h, w) bool, where the picture counts; always: (h, w) bool, what nearly every good photo covers, and all
-    around it; scale: whether a part may be nearer or farther.
+    around it; scale: whether a part may be nearer or farther; outlined: whether it is located by its outline.
     """
 
     mask: np.ndarray
     always: np.ndarray
     scale: bool
+    outlined: bool = False
 
     @cached_property
     def features(self) -> Features:
@@ -36,6 +60,8 @@ class Reference(Small):
 
     def turns(self, lowest: float) -> tuple[int, ...]:
         """Degrees by which it can be turned and still correlate with itself at least `lowest`, as good photos must."""
+        if self.outlined:
+            return ()
         starts = {turn: registration.turned(self.grey.shape, turn) for turn in _TURNS}
         fine = {turn: registration.refined(self.grey, self.mask, self.grey, start) for turn, start in starts.items()}
         return tuple(turn for turn, found in fine.items() if found is not None and found[1] >= lowest)
@@ -75,10 +101,18 @@ class Reference(Small):
         reach = round(_MARGIN * max(covered.shape))
         near = np.ones((2 * reach + 1, 2 * reach + 1), np.uint8)
         always = cv2.erode((covered >= _ALWAYS).astype(np.uint8), near) > 0
-        return Reference(_median_where(over, covers), covered > 0.5, always, self.scale)
+        return Reference(_median_where(over, covers), covered > 0.5, always, self.scale, self.outlined)
 
     def pose(self, small: Small) -> tuple[Coarse, np.ndarray, float] | None:
-        """The coarse pose, the fine one and its correlation; by phase correlation when features do not lead there."""
+        """The coarse pose, the fine one and its correlation; by phase correlation when features do not lead there.
+
+        Of an outlined one the correlation of the outlines; where both directions fit, that in which the pictures agree.
+        """
+        if self.outlined:
+            if self.outline is None or small.outline is None:
+                return None
+            poses = self.outline.poses(small.outline, scale=self.scale)
+            return max(poses, key=lambda one: registration.correlation(self.grey, self.mask, small.grey, one[1]))
         found = self._refined(small.grey, registration.by_features(self.features, small.features, scale=self.scale))
         return found or self._refined(small.grey, registration.by_phase(self.grey, small.grey))
 
@@ -92,10 +126,10 @@ class Reference(Small):
         return max(found, key=lambda one: one[2], default=None)
 
 
-def most_alike(smalls: Sequence[Small], *, scale: bool) -> Reference | None:
+def most_alike(smalls: Sequence[Small], *, scale: bool, outlined: bool) -> Reference | None:
     """The one of these photos that agrees best with the others, in the median; None when no part is common to them."""
     everywhere = np.ones(smalls[0].grey.shape, bool)
-    candidates = [Reference(small.picture, everywhere, everywhere, scale) for small in smalls]
+    candidates = [Reference(small.picture, everywhere, everywhere, scale, outlined) for small in smalls]
     agreement = np.full((len(smalls), len(smalls)), np.nan)
     for one, other in combinations(range(len(smalls)), 2):
         pose = candidates[one].pose(smalls[other])

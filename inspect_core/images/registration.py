@@ -4,8 +4,6 @@ fraction of a pixel.
 Poses are `(2, 3)` float64 matrices from pixels of the reference to pixels of the photo, centres at whole numbers.
 """
 
-from dataclasses import dataclass
-from functools import cached_property
 from typing import NamedTuple
 
 import cv2
@@ -36,23 +34,6 @@ class Features(NamedTuple):
         found, codes = orb.detectAndCompute(grey, None if mask is None else mask.astype(np.uint8))
         points = np.array([key.pt for key in found], np.float32).reshape(-1, 2)
         return cls(points, np.zeros((0, 32), np.uint8) if codes is None else codes)
-
-
-@dataclass(frozen=True, eq=False)
-class Small:
-    """picture: (h, w, 3) uint8, a photo at working size; its features are found once, however often it is compared."""
-
-    picture: np.ndarray
-
-    @cached_property
-    def grey(self) -> np.ndarray:
-        """(h, w) uint8 brightness."""
-        return cv2.cvtColor(self.picture, cv2.COLOR_RGB2GRAY)
-
-    @cached_property
-    def features(self) -> Features:
-        """All over the picture."""
-        return Features.of(self.grey)
 
 
 class Coarse(NamedTuple):
@@ -125,7 +106,7 @@ def refined(
     if not (np.isfinite(found) and np.isfinite(residue).all()):
         return None
     pose = chained(start, residue.astype(np.float64))
-    return pose, _correlation(reference, mask, photo, pose) if alike else float(found)
+    return pose, correlation(reference, mask, photo, pose) if alike else float(found)
 
 
 def laid_over(photo: np.ndarray, pose: np.ndarray, shape: tuple[int, int]) -> tuple[np.ndarray, np.ndarray]:
@@ -154,7 +135,7 @@ def _alike(reference: np.ndarray, moved: np.ndarray) -> np.ndarray:
     return mean(a * b) - middle_a * middle_b > _ALIKE * spread
 
 
-def _correlation(reference: np.ndarray, mask: np.ndarray, photo: np.ndarray, pose: np.ndarray) -> float:
+def correlation(reference: np.ndarray, mask: np.ndarray, photo: np.ndarray, pose: np.ndarray) -> float:
     """Of the reference and the photo laid over it, where the mask counts and the photo covers it; -1 to 1."""
     moved, inside = laid_over(photo, pose, reference.shape)
     a, b = (cv2.GaussianBlur(grey, (_BLUR, _BLUR), 0)[mask & inside].astype(np.float32) for grey in (reference, moved))

@@ -65,12 +65,6 @@ class LocalScale:
         """(apply(errors) - level) / spread: comparable between detectors of different units. (..., h, w) float32."""
         return self.gain * np.float32(1 / self.spread) * self._centred(errors)
 
-    def arrays(self) -> dict[str, np.ndarray]:
-        return {"centre": self.centre, "gain": self.gain}
-
-    def params(self) -> dict[str, float]:
-        return {"level": self.level, "spread": self.spread}
-
     def _centred(self, errors: ArrayLike) -> np.ndarray:
         errors = np.asarray(errors, np.float32)
         require_shape(errors, (*errors.shape[:-2], *self.centre.shape), name="errors")

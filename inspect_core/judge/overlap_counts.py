@@ -6,7 +6,7 @@ straight, as they are between equal scores of `region_overlap.aupro` and `rankin
 """
 
 import math
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Self
 
@@ -89,16 +89,6 @@ class OverlapCounts:
         at_least = 1 - (np.cumsum(self.normal) - self.normal) / normal
         above = 1 - np.cumsum(self.normal) / normal
         return partial_area(above, at_least, self.weight / self.regions, max_fpr)
-
-    def arrays(self) -> dict[str, np.ndarray]:
-        """As `from_arrays` takes them."""
-        return {name: np.asarray(value) for name, value in vars(self).items()}
-
-    @classmethod
-    def from_arrays(cls, arrays: Mapping[str, np.ndarray]) -> Self:
-        """What `arrays` gave."""
-        columns = {name: arrays[name] for name in ("classes", "normal", "defect", "weight")}
-        return cls(**columns, regions=int(arrays["regions"]))
 
 
 def _classes(scores: np.ndarray) -> np.ndarray:

@@ -113,6 +113,7 @@ ALIGNMENT = {
     "turns": _list_of(one_of(90, 180, 270)),
     "seen": whole(0),
     "lost": whole(0),
+    "outlined": FLAG,
 }
 """By which parts are located; its pictures are arrays."""
 AREA = {
@@ -208,6 +209,7 @@ FIELDS = {
 """Every field and its rule; a pair: the rule of a table that may be missing, or of a list of tables, and its fields."""
 ADDED = {"quality": None, "taught": None, "as_published": False, "unscored": [], "photo_folders": []}
 """What a field means that recipes of this schema need not have."""
+ADDED_TO_ALIGNMENT: dict[str, Any] = {"outlined": False}
 
 
 def check(document: Any, detectors: Mapping[str, Mapping[str, Rule]] | None) -> None:

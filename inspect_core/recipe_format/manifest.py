@@ -163,6 +163,8 @@ def read_document(package: Package, detectors: Mapping[str, Mapping[str, fields.
             f"{where}: schema version is {version!r:.20}, this Loupe reads {fields.SCHEMA} only; {remedy}"
         )
     document = fields.ADDED | document
+    if isinstance(alignment := document.get("alignment"), dict):
+        document["alignment"] = fields.ADDED_TO_ALIGNMENT | alignment
     with refusing(package.where, "a field is damaged"):
         fields.check(document, detectors)
     return document

@@ -6,20 +6,20 @@ distance to the space of those counts too, since an unknown part differs in dire
 vary at all. Evaluated in NumPy.
 """
 
-from collections.abc import Mapping
 from dataclasses import dataclass, replace
 
 import numpy as np
 
-_QUADRICS = ("A", "b", "c", "shift", "scale", "basis")
+from inspect_core.runtime.stored import Stored
 
 
 @dataclass(frozen=True, eq=False)
-class KnownSurface:
+class KnownSurface(Stored):
     """m quadrics through the known parts, and parts that someone vouched for.
 
     A (m, r, r), b (m, r), c (m,): in the coordinates ((x - shift) @ basis) / scale; shift (d,), scale () or (1,), basis
-    (d, r): float64. vouched: (v, d) float64 unit embeddings. facts: what the fit records of the quadrics.
+    (d, r): float64. vouched: (v, d) float64 unit embeddings. The others: what the fit records of the
+    quadrics.
     A single part of a new type is an outlier to any fit of many; if vouched for, it and parts like it are known.
     """
 
@@ -30,7 +30,9 @@ class KnownSurface:
     scale: np.ndarray
     basis: np.ndarray
     vouched: np.ndarray
-    facts: Mapping[str, float | str]
+    kept_variance: float
+    penalty_value: float
+    start: str
 
     def score(self, embeddings: np.ndarray) -> np.ndarray:
         """(n,) float64 distance of (n, d) embeddings, scaled to length 1, to what is known.
@@ -70,17 +72,6 @@ class KnownSurface:
     def vouch(self, embeddings: np.ndarray) -> "KnownSurface":
         """The same with more parts vouched for. embeddings: (n, d)."""
         return replace(self, vouched=np.concatenate([self.vouched, finite_unit(embeddings)]))
-
-    def arrays(self) -> dict[str, np.ndarray]:
-        return {name: getattr(self, name) for name in (*_QUADRICS, "vouched")}
-
-    def params(self) -> dict:
-        return dict(self.facts)
-
-    @classmethod
-    def from_arrays(cls, arrays: Mapping[str, np.ndarray], params: Mapping) -> "KnownSurface":
-        """The surface whose arrays() and params() these are; it scores the same to the bit."""
-        return cls(**{name: arrays[name] for name in (*_QUADRICS, "vouched")}, facts=params)
 
 
 def to_unit(rows: np.ndarray) -> np.ndarray:

@@ -8,12 +8,13 @@ the product check looks whether it is the part.
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import Self
+from typing import Any, Self
 
 import numpy as np
 from scipy.special import logsumexp
 
 from inspect_core.judge.checks import as_finite, as_finite_number
+from inspect_core.runtime.stored import Stored
 from inspect_core.verdict import ProductCheckResult
 
 OFF, WARN, STOP = "off", "warn", "stop"
@@ -22,7 +23,7 @@ ALONE, FUSED = "alone", "fused"
 
 
 @dataclass(frozen=True, eq=False)
-class Subspace:
+class Subspace(Stored):
     """CoP or CoRP as plain arrays: what `detectors.cop_corp.fit_cop` or `fit_corp` gives, under the same names.
 
     mean: (D,); components: (D, r); eigenvalues: (r,); explained_variance: decides how many components are in force;
@@ -32,8 +33,8 @@ class Subspace:
     mean: np.ndarray
     components: np.ndarray
     eigenvalues: np.ndarray
+    gamma: float | None
     explained_variance: float
-    gamma: float | None = None
     w0: np.ndarray | None = None
     u: np.ndarray | None = None
 
@@ -62,21 +63,9 @@ class Subspace:
         q = int(reached.argmax()) + 1 if reached.any() else len(reached)
         return np.ascontiguousarray(self.components[:, :q])
 
-    def arrays(self) -> dict[str, np.ndarray]:
-        """mean, components, eigenvalues, and w0 and u with random Fourier features."""
-        arrays = {"mean": self.mean, "components": self.components, "eigenvalues": self.eigenvalues}
-        return arrays if self.w0 is None or self.u is None else arrays | {"w0": self.w0, "u": self.u}
-
-    def params(self) -> dict:
+    def params(self) -> dict[str, Any]:
         """cosine, gamma (None for CoP) and explained_variance."""
-        return {"cosine": True, "gamma": self.gamma, "explained_variance": self.explained_variance}
-
-    @classmethod
-    def from_arrays(cls, arrays: Mapping[str, np.ndarray], params: Mapping) -> Self:
-        """The subspace that `arrays` and `params`, its own or those of the detector, describe."""
-        named = {name: arrays[name] for name in ("mean", "components", "eigenvalues")}
-        fourier = {name: arrays.get(name) for name in ("w0", "u")}
-        return cls(**named, **fourier, gamma=params["gamma"], explained_variance=float(params["explained_variance"]))
+        return {"cosine": True} | super().params()
 
 
 @dataclass(frozen=True, eq=False)

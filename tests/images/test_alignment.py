@@ -287,3 +287,83 @@ def test_maps_lie_over_the_photo_where_the_part_is_and_masks_over_the_map():
     corner = located.to_reference((0, 0))
     assert inside[0, 0] == (-0.5 <= corner[0] <= 199.5 and -0.5 <= corner[1] <= 299.5)
     assert 0.5 < inside.mean() < 1
+
+
+def spike(rng, *, hooked=True):
+    """(H, W, 4) uint8: a long part with a thread, a head at one end and, hooked, a barb on one side; its cover last."""
+    height, width = 90, 600
+    cover = np.zeros((height, width), np.uint8)
+    cv2.fillPoly(cover, [np.array([(20, 45), (60, 36), (480, 36), (540, 14), (540, 76), (480, 54), (60, 54)])], 255)
+    if hooked:
+        cv2.fillPoly(cover, [np.array([(150, 50), (260, 50), (260, 84)])], 255)
+    thread = 150 + 60 * np.sin(2 * np.pi * (np.arange(width) / 13 + rng.uniform()))
+    grey = np.clip(np.tile(thread, (height, 1)) + rng.normal(0, 4, (height, width)), 0, 255).astype(np.uint8)
+    return np.dstack([grey, grey, grey, cover])
+
+
+def thrown(part, rng, *, turn, size=0.85):
+    """A photo of a long part at any angle on a belt, and its pixels' matrix."""
+    height, width = part.shape[:2]
+    pose = cv2.getRotationMatrix2D(((width - 1) / 2, (height - 1) / 2), -turn, size * SIDE / width)
+    pose[:, 2] += np.array([(SIDE - width) / 2, (SIDE - height) / 2]) + SIDE * rng.uniform(-0.04, 0.04, 2)
+    over = cv2.warpAffine(part, pose, (SIDE, SIDE), flags=cv2.INTER_AREA).astype(float)
+    photo = belt(rng) + over[..., 3:] / 255 * (over[..., :3] - belt(rng)) + rng.normal(0, 2, (SIDE, SIDE, 1))
+    return np.clip(photo, 0, 255).astype(np.uint8), pose
+
+
+@pytest.fixture(scope="module")
+def by_outline():
+    """Of parts whose thread lies differently in each, which are also nearer or farther."""
+    rng = np.random.default_rng(20)
+    photos = [
+        thrown(spike(rng), rng, turn=rng.uniform(-180, 180), size=0.85 * rng.uniform(0.96, 1.04))[0] for _ in range(20)
+    ]
+    return learn(photos, scale=True, turn=180)
+
+
+def test_a_long_part_at_any_angle_is_found_by_its_outline_whatever_its_thread_shows(by_outline):
+    assert by_outline.outlined
+    rng, places = np.random.default_rng(21), []
+    for turn in np.linspace(-175, 175, 25):
+        photo, pose = thrown(spike(rng), rng, turn=turn, size=0.85 * rng.uniform(0.96, 1.04))
+        places.append([by_outline.look(photo).to_reference(pose @ (*point, 1)) for point in ((20, 45), (540, 45))])
+    off = np.linalg.norm(np.array(places) - np.median(places, axis=0), axis=-1) * 256 / SIDE
+    along = np.diff(places, axis=1)[:, 0] @ (1, 1j)
+    assert (off.max(axis=1) < 1).sum() >= 24
+    assert np.abs(np.angle(along / np.median(along), deg=True)).max() < 0.5
+
+
+def test_a_mirrored_and_a_foreign_long_part_are_refused(by_outline):
+    rng = np.random.default_rng(22)
+    bar = spike(rng, hooked=False)
+    bar[..., 3] = 0
+    bar[25:65, 60:520, 3] = 255
+    for turn in np.linspace(-150, 180, 6):
+        for part in (spike(rng)[::-1], bar):
+            with pytest.raises(NotLocated):
+                by_outline.look(thrown(part, rng, turn=turn)[0])
+
+
+def test_two_long_parts_and_one_cut_by_the_edge_are_refused(by_outline):
+    rng = np.random.default_rng(23)
+    photo, _ = thrown(spike(rng), rng, turn=5)
+    with pytest.raises(NotLocated, match="two parts"):
+        by_outline.look(np.maximum(photo, np.roll(photo, 110, axis=0)))
+    with pytest.raises(NotLocated):
+        by_outline.look(np.roll(photo, 60, axis=1))
+
+
+def test_an_outlined_reference_is_kept_and_one_of_before_is_read_as_it_was(by_outline, learned):
+    again = Alignment.from_arrays(by_outline.arrays(), json.loads(json.dumps(by_outline.params())))
+    assert again.outlined
+    assert again.digest == by_outline.digest
+    assert not Alignment.from_arrays(learned.arrays(), learned.params()).outlined
+    assert "outline" in by_outline.sentences()[1]
+
+
+def test_a_round_part_says_that_it_has_no_angle():
+    rng, disc = np.random.default_rng(24), np.zeros((200, 200, 4), np.uint8)
+    for radius, grey in ((95, 150), (60, 190), (25, 110)):
+        cv2.circle(disc, (100, 100), radius, (grey, grey, grey, 255), -1)
+    with pytest.raises(ValueError, match="round"):
+        learn([thrown(disc, rng, turn=rng.uniform(-180, 180), size=0.6)[0] for _ in range(6)], turn=180)

@@ -54,13 +54,6 @@ def test_classes_ascend_with_the_scores_below_and_above_zero():
     assert len(set(each)) == len(each) - 1
 
 
-def test_counts_travel_as_arrays():
-    maps, masks = photos(2, 3)
-    sent = counted(maps, masks, 1)
-    arrived = OverlapCounts.from_arrays(sent.arrays())
-    assert (arrived.aupro(), arrived.pixel_auroc) == (sent.aupro(), sent.pixel_auroc)
-
-
 def test_without_a_region_or_a_normal_pixel_there_is_no_figure():
     flat = np.ones((2, 2), np.float32)
     for counts in (OverlapCounts.none(), OverlapCounts.of(flat, flat == 0), OverlapCounts.of(flat, flat == 1)):

@@ -6,17 +6,16 @@ covariance matrices" (2004). They work on features (n, h, w, d) in memory, a blo
 when the fitted arrays would need more than `memory_limit` bytes.
 """
 
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 from functools import cached_property, partial
-from typing import Self
 
 import numpy as np
 import torch
 from torch import Tensor
 
 from inspect_core.detectors.checks import as_features, require_between, require_samples
-from inspect_core.detectors.mahalanobis.model import Mahalanobis, project, read_arrays
+from inspect_core.detectors.mahalanobis.model import Mahalanobis, project
 from inspect_core.detectors.mahalanobis.per_location import (
     factorise,
     grid_distances,
@@ -29,6 +28,7 @@ from inspect_core.detectors.mahalanobis.per_location import (
     whitening_blocks,
 )
 from inspect_core.detectors.mahalanobis.projections import DEFAULT_K, choose_projection
+from inspect_core.runtime.stored import Stored
 
 MEMORY_LIMIT = 2 * 1024**3
 # Bytes of float64 rows and matrices processed at one time.
@@ -36,7 +36,7 @@ WORKING_BYTES = 64 * 1024**2
 
 
 @dataclass(frozen=True, eq=False)
-class GlobalMahalanobis:
+class GlobalMahalanobis(Stored):
     """Local means with one covariance for all locations: mean (h, w, d), cholesky (d, d) lower, float32."""
 
     mean: Tensor
@@ -51,26 +51,13 @@ class GlobalMahalanobis:
         require_grid(x, (h, w), name="features")
         return grid_distances(x, self.mean, [block.expand(h * w, -1, -1) for block in self._whitening], [d])[0]
 
-    def arrays(self) -> dict[str, Tensor]:
-        """mean (h, w, d), cholesky (d, d)."""
-        return {"mean": self.mean, "cholesky": self.cholesky}
-
-    def params(self) -> dict[str, float | int]:
-        """ridge, images."""
-        return {"ridge": self.ridge, "images": self.images}
-
-    @classmethod
-    def from_arrays(cls, arrays: Mapping[str, Tensor | np.ndarray], params: Mapping[str, float | int]) -> Self:
-        """The inverse of `arrays` and `params`; scores are equal to the bit."""
-        return cls(*read_arrays(arrays, ("mean", "cholesky")), float(params["ridge"]), int(params["images"]))
-
     @cached_property
     def _whitening(self) -> tuple[Tensor, ...]:
         return whitening_blocks(self.cholesky[None])
 
 
 @dataclass(frozen=True, eq=False)
-class EigenMahalanobis:
+class EigenMahalanobis(Stored):
     """Distances along chosen eigenvectors of each location's covariance.
 
     mean (h, w, d) and axes (h, w, d, k), float32; column j of axes is the j-th chosen eigenvector over the square root
@@ -95,19 +82,6 @@ class EigenMahalanobis:
         x = as_features(features, width=d)
         require_grid(x, (h, w), name="features")
         return grid_distances(x, self.mean, [self.axes.flatten(0, 1)], ks)
-
-    def arrays(self) -> dict[str, Tensor]:
-        """mean (h, w, d), axes (h, w, d, k)."""
-        return {"mean": self.mean, "axes": self.axes}
-
-    def params(self) -> dict[str, float | int]:
-        """ridge, images."""
-        return {"ridge": self.ridge, "images": self.images}
-
-    @classmethod
-    def from_arrays(cls, arrays: Mapping[str, Tensor | np.ndarray], params: Mapping[str, float | int]) -> Self:
-        """The inverse of `arrays` and `params`; scores are equal to the bit."""
-        return cls(*read_arrays(arrays, ("mean", "axes")), float(params["ridge"]), int(params["images"]))
 
 
 def fit_full(features: Tensor | np.ndarray, *, ridge: float = 0.01, memory_limit: int = MEMORY_LIMIT) -> Mahalanobis:

@@ -8,7 +8,7 @@ sums over one product give exactly what a separate fit at each k would.
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import Self
+from typing import Any, Self
 
 import numpy as np
 import torch
@@ -21,10 +21,11 @@ from inspect_core.detectors.mahalanobis.per_location import (
     require_grid,
     whitening_blocks,
 )
+from inspect_core.runtime.stored import Stored
 
 
 @dataclass(frozen=True, eq=False)
-class Mahalanobis:
+class Mahalanobis(Stored):
     """One Gaussian for each location of an (h, w) grid, in k embedded dimensions.
 
     projection (d, k), mean (h, w, k): float32. cholesky (h, w, k, k): lower factor of covariance + ridge I, float32,
@@ -92,29 +93,25 @@ class Mahalanobis:
             )
         return replace(self, cholesky=self.cholesky.half())
 
-    def arrays(self) -> dict[str, Tensor]:
-        """projection (d, k), mean (h, w, k), cholesky (h, w, k, k) lower."""
-        return {"projection": self.projection, "mean": self.mean, "cholesky": self.cholesky}
-
-    def params(self) -> dict[str, float | int | str]:
+    def params(self) -> dict[str, Any]:
         """ridge, images, and storage: the type of the Cholesky factors, "float32" or "float16"."""
-        storage = str(self.cholesky.dtype).removeprefix("torch.")
-        return {"ridge": self.ridge, "images": self.images, "storage": storage}
+        return super().params() | {"storage": str(self.cholesky.dtype).removeprefix("torch.")}
 
     @classmethod
-    def from_arrays(cls, arrays: Mapping[str, Tensor | np.ndarray], params: Mapping[str, float | int | str]) -> Self:
-        """The inverse of `arrays` and `params`; scores are equal to the bit.
+    def from_arrays(cls, arrays: Mapping[str, Any], params: Mapping[str, Any]) -> Self:
+        """As `Stored.from_arrays`, also of NumPy arrays; scores are equal to the bit.
 
         Raises ValueError when an array is missing, not finite, or of another shape or type than `arrays` gives, and
         when a pivot is not positive.
         """
-        projection, mean, cholesky = read_arrays(arrays, ("projection", "mean", "cholesky"))
+        checked = {name: _finite(arrays, name) for name in ("projection", "mean", "cholesky")}
+        projection, mean, cholesky = checked.values()
         if projection.ndim != 2 or mean.ndim != 3 or cholesky.shape != (*mean.shape, projection.shape[1]):
             raise ValueError(
                 f"projection {tuple(projection.shape)}, mean {tuple(mean.shape)} and cholesky "
                 f"{tuple(cholesky.shape)} are not (d, k), (h, w, k) and (h, w, k, k); they do not belong together"
             )
-        model = cls(projection, mean, cholesky, float(params["ridge"]), int(params["images"]))
+        model = super().from_arrays(checked, params)
         if model.params()["storage"] != params["storage"]:
             raise ValueError(f"cholesky is {cholesky.dtype}, but storage says {params['storage']}; load them as saved")
         if not (cholesky.diagonal(dim1=-2, dim2=-1) > 0).all():
@@ -133,15 +130,11 @@ def project(features: Tensor, projection: Tensor) -> Tensor:
         return features @ projection
 
 
-def read_arrays(arrays: Mapping[str, Tensor | np.ndarray], names: Iterable[str]) -> list[Tensor]:
-    """The named arrays as tensors. Raises ValueError when one is missing or not finite."""
-    found = []
-    for name in names:
-        if name not in arrays:
-            raise ValueError(f"arrays has no {name!r}, only {sorted(arrays)}; give what arrays() returned")
-        tensor = torch.as_tensor(arrays[name])
-        # Minimum and maximum, not one flag per number: a NaN shows in both, and factors are most of a recipe's memory.
-        if tensor.numel() and not all(bound.isfinite() for bound in tensor.aminmax()):
-            raise ValueError(f"{name} is not finite; the arrays are damaged, fit again")
-        found.append(tensor)
-    return found
+def _finite(arrays: Mapping[str, Any], name: str) -> Tensor:
+    if name not in arrays:
+        raise ValueError(f"arrays has no {name!r}, only {sorted(arrays)}; give what arrays() returned")
+    tensor = torch.as_tensor(arrays[name])
+    # Minimum and maximum, not one flag per number: a NaN shows in both, and factors are most of a recipe's memory.
+    if tensor.numel() and not all(bound.isfinite() for bound in tensor.aminmax()):
+        raise ValueError(f"{name} is not finite; the arrays are damaged, fit again")
+    return tensor

@@ -15,13 +15,14 @@ from inspect_core.detectors.checks import full_precision
 from inspect_core.detectors.quadrics.algebraic import monomials
 from inspect_core.detectors.quadrics.coordinates import as_points, require_count, to_coordinates
 from inspect_core.detectors.quadrics.distances import hilbert_schmidt_norm, monomial_coefficients, second_order
+from inspect_core.runtime.stored import Stored
 
 # Numbers in work at one time: 16 MB in float32, which a shared cache holds.
 NUMBERS_PER_BLOCK = 2**22
 
 
 @dataclass(frozen=True, eq=False)
-class Quadrics:
+class Quadrics(Stored):
     """m fitted quadrics, in ascending order of mean training d2, so that the first m' serve as a smaller model.
 
     A (m, r, r) symmetric, b (m, r), c (m,), in the coordinates ((x - shift) @ basis) / scale: float64 from the closed
@@ -87,20 +88,6 @@ class Quadrics:
     def _single_forms(self) -> tuple[Tensor, Tensor]:
         norm, coefficients = self._forms
         return norm.float(), coefficients.float()
-
-    def arrays(self) -> dict[str, Tensor]:
-        """A, b, c, shift and scale; basis where the features were reduced."""
-        arrays = {"A": self.A, "b": self.b, "c": self.c, "shift": self.shift, "scale": self.scale}
-        return arrays if self.basis is None else {**arrays, "basis": self.basis}
-
-    def params(self) -> dict[str, float | str]:
-        return {"kept_variance": self.kept_variance, "penalty_value": self.penalty_value, "start": self.start}
-
-    @classmethod
-    def from_arrays(cls, arrays: dict[str, Tensor], params: dict) -> "Quadrics":
-        """The model whose arrays() and params() these are; it scores the same to the bit."""
-        A, b, c, shift, scale = (arrays[name] for name in ("A", "b", "c", "shift", "scale"))
-        return cls(A, b, c, shift, scale, arrays.get("basis"), **params)
 
 
 def rows_per_block(numbers: int) -> int:
