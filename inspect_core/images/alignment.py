@@ -126,15 +126,16 @@ class Alignment:
             needs = f"Its outline must correlate with that of the reference by {correlation.low:.2f} or more"
         elif correlation.low > -1:
             needs += f", and its correlation with it be {correlation.low:.2f} or more"
+        all_round = angle.high - angle.low >= 2 * MOST_TURN
+        turned = "at any angle" if all_round else f"{angle.low:.1f}° to {angle.high:.1f}°"
         told = [
             f"The part was found on {self.seen - self.lost} of {self.seen} good photos. It is searched for within "
-            f"{x.low:.0%} to {x.high:.0%} of the width, {y.low:.0%} to {y.high:.0%} of the height and {angle.low:.1f}° "
-            f"to {angle.high:.1f}°{sizes}.",
+            f"{x.low:.0%} to {x.high:.0%} of the width, {y.low:.0%} to {y.high:.0%} of the height and {turned}{sizes}.",
             f"{needs}.",
             f"{self.always.mean():.0%} of the picture is inspected: the area that nearly all good photos show.",
         ]
-        if turned := " or ".join(f"{turn}°" for turn in self.turns):
-            told.append(f"Turned by {turned} the part looks the same: Loupe cannot tell these positions apart.")
+        if alike := " or ".join(f"{turn}°" for turn in self.turns):
+            told.append(f"Turned by {alike} the part looks the same: Loupe cannot tell these positions apart.")
         return told
 
     def arrays(self) -> dict[str, np.ndarray]:

@@ -182,7 +182,7 @@ def test_every_array_changed_in_its_file(recipes, package, network, method):
         ("kernel_pca", "live.q", 99, "live.q is 99"),
         ("kernel_pca", "views.0.params.q", 99, "q is 99"),
         ("quadrics", "live.m", 4, "live.m is 4"),
-        ("nearest", "views.0.params.k", 21, "k is 21 of"),
+        ("nearest", "views.0.params.k", 21, "k is 21; choose"),
         ("mahalanobis", "geometry.grid", [3, 4], "view0.mean"),
         ("cop", "geometry.grid", [4], "geometry.grid"),
         ("cop", "views.0.pool", 2, "views.0.pool"),
@@ -228,6 +228,7 @@ def test_what_fits_nothing_is_refused_by_its_name(recipes, package, method, path
 def test_a_part_is_searched_for_within_bounds(name, value):
     ranges = {own: {"low": -0.5, "high": 1.0} for own in fields.ALIGNMENT["ranges"]}
     document = {"photo": [8, 8], "scale": True, "ranges": ranges, "turns": [], "seen": 4, "lost": 0}
+    document |= fields.ADDED_TO_ALIGNMENT
     fields._check(document, fields.ALIGNMENT, "alignment")
     ranges[name]["high"] = value
     with pytest.raises(ValueError, match=rf"alignment\.ranges\.{name}\.high"):
