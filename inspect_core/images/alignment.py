@@ -221,18 +221,15 @@ def learn(photos: Iterable[np.ndarray], *, scale: bool = False, turn: float = TU
     bounds = {"scale": scale, "turn": turn, "shift": shift}
     if not _are_long(smalls):
         return _learned(smalls, photo, outlined=False, **bounds)
-    ways: list[tuple[float, Alignment]] = []
-    failed: list[ValueError] = []
-    for outlined in (False, True):
-        try:
-            way = _learned(smalls, photo, outlined=outlined, **bounds)
-        except ValueError as error:
-            failed.append(error)
-        else:
-            ways.append((_fit(way, smalls) + (0 if outlined else _BETTER), way))
-    if not ways:
-        raise failed[-1]
-    return max(ways, key=lambda one: one[0])[1]
+    try:
+        by_outline = _learned(smalls, photo, outlined=True, **bounds)
+    except ValueError:
+        return _learned(smalls, photo, outlined=False, **bounds)
+    try:
+        by_details = _learned(smalls, photo, outlined=False, **bounds)
+    except ValueError:
+        return by_outline
+    return by_outline if _fit(by_outline, smalls) > _fit(by_details, smalls) + _BETTER else by_details
 
 
 def _are_long(smalls: Sequence[Small]) -> bool:
@@ -253,12 +250,12 @@ def _is_round(small: Small) -> bool:
 
 def _fit(alignment: Alignment, smalls: Sequence[Small]) -> float:
     """Correlation of the outlines of photos, as they are laid over the reference, with its own: of all but a tenth."""
-    reference, found = alignment._reference, []
+    reference, correlations = alignment._reference, []
     for small in _evenly(smalls, _MEDIAN):
         pose = reference.pose(small)
         both = pose is not None and reference.outline is not None and small.outline is not None
-        found.append(reference.outline.agreement(small.outline, pose[1]) if both else 0.0)
-    return float(np.quantile(found, 0.1))
+        correlations.append(reference.outline.agreement(small.outline, pose[1]) if both else 0.0)
+    return float(np.quantile(correlations, 0.1))
 
 
 def _learned(

@@ -59,17 +59,17 @@ class Outline:
         body = cv2.drawContours(np.zeros((height, width), np.uint8), rims, -1, 1, cv2.FILLED)
         if not (_AREA[0] <= body.mean() <= _AREA[1] and body[edge].mean() <= _CUT):
             return None
-        found = cv2.moments(body, binaryImage=True)
-        covariance = np.array([[found["mu20"], found["mu11"]], [found["mu11"], found["mu02"]]]) / found["m00"]
-        across, along = np.sqrt(np.maximum(np.linalg.eigvalsh(covariance), 1 / 12))
-        axis = np.linalg.eigh(covariance)[1][:, 1]
-        again = bool(others) and facts[others[0], cv2.CC_STAT_AREA] >= _AGAIN * area
+        moments = cv2.moments(body, binaryImage=True)
+        covariance = np.array([[moments["mu20"], moments["mu11"]], [moments["mu11"], moments["mu02"]]]) / moments["m00"]
+        variances, axes = np.linalg.eigh(covariance)
+        across, along = np.sqrt(np.maximum(variances, 1 / 12))
+        has_second = bool(others) and facts[others[0], cv2.CC_STAT_AREA] >= _AGAIN * area
         return cls(
             cv2.GaussianBlur(body.astype(np.float32), (3, 3), 0),
-            complex(found["m10"], found["m01"]) / found["m00"],
-            complex(*axis),
+            complex(moments["m10"], moments["m01"]) / moments["m00"],
+            complex(*axes[:, 1]),
             (float(along), float(across)),
-            complex(*middles[others[0]]) if again else None,
+            complex(*middles[others[0]]) if has_second else None,
         )
 
     @property
@@ -91,15 +91,15 @@ class Outline:
         """The poses of another in both directions of its middle line, each coarse, fine, and how far it agrees: the
         best first, and alone where it is clearly better. scale: whether it may be nearer or farther.
         """
-        size, found = other.spread[0] / self.spread[0] if scale else 1.0, []
+        candidates, size = [], other.spread[0] / self.spread[0] if scale else 1.0
         for direction in (1, -1):
             turn = direction * size * other.axis / self.axis
             start = _pose(turn, other.middle - turn * self.middle)
             fine = self._refined(other, start, scale=scale)
             second = None if other.second is None else _pose(turn, other.second - turn * self.middle)
-            found.append((Coarse(start, second=second), fine, self.agreement(other, fine)))
-        found.sort(key=lambda one: -one[2])
-        return [one for one in found if one[2] >= found[0][2] - _ALIKE]
+            candidates.append((Coarse(start, second=second), fine, self.agreement(other, fine)))
+        candidates.sort(key=lambda candidate: -candidate[2])
+        return [candidate for candidate in candidates if candidate[2] >= candidates[0][2] - _ALIKE]
 
     def _refined(self, other: "Outline", start: np.ndarray, *, scale: bool) -> np.ndarray:
         """The pose near `start` in which both agree best; `start` where there is none. The size is that along the part,

@@ -112,7 +112,7 @@ class Reference(Small):
             if self.outline is None or small.outline is None:
                 return None
             poses = self.outline.poses(small.outline, scale=self.scale)
-            return max(poses, key=lambda one: registration.correlation(self.grey, self.mask, small.grey, one[1]))
+            return max(poses, key=lambda pose: registration.correlation(self.grey, self.mask, small.grey, pose[1]))
         found = self._refined(small.grey, registration.by_features(self.features, small.features, scale=self.scale))
         return found or self._refined(small.grey, registration.by_phase(self.grey, small.grey))
 

@@ -16,8 +16,8 @@ POWERS = tuple(0.25 * 2 ** (half / 2) for half in range(15))
 LAM = 1e-3
 FOLDS = 5
 OUTLYING = 0.02
-"""Fraction of unseen examples that may be less dense than ten times the constant. The paper takes the least density,
-and one odd crop then lets everything through.
+"""Fraction of unseen examples that may be less dense than ten times the constant. With none, the least density
+sets it, and one odd crop then lets everything through.
 """
 _SHUFFLES = 100
 
