@@ -9,7 +9,7 @@ import numpy as np
 import torch
 
 from inspect_core.features.extraction import Preparation
-from inspect_core.images.alignment import Alignment, learn
+from inspect_core.images.alignment import MOST_TURN, TURN, Alignment, learn
 from inspect_core.images.folders import Sample
 from inspect_core.images.read import ImageError, read
 from inspect_core.images.shape import grid_of
@@ -24,6 +24,8 @@ MOST, MOST_TRIED = 200, 24
 """Photos that an alignment is learned from, and photos used to see whether it would help."""
 PAYS = 0.8
 """Alignment is proposed when it leaves less than this share of the variance."""
+TURNED = 2 * TURN
+"""Degrees of turn in good photos from which it is proposed in any case: a thin part is little of the variance."""
 
 
 def aligned(order: Order, report: Report) -> Order:
@@ -50,25 +52,28 @@ def on_alignment(study: Study) -> tuple[str, ...]:
 class Gain:
     """How much less good photos differ from each other at each place when they are aligned.
 
-    before, after: mean variance of a feature at a place over the good photos; photos: those both are of; seconds: to
-    align one of them.
+    before, after: mean variance of a feature over the good photos, at the places that are then inspected; photos: those
+    both are of; seconds: to align one of them; turned: degrees by which parts are turned at most.
     """
 
     before: float
     after: float
     photos: int
     seconds: float
+    turned: float = 0.0
 
     @property
     def pays(self) -> bool:
         """Whether to propose it."""
-        return self.after < PAYS * self.before
+        return self.after < PAYS * self.before or self.turned > TURNED
 
     def sentence(self) -> str:
         """A gain that pays and its cost in words, for the user."""
-        less = f"{1 - self.after / self.before:.0%} less"
+        turned = f"turned by up to {self.turned:.0f}°" if self.turned < MOST_TURN else "at any angle"
+        lie = f"The parts lie {turned}. " if self.turned > TURNED else ""
+        less = f"{max(1 - self.after / self.before, 0):.0%} less"
         return (
-            f"Aligned, {self.photos} good photos differ {less} from each other at each place. It takes "
+            f"{lie}Aligned, {self.photos} good photos differ {less} from each other at each place. It takes "
             f"{self.seconds:.2f} s a photo, and a photo in which the part is not found is not judged."
         )
 
@@ -111,15 +116,19 @@ def measured(photos: Iterable[np.ndarray], alignment: Alignment, preparation: Pr
         if located is None:
             continue
         count += 1
-        laid_over = located.squash(pixels, preparation.backbone.size)
+        laid_over = located.squash(pixels, preparation.backbone.size, alignment.reference)
         seconds += time.perf_counter() - began
         for way, picture in (("before", pixels), ("after", laid_over)):
             features = preparation.features(picture)[0].double().cpu()
             moments[way] = [moments[way][0] + features, moments[way][1] + features**2]
     if count < 2:
         raise ValueError(f"the part was located on {count} photos; the gain is measured on two or more")
-    before, after = (float((squares / count - (sums / count) ** 2).mean()) for sums, squares in moments.values())
-    return Gain(before, after, count, seconds / count)
+    inspected = torch.from_numpy(alignment.known(preparation.grid))
+    before, after = (
+        float((squares / count - (sums / count) ** 2)[0, inspected].mean()) for sums, squares in moments.values()
+    )
+    angle = alignment.ranges["angle"]
+    return Gain(before, after, count, seconds / count, max(-angle.low, angle.high))
 
 
 def _evenly(samples: Sequence[Sample], most: int) -> Sequence[Sample]:

@@ -40,7 +40,7 @@ def preparation():
         grey = squash(pixels, (64, 64))[:, :, 0].reshape(32, 2, 32, 2).mean(axis=(1, 3))
         return (torch.from_numpy(grey[None, :, :, None].astype(np.float32)),)
 
-    return SimpleNamespace(backbone=SimpleNamespace(size=(64, 64)), features=features)
+    return SimpleNamespace(backbone=SimpleNamespace(size=(64, 64)), grid=(32, 32), features=features)
 
 
 @pytest.mark.slow
@@ -84,3 +84,12 @@ def test_only_less_variance_pays_and_is_told():
     assert "12 good photos differ 75% less" in said
     assert "0.03 s a photo" in said
     assert "is not judged" in said
+
+
+def test_parts_turned_far_are_to_be_aligned_whatever_it_leaves():
+    turned, any_angle = Gain(4.0, 4.1, 12, 0.03, turned=35.2), Gain(4.0, 3.9, 12, 0.03, turned=262.0)
+    assert turned.pays
+    assert any_angle.pays
+    assert not Gain(4.0, 4.1, 12, 0.03, turned=10.0).pays
+    assert turned.sentence().startswith("The parts lie turned by up to 35°. Aligned, 12 good photos differ 0% less")
+    assert any_angle.sentence().startswith("The parts lie at any angle. ")
