@@ -11,6 +11,7 @@ expect.set_options(timeout=60_000)
 
 
 def drop(page: Page, photo: Path) -> None:
+    page.locator('[data-testid="stApp"][data-test-script-state="notRunning"]').wait_for()  # none of the run before
     page.get_by_role("button", name="Add photos").click()
     page.locator('input[type="file"]').set_input_files(str(photo))
     expect(page.locator(".bench .title")).to_have_text(photo.name)
