@@ -33,7 +33,7 @@ class NearestNeighbour(Stored):
     unit: bool
 
     def __post_init__(self) -> None:
-        if not 1 <= self.k <= len(self.bank):
+        if self.k != int(self.k) or not 1 <= self.k <= len(self.bank):
             raise ValueError(f"k is {self.k}; choose a neighbour from 1 to the {len(self.bank)} training samples")
 
     def score(self, x: Tensor | np.ndarray) -> Tensor:
@@ -125,7 +125,7 @@ def fit_nearest_neighbour(x: Tensor | np.ndarray, *, k: int = 1) -> NearestNeigh
 
     Raises ValueError for non-finite or empty features, or k outside 1 .. n.
     """
-    return NearestNeighbour(_bank(x, k), k, unit=False)
+    return NearestNeighbour(_bank(x), k, unit=False)
 
 
 def spread_out(x: Tensor, count: int) -> Tensor:
@@ -153,7 +153,7 @@ def spread_out(x: Tensor, count: int) -> Tensor:
 
 def fit_nearest_neighbour_unit(x: Tensor | np.ndarray) -> NearestNeighbour:
     """As `fit_nearest_neighbour`, on features divided by their length; scores 0 to 2. Source: Sun et al. 2022."""
-    return NearestNeighbour(cosine(_bank(x, 1)), 1, unit=True)
+    return NearestNeighbour(cosine(_bank(x)), 1, unit=True)
 
 
 def fit_parzen(x: Tensor | np.ndarray, *, sigma: float) -> ParzenWindow:
@@ -192,8 +192,5 @@ def _rows(x: Tensor | np.ndarray, dtype: torch.dtype) -> Tensor:
     return x.reshape(-1, x.shape[-1])
 
 
-def _bank(x: Tensor | np.ndarray, k: int) -> Tensor:
-    rows = _rows(x, precision_of(x)).clone()
-    if k != int(k) or not 1 <= k <= len(rows):
-        raise ValueError(f"k is {k}; choose a neighbour from 1 to the {len(rows)} training samples")
-    return rows
+def _bank(x: Tensor | np.ndarray) -> Tensor:
+    return _rows(x, precision_of(x)).clone()

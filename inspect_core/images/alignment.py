@@ -29,7 +29,8 @@ _FLAT = 4.0  # grey levels: the spread of a picture without texture
 _OTHER_SHAPE = 0.02  # of the ratio of the sides
 _BETTER = 0.003  # of correlation, by which outlines must fit better than details
 _APART, _OUTLINES_APART = 0.05, 0.1  # below the median correlation, at which a good photo counts as not found
-_ROUND, _TRIED = 0.7, (23, 51, 97)  # least correlation of a round part with itself, turned by these degrees
+_ROUND, _TRIED = 0.9, (23, 51, 97)  # least correlation of a round part with itself, turned by these degrees
+_RIM = 11  # pixels, twice the width of an outline that is not yet the part
 _LOST = 0.2  # share of the good photos that may stay without a pose
 _ROOM = 0.25  # of a range, left free on both sides
 TURN, SHIFT = 10.0, 0.1  # degrees and share of the picture by which a part may at least be turned and shifted
@@ -152,10 +153,10 @@ class Alignment:
         facts = self.params()
         if not self.outlined:
             del facts["outlined"]
-        found = hashlib.sha256(json.dumps(facts, sort_keys=True).encode())
+        digest = hashlib.sha256(json.dumps(facts, sort_keys=True).encode())
         for name, values in self.arrays().items():
-            found.update(f"{name}{values.shape}".encode() + np.ascontiguousarray(values).tobytes())
-        return found.hexdigest()
+            digest.update(f"{name}{values.shape}".encode() + np.ascontiguousarray(values).tobytes())
+        return digest.hexdigest()
 
     def params(self) -> dict[str, Any]:
         """All other fields, JSON-able."""
@@ -242,7 +243,7 @@ def _is_round(small: Small) -> bool:
     """Whether the part in a photo has no angle: it looks the same turned about its middle."""
     if (outline := small.outline) is None or outline.is_long:
         return False
-    part = outline.fill > 0.5
+    part = cv2.erode(outline.fill, np.ones((_RIM, _RIM), np.uint8)) > 0.5
     return all(
         registration.correlation(small.grey, part, small.grey, outline.turned(degrees)) >= _ROUND for degrees in _TRIED
     )

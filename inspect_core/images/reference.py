@@ -16,6 +16,7 @@ FEWEST_PHOTOS = 3
 Pair = tuple[float, float]
 _TURNS = (90, 180, 270)  # degrees
 _ALIKE = 0.5  # least correlation, in the median, of photos of one part
+_SAME = 0.9  # least correlation of a picture with itself turned by half, in which nothing tells the two apart
 _ALWAYS = 0.95  # of the good photos
 _MARGIN = 0.04  # of the longer side: the reach of half a patch and of the smoothing of a map
 
@@ -61,7 +62,9 @@ class Reference(Small):
     def turns(self, lowest: float) -> tuple[int, ...]:
         """Degrees by which it can be turned and still correlate with itself at least `lowest`, as good photos must."""
         if self.outlined:
-            return ()
+            ways = [] if self.outline is None else self.outline.poses(self.outline, scale=False)
+            alike = [registration.correlation(self.grey, self.mask, self.grey, pose) for _, pose, _ in ways]
+            return (180,) if len(alike) == 2 and min(alike) >= _SAME else ()
         starts = {turn: registration.turned(self.grey.shape, turn) for turn in _TURNS}
         fine = {turn: registration.refined(self.grey, self.mask, self.grey, start) for turn, start in starts.items()}
         return tuple(turn for turn, found in fine.items() if found is not None and found[1] >= lowest)

@@ -71,10 +71,11 @@ class Gain:
         """A gain that pays and its cost in words, for the user."""
         turned = f"turned by up to {self.turned:.0f}°" if self.turned < MOST_TURN else "at any angle"
         lie = f"The parts lie {turned}. " if self.turned > TURNED else ""
-        less = f"{max(1 - self.after / self.before, 0):.0%} less"
+        less = 1 - self.after / self.before
+        aligned = f"Aligned, {self.photos} good photos differ {less:.0%} less from each other at each place. "
         return (
-            f"{lie}Aligned, {self.photos} good photos differ {less} from each other at each place. It takes "
-            f"{self.seconds:.2f} s a photo, and a photo in which the part is not found is not judged."
+            f"{lie}{aligned if less >= 0.05 else ''}It takes {self.seconds:.2f} s a photo to align them, and a photo "
+            "in which the part is not found is not judged."
         )
 
 

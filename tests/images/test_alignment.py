@@ -307,7 +307,8 @@ def thrown(part, rng, *, turn, size=0.85):
     pose = cv2.getRotationMatrix2D(((width - 1) / 2, (height - 1) / 2), -turn, size * SIDE / width)
     pose[:, 2] += np.array([(SIDE - width) / 2, (SIDE - height) / 2]) + SIDE * rng.uniform(-0.04, 0.04, 2)
     over = cv2.warpAffine(part, pose, (SIDE, SIDE), flags=cv2.INTER_AREA).astype(float)
-    photo = belt(rng) + over[..., 3:] / 255 * (over[..., :3] - belt(rng)) + rng.normal(0, 2, (SIDE, SIDE, 1))
+    ground = belt(rng)
+    photo = ground + over[..., 3:] / 255 * (over[..., :3] - ground) + rng.normal(0, 2, (SIDE, SIDE, 1))
     return np.clip(photo, 0, 255).astype(np.uint8), pose
 
 
@@ -367,3 +368,11 @@ def test_a_round_part_says_that_it_has_no_angle():
         cv2.circle(disc, (100, 100), radius, (grey, grey, grey, 255), -1)
     with pytest.raises(ValueError, match="round"):
         learn([thrown(disc, rng, turn=rng.uniform(-180, 180), size=0.6)[0] for _ in range(6)], turn=180)
+
+
+def test_a_bar_that_is_the_same_turned_by_half_says_so():
+    rng, bar = np.random.default_rng(25), np.zeros((90, 600, 4), np.uint8)
+    bar[30:60, 40:560] = (170, 170, 170, 255)
+    learned = learn([thrown(bar, rng, turn=rng.uniform(-180, 180))[0] for _ in range(10)], turn=180)
+    assert learned.turns == (180,)
+    assert learned.look(thrown(bar, rng, turn=70)[0]).ambiguous
