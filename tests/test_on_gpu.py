@@ -23,7 +23,7 @@ from inspect_core.recipe_io import line_network
 from inspect_core.runner import ExportedModel
 from inspect_core.study import photo_features
 from inspect_core.study.study import Study
-from inspect_core.tuning import points, spectra
+from inspect_core.tuning import points
 from inspect_core.tuning.patch_sample import PatchSample, explained
 from inspect_core.tuning.product_check_training import train_product_check
 from tests.pretend_gpu import GPU, OnGpu, pretended
@@ -79,7 +79,6 @@ def outcomes(study: Study, photo: np.ndarray) -> dict[str, np.ndarray]:
     patches = points.sample_patches(
         scored, lambda i: study.features(scored.photos[i])[0], [None] * len(scored.photos), limit=1.0, count=200
     )
-    embeddings = spectra.compare_embeddings([photo], backbone, k=8, grid=GRID, nearest=False)
     found = {
         "scores": study.scores(),
         "map": study.map(0),
@@ -87,7 +86,6 @@ def outcomes(study: Study, photo: np.ndarray) -> dict[str, np.ndarray]:
         "check": np.array(check.limit),
         "patches": patches.features,
         "seen": points.seen_by(view, patches, study.live).features,
-        "spectra": np.stack([one.values for one in embeddings]),
     }
     if view.row.refits:
         preview = PatchSample.of(study).fit({})

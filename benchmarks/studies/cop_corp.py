@@ -21,7 +21,7 @@ from sklearn.neural_network import MLPClassifier
 from torch import Tensor
 
 from benchmarks.measure import sets, timed
-from benchmarks.studies import exact_kernel
+from benchmarks.studies import exact_kernel, ood_scores
 from benchmarks.studies.common import area, line, panels, run
 from benchmarks.studies.crops import PLACES, Crops, crops_of
 from inspect_core.detectors import baselines, cop_corp, kernel_pca
@@ -117,15 +117,15 @@ def _contest(case: Case) -> dict[str, dict[str, float]]:
     seen: dict[str, Callable[[Tensor], Tensor]] = {
         "MSP": lambda z: z,
         "energy": lambda z: z,
-        "ReAct": lambda z: cop_corp.react_clip(z, clip=clip),
-        "BATS": lambda z: cop_corp.bats_clip(z, mean, sd),
+        "ReAct": lambda z: ood_scores.react_clip(z, clip=clip),
+        "BATS": lambda z: ood_scores.bats_clip(z, mean, sd),
     }
     unclipped = _subspaces(learned)
     plain = baselines.fit_pca(learned)
     errors = {
         "nearest neighbour": baselines.fit_nearest_neighbour_unit(learned).score(judged),
         "PCA": plain.score(judged, explained_variance=R),
-        "regularised PCA": cop_corp.regularised_error(plain.score(judged, explained_variance=R), judged),
+        "regularised PCA": ood_scores.regularised_error(plain.score(judged, explained_variance=R), judged),
     }
     errors |= {name: model.score(judged) for name, model in unclipped.items()}
     for name, clipped in seen.items():
@@ -134,7 +134,7 @@ def _contest(case: Case) -> dict[str, dict[str, float]]:
         errors[name] = -of_net[1]
         smallest = min(0.0, float(of_net[0].min()))
         for title, model in own.items():
-            errors[f"{title} + {name}"] = -cop_corp.fuse(model.score(clipped(judged)), of_net[1], smallest=smallest)
+            errors[f"{title} + {name}"] = -ood_scores.fuse(model.score(clipped(judged)), of_net[1], smallest=smallest)
     return {name: case.quality(own) for name, own in errors.items()}
 
 
@@ -147,7 +147,7 @@ def _subspaces(learned: Tensor) -> dict[str, KernelPCAMap]:
 
 def _of_net(case: Case, z: Tensor, score: str) -> Tensor:
     logits = z @ torch.from_numpy(case.weight).T + torch.from_numpy(case.bias)
-    return cop_corp.msp(logits) if score == "MSP" else cop_corp.energy(logits)
+    return ood_scores.msp(logits) if score == "MSP" else ood_scores.energy(logits)
 
 
 def curves(options: argparse.Namespace) -> dict:
@@ -256,8 +256,8 @@ def _digits_scores(x: np.ndarray, y: np.ndarray, seed: int) -> dict[str, float]:
     logits = z @ weights[1] + offsets[1]
     cop, corp = cop_corp.fit_cop(fit_z), cop_corp.fit_corp(fit_z, gamma=2.0, M=1024, seed=seed)
     plain = baselines.fit_pca(fit_z)
-    energy = cop_corp.energy(logits)
-    smallest = min(0.0, float(cop_corp.energy(fit_z @ weights[1] + offsets[1]).min()))
+    energy = ood_scores.energy(logits)
+    smallest = min(0.0, float(ood_scores.energy(fit_z @ weights[1] + offsets[1]).min()))
     error = cop.score(z, explained_variance=0.95)
     plain_error = plain.score(z, explained_variance=0.95)
     without_cosine = {
@@ -273,12 +273,12 @@ def _digits_scores(x: np.ndarray, y: np.ndarray, seed: int) -> dict[str, float]:
     }
     return {
         "nearest_neighbour_unit": area(baselines.fit_nearest_neighbour_unit(fit_z).score(z), foreign),
-        "cop_95_with_energy": area(-cop_corp.fuse(error, energy, smallest=smallest), foreign),
+        "cop_95_with_energy": area(-ood_scores.fuse(error, energy, smallest=smallest), foreign),
         "energy": area(-energy, foreign),
         "corp_gamma_2_95": area(corp.score(z, explained_variance=0.95), foreign),
-        "msp": area(-cop_corp.msp(logits), foreign),
+        "msp": area(-ood_scores.msp(logits), foreign),
         "cop_95": area(error, foreign),
-        "regularised_pca_95": area(cop_corp.regularised_error(plain_error, z), foreign),
+        "regularised_pca_95": area(ood_scores.regularised_error(plain_error, z), foreign),
         "pca_95": area(plain_error, foreign),
         "cop_30": area(cop.score(z, explained_variance=0.3), foreign),
     } | without_cosine

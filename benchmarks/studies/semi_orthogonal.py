@@ -20,6 +20,7 @@ import plotly.graph_objects as go
 import torch
 from torch import Tensor
 
+from benchmarks.studies import ablations
 from benchmarks.studies.common import line, panels, photo_sets, run
 from inspect_core.detectors import mahalanobis
 from inspect_core.features.backbones import Backbone, load
@@ -43,7 +44,7 @@ DRAWN = {
     "sampled": mahalanobis.sampled,
     "semi-orthogonal": mahalanobis.semi_orthogonal,
 }
-EIGEN = {"eigen, largest": mahalanobis.fit_eigen_largest, "eigen, smallest": mahalanobis.fit_eigen_smallest}
+EIGEN = {"eigen, largest": ablations.fit_eigen_largest, "eigen, smallest": ablations.fit_eigen_smallest}
 COLLAPSED = 1e-4
 
 
@@ -98,8 +99,8 @@ def table(options: argparse.Namespace) -> dict:
     for name, folder in with_masks(options).items():
         own, d = outputs_of(folder), outputs_of(folder).learned.shape[-1]
         rows = found[name] = {
-            "global": own.quality(mahalanobis.fit_global(own.learned).score(own.judged)),
-            "full": own.quality(mahalanobis.fit_full(own.learned).score(own.judged)),
+            "global": own.quality(ablations.fit_global(own.learned).score(own.judged)),
+            "full": own.quality(ablations.fit_full(own.learned).score(own.judged)),
         }
         for title, fit in EIGEN.items():
             model = fit(own.learned, k=min(K, len(own.learned), d))
@@ -156,7 +157,7 @@ def spectra(options: argparse.Namespace) -> dict:
     for name, folder in with_masks(options).items():
         own, d = outputs_of(folder), outputs_of(folder).learned.shape[-1]
         models = {title: mahalanobis.fit(own.learned, projection=of(d, K)) for title, of in DRAWN.items()}
-        models["all channels"] = mahalanobis.fit_full(own.learned)
+        models["all channels"] = ablations.fit_full(own.learned)
         values = {title: model.spectrum().flatten(0, 1) for title, model in models.items()}
         found[name] = {
             "photos": len(own.learned),

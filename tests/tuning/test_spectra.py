@@ -75,19 +75,3 @@ def test_nothing_varies_nothing_is_shared():
     with pytest.warns(UserWarning, match="fitted on 1 sample"):
         detector = cop_corp.fit_cop(np.ones((1, 6), np.float32))
     assert spectra.variance_fractions(detector.eigenvalues).shape == (0,)
-
-
-def test_embeddings_of_photos_are_those_of_the_preparation(backbone):
-    from inspect_core.features.extraction import Look, Preparation
-
-    rng = np.random.default_rng(0)
-    photos = [rng.integers(0, 255, size=(100, 120, 3), dtype=np.uint8) for _ in range(3)]
-    mixed, sampled = spectra.compare_embeddings(iter(photos), backbone, k=5, grid=(4, 4), nearest=False, seed=2)
-    d = sum(backbone.tap_channels)
-    for found, draw in ((mixed, mahalanobis.semi_orthogonal), (sampled, mahalanobis.sampled)):
-        preparation = Preparation(backbone, (4, 4), (Look(backbone.taps, draw(d, 5, seed=2).numpy()),))
-        rows = torch.cat([preparation.features(pixels)[0] for pixels in photos])
-        np.testing.assert_allclose(found.values, spectra.local_spectrum(rows).values, atol=1e-6)
-        assert found.photos == 3
-    with pytest.raises(ValueError, match="no photo"):
-        spectra.compare_embeddings([], backbone, k=5, grid=(4, 4), nearest=False)

@@ -8,8 +8,6 @@ import torch
 from torch import Tensor
 
 from inspect_core.features.store import feature_store
-from inspect_core.images.alignment import NotLocated
-from inspect_core.images.read import ImageError, read
 from inspect_core.methods.spectrum import LocalSpectrum
 from inspect_core.methods.table import CONTROLS
 from inspect_core.methods.view import View
@@ -17,7 +15,7 @@ from inspect_core.runtime.jobs import Job, device_lock
 from inspect_core.runtime.progress import stage
 from inspect_core.study.judged import truth_masks
 from inspect_core.tuning import points as explore
-from inspect_core.tuning import sensitivity, spectra
+from inspect_core.tuning import sensitivity
 from inspect_core.tuning.patch_sample import PatchSample, explained
 from inspect_core.tuning.points import Points
 from inspect_core.tuning.sensitivity import Reading
@@ -26,7 +24,6 @@ from inspect_core.ui import results
 from inspect_core.ui.taught_part import TaughtPart
 
 PATCHES = 2000
-LEARNED_FROM = 48
 SAMPLED = 8192
 STEPS_OF_TWO = (-3, -2, -1, 0, 1, 2, 3)
 
@@ -111,26 +108,6 @@ def patch_variances(taught: TaughtPart, view: int, job: Job) -> np.ndarray:
     job.report(0.0, "drawing a sample of good patches")
     sample = taught.own_study.patch_sample(SAMPLED, lambda: job.cancelling, view=view).double().cpu()
     return torch.linalg.eigvalsh(torch.cov(sample.T, correction=0)).flip(0).clamp_min(0).numpy()
-
-
-def compare_embeddings(taught: TaughtPart, width: int, job: Job) -> tuple[LocalSpectrum, LocalSpectrum]:
-    """Spectra of good photos under mixed (semi-orthogonal) and under sampled channels, as wide as the fitted ones."""
-    samples, preparation = taught.own_study.split.fit[:LEARNED_FROM], taught.preparation.untiled
-
-    def photos():
-        for done, sample in enumerate(samples):
-            job.report(0.8 * done / len(samples), f"reading photo {done + 1} of {len(samples)}")
-            try:
-                yield preparation.picture(read(sample.path, sample.depth).pixels)
-            except (ImageError, NotLocated):
-                continue  # named among the notes of the fit
-        job.report(0.8, "comparing spectra")
-
-    with device_lock(preparation.backbone.device):
-        return spectra.compare_embeddings(
-            photos(), preparation.backbone, k=width, grid=preparation.grid, nearest=preparation.nearest,
-            seed=taught.own_study.order.seed,
-        )  # fmt: skip
 
 
 def features(taught: TaughtPart, position: int) -> tuple[Tensor, ...]:

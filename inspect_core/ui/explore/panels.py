@@ -118,33 +118,6 @@ def _local_variance(taught: TaughtPart, local: LocalSpectrum, k: int) -> None:
         st.markdown("**Directions, place by place**")
         alt = f"Number of eigenvalues above {above:g} at each place, from {counts.min()} to {counts.max()}."
         charts.show(curves.location_map(counts, local.possible, charts.look()), key="rank_map", alt=alt)
-    _rank_collapse(taught, width, above)
-
-
-def _rank_collapse(taught: TaughtPart, width: int, above: float) -> None:
-    st.markdown("**Mixed or sampled channels?**")
-    if taught.study is None:
-        st.caption("Needs the good photos; teach the part again to compare.")
-        return
-    key = ("embeddings", taught.id)
-    found = results.kept().get(key)
-    if found is None:
-        results.offer(
-            "Compare on my photos",
-            "Sampling channels at random keeps redundant and inactive ones; mixing them (semi-orthogonal) does not. "
-            f"Runs up to {jobs.LEARNED_FROM} good photos through the backbone once more.",
-            "Comparing mixed and sampled channels", key, lambda job: jobs.compare_embeddings(taught, width, job),
-        )  # fmt: skip
-        return
-    mixed, sampled = found
-    st.markdown(
-        f"Of the {mixed.possible} directions that {mixed.photos} photos can show at a place, "
-        f"**{mixed.fraction(above):.0%}** vary by more than {above:g} when channels are mixed, "
-        f"**{sampled.fraction(above):.0%}** when they are sampled."
-    )
-    bands, level = {"mixed (semi-orthogonal)": mixed.band, "sampled": sampled.band}, (f"counted from {above:g}", above)
-    alt = "Spectra of mixed and of sampled channels; the sampled ones fall off earlier."
-    charts.show(curves.local_spectra(bands, charts.look(), level=level), key="rank_collapse", alt=alt)
 
 
 def sensitivity(taught: TaughtPart) -> None:

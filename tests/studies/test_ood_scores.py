@@ -2,7 +2,7 @@ import numpy as np
 import pytest
 import torch
 
-from inspect_core.detectors.cop_corp import (
+from benchmarks.studies.ood_scores import (
     bats,
     bats_clip,
     energy,

@@ -5,19 +5,18 @@ import pytest
 import torch
 from sklearn.covariance import ledoit_wolf
 
-from inspect_core.detectors.mahalanobis import (
+from benchmarks.studies.ablations import (
     EigenMahalanobis,
     GlobalMahalanobis,
-    Mahalanobis,
-    fit,
     fit_eigen_largest,
     fit_eigen_smallest,
     fit_eigen_smallest_of_all,
     fit_full,
     fit_global,
     fit_shrunk,
-    semi_orthogonal,
 )
+from inspect_core.detectors import mahalanobis
+from inspect_core.detectors.mahalanobis import Mahalanobis, fit, semi_orthogonal
 
 H, W, D = 3, 4, 15
 RIDGE = 0.02
