@@ -15,11 +15,12 @@ from benchmarks.measure import Stopwatch, spread
 from inspect_core.detectors.mahalanobis import semi_orthogonal
 from inspect_core.features.store import Store
 from inspect_core.images.folders import Split, scan, split
+from inspect_core.line.overlap import ranges
 from inspect_core.methods.method import Patches
 from inspect_core.methods.table import CANDIDATES
 from inspect_core.runtime.progress import Report, silent
 from inspect_core.runtime.threads import cores
-from inspect_core.study.gathering import Fit, gather
+from inspect_core.study.gathering import SHARD, Fit, merged
 from inspect_core.study.order import Order
 from inspect_core.tuning.compare import compare
 from inspect_core.tuning.comparison import Comparison
@@ -50,7 +51,7 @@ def fit_alone(setting: Setting, side: int) -> dict:
             held.append(torch.from_numpy(rng.standard_normal(shape, np.float32) * falling))
             store.put(f"{number}", held[-1].numpy())
 
-        def stored(number: int, _: None) -> list[tuple[torch.Tensor]]:
+        def stored(number: int) -> list[tuple[torch.Tensor]]:
             return [(torch.from_numpy(store.get(f"{number}", shape)),)]
 
         fit = Fit(
@@ -59,9 +60,10 @@ def fit_alone(setting: Setting, side: int) -> dict:
         )  # fmt: skip
         watch, photos = Stopwatch(), range(setting.good)
         for _ in range(setting.runs + 1):
-            for name, features_of in (("fit", lambda number, _: [(held[number],)]), ("fit_from_store", stored)):
+            for name, features_of in (("fit", lambda number: [(held[number],)]), ("fit_from_store", stored)):
                 watch.start()
-                fit.finish(gather(fit, photos, features_of))
+                shards = (fit.shard((i, features_of(i)) for i in some) for some in ranges(len(photos), SHARD))
+                fit.finish(merged(fit, shards))
                 watch.lap(name)
     return {"images": setting.good} | _in_seconds(watch, skip=1)
 

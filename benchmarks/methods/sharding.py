@@ -34,10 +34,9 @@ from inspect_core.line.overlap import ranges
 from inspect_core.methods.method import Patches
 from inspect_core.runtime import workspace
 from inspect_core.sharding.kept import Kept
-from inspect_core.sharding.on_workers import OnWorkers, merged_states
+from inspect_core.sharding.on_workers import KINDS, OnWorkers, merged_states
 from inspect_core.sharding.processes import Processes
 from inspect_core.sharding.run import ShardsFailed, in_order, kept_results, results
-from inspect_core.sharding.teaching import KINDS
 from inspect_core.study.gathering import BLOCK, SHARD, Fit, Merged
 
 SIDE = 32

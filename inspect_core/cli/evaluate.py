@@ -73,7 +73,7 @@ def _evaluate(options: argparse.Namespace) -> int:
         lives += () if study.live in lives else (study.live,)
         known = {*dict(study.skipped), *study.lost}
         judged = judge_photos(study, shown, lives, stage(report, TEACHING, 1.0))
-    unscored = study.passes.features.unscored(("judge", sample) for sample in shown)
+    unscored = study.photo_features.unscored(("judge", sample) for sample in shown)
     teaching.say_taught(found)
     lost = [(photo, reason) for photo, reason in [*study.skipped, *study.lost.items()] if photo not in known]
     say_notes(f"{photo} was not judged: {reason}" for photo, reason in lost)

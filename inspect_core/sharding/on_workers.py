@@ -1,49 +1,70 @@
-"""A study's work on workers: learn from photos, score or judge them, describe them for the product check."""
+"""A study's tasks on the workers of an executor: photos out, arrays and numbers back."""
 
 import os
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from functools import partial
 from pathlib import Path
 from typing import Any
 
 import numpy as np
+import torch
 
-from inspect_core.features.extraction import Preparation
+from inspect_core.features.store import feature_store
+from inspect_core.images.depth import Depth
 from inspect_core.images.folders import Sample
-from inspect_core.images.read import ImageError, read
-from inspect_core.images.tolerances import Tolerances
+from inspect_core.images.located import Located
+from inspect_core.images.photo_quality import Quality
+from inspect_core.images.placement import Placement
+from inspect_core.images.read import ImageError, read, read_mask
+from inspect_core.judge.overlap_counts import OverlapCounts
 from inspect_core.line.overlap import ranges
-from inspect_core.methods.view import View
-from inspect_core.runtime.progress import Report, tell
+from inspect_core.runtime.progress import Report, silent
 from inspect_core.sharding.executor import RESTING, Executor, Failure, Numbered, attempt, stamp
 from inspect_core.sharding.kept import MERGED, Kept
 from inspect_core.sharding.run import in_order, kept_results, results
-from inspect_core.sharding.sent import Network, Prepared
-from inspect_core.sharding.teaching import (
-    KINDS,
-    Describing,
-    Fitting,
-    Found,
-    Judging,
-    Scoring,
-    Shard,
-    fault,
-    has_mask,
-    restored,
-    states,
-)
-from inspect_core.study.gathering import BLOCK, SHARD, Fit, Gathered, Merged
-from inspect_core.study.judged import AT_ONCE, Judged, Live
-from inspect_core.study.photo_features import Unusable
-from inspect_core.study.workers import Looked
+from inspect_core.sharding.sent import Network, Prepared, bare, preparation_of
+from inspect_core.study.gathering import BLOCK, SHARD, Fit, Gathered, Merged, merged
+from inspect_core.study.judged import AT_ONCE, Judged
+from inspect_core.study.photo_features import Notes, PhotoFeatures
+from inspect_core.study.tasks import Judge, Learn, Shard, Task
 
 MOST_SHARDS = 64
 """Largest fit that is sent shard by shard; larger ones are sent in whole blocks."""
 KEEPING = 8
 """Blocks after which the merged state is written to disk; it is as large as one block."""
-SHOWN = 16
-"""Photos per task of scoring or describing."""
+
+
+@dataclass(frozen=True, eq=False)
+class Found:
+    """What a worker found in a shard; unmasked: names of photos whose mask it could not read."""
+
+    notes: Notes
+    content: Any
+    unmasked: list[str] = field(default_factory=list)
+
+
+KINDS = (Notes, Found, Sample, Depth, Placement, Located, Quality, Judged, OverlapCounts)
+"""What results consist of."""
+
+
+@dataclass(frozen=True, eq=False)
+class Sent:
+    """A task as a worker performs it. Placements come back without the alignment, which both sides know."""
+
+    task: Task
+    prepared: Prepared
+
+    def __call__(self, shard: Shard) -> Found:
+        features = PhotoFeatures(preparation_of(self.prepared), feature_store(), shard.streamed)
+        content, masked = self.task.over(features, shard, silent), ()
+        if isinstance(self.task, Learn):
+            content = states(merged(self.task.fit, content))
+        elif isinstance(self.task, Judge):
+            masked = [sample for sample in shard.samples if sample.mask]
+        content, found = list(content), features.notes.found
+        found |= {name: (digest, replace(placed, alignment=None)) for name, (digest, placed) in found.items()}
+        return Found(features.notes, content, [sample.name for sample in masked if not _has_mask(sample)])
 
 
 @dataclass(eq=False)
@@ -51,127 +72,76 @@ class OnWorkers:
     """The workers of an executor, as a study uses them. weights: the backbone's file, None for the installed one.
 
     A photo that a worker cannot read is read here; only if that fails too does it count as damaged. Finished shards are
-    stored until all are finished.
+    stored until all are finished. Raises ShardsFailed beside what `tasks.Workers` says.
     """
 
     executor: Executor
     weights: Path | None = None
 
-    def gather(
-        self,
-        preparation: Preparation,
-        fit: Fit,
-        samples: Sequence[Sample],
-        *,
-        keep: bool,
-        memory: int,
-        progress: Report | None,
-    ) -> tuple[Gathered, Unusable]:
-        """As `Workers.gather`, equal to the bit to `study.gathering.gather`.
-
-        Also raises ShardsFailed, and ValueError for too little memory.
-        """
+    def require(self, memory: int) -> None:
         self.executor.require(RESTING + memory)
+
+    def extract(self, features: PhotoFeatures, samples: Sequence[Sample], report: Report) -> None:
+        """Workers store features when they first need them."""
+
+    def gather(self, fit: Fit, features: PhotoFeatures, samples: Sequence[Sample], report: Report) -> Gathered:
         whole = len(samples) > MOST_SHARDS * SHARD
-        task, size = Fitting(self._prepared(preparation), fit, keep), SHARD * BLOCK if whole else SHARD
-        work = _Work(self.executor, task, samples, size, "learning", progress)
-        return merged_states(fit, work.kept, work.results, whole=whole)
+        work = self._work(Learn(fit), features, samples, SHARD * BLOCK if whole else SHARD, report)
+        gathered, notes = merged_states(fit, work.kept, work.results, whole=whole)
+        _add(features, notes)
+        return gathered
 
-    def score(
-        self,
-        preparation: Preparation,
-        views: Sequence[View],
-        stops: Sequence[Sequence[int]],
-        samples: Sequence[Sample],
-        *,
-        again: Tolerances | None,
-        progress: Report | None,
-    ) -> Iterator[tuple[list[Looked], Unusable]]:
-        """As `Workers.score`: equal to the bit to `View.sweep`."""
-        asked = tuple(_bare(view, own, scales={}) for view, own in zip(views, stops, strict=True))
-        task = Scoring(self._prepared(preparation), asked, again)
-        by_name, alignment = {sample.name: sample for sample in samples}, preparation.alignment
-        for found in _Work(self.executor, task, samples, SHOWN, "scoring", progress).finished():
-            for i, own in enumerate(found.content):
-                placement = replace(own.placement, alignment=alignment)
-                found.content[i] = own._replace(sample=by_name[own.sample.name], placement=placement)
-            yield found.content, found.unusable
+    def results(self, task: Task, features: PhotoFeatures, samples: Sequence[Sample], report: Report) -> Iterator[Any]:
+        work = self._work(task, features, samples, AT_ONCE, report)
+        for _, found in work.results():
+            _add(features, found.notes)
+            yield from found.content
+        work.kept.remove()
 
-    def judge(
-        self,
-        preparation: Preparation,
-        views: Sequence[View],
-        moves: Sequence[Live],
-        samples: Sequence[Sample],
-        *,
-        keep: bool,
-        again: Tolerances | None,
-        progress: Report | None,
-    ) -> Iterator[tuple[list[Judged], Unusable]]:
-        """As `Workers.judge`: equal to the bit to `judged.judge`."""
-        asked = tuple(_bare(view, view.stops) for view in views)
-        task = Judging(self._prepared(preparation), asked, tuple(moves), keep, again)
-        for found in _Work(self.executor, task, samples, AT_ONCE, "judging", progress).finished():
-            yield found.content, found.unusable
-
-    def describe(
-        self, preparation: Preparation, samples: Sequence[Sample], progress: Report | None
-    ) -> tuple[np.ndarray, np.ndarray]:
-        """As `Workers.describe`."""
-        task = Describing(self._prepared(preparation))
-        work = _Work(self.executor, task, samples, SHOWN, "describing", progress)
-        found = [found.content for found in work.finished() if found.content] or [np.zeros((2, 0, 0), np.float32)]
-        embeddings, logits = map(np.concatenate, zip(*found, strict=True))
-        return embeddings, logits
-
-    def _prepared(self, preparation: Preparation) -> Prepared:
-        return Prepared.of(preparation, Network.of(preparation.backbone, self.weights))
+    def _work(
+        self, task: Task, features: PhotoFeatures, samples: Sequence[Sample], size: int, report: Report
+    ) -> "_Work":
+        prepared = Prepared.of(features.preparation, Network.of(features.preparation.backbone, self.weights))
+        streamed = frozenset(features.streamed)
+        return _Work(self.executor, Sent(bare(task), prepared), samples, streamed, size, report)
 
 
 @dataclass(eq=False)
 class _Work:
-    """One task over photos, `size` at a time; verb: what it does with them."""
+    """One task over photos, `size` at a time."""
 
     executor: Executor
-    task: Fitting | Scoring | Judging | Describing
+    task: Sent
     samples: Sequence[Sample]
+    streamed: frozenset[str]
     size: int
-    verb: str
-    progress: Report | None
+    report: Report
 
     def __post_init__(self) -> None:
         """Identity: program, task, photos, and when their files were written."""
         self._ranges = ranges(len(self.samples), self.size)
-        self._sent = [_absolute(sample) for sample in self.samples]
-        written = [[_written(path) for path in (own.path, own.mask)] for own in self._sent]
-        self.kept = Kept([stamp(), self.task, self._sent, written], KINDS)
-
-    def finished(self) -> Iterator[Any]:
-        """The results in order; then none is stored any more."""
-        for _, result in self.results():
-            yield result
-        self.kept.remove()
+        self._absolute = [_absolute(sample) for sample in self.samples]
+        written = [[_written(path) for path in (own.path, own.mask)] for own in self._absolute]
+        self.kept = Kept([stamp(), self.task, self._absolute, written], KINDS)
 
     def results(self, first: int = 0) -> Iterator[Numbered]:
-        """(number, result) of the shards from `first` on, in order; early results wait on disk."""
+        """(number, `Found`) of the shards from `first` on, in order; early results wait on disk."""
         total = len(self._ranges)
-
-        def names(number: int) -> list[str]:
-            return [sample.name for sample in self._shard(number).samples]
 
         def told() -> Iterator[Numbered]:
             worked = partial(results, self.executor, self.task, self._shard, self._taken)
-            for done, result in enumerate(kept_results(self.kept, range(first, total), names, worked), start=first + 1):
+            each = kept_results(self.kept, range(first, total), lambda i: _names(self._shard(i)), worked)
+            for done, result in enumerate(each, start=first + 1):
                 yield result
-                photos = min(done * self.size, len(self.samples))
-                words = f"{self.verb}: {photos:,} of {len(self.samples):,} photos, {self.executor.words}"
-                tell(self.progress, None, done / total, words)
+                photos = f"{min(done * self.size, len(self.samples)):,} of {len(self.samples):,} photos"
+                self.report(done / total, f"{self.task.task.words}: {photos}, {self.executor.words}")
 
         return in_order(told(), first, self.kept)
 
     def _shard(self, number: int) -> Shard:
         numbers = self._ranges[number]
-        return Shard(numbers.start, self._sent[numbers.start : numbers.stop])
+        samples = self._absolute[numbers.start : numbers.stop]
+        return Shard(numbers.start, samples, self.streamed.intersection(sample.name for sample in samples))
 
     def _taken(self, number: int, result: Any) -> Any:
         """The result; that of this machine where it can read what the worker could not."""
@@ -183,34 +153,69 @@ class _Work:
 
 def merged_states(
     fit: Fit, kept: Kept, results_from: Callable[[int], Iterator[Numbered]], *, whole: bool
-) -> tuple[Gathered, Unusable]:
+) -> tuple[Gathered, Notes]:
     """The statistics of all shards, or of whole blocks, merged in order; their stored results are deleted.
 
     results_from(first): (number, `Found`) in order, from the first that is not merged yet. Every KEEPING blocks the
     merged state is stored in their place.
     """
-    merged, unusable, following = Merged(fit), Unusable([], []), 0
+    total, notes, following = Merged(fit), Notes(), 0
     if whole and (before := kept.get(MERGED)) is not None:
         following, found = before
-        merged.add_block(restored(fit, found.content))
-        unusable = found.unusable
+        total.add_block(restored(fit, found.content))
+        notes.add(found.notes)
     for number, found in results_from(following):
-        (merged.add_block if whole else merged.add_shard)(restored(fit, found.content))
-        for own, more in zip(unusable, found.unusable, strict=True):
-            own.extend(more)
+        (total.add_block if whole else total.add_shard)(restored(fit, found.content))
+        notes.add(found.notes)
         if whole and (number + 1) % KEEPING == 0:
-            kept.put(MERGED, (number + 1, Found(unusable, states(merged.total()))))
+            kept.put(MERGED, (number + 1, Found(notes, states(total.total()))))
             for done in range(following, number + 1):
                 kept.drop(done)
             following = number + 1
     kept.remove()
-    return merged.total(), unusable
+    return total.total(), notes
 
 
-def _bare(view: View, stops: Sequence[int], **changes: Any) -> View:
-    """The view for these stops, without what it has computed."""
-    detector: Any = view.detector
-    return replace(view, detector=replace(detector), look=replace(view.look), only=tuple(stops), **changes)
+def states(gathered: Gathered) -> list[dict[str, np.ndarray]]:
+    """The statistics of each method as arrays."""
+    return [{name: own.cpu().contiguous().numpy() for name, own in each.state().items()} for each in gathered]
+
+
+def restored(fit: Fit, content: list[dict[str, np.ndarray]]) -> Gathered:
+    """The statistics from their `states`. Raises ValueError for those of another fit."""
+    gathered = fit.begin()
+    for own, state in zip(gathered, content, strict=True):
+        own.restore({name: torch.from_numpy(values) for name, values in state.items()})
+    return gathered
+
+
+def fault(shard: Shard, found: Any) -> str:
+    """Why the result of a worker, which may be a faulty machine, is not one of this shard; "" for a sound one."""
+    if not isinstance(found, Found):
+        return "it gave no result"
+    if not set().union(found.unmasked, *vars(found.notes).values()) <= set(_names(shard)):
+        return "its result is about other photos"
+    return "" if _is_finite(found.content) else "its result holds numbers that are not finite"
+
+
+def _is_finite(content: Any) -> bool:
+    """Whether the arrays in lists, tuples and tables are; what is judged may lack a place, and is not looked into."""
+    if isinstance(content, np.ndarray):
+        return bool(np.isfinite(content).all())
+    if isinstance(content, dict):
+        content = list(content.values())
+    return not isinstance(content, list | tuple) or all(map(_is_finite, content))
+
+
+def _add(features: PhotoFeatures, notes: Notes) -> None:
+    """Note what workers found of photos."""
+    alignment = features.preparation.alignment
+    placed = {name: (digest, replace(own, alignment=alignment)) for name, (digest, own) in notes.found.items()}
+    features.notes.add(replace(notes, found=placed))
+
+
+def _names(shard: Shard) -> list[str]:
+    return [sample.name for sample in shard.samples]
 
 
 def _absolute(sample: Sample) -> Sample:
@@ -229,14 +234,22 @@ def _written(path: Path | None) -> tuple[int, int] | None:
 
 
 def _readable_here(shard: Shard, found: Found) -> bool:
-    damaged = {name for name, _ in found.unusable.damaged}
+    """Whether this machine can read a photo or a mask that the worker could not."""
     for sample in shard.samples:
-        if sample.name in found.unmasked and has_mask(sample):
+        if sample.name in found.unmasked and _has_mask(sample):
             return True
-        if sample.name in damaged:
+        if sample.name in found.notes.damaged:
             try:
                 read(sample.path, sample.depth)
             except ImageError:
                 continue
             return True
     return False
+
+
+def _has_mask(sample: Sample) -> bool:
+    """Whether its mask can be read here."""
+    try:
+        return sample.mask is not None and read_mask(sample.mask, sample.size) is not None
+    except ImageError:
+        return False

@@ -2,7 +2,7 @@
 
 import tempfile
 from collections.abc import Mapping
-from dataclasses import dataclass, fields, replace
+from dataclasses import dataclass, fields, is_dataclass, replace
 from functools import lru_cache
 from pathlib import Path
 from typing import Any, Self
@@ -60,12 +60,20 @@ class Prepared:
 
     @classmethod
     def of(cls, preparation: Preparation, network: Network) -> Self:
-        rest = {own.name: getattr(preparation, own.name) for own in fields(preparation) if own.name != "backbone"}
-        alignment = preparation.alignment and replace(preparation.alignment)
-        return cls(network, rest | {"looks": tuple(map(replace, preparation.looks)), "alignment": alignment})
+        rest = {own.name: bare(getattr(preparation, own.name)) for own in fields(preparation) if own.name != "backbone"}
+        return cls(network, rest)
 
 
 @lru_cache(maxsize=1)
 def preparation_of(sent: Prepared) -> Preparation:
     """The preparation on this machine. Raises as `backbone_of`."""
     return Preparation(backbone_of(sent.network), **sent.rest)
+
+
+def bare(value: Any) -> Any:
+    """A dataclass, or a tuple of such, without what its properties have computed."""
+    if isinstance(value, tuple) and not hasattr(value, "_fields"):
+        return tuple(map(bare, value))
+    if not is_dataclass(value):
+        return value
+    return replace(value, **{own.name: bare(getattr(value, own.name)) for own in fields(value)})

@@ -15,15 +15,16 @@ import torch
 from torch import Tensor
 
 from inspect_core.images.folders import Sample
-from inspect_core.images.tolerances import looks_in
+from inspect_core.images.tolerances import Tolerances, looks_in
 from inspect_core.methods.method import Parameters, Patches
 from inspect_core.methods.view import View
 from inspect_core.runtime.progress import Report, silent, stage
 from inspect_core.study.gathering import Fit, Gathered
 from inspect_core.study.order import Order
-from inspect_core.study.passes import Passes
+from inspect_core.study.photo_features import PhotoFeatures
 from inspect_core.study.scored_photo import ScoredPhoto
 from inspect_core.study.scored_photos import ScoredPhotos, SeenBy, swept
+from inspect_core.study.tasks import Score, Workers
 
 Tried = tuple[ScoredPhoto, list[np.ndarray]]
 """A photo with its (stops, h, w) float32 errors under each view."""
@@ -38,7 +39,8 @@ GATHERING = 0.6
 
 @dataclass(frozen=True, eq=False)
 class Fitting:
-    """methods, parameters: by the position of each among the views of a photo; passes: how photos are processed.
+    """methods, parameters: by the position of each among the views of a photo; features: of the photos; again:
+    tolerances of the copies that are scored beside every photo, None for none; workers: who processes the photos.
 
     Everything here raises whatever `report` raises to stop.
     """
@@ -46,20 +48,34 @@ class Fitting:
     order: Order
     methods: tuple[str, ...]
     parameters: tuple[Parameters, ...]
-    passes: Passes
+    features: PhotoFeatures
+    again: Tolerances | None
+    workers: Workers
 
     def views(
         self, samples: Sequence[Sample], report: Report, *, numbers: Sequence[int] | None = None
     ) -> tuple[View, ...]:
         """The methods, or those at some positions, fitted on these photos."""
         fit = self.fit_of(samples, numbers)
-        gathered = self.passes.gather(fit, samples, stage(report, 0.0, GATHERING))
+        gathered = self.gather(fit, samples, stage(report, 0.0, GATHERING))
         return self.finished(fit, gathered, stage(report, GATHERING, 1.0))
+
+    def gather(self, fit: Fit, samples: Sequence[Sample], report: Report) -> Gathered:
+        """The statistics of all these photos."""
+        return self.workers.gather(fit, self.features, samples, report)
+
+    def score(
+        self, seen_by: SeenBy, samples: Sequence[Sample], report: Report, again: Tolerances | None = None
+    ) -> Iterator[tuple[Sample, list[list[np.ndarray]]]]:
+        """Each photo that can be read, with its errors as `tasks.Score` gives them."""
+        by_name = {sample.name: sample for sample in samples}
+        for name, errors in self.workers.results(Score.of(seen_by, again), self.features, samples, report):
+            yield by_name[name], errors
 
     def fit_of(self, samples: Sequence[Sample], numbers: Sequence[int] | None = None) -> Fit:
         """What the methods, or those at some positions, learn from these photos."""
         numbers = range(len(self.methods)) if numbers is None else numbers
-        preparation, tolerances = self.passes.features.preparation, self.order.tolerances
+        preparation, tolerances = self.features.preparation, self.order.tolerances
         columns = [preparation.looks[i].columns for i in numbers]
         return Fit(
             tuple(self.methods[i] for i in numbers),
@@ -73,17 +89,17 @@ class Fitting:
 
     def finished(self, fit: Fit, gathered: Gathered, report: Report) -> tuple[View, ...]:
         """The methods of a fit made from what was gathered."""
-        looks, detectors = self.passes.features.preparation.looks, fit.finish(gathered, report)
+        looks, detectors = self.features.preparation.looks, fit.finish(gathered, report)
         each = zip(fit.methods, detectors, fit.views, strict=True)
         return tuple(View(name, detector, looks[i], raw=self.order.as_published) for name, detector, i in each)
 
     def patch_sample(self, samples: Sequence[Sample], count: int, view: int, report: Report) -> Tensor:
         """(n, k) patches as one view sees them, drawn evenly over the photos with the seed; n is `count` or all."""
         fit = Fit.of_sample(view, self._patches(len(samples), view), count, self.order.seed)
-        return self.passes.gather(fit, samples, report)[0].rows()
+        return self.gather(fit, samples, report)[0].rows()
 
     def _patches(self, photos: int, view: int) -> Patches:
-        _, height, width, channels = self.passes.features.preparation.shapes[view]
+        _, height, width, channels = self.features.preparation.shapes[view]
         return Patches(photos, (height, width), channels)
 
 
@@ -106,7 +122,7 @@ class Crossing:
         self._total, first, count = self._fit.begin(), 0, sum(map(len, self.folds))
         for fold in self.folds:
             step = stage(report, first / count, (first + len(fold)) / count)
-            gathered = self._fitting.passes.gather(replace(self._fit, first=first), fold, step)
+            gathered = self._fitting.gather(replace(self._fit, first=first), fold, step)
             self._places.append([self._keep(own.state()) for own in gathered])
             for own, other in zip(self._total, gathered, strict=True):
                 own.merge(other)
@@ -145,8 +161,8 @@ class Crossing:
         """The calibrate, choose and judge photos under fitted methods, those in folds each under what the other folds
         taught; and the photos made by `trying`, which are not among them. crossed: share of the progress for both.
         """
-        order, passes, tried = self._fitting.order, self._fitting.passes, []
-        features, split = passes.features, order.photos
+        fitting, order, tried = self._fitting, self._fitting.order, []
+        features, split = fitting.features, order.photos
         scored = ScoredPhotos(views, features.preparation.grid, features.preparation.map_size, area=area)
         setters = split.setters(order.seed) or [[]]
         for number, (samples, left_out) in enumerate(zip(setters, self.left_out(silent), strict=True)):
@@ -154,7 +170,7 @@ class Crossing:
             step = stage(report, crossed * number / len(setters), crossed * (number + 1) / len(setters))
             further = () if trying is None else tuple(trying(samples))
             each = len(samples) + len(further)
-            for sample, errors in passes.score(seen, samples, stage(step, 0.0, len(samples) / max(each, 1))):
+            for sample, errors in fitting.score(seen, samples, stage(step, 0.0, len(samples) / max(each, 1))):
                 scored = scored.with_errors(features.photo(sample, "calibrate", split.groups), *errors)
             for done, made in enumerate(features.each(partial(_tried, seen), further), len(samples) + 1):
                 step(done / each, "trying synthetic defects")
@@ -162,7 +178,7 @@ class Crossing:
         parts = [("choose", sample) for sample in split.choose] + [("judge", sample) for sample in split.judge]
         named, rest = {sample.name: part for part, sample in parts}, [sample for _, sample in parts]
         if rest:
-            for sample, errors in passes.score(scored.seen_by(), rest, stage(report, crossed, 1.0), passes.again):
+            for sample, errors in fitting.score(scored.seen_by(), rest, stage(report, crossed, 1.0), fitting.again):
                 scored = scored.with_errors(features.photo(sample, named[sample.name], split.groups), *errors)
         every = [("calibrate", sample) for sample in order.setters] + parts + [("fit", sample) for sample in split.fit]
         return scored.with_unscored(features.unscored(every)), tried

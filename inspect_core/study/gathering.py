@@ -5,7 +5,7 @@ shards are merged one after the other, then the blocks one after the other. Sums
 their order, and this order depends on the photos alone: neither on the number of processes nor on which finishes first.
 """
 
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Iterable, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import dataclass
 from functools import partial
@@ -15,9 +15,7 @@ from typing import Any, Self
 import torch
 from torch import Tensor
 
-from inspect_core.images.samples import Sample
 from inspect_core.images.tolerances import Tolerances, looks_in
-from inspect_core.line.overlap import ranges
 from inspect_core.methods.method import BATCH, Detector, Parameters, Patches
 from inspect_core.methods.table import METHODS, drawing
 from inspect_core.runtime.progress import Report, silent, stage
@@ -141,24 +139,9 @@ def _merged(earlier: Gathered, later: Gathered) -> Gathered:
     return earlier
 
 
-def gather(
-    fit: Fit,
-    samples: Sequence[Sample],
-    looks_of: Callable[[Sample, Tolerances | None], Sequence[tuple[Tensor, ...]]],
-    report: Report = silent,
-    each: Callable[..., Iterable[Sequence[tuple[Tensor, ...]]]] = map,
-) -> Gathered:
-    """The statistics of all photos, gathered in this process. Raises whatever `report` raises to stop.
-
-    each: maps `looks_of` over photos, in their order.
-    """
-    merged = Merged(fit)
-
-    def seen(numbers: range) -> Iterator[tuple[int, Sequence[tuple[Tensor, ...]]]]:
-        for number, looks in zip(numbers, each(lambda i: looks_of(samples[i], fit.tolerances), numbers), strict=True):
-            yield number, looks
-            _learning(report, (number + 1) / len(samples))
-
-    for numbers in ranges(len(samples), SHARD):
-        merged.add_shard(fit.shard(seen(numbers)))
-    return merged.total()
+def merged(fit: Fit, shards: Iterable[Gathered]) -> Gathered:
+    """The statistics of all these shards."""
+    found = Merged(fit)
+    for shard in shards:
+        found.add_shard(shard)
+    return found.total()

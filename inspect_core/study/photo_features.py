@@ -3,7 +3,7 @@
 from collections.abc import Callable, Collection, Iterable, Mapping
 from contextlib import suppress
 from dataclasses import dataclass, field
-from typing import NamedTuple
+from typing import Any, Self
 
 import numpy as np
 import torch
@@ -17,70 +17,91 @@ from inspect_core.images.photo_quality import Quality, measured
 from inspect_core.images.placement import Placement
 from inspect_core.images.read import ImageError, read
 from inspect_core.images.tolerances import Tolerances
-from inspect_core.line.overlap import Item, Result, in_order
+from inspect_core.line.overlap import in_order
 from inspect_core.study.scored_photo import ScoredPhoto, UnscoredPhoto
 from inspect_core.verdict import NOT_JUDGED, NOT_LOCATED
 
 
-def described(sample: Sample, preparation: Preparation) -> tuple[np.ndarray, np.ndarray]:
-    """Embedding (d,) and logits (c,) of a whole photo, float32. Raises ImageError, and NotLocated."""
-    picture = preparation.whole(read(sample.path, sample.depth).pixels)
-    _, embedding, logits = preparation.backbone.describe(picture[None])
-    # Copies: a view would keep the network's whole output buffer of every photo.
-    return embedding[0].cpu().numpy().copy(), logits[0].cpu().numpy().copy()
+@dataclass(frozen=True, eq=False)
+class Notes:
+    """What is known of photos, by name. found: digest and placement of those read; quality: of these; damaged, lost:
+    why a photo cannot be read, why the part was not located in it.
+    """
 
+    found: dict[str, tuple[str, Placement]] = field(default_factory=dict)
+    quality: dict[str, Quality] = field(default_factory=dict)
+    damaged: dict[str, str] = field(default_factory=dict)
+    lost: dict[str, str] = field(default_factory=dict)
 
-class Unusable(NamedTuple):
-    """(name, reason) of photos that are damaged, and of those in which the part was not located."""
-
-    damaged: list[tuple[str, str]]
-    lost: list[tuple[str, str]]
+    def add(self, other: "Notes") -> None:
+        """Note what is known elsewhere."""
+        for name, noted in vars(self).items():
+            noted.update(getattr(other, name))
 
 
 @dataclass(frozen=True, eq=False)
 class PhotoFeatures:
     """Features of photos by one preparation. Safe to use from several threads.
 
-    streamed: names of the photos whose features are not stored. By name, found: digest and placement of each photo read
-    so far; damaged, lost: why it cannot be read, why the part was not located in it; quality: of each.
+    streamed: names of the photos whose features are not stored; notes: of the photos looked at so far; each: `map`, or
+    as it works on several items at a time.
     """
 
     preparation: Preparation
     store: Store
     streamed: Collection[str] = ()
-    found: dict[str, tuple[str, Placement]] = field(default_factory=dict)
-    damaged: dict[str, str] = field(default_factory=dict)
-    lost: dict[str, str] = field(default_factory=dict)
-    quality: dict[str, Quality] = field(default_factory=dict)
+    notes: Notes = field(default_factory=Notes)
+    each: Callable[..., Iterable[Any]] = map
+
+    @classmethod
+    def here(cls, preparation: Preparation, store: Store, streamed: Collection[str] = ()) -> Self:
+        """For this process, which looks at some photos at a time where the network runs on a CPU."""
+        each = in_order if preparation.backbone.device.type == "cpu" else map
+        return cls(preparation, store, streamed, each=each)
 
     def of(self, sample: Sample) -> tuple[Tensor, ...] | None:
         """(1, h, w, k) for each view, from the store when there, else from the network.
 
         None for a photo that is damaged, or in which the part is not located.
         """
-        if sample.name in self.lost:
+        notes, name = self.notes, sample.name
+        if name in notes.lost:
             return None
-        if sample.name in self.found and (stored := self.stored(self.found[sample.name][0])) is not None:
+        if name in notes.found and (stored := self.stored(notes.found[name][0])) is not None:
             return stored
-        try:
-            picture = read(sample.path, sample.depth)
-        except ImageError as error:
-            self.damaged[sample.name] = str(error)
+        if (looked := self._looked(sample)) is None:
             return None
-        try:
-            placement = self.preparation.place(picture.pixels)
-        except NotLocated as error:
-            self.lost[sample.name] = str(error)
-            return None
-        self.found[sample.name], seen = (picture.digest, placement), self.preparation.picture(picture.pixels, placement)
-        self.quality[sample.name] = measured(seen)
-        if (stored := self.stored(picture.digest)) is not None:
+        digest, pixels, placement = looked
+        notes.found[name], seen = (digest, placement), self.preparation.picture(pixels, placement)
+        notes.quality[name] = measured(seen)
+        if (stored := self.stored(digest)) is not None:
             return stored
         features = self.preparation.of_picture(seen)
-        if sample.name not in self.streamed:
+        if name not in self.streamed:
             for key, own in zip(self.preparation.keys, features, strict=True):
-                self.store.put(f"{picture.digest}-{key}", own.cpu().numpy())
+                self.store.put(f"{digest}-{key}", own.cpu().numpy())
         return features
+
+    def described(self, sample: Sample) -> tuple[np.ndarray, np.ndarray] | None:
+        """Embedding (d,) and logits (c,) of a whole photo, float32; None where `of` gives none."""
+        if (looked := self._looked(sample)) is None:
+            return None
+        _, pixels, placement = looked
+        whole = self.preparation.whole(pixels, placement)
+        _, embedding, logits = self.preparation.backbone.describe(whole[None])
+        # Copies: a view would keep the network's whole output buffer of every photo.
+        return embedding[0].cpu().numpy().copy(), logits[0].cpu().numpy().copy()
+
+    def _looked(self, sample: Sample) -> tuple[str, np.ndarray, Placement] | None:
+        """Digest, pixels and placement of a photo; None where it is noted why there are none."""
+        try:
+            picture = read(sample.path, sample.depth)
+            return picture.digest, picture.pixels, self.preparation.place(picture.pixels)
+        except ImageError as error:
+            self.notes.damaged[sample.name] = str(error)
+        except NotLocated as error:
+            self.notes.lost[sample.name] = str(error)
+        return None
 
     def looks(self, sample: Sample, tolerances: Tolerances | None) -> list[tuple[Tensor, ...]]:
         """The features of a photo and of its copies within the tolerances, which are never stored; empty where `of`
@@ -89,7 +110,7 @@ class PhotoFeatures:
         features = self.of(sample)
         if features is None or tolerances is None:
             return [] if features is None else [features]
-        digest, placement = self.found[sample.name]
+        digest, placement = self.notes.found[sample.name]
         photo = read(sample.path, sample.depth).pixels
         picture = self.preparation.picture(photo, placement)
         copies = tolerances.copies_of(picture, photo.shape[:2], digest)
@@ -97,47 +118,27 @@ class PhotoFeatures:
 
     def photo(self, sample: Sample, part: str, groups: Mapping[str, str] | None = None) -> ScoredPhoto:
         """A photo that was read, as one of a part of the study; groups: by name, those of the split."""
-        digest, placement = self.found[sample.name]
+        digest, placement = self.notes.found[sample.name]
         known = sample.name, digest, placement.size, sample.kind, part, sample.path, sample.mask, sample.group
         return ScoredPhoto(*known, (groups or {}).get(sample.name), sample.depth, placement)
 
     def digests(self, samples: Iterable[Sample]) -> dict[str, str]:
-        """Of the content of the usable photos, by name; those that only workers looked at are read."""
-        known = {name: digest for name, (digest, _) in self.found.items()}
+        """Of the content of the usable photos, by name; those not looked at yet are read."""
+        notes = self.notes
+        known = {name: digest for name, (digest, _) in notes.found.items()}
         for sample in samples:
-            if sample.name not in known and sample.name not in self.damaged and sample.name not in self.lost:
+            if sample.name not in {**known, **notes.damaged, **notes.lost}:
                 with suppress(ImageError):
                     known[sample.name] = read(sample.path, sample.depth).digest
         return known
 
-    def learn_from(self, other: "PhotoFeatures") -> None:
-        """Note what is known of each photo elsewhere."""
-        self.found.update(other.found)
-        self.quality.update(other.quality)
-        self.leave_out(other.unusable)
-
-    @property
-    def each(self) -> Callable[[Callable[[Item], Result], Iterable[Item]], Iterable[Result]]:
-        """`map`; on a CPU some items at a time, with results in their order."""
-        return in_order if self.preparation.backbone.device.type == "cpu" else map
-
-    def leave_out(self, unusable: Unusable) -> None:
-        """Note the unusable photos that others found."""
-        self.damaged.update(unusable.damaged)
-        self.lost.update(unusable.lost)
-
-    @property
-    def unusable(self) -> Unusable:
-        """The photos that have no features."""
-        return Unusable(sorted(self.damaged.items()), sorted(self.lost.items()))
-
     def unscored(self, photos: Iterable[tuple[str, Sample]]) -> tuple[UnscoredPhoto, ...]:
         """Those of these photos, (part, sample), that have no features, each under its first part."""
-        why = self.damaged | self.lost
+        why = self.notes.damaged | self.notes.lost
         found: dict[str, UnscoredPhoto] = {}
         for part, sample in photos:
             if (name := sample.name) in why:
-                word = NOT_LOCATED if name in self.lost else NOT_JUDGED
+                word = NOT_LOCATED if name in self.notes.lost else NOT_JUDGED
                 found.setdefault(name, UnscoredPhoto(sample, part, word, why[name]))
         return tuple(found.values())
 

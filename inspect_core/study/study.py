@@ -26,11 +26,10 @@ from inspect_core.study.expected import Expected
 from inspect_core.study.fitting import Crossing, Fitting, Tried, Trying
 from inspect_core.study.freezing import frozen
 from inspect_core.study.order import Order
-from inspect_core.study.passes import Passes
 from inspect_core.study.photo_features import PhotoFeatures
 from inspect_core.study.scored_photo import ScoredPhoto
 from inspect_core.study.scored_photos import ScoredPhotos, swept
-from inspect_core.study.workers import Workers
+from inspect_core.study.tasks import IN_PROCESS, Workers
 from inspect_core.verdict import Limits
 
 
@@ -41,7 +40,7 @@ class Study:
     name none. choices: fields of the order in place of its own. method: in place of the order's, FIRST where
     neither is named; a tuple: methods that are fitted one by one, to be compared. taps: for each method those of the
     backbone's taps that it sees, None: all see all. nearest: repeat coarse taps instead of interpolating; None follows
-    the published backbone. workers: process the photos instead of this process, with results equal to the bit.
+    the published backbone. workers: who processes the photos, with results equal to the bit.
 
     Photos that turn out damaged are left out and listed in `skipped` as (name, reason); `lost` holds, by name, why the
     part was not located in a photo. After `fit`, `scored` holds the calibrate, choose and judge photos.
@@ -57,7 +56,7 @@ class Study:
         method: str | tuple[str, ...] | None = None,
         taps: Sequence[tuple[str, ...]] | None = None,
         nearest: bool | None = None,
-        workers: Workers | None = None,
+        workers: Workers = IN_PROCESS,
         **choices: Any,
     ):
         order = photos
@@ -89,10 +88,10 @@ class Study:
         self._exact: tuple[dict[str, int], ScoredPhotos] | None = None
         keep = store.would_fit(self.preparation.bytes_per_photo * (fit + shown))
         streamed = frozenset() if keep else frozenset(sample.name for sample in self.split.fit)
-        self._features = PhotoFeatures(self.preparation, store, streamed)
+        self.photo_features, self.workers = PhotoFeatures.here(self.preparation, store, streamed), workers
+        workers.require(costs.memory)
         again = None if order.tolerances is None else replace(order.tolerances, copies=1)
-        self.passes = Passes(self._features, workers, keep, costs.memory, again)
-        self._fitting = Fitting(order, self.methods, self.parameters, self.passes)
+        self.fitting = Fitting(order, self.methods, self.parameters, self.photo_features, again, workers)
 
     def extract(self, progress: Report | None = None, cancelled: Cancel | None = None) -> "Study":
         """Run the network once over every photo whose features are stored; photos already stored need no run.
@@ -101,11 +100,8 @@ class Study:
         Workers do this when they first process the photos.
         progress(share, step) is called after each photo. Raises Cancelled when `cancelled` returns True.
         """
-        if self.passes.workers is not None:
-            return self
-        to_do = [*self.order.scored, *(self.split.fit if self.passes.keep else ())]
-        for done, _ in enumerate(self._features.each(self._features.of, to_do), start=1):
-            tell(progress, cancelled, done / len(to_do), f"reading photo {done} of {len(to_do)}")
+        to_do = [*self.order.scored, *(() if self.photo_features.streamed else self.split.fit)]
+        self.workers.extract(self.photo_features, to_do, partial(tell, progress, cancelled))
         return self
 
     def fit(
@@ -125,11 +121,11 @@ class Study:
         """
         report = partial(tell, progress, cancelled)
         expected = expected or (Expected.unknown() if progress is None else self.expected())
-        read = 0.0 if self._features.found else expected.extract
+        read = 0.0 if self.photo_features.notes.found else expected.extract
         learnt, all_of_it = read + expected.learn, read + expected.learn + expected.cross + expected.score
-        if not self._features.found:
+        if not self.photo_features.notes.found:
             self.extract(stage(report, 0.0, read / all_of_it))
-        crossing = Crossing(self._fitting)
+        crossing = Crossing(self.fitting)
         views = crossing.views(stage(report, read / all_of_it, learnt / all_of_it))
         crossed = expected.cross / max(expected.cross + expected.score, 1e-9)
         step = stage(report, learnt / all_of_it, 1.0)
@@ -146,7 +142,7 @@ class Study:
     def fit_view(self, number: int, report: Report = silent, *, samples: Sequence[Sample] | None = None) -> View:
         """The method at this position alone, fitted on these photos, by default those to fit."""
         samples = self.split.fit if samples is None else samples
-        return self._fitting.views(samples, report, numbers=[number])[0]
+        return self.fitting.views(samples, report, numbers=[number])[0]
 
     def of_detector(self, method: str, backbone: Backbone, taps: Sequence[tuple[str, ...]]) -> "Study":
         """The fitted study of one detector, of methods that were fitted one by one here; nothing is computed again.
@@ -194,9 +190,9 @@ class Study:
             taps=taps,
             parameters=parameters,
             nearest=self.preparation.nearest,
-            workers=self.passes.workers,
+            workers=self.workers,
         )
-        other._features.learn_from(self._features)
+        other.photo_features.notes.add(self.photo_features.notes)
         return other
 
     def at(self, live: Mapping[str, int]) -> ScoredPhotos:
@@ -210,7 +206,7 @@ class Study:
         wanted = {name: value for name, value in {**scored.live, **live}.items() if name != AREA}
         if self._exact is None or self._exact[0] != wanted:
             views = [replace(view, only=(view.value(wanted),)) for view in scored.views]
-            crossing = Crossing(self._fitting)
+            crossing = Crossing(self.fitting)
             crossing.gather(silent)
             anew, _ = crossing.score(views, self.area, silent)
             self._exact = wanted, anew.beginning_with({**scored.live, **wanted}).with_areas(scored.areas)
@@ -242,7 +238,7 @@ class Study:
         """
         live = self.live | {name: chosen.pop(name) for name in self.live if name in chosen}
         scored = self.at(live).with_areas(areas)
-        digests = self._features.digests((*self.split.fit, *self.order.scored))
+        digests = self.photo_features.digests((*self.split.fit, *self.order.scored))
         chosen |= {
             "quality": self.quality,
             "taught": self.order.record(digests, chosen_taps(self.methods, self.preparation)),
@@ -258,22 +254,22 @@ class Study:
 
     def features(self, photo: ScoredPhoto) -> tuple[Tensor, ...]:
         """(1, h, w, k) patch features of a photo for each view, from the store when there, else from the network."""
-        stored = self._features.stored(photo.digest)
+        stored = self.photo_features.stored(photo.digest)
         if stored is not None:
             return stored
         return self.preparation.features(read(photo.path, photo.depth).pixels, photo.placement)
 
     def scored_photo(self, sample: Sample, part: str) -> tuple[ScoredPhoto, tuple[Tensor, ...]] | None:
         """A photo of the study, and its (1, h, w, k) features for each view; None for a damaged one."""
-        features = self._features.of(sample)
-        return None if features is None else (self._features.photo(sample, part, self.split.groups), features)
+        features = self.photo_features.of(sample)
+        return None if features is None else (self.photo_features.photo(sample, part, self.split.groups), features)
 
     def patch_sample(self, count: int, cancelled: Cancel | None = None, *, view: int = 0) -> Tensor:
         """(n, k) patches of the photos to fit as one view sees them, drawn evenly over the photos with the seed.
 
         n is `count` or all. Raises Cancelled when `cancelled` returns True.
         """
-        return self._fitting.patch_sample(self.split.fit, count, view, partial(tell, None, cancelled))
+        return self.fitting.patch_sample(self.split.fit, count, view, partial(tell, None, cancelled))
 
     def remarks(self, live: Mapping[str, int]) -> tuple[str, ...]:
         """What an engineer should know of the fit at these live values, as `methods.view.remarks`."""
@@ -305,7 +301,7 @@ class Study:
     @property
     def quality(self) -> QualityRange | None:
         """Range of the good photos that set limits, and of their copies; None where too few were read."""
-        known, wider = self._features.quality, self.order.tolerances
+        known, wider = self.photo_features.notes.quality, self.order.tolerances
         setters = [self.photos[i].name for i in np.flatnonzero(self.results.setters())]
         found = QualityRange.of([known[name] for name in setters if name in known])
         if found is None or wider is None:
@@ -316,9 +312,9 @@ class Study:
     @property
     def skipped(self) -> list[tuple[str, str]]:
         """(name, reason) of the photos that turned out damaged, by name."""
-        return self._features.unusable.damaged
+        return sorted(self.photo_features.notes.damaged.items())
 
     @property
     def lost(self) -> dict[str, str]:
         """By name, why the part was not located in a photo."""
-        return self._features.lost
+        return self.photo_features.notes.lost

@@ -23,7 +23,7 @@ from inspect_core.study.order import Order
 from inspect_core.study.scored_photo import ScoredPhoto
 from inspect_core.study.scored_photos import ScoredPhotos
 from inspect_core.study.study import Study
-from inspect_core.study.workers import Workers
+from inspect_core.study.tasks import IN_PROCESS, Workers
 from inspect_core.tuning.aligning import aligned
 from inspect_core.tuning.comparison import Comparison, Estimate, Row, Shortlist, comparing
 from inspect_core.tuning.place import place_of
@@ -40,7 +40,7 @@ def compare(
     report: Report,
     detectors: Sequence[str] = ALL,
     *,
-    workers: Workers | None = None,
+    workers: Workers = IN_PROCESS,
     judged: bool = True,
     as_published: bool = False,
     pasted: bool = True,
@@ -77,7 +77,7 @@ def _compared(
     report: Report,
     detectors: Sequence[str],
     *,
-    workers: Workers | None,
+    workers: Workers,
     judged: bool,
     pasted: bool,
 ) -> Comparison:

@@ -25,7 +25,7 @@ from inspect_core.recipe_io.check_photos import by_content, masks_in
 from inspect_core.runtime.progress import Report, silent
 from inspect_core.study.order import Order
 from inspect_core.study.study import Study
-from inspect_core.study.workers import Workers
+from inspect_core.study.tasks import IN_PROCESS, Workers
 from inspect_core.tuning.teaching import teach
 from inspect_core.whole_part.product_check import OFF
 
@@ -142,7 +142,7 @@ def order_of(recipe: Recipe, taught: TaughtFrom, photos: Split) -> Order:
 
 
 def learn(
-    task: Lesson, store: Store, report: Report, workers: Workers | None = None, **said: Any
+    task: Lesson, store: Store, report: Report, workers: Workers = IN_PROCESS, **said: Any
 ) -> tuple[Recipe, Study]:
     """The recipe taught again, unsaved, with the limits suggested for it, and its study; said: author and reason.
 

@@ -1,22 +1,20 @@
 """Training the product check: what the product looks like as a whole, from good photos."""
 
 from collections.abc import Sequence
-from contextlib import suppress
 from dataclasses import replace
 
 import numpy as np
 import torch
 
-from inspect_core.detectors.cop_corp import energy, fit_cop
+from inspect_core.detectors.cop_corp import fit_cop
 from inspect_core.features.backbones import Backbone
 from inspect_core.features.extraction import Preparation
-from inspect_core.images.alignment import Alignment, NotLocated
+from inspect_core.features.store import feature_store
+from inspect_core.images.alignment import Alignment
 from inspect_core.images.folders import Sample
-from inspect_core.images.read import ImageError
-from inspect_core.line.overlap import in_order
-from inspect_core.runtime.progress import Report, stage, tell
-from inspect_core.study.photo_features import described
-from inspect_core.study.workers import Workers
+from inspect_core.runtime.progress import Report, silent, stage
+from inspect_core.study.photo_features import PhotoFeatures
+from inspect_core.study.tasks import IN_PROCESS, Describe, Workers
 from inspect_core.whole_part.product_check import WARN, ProductCheck, Subspace
 
 EXPLAINED_VARIANCE = 0.9
@@ -32,8 +30,8 @@ def train_product_check(
     fused: bool = False,
     mode: str = WARN,
     alignment: Alignment | None = None,
-    report: Report | None = None,
-    workers: Workers | None = None,
+    report: Report = silent,
+    workers: Workers = IN_PROCESS,
 ) -> ProductCheck:
     """A product check from `good` photos, with its limit from `held_out` good ones.
 
@@ -74,7 +72,7 @@ def fit(
     LEAST_LIMIT or more.
     """
     detector = fit_cop(_tensor(good), explained_variance=EXPLAINED_VARIANCE)
-    smallest = 0.0 if good_logits is None else min(0.0, float(energy(_tensor(good_logits)).min()))
+    smallest = 0.0 if good_logits is None else min(0.0, float(_tensor(good_logits).logsumexp(-1).min()))
     arrays = {name: value.cpu().numpy() for name, value in detector.arrays().items()}
     subspace = Subspace.from_arrays(arrays, detector.params())
     product_check = ProductCheck(subspace, good_logits is not None, smallest, 0.0, mode)
@@ -89,19 +87,9 @@ def _tensor(values: np.ndarray) -> torch.Tensor:
 
 
 def _described(
-    preparation: Preparation, samples: Sequence[Sample], workers: Workers | None, report: Report | None
+    preparation: Preparation, samples: Sequence[Sample], workers: Workers, report: Report
 ) -> tuple[np.ndarray, ...]:
     """(n, d) features and (n, c) logits of the photos that can be used; (0, 0) without any."""
-    if workers is not None:
-        return workers.describe(preparation, samples, report)
-
-    def known(sample: Sample) -> tuple[np.ndarray, ...] | None:
-        with suppress(ImageError, NotLocated):  # the study has listed it as unusable
-            return described(sample, preparation)
-        return None
-
-    rows, each = [], in_order if preparation.backbone.device.type == "cpu" else map
-    for done, row in enumerate(each(known, samples), start=1):
-        rows += [row] if row else []
-        tell(report, None, done / len(samples), "learning the look of the product")
+    # What cannot be used is listed by the study.
+    rows = list(workers.results(Describe(), PhotoFeatures.here(preparation, feature_store()), samples, report))
     return tuple(map(np.stack, zip(*rows, strict=True))) if rows else (np.zeros((0, 0), np.float32),) * 2

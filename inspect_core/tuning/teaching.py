@@ -11,7 +11,7 @@ from inspect_core.runtime.jobs import device_lock
 from inspect_core.runtime.progress import Report, stage
 from inspect_core.study.order import Order
 from inspect_core.study.study import Study
-from inspect_core.study.workers import Workers
+from inspect_core.study.tasks import IN_PROCESS, Workers
 from inspect_core.tuning.aligning import aligned, on_alignment
 from inspect_core.tuning.compare import compare, fitted
 from inspect_core.tuning.comparison import Shortlist
@@ -39,7 +39,7 @@ class Taught:
     notes: tuple[str, ...]
 
 
-def teach(order: Order, store: Store, report: Report, workers: Workers | None = None) -> Taught:
+def teach(order: Order, store: Store, report: Report, workers: Workers = IN_PROCESS) -> Taught:
     """Load the backbone, extract, choose the detector unless the order names it, fit, learn the product; holds the
     device all the while.
 
@@ -84,7 +84,7 @@ def _for_product_check(photos: Split) -> tuple[Sequence[Sample], Sequence[Sample
     return [sample for sample in photos.fit if sample.name not in held_out], apart[0]
 
 
-def _by_known_defects(order: Order, store: Store, report: Report, workers: Workers | None) -> tuple[Study, str] | None:
+def _by_known_defects(order: Order, store: Store, report: Report, workers: Workers) -> tuple[Study, str] | None:
     """The study of the candidate that separates the known defects best, and why; None where there are none to choose
     by, or the order names its detector.
     """
@@ -102,7 +102,7 @@ def _by_known_defects(order: Order, store: Store, report: Report, workers: Worke
     return _study(order, chosen.detector, store, workers), why
 
 
-def _unfitted(order: Order, store: Store, workers: Workers | None) -> tuple[Study, str | None]:
+def _unfitted(order: Order, store: Store, workers: Workers) -> tuple[Study, str | None]:
     """The study of the detector that the order names or has to take, and why; else of the methods of those of which
     places name one.
     """
@@ -127,7 +127,7 @@ def _by_place(order: Order, study: Study) -> tuple[Study, str]:
     return study.with_method(detector, *order.network(methods_of(detector))), why.strip()
 
 
-def _study(order: Order, method: str | tuple[str, ...], store: Store, workers: Workers | None) -> Study:
+def _study(order: Order, method: str | tuple[str, ...], store: Store, workers: Workers) -> Study:
     methods = methods_of(method) if isinstance(method, str) else method
     backbone, taps = order.network(methods)
     given = order.parameters if isinstance(method, str) else order.given_to(methods)

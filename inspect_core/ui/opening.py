@@ -138,7 +138,7 @@ def _fitted_again(kept: unsaved.Unsaved, recipe: Recipe, job: Job) -> TaughtPart
     job.report(0.0, "fitting it to its photos again")
     study = teach(replace(kept.order, product_check=OFF), feature_store(), job.report).study
     known = {} if recipe.taught is None else {photo.name: photo.digest for photo in recipe.taught.photos}
-    if known != (known and study.passes.features.digests(kept.samples)):
+    if known != (known and study.photo_features.digests(kept.samples)):
         return None
     learned = {"defect_types": recipe.defect_types, "cases": recipe.gallery, "mm_per_pixel": recipe.mm_per_pixel}
     taught = of_study(kept.product, study, kept.notes, recipe.product_check, **learned)

@@ -2,25 +2,21 @@
 
 import pickle
 from dataclasses import fields, replace
-from pathlib import Path
 
 import numpy as np
 import pytest
 
 from inspect_core.features.extraction import Look, Preparation
 from inspect_core.images.alignment import Alignment, Range
-from inspect_core.images.depth import Depth
 from inspect_core.images.located import Located
 from inspect_core.images.photo_quality import Quality
 from inspect_core.images.placement import Placement
-from inspect_core.images.samples import Sample
 from inspect_core.images.tiles import TilePlan
 from inspect_core.runtime.plain import pack, unpack
 from inspect_core.sharding.executor import Refused
+from inspect_core.sharding.on_workers import KINDS, Found
 from inspect_core.sharding.sent import Network, Prepared, preparation_of
-from inspect_core.sharding.teaching import KINDS, Found
-from inspect_core.study.photo_features import Unusable
-from inspect_core.study.workers import Looked
+from inspect_core.study.photo_features import Notes
 
 RANGES = {name: Range(-1.0, 2.0) for name in ("x", "y", "angle", "scale", "share", "correlation", "visible")}
 
@@ -61,23 +57,21 @@ def test_other_weights_or_another_engine_are_refused(backbone, change) -> None:
 def test_what_is_kept_comes_back_to_the_bit() -> None:
     matrix = np.array([[1.0, 1 / 3, -2e-17], [0.1, np.nextafter(1, 2), 7.25]])
     located = Located(matrix, (260, 390), (240, 320), 0.9, 1 / 7, 1.0, ambiguous=True)
-    sample = Sample(Path("a\udcff ü.png"), "a\udcff ü.png", "good", (3, 4), depth=Depth.full(12))
-    errors = [[np.array([[[np.float32(1 / 3)]]])], []]
-    looked = [
-        Looked(sample, "a" * 64, placement, errors, Quality(1 / 3, 0.1, 2.5, 0.0, 1.0))
-        for placement in (Placement((260, 390), located), Placement((5, 7)))
-    ]
-    found = unpack(pack(Found(Unusable([("b", "lost")], []), [*looked, {3: np.array(5)}], ["c"])), KINDS)
-    assert (found.unusable, found.unmasked) == (Unusable([("b", "lost")], []), ["c"])
-    *arrived, scalar = found.content
+    name, errors = "a\udcff ü.png", [[np.array([[[np.float32(1 / 3)]]])], []]
+    quality = Quality(1 / 3, 0.1, 2.5, 0.0, 1.0)
+    placements = {name: ("a" * 64, Placement((260, 390), located)), "c": ("b" * 64, Placement((5, 7)))}
+    notes = Notes(placements, {name: quality}, damaged={"b": "lost"})
+    found = unpack(pack(Found(notes, [(name, errors), {3: np.array(5)}], ["c"])), KINDS)
+    assert (found.notes.damaged, found.notes.quality, found.unmasked) == ({"b": "lost"}, {name: quality}, ["c"])
+    scored, scalar = found.content
     assert (scalar[3].shape, scalar[3]) == ((), 5)
-    for one, other in zip(arrived, looked, strict=True):
-        assert (one.sample, one.digest, one.quality) == (sample, "a" * 64, other.quality)
-        assert one.errors == errors
-        assert one.placement.photo == other.placement.photo
-        assert (one.placement.located is None) == (other.placement.located is None)
+    assert scored == (name, errors)
+    assert [(digest, own.photo) for digest, own in found.notes.found.values()] == [
+        ("a" * 64, (260, 390)), ("b" * 64, (5, 7)),
+    ]  # fmt: skip
+    assert found.notes.found["c"][1].located is None
     for field in fields(Located):
-        assert np.array_equal(getattr(arrived[0].placement.located, field.name), getattr(located, field.name))
+        assert np.array_equal(getattr(found.notes.found[name][1].located, field.name), getattr(located, field.name))
 
 
 @pytest.mark.parametrize("content", [b"", b"\xff" * 20, pack({"a": 1})[:-1], b"\x02\0\0\0\0\0\0\0{}junk"])

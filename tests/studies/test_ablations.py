@@ -15,7 +15,6 @@ from benchmarks.studies.ablations import (
     fit_global,
     fit_shrunk,
 )
-from inspect_core.detectors import mahalanobis
 from inspect_core.detectors.mahalanobis import Mahalanobis, fit, semi_orthogonal
 
 H, W, D = 3, 4, 15

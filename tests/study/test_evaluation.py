@@ -127,6 +127,6 @@ def test_photos_without_a_score_stand_in_every_count(product, small_backbone, tm
     assert (counts.good_total, counts.defects_total, counts.with_mask) == (4, 3, 1)
     shown = study.split.judge
     (judged,) = judge_photos(study, shown, [study.live])
-    features = study.passes.features
+    features = study.photo_features
     assert figures(judged, limits, features.unscored(("judge", sample) for sample in shown)).counts == counts
     assert outcomes(evaluation)["not_located"] == 2

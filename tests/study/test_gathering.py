@@ -10,7 +10,7 @@ from inspect_core.line.overlap import ranges
 from inspect_core.methods.method import Patches
 from inspect_core.methods.table import METHODS
 from inspect_core.study import gathering
-from inspect_core.study.gathering import Fit, Merged, gather
+from inspect_core.study.gathering import Fit, Merged, merged
 
 GRID, WIDTH, SEED = (3, 4), 8, 5
 SMALL = {"k": 5, "M": 32, "patches": 150, "components": 5}
@@ -18,7 +18,7 @@ DAMAGED = {3, 64, 65, 129}
 every_method = pytest.mark.parametrize("name", METHODS)
 
 
-def photo(number: int, _: None = None) -> list[tuple[torch.Tensor]]:
+def photo(number: int) -> list[tuple[torch.Tensor]]:
     rng = np.random.default_rng([7, number])
     values = np.tanh(rng.normal(size=(1, *GRID, WIDTH)) + np.arange(WIDTH))
     return [] if number in DAMAGED else [(torch.from_numpy(values.astype(np.float32)),)]
@@ -41,7 +41,8 @@ def arrays(fit: Fit, gathered: list) -> dict[str, torch.Tensor]:
 def test_blocks_from_elsewhere_give_the_bits_of_one_stream(name: str, count: int, monkeypatch) -> None:
     monkeypatch.setattr(gathering, "BLOCK", 3)
     fit = fit_of(name, count)
-    plain = arrays(fit, gather(fit, range(count), photo))
+    shards = ranges(count, gathering.SHARD)
+    plain = arrays(fit, merged(fit, (fit.shard((i, photo(i)) for i in numbers) for numbers in shards)))
     found = Merged(fit)
     for numbers in ranges(count, 3 * gathering.SHARD):
         block = Merged(fit)

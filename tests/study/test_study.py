@@ -206,7 +206,7 @@ def test_a_value_that_was_not_kept_is_crossed_anew(product, backbone, store):
     study = Study(photos, backbone, store, parameters={"k": 8}, grid=GRID).fit()
     every = study.calibration_scores(k=5)
     views = [replace(view, only=(4, 8)) for view in study.scored.views]
-    crossing = Crossing(study._fitting)
+    crossing = Crossing(study.fitting)
     crossing.gather(silent)
     study.scored, _ = crossing.score(views, study.area, silent)
     assert not study.scored.has({"k": 5})

@@ -44,7 +44,7 @@ def no_network(monkeypatch) -> None:
 
 def test_the_sample_is_drawn_evenly_from_the_store(corp, no_network):
     sample = corp.patch_sample(110)
-    rows = torch.cat([corp._features.of(photo)[0].reshape(PLACES, -1) for photo in corp.split.fit])
+    rows = torch.cat([corp.photo_features.of(photo)[0].reshape(PLACES, -1) for photo in corp.split.fit])
     photos = []
     for row in sample:
         found = (rows == row).all(dim=1).nonzero()

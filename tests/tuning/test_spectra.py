@@ -2,7 +2,6 @@ import math
 
 import numpy as np
 import pytest
-import torch
 
 from inspect_core.detectors import cop_corp, kernel_pca, mahalanobis
 from inspect_core.methods.spectrum import LocalSpectrum

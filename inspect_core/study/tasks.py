@@ -1,0 +1,159 @@
+"""What is done with the photos of a study (learn, score, judge, describe), by this process or by workers.
+
+A task gives one result after the other, in the order of the photos, equal to the bit wherever it is computed.
+"""
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
+from typing import Any, ClassVar, NamedTuple, Protocol, Self
+
+import numpy as np
+from torch import Tensor
+
+from inspect_core.images.samples import Sample
+from inspect_core.images.tolerances import Tolerances
+from inspect_core.line.overlap import ranges
+from inspect_core.methods.view import View
+from inspect_core.runtime.progress import Report
+from inspect_core.study.gathering import SHARD, Fit, Gathered, merged
+from inspect_core.study.judged import AT_ONCE, Judged, Live, judge
+from inspect_core.study.photo_features import PhotoFeatures
+from inspect_core.study.scored_photos import SeenBy, swept
+
+
+class Shard(NamedTuple):
+    """Some photos; first: number of the first among all photos of the work; streamed: as `PhotoFeatures` takes them."""
+
+    first: int
+    samples: Sequence[Sample]
+    streamed: frozenset[str] = frozenset()
+
+
+class Task(Protocol):
+    """words: what it does with photos."""
+
+    words: ClassVar[str]
+
+    def over(self, features: PhotoFeatures, shard: Shard, report: Report) -> Iterator[Any]:
+        """The results, in the order of the photos. Raises whatever `report` raises to stop."""
+        ...
+
+
+@dataclass(frozen=True, eq=False)
+class Learn:
+    """Gives the statistics of SHARD photos after the other."""
+
+    fit: Fit
+    words: ClassVar[str] = "learning"
+
+    def over(self, features: PhotoFeatures, shard: Shard, report: Report) -> Iterator[Gathered]:
+        count = len(shard.samples)
+
+        def looks_of(number: int) -> list[tuple[Tensor, ...]]:
+            return features.looks(shard.samples[number], self.fit.tolerances)
+
+        def seen(numbers: range) -> Iterator[tuple[int, list[tuple[Tensor, ...]]]]:
+            for number, looks in zip(numbers, features.each(looks_of, numbers), strict=True):
+                yield shard.first + number, looks
+                report((number + 1) / count, "learning what good looks like")
+
+        for numbers in ranges(count, SHARD):
+            yield self.fit.shard(seen(numbers))
+
+
+@dataclass(frozen=True, eq=False)
+class Score:
+    """Gives (name, errors) of each photo that can be read: (stops, h, w) float32 under each view, then its copies'.
+
+    again: tolerances of the copies that are scored too.
+    """
+
+    seen_by: tuple[tuple[View, tuple[int, ...]], ...]
+    again: Tolerances | None
+    words: ClassVar[str] = "scoring"
+
+    @classmethod
+    def of(cls, seen_by: SeenBy, again: Tolerances | None = None) -> Self:
+        return cls(tuple((replace(view, scales={}), stops) for view, stops in seen_by), again)
+
+    def over(
+        self, features: PhotoFeatures, shard: Shard, report: Report
+    ) -> Iterator[tuple[str, list[list[np.ndarray]]]]:
+        samples = shard.samples
+
+        def errors(sample: Sample) -> list[list[np.ndarray]]:
+            return [swept(self.seen_by, look) for look in features.looks(sample, self.again)]
+
+        for done, (sample, looks) in enumerate(zip(samples, features.each(errors, samples), strict=True), 1):
+            if looks:
+                yield sample.name, looks
+            report(done / len(samples), f"scoring photo {done} of {len(samples)}")
+
+
+@dataclass(frozen=True, eq=False)
+class Judge:
+    """Gives the photos, AT_ONCE at a time, at each of the moves, as `judged.judge`; again: as there."""
+
+    views: tuple[View, ...]
+    moves: tuple[Live, ...]
+    again: Tolerances | None
+    words: ClassVar[str] = "judging"
+
+    def over(self, features: PhotoFeatures, shard: Shard, report: Report) -> Iterator[list[Judged]]:
+        samples = shard.samples
+        for some in ranges(len(samples), AT_ONCE):
+            yield judge(features, self.views, self.moves, [samples[i] for i in some], self.again)
+            report(some.stop / len(samples), f"judging photo {some.stop} of {len(samples)}")
+
+
+@dataclass(frozen=True, eq=False)
+class Describe:
+    """Gives what the product check learns from a usable photo: embedding (d,) and logits (c,), float32."""
+
+    words: ClassVar[str] = "describing"
+
+    def over(self, features: PhotoFeatures, shard: Shard, report: Report) -> Iterator[tuple[np.ndarray, np.ndarray]]:
+        for done, described in enumerate(features.each(features.described, shard.samples), 1):
+            if described is not None:
+                yield described
+            report(done / len(shard.samples), "learning the look of the product")
+
+
+class Workers(Protocol):
+    """Who processes the photos of a study. What is noted of each photo goes to `features`."""
+
+    def require(self, memory: int) -> None:
+        """Raise ValueError, with the figures, where a worker has fewer bytes of memory to itself than this."""
+        ...
+
+    def extract(self, features: PhotoFeatures, samples: Sequence[Sample], report: Report) -> None:
+        """Store the features of these photos, where they are not stored when they are first needed."""
+        ...
+
+    def gather(self, fit: Fit, features: PhotoFeatures, samples: Sequence[Sample], report: Report) -> Gathered:
+        """The statistics of all these photos. Raises whatever `report` raises to stop, as `results` does."""
+        ...
+
+    def results(self, task: Task, features: PhotoFeatures, samples: Sequence[Sample], report: Report) -> Iterator[Any]:
+        """The results of a task, in the order of the photos."""
+        ...
+
+
+class InProcess:
+    """This process: one photo after the other on a GPU, on a CPU some at a time."""
+
+    def require(self, memory: int) -> None:
+        """`methods.view.costs_of` has refused a fit that is too large for this machine."""
+
+    def extract(self, features: PhotoFeatures, samples: Sequence[Sample], report: Report) -> None:
+        for done, _ in enumerate(features.each(features.of, samples), start=1):
+            report(done / len(samples), f"reading photo {done} of {len(samples)}")
+
+    def gather(self, fit: Fit, features: PhotoFeatures, samples: Sequence[Sample], report: Report) -> Gathered:
+        return merged(fit, self.results(Learn(fit), features, samples, report))
+
+    def results(self, task: Task, features: PhotoFeatures, samples: Sequence[Sample], report: Report) -> Iterator[Any]:
+        return task.over(features, Shard(0, samples), report)
+
+
+IN_PROCESS = InProcess()
