@@ -12,6 +12,7 @@ from pathlib import Path
 import numpy as np
 
 from benchmarks.measure import SAMPLES, parser, write
+from benchmarks.studies.calibrated_parents import calibrated, of_unseen
 from inspect_core.features.backbones import Backbone, load
 from inspect_core.features.extraction import embed
 from inspect_core.images.boxes import cropped
@@ -101,8 +102,8 @@ def judged(learned: type_training.Trained, parent: str) -> dict[str, np.ndarray]
     unseen = learned.unseen
     return {
         parent: unseen.parent,
-        f"{parent}, isotonic": unseen.isotonic(),
-        f"{parent}, sigmoid": unseen.sigmoid(),
+        f"{parent}, isotonic": of_unseen(unseen, "isotonic"),
+        f"{parent}, sigmoid": of_unseen(unseen, "sigmoid"),
         KERNEL[parent]: unseen.kernel(),
     }
 
@@ -117,10 +118,10 @@ def posteriors(learned: type_training.Trained, points: np.ndarray, parent: str) 
     """What every model says of new points."""
     classifier, unseen = learned.defect_types.classifier, learned.unseen
     from_parent = classifier.parent_proba(points)
+    behind = {method: calibrated(unseen.parent, unseen.y, method=method) for method in ("isotonic", "sigmoid")}
     return {
         parent: from_parent,
-        f"{parent}, isotonic": unseen.isotonic(from_parent),
-        f"{parent}, sigmoid": unseen.sigmoid(from_parent),
+        **{f"{parent}, {method}": curves.predict_proba(from_parent) for method, curves in behind.items()},
         KERNEL[parent]: classifier.predict_proba(points),
     }
 

@@ -19,9 +19,9 @@ from sklearn.datasets import load_breast_cancer, load_digits, load_iris, load_wi
 from sklearn.model_selection import train_test_split
 
 from benchmarks.measure import kept
+from benchmarks.studies.calibrated_parents import calibrated
 from benchmarks.studies.common import line, panels, run
 from benchmarks.studies.shifted_shapes import SHIFTS, repetition
-from inspect_core.classify.calibrated_parents import calibrated
 from inspect_core.classify.kernel_density import PAPER_LOG_B, KernelDensityClassifier, fit_kdf, fit_kdn
 from inspect_core.judge.metrics import (
     expected_calibration_error,

@@ -20,7 +20,7 @@ from inspect_core.line.report import check_report, pictures_of, worst, write_rep
 from inspect_core.line.row import Row, file_digest, is_moved, judge, strictly
 from inspect_core.line.table import check_table, write_table
 from inspect_core.recipe_format.place import check_apart
-from inspect_core.runtime.progress import Report, tell
+from inspect_core.runtime.progress import Report, silent
 from inspect_core.runtime.unfinished import replacing
 
 Photo = tuple[str, Path]
@@ -78,7 +78,7 @@ def run(
     outputs: Outputs,
     *,
     record: Record | None = None,
-    report: Report | None = None,
+    report: Report = silent,
     told: Callable[[Row], None] = lambda row: None,
     judging: Judging | None = None,
     strict: bool = False,
@@ -113,7 +113,7 @@ def run(
                 journal.append(file, row)
             rows[row.name] = row
             told(row)
-            tell(report, None, number / len(rest), f"{len(rows):,} of {len(photos):,} photos")
+            report(number / len(rest), f"{len(rows):,} of {len(photos):,} photos")
         found = [with_truth(rows[name], truths.get(name, ""), inspector.taught) for name, _ in photos]
         if outputs.table:
             write_table(outputs.table, found)
@@ -142,7 +142,7 @@ def _kept(
     photos: Sequence[Photo],
     maps: Maps | None,
     record: Record | None,
-    report: Report | None,
+    report: Report,
 ) -> dict[str, Row]:
     """The rows that are still valid: the photo is the one that was judged, by this release, its maps are there, and so
     is its record.
@@ -151,7 +151,7 @@ def _kept(
     if journal is None or not journal.rows:
         return rows
     for number, (name, path) in enumerate(photos, start=1):
-        tell(report, None, 0.0, f"checking what is there, {number} of {len(photos)}")
+        report(0.0, f"checking what is there, {number} of {len(photos)}")
         file, row = journal.rows.get(name, ("", None))
         if row is None or row.release != inspector.release or not file:
             continue

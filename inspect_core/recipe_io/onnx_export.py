@@ -25,7 +25,7 @@ from inspect_core.recipe_io import line_network, recipe_file
 from inspect_core.recipe_io.check_photos import known_sets
 from inspect_core.recipe_io.place import check_place
 from inspect_core.runner import ExportedModel, Runner
-from inspect_core.runtime.progress import Report, stage, tell
+from inspect_core.runtime.progress import Report, silent, stage
 
 OTHER_PHOTO = "other"
 QUANTISED_WITH, QUANTISED_TILES = 32, 4
@@ -75,7 +75,7 @@ def export(
     check_images: Sequence[str | Path],
     source: str | Path | None = None,
     bits: int = 32,
-    report: Report | None = None,
+    report: Report = silent,
 ) -> Parity:
     """Write the recipe with its graph, proof and golden images to `path`, a zip when it ends in .zip, else a folder.
 
@@ -91,7 +91,7 @@ def export(
     if reason := not_exportable(recipe):
         raise ExportError(f"{reason}; nothing was written")
     backbone = loaded_backbone(recipe.backbone, "cpu")
-    tell(report, None, 0.0, "writing the graph, some ten seconds")
+    report(0.0, "writing the graph, some ten seconds")
     files = recipe_file.files_of(recipe) if source is None else recipe_file.files_at(source)
     files |= _graphs(recipe, backbone, check_images, bits)
     model = ExportedModel(files, len(recipe.views), **recipe.facts)
@@ -99,7 +99,7 @@ def export(
     parity = _parity(recipe, [row for row, _ in compared])
     files[manifest.PARITY] = _table(parity.table)
     files |= _golden_files(recipe, compared)
-    tell(report, None, 0.9, "reading it back")
+    report(0.9, "reading it back")
     recipe_file.write(files, path, check=Runner)
     return replace(parity, release=manifest.release_of(recipe_file.sums_of(files)))
 
@@ -140,7 +140,7 @@ def _inputs(pixels: np.ndarray, recipe: Recipe) -> Iterator[np.ndarray]:
 
 
 def _compare(
-    recipe: Recipe, backbone: Backbone, model: ExportedModel, paths: Sequence[str | Path], report: Report | None
+    recipe: Recipe, backbone: Backbone, model: ExportedModel, paths: Sequence[str | Path], report: Report
 ) -> list[tuple[Compared, Golden]]:
     """Every photo in the app and the graph, each content once, with its entry as a golden image."""
     app_inspector = LoadedRecipe(recipe, backbone)
@@ -150,7 +150,7 @@ def _compare(
         said = ["; ".join(filter(None, golden.said(verdict))) for verdict in (app, line)]
         row = Compared(picture.name, sets.get(digest, OTHER_PHOTO), digest, app.score, line.score, *said)
         found[digest] = row, Golden(str(path), picture.name, app.score, *golden.said(app))
-        tell(report, None, done / len(paths), f"comparing photo {done} of {len(paths)}")
+        report(done / len(paths), f"comparing photo {done} of {len(paths)}")
     if not found:
         raise ExportError("there is no photo to prove the export with; name the folder that holds the good photos")
     return list(found.values())

@@ -1,7 +1,6 @@
 """Progress of long work: one call says how far it is, and raises when the user wants to stop."""
 
 from collections.abc import Callable
-from typing import overload
 
 Report = Callable[[float, str], None]
 """report(fraction done, 0 to 1, what is being done now); raises Cancelled once the user wants to stop."""
@@ -17,14 +16,8 @@ class Cancelled(Exception):
     """The user wanted to stop; whatever was unfinished has been dropped."""
 
 
-@overload
-def stage(progress: Report, start: float, end: float) -> Report: ...
-@overload
-def stage(progress: Report | None, start: float, end: float) -> Report | None: ...
-def stage(progress: Report | None, start: float, end: float) -> Report | None:
+def stage(progress: Report, start: float, end: float) -> Report:
     """A report for one step of a longer piece of work, which takes from `start` to `end` of the whole."""
-    if progress is None:
-        return None
     return lambda fraction, step: progress(start + (end - start) * fraction, step)
 
 

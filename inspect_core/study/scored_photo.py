@@ -1,4 +1,4 @@
-"""Photos on the bench: what is known of each, how it is looked at, and which of them count for what."""
+"""Photos on the bench: what is known of each, and how it is looked at."""
 
 from dataclasses import dataclass, replace
 from functools import cached_property
@@ -103,45 +103,3 @@ class UnscoredPhoto:
     @property
     def kind(self) -> str:
         return self.sample.kind
-
-
-class KnownPhotos:
-    """Photos in their order, and which of them set limits, choose settings or are judged."""
-
-    photos: tuple[ScoredPhoto, ...] = ()
-
-    def index(self, image: int | str) -> int:
-        """Position of a photo given its position or its name. Raises ValueError for a name that is not here."""
-        if isinstance(image, int):
-            return image
-        for position, photo in enumerate(self.photos):
-            if photo.name == image:
-                return position
-        raise ValueError(f"{image!r} is not among the {len(self.photos)} scored photos")
-
-    def of_subset(self, *parts: str) -> np.ndarray:
-        """(photos,) bool: which belong to one of the named parts."""
-        return np.array([photo.part in parts for photo in self.photos], dtype=bool)
-
-    def good_and_defect(self) -> tuple[np.ndarray, np.ndarray]:
-        """(good, defect), each (photos,) bool; a photo whose truth is unknown is neither."""
-        good = np.array([photo.kind == "good" for photo in self.photos], dtype=bool)
-        return good, np.array([photo.is_defect for photo in self.photos], dtype=bool)
-
-    def calm(self, errors: np.ndarray) -> float:
-        """The median of good photos' grid errors (photos, h, w), where colour begins; of all when none is known to be
-        good, 0 without any.
-        """
-        good, _ = self.good_and_defect()
-        chosen = errors[good] if good.any() else errors
-        return float(np.median(chosen)) if chosen.size else 0.0
-
-    def setters(self) -> np.ndarray:
-        """(photos,) bool: the good photos that set limits, the calibrate photos or else the judge photos."""
-        good, _ = self.good_and_defect()
-        kept = good & self.of_subset("calibrate")
-        return kept if kept.any() else good & self.of_subset("judge")
-
-    def chosen_defects(self) -> np.ndarray:
-        """(photos,) bool: the known defects kept to choose settings and limits by, which no figure counts."""
-        return self.of_subset("choose") & self.good_and_defect()[1]

@@ -19,7 +19,7 @@ from inspect_core.judge.cost_limit import limits_with_defects
 from inspect_core.judge.limits import limits_from_good
 from inspect_core.judge.local_scale import GoodMaps, LocalScale, joined
 from inspect_core.methods.view import View
-from inspect_core.study.scored_photo import KnownPhotos, ScoredPhoto, UnscoredPhoto
+from inspect_core.study.scored_photo import ScoredPhoto, UnscoredPhoto
 from inspect_core.study.stored_errors import StoredErrors, Which
 from inspect_core.verdict import InView, Limits, inspected, is_partly_out
 
@@ -36,7 +36,7 @@ def swept(seen_by: SeenBy, features: Sequence[Tensor]) -> list[np.ndarray]:
     return [view.sweep(own, stops) for (view, stops), own in zip(seen_by, features, strict=True)]
 
 
-class ScoredPhotos(KnownPhotos):
+class ScoredPhotos:
     """Photos with their grid errors under a detector of one or more views: an immutable value.
 
     size: (H, W) of the anomaly maps; areas: by which they are judged; live: by name, the values of the live parameters
@@ -59,6 +59,7 @@ class ScoredPhotos(KnownPhotos):
         self.live: Mapping[str, int] = {view.live: view.start for view in self.views if view.live} | {
             AREA: default_area(size) if area is None else area
         }
+        self.photos: tuple[ScoredPhoto, ...] = ()
         self.unscored: tuple[UnscoredPhoto, ...] = ()
         self.stored = StoredErrors.empty([view.stops for view in self.views], grid)
         self._empty = np.zeros(0, object)
@@ -101,8 +102,43 @@ class ScoredPhotos(KnownPhotos):
         stored, empties = self.stored.with_photo(photo.name, errors, again), np.concatenate([self._empty, packed])
         return self._with(photos=(*self.photos, photo), stored=stored, _empty=empties, _scales={})
 
+    def index(self, image: int | str) -> int:
+        """Position of a photo given its position or its name. Raises ValueError for a name that is not here."""
+        if isinstance(image, int):
+            return image
+        for position, photo in enumerate(self.photos):
+            if photo.name == image:
+                return position
+        raise ValueError(f"{image!r} is not among the {len(self.photos)} scored photos")
+
+    def of_subset(self, *parts: str) -> np.ndarray:
+        """(photos,) bool: which belong to one of the named parts."""
+        return np.array([photo.part in parts for photo in self.photos], dtype=bool)
+
+    def good_and_defect(self) -> tuple[np.ndarray, np.ndarray]:
+        """(good, defect), each (photos,) bool; a photo whose truth is unknown is neither."""
+        good = np.array([photo.kind == "good" for photo in self.photos], dtype=bool)
+        return good, np.array([photo.is_defect for photo in self.photos], dtype=bool)
+
+    def calm(self, errors: np.ndarray) -> float:
+        """The median of good photos' grid errors (photos, h, w), where colour begins; of all when none is known to be
+        good, 0 without any.
+        """
+        good, _ = self.good_and_defect()
+        chosen = errors[good] if good.any() else errors
+        return float(np.median(chosen)) if chosen.size else 0.0
+
     def setters(self) -> np.ndarray:
-        return super().setters() & (self.set_on is None)
+        """(photos,) bool: the good photos that set limits, the calibrate photos or else the judge photos; none where
+        their scores alone are here.
+        """
+        good, _ = self.good_and_defect()
+        kept = good & self.of_subset("calibrate")
+        return (kept if kept.any() else good & self.of_subset("judge")) & (self.set_on is None)
+
+    def chosen_defects(self) -> np.ndarray:
+        """(photos,) bool: the known defects kept to choose settings and limits by, which no figure counts."""
+        return self.of_subset("choose") & self.good_and_defect()[1]
 
     def with_unscored(self, photos: Iterable[UnscoredPhoto]) -> Self:
         """These, and the photos that have no score."""

@@ -12,7 +12,7 @@ from inspect_core.images.boxes import cell_peaks
 from inspect_core.methods.subspace import COSINE_WORDS
 from inspect_core.methods.table import METHODS
 from inspect_core.methods.view import View
-from inspect_core.runtime.progress import Report, tell
+from inspect_core.runtime.progress import Report, silent
 from inspect_core.study.scored_photo import UNKNOWN
 from inspect_core.study.scored_photos import ScoredPhotos
 
@@ -57,7 +57,7 @@ def sample_patches(
     limit: float,
     count: int = 2000,
     seed: int = 0,
-    report: Report | None = None,
+    report: Report = silent,
     **live: int,
 ) -> Points:
     """At most `count` patches drawn evenly over the scored photos, with the live parameter in force.
@@ -84,20 +84,18 @@ def sample_patches(
         place = np.stack(np.divmod(chosen, w), axis=1)
         values = (own.ravel()[chosen] for own in (scores[i], peak, truth))
         drawn.append(Points(rows, np.full(len(chosen), i), place, *values))
-        tell(report, None, (i + 1) / photos, f"looking at photo {i + 1} of {photos}")
+        report((i + 1) / photos, f"looking at photo {i + 1} of {photos}")
     return Points(**{own.name: np.concatenate([getattr(part, own.name) for part in drawn]) for own in fields(Points)})
 
 
-def whole_photos(
-    scored: ScoredPhotos, embed: Callable[[int], Tensor], report: Report | None = None, **live: int
-) -> Points:
+def whole_photos(scored: ScoredPhotos, embed: Callable[[int], Tensor], report: Report = silent, **live: int) -> Points:
     """Every scored photo as one point. embed: position -> (1, d) penultimate features of the backbone."""
     photos, rows = len(scored.photos), []
     if not photos:
         raise ValueError("there are no photos on the bench; add some first")
     for i in range(photos):
         rows.append(embed(i).cpu().float().numpy())
-        tell(report, None, (i + 1) / photos, f"looking at photo {i + 1} of {photos}")
+        report((i + 1) / photos, f"looking at photo {i + 1} of {photos}")
     scores, truth = scored.scores(**live), np.array([photo.kind for photo in scored.photos], dtype=object)
     return Points(np.concatenate(rows), np.arange(photos), np.full((photos, 2), WHOLE), scores, scores, truth)
 

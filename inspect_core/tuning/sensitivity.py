@@ -11,7 +11,7 @@ from torch import Tensor
 from inspect_core.judge.anomaly_map import AREA
 from inspect_core.judge.metrics import auroc, fpr_at_tpr
 from inspect_core.methods.method import Detector
-from inspect_core.runtime.progress import Report, tell
+from inspect_core.runtime.progress import Report, silent
 from inspect_core.study.judged import Judged
 from inspect_core.study.scored_photos import ScoredPhotos
 from inspect_core.tuning.patch_sample import stop_explaining
@@ -49,12 +49,12 @@ def over_live(
     name: str,
     stops: Sequence[int],
     live: Mapping[str, int],
-    report: Report | None = None,
+    report: Report = silent,
 ) -> list[Reading]:
     """Figures at values of one live parameter, the others as in `live`, from stored errors: no network and no fit."""
     readings = []
     for done, stop in enumerate(stops):
-        tell(report, None, done / len(stops), f"{name} = {stop}, {done + 1} of {len(stops)}")
+        report(done / len(stops), f"{name} = {stop}, {done + 1} of {len(stops)}")
         readings.append(read_figures(scored, stop, masks, **{**live, name: stop}))
     return readings
 
@@ -69,7 +69,7 @@ def over_refits(
     *,
     view: int,
     fraction: float,
-    report: Report | None = None,
+    report: Report = silent,
 ) -> list[Reading]:
     """Figures at values of a parameter that needs a fit each, such as γ, M or σ.
 
@@ -80,7 +80,7 @@ def over_refits(
     readings, photos = [], len(scored.photos)
     for done, value in enumerate(values):
         words = f"value {value:.3g}, {done + 1} of {len(values)}"
-        tell(report, None, done / len(values), words)
+        report(done / len(values), words)
         try:
             refit = replace(scored.views[view], detector=fit_at(value))
         except ValueError:
@@ -96,7 +96,7 @@ def over_refits(
                 for n, (own, before, after) in enumerate(zip(scored.errors(i), scored.views, only, strict=True))
             ]
             other = other.with_errors(photo, errors)
-            tell(report, None, (done + (i + 1) / photos) / len(values), words)
+            report((done + (i + 1) / photos) / len(values), words)
         readings.append(read_figures(other, value, masks, **chosen))
     return readings
 

@@ -7,7 +7,7 @@ import numpy as np
 from sklearn.manifold import TSNE
 
 from inspect_core.features.store import Store
-from inspect_core.runtime.progress import Report, tell
+from inspect_core.runtime.progress import Report, silent
 from inspect_core.tuning.points import Points
 
 LEAST_POINTS = 5
@@ -16,7 +16,7 @@ EXAGGERATION = 12.0
 CHUNK, CHUNKS = 250, 4
 
 
-def tsne(features: np.ndarray, *, seed: int = 0, report: Report | None = None) -> np.ndarray:
+def tsne(features: np.ndarray, *, seed: int = 0, report: Report = silent) -> np.ndarray:
     """(n, d) -> (n, 2) float32 by t-SNE (van der Maaten and Hinton 2008; Barnes-Hut of scikit-learn), PCA start.
 
     Neighbours stay neighbours; sizes of groups and distances between them mean nothing. Equal to the bit for one seed,
@@ -31,14 +31,14 @@ def tsne(features: np.ndarray, *, seed: int = 0, report: Report | None = None) -
         return np.zeros((len(features), 2), np.float32)
     held: np.ndarray | str = "pca"
     for chunk in range(CHUNKS):
-        tell(report, None, chunk / CHUNKS, f"arranging {len(features)} points, step {chunk + 1} of {CHUNKS}")
+        report(chunk / CHUNKS, f"arranging {len(features)} points, step {chunk + 1} of {CHUNKS}")
         early = EXAGGERATION if chunk == 0 else 1.0
         arranging = TSNE(perplexity=perplexity, init=held, early_exaggeration=early, max_iter=CHUNK, random_state=seed)
         held = arranging.fit_transform(features)
     return held
 
 
-def arrange(points: Points, store: Store, *, seed: int = 0, report: Report | None = None) -> np.ndarray:
+def arrange(points: Points, store: Store, *, seed: int = 0, report: Report = silent) -> np.ndarray:
     """`tsne` of the points' features, kept in the store under a digest of those very features and the seed."""
     rows = np.ascontiguousarray(points.features, np.float32)
     key = f"tsne-{seed}-{rows.shape}-{hashlib.sha256(rows.tobytes()).hexdigest()}"

@@ -202,7 +202,7 @@ class TaughtPart:
         return self.scored.scores(**live)
 
     def calm(self, live: dict[str, int]) -> float:
-        """The score at which colour begins, as `KnownPhotos.calm`."""
+        """The score at which colour begins, as `ScoredPhotos.calm`."""
         return self.scored.calm(self.scored.grid_errors(**live))
 
     def checked(

@@ -5,11 +5,10 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from inspect_core.classify.calibrated_parents import Method, calibrated
 from inspect_core.classify.kernel_density import KernelDensityClassifier
 from inspect_core.classify.polytope_gaussians import fit_gaussians, log_class_ratios
 from inspect_core.classify.posterior import calibrated_constant, posterior
-from inspect_core.runtime.progress import Report, tell
+from inspect_core.runtime.progress import Report, silent
 
 POWERS = tuple(0.25 * 2 ** (half / 2) for half in range(15))
 """Powers tried on the parent's kernel: 0.25 to 32. On embeddings a forest needs about 0.7, a network about 6."""
@@ -65,27 +64,6 @@ class CrossValidation:
             found[own] = posterior(self.log_density[number, own], constant, self.prior[own])
         return found
 
-    def isotonic(self, parent: np.ndarray | None = None) -> np.ndarray:
-        """The parent's posteriors after isotonic calibration.
-
-        (n, C) for the examples, each with the curves of the other folds; or, for new posteriors of the parent, (m, C),
-        with the curves of all examples.
-        """
-        return self._behind("isotonic", parent)
-
-    def sigmoid(self, parent: np.ndarray | None = None) -> np.ndarray:
-        """The same with sigmoid curves."""
-        return self._behind("sigmoid", parent)
-
-    def _behind(self, method: Method, parent: np.ndarray | None) -> np.ndarray:
-        if parent is not None:
-            return calibrated(self.parent, self.y, method=method).predict_proba(parent)
-        found = np.empty_like(self.parent)
-        for own in self.fold == np.unique(self.fold)[:, None]:
-            curves = calibrated(self.parent[~own], self.y[~own], method=method)
-            found[own] = curves.predict_proba(self.parent[own])
-        return found
-
 
 def cross_validate(
     points: np.ndarray,
@@ -95,7 +73,7 @@ def cross_validate(
     fit: Callable[..., KernelDensityClassifier],
     *,
     seed: int,
-    report: Report | None = None,
+    report: Report = silent,
 ) -> CrossValidation:
     """Each of n examples judged by a classifier fitted on the other folds.
 
@@ -108,7 +86,7 @@ def cross_validate(
     prior, from_parent = np.empty((n, c)), np.empty((n, c))
     for done, number in enumerate(np.unique(fold)):
         step = f"judging examples it has not seen, round {done + 1} of {fold.max() + 1}"
-        tell(report, None, done / (FOLDS + 1), step)
+        report(done / (FOLDS + 1), step)
         own = fold == number
         model = fit(points[~own], numbers[~own], power=1.0, lam=LAM, log_b=-np.inf, seed=seed)
         log_density[:, own] = _at_powers(model, points[~own], numbers[~own], points[own])

@@ -16,7 +16,7 @@ import numpy as np
 
 from inspect_core.classify.examples import as_classes, as_points
 from inspect_core.classify.kernel_density import KernelDensityClassifier, fit_kdf, fit_kdn
-from inspect_core.runtime.progress import Report, tell
+from inspect_core.runtime.progress import Report, silent
 from inspect_core.whole_part.cross_validation import FOLDS, LAM, POWERS, CrossValidation, cross_validate
 from inspect_core.whole_part.defect_types import DefectTypes, least_limit
 
@@ -47,7 +47,7 @@ def fit(
     parent: str = FOREST,
     by_region: bool = False,
     seed: int = 0,
-    report: Report | None = None,
+    report: Report = silent,
 ) -> Trained:
     """Learn defect types from (n, d) embeddings, their labels and the groups (parts, lots) that must stay together.
 
@@ -62,12 +62,12 @@ def fit(
     with _few_examples_are_known():
         unseen = cross_validate(points, numbers, classes, group, FITS[parent], seed=seed, report=report)
         unseen = unseen.only(_as_rows(judged, numbers, classes))
-        tell(report, None, FOLDS / (FOLDS + 1), "learning from all examples")
+        report(FOLDS / (FOLDS + 1), "learning from all examples")
         number, constant = unseen.choose(np.ones(len(unseen.y), bool))
         log_b = constant + np.log(np.log(len(points))) if np.isfinite(constant) else -np.inf
         chosen = {"power": POWERS[number], "lam": LAM, "log_b": log_b, "seed": seed}
         classifier = FITS[parent](points, classes[numbers].tolist(), **chosen)
-    tell(report, None, 1.0, "done")
+    report(1.0, "done")
     limit = suggested_limit(unseen.kernel(), unseen.y, classifier.prior)
     return Trained(DefectTypes(classifier, by_region, limit), unseen)
 
@@ -80,7 +80,7 @@ def leave_types_out(
     judged: Sequence[bool] | None = None,
     parent: str = FOREST,
     seed: int = 0,
-    report: Report | None = None,
+    report: Report = silent,
 ) -> np.ndarray:
     """Its confidence on types it never saw: each type in turn is left out and judged by a model of the others.
 
@@ -95,7 +95,7 @@ def leave_types_out(
         return np.empty(0)
     sure = np.empty(len(names))
     for done, name in enumerate(defect_types):
-        tell(report, None, done / len(defect_types), f"asking about {name} as if it had never been seen")
+        report(done / len(defect_types), f"asking about {name} as if it had never been seen")
         rest = names != name
         kept = {"groups": owners[rest].tolist(), "judged": counted[rest]}
         learned = fit(points[rest], names[rest].tolist(), **kept, parent=parent, seed=seed)

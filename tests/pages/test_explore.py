@@ -182,7 +182,6 @@ def test_an_opened_recipe_says_which_photos_are_missing_and_maps_those_added_as_
     assert "no photos on the bench yet" in app.info[0].value
     choose(app, "explore_view", "Variance")
     assert charts(app) == 2
-    assert "Needs the good photos" in words(app)
     choose(app, "explore_view", "Sensitivity")
     assert "at least two photos of good parts" in app.info[0].value
 

@@ -128,14 +128,13 @@ def _trust(known: DefectTypes, learned: Taught) -> None:
         words = "Mean probability against distance from the examples; that of the model in use falls to chance."
         charts.show(figure, key="falling", alt=words)
         st.caption("Far from every example, the probability of the model in use falls to chance, and nothing is named.")
-    with st.expander("Compared with the model alone and with standard calibration"):
-        rows = stated | {f"{parent}, {name}": proba for name, proba in learned.calibrated.items()}
+    with st.expander("Compared with the model alone"):
         st.dataframe(
             {
-                "model": list(rows),
-                "named correctly": [f"{round(accuracy(p, y) * len(y))} of {len(y)}" for p in rows.values()],
-                "mean probability stated": [f"{100 * p.max(axis=1).mean():.0f} %" for p in rows.values()],
-                "calibration error (ECE)": [f"{100 * expected_calibration_error(p, y):.1f} %" for p in rows.values()],
+                "model": list(stated),
+                "named correctly": [f"{round(accuracy(p, y) * len(y))} of {len(y)}" for p in stated.values()],
+                "mean probability stated": [f"{100 * p.max(axis=1).mean():.0f} %" for p in stated.values()],
+                "calibration error (ECE)": [f"{100 * expected_calibration_error(p, y):.1f} %" for p in stated.values()],
                 **elsewhere(learned, known.classifier.prior),
             },
             hide_index=True,
@@ -143,9 +142,8 @@ def _trust(known: DefectTypes, learned: Taught) -> None:
         st.caption(
             "ECE, expected calibration error: how far the stated probability is from the fraction named correctly, "
             "over 20 bins; with few examples much of it is chance. OCE: the same on defects of other products, where "
-            "the honest answer is a guess; 0 % says that the model knows that it does not know. Isotonic and sigmoid "
-            "curves correct the model where there are examples and leave it overconfident elsewhere. Method: kernel "
-            "density forests and networks (Dey et al. 2025)."
+            "the honest answer is a guess; 0 % says that the model knows that it does not know. Method: kernel density "
+            "forests and networks (Dey et al. 2025)."
         )
 
 
@@ -153,5 +151,5 @@ def elsewhere(learned: Taught, prior: np.ndarray) -> dict[str, list[str]]:
     """The column of errors on defects of other products, in the order of the models; none without such defects."""
     if not len(learned.foreign):
         return {}
-    stated = learned.foreign, learned.foreign_parent, *learned.foreign_calibrated.values()
+    stated = learned.foreign, learned.foreign_parent
     return {"on other products (OCE)": [f"{100 * ood_calibration_error(p, prior):.1f} %" for p in stated]}

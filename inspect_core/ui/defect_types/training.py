@@ -53,17 +53,6 @@ class Taught:
         """(n, C) of every judged example by a model that had not seen it."""
         return self.unseen.kernel()
 
-    @cached_property
-    def calibrated(self) -> dict[str, np.ndarray]:
-        """As `posterior`, by the parent model under each standard calibration."""
-        return {"isotonic": self.unseen.isotonic(), "sigmoid": self.unseen.sigmoid()}
-
-    @cached_property
-    def foreign_calibrated(self) -> dict[str, np.ndarray]:
-        """As `foreign`, by the parent model under each standard calibration."""
-        foreign = self.foreign_parent
-        return {"isotonic": self.unseen.isotonic(foreign), "sigmoid": self.unseen.sigmoid(foreign)}
-
 
 def start(taught: TaughtPart, order: Order) -> None:
     """Learn in the background and attach the result to the part. Raises Busy as `Jobs.submit`."""

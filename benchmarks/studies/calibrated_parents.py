@@ -14,6 +14,8 @@ from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.calibration import CalibratedClassifierCV
 from sklearn.frozen import FrozenEstimator
 
+from inspect_core.whole_part.cross_validation import CrossValidation
+
 Method = Literal["isotonic", "sigmoid"]
 
 
@@ -33,6 +35,15 @@ def calibrated(posterior: np.ndarray, numbers: np.ndarray, *, method: Method) ->
         FrozenEstimator(_GivenPosterior(classes)), method=method, cv=[(every, every)], ensemble=False
     )
     return curves.fit(posterior, numbers)
+
+
+def of_unseen(unseen: CrossValidation, method: Method) -> np.ndarray:
+    """(n, C) posteriors of the parent of judged examples, each behind the curves of the other folds."""
+    found = np.empty_like(unseen.parent)
+    for own in unseen.fold == np.unique(unseen.fold)[:, None]:
+        curves = calibrated(unseen.parent[~own], unseen.y[~own], method=method)
+        found[own] = curves.predict_proba(unseen.parent[own])
+    return found
 
 
 class _GivenPosterior(ClassifierMixin, BaseEstimator):

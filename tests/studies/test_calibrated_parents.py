@@ -1,12 +1,16 @@
 """Calibrated parents against scikit-learn's curves fitted by hand, and where they stay confident."""
 
+from functools import partial
+
 import numpy as np
 import pytest
 from sklearn.isotonic import IsotonicRegression
 
-from inspect_core.classify.calibrated_parents import calibrated
+from benchmarks.studies.calibrated_parents import calibrated, of_unseen
 from inspect_core.classify.kernel_density import fit_kdf
 from inspect_core.classify.posterior import calibration_error
+from inspect_core.judge.metrics import expected_calibration_error
+from inspect_core.whole_part.cross_validation import cross_validate
 
 BOTH = pytest.mark.parametrize("method", ["isotonic", "sigmoid"])
 
@@ -56,3 +60,14 @@ def test_far_away_it_is_as_sure_as_its_parent_where_kdf_is_not(method):
 def test_a_class_without_an_example_is_refused(method):
     with pytest.raises(ValueError, match="class 2 has no example"):
         calibrated(np.full((4, 3), 1 / 3), np.array([0, 1, 0, 1]), method=method)
+
+
+def test_calibrations_are_learned_on_the_other_folds():
+    rng = np.random.default_rng(0)
+    y = np.repeat([0, 1, 2], 15)
+    points = (3.0 * y[:, None] + 0.5 * rng.normal(size=(45, 6))).astype(np.float32)
+    classes = np.array(["dent", "scratch", "stain"], dtype=object)
+    unseen = cross_validate(points, y, classes, np.arange(45), partial(fit_kdf, trees=40), seed=0)
+    for proba in (of_unseen(unseen, "isotonic"), of_unseen(unseen, "sigmoid")):
+        assert proba.sum(axis=1) == pytest.approx(1.0)
+        assert expected_calibration_error(proba, unseen.y) < 0.2
