@@ -75,11 +75,10 @@ def open_header(file: SparingFile, name: str) -> ImageFile.ImageFile:
     file.seek(0)
     first = file.peek(12)
     kind = next((kind for kind, (_, pattern) in FORMATS.items() if re.match(pattern, first)), "")
-    # Pillow reads a WebP file whole and has libwebp copy it, whatever its pixels.
-    a_pixel = MEMORY_PER_PIXEL / 3 if kind == "WebP" else memory.FILE_PER_PIXEL
-    longest = a_pixel * 1e6 * limit
+    limit /= 2 if kind == "WebP" else 1  # libwebp holds the file twice and the picture three times
+    longest = memory.FILE_PER_PIXEL * 1e6 * limit
     check(length > 0, "the file is empty", AGAIN)
-    remedy = f"export it as PNG or JPEG, crop it to the part, or {_raised(length / 1e6 / a_pixel)}"
+    remedy = f"export it as PNG or JPEG, crop it to the part, or {_raised(length / 1e6 / memory.FILE_PER_PIXEL)}"
     check(length <= longest, f"the file has {length:,} bytes, more than the limit of {longest:,.0f}", remedy)
     known = "it is not a photo in PNG, JPEG, BMP, TIFF or WebP, whatever its name says"
     check(kind != "", known, "export it in one of these formats")
@@ -89,8 +88,9 @@ def open_header(file: SparingFile, name: str) -> ImageFile.ImageFile:
             _refuse_mosaic(file, name)
         image = FORMATS[kind][0](file)
         several = getattr(image, "is_animated", False)
-        bits = image.tag_v2.get(_BITS_PER_SAMPLE, (1,)) if isinstance(image, TiffImagePlugin.TiffImageFile) else (8,)
-        needed = memory.decoding_bytes(image)
+        tags = image.tag_v2 if isinstance(image, TiffImagePlugin.TiffImageFile) else {}
+        bits = tags.get(_BITS_PER_SAMPLE, (1,)) if kind == "TIFF" else (8,)
+        tile = math.prod(int(tags.get(tag, 0)) for tag in (TiffImagePlugin.TILEWIDTH, TiffImagePlugin.TILELENGTH)) / 1e6
     except ImageError:
         raise
     except DAMAGE as error:
@@ -105,8 +105,10 @@ def open_header(file: SparingFile, name: str) -> ImageFile.ImageFile:
     size = f"it is {width:,} × {height:,} px"
     remedy = "crop it to the part or export it smaller"
     check(max(image.size) <= MAX_SIDE, f"{size}; the limit is {MAX_SIDE:,} px a side", remedy)
-    large = f"{size}, which is {megapixels:.4g} megapixels; the limit is {limit:g}"
+    large = f"{size}, which is {megapixels:.4g} megapixels; the limit of a {kind} is {limit:g}"
     check(megapixels <= limit, large, f"crop it to the part, export it smaller, or {_raised(megapixels)}")
+    tiles = f"it is stored in tiles of {tile:.4g} megapixels; the limit is {limit:g}"  # each is decoded whole
+    check(tile <= limit, tiles, "export it as PNG")
     many = "it has several pages" if kind == "TIFF" else "it is animated"
     check(not several, many, "save each picture as a separate file")
     mode = _REFUSED_MODES.get(image.mode, f"it stores its colours as {image.mode}")
@@ -114,10 +116,6 @@ def open_header(file: SparingFile, name: str) -> ImageFile.ImageFile:
     check(known, mode, "export it as RGB or grey with 8 or 16 bits per channel")
     deep = f"it has {max(bits, default=0)} bits per channel"
     check(set(bits) <= {1, 2, 4, 8, 16}, deep, "export it with 8 or 16")
-    takes = f"its {megapixels:.4g} megapixels take {needed / 1e6:,.0f} MB to decode from a {kind} of this sort; "
-    takes += f"the limit is {MEMORY_PER_PIXEL * limit:,.0f} MB"
-    remedy = f"export it as PNG, or as JPEG that is not progressive, or {_raised(needed / 1e6 / MEMORY_PER_PIXEL)}"
-    check(needed <= MEMORY_PER_PIXEL * 1e6 * limit, takes, remedy)
     return image
 
 

@@ -26,13 +26,13 @@ from inspect_core.images.header import EXTENSIONS as EXTENSIONS
 from inspect_core.images.header import MAX_SIDE as MAX_SIDE
 from inspect_core.images.header import MIN_SIDE as MIN_SIDE
 from inspect_core.images.header import ImageError as ImageError
-from inspect_core.images.memory import SparingFile, bands, decoding_bytes
+from inspect_core.images.memory import SparingFile, bands
 from inspect_core.runtime.memory import return_memory
 
 BACKGROUND = (0, 0, 0)  # an unlit surrounding; it also makes the transparent part of a mask mean "no defect"
 
 _ANY = Depth.full(DEPTHS[-1])
-SMALL = 20_000_000  # bytes: images that take more are decoded one at a time in this process, for all callers
+SMALL = 2_800_000  # pixels: larger images are decoded one at a time in this process, for all callers
 _one_at_a_time = threading.Lock()
 
 _ON_ITS_SIDE = (5, 6, 7, 8)  # EXIF orientations
@@ -169,7 +169,7 @@ def _upright(image: ImageFile.ImageFile, name: str, values: Callable[[Image.Imag
 
     values: maps a band of the image as stored to (rows, columns, ...); each value may depend on its own pixel only.
     """
-    large = decoding_bytes(image) > SMALL
+    large = image.width * image.height > SMALL
     with _one_at_a_time if large else nullcontext():
         try:
             image.load()
