@@ -1,13 +1,20 @@
-"""Where the variance of good patches goes, place by place: the rank that is left at each location of the grid."""
+"""Where the variance of good patches goes: along components, and the rank that is left at each location of the grid."""
 
 import math
 from dataclasses import dataclass
 
 import numpy as np
+from torch import Tensor
 
 COLLAPSED = 1e-4
 """An eigenvalue below it counts as 0: the bound by which Kim et al. 2021 count the rank of embedded covariances."""
 BAND = (0.1, 0.5, 0.9)
+
+
+def variance_fractions(variances: Tensor) -> np.ndarray:
+    """(r,) float64 fraction of variance along each principal component, largest first; empty when nothing varied."""
+    values = variances.double().cpu().numpy()
+    return values / values.sum() if values.sum() > 0 else values[:0]
 
 
 @dataclass(frozen=True, eq=False)

@@ -9,7 +9,6 @@ import numpy as np
 
 from inspect_core.detectors.mahalanobis import gaussian, sampled, semi_orthogonal
 from inspect_core.methods.spectrum import LocalSpectrum
-from inspect_core.tuning.spectra import local_spectrum
 
 FEATURES, LARGEST_K = 120, 100
 EMBEDDINGS = {"semi-orthogonal": semi_orthogonal, "Gaussian": gaussian, "sampled": sampled}
@@ -26,7 +25,11 @@ def redundant_features(n: int, distinct: int, seed: int) -> np.ndarray:
 def spectra(features: np.ndarray, k: int, seed: int = 0) -> dict[str, LocalSpectrum]:
     """The spectrum of features (n, d) embedded in k dimensions, by the embedding's name; "all features" comes last."""
     embedded = {name: features @ draw(FEATURES, k, seed=seed).double().numpy() for name, draw in EMBEDDINGS.items()}
-    return {name: local_spectrum(x[:, None, None]) for name, x in {**embedded, "all features": features}.items()}
+    each, n = {**embedded, "all features": features}, len(features)
+    return {
+        name: LocalSpectrum(np.linalg.eigvalsh(np.cov(x.T, bias=True))[::-1].astype(np.float32)[None, None], n)
+        for name, x in each.items()
+    }
 
 
 def ranks(features: np.ndarray, ks: Sequence[int], seed: int = 0) -> dict[str, list[float]]:

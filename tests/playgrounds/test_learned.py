@@ -48,6 +48,14 @@ def test_mixing_keeps_the_rank_that_sampling_loses() -> None:
     assert found["sampled"][1] < 0.85
 
 
+def test_the_spectrum_of_all_features_is_that_of_their_covariance() -> None:
+    features = embeddings.redundant_features(50, 60, 0)
+    found = embeddings.spectra(features, 20)["all features"]
+    expected = np.linalg.svd(features - features.mean(axis=0), compute_uv=False) ** 2 / 50
+    assert np.allclose(found.values[0, 0, :49], expected[:49], atol=1e-6)
+    assert found.possible == 49
+
+
 def test_kernel_densities_are_as_unsure_far_away_as_forest_and_net_are_sure() -> None:
     points, classes = SIMULATIONS["gaussian_xor"](120, np.random.default_rng(0))
     found = posteriors.fitted(points, classes)

@@ -8,11 +8,10 @@ import numpy as np
 import streamlit as st
 from torch import Tensor
 
-from inspect_core.methods.spectrum import COLLAPSED, LocalSpectrum
+from inspect_core.methods.spectrum import COLLAPSED, LocalSpectrum, variance_fractions
 from inspect_core.methods.table import CONTROLS
 from inspect_core.methods.view import View
 from inspect_core.plots import curves
-from inspect_core.tuning import spectra
 from inspect_core.tuning.patch_sample import explained
 from inspect_core.tuning.sensitivity import Reading
 from inspect_core.ui import charts, results, shell
@@ -59,7 +58,7 @@ def variance(taught: TaughtPart) -> None:
 
 
 def _one_spectrum(view: View, variances: Tensor, q: int) -> None:
-    fractions = spectra.variance_fractions(variances)
+    fractions = variance_fractions(variances)
     if not len(fractions):
         st.info("The good patches do not vary at all, so there is no spectrum to show.")
         return
