@@ -1,7 +1,7 @@
 """Teaching by worker processes against the plain path: time, memory, bytes moved, the same bits, 64 workers predicted.
 
 Simulated photos have features drawn on the worker from the Gaussians of the sample part, so that 100,000 of them fill
-no disk; their order, shards and merging are those of `sharding.on_workers`. Real ones are the sample's, shifted and
+no disk; their order, shards and merging are those of `sharding.study_workers`. Real ones are the sample's, shifted and
 re-lit, read from files. Each run is checked to give the bits of the plain path; in one, workers are killed at random.
 
 With OMP_NUM_THREADS=1 the plain path has one thread too, so that one worker is compared with one core:
@@ -34,9 +34,9 @@ from inspect_core.line.overlap import ranges
 from inspect_core.methods.method import Patches
 from inspect_core.runtime import workspace
 from inspect_core.sharding.kept import Kept
-from inspect_core.sharding.on_workers import KINDS, OnWorkers, merged_states
 from inspect_core.sharding.processes import Processes
 from inspect_core.sharding.run import ShardsFailed, in_order, kept_results, results
+from inspect_core.sharding.study_workers import KINDS, OnWorkers, merged_states
 from inspect_core.study.gathering import BLOCK, SHARD, Fit, Merged
 
 SIDE = 32

@@ -9,9 +9,9 @@ from dataclasses import dataclass
 import numpy as np
 import torch
 
-from inspect_core.sharding.on_workers import Found, states
+from inspect_core.sharding.study_workers import ShardResult, states
 from inspect_core.study.gathering import BLOCK, SHARD, Fit, Merged
-from inspect_core.study.photo_features import Notes
+from inspect_core.study.photo_features import PhotoNotes
 
 DRAWN = 16
 """Photos drawn at a time: the factors are read once for all of them."""
@@ -25,8 +25,8 @@ class Simulating:
     mean: np.ndarray
     factor: np.ndarray
 
-    def __call__(self, numbers: tuple[int, int]) -> Found:
-        return Found(Notes(), states(block(self.fit, self.mean, self.factor, *numbers)))
+    def __call__(self, numbers: tuple[int, int]) -> ShardResult:
+        return ShardResult(PhotoNotes(), states(block(self.fit, self.mean, self.factor, *numbers)))
 
 
 def block(fit: Fit, mean: np.ndarray, factor: np.ndarray, first: int, end: int) -> list:

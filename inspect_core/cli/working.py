@@ -10,7 +10,7 @@ from inspect_core.sharding import choosing
 from inspect_core.sharding.executor import Executor
 
 if TYPE_CHECKING:
-    from inspect_core.study.tasks import Workers
+    from inspect_core.study.study_tasks import Workers
 
 
 def add_options(parser: argparse.ArgumentParser) -> None:
@@ -39,8 +39,8 @@ def workers(options: argparse.Namespace) -> Generator[Executor | None]:
 def study_workers(options: argparse.Namespace) -> Generator["Workers"]:
     """As `workers`, for a study, with the weights file that the options name."""
     # Imported where it is used: an exported recipe is inspected without torch.
-    from inspect_core.sharding.on_workers import OnWorkers
-    from inspect_core.study.tasks import IN_PROCESS
+    from inspect_core.sharding.study_workers import OnWorkers
+    from inspect_core.study.study_tasks import IN_PROCESS
 
     with workers(options) as found:
         yield IN_PROCESS if found is None else OnWorkers(found, options.weights)

@@ -20,7 +20,7 @@ from inspect_core.study.judged import AT_ONCE, Judged, Live
 from inspect_core.study.scored_photo import ADDED, RELABELLED, UNKNOWN, ScoredPhoto, UnscoredPhoto
 from inspect_core.study.scored_photos import ScoredPhotos
 from inspect_core.study.study import Study
-from inspect_core.study.tasks import Judge
+from inspect_core.study.study_tasks import EvaluationTask
 from inspect_core.verdict import Limits
 
 STEADY, MORE = 60, (20, 30, 60, 100, 200, 400)
@@ -95,9 +95,8 @@ def judge_photos(
     keep = study.store.would_fit(study.preparation.bytes_per_photo * len(samples))
     streamed = frozenset() if keep else frozenset(sample.name for sample in samples)
     features, found = replace(study.photo_features, streamed=streamed), [Judged.merged([]) for _ in lives]
-    for some in study.workers.results(
-        Judge(tuple(views), tuple(lives), study.fitting.again), features, samples, report
-    ):
+    task = EvaluationTask(tuple(views), tuple(lives), study.fitting.again)
+    for some in study.workers.results(task, features, samples, report):
         found = [Judged.merged(own) for own in zip(found, some, strict=True)]
     return found
 

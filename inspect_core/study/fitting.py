@@ -24,7 +24,7 @@ from inspect_core.study.order import Order
 from inspect_core.study.photo_features import PhotoFeatures
 from inspect_core.study.scored_photo import ScoredPhoto
 from inspect_core.study.scored_photos import ScoredPhotos, SeenBy, swept
-from inspect_core.study.tasks import Score, Workers
+from inspect_core.study.study_tasks import ScoringTask, Workers
 
 Tried = tuple[ScoredPhoto, list[np.ndarray]]
 """A photo with its (stops, h, w) float32 errors under each view."""
@@ -67,9 +67,9 @@ class Fitting:
     def score(
         self, seen_by: SeenBy, samples: Sequence[Sample], report: Report, again: Tolerances | None = None
     ) -> Iterator[tuple[Sample, list[list[np.ndarray]]]]:
-        """Each photo that can be read, with its errors as `tasks.Score` gives them."""
+        """Each photo that can be read, with its errors as `ScoringTask` gives them."""
         by_name = {sample.name: sample for sample in samples}
-        for name, errors in self.workers.results(Score.of(seen_by, again), self.features, samples, report):
+        for name, errors in self.workers.results(ScoringTask.of(seen_by, again), self.features, samples, report):
             yield by_name[name], errors
 
     def fit_of(self, samples: Sequence[Sample], numbers: Sequence[int] | None = None) -> Fit:

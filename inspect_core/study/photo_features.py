@@ -23,7 +23,7 @@ from inspect_core.verdict import NOT_JUDGED, NOT_LOCATED
 
 
 @dataclass(frozen=True, eq=False)
-class Notes:
+class PhotoNotes:
     """What is known of photos, by name. found: digest and placement of those read; quality: of these; damaged, lost:
     why a photo cannot be read, why the part was not located in it.
     """
@@ -33,7 +33,7 @@ class Notes:
     damaged: dict[str, str] = field(default_factory=dict)
     lost: dict[str, str] = field(default_factory=dict)
 
-    def add(self, other: "Notes") -> None:
+    def add(self, other: "PhotoNotes") -> None:
         """Note what is known elsewhere."""
         for name, noted in vars(self).items():
             noted.update(getattr(other, name))
@@ -50,7 +50,7 @@ class PhotoFeatures:
     preparation: Preparation
     store: Store
     streamed: Collection[str] = ()
-    notes: Notes = field(default_factory=Notes)
+    notes: PhotoNotes = field(default_factory=PhotoNotes)
     each: Callable[..., Iterable[Any]] = map
 
     @classmethod
@@ -82,7 +82,7 @@ class PhotoFeatures:
                 self.store.put(f"{digest}-{key}", own.cpu().numpy())
         return features
 
-    def described(self, sample: Sample) -> tuple[np.ndarray, np.ndarray] | None:
+    def embed_and_classify(self, sample: Sample) -> tuple[np.ndarray, np.ndarray] | None:
         """Embedding (d,) and logits (c,) of a whole photo, float32; None where `of` gives none."""
         if (looked := self._looked(sample)) is None:
             return None

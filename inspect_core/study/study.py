@@ -29,7 +29,7 @@ from inspect_core.study.order import Order
 from inspect_core.study.photo_features import PhotoFeatures
 from inspect_core.study.scored_photo import ScoredPhoto
 from inspect_core.study.scored_photos import ScoredPhotos, swept
-from inspect_core.study.tasks import IN_PROCESS, Workers
+from inspect_core.study.study_tasks import IN_PROCESS, Workers
 from inspect_core.verdict import Limits
 
 

@@ -23,7 +23,7 @@ from inspect_core.study.order import Order
 from inspect_core.study.scored_photo import ScoredPhoto
 from inspect_core.study.scored_photos import ScoredPhotos
 from inspect_core.study.study import Study
-from inspect_core.study.tasks import IN_PROCESS, Workers
+from inspect_core.study.study_tasks import IN_PROCESS, Workers
 from inspect_core.tuning.aligning import aligned
 from inspect_core.tuning.comparison import Comparison, Estimate, Row, Shortlist, comparing
 from inspect_core.tuning.place import place_of

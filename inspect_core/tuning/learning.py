@@ -25,7 +25,7 @@ from inspect_core.recipe_io.check_photos import by_content, masks_in
 from inspect_core.runtime.progress import Report, silent
 from inspect_core.study.order import Order
 from inspect_core.study.study import Study
-from inspect_core.study.tasks import IN_PROCESS, Workers
+from inspect_core.study.study_tasks import IN_PROCESS, Workers
 from inspect_core.tuning.teaching import teach
 from inspect_core.whole_part.product_check import OFF
 

@@ -14,7 +14,7 @@ from inspect_core.images.alignment import Alignment
 from inspect_core.images.folders import Sample
 from inspect_core.runtime.progress import Report, silent, stage
 from inspect_core.study.photo_features import PhotoFeatures
-from inspect_core.study.tasks import IN_PROCESS, Describe, Workers
+from inspect_core.study.study_tasks import IN_PROCESS, EmbeddingTask, Workers
 from inspect_core.whole_part.product_check import WARN, ProductCheck, Subspace
 
 EXPLAINED_VARIANCE = 0.9
@@ -91,5 +91,5 @@ def _described(
 ) -> tuple[np.ndarray, ...]:
     """(n, d) features and (n, c) logits of the photos that can be used; (0, 0) without any."""
     # What cannot be used is listed by the study.
-    rows = list(workers.results(Describe(), PhotoFeatures.here(preparation, feature_store()), samples, report))
+    rows = list(workers.results(EmbeddingTask(), PhotoFeatures.here(preparation, feature_store()), samples, report))
     return tuple(map(np.stack, zip(*rows, strict=True))) if rows else (np.zeros((0, 0), np.float32),) * 2

@@ -11,7 +11,7 @@ from inspect_core.runtime.jobs import device_lock
 from inspect_core.runtime.progress import Report, stage
 from inspect_core.study.order import Order
 from inspect_core.study.study import Study
-from inspect_core.study.tasks import IN_PROCESS, Workers
+from inspect_core.study.study_tasks import IN_PROCESS, Workers
 from inspect_core.tuning.aligning import aligned, on_alignment
 from inspect_core.tuning.compare import compare, fitted
 from inspect_core.tuning.comparison import Shortlist

@@ -23,12 +23,12 @@ def workspace(shared_workspace: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 @pytest.fixture
 def small_shards(monkeypatch: pytest.MonkeyPatch) -> None:
     """Shards of 3 photos here: a worker takes what it is given for one shard."""
-    from inspect_core.sharding import on_workers
-    from inspect_core.study import tasks
+    from inspect_core.sharding import study_workers
+    from inspect_core.study import study_tasks
 
-    for module in (tasks, on_workers):
+    for module in (study_tasks, study_workers):
         monkeypatch.setattr(module, "SHARD", 3)
-    monkeypatch.setattr(on_workers, "AT_ONCE", 2)
+    monkeypatch.setattr(study_workers, "AT_ONCE", 2)
 
 
 @pytest.fixture(scope="session")
@@ -38,7 +38,7 @@ def study_of(product, backbone, tmp_path_factory):
     from inspect_core.images.folders import scan
     from inspect_core.images.tolerances import CAREFUL
     from inspect_core.study.study import Study
-    from inspect_core.study.tasks import IN_PROCESS
+    from inspect_core.study.study_tasks import IN_PROCESS
 
     small = {"mahalanobis": {"k": 6}, "corp": {"M": 32}, "quadrics": {"components": 6, "m": 5, "patches": 300}}
     samples = scan(product)
@@ -55,10 +55,10 @@ def study_of(product, backbone, tmp_path_factory):
 @pytest.fixture(scope="session")
 def plain(study_of):
     """A study fitted on the plain path with shards of 3 photos."""
-    from inspect_core.study import tasks
+    from inspect_core.study import study_tasks
 
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(tasks, "SHARD", 3)
+        patch.setattr(study_tasks, "SHARD", 3)
         return study_of().fit()
 
 

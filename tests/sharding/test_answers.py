@@ -16,15 +16,15 @@ from inspect_core.sharding import inspecting
 from inspect_core.sharding.executor import attempt
 from inspect_core.sharding.inspecting import JudgedByWorkers
 from inspect_core.sharding.kept import Kept
-from inspect_core.sharding.on_workers import KINDS, Found, fault
 from inspect_core.sharding.run import ATTEMPTS
+from inspect_core.sharding.study_workers import KINDS, ShardResult, fault
 from inspect_core.study.judged import Judged
-from inspect_core.study.photo_features import Notes
-from inspect_core.study.tasks import Shard
+from inspect_core.study.photo_features import PhotoNotes
+from inspect_core.study.study_tasks import Shard
 from tests.line.conftest import ByBrightness, photo  # noqa: F401
 
 SHARD = Shard(0, [Sample(Path(name), name, "good", (4, 4)) for name in "abc"])
-ALL, WITHOUT_B = Notes(), Notes(found={"a": ("a" * 64, Placement((4, 4)))}, damaged={"b": "cut short"})
+ALL, WITHOUT_B = PhotoNotes(), PhotoNotes(found={"a": ("a" * 64, Placement((4, 4)))}, damaged={"b": "cut short"})
 
 
 class Faulty:
@@ -113,14 +113,14 @@ def test_a_result_is_of_the_photos_of_its_shard_and_its_numbers_are_finite():
     scored = [(sample.name, errors) for sample in SHARD.samples]
     counts = OverlapCounts(np.zeros(1, np.int32), np.zeros(1), np.zeros(1), np.zeros(1), 0)
     no_place = Judged(np.zeros(3), np.full(3, np.nan), np.zeros(3, bool), np.full(3, np.nan), counts)
-    for sound in (Found(ALL, state), Found(WITHOUT_B, scored), Found(ALL, [no_place])):
+    for sound in (ShardResult(ALL, state), ShardResult(WITHOUT_B, scored), ShardResult(ALL, [no_place])):
         assert fault(SHARD, sound) == ""
-    for own in (Found(ALL, state), Found(ALL, [no_place])):
+    for own in (ShardResult(ALL, state), ShardResult(ALL, [no_place])):
         assert fault(SHARD, unpack(pack(own), KINDS)) == "", "also from a file"
     infinite = "a", [[np.full((3, 2, 2), np.inf)]]
     for content in ([{"mean": np.array([np.nan])}], [scored[1], infinite]):
-        assert "not finite" in fault(SHARD, Found(ALL, content))
-    foreign = Found(Notes(lost={"d": "gone"}), state), Found(ALL, state, unmasked=["d"])
+        assert "not finite" in fault(SHARD, ShardResult(ALL, content))
+    foreign = ShardResult(PhotoNotes(lost={"d": "gone"}), state), ShardResult(ALL, state, unreadable_masks=["d"])
     assert all("other photos" in fault(SHARD, found) for found in foreign)
     assert "no result" in fault(SHARD, None)
 

@@ -19,7 +19,7 @@ from inspect_core.sharding.choosing import workers
 from inspect_core.sharding.cluster import Certificates, Cluster, checked
 from inspect_core.sharding.executor import Refused
 from inspect_core.sharding.inspecting import JudgedByWorkers
-from inspect_core.sharding.on_workers import OnWorkers
+from inspect_core.sharding.study_workers import OnWorkers
 from tests.sharding.conftest import Started, bits
 
 pytestmark = pytest.mark.filterwarnings("ignore::UserWarning")

@@ -17,16 +17,16 @@ from inspect_core.line.maps import Maps
 from inspect_core.recipe import LoadedRecipe
 from inspect_core.recipe_io.recipe_file import save
 from inspect_core.runtime.progress import Cancelled
-from inspect_core.sharding import kept, on_workers, processes
+from inspect_core.sharding import kept, processes, study_workers
 from inspect_core.sharding.executor import Refused, attempt
 from inspect_core.sharding.inspecting import JudgedByWorkers
 from inspect_core.sharding.kept import Kept
-from inspect_core.sharding.on_workers import OnWorkers
 from inspect_core.sharding.processes import Processes
 from inspect_core.sharding.run import ATTEMPTS, ShardsFailed, kept_results, results
-from inspect_core.study import gathering, tasks
+from inspect_core.sharding.study_workers import OnWorkers
+from inspect_core.study import gathering, study_tasks
 from inspect_core.study.evaluation import figures, judge_photos
-from inspect_core.study.tasks import IN_PROCESS
+from inspect_core.study.study_tasks import IN_PROCESS
 from inspect_core.tuning.product_check_training import train_product_check
 from tests.sharding.conftest import ROOT, bits, wait_until
 from tests.sharding.ready import Ready
@@ -84,7 +84,7 @@ def test_processes_give_the_bits_of_the_plain_path_also_when_one_is_killed(study
 
 
 def test_judged_photos_come_back_as_scores_and_counts_equal_to_the_bit(study_of, pool, plain, monkeypatch):
-    for module in (on_workers, tasks):
+    for module in (study_workers, study_tasks):
         monkeypatch.setattr(module, "AT_ONCE", 2)
     moves, limits = [{"k": 2}, {}, {"k": 6, "m": 3}], plain.default_limits()
     found = [
@@ -132,23 +132,23 @@ def test_the_product_check_and_the_verdicts_are_those_of_one_process(plain, pool
 @pytest.mark.parametrize("keeping", [1, 2, 8])
 def test_blocks_go_out_whole_when_there_are_many_shards(study_of, monkeypatch, keeping):
     """What is merged is kept every so many blocks; stopped after two, all are there, merged or not."""
-    monkeypatch.setattr(on_workers, "KEEPING", keeping)
-    for module in (tasks, on_workers):
+    monkeypatch.setattr(study_workers, "KEEPING", keeping)
+    for module in (study_tasks, study_workers):
         monkeypatch.setattr(module, "SHARD", 2)
-    monkeypatch.setattr(on_workers, "BLOCK", 2)
+    monkeypatch.setattr(study_workers, "BLOCK", 2)
     monkeypatch.setattr(gathering, "BLOCK", 2)
-    monkeypatch.setattr(on_workers, "MOST_SHARDS", 2)
+    monkeypatch.setattr(study_workers, "MOST_SHARDS", 2)
     expected, stopping = bits(study_of(method="mahalanobis").fit()), Counted()
 
     def stop(fraction: float, step: str) -> None:
-        if stopping.given == [("Learn", 0), ("Learn", 1)]:
+        if stopping.given == [("FitTask", 0), ("FitTask", 1)]:
             raise Cancelled
 
     with pytest.raises(Cancelled):
         study_of(OnWorkers(stopping), "mahalanobis").fit(stop)
     resumed = Counted()
     assert bits(study_of(OnWorkers(resumed), "mahalanobis").fit()) == expected
-    assert [number for task, number in resumed.given if task == "Learn"] == [2]
+    assert [number for task, number in resumed.given if task == "FitTask"] == [2]
 
 
 DAMAGED = {
@@ -164,12 +164,12 @@ def test_work_that_was_stopped_goes_on_from_whole_shards(study_of, plain, small_
             raise Cancelled
 
     first, second, made = Counted(), Counted(), []
-    monkeypatch.setattr(on_workers, "Kept", lambda *given: made.append(Kept(*given)) or made[-1])
+    monkeypatch.setattr(study_workers, "Kept", lambda *given: made.append(Kept(*given)) or made[-1])
     with pytest.raises(Cancelled):
         study_of(OnWorkers(first)).fit(stop)
     damage(made[0])
     assert bits(study_of(OnWorkers(second)).fit()) == bits(plain)
-    assert [number for task, number in second.given if task == "Learn"] == [1, 3]
+    assert [number for task, number in second.given if task == "FitTask"] == [1, 3]
 
 
 class Blind(InProcess):

@@ -14,9 +14,9 @@ from inspect_core.images.placement import Placement
 from inspect_core.images.tiles import TilePlan
 from inspect_core.runtime.plain import pack, unpack
 from inspect_core.sharding.executor import Refused
-from inspect_core.sharding.on_workers import KINDS, Found
 from inspect_core.sharding.sent import Network, Prepared, preparation_of
-from inspect_core.study.photo_features import Notes
+from inspect_core.sharding.study_workers import KINDS, ShardResult
+from inspect_core.study.photo_features import PhotoNotes
 
 RANGES = {name: Range(-1.0, 2.0) for name in ("x", "y", "angle", "scale", "share", "correlation", "visible")}
 
@@ -60,9 +60,9 @@ def test_what_is_kept_comes_back_to_the_bit() -> None:
     name, errors = "a\udcff ü.png", [[np.array([[[np.float32(1 / 3)]]])], []]
     quality = Quality(1 / 3, 0.1, 2.5, 0.0, 1.0)
     placements = {name: ("a" * 64, Placement((260, 390), located)), "c": ("b" * 64, Placement((5, 7)))}
-    notes = Notes(placements, {name: quality}, damaged={"b": "lost"})
-    found = unpack(pack(Found(notes, [(name, errors), {3: np.array(5)}], ["c"])), KINDS)
-    assert (found.notes.damaged, found.notes.quality, found.unmasked) == ({"b": "lost"}, {name: quality}, ["c"])
+    notes = PhotoNotes(placements, {name: quality}, damaged={"b": "lost"})
+    found = unpack(pack(ShardResult(notes, [(name, errors), {3: np.array(5)}], ["c"])), KINDS)
+    assert (found.notes.damaged, found.notes.quality, found.unreadable_masks) == ({"b": "lost"}, {name: quality}, ["c"])
     scored, scalar = found.content
     assert (scalar[3].shape, scalar[3]) == ((), 5)
     assert scored == (name, errors)

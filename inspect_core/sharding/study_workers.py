@@ -26,8 +26,8 @@ from inspect_core.sharding.run import in_order, kept_results, results
 from inspect_core.sharding.sent import Network, Prepared, bare, preparation_of
 from inspect_core.study.gathering import BLOCK, SHARD, Fit, Gathered, Merged, merged
 from inspect_core.study.judged import AT_ONCE, Judged
-from inspect_core.study.photo_features import Notes, PhotoFeatures
-from inspect_core.study.tasks import Judge, Learn, Shard, Task
+from inspect_core.study.photo_features import PhotoFeatures, PhotoNotes
+from inspect_core.study.study_tasks import EvaluationTask, FitTask, Shard, Task
 
 MOST_SHARDS = 64
 """Largest fit that is sent shard by shard; larger ones are sent in whole blocks."""
@@ -36,35 +36,35 @@ KEEPING = 8
 
 
 @dataclass(frozen=True, eq=False)
-class Found:
-    """What a worker found in a shard; unmasked: names of photos whose mask it could not read."""
+class ShardResult:
+    """What a worker found in a shard; unreadable_masks: names of photos whose mask it could not read."""
 
-    notes: Notes
+    notes: PhotoNotes
     content: Any
-    unmasked: list[str] = field(default_factory=list)
+    unreadable_masks: list[str] = field(default_factory=list)
 
 
-KINDS = (Notes, Found, Sample, Depth, Placement, Located, Quality, Judged, OverlapCounts)
+KINDS = (PhotoNotes, ShardResult, Sample, Depth, Placement, Located, Quality, Judged, OverlapCounts)
 """What results consist of."""
 
 
 @dataclass(frozen=True, eq=False)
-class Sent:
+class RemoteTask:
     """A task as a worker performs it. Placements come back without the alignment, which both sides know."""
 
     task: Task
     prepared: Prepared
 
-    def __call__(self, shard: Shard) -> Found:
+    def __call__(self, shard: Shard) -> ShardResult:
         features = PhotoFeatures(preparation_of(self.prepared), feature_store(), shard.streamed)
         content, masked = self.task.over(features, shard, silent), ()
-        if isinstance(self.task, Learn):
+        if isinstance(self.task, FitTask):
             content = states(merged(self.task.fit, content))
-        elif isinstance(self.task, Judge):
+        elif isinstance(self.task, EvaluationTask):
             masked = [sample for sample in shard.samples if sample.mask]
         content, found = list(content), features.notes.found
         found |= {name: (digest, replace(placed, alignment=None)) for name, (digest, placed) in found.items()}
-        return Found(features.notes, content, [sample.name for sample in masked if not _has_mask(sample)])
+        return ShardResult(features.notes, content, [sample.name for sample in masked if not _has_mask(sample)])
 
 
 @dataclass(eq=False)
@@ -72,7 +72,7 @@ class OnWorkers:
     """The workers of an executor, as a study uses them. weights: the backbone's file, None for the installed one.
 
     A photo that a worker cannot read is read here; only if that fails too does it count as damaged. Finished shards are
-    stored until all are finished. Raises ShardsFailed beside what `tasks.Workers` says.
+    stored until all are finished. Raises ShardsFailed beside what `study_tasks.Workers` says.
     """
 
     executor: Executor
@@ -86,7 +86,7 @@ class OnWorkers:
 
     def gather(self, fit: Fit, features: PhotoFeatures, samples: Sequence[Sample], report: Report) -> Gathered:
         whole = len(samples) > MOST_SHARDS * SHARD
-        work = self._work(Learn(fit), features, samples, SHARD * BLOCK if whole else SHARD, report)
+        work = self._work(FitTask(fit), features, samples, SHARD * BLOCK if whole else SHARD, report)
         gathered, notes = merged_states(fit, work.kept, work.results, whole=whole)
         _add(features, notes)
         return gathered
@@ -103,7 +103,7 @@ class OnWorkers:
     ) -> "_Work":
         prepared = Prepared.of(features.preparation, Network.of(features.preparation.backbone, self.weights))
         streamed = frozenset(features.streamed)
-        return _Work(self.executor, Sent(bare(task), prepared), samples, streamed, size, report)
+        return _Work(self.executor, RemoteTask(bare(task), prepared), samples, streamed, size, report)
 
 
 @dataclass(eq=False)
@@ -111,7 +111,7 @@ class _Work:
     """One task over photos, `size` at a time."""
 
     executor: Executor
-    task: Sent
+    task: RemoteTask
     samples: Sequence[Sample]
     streamed: frozenset[str]
     size: int
@@ -125,7 +125,7 @@ class _Work:
         self.kept = Kept([stamp(), self.task, self._absolute, written], KINDS)
 
     def results(self, first: int = 0) -> Iterator[Numbered]:
-        """(number, `Found`) of the shards from `first` on, in order; early results wait on disk."""
+        """(number, `ShardResult`) of the shards from `first` on, in order; early results wait on disk."""
         total = len(self._ranges)
 
         def told() -> Iterator[Numbered]:
@@ -153,13 +153,13 @@ class _Work:
 
 def merged_states(
     fit: Fit, kept: Kept, results_from: Callable[[int], Iterator[Numbered]], *, whole: bool
-) -> tuple[Gathered, Notes]:
+) -> tuple[Gathered, PhotoNotes]:
     """The statistics of all shards, or of whole blocks, merged in order; their stored results are deleted.
 
-    results_from(first): (number, `Found`) in order, from the first that is not merged yet. Every KEEPING blocks the
-    merged state is stored in their place.
+    results_from(first): (number, `ShardResult`) in order, from the first that is not merged yet. Every KEEPING blocks
+    the merged state is stored in their place.
     """
-    total, notes, following = Merged(fit), Notes(), 0
+    total, notes, following = Merged(fit), PhotoNotes(), 0
     if whole and (before := kept.get(MERGED)) is not None:
         following, found = before
         total.add_block(restored(fit, found.content))
@@ -168,7 +168,7 @@ def merged_states(
         (total.add_block if whole else total.add_shard)(restored(fit, found.content))
         notes.add(found.notes)
         if whole and (number + 1) % KEEPING == 0:
-            kept.put(MERGED, (number + 1, Found(notes, states(total.total()))))
+            kept.put(MERGED, (number + 1, ShardResult(notes, states(total.total()))))
             for done in range(following, number + 1):
                 kept.drop(done)
             following = number + 1
@@ -191,9 +191,9 @@ def restored(fit: Fit, content: list[dict[str, np.ndarray]]) -> Gathered:
 
 def fault(shard: Shard, found: Any) -> str:
     """Why the result of a worker, which may be a faulty machine, is not one of this shard; "" for a sound one."""
-    if not isinstance(found, Found):
+    if not isinstance(found, ShardResult):
         return "it gave no result"
-    if not set().union(found.unmasked, *vars(found.notes).values()) <= set(_names(shard)):
+    if not set().union(found.unreadable_masks, *vars(found.notes).values()) <= set(_names(shard)):
         return "its result is about other photos"
     return "" if _is_finite(found.content) else "its result holds numbers that are not finite"
 
@@ -207,7 +207,7 @@ def _is_finite(content: Any) -> bool:
     return not isinstance(content, list | tuple) or all(map(_is_finite, content))
 
 
-def _add(features: PhotoFeatures, notes: Notes) -> None:
+def _add(features: PhotoFeatures, notes: PhotoNotes) -> None:
     """Note what workers found of photos."""
     alignment = features.preparation.alignment
     placed = {name: (digest, replace(own, alignment=alignment)) for name, (digest, own) in notes.found.items()}
@@ -233,10 +233,10 @@ def _written(path: Path | None) -> tuple[int, int] | None:
     return facts.st_size, facts.st_mtime_ns
 
 
-def _readable_here(shard: Shard, found: Found) -> bool:
+def _readable_here(shard: Shard, found: ShardResult) -> bool:
     """Whether this machine can read a photo or a mask that the worker could not."""
     for sample in shard.samples:
-        if sample.name in found.unmasked and _has_mask(sample):
+        if sample.name in found.unreadable_masks and _has_mask(sample):
             return True
         if sample.name in found.notes.damaged:
             try:

@@ -22,9 +22,9 @@ from inspect_core.study.scored_photos import SeenBy, swept
 
 
 class Shard(NamedTuple):
-    """Some photos; first: number of the first among all photos of the work; streamed: as `PhotoFeatures` takes them."""
+    """Some photos. start_index: of the first among all photos of the work; streamed: as `PhotoFeatures` takes them."""
 
-    first: int
+    start_index: int
     samples: Sequence[Sample]
     streamed: frozenset[str] = frozenset()
 
@@ -40,7 +40,7 @@ class Task(Protocol):
 
 
 @dataclass(frozen=True, eq=False)
-class Learn:
+class FitTask:
     """Gives the statistics of SHARD photos after the other."""
 
     fit: Fit
@@ -54,7 +54,7 @@ class Learn:
 
         def seen(numbers: range) -> Iterator[tuple[int, list[tuple[Tensor, ...]]]]:
             for number, looks in zip(numbers, features.each(looks_of, numbers), strict=True):
-                yield shard.first + number, looks
+                yield shard.start_index + number, looks
                 report((number + 1) / count, "learning what good looks like")
 
         for numbers in ranges(count, SHARD):
@@ -62,7 +62,7 @@ class Learn:
 
 
 @dataclass(frozen=True, eq=False)
-class Score:
+class ScoringTask:
     """Gives (name, errors) of each photo that can be read: (stops, h, w) float32 under each view, then its copies'.
 
     again: tolerances of the copies that are scored too.
@@ -91,7 +91,7 @@ class Score:
 
 
 @dataclass(frozen=True, eq=False)
-class Judge:
+class EvaluationTask:
     """Gives the photos, AT_ONCE at a time, at each of the moves, as `judged.judge`; again: as there."""
 
     views: tuple[View, ...]
@@ -107,15 +107,15 @@ class Judge:
 
 
 @dataclass(frozen=True, eq=False)
-class Describe:
+class EmbeddingTask:
     """Gives what the product check learns from a usable photo: embedding (d,) and logits (c,), float32."""
 
     words: ClassVar[str] = "describing"
 
     def over(self, features: PhotoFeatures, shard: Shard, report: Report) -> Iterator[tuple[np.ndarray, np.ndarray]]:
-        for done, described in enumerate(features.each(features.described, shard.samples), 1):
-            if described is not None:
-                yield described
+        for done, embedding in enumerate(features.each(features.embed_and_classify, shard.samples), 1):
+            if embedding is not None:
+                yield embedding
             report(done / len(shard.samples), "learning the look of the product")
 
 
@@ -150,7 +150,7 @@ class InProcess:
             report(done / len(samples), f"reading photo {done} of {len(samples)}")
 
     def gather(self, fit: Fit, features: PhotoFeatures, samples: Sequence[Sample], report: Report) -> Gathered:
-        return merged(fit, self.results(Learn(fit), features, samples, report))
+        return merged(fit, self.results(FitTask(fit), features, samples, report))
 
     def results(self, task: Task, features: PhotoFeatures, samples: Sequence[Sample], report: Report) -> Iterator[Any]:
         return task.over(features, Shard(0, samples), report)
