@@ -44,7 +44,7 @@ if __name__ == "__main__":  # run for a session
             st.info("Loupe is starting…", icon=":material/hourglass_top:")
 
     from inspect_core.runtime import users, workspace
-    from inspect_core.ui import open_parts, shell
+    from inspect_core.ui import open_products, shell
 
     starting.empty()
     try:
@@ -76,7 +76,7 @@ if __name__ == "__main__":  # run for a session
     )
     shell.open_gate()
     with st.sidebar:
-        open_parts.in_sidebar()
+        open_products.in_sidebar()
     shell.sidebar()
     page.run()
 else:  # imported once, by the server: `streamlit run` looks for this name

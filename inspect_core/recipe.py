@@ -19,10 +19,10 @@ from inspect_core.images.placement import Placement
 from inspect_core.images.tiles import TilePlan
 from inspect_core.judge.anomaly_map import AREA, SIGMA, to_pixels
 from inspect_core.judge.counts import Counts
-from inspect_core.methods.table import JOIN
-from inspect_core.methods.view import View, joined_errors
-from inspect_core.recipe_format.known_parts import Calibrated, ChallengePart, TaughtFrom, UnscoredPart, counts_of
+from inspect_core.methods.fitted_method import View, joined_errors
+from inspect_core.methods.registry import JOIN
 from inspect_core.recipe_format.photo_inspector import PhotoInspector
+from inspect_core.recipe_format.recorded_photos import Calibrated, ChallengePart, TaughtFrom, UnscoredPart, counts_of
 from inspect_core.runtime.users import UNKNOWN
 from inspect_core.verdict import Limits, Verdict
 from inspect_core.whole_part.defect_types import DefectTypes

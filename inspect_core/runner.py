@@ -11,13 +11,13 @@ from typing import Any
 
 import numpy as np
 
+from inspect_core.images.photo_reader import read_bytes, squash
 from inspect_core.images.placement import Placement
-from inspect_core.images.read import read_bytes, squash
 from inspect_core.images.tiles import TilePlan
 from inspect_core.judge.anomaly_map import AREA
-from inspect_core.recipe_format import arrays, golden, known_parts, manifest
-from inspect_core.recipe_format.manifest import RecipeError, refusing
+from inspect_core.recipe_format import arrays, golden_images, recipe_package, recorded_photos
 from inspect_core.recipe_format.photo_inspector import PARTS, PhotoInspector, read_facts
+from inspect_core.recipe_format.recipe_package import RecipeError, refusing
 from inspect_core.runtime.graph import EMBEDDING, IMAGES, LOGITS, MAP, REFUSALS, InferenceSession, cells_of, session_of
 
 
@@ -36,11 +36,11 @@ class ExportedModel(PhotoInspector):
         head = [] if self.product_check is None and self.defect_types is None else [EMBEDDING, LOGITS]
         seen = [MAP] if self.tiles is None else cells_of(views)
         photos = [(IMAGES, "tensor(uint8)", [*self.size, 3])]
-        self._session = _session(graphs, manifest.MODEL, photos, [*seen, *head], threads)
+        self._session = _session(graphs, recipe_package.MODEL, photos, [*seen, *head], threads)
         if self.tiles is not None:
             widths = [output.shape[1] for output in self._session.get_outputs()[:views]]
             cells = [(name, "tensor(float)", [k, *self.tiles.grid]) for name, k in zip(seen, widths, strict=True)]
-            self._whole = _session(graphs, manifest.WHOLE, cells, [MAP], threads)
+            self._whole = _session(graphs, recipe_package.WHOLE, cells, [MAP], threads)
 
     def see(self, image: np.ndarray, placement: Placement, picture: np.ndarray, *, head: bool) -> Sequence[np.ndarray]:
         names = [EMBEDDING, LOGITS] if head else []
@@ -78,17 +78,21 @@ class Runner(ExportedModel):
 
     def __init__(self, path: str | os.PathLike[str], *, threads: int | None = None, release: str | None = None) -> None:
         self.path = Path(path)
-        package = manifest.check(self.path)
+        package = recipe_package.check(self.path)
         name, found = self.path.name, package.release
         if release is not None and found != release.strip().lower():
             raise RecipeError(f"{name}: its release is {found}, not {release}; take the export that was approved")
-        document = manifest.read_document(package, None)
-        images = golden.read_table(package)
-        calibration, _ = known_parts.read_table(package, document)
+        document = recipe_package.read_document(package, None)
+        images = golden_images.read_table(package)
+        calibration, _ = recorded_photos.read_table(package, document)
         with refusing(self.path, "its parts do not fit together"):
             # What the graph replaces, and what stays behind, is not read.
             rest = document | {"views": [], "gallery": None}
-            graphs = {file: package.read(file) for file in (manifest.MODEL, manifest.WHOLE) if file in package.sizes}
+            graphs = {
+                file: package.read(file)
+                for file in (recipe_package.MODEL, recipe_package.WHOLE)
+                if file in package.sizes
+            }
             header = {array: entry for array, entry in package.header.items() if array.split(".")[0] in PARTS}
             arrays.check(rest, header, {})
             parts = package.arrays(PARTS)
@@ -99,16 +103,19 @@ class Runner(ExportedModel):
             super().__init__(graphs, len(document["views"]), threads=threads, size=size, **facts)
         self._prove(package, images)
 
-    def _prove(self, package: manifest.Package, images: list[golden.Golden]) -> None:
-        most = golden.tolerance(self.good_scores, self.limits)
+    def _prove(self, package: recipe_package.Package, images: list[golden_images.Golden]) -> None:
+        most = golden_images.tolerance(self.good_scores, self.limits)
         for known in images:
             with refusing(self.path, f"golden image {known.file} cannot be inspected"):
                 verdict = self.inspect(read_bytes(package.read(known.file), known.file, self.depth).pixels)
             expected = known.verdict, known.reason, known.defect_type
-            if golden.said(verdict) != expected or not golden.difference(verdict.score, known.score) <= most:
+            if (
+                golden_images.said(verdict) != expected
+                or not golden_images.difference(verdict.score, known.score) <= most
+            ):
                 raise RecipeError(
                     f"{self.path.name}: golden image {known.file} ({known.name}) gets "
-                    f"{_words(golden.said(verdict))} with score {verdict.score} on this PC, and got "
+                    f"{_words(golden_images.said(verdict))} with score {verdict.score} on this PC, and got "
                     f"{_words(expected)} with {known.score} where it was exported; do not inspect with it here: "
                     "install the versions of requirements-line.txt, or export it again on this PC"
                 )

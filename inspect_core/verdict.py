@@ -10,7 +10,7 @@ from inspect_core.images.areas import Areas
 from inspect_core.images.photo_quality import Quality, QualityRange
 from inspect_core.images.placement import AS_TAKEN, Placement
 from inspect_core.judge.anomaly_map import Region, image_score, regions, scale_region
-from inspect_core.judge.checks import as_finite_number
+from inspect_core.judge.input_checks import as_finite_number
 from inspect_core.judge.limits import carried
 
 Word = Literal["accept", "review", "reject", "not located"]

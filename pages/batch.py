@@ -3,7 +3,7 @@
 import streamlit as st
 
 from inspect_core.ui import saved_recipes, shell
-from inspect_core.ui.batch import jobs, panels, results, runs, watch_panel
+from inspect_core.ui.batch import batch_form, batch_jobs, batch_results, batch_store, watch_panel
 
 FOLDER, WATCH = "Judge a folder", "Watch a folder"
 
@@ -21,15 +21,15 @@ if not recipes:
 if mode == WATCH:
     watch_panel.watch(recipes)
     st.stop()
-running = jobs.running()
+running = batch_jobs.running()
 if running is not None:
-    panels.under_way()
+    batch_form.under_way()
 shell.show_problem()
-everything = [run for run in runs.all_runs() if run.id != running]
+everything = [run for run in batch_store.all_runs() if run.id != running]
 for run in [run for run in everything if not run.finished]:
-    panels.unfinished(run)
+    batch_form.unfinished(run)
 if finished := [run for run in everything if run.finished]:
-    results.results(finished)
+    batch_results.results(finished)
 if recipes and running is None:
-    with st.container(width=panels.FORM):
-        panels.new_batch(recipes)
+    with st.container(width=batch_form.FORM):
+        batch_form.new_batch(recipes)

@@ -2,15 +2,15 @@
 
 import streamlit as st
 
-from inspect_core.ui import open_parts, shelf, shell
-from inspect_core.ui.compare import jobs, panels
+from inspect_core.ui import open_product_store, open_products, shell
+from inspect_core.ui.compare import comparison_jobs, comparison_panels
 
 shell.gate("pages/compare.py")
 
-open_parts.title("Compare")
+open_products.title("Compare")
 st.caption("Which detector suits your part? All are tried on the same photos, each with its own limits.")
 
-taught = shelf.current()
+taught = open_product_store.current()
 if taught is None:
     shell.nothing_taught("This page compares the detectors on the photos of a taught part.")
     st.stop()
@@ -20,8 +20,8 @@ if taught.study is None and taught.ordered is None:
         st.switch_page("pages/teach.py")
     st.stop()
 order = taught.order()
-comparison = jobs.found(order)
+comparison = comparison_jobs.found(order)
 if comparison is None:
-    panels.start(order)
+    comparison_panels.start(order)
 else:
-    panels.results(taught, order, comparison)
+    comparison_panels.results(taught, order, comparison)

@@ -2,22 +2,22 @@
 
 import streamlit as st
 
-from inspect_core.ui import open_parts, shelf, shell
-from inspect_core.ui.explore import panels, patch_map, strangest
+from inspect_core.ui import open_product_store, open_products, shell
+from inspect_core.ui.explore import patch_map, unusual_parts, variance_panels
 
 VIEWS = {
     "Map of patches": patch_map.patch_map,
-    "Variance": panels.variance,
-    "Sensitivity": panels.sensitivity,
-    "Strangest good parts": strangest.strangest,
+    "Variance": variance_panels.variance,
+    "Sensitivity": variance_panels.sensitivity,
+    "Strangest good parts": unusual_parts.strangest,
 }
 
 shell.gate("pages/explore.py")
 
-open_parts.title("Explore")
+open_products.title("Explore")
 st.caption("Why does it think so? What the network and the detector see in your parts.")
 
-taught = shelf.current()
+taught = open_product_store.current()
 if taught is None:
     shell.nothing_taught("This page shows what the network and the detector see in a taught part.")
     st.stop()

@@ -4,9 +4,14 @@ import streamlit as st
 
 from inspect_core.audit.log import AuditLog, LogError
 from inspect_core.ui import shell
-from inspect_core.ui.history import drift, panels, report, selection, tables
+from inspect_core.ui.history import drift_panel, history_overview, history_report, selection, tables
 
-VIEWS = {"At a glance": panels.at_a_glance, "Drift": drift.signals, "Parts": tables.parts, "Changes": tables.changes}
+VIEWS = {
+    "At a glance": history_overview.at_a_glance,
+    "Drift": drift_panel.signals,
+    "Parts": tables.parts,
+    "Changes": tables.changes,
+}
 
 shell.gate("pages/history.py")
 
@@ -22,7 +27,7 @@ try:
 except LogError as error:
     st.error(shell.plain(error), icon=":material/error:")
     st.stop()
-report.downloads(chosen)
+history_report.downloads(chosen)
 view = st.segmented_control(
     "Look at", list(VIEWS), default=next(iter(VIEWS)), required=True, key="history_view", label_visibility="collapsed"
 )

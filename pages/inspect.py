@@ -2,16 +2,16 @@
 
 import streamlit as st
 
-from inspect_core.ui import shelf, shell
-from inspect_core.ui.inspect import first_start, panels
+from inspect_core.ui import open_product_store, shell
+from inspect_core.ui.inspect import first_start, inspect_panels
 
 shell.gate("pages/inspect.py")
 
-taught = shelf.current()
+taught = open_product_store.current()
 if taught is None:
     first_start.first_start()
     st.stop()
 shell.say_running("The bench works meanwhile; what has to learn anew waits for it.")
 shell.show_problem()
-panels.bench_with_parameters(taught)
-panels.notes(taught)
+inspect_panels.bench_with_parameters(taught)
+inspect_panels.notes(taught)

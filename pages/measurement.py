@@ -3,14 +3,14 @@
 import streamlit as st
 
 from inspect_core.ui import shell
-from inspect_core.ui.measurement import panels
+from inspect_core.ui.measurement import msa_panels
 
 shell.gate("pages/measurement.py")
 
 st.title("Measurement study")
 st.caption("Is the measurement fit? Parts of known truth are appraised several times by Loupe and by people.")
-stem = panels.choose()
+stem = msa_panels.choose()
 if stem is None:
-    panels.new()
+    msa_panels.new()
 else:
-    panels.of_one(stem)
+    msa_panels.of_one(stem)

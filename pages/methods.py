@@ -3,14 +3,14 @@
 import streamlit as st
 
 from inspect_core.ui import shell
-from inspect_core.ui.methods import figures, novelty, posteriors, quadric_fits
+from inspect_core.ui.methods import embedding_playgrounds, novelty, posteriors, quadric_fits
 
 VIEWS = {
     "Normal or strange": (novelty.novelty,),
     "Quadrics": (quadric_fits.quadric_fits,),
-    "Semi-orthogonal": (figures.semi_orthogonal,),
+    "Semi-orthogonal": (embedding_playgrounds.semi_orthogonal,),
     "Forest, net and their densities": (posteriors.posteriors, posteriors.shifts),
-    "CoRP": (figures.corp,),
+    "CoRP": (embedding_playgrounds.corp,),
 }
 
 shell.gate("pages/methods.py")

@@ -3,19 +3,19 @@
 import streamlit as st
 
 from inspect_core.ui import saved_recipes, shell
-from inspect_core.ui.recipes import panels, releasing, table
+from inspect_core.ui.recipes import approval_panel, recipe_panels, recipe_table
 
 shell.gate("pages/recipes.py")
 
 with st.container(horizontal=True, horizontal_alignment="distribute", vertical_alignment="center"):
     st.title("Recipes", width="content")
-    panels.add_from_file()
+    recipe_panels.add_from_file()
 paths = saved_recipes.paths()
 if not paths:
     saved_recipes.say_none()
-states = releasing.states()
-found, refused = table.lines(paths)
+states = approval_panel.states()
+found, refused = recipe_table.lines(paths)
 if found:
-    panels.of_one(table.choose(found, states), found, states)
+    recipe_panels.of_one(recipe_table.choose(found, states), found, states)
 for path, why in refused.items():
-    panels.damaged(path, why)
+    recipe_panels.damaged(path, why)

@@ -4,8 +4,8 @@ import hashlib
 
 import streamlit as st
 
-from inspect_core.ui import shell, teaching
-from inspect_core.ui.teach import first_look_panel, panels, photo_settings
+from inspect_core.ui import shell, teaching_job
+from inspect_core.ui.teach import photo_settings, screening_panel, teach_panels
 
 shell.gate("pages/teach.py")
 
@@ -14,31 +14,31 @@ st.markdown("Show Loupe photos of **good** parts. It learns what is normal and s
 
 photos_side, plan_side = st.columns([3, 2], gap="large")
 with photos_side:
-    source = panels.choose_photos()
+    source = teach_panels.choose_photos()
     if source is None:
         st.info("Choose photos above. Twenty good parts are enough to start; sixty give a stable limit.")
         st.stop()
-    files = panels.fingerprint(source.path)
-    samples = panels.look(source, files)
+    files = teach_panels.fingerprint(source.path)
+    samples = teach_panels.look(source, files)
     if samples is None:
         st.stop()
     samples = photo_settings.choose_depth(samples)
     key = hashlib.sha256(f"{files} {samples.depth}".encode()).hexdigest()[:16]
-    samples = first_look_panel.choose_good(samples, key)
+    samples = screening_panel.choose_good(samples, key)
     if samples is None:
         st.stop()
-    chosen = panels.choose_split(samples)
+    chosen = teach_panels.choose_split(samples)
     if chosen is None:
         st.stop()
 with plan_side.container(key="teach-plan"):
     start, (photos, seed, notes) = st.container(key="teach-start"), chosen
     start.header("What Loupe will do")
-    order = panels.choose_settings(source.product, photos, seed, notes, key)
+    order = teach_panels.choose_settings(source.product, photos, seed, notes, key)
     if order is None:
         st.stop()
     with start:
-        panels.show_forecast(order)
+        teach_panels.show_forecast(order)
         busy = shell.jobs().about(order) is not None
         if st.button("Teach", type="primary", icon=":material/school:", disabled=busy, key="teach", width="stretch"):
-            shell.begin(lambda: teaching.start(order))
+            shell.begin(lambda: teaching_job.start(order))
         shell.follow(order, "The part appears on Inspect when training finishes; other pages can be used meanwhile.")

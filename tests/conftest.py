@@ -48,10 +48,10 @@ def workspace(workspaces: Iterator[Path], monkeypatch: pytest.MonkeyPatch) -> Pa
 @pytest.fixture(scope="session", autouse=True)
 def alignment_tried_on_few() -> Iterator[None]:
     """What is taught as taken at the command line is first tried aligned, a second each time: would it help?"""
-    from inspect_core.tuning import aligning
+    from inspect_core.tuning import alignment_training
 
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(aligning, "MOST_TRIED", 4)
+        patch.setattr(alignment_training, "MOST_TRIED", 4)
         yield
 
 
@@ -72,9 +72,9 @@ def recipe():
     """A small recipe on a 4 x 3 grid of 6-channel features, k = 5."""
     from inspect_core.detectors import mahalanobis
     from inspect_core.features.extraction import Look
-    from inspect_core.methods.view import View
+    from inspect_core.methods.fitted_method import View
     from inspect_core.recipe import BackboneChoice, Provenance, Recipe
-    from inspect_core.recipe_format.known_parts import Calibrated
+    from inspect_core.recipe_format.recorded_photos import Calibrated
     from inspect_core.verdict import Limits
 
     rng = np.random.default_rng(3)
@@ -138,7 +138,7 @@ def backbone(graphs: Path):
 
 def exported_once(network):
     """The network, with and without its head exported by the first process that asks."""
-    from inspect_core.runtime.unfinished import lock
+    from inspect_core.runtime.atomic_write import lock
 
     with (network.cache / "lock").open("wb") as file:
         lock(file, wait=True)
@@ -203,7 +203,7 @@ def learned(product: Path, small_backbone, tmp_path_factory: pytest.TempPathFact
     """
     from inspect_core.features.store import Store
     from inspect_core.images.folders import scan
-    from inspect_core.methods.table import known_parameters
+    from inspect_core.methods.registry import known_parameters
     from inspect_core.study.study import Study
     from inspect_core.tuning.product_check_training import train_product_check
 

@@ -8,9 +8,9 @@ import pytest
 from inspect_core.features.store import Store
 from inspect_core.images.areas import Area, Areas
 from inspect_core.images.folders import scan, split
-from inspect_core.images.read import read
+from inspect_core.images.photo_reader import read
 from inspect_core.recipe import inspect
-from inspect_core.recipe_format.manifest import RecipeError
+from inspect_core.recipe_format.recipe_package import RecipeError
 from inspect_core.recipe_io import onnx_export
 from inspect_core.recipe_io.onnx_export import export
 from inspect_core.recipe_io.recipe_file import load, save

@@ -15,15 +15,15 @@ from inspect_core.features.backbones import Backbone
 from inspect_core.features.extraction import embed
 from inspect_core.features.store import Store
 from inspect_core.images.folders import scan
-from inspect_core.images.read import read
+from inspect_core.images.photo_reader import read
 from inspect_core.line.batch import Outputs, photos_of, run
-from inspect_core.methods.table import METHODS, known_parameters
+from inspect_core.methods.registry import METHODS, known_parameters
 from inspect_core.recipe import LoadedRecipe, inspect
 from inspect_core.recipe_io import line_network
 from inspect_core.runner import ExportedModel
 from inspect_core.study import photo_features
 from inspect_core.study.study import Study
-from inspect_core.tuning import points
+from inspect_core.tuning import scatter_points
 from inspect_core.tuning.patch_sample import PatchSample, explained
 from inspect_core.tuning.product_check_training import train_product_check
 from tests.pretend_gpu import GPU, OnGpu, pretended
@@ -76,7 +76,7 @@ def outcomes(study: Study, photo: np.ndarray) -> dict[str, np.ndarray]:
     backbone, fused = study.preparation.backbone, view.method == "corp"
     check = train_product_check(backbone, study.split.fit, study.split.calibrate, fused=fused)
     verdict = inspect(photo, study.recipe(product_check=check), backbone=backbone)
-    patches = points.sample_patches(
+    patches = scatter_points.sample_patches(
         scored, lambda i: study.features(scored.photos[i])[0], [None] * len(scored.photos), limit=1.0, count=200
     )
     found = {
@@ -85,7 +85,7 @@ def outcomes(study: Study, photo: np.ndarray) -> dict[str, np.ndarray]:
         "verdict": verdict.anomaly_map,
         "check": np.array(check.limit),
         "patches": patches.features,
-        "seen": points.seen_by(view, patches, study.live).features,
+        "seen": scatter_points.seen_by(view, patches, study.live).features,
     }
     if view.row.refits:
         preview = PatchSample.of(study).fit({})

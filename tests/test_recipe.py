@@ -9,7 +9,7 @@ import torch
 
 from inspect_core.classify.kernel_density import fit_kdf
 from inspect_core.features import backbones
-from inspect_core.images.read import read
+from inspect_core.images.photo_reader import read
 from inspect_core.recipe import inspect
 from inspect_core.recipe_io.recipe_file import load, save
 from inspect_core.runtime.versions import library_versions

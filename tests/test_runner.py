@@ -14,13 +14,13 @@ import pytest
 
 from inspect_core.classify.kernel_density import fit_kdf, fit_kdn
 from inspect_core.images.photo_quality import QualityRange, measured
-from inspect_core.images.read import read, squash
+from inspect_core.images.photo_reader import read, squash
 from inspect_core.recipe import inspect
-from inspect_core.recipe_format import golden, manifest
-from inspect_core.recipe_format.manifest import RecipeError
+from inspect_core.recipe_format import golden_images, recipe_package
+from inspect_core.recipe_format.recipe_package import RecipeError
 from inspect_core.recipe_io import line_network, onnx_export
-from inspect_core.recipe_io.check_photos import find_photos
 from inspect_core.recipe_io.onnx_export import export
+from inspect_core.recipe_io.parity_photos import find_photos
 from inspect_core.recipe_io.recipe_file import save
 from inspect_core.runner import Runner
 from inspect_core.verdict import Limits
@@ -51,9 +51,11 @@ def line(exported_once, tmp_path) -> Path:
 
 def signed(folder: Path) -> Path:
     """The folder with the digests of what it now holds, as a careful forger would leave it."""
-    names = [p.relative_to(folder).as_posix() for p in folder.rglob("*") if p.is_file() and p.name != manifest.SUMS]
+    names = [
+        p.relative_to(folder).as_posix() for p in folder.rglob("*") if p.is_file() and p.name != recipe_package.SUMS
+    ]
     sums = {name: hashlib.sha256((folder / name).read_bytes()).hexdigest() for name in names}
-    (folder / manifest.SUMS).write_bytes(manifest.listing_of(sums))
+    (folder / recipe_package.SUMS).write_bytes(recipe_package.listing_of(sums))
     return folder
 
 
@@ -63,7 +65,9 @@ def test_a_recipe_that_was_not_exported(small_recipe, tmp_path):
         Runner(tmp_path / "recipe")
 
 
-@pytest.mark.parametrize("name", [manifest.MODEL, manifest.RECIPE, manifest.EXPECTED, "golden/01.jpg"])
+@pytest.mark.parametrize(
+    "name", [recipe_package.MODEL, recipe_package.RECIPE, recipe_package.EXPECTED, "golden/01.jpg"]
+)
 def test_a_byte_that_was_changed(line, name):
     content = bytearray((line / name).read_bytes())
     content[len(content) // 2] ^= 1
@@ -76,7 +80,7 @@ def test_the_graph_of_another_recipe(line, small_recipe, tmp_path):
     """Every digest fits; the golden images do not."""
     other = small_recipe("pca")
     export(other, tmp_path / "other", check_images=find_photos(other).paths)
-    shutil.copy(tmp_path / "other" / manifest.MODEL, line / manifest.MODEL)
+    shutil.copy(tmp_path / "other" / recipe_package.MODEL, line / recipe_package.MODEL)
     with pytest.raises(RecipeError, match=r"golden image golden/01.jpg \(.*\) gets .* do not inspect with it here"):
         Runner(signed(line))
 
@@ -85,9 +89,9 @@ def test_only_the_release_that_is_named(line):
     """A graph changed without any effect on golden images, all digests made to fit."""
     release = Runner(line).release
     assert Runner(line, release=release.upper()).release == release
-    graph = onnx.load_model(line / manifest.MODEL)
+    graph = onnx.load_model(line / recipe_package.MODEL)
     graph.doc_string = "another"
-    onnx.save_model(graph, line / manifest.MODEL)
+    onnx.save_model(graph, line / recipe_package.MODEL)
     forged = Runner(signed(line))
     assert forged.release != release
     assert len(forged.digest) == 64
@@ -102,32 +106,32 @@ def test_a_graph_whose_scores_end_at_a_limit_fails_its_golden_images(small_recip
     scores = np.sort([part.score for part in (*recipe.calibration, *recipe.judged)])
     between = [float(scores[i : i + 2].mean()) for i in (len(scores) // 3, 2 * len(scores) // 3)]
     export(replace(recipe, limits=Limits(*between)), line, check_images=find_photos(recipe).paths)
-    shown = sorted(known.score for known in golden.read_table(manifest.check(line)))
+    shown = sorted(known.score for known in golden_images.read_table(recipe_package.check(line)))
     for limit in between:
         assert np.searchsorted(scores, limit) - np.searchsorted(scores, max(s for s in shown if s <= limit)) <= 1
         assert min(s for s in shown if s > limit) == pytest.approx(scores[np.searchsorted(scores, limit)], rel=1e-4)
     limits = dict(zip(("review", "reject"), between, strict=True))
-    graph = onnx.load_model(line / manifest.MODEL)
+    graph = onnx.load_model(line / recipe_package.MODEL)
     for node in graph.graph.node:
         node.output[:] = ["whole" if name == "map" else name for name in node.output]
     graph.graph.initializer.append(onnx.numpy_helper.from_array(np.float32(limits[at]), "end"))
     graph.graph.node.append(onnx.helper.make_node("Min", ["whole", "end"], ["map"]))
-    onnx.save_model(graph, line / manifest.MODEL)
+    onnx.save_model(graph, line / recipe_package.MODEL)
     with pytest.raises(RecipeError, match=r"golden image .* gets .* do not inspect with it here"):
         Runner(signed(line))
 
 
 @pytest.mark.parametrize("content", [b"", b"no graph at all", b"\x08\x07" * 500])
 def test_what_is_no_graph(line, content):
-    (line / manifest.MODEL).write_bytes(content)
+    (line / recipe_package.MODEL).write_bytes(content)
     with pytest.raises(RecipeError, match=r"ONNX Runtime cannot use model\.onnx"):
         Runner(signed(line))
 
 
 def test_a_graph_that_reads_another_file(line, tmp_path, monkeypatch):
-    graph = onnx.load(line / manifest.MODEL)
+    graph = onnx.load(line / recipe_package.MODEL)
     onnx.save_model(graph, tmp_path / "m.onnx", save_as_external_data=True, location="weights.bin", size_threshold=0)
-    shutil.copy(tmp_path / "m.onnx", line / manifest.MODEL)
+    shutil.copy(tmp_path / "m.onnx", line / recipe_package.MODEL)
     monkeypatch.chdir(tmp_path)
     with pytest.raises(RecipeError, match=r"ONNX Runtime cannot use model\.onnx.*[Ee]xternal"):
         Runner(signed(line))
@@ -135,17 +139,17 @@ def test_a_graph_that_reads_another_file(line, tmp_path, monkeypatch):
 
 @pytest.mark.parametrize(("field", "value"), [("colour_order", "BGR"), ("resize", "crop"), ("size", [64, 64])])
 def test_a_recipe_for_photos_of_another_kind(line, field, value):
-    document = json.loads((line / manifest.RECIPE).read_text())
+    document = json.loads((line / recipe_package.RECIPE).read_text())
     document["geometry"][field] = value
-    (line / manifest.RECIPE).write_text(json.dumps(document))
+    (line / recipe_package.RECIPE).write_text(json.dumps(document))
     with pytest.raises(RecipeError, match=r"colour_order|resize|not the graph of this recipe"):
         Runner(signed(line))
 
 
 def test_a_golden_image_that_was_moved_to_the_other_side(line):
-    text = (line / manifest.EXPECTED).read_text()
-    first = golden.read_table(manifest.check(line))[0]
-    (line / manifest.EXPECTED).write_text(text.replace(repr(first.score), repr(first.score * 1.01)))
+    text = (line / recipe_package.EXPECTED).read_text()
+    first = golden_images.read_table(recipe_package.check(line))[0]
+    (line / recipe_package.EXPECTED).write_text(text.replace(repr(first.score), repr(first.score * 1.01)))
     with pytest.raises(RecipeError, match="do not inspect with it here"):
         Runner(signed(line))
 
@@ -198,7 +202,7 @@ def test_it_runs_where_nothing_but_its_own_packages_is_installed(line, product):
         f"        if name.split('.')[0] in {STAYS_OUT!r}:\n"
         "            raise ModuleNotFoundError(name)\n"
         "sys.meta_path.insert(0, Absent())\n"
-        "from inspect_core.images.read import read\n"
+        "from inspect_core.images.photo_reader import read\n"
         "from inspect_core.runner import Runner\n"
         "print(Runner(sys.argv[1]).inspect(read(sys.argv[2]).pixels).verdict)\n"
     )

@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 
 from inspect_core.images.alignment import Alignment
 from inspect_core.images.areas import Area, Areas
-from inspect_core.images.located import Located
+from inspect_core.images.part_pose import Located
 from inspect_core.images.placement import Placement
 from inspect_core.judge.counts import count_parts
 from inspect_core.verdict import (

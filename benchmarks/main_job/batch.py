@@ -17,13 +17,13 @@ from benchmarks.main_job.setting import QUICK, Setting, study, taught, with_head
 from benchmarks.measure import resident_mb, spread
 from inspect_core.audit.log import AuditLog
 from inspect_core.features.store import Store
+from inspect_core.line.audit_record import Logged
 from inspect_core.line.batch import Outputs, Photo, photos_of, run
 from inspect_core.line.inspector import Inspector
-from inspect_core.line.logged import Logged
-from inspect_core.line.row import Row, judge
+from inspect_core.line.result_row import Row, judge
 from inspect_core.recipe import LoadedRecipe, Recipe
-from inspect_core.recipe_io.check_photos import find_photos
 from inspect_core.recipe_io.onnx_export import export
+from inspect_core.recipe_io.parity_photos import find_photos
 from inspect_core.runner import Runner
 from inspect_core.tuning.product_check_training import train_product_check
 

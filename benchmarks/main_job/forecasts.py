@@ -20,11 +20,11 @@ from benchmarks.measure import parser, sets, write
 from inspect_core.features.store import Store
 from inspect_core.images.folders import scan, split
 from inspect_core.images.splitting import learned_from_all
-from inspect_core.methods.table import ALL
+from inspect_core.methods.registry import ALL
 from inspect_core.runtime.jobs import Job, State
 from inspect_core.runtime.progress import Report
-from inspect_core.study.order import Order
-from inspect_core.tuning.compare import compare
+from inspect_core.study.teaching_config import Order
+from inspect_core.tuning.detector_comparison import compare
 from inspect_core.tuning.forecast import forecast
 from inspect_core.tuning.teaching import teach
 

@@ -5,7 +5,7 @@ them. The backbone is also timed alone, right after a run of itself: that quicke
 Everything from the patch grid on counts as detector and map: projection, distances, map, score. The whole is a verdict
 as users get it, with a product check, and with defect types of the whole part or by region, for good and defective
 photos in turn. Last, what the methods of each candidate for a new folder take for a photo, without the network: what
-`tuning.comparison.forecast_ms` forecasts.
+`tuning.comparison_result.forecast_ms` forecasts.
 """
 
 import tempfile
@@ -21,16 +21,16 @@ from inspect_core.features.backbones import Backbone
 from inspect_core.features.extraction import embed
 from inspect_core.features.patch_grid import join
 from inspect_core.features.store import Store
-from inspect_core.images.read import read, squash
+from inspect_core.images.photo_reader import read, squash
 from inspect_core.judge.anomaly_map import AREA, SIGMA, image_score, regions, to_pixels
-from inspect_core.methods.table import methods_in, methods_of
-from inspect_core.methods.view import joined_errors, with_taps
+from inspect_core.methods.fitted_method import joined_errors, with_taps
+from inspect_core.methods.registry import methods_in, methods_of
 from inspect_core.recipe import Recipe, inspect
 from inspect_core.runtime.threads import cores
 from inspect_core.study.study import Study
-from inspect_core.tuning.comparison import CANDIDATES
+from inspect_core.tuning.comparison_result import CANDIDATES
 from inspect_core.tuning.product_check_training import train_product_check
-from inspect_core.whole_part import type_training
+from inspect_core.whole_part import defect_type_training
 
 AFTER_BACKBONE = ("grid", "detector", "map")
 WHOLES = {"file_to_verdict": False, "file_to_verdict_by_region": True}
@@ -42,7 +42,7 @@ def figures(setting: Setting) -> dict:
     backbone, photos = with_head(setting), taught(setting)
     product_check, paths = train_product_check(backbone, photos.fit, photos.calibrate), _in_turn(photos.judge)
     defects = sample().defects
-    types = type_training.fit(
+    types = defect_type_training.fit(
         np.stack([embed(read(photo.path).pixels, backbone) for photo in defects]), [p.kind for p in defects]
     ).defect_types
     found = {"engine": backbone.engine, "threads": cores(), "k": setting.k}

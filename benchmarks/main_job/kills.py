@@ -31,16 +31,16 @@ from benchmarks.measure import machine, parser, write
 from inspect_core.audit.log import AuditLog
 from inspect_core.features.store import Store
 from inspect_core.images.depth import Depth
+from inspect_core.line.audit_record import Logged
 from inspect_core.line.batch import Outputs, photos_of, run
 from inspect_core.line.journal import journal_of
-from inspect_core.line.logged import Logged
-from inspect_core.line.maps import Maps
-from inspect_core.line.table import read_table
+from inspect_core.line.map_folder import Maps
+from inspect_core.line.verdict_table import read_table
 from inspect_core.line.watch import FOLDERS, Watch, watching
 from inspect_core.recipe import Recipe
-from inspect_core.recipe_format.known_parts import ChallengePart
+from inspect_core.recipe_format.recorded_photos import ChallengePart
 from inspect_core.recipe_io.recipe_file import load, save
-from inspect_core.runtime import unfinished
+from inspect_core.runtime import atomic_write
 from inspect_core.verdict import Limits, Verdict
 
 PHOTOS, CAMERAS, NAMES, EVERY_S = 40, 3, 2, 0.3
@@ -125,7 +125,7 @@ def watch(folder: Path, out: Path, kills: int, *, within: float = 0.9) -> dict:
     (folder / "in").mkdir()
 
     def work(*, to_the_end: bool = False) -> None:
-        unfinished.clear()
+        atomic_write.clear()
         with _log(folder) as log, watching(folder / "in", out):
             record = Logged(log, ByBytes(), "benchmark")
             look = Watch(ByBytes(JUDGED_S), folder / "in", out, record, steady=STEADY_S, patience=0.0)
@@ -136,7 +136,7 @@ def watch(folder: Path, out: Path, kills: int, *, within: float = 0.9) -> dict:
         for _ in range(kills):
             _killed(_begun(work), within)
     _wait(_begun(lambda: work(to_the_end=True)))
-    unfinished.clear()
+    atomic_write.clear()
     sent, replaced = ({int(word) for path in told for word in _words(path, sign)} for sign in "+-")
     files = [path for path in out.rglob("*") if path.is_file()]
     lying = {str(path): serial_of(path) for path in files}
@@ -168,7 +168,7 @@ def saving(recipe: Recipe, folder: Path, kills: int, *, within: float = 0.04) ->
     while found["killed"] < kills:
         new, before = replace(recipe, product=str(found["saves"])), load(place).product
         was_killed = _killed(_begun(lambda new=new: save(new, place)), within)
-        unfinished.clear()
+        atomic_write.clear()
         found["neither the old nor the new"] += load(place).product not in (
             (before, new.product) if was_killed else (new.product,)
         )
@@ -192,7 +192,7 @@ def learning(recipe: Path, good: Path, folder: Path, kills: int) -> dict:
     while found["killed"] < kills:
         before = load(place).digest
         was_killed = _killed(begun(), took)
-        unfinished.clear()
+        atomic_write.clear()
         now = load(place)
         found["neither the old nor the new"] += now.digest != before and now.provenance.parent != parent
         found["left over"] += len(list(folder.iterdir())) - 1
@@ -205,7 +205,7 @@ def _killed_often(work: Work, kills: int, within: float, check: Callable[..., No
     """Kill `work` that often, at last let it end, and `check` what is there each time."""
     while kills:
         kills -= (was_killed := _killed(_begun(work), within))
-        unfinished.clear()
+        atomic_write.clear()
         check(was_killed=was_killed)
     _wait(_begun(work))
     check(was_killed=False)

@@ -18,14 +18,14 @@ from benchmarks.main_job.setting import BACKBONE, FULL, sample, taught
 from benchmarks.measure import Stopwatch, machine, parser, spread, write
 from inspect_core.features.backbones import Backbone
 from inspect_core.features.store import Store
-from inspect_core.images.read import read, squash
-from inspect_core.methods.table import LOOSE, METHODS, methods_of
-from inspect_core.methods.view import with_taps
+from inspect_core.images.photo_reader import read, squash
+from inspect_core.methods.fitted_method import with_taps
+from inspect_core.methods.registry import LOOSE, METHODS, methods_of
 from inspect_core.recipe import Recipe, inspect
-from inspect_core.recipe_format import manifest
+from inspect_core.recipe_format import recipe_package
 from inspect_core.recipe_io import line_network
-from inspect_core.recipe_io.check_photos import find_photos
 from inspect_core.recipe_io.onnx_export import export
+from inspect_core.recipe_io.parity_photos import find_photos
 from inspect_core.runner import Runner
 from inspect_core.runtime.graph import IMAGES, session_of
 from inspect_core.study.study import Study
@@ -42,7 +42,7 @@ def figures() -> dict:
             study = Study(taught(FULL), backbone, Store(Path(folder) / "store"), method=name, taps=taps).fit()
             recipe, path = study.recipe(), Path(folder) / name
             parity = export(recipe, path, check_images=find_photos(recipe).paths)
-            graph = (path / manifest.MODEL).read_bytes()
+            graph = (path / recipe_package.MODEL).read_bytes()
             found[name] = _against_backbone(backbone, graph) | {
                 "photos": len(parity.table),
                 "flips": parity.flips,
@@ -50,7 +50,9 @@ def figures() -> dict:
                 "allowed": parity.allowed,
             }
             if name == "mahalanobis":
-                few = line_network.exported(replace(recipe, live=recipe.live | {"k": 20}), backbone)[manifest.MODEL]
+                few = line_network.exported(replace(recipe, live=recipe.live | {"k": 20}), backbone)[
+                    recipe_package.MODEL
+                ]
                 found["mahalanobis at k = 20"] = _against_backbone(backbone, few)
             if name == LOOSE:
                 found[name] |= _verdicts(recipe, backbone, path) | {"cold_start": _cold_start(path)}

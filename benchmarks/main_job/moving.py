@@ -19,16 +19,16 @@ from benchmarks.main_job.start import FINISHED, ON_THE_BENCH, PATIENCE_S, open_b
 from benchmarks.measure import Stopwatch, spread, timed
 from inspect_core.features.store import Store
 from inspect_core.judge.anomaly_map import largest_area, regions
-from inspect_core.methods.table import LOOSE
+from inspect_core.methods.registry import LOOSE
 from inspect_core.runtime.threads import cores
 from inspect_core.study import scored_photos
 from inspect_core.study.evaluation import in_parts_of
 from inspect_core.study.scored_photos import ScoredPhotos
 from inspect_core.study.study import Study
 from inspect_core.tuning.patch_sample import PatchSample
-from inspect_core.ui import taught_part
+from inspect_core.ui import taught_product
 from inspect_core.ui.bench import pixels
-from inspect_core.ui.inspect import views
+from inspect_core.ui.inspect import bench_states
 from inspect_core.ui.session import Settings
 from inspect_core.verdict import Limits
 from inspect_core.whole_part.product_check import OFF
@@ -104,7 +104,7 @@ def move_on_page(fitted: Study, repeats: int, *, by_hand: bool) -> dict:
     by_hand: whether the limit was set by hand, so that it is carried over. scoring_passes: how often a move computes
     each photo's score.
     """
-    part = taught_part.of_study("flange", fitted)
+    part = taught_product.of_study("flange", fitted)
     scored, stops = part.scored, _other_stops(part.scored)
     scored._latest.clear()
     limits = part.suggested_limits(scored.live)
@@ -117,8 +117,8 @@ def move_on_page(fitted: Study, repeats: int, *, by_hand: bool) -> dict:
 
     def move() -> None:
         settings.move_live(part, {scored.views[0].live: next(stops)})
-        view = views.of_model(part, 0, settings.live, settings.limits)
-        verdict = views.verdict_of(part, view, settings.product_check(part), gone=False)
+        view = bench_states.of_model(part, 0, settings.live, settings.limits)
+        verdict = bench_states.verdict_of(part, view, settings.product_check(part), gone=False)
         drawn = replace(view, image=part.pixels(0), check=verdict.product_check)
         drawn.refuse_undrawable()
         drawn.payload()

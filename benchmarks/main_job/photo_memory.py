@@ -16,9 +16,9 @@ from PIL import Image
 from benchmarks.main_job.setting import FULL, network, sample
 from benchmarks.measure import in_own_process, own_peak_mb, parser, resident_mb, write
 from inspect_core.features.extraction import Look, Preparation
+from inspect_core.images.decode_memory import MEMORY_PER_PIXEL
 from inspect_core.images.folders import scan
-from inspect_core.images.memory import MEMORY_PER_PIXEL
-from inspect_core.images.read import read
+from inspect_core.images.photo_reader import read
 
 MIB = 2**20 / 1e6
 WORKS = ("read", "features", "scan")  # scan: of four copies

@@ -13,7 +13,7 @@ from scipy.stats import spearmanr
 
 from benchmarks.main_job.setting import Setting, network, study, taught
 from inspect_core.features.store import Store
-from inspect_core.images.read import read
+from inspect_core.images.photo_reader import read
 from inspect_core.recipe import Recipe, inspect
 from inspect_core.recipe_io import recipe_file
 from inspect_core.study.scored_photos import ScoredPhotos

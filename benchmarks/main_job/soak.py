@@ -22,7 +22,7 @@ from playwright.sync_api import Browser, Error, Page
 from benchmarks.main_job.setting import SAMPLE
 from benchmarks.main_job.start import FINISHED, ON_THE_BENCH, open_browser, served
 from benchmarks.measure import machine, parser, status_of, write
-from inspect_core.methods.table import METHODS
+from inspect_core.methods.registry import METHODS
 
 FULL_AFTER = 3
 EVERY_S = 60

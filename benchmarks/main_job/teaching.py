@@ -15,15 +15,15 @@ from benchmarks.measure import Stopwatch, spread
 from inspect_core.detectors.mahalanobis import semi_orthogonal
 from inspect_core.features.store import Store
 from inspect_core.images.folders import Split, scan, split
-from inspect_core.line.overlap import ranges
+from inspect_core.line.ordered_pool import ranges
 from inspect_core.methods.method import Patches
-from inspect_core.methods.table import CANDIDATES
+from inspect_core.methods.registry import CANDIDATES
 from inspect_core.runtime.progress import Report, silent
 from inspect_core.runtime.threads import cores
-from inspect_core.study.gathering import SHARD, Fit, merged
-from inspect_core.study.order import Order
-from inspect_core.tuning.compare import compare
-from inspect_core.tuning.comparison import Comparison
+from inspect_core.study.statistics_gathering import SHARD, Fit, merged
+from inspect_core.study.teaching_config import Order
+from inspect_core.tuning.comparison_result import Comparison
+from inspect_core.tuning.detector_comparison import compare
 from inspect_core.tuning.product_check_training import train_product_check
 from inspect_core.tuning.teaching import teach
 

@@ -19,10 +19,10 @@ from benchmarks.measure import kept, parser, timed, write
 from inspect_core.features.store import Store
 from inspect_core.images.alignment import Alignment, NotLocated, learn
 from inspect_core.images.folders import scan, split
-from inspect_core.images.read import read
-from inspect_core.methods.view import with_taps
+from inspect_core.images.photo_reader import read
+from inspect_core.methods.fitted_method import with_taps
 from inspect_core.study.evaluation import evaluate
-from inspect_core.study.judged import truth_masks
+from inspect_core.study.evaluation_scores import truth_masks
 from inspect_core.study.study import Study
 from sample_data.make import products
 from sample_data.make.conveyor import RIGID, SCALED, Conveyor

@@ -21,13 +21,13 @@ from inspect_core.images.folders import scan, split
 from inspect_core.images.samples import GOOD, Samples
 from inspect_core.images.splitting import Split
 from inspect_core.judge.metrics import auroc
-from inspect_core.methods.table import LOOSE, methods_of
-from inspect_core.methods.view import with_taps
+from inspect_core.methods.fitted_method import with_taps
+from inspect_core.methods.registry import LOOSE, methods_of
 from inspect_core.runtime import workspace
-from inspect_core.study.order import Order
 from inspect_core.study.scored_photos import ScoredPhotos
 from inspect_core.study.study import Study
-from inspect_core.tuning.first_look import FirstLook, first_look
+from inspect_core.study.teaching_config import Order
+from inspect_core.tuning.photo_screening import FirstLook, first_look
 
 SHARES = (0.02, 0.05, 0.1)
 SEEDS = (0, 1, 2)

@@ -16,16 +16,16 @@ from benchmarks.measure import machine, parser, sets, write
 from benchmarks.studies.common import line, panels, picture
 from inspect_core.features.store import Store
 from inspect_core.images.folders import scan, split
-from inspect_core.images.read import read
+from inspect_core.images.photo_reader import read
 from inspect_core.images.samples import GOOD, Sample
 from inspect_core.images.splitting import Split, learned_from_all
 from inspect_core.images.tolerances import CAREFUL, Taken
-from inspect_core.line.overlap import in_order
-from inspect_core.process.signals import Signals
+from inspect_core.line.ordered_pool import in_order
+from inspect_core.process.drift_signals import Signals
 from inspect_core.recipe import LoadedRecipe
 from inspect_core.runtime import workspace
-from inspect_core.study.order import Order
 from inspect_core.study.study import Study
+from inspect_core.study.teaching_config import Order
 from inspect_core.verdict import Verdict
 
 STEADY, AGEING, WINDOW, TAUGHT = 300, 1000, 100, 100

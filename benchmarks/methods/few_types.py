@@ -17,9 +17,9 @@ from inspect_core.features.backbones import Backbone, load
 from inspect_core.features.extraction import embed
 from inspect_core.images.boxes import cropped
 from inspect_core.images.folders import scan
-from inspect_core.images.read import read, read_mask
+from inspect_core.images.photo_reader import read, read_mask
 from inspect_core.images.samples import Sample
-from inspect_core.whole_part.labelled_examples import boxes_of_mask
+from inspect_core.whole_part.training_crops import boxes_of_mask
 
 EACH, SEEDS, LIGHTS = (3, 5, 10), 5, (0.9, 1.1)
 

@@ -18,14 +18,14 @@ from inspect_core.features.extraction import embed
 from inspect_core.images.boxes import cropped
 from inspect_core.images.folders import scan
 from inspect_core.images.grouping import propose_groups
-from inspect_core.images.read import read, read_mask
+from inspect_core.images.photo_reader import read, read_mask
 from inspect_core.images.samples import Sample, Samples
 from inspect_core.judge.metrics import accuracy, expected_calibration_error, ood_calibration_error
-from inspect_core.whole_part import type_training
-from inspect_core.whole_part.labelled_examples import boxes_of_mask
+from inspect_core.whole_part import defect_type_training
+from inspect_core.whole_part.training_crops import boxes_of_mask
 
 SEEDS = (0, 1, 2)
-KERNEL = {type_training.FOREST: "KDF", type_training.NETWORK: "KDN"}
+KERNEL = {defect_type_training.FOREST: "KDF", defect_type_training.NETWORK: "KDN"}
 
 
 def main() -> None:
@@ -44,7 +44,7 @@ def main() -> None:
     for grain, by_region in (("whole", False), ("region", True)):
         points = embeddings(samples.defects, backbone, by_region=by_region)
         foreign = embeddings(others, backbone, by_region=by_region)
-        for parent in type_training.FITS:
+        for parent in defect_type_training.FITS:
             runs = [measured(points, labels, groups, foreign, parent, seed) for seed in SEEDS]
             for model in runs[0]:
                 row = {key: float(np.median([run[model][key] for run in runs])) for key in runs[0][model]}
@@ -69,13 +69,13 @@ def measured(points, labels, groups, foreign, parent, seed) -> dict[str, dict[st
     accuracy and ECE on known kinds; OCE and the share refused on the kind left out, means over kinds; the shares of
     known and of other products' defects that are named.
     """
-    whole = type_training.fit(points, labels, groups=groups, parent=parent, seed=seed)
+    whole = defect_type_training.fit(points, labels, groups=groups, parent=parent, seed=seed)
     known, far = judged(whole, parent), posteriors(whole, foreign, parent)
     limits = limits_of(whole, parent)
     left_out: dict[str, list[tuple[float, float]]] = {model: [] for model in known}
     for kind in sorted(set(labels)):
         rows = np.array([label != kind for label in labels])
-        rest = type_training.fit(
+        rest = defect_type_training.fit(
             points[rows], [label for label in labels if label != kind],
             groups=[group for group, row in zip(groups, rows, strict=True) if row], parent=parent, seed=seed,
         )  # fmt: skip
@@ -97,7 +97,7 @@ def measured(points, labels, groups, foreign, parent, seed) -> dict[str, dict[st
     }
 
 
-def judged(learned: type_training.Trained, parent: str) -> dict[str, np.ndarray]:
+def judged(learned: defect_type_training.Trained, parent: str) -> dict[str, np.ndarray]:
     """What every model says of the examples it had not seen."""
     unseen = learned.unseen
     return {
@@ -108,13 +108,13 @@ def judged(learned: type_training.Trained, parent: str) -> dict[str, np.ndarray]
     }
 
 
-def limits_of(learned: type_training.Trained, parent: str) -> dict[str, float]:
+def limits_of(learned: defect_type_training.Trained, parent: str) -> dict[str, float]:
     """The probability from which every model names a kind."""
     prior, y = learned.defect_types.classifier.prior, learned.unseen.y
-    return {model: type_training.suggested_limit(p, y, prior) for model, p in judged(learned, parent).items()}
+    return {model: defect_type_training.suggested_limit(p, y, prior) for model, p in judged(learned, parent).items()}
 
 
-def posteriors(learned: type_training.Trained, points: np.ndarray, parent: str) -> dict[str, np.ndarray]:
+def posteriors(learned: defect_type_training.Trained, points: np.ndarray, parent: str) -> dict[str, np.ndarray]:
     """What every model says of new points."""
     classifier, unseen = learned.defect_types.classifier, learned.unseen
     from_parent = classifier.parent_proba(points)

@@ -27,10 +27,10 @@ from inspect_core.images.samples import Samples
 from inspect_core.images.splitting import Split
 from inspect_core.images.tolerances import CAREFUL, Tolerances
 from inspect_core.judge.limits import limits_from_good
-from inspect_core.methods.table import CANDIDATES, FIXED, LOOSE, methods_in, methods_of
-from inspect_core.methods.view import with_taps
+from inspect_core.methods.fitted_method import with_taps
+from inspect_core.methods.registry import CANDIDATES, FIXED, LOOSE, methods_in, methods_of
 from inspect_core.study.evaluation import evaluate_photos
-from inspect_core.study.judged import truth_masks
+from inspect_core.study.evaluation_scores import truth_masks
 from inspect_core.study.study import Study
 from inspect_core.tuning.place import PLACED, place_of
 

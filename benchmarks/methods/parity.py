@@ -12,8 +12,8 @@ from pathlib import Path
 from benchmarks.measure import kept, parser, sets, write
 from inspect_core.features.store import Store
 from inspect_core.images.folders import scan
-from inspect_core.methods.table import LOOSE, METHODS, methods_of
-from inspect_core.methods.view import with_taps
+from inspect_core.methods.fitted_method import with_taps
+from inspect_core.methods.registry import LOOSE, METHODS, methods_of
 from inspect_core.recipe_io.onnx_export import export
 from inspect_core.study.study import Study
 

@@ -21,17 +21,17 @@ from PIL import Image
 from benchmarks.measure import kept, parser, sets, write
 from inspect_core.features.store import Store
 from inspect_core.images.folders import Split, scan, split
-from inspect_core.images.read import read
+from inspect_core.images.photo_reader import read
 from inspect_core.images.splitting import learned_from_all
 from inspect_core.images.tolerances import CAREFUL, Tolerances
 from inspect_core.judge.limits import limits_from_good
-from inspect_core.methods.table import methods_in, methods_of
-from inspect_core.methods.view import with_taps
+from inspect_core.methods.fitted_method import with_taps
+from inspect_core.methods.registry import methods_in, methods_of
 from inspect_core.study.evaluation import evaluate_photos
-from inspect_core.study.judged import truth_masks
+from inspect_core.study.evaluation_scores import truth_masks
 from inspect_core.study.scored_photo import ScoredPhoto
 from inspect_core.study.study import Study
-from inspect_core.tuning.comparison import CANDIDATES, FIXED, LOOSE
+from inspect_core.tuning.comparison_result import CANDIDATES, FIXED, LOOSE
 from inspect_core.tuning.place import PLACED, place_of
 
 TAUGHT, SHOWN, AGAIN = 60, 80, 20

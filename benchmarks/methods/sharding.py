@@ -30,14 +30,14 @@ from benchmarks.methods.sharding_worker import Simulating, block
 from inspect_core.features.store import Store
 from inspect_core.images.folders import Split, scan
 from inspect_core.images.grouping import ungrouped
-from inspect_core.line.overlap import ranges
+from inspect_core.line.ordered_pool import ranges
 from inspect_core.methods.method import Patches
 from inspect_core.runtime import workspace
-from inspect_core.sharding.kept import Kept
+from inspect_core.sharding.checkpoints import Kept
 from inspect_core.sharding.processes import Processes
-from inspect_core.sharding.run import ShardsFailed, in_order, kept_results, results
+from inspect_core.sharding.shard_runner import ShardsFailed, in_order, kept_results, results
 from inspect_core.sharding.study_workers import KINDS, OnWorkers, merged_states
-from inspect_core.study.gathering import BLOCK, SHARD, Fit, Merged
+from inspect_core.study.statistics_gathering import BLOCK, SHARD, Fit, Merged
 
 SIDE = 32
 KILLS = (2.0, 20.0)

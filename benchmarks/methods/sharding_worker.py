@@ -10,8 +10,8 @@ import numpy as np
 import torch
 
 from inspect_core.sharding.study_workers import ShardResult, states
-from inspect_core.study.gathering import BLOCK, SHARD, Fit, Merged
 from inspect_core.study.photo_features import PhotoNotes
+from inspect_core.study.statistics_gathering import BLOCK, SHARD, Fit, Merged
 
 DRAWN = 16
 """Photos drawn at a time: the factors are read once for all of them."""

@@ -17,7 +17,7 @@ from inspect_core.features.store import Store
 from inspect_core.images.folders import scan, split
 from inspect_core.images.splitting import Split, learned_from_all
 from inspect_core.judge.limits import overkill_at
-from inspect_core.methods.view import with_taps
+from inspect_core.methods.fitted_method import with_taps
 from inspect_core.study.study import Study
 
 LEFT = 20

@@ -17,13 +17,13 @@ import numpy as np
 from benchmarks.measure import Stopwatch, kept, own_peak_mb, parser, spread, write
 from inspect_core.features.store import Store
 from inspect_core.images.folders import Split, scan, split
-from inspect_core.images.read import read
+from inspect_core.images.photo_reader import read
 from inspect_core.images.tiles import TilePlan, proposed
 from inspect_core.judge.anomaly_map import SIGMA, to_pixels
-from inspect_core.methods.view import joined_errors, with_taps
+from inspect_core.methods.fitted_method import joined_errors, with_taps
 from inspect_core.recipe import inspect
 from inspect_core.study.evaluation import evaluate
-from inspect_core.study.judged import truth_masks
+from inspect_core.study.evaluation_scores import truth_masks
 from inspect_core.study.study import Study
 from sample_data.make import panel
 

@@ -15,11 +15,11 @@ import numpy as np
 from benchmarks.measure import own_peak_mb
 from inspect_core.features.store import Store
 from inspect_core.images.folders import scan, split
-from inspect_core.images.read import read
+from inspect_core.images.photo_reader import read
 from inspect_core.images.splitting import learned_from_all
 from inspect_core.recipe import LoadedRecipe, loaded_backbone
 from inspect_core.recipe_io import recipe_file
-from inspect_core.study.order import Order
+from inspect_core.study.teaching_config import Order
 from inspect_core.tuning.teaching import teach
 from inspect_core.whole_part.product_check import OFF
 

@@ -23,7 +23,7 @@ from benchmarks.main_job.budgets import refresh
 from benchmarks.measure import RESULTS, Others, machine, parser, sets, write
 from inspect_core.features.backbones import load
 from inspect_core.images.folders import scan
-from inspect_core.images.read import read_mask
+from inspect_core.images.photo_reader import read_mask
 from inspect_core.judge.masks import mask_at
 from inspect_core.judge.metrics import aupro, auroc
 

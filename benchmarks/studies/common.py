@@ -17,7 +17,7 @@ from plotly.subplots import make_subplots
 from benchmarks.main_job.start import open_browser
 from benchmarks.measure import RESULTS, kept, machine, sets, write
 from inspect_core.judge.metrics import auroc
-from inspect_core.plots.theme import LIGHT, blank
+from inspect_core.plots.chart_theme import LIGHT, blank
 
 ROOT = Path(__file__).resolve().parents[2]
 FOLDER = RESULTS / "studies"

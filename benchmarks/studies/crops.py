@@ -9,7 +9,7 @@ from inspect_core.features.backbones import Backbone, load
 from inspect_core.features.extraction import stored_embedding
 from inspect_core.features.store import Store
 from inspect_core.images.folders import scan
-from inspect_core.images.read import digest, read, read_mask
+from inspect_core.images.photo_reader import digest, read, read_mask
 from inspect_core.images.samples import Sample
 from inspect_core.images.splitting import split
 from inspect_core.runtime import workspace

@@ -25,7 +25,7 @@ from inspect_core.images.folders import scan
 from inspect_core.images.grouping import propose_groups
 from inspect_core.images.samples import Samples
 from inspect_core.images.splitting import Split
-from inspect_core.methods.table import ALL, CANDIDATES
+from inspect_core.methods.registry import ALL, CANDIDATES
 from inspect_core.runtime import workspace
 
 COUNTS = (5, 10, 20, 40, 60, 120, 240)

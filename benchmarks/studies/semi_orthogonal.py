@@ -26,7 +26,7 @@ from inspect_core.detectors import mahalanobis
 from inspect_core.features.backbones import Backbone, load
 from inspect_core.features.extraction import Look, Preparation
 from inspect_core.images.folders import scan
-from inspect_core.images.read import read, read_mask
+from inspect_core.images.photo_reader import read, read_mask
 from inspect_core.images.samples import Sample
 from inspect_core.images.splitting import split
 from inspect_core.judge.anomaly_map import image_score, to_pixels

@@ -4,7 +4,7 @@ import argparse
 
 from inspect_core.audit import challenges
 from inspect_core.audit.log import AuditLog
-from inspect_core.cli import inspectors
+from inspect_core.cli import inspector_options
 from inspect_core.cli.console import ACCEPTED, NOT_ACCEPTED, path_argument, say
 from inspect_core.images.samples import GOOD
 from inspect_core.line.challenge import challenge, facts, name_parts, photos_by_part
@@ -12,7 +12,7 @@ from inspect_core.runtime import users
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    inspectors.add_options(parser)
+    inspector_options.add_options(parser)
     parser.add_argument("folder", type=path_argument, help="photos of the parts, taken now, each named after its part")
     parts = (
         "name the parts instead: those in good/ are good, all others defective; the recipe with them is written there"
@@ -24,7 +24,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 def run(options: argparse.Namespace) -> int:
     if options.name:
         return _name(options)
-    inspector = inspectors.open_inspector(options)
+    inspector = inspector_options.open_inspector(options)
     answers = challenge(inspector, photos_by_part(options.folder))
     own = {"product": inspector.product, "recipe": inspector.digest, "user": users.at_this_machine()}
     with AuditLog.open() as log:
@@ -44,7 +44,7 @@ def _name(options: argparse.Namespace) -> int:
 
     if options.release is not None:
         raise ValueError("parts are named with the recipe, not with its export; leave --release out")
-    inspector = inspectors.load_recipe(options.recipe, device=options.device, download=options.download)
+    inspector = inspector_options.load_recipe(options.recipe, device=options.device, download=options.download)
     photos = photos_by_part(options.folder).values()
     good = [path for path in photos if path.parent.name == GOOD]
     parts = name_parts(inspector, good, [path for path in photos if path not in good])

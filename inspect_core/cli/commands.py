@@ -14,7 +14,7 @@ from typing import NoReturn
 from inspect_core.cli.console import COULD_NOT_RUN, STOPPED, say
 from inspect_core.detectors.warned import FitWarning
 from inspect_core.images.samples import shown
-from inspect_core.runtime import unfinished, workspace
+from inspect_core.runtime import atomic_write, workspace
 
 VERBS = {
     "fit": "learn a folder of good parts and save a recipe",
@@ -46,7 +46,7 @@ def main(arguments: Sequence[str] | None = None, *, loaded: Callable[[], object]
         loaded()
         if options.verb not in KEEP_NOTHING:
             workspace.require_writable()
-        unfinished.clear()
+        atomic_write.clear()
         return options.run(options)
     except (ValueError, OSError, RuntimeError, MemoryError) as error:
         say(f"loupe: {error}", sys.stderr)

@@ -6,20 +6,20 @@ from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
 
-from inspect_core.cli import teaching, working
+from inspect_core.cli import teaching_options, worker_options
 from inspect_core.cli.console import ACCEPTED, bar, path_argument, say, say_notes, say_table
 from inspect_core.features.store import feature_store
 from inspect_core.judge.counts import count_parts, in_parts
-from inspect_core.methods.table import ALL
-from inspect_core.recipe_format.place import check_apart, check_own
+from inspect_core.methods.registry import ALL
+from inspect_core.recipe_format.output_paths import check_apart, check_own
+from inspect_core.runtime.atomic_write import replacing
 from inspect_core.runtime.progress import stage
-from inspect_core.runtime.unfinished import replacing
 from inspect_core.study.evaluation import figures, judge_photos, outcomes, unscored_counts
-from inspect_core.study.judged import Judged
+from inspect_core.study.evaluation_scores import Judged
 from inspect_core.study.scored_photo import UnscoredPhoto
 from inspect_core.study.study import Study
-from inspect_core.tuning.compare import compare
-from inspect_core.tuning.report import CSV_BEGINS, HTML_BEGINS, csv_of, figures_of, html_of, table_of
+from inspect_core.tuning.comparison_report import CSV_BEGINS, HTML_BEGINS, csv_of, figures_of, html_of, table_of
+from inspect_core.tuning.detector_comparison import compare
 from inspect_core.tuning.teaching import teach
 from inspect_core.whole_part.product_check import OFF
 
@@ -31,8 +31,8 @@ MEASURED = ("image_auroc", "pixel_auroc", "aupro", "fpr95", "good_rejected_at_95
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    teaching.add_options(parser)
-    working.add_options(parser)
+    teaching_options.add_options(parser)
+    worker_options.add_options(parser)
     ks = "values of the (first) live parameter to measure (default: the current one)"
     parser.add_argument("--ks", type=int, nargs="+", help=ks)
     parser.add_argument("--json", type=path_argument, help="file to write the figures to; replaces only such a file")
@@ -60,12 +60,12 @@ def run(options: argparse.Namespace) -> int:
 
 
 def _evaluate(options: argparse.Namespace) -> int:
-    order = teaching.order_of(options, product_check=OFF)
-    teaching.say_lying(order)
+    order = teaching_options.order_of(options, product_check=OFF)
+    teaching_options.say_lying(order)
     shown, photos = order.photos.judge, order.photos
     if photos.setters(order.seed):  # else the judged ones set the limit
         order = replace(order, photos=replace(photos, judge=()))
-    with working.study_workers(options) as workers, bar() as report:
+    with worker_options.study_workers(options) as workers, bar() as report:
         found = teach(order, feature_store(), stage(report, 0.0, TEACHING), workers)
         study = found.study
         moves, name = _moves(study, options.ks)
@@ -74,7 +74,7 @@ def _evaluate(options: argparse.Namespace) -> int:
         known = {*dict(study.skipped), *study.lost}
         judged = judge_photos(study, shown, lives, stage(report, TEACHING, 1.0))
     unscored = study.photo_features.unscored(("judge", sample) for sample in shown)
-    teaching.say_taught(found)
+    teaching_options.say_taught(found)
     lost = [(photo, reason) for photo, reason in [*study.skipped, *study.lost.items()] if photo not in known]
     say_notes(f"{photo} was not judged: {reason}" for photo, reason in lost)
     print(f"{name:>6} {'image AUROC':>12} {'pixel AUROC':>12} {'AUPRO':>12} {'FPR95':>12} {'good at 95 %':>12}")
@@ -115,8 +115,8 @@ def _moves(study: Study, values: list[int] | None) -> tuple[list[dict[str, int]]
 
 
 def _compare(options: argparse.Namespace) -> int:
-    order = teaching.order_of(options, product_check=OFF)
-    with working.study_workers(options) as workers, bar() as report:
+    order = teaching_options.order_of(options, product_check=OFF)
+    with worker_options.study_workers(options) as workers, bar() as report:
         comparison = compare(
             order, feature_store(), report, options.detectors, workers=workers, as_published=options.as_published
         )
@@ -149,4 +149,4 @@ def _write(path: Path, text: str) -> None:
 
 
 def _detectors(text: str) -> tuple[str, ...]:
-    return tuple(dict.fromkeys(teaching.detector_argument(name.strip()) for name in text.split(",")))
+    return tuple(dict.fromkeys(teaching_options.detector_argument(name.strip()) for name in text.split(",")))

@@ -6,8 +6,8 @@ from inspect_core.audit import life_cycle
 from inspect_core.audit.log import AuditLog
 from inspect_core.cli.console import ACCEPTED, bar, path_argument, say, say_notes
 from inspect_core.images.listing import photos_in
-from inspect_core.recipe_io.check_photos import find_photos
 from inspect_core.recipe_io.onnx_export import export
+from inspect_core.recipe_io.parity_photos import find_photos
 from inspect_core.recipe_io.recipe_file import load
 from inspect_core.runtime import users
 

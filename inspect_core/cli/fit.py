@@ -4,23 +4,23 @@ import argparse
 
 from inspect_core.audit.changes import limits_changed
 from inspect_core.audit.log import AuditLog
-from inspect_core.cli import teaching, working
+from inspect_core.cli import teaching_options, worker_options
 from inspect_core.cli.console import ACCEPTED, path_argument, say, scale_argument
 from inspect_core.images.samples import shown
 from inspect_core.judge.limits import limit_for_overkill
-from inspect_core.recipe_io.place import check_place
 from inspect_core.recipe_io.recipe_file import save
+from inspect_core.recipe_io.recipe_path import check_place
 from inspect_core.runtime import users
 from inspect_core.study.evaluation import found_up_to, in_parts_of, promise
-from inspect_core.study.order import Order
 from inspect_core.study.study import Study
+from inspect_core.study.teaching_config import Order
 from inspect_core.verdict import Limits
 from inspect_core.whole_part.product_check import ALONE, FUSED, MODES
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    teaching.add_options(parser)
-    working.add_options(parser)
+    teaching_options.add_options(parser)
+    worker_options.add_options(parser)
     out = "recipe to write: a folder, or a file ending in .zip; replaces only a Loupe recipe"
     parser.add_argument("--out", type=path_argument, required=True, help=out)
     parser.add_argument("--product", help="name of the product (default: the folder's name)")
@@ -47,7 +47,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 def run(options: argparse.Namespace) -> int:
     check_place(options.out, photos=options.folder)
     AuditLog.open().close()  # one that cannot be written is said before anything is learned
-    taught = teaching.taught(
+    taught = teaching_options.taught(
         options, product_check=options.product_check, fused_product_check=options.product_check_scores == FUSED
     )
     study, who = taught.study, users.at_this_machine()

@@ -6,25 +6,25 @@ from pathlib import Path
 from typing import Any
 
 from inspect_core.audit.log import AuditLog
-from inspect_core.cli import inspectors, working
+from inspect_core.cli import inspector_options, worker_options
 from inspect_core.cli.console import ACCEPTED, NOT_ACCEPTED, STOPPED, bar, path_argument, say, say_table, tell
 from inspect_core.line import confusion
+from inspect_core.line.audit_record import Logged
 from inspect_core.line.batch import Judging, Outputs, photos_of
 from inspect_core.line.batch import run as run_batch
-from inspect_core.line.changed import changed
-from inspect_core.line.logged import Logged
-from inspect_core.line.maps import Maps
-from inspect_core.line.report import in_parts
-from inspect_core.line.row import Row
-from inspect_core.line.table import read_table
+from inspect_core.line.batch_report import in_parts
+from inspect_core.line.map_folder import Maps
+from inspect_core.line.result_row import Row
+from inspect_core.line.verdict_changes import changed
+from inspect_core.line.verdict_table import read_table
 from inspect_core.runtime import users
 from inspect_core.sharding.executor import Executor
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    inspectors.add_options(parser)
-    inspectors.add_strict(parser)
-    working.add_options(parser)
+    inspector_options.add_options(parser)
+    inspector_options.add_strict(parser)
+    worker_options.add_options(parser)
     paths = "photos, folders or zip archives of them"
     parser.add_argument("paths", type=path_argument, nargs="+", metavar="PATH", help=paths)
     csv = (
@@ -48,9 +48,9 @@ def run(options: argparse.Namespace) -> int:
     outputs.check(names)
     truths = confusion.truths_of(options.paths, names)
     before = read_table(options.against) if options.against else []
-    inspector = inspectors.open_inspector(options)
+    inspector = inspector_options.open_inspector(options)
     try:
-        with AuditLog.open() as log, working.workers(options) as executor, bar() as report:
+        with AuditLog.open() as log, worker_options.workers(options) as executor, bar() as report:
             record = Logged(log, inspector, users.at_this_machine())
             judging = None if executor is None else _judging(executor, options.recipe)
             how: dict[str, Any] = {"report": report, "told": _tell, "judging": judging, "strict": options.strict}
@@ -73,7 +73,7 @@ def run(options: argparse.Namespace) -> int:
 
 def _judging(executor: Executor, recipe: Path) -> Judging:
     # Imported where it is used: a PC at the line has not all that it needs.
-    from inspect_core.sharding.inspecting import JudgedByWorkers
+    from inspect_core.sharding.inspection_tasks import JudgedByWorkers
 
     return JudgedByWorkers(executor, recipe)
 

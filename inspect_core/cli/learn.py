@@ -4,16 +4,16 @@ import argparse
 
 from inspect_core.audit import changes, inspections
 from inspect_core.audit.log import AuditLog
-from inspect_core.cli import inspectors, working
+from inspect_core.cli import inspector_options, worker_options
 from inspect_core.cli.console import ACCEPTED, NOT_ACCEPTED, argument, bar, path_argument, say, say_notes
 from inspect_core.features.store import feature_store
 from inspect_core.images.listing import photos_in
 from inspect_core.images.samples import counted, examples
-from inspect_core.recipe_format.place import PlaceError
-from inspect_core.recipe_io.place import check_place
+from inspect_core.recipe_format.output_paths import PlaceError
 from inspect_core.recipe_io.recipe_file import save
+from inspect_core.recipe_io.recipe_path import check_place
 from inspect_core.runtime import users
-from inspect_core.tuning.learning import learn, lesson, regression
+from inspect_core.tuning.recipe_extension import learn, lesson, regression
 from inspect_core.verdict import SPOKEN
 
 MOST_REJUDGED = 5000
@@ -38,7 +38,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     override = "save it although a known defect would now be accepted; the reason is recorded"
     parser.add_argument("--override", metavar="REASON", type=reason_argument, help=override)
     parser.add_argument("--download", action="store_true", help="download the backbone's weights if they are missing")
-    working.add_options(parser)
+    worker_options.add_options(parser)
     parser.set_defaults(weights=None)
 
 
@@ -46,7 +46,7 @@ def run(options: argparse.Namespace) -> int:
     check_place(options.out)
     if options.out.resolve() == options.recipe.resolve():
         raise PlaceError(f"{options.out} is the recipe to teach further, which stays as it is; choose another name")
-    inspector = inspectors.load_recipe(options.recipe, download=options.download)
+    inspector = inspector_options.load_recipe(options.recipe, download=options.download)
     recipe, who = inspector.recipe, users.at_this_machine()
     folders = [*options.photos, *recipe.provenance.folders]
     with AuditLog.open() as log:  # one that cannot be written is said before anything is learned
@@ -58,7 +58,7 @@ def run(options: argparse.Namespace) -> int:
         say(f"Not learned: {named}. Leave them out, or give --override with the reason why they are good.")
         return NOT_ACCEPTED
     reason = options.reason if options.override is None else f"{options.reason}; {options.override}"
-    with working.study_workers(options) as workers, bar() as report:
+    with worker_options.study_workers(options) as workers, bar() as report:
         new, study = learn(task, feature_store(), report, workers, author=who, reason=reason)
         found, notes = regression(task, inspector, new, study, judged, report)
     for one in found.changes:

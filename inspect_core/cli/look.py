@@ -2,21 +2,21 @@
 
 import argparse
 
-from inspect_core.cli import teaching
+from inspect_core.cli import teaching_options
 from inspect_core.cli.console import ACCEPTED, bar, say, say_notes
 from inspect_core.features.store import feature_store
-from inspect_core.tuning.first_look import first_look
+from inspect_core.tuning.photo_screening import first_look
 from inspect_core.whole_part.product_check import OFF
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    teaching.add_options(parser)
+    teaching_options.add_options(parser)
     parser.add_argument("--most", type=int, default=20, help="number of photos to list, least like the others first")
 
 
 def run(options: argparse.Namespace) -> int:
-    samples = teaching.samples_of(options)
-    order = teaching.order_of(options, samples, product_check=OFF)
+    samples = teaching_options.samples_of(options)
+    order = teaching_options.order_of(options, samples, product_check=OFF)
     with bar() as report:
         look = first_look(samples, order, feature_store(), report)
     say_notes(f"{name} was skipped: {reason}" for name, reason in look.skipped)

@@ -8,8 +8,8 @@ import re
 
 from inspect_core.cli.console import ACCEPTED, path_argument, say
 from inspect_core.process.agreement import Reading
-from inspect_core.process.results import results, sentences, table_of
-from inspect_core.process.study_file import WORDS
+from inspect_core.process.msa_report import results, sentences, table_of
+from inspect_core.process.msa_study import WORDS
 from inspect_core.runtime import workspace
 
 COLUMNS = ("part", "truth", "appraiser", "trial", "verdict")

@@ -6,7 +6,7 @@ import tempfile
 from pathlib import Path
 
 from inspect_core.cli.console import ACCEPTED, MAX_SEED, path_argument, whole_argument
-from inspect_core.recipe_format.place import PlaceError
+from inspect_core.recipe_format.output_paths import PlaceError
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:

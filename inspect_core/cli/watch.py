@@ -9,22 +9,22 @@ from contextlib import contextmanager
 from functools import partial
 
 from inspect_core.audit.log import AuditLog
-from inspect_core.cli import inspectors
+from inspect_core.cli import inspector_options
 from inspect_core.cli.console import ACCEPTED, NOT_ACCEPTED, STOPPED, path_argument, say, tell
+from inspect_core.line.audit_record import Logged
 from inspect_core.line.camera import Camera, Trigger
-from inspect_core.line.following import Following
-from inspect_core.line.logged import Logged
+from inspect_core.line.drift_watch import Following
 from inspect_core.line.record import Facts
-from inspect_core.line.shift import EVERY, Shift, require_challenge
 from inspect_core.line.watch import FOLDERS, PATIENCE, PhotosLeft, Watch, watching
-from inspect_core.process.signals import Left
+from inspect_core.line.watch_session import EVERY, Shift, require_challenge
+from inspect_core.process.drift_signals import Left
 from inspect_core.runtime import users
 from inspect_core.verdict import OUTCOMES
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    inspectors.add_options(parser)
-    inspectors.add_strict(parser)
+    inspector_options.add_options(parser)
+    inspector_options.add_strict(parser)
     parser.add_argument("folder", type=path_argument, help="where photos arrive; sub-folders are watched too")
     out = f"photos are moved into its folders {', '.join(FOLDERS.values())}; nothing there is replaced"
     parser.add_argument("--out", type=path_argument, required=True, help=out)
@@ -38,7 +38,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 def run(options: argparse.Namespace) -> int:
     """Watch until Ctrl-C. Errors of a folder or of the log are printed and the watch continues; --once ends there."""
     with watching(options.folder, options.out), _camera(options):
-        inspector = inspectors.open_inspector(options)
+        inspector = inspector_options.open_inspector(options)
         with AuditLog.open() as log:
             record = Logged(log, inspector, users.at_this_machine())
             require_challenge(record)

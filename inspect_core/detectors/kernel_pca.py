@@ -4,7 +4,7 @@ p(z) = k(z,z) - 2/n Σ_i k(z,x_i) + 1/n² Σ_ij k(x_i,x_j) - Σ_{l<=q} f_l(z)²
 f_l(z) = Σ_i α_li [k(z,x_i) - 1/n Σ_r k(x_i,x_r) - 1/n Σ_r k(z,x_r) + 1/n² Σ_rs k(x_r,x_s)]
 
 Source: Hoffmann, "Kernel PCA for novelty detection", Pattern Recognition 40 (2007), eqs. 6 to 11. All of it is float64:
-p is a difference of nearly equal numbers. Fitting costs n³, so patches are subsampled (`methods.drawn_patches`).
+p is a difference of nearly equal numbers. Fitting costs n³, so patches are subsampled (`methods.patch_sampling`).
 """
 
 import math

@@ -17,8 +17,8 @@ from inspect_core.features.patch_grid import POOLING, averaged, join
 from inspect_core.features.store import Store
 from inspect_core.images.alignment import Alignment
 from inspect_core.images.boxes import Box, cropped
+from inspect_core.images.photo_reader import squash
 from inspect_core.images.placement import Placement, place
-from inspect_core.images.read import squash
 from inspect_core.images.tiles import TilePlan
 from inspect_core.judge.anomaly_map import default_area
 from inspect_core.recipe_format.arrays import photo_bytes

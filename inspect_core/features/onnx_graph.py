@@ -21,9 +21,9 @@ from torch import Tensor, nn
 
 from inspect_core.features.tapped_network import CALLS, TappedNetwork
 from inspect_core.runtime import workspace
+from inspect_core.runtime.atomic_write import replacing
 from inspect_core.runtime.graph import REFUSALS, session_of
 from inspect_core.runtime.threads import cores
-from inspect_core.runtime.unfinished import replacing
 
 GRAPHS_KEPT = 16
 LARGEST = 2**30  # bytes of a graph; that of Wide ResNet-50-2 takes 275 MB

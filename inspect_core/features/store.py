@@ -22,7 +22,7 @@ from pathlib import Path
 import numpy as np
 
 from inspect_core.runtime import workspace
-from inspect_core.runtime.unfinished import process_folder
+from inspect_core.runtime.atomic_write import process_folder
 
 CHECK_BYTES = 4
 VALUE = np.dtype("<f4")

@@ -17,8 +17,8 @@ import cv2
 import numpy as np
 
 from inspect_core.images import registration
-from inspect_core.images.located import Located, resized
-from inspect_core.images.memory import max_megapixels
+from inspect_core.images.decode_memory import max_megapixels
+from inspect_core.images.part_pose import Located, resized
 from inspect_core.images.reference import FEWEST_PHOTOS, Reference, Small, most_alike
 
 SIDE = 256  # pixels of the longer side of the photo in which a part is searched

@@ -13,7 +13,7 @@ from pathlib import Path, PurePosixPath
 from inspect_core.images.listing import MAX_DEPTH
 from inspect_core.images.samples import ScanError
 from inspect_core.runtime import workspace
-from inspect_core.runtime.unfinished import process_folder, replacing
+from inspect_core.runtime.atomic_write import process_folder, replacing
 
 MAX_MEMBERS = 50_000
 MAX_TOTAL = 8 * 2**30  # bytes, unpacked

@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from inspect_core.images.read import squash
+from inspect_core.images.photo_reader import squash
 
 Box = tuple[int, int, int, int]  # (left, top, right, bottom) in pixels, right and bottom excluded
 SMALLEST_CROP = 32

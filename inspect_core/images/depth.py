@@ -10,8 +10,8 @@ from typing import Self
 
 import numpy as np
 
+from inspect_core.images.decode_memory import bands
 from inspect_core.images.header import require
-from inspect_core.images.memory import bands
 
 DEPTHS = (10, 12, 14, 16)  # bits of a value stored in 16
 DEEPEST = 2**16 - 1

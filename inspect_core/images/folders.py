@@ -20,9 +20,9 @@ from inspect_core.images.duplicates import HASH_GRID, difference_hash, near_dupl
 from inspect_core.images.header import opened
 from inspect_core.images.layout import Place, arrange, is_defect_word, is_good_word, is_mask_folder, is_side
 from inspect_core.images.listing import MAX_DEPTH, is_clutter, is_image, walk
-from inspect_core.images.manifests.entry import Marks
-from inspect_core.images.manifests.listed import is_list, listed
-from inspect_core.images.read import ImageError, read_mask, thumbnail
+from inspect_core.images.manifests.manifest_entry import Marks
+from inspect_core.images.manifests.photo_list import is_list, listed
+from inspect_core.images.photo_reader import ImageError, read_mask, thumbnail
 from inspect_core.images.samples import GOOD, Sample, Samples, ScanError, Skipped, counted, examples, shown
 from inspect_core.images.splitting import Split, split
 from inspect_core.runtime import workspace

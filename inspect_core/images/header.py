@@ -13,8 +13,8 @@ from pathlib import Path
 
 from PIL import BmpImagePlugin, Image, ImageFile, JpegImagePlugin, PngImagePlugin, TiffImagePlugin, WebPImagePlugin
 
-from inspect_core.images import memory
-from inspect_core.images.memory import MEMORY_PER_PIXEL, SparingFile
+from inspect_core.images import decode_memory
+from inspect_core.images.decode_memory import MEMORY_PER_PIXEL, SparingFile
 
 EXTENSIONS = frozenset({".png", ".jpg", ".jpeg", ".bmp", ".tif", ".tiff", ".webp"})
 MAX_SIDE = 16_384  # pixels
@@ -68,7 +68,7 @@ def open_header(file: SparingFile, name: str) -> ImageFile.ImageFile:
     """Pillow's undecoded image. Raises ImageError when its header shows that it must not or cannot be read."""
     check = functools.partial(require, name)
     try:
-        limit = memory.max_megapixels()
+        limit = decode_memory.max_megapixels()
     except ValueError as error:
         raise ImageError(name, str(error), "correct it, or remove it and start Loupe again") from error
     length = file.seek(0, os.SEEK_END)
@@ -76,9 +76,9 @@ def open_header(file: SparingFile, name: str) -> ImageFile.ImageFile:
     first = file.peek(12)
     kind = next((kind for kind, (_, pattern) in FORMATS.items() if re.match(pattern, first)), "")
     limit /= 2 if kind == "WebP" else 1  # libwebp holds the file twice and the picture three times
-    longest = memory.FILE_PER_PIXEL * 1e6 * limit
+    longest = decode_memory.FILE_PER_PIXEL * 1e6 * limit
     check(length > 0, "the file is empty", AGAIN)
-    remedy = f"export it as PNG or JPEG, crop it to the part, or {_raised(length / 1e6 / memory.FILE_PER_PIXEL)}"
+    remedy = f"export it as PNG or JPEG, crop it to the part, or {_raised(length / 1e6 / decode_memory.FILE_PER_PIXEL)}"
     check(length <= longest, f"the file has {length:,} bytes, more than the limit of {longest:,.0f}", remedy)
     known = "it is not a photo in PNG, JPEG, BMP, TIFF or WebP, whatever its name says"
     check(kind != "", known, "export it in one of these formats")
@@ -94,7 +94,7 @@ def open_header(file: SparingFile, name: str) -> ImageFile.ImageFile:
     except ImageError:
         raise
     except DAMAGE as error:
-        too_long = f"the metadata of the {kind} takes more than {memory.NOTES // 2**20} MB"
+        too_long = f"the metadata of the {kind} takes more than {decode_memory.NOTES // 2**20} MB"
         check(not file.notes_are_too_long, too_long, "export it without metadata, previews and layers")
         raise damaged(name, kind, error) from error
     file.all_of_it = True
@@ -140,7 +140,9 @@ def damaged(name: str, kind: str, error: BaseException) -> ImageError:
 def _raised(megapixels: float) -> str:
     """Say how to have this many megapixels read, and what that takes."""
     least = math.ceil(megapixels)
-    return f"set {memory.SETTING} to {least}, which takes up to {MEMORY_PER_PIXEL * least:,} MB of memory a photo"
+    return (
+        f"set {decode_memory.SETTING} to {least}, which takes up to {MEMORY_PER_PIXEL * least:,} MB of memory a photo"
+    )
 
 
 def _refuse_mosaic(file: SparingFile, name: str) -> None:

@@ -6,7 +6,7 @@ import numpy as np
 from PIL import Image
 
 from inspect_core.images.boxes import reduced
-from inspect_core.images.memory import bands
+from inspect_core.images.decode_memory import bands
 
 COOL = ((15, 118, 110), (37, 99, 235))
 HOT = ((250, 176, 5), (220, 38, 38), (127, 15, 60))

@@ -1,5 +1,5 @@
 """What lies below a folder, and the photos that paths name. No link is followed, however deep folders stand. What Loupe
-itself wrote among photos (`images.written`) is passed over.
+itself wrote among photos (`images.owned_files`) is passed over.
 """
 
 import functools
@@ -9,8 +9,8 @@ from collections.abc import Callable, Iterable, Iterator
 from pathlib import Path
 
 from inspect_core.images.layout import is_mask_folder
-from inspect_core.images.read import EXTENSIONS
-from inspect_core.images.written import lists_around, lists_of
+from inspect_core.images.owned_files import lists_around, lists_of
+from inspect_core.images.photo_reader import EXTENSIONS
 
 MAX_DEPTH = 50  # folders in one another; the system's own limit is the length of a path
 _CLUTTER = frozenset({"thumbs.db", "desktop.ini", "__macosx"})

@@ -8,7 +8,7 @@ from typing import NamedTuple, Self
 import cv2
 import numpy as np
 
-from inspect_core.images.read import squash
+from inspect_core.images.photo_reader import squash
 
 BLUR, EXPOSURE = "blur", "exposure"
 STANDS_OUT, FEWEST_COMPARED = 3.5, 10

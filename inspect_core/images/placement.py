@@ -5,8 +5,8 @@ from dataclasses import dataclass
 import numpy as np
 
 from inspect_core.images.alignment import Alignment
-from inspect_core.images.located import Located
-from inspect_core.images.read import squash
+from inspect_core.images.part_pose import Located
+from inspect_core.images.photo_reader import squash
 
 
 @dataclass(frozen=True, eq=False)

@@ -14,7 +14,7 @@ import cv2
 import numpy as np
 from numpy.typing import ArrayLike
 
-from inspect_core.judge.checks import as_finite_number, first
+from inspect_core.judge.input_checks import as_finite_number, first
 
 SIGMA = 4.0
 """Pixels, at the size of the network's input."""

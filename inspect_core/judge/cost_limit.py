@@ -6,8 +6,8 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import ArrayLike
 
-from inspect_core.judge.checks import as_some_finite
 from inspect_core.judge.counts import NONE_UNSCORED, Counts, Unscored, count_parts
+from inspect_core.judge.input_checks import as_some_finite
 from inspect_core.judge.limits import limits_from_good, overkill_at
 
 FOLDS = 5

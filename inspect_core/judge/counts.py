@@ -11,7 +11,7 @@ from typing import Self
 import numpy as np
 from numpy.typing import ArrayLike
 
-from inspect_core.judge.checks import as_finite, as_finite_number
+from inspect_core.judge.input_checks import as_finite, as_finite_number
 from inspect_core.judge.limits import most_in_long_run
 
 
@@ -65,7 +65,7 @@ class Counts:
 
     good_rejected: overkill; defects_missed: escapes, that is defects accepted. The reviewed are neither; with one limit
     (`two_limits` False) there are none. The totals hold the unscored. with_mask: defects whose place is known;
-    caught_there, caught_elsewhere: those of them that are not accepted, by the rule of `judge.found`.
+    caught_there, caught_elsewhere: those of them that are not accepted, by the rule of `judge.defect_hits`.
     """
 
     good_rejected: int
@@ -112,8 +112,8 @@ def count_parts(
 ) -> Counts:
     """Counts of accepted (score <= review), reviewed (<= reject) and rejected parts; one limit: review == reject.
 
-    good_scores: (n,), defect_scores: (m,), either may be empty; found_up_to: (m,) of `judge.found`, NaN where the place
-    of a defect is not known, as everywhere by default. Compares in float64, as a single verdict does.
+    good_scores: (n,), defect_scores: (m,), either may be empty; found_up_to: (m,) of `judge.defect_hits`, NaN where the
+    place of a defect is not known, as everywhere by default. Compares in float64, as a single verdict does.
     Raises ValueError for a score or limit that is not finite and for review > reject.
     """
     review, reject = as_finite_number(review, name="review"), as_finite_number(reject, name="reject")

@@ -9,7 +9,7 @@ import math
 import numpy as np
 from numpy.typing import ArrayLike
 
-from inspect_core.judge.checks import as_scores, require_shape, undefined
+from inspect_core.judge.input_checks import as_scores, require_shape, undefined
 
 
 def identification_rate(

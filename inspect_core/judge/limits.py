@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 from scipy.special import betaincinv
 
-from inspect_core.judge.checks import as_finite_number, as_some_finite
+from inspect_core.judge.input_checks import as_finite_number, as_some_finite
 
 DEFAULT_OVERKILL = 0.01
 DEFAULT_REVIEW = 0.05

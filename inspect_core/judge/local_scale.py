@@ -26,7 +26,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 from scipy import ndimage
 
-from inspect_core.judge.checks import require_shape
+from inspect_core.judge.input_checks import require_shape
 
 FLOOR = 0.5
 """f: the least spread of a place, as a share of the spread over all places."""

@@ -7,7 +7,7 @@ Scores are anomaly scores (higher is more anomalous), labels are True for a defe
 A measure that is undefined on the given data is NaN with a warning that says what is missing.
 """
 
-from inspect_core.judge.confidence import (
+from inspect_core.judge.calibration_metrics import (
     ReliabilityCurve,
     accuracy,
     expected_calibration_error,

@@ -12,7 +12,7 @@ from typing import Self
 
 import numpy as np
 
-from inspect_core.judge.checks import require_shape
+from inspect_core.judge.input_checks import require_shape
 from inspect_core.judge.masks import label_regions
 from inspect_core.judge.region_overlap import partial_area
 

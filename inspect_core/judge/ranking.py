@@ -8,7 +8,7 @@ import math
 import numpy as np
 from numpy.typing import ArrayLike
 
-from inspect_core.judge.checks import as_labels, as_scores, require_fraction, undefined
+from inspect_core.judge.input_checks import as_labels, as_scores, require_fraction, undefined
 
 
 def auroc(scores: ArrayLike, labels: ArrayLike) -> float:

@@ -12,7 +12,7 @@ The area is therefore a sum over region pixels alone, exact, and only the normal
 import numpy as np
 from numpy.typing import ArrayLike
 
-from inspect_core.judge.checks import as_scores, require_fraction, require_shape, undefined
+from inspect_core.judge.input_checks import as_scores, require_fraction, require_shape, undefined
 from inspect_core.judge.masks import label_regions
 
 POINTS = 61

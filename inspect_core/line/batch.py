@@ -9,19 +9,19 @@ from types import MappingProxyType
 
 from inspect_core.images.archives import unpacked
 from inspect_core.images.listing import photos_in
-from inspect_core.images.manifests.listed import is_list
+from inspect_core.images.manifests.photo_list import is_list
+from inspect_core.line.batch_report import check_report, pictures_of, worst, write_report
 from inspect_core.line.confusion import listed_photos, with_truth
 from inspect_core.line.inspector import Inspector
 from inspect_core.line.journal import Journal, journal_of
-from inspect_core.line.maps import Maps, drawn
-from inspect_core.line.overlap import in_order
+from inspect_core.line.map_folder import Maps, drawn
+from inspect_core.line.ordered_pool import in_order
 from inspect_core.line.record import Record, as_recorded, facts_of, is_recorded, key_of
-from inspect_core.line.report import check_report, pictures_of, worst, write_report
-from inspect_core.line.row import Row, file_digest, is_moved, judge, strictly
-from inspect_core.line.table import check_table, write_table
-from inspect_core.recipe_format.place import check_apart
+from inspect_core.line.result_row import Row, file_digest, is_moved, judge, strictly
+from inspect_core.line.verdict_table import check_table, write_table
+from inspect_core.recipe_format.output_paths import check_apart
+from inspect_core.runtime.atomic_write import replacing
 from inspect_core.runtime.progress import Report, silent
-from inspect_core.runtime.unfinished import replacing
 
 Photo = tuple[str, Path]
 Drawn = tuple[Row, str, dict[str, bytes]]

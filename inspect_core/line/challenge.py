@@ -10,8 +10,8 @@ from pathlib import Path
 
 from inspect_core.images.listing import photos_in
 from inspect_core.line.inspector import Inspector
-from inspect_core.line.row import Row, judge
-from inspect_core.recipe_format.known_parts import ChallengePart, margin
+from inspect_core.line.result_row import Row, judge
+from inspect_core.recipe_format.recorded_photos import ChallengePart, margin
 from inspect_core.verdict import PARTLY_OUT
 
 MARGIN_KEPT = 0.5

@@ -7,11 +7,11 @@ from pathlib import Path, PurePosixPath
 
 from inspect_core.images.layout import labels
 from inspect_core.images.listing import photos_in
-from inspect_core.images.manifests.listed import is_list, listed
+from inspect_core.images.manifests.photo_list import is_list, listed
 from inspect_core.images.samples import GOOD, counted
 from inspect_core.judge.counts import Counts, Unscored, in_parts
 from inspect_core.judge.limits import most_in_long_run
-from inspect_core.line.row import Row
+from inspect_core.line.result_row import Row
 from inspect_core.verdict import NOT_JUDGED, NOT_LOCATED, OUTCOMES, SPOKEN
 
 TAUGHT = "good, taught"

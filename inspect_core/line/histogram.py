@@ -4,8 +4,8 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from inspect_core.line.drawable import drawable, not_drawn
-from inspect_core.line.row import Row
+from inspect_core.line.plot_range import drawable, not_drawn
+from inspect_core.line.result_row import Row
 
 COLOURS = {"accept": "#15803d", "review": "#8f5f00", "reject": "#b91c1c"}
 """On white; as in ui/bench/frontend/bench.css."""

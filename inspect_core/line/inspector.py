@@ -5,7 +5,7 @@ from typing import Protocol
 import numpy as np
 
 from inspect_core.images.depth import Depth
-from inspect_core.recipe_format.known_parts import ChallengePart
+from inspect_core.recipe_format.recorded_photos import ChallengePart
 from inspect_core.verdict import Limits, Verdict
 
 

@@ -11,10 +11,10 @@ from dataclasses import asdict
 from pathlib import Path
 
 from inspect_core.line.record import key_of
-from inspect_core.line.row import Row
-from inspect_core.recipe_format.place import PlaceError, check_own
+from inspect_core.line.result_row import Row
+from inspect_core.recipe_format.output_paths import PlaceError, check_own
 from inspect_core.runtime import workspace
-from inspect_core.runtime.unfinished import lock
+from inspect_core.runtime.atomic_write import lock
 
 _DAMAGE = (ValueError, KeyError, TypeError, RecursionError)
 _BEGINS = b'{"unfinished batch of Loupe": '

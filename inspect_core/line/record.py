@@ -5,7 +5,7 @@ from collections.abc import Mapping
 from dataclasses import replace
 from typing import Protocol
 
-from inspect_core.line.row import Row
+from inspect_core.line.result_row import Row
 from inspect_core.verdict import INPUTS
 
 Facts = Mapping[str, str | float | int | None]

@@ -1,8 +1,8 @@
 """A watched folder: photos are judged as they come and moved into the folder of their verdict.
 
-The order keeps log and folders consistent, whenever the process is killed: a photo is claimed (`line.moving`), judged,
-recorded once under its own key, then moved to the place named in the record. At the next start, a photo that was
-recorded but not moved is moved by its record; one that was not recorded is judged.
+The order keeps log and folders consistent, whenever the process is killed: a photo is claimed (`line.photo_claims`),
+judged, recorded once under its own key, then moved to the place named in the record. At the next start, a photo that
+was recorded but not moved is moved by its record; one that was not recorded is judged.
 """
 
 import errno
@@ -17,13 +17,13 @@ from typing import NamedTuple
 
 from inspect_core.images.listing import is_clutter, is_image, walk
 from inspect_core.line.inspector import Inspector
-from inspect_core.line.moving import CLAIMED, claim, free_name, give_back, is_back, is_claim, move, name_of, tidy
-from inspect_core.line.overlap import in_order
+from inspect_core.line.ordered_pool import in_order
+from inspect_core.line.photo_claims import CLAIMED, claim, free_name, give_back, is_back, is_claim, move, name_of, tidy
 from inspect_core.line.record import Facts, Record, facts_of, key_of
-from inspect_core.line.row import file_digest, judge, strictly
-from inspect_core.recipe_format.place import PlaceError, check_folder
+from inspect_core.line.result_row import file_digest, judge, strictly
+from inspect_core.recipe_format.output_paths import PlaceError, check_folder
 from inspect_core.runtime import workspace
-from inspect_core.runtime.unfinished import lock
+from inspect_core.runtime.atomic_write import lock
 from inspect_core.verdict import NOT_JUDGED, OUTCOMES
 
 FOLDERS = {outcome: outcome.replace(" ", "_") for outcome in OUTCOMES}

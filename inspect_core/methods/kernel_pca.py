@@ -5,9 +5,9 @@ from torch import Tensor, nn
 
 from inspect_core.detectors.kernel_pca import KernelPCA, fit, suggest_sigma
 from inspect_core.detectors.kernels import GaussianKernel
-from inspect_core.methods.drawn_patches import DrawnMethod, DrawnPatches
 from inspect_core.methods.graphs import Graph, as_rows, constant
 from inspect_core.methods.method import Control, Costs, Option, Parameters, Patches, Tell, Workload
+from inspect_core.methods.patch_sampling import DrawnMethod, DrawnPatches
 from inspect_core.methods.subspace import Q, on_alike
 from inspect_core.recipe_format import arrays, fields
 

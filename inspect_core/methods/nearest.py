@@ -3,9 +3,9 @@
 from torch import Tensor, nn
 
 from inspect_core.detectors.baselines import NearestNeighbour, fit_nearest_neighbour, spread_out
-from inspect_core.methods.drawn_patches import DrawnMethod, DrawnPatches
 from inspect_core.methods.graphs import Graph, as_rows, constant
 from inspect_core.methods.method import PUBLISHED, Costs, Parameters, Patches, Tell, Workload
+from inspect_core.methods.patch_sampling import DrawnMethod, DrawnPatches
 from inspect_core.recipe_format import arrays, fields
 
 DRAWN = 8

@@ -11,9 +11,9 @@ from inspect_core.detectors.quadrics.distances import hilbert_schmidt_norm, mono
 from inspect_core.detectors.quadrics.fitting import PENALTY_WARNING
 from inspect_core.detectors.quadrics.forecast import forecast_seconds
 from inspect_core.images.tiles import TilePlan
-from inspect_core.methods.drawn_patches import DrawnMethod, DrawnPatches
 from inspect_core.methods.graphs import Graph, constant
 from inspect_core.methods.method import PUBLISHED, Control, Costs, Option, Parameters, Patches, Tell, Workload
+from inspect_core.methods.patch_sampling import DrawnMethod, DrawnPatches
 from inspect_core.recipe_format import arrays, fields
 
 MOST, _MOST_ON_TEACH = 100, 300

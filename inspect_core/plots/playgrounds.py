@@ -5,7 +5,7 @@ from collections.abc import Mapping, Sequence
 import numpy as np
 import plotly.graph_objects as go
 
-from inspect_core.plots.theme import Look, blank, label, mark_value
+from inspect_core.plots.chart_theme import Look, blank, label, mark_value
 
 BINS = 30
 

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 import numpy as np
 import plotly.graph_objects as go
 
-from inspect_core.plots.theme import Look, as_text, blank
+from inspect_core.plots.chart_theme import Look, as_text, blank
 
 COOL, HOT = ("#0f766e", "#2563eb"), ("#fab005", "#dc2626", "#7f0f3c")
 CROWD = 300  # points from which a scatter draws them small

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 import numpy as np
 import plotly.graph_objects as go
 
-from inspect_core.plots.theme import FONT, Look
+from inspect_core.plots.chart_theme import FONT, Look
 
 LEFT, TOP, BOTTOM, ROW = 52, 26, 44, 18
 MARKS = {

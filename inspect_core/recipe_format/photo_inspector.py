@@ -17,8 +17,8 @@ from inspect_core.images.placement import Placement, place
 from inspect_core.images.tiles import TilePlan
 from inspect_core.judge.anomaly_map import AREA, largest_area
 from inspect_core.recipe_format import arrays as recipe_arrays
-from inspect_core.recipe_format.known_parts import Calibrated, ChallengePart, read_challenge
-from inspect_core.recipe_format.manifest import refusing
+from inspect_core.recipe_format.recipe_package import refusing
+from inspect_core.recipe_format.recorded_photos import Calibrated, ChallengePart, read_challenge
 from inspect_core.verdict import InView, Limits, Verdict, assemble, inspected, not_located
 from inspect_core.whole_part.defect_types import DefectTypes
 from inspect_core.whole_part.product_check import ProductCheck

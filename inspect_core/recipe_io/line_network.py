@@ -20,7 +20,7 @@ from inspect_core.judge.anomaly_map import SIGMA, pixel_operator
 from inspect_core.judge.local_scale import LocalScale
 from inspect_core.methods.graphs import constant
 from inspect_core.recipe import Recipe
-from inspect_core.recipe_format import manifest
+from inspect_core.recipe_format import recipe_package
 from inspect_core.runtime.graph import EMBEDDING, IMAGES, LOGITS, MAP, cells_of
 
 OPSET = 20
@@ -125,14 +125,14 @@ def exported(recipe: Recipe, backbone: Backbone) -> dict[str, bytes]:
     # With one image the exporter would fix the batch at one.
     example = torch.zeros((2, *recipe.backbone.size, 3), dtype=torch.uint8)
     if tiles is None:
-        return {manifest.MODEL: _graph(LineNetwork(seeing, judging), (example,), [IMAGES], [MAP, *head])}
+        return {recipe_package.MODEL: _graph(LineNetwork(seeing, judging), (example,), [IMAGES], [MAP, *head])}
     with torch.no_grad():
         widths = [cells.shape[1] for cells in seeing(example)[: len(views)]]
     names = cells_of(len(views))
     whole = tuple(torch.zeros((2, width, *recipe.grid)) for width in widths)
     return {
-        manifest.MODEL: _graph(seeing, (example,), [IMAGES], [*names, *head]),
-        manifest.WHOLE: _graph(judging, whole, names, [MAP]),
+        recipe_package.MODEL: _graph(seeing, (example,), [IMAGES], [*names, *head]),
+        recipe_package.WHOLE: _graph(judging, whole, names, [MAP]),
     }
 
 

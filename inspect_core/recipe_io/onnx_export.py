@@ -15,15 +15,15 @@ import numpy as np
 from inspect_core.features.backbones import Backbone
 from inspect_core.images.alignment import NotLocated
 from inspect_core.images.depth import Depth
+from inspect_core.images.photo_reader import ImageError, Picture, read
 from inspect_core.images.placement import place
-from inspect_core.images.read import ImageError, Picture, read
 from inspect_core.recipe import LoadedRecipe, Recipe, loaded_backbone
-from inspect_core.recipe_format import golden, manifest
+from inspect_core.recipe_format import golden_images, recipe_package
 from inspect_core.recipe_format.csv_text import csv_text
-from inspect_core.recipe_format.golden import Golden
+from inspect_core.recipe_format.golden_images import Golden
 from inspect_core.recipe_io import line_network, recipe_file
-from inspect_core.recipe_io.check_photos import known_sets
-from inspect_core.recipe_io.place import check_place
+from inspect_core.recipe_io.parity_photos import known_sets
+from inspect_core.recipe_io.recipe_path import check_place
 from inspect_core.runner import ExportedModel, Runner
 from inspect_core.runtime.progress import Report, silent, stage
 
@@ -50,7 +50,7 @@ class Compared:
 
     @property
     def difference(self) -> float:
-        return golden.difference(self.app_score, self.line_score)
+        return golden_images.difference(self.app_score, self.line_score)
 
 
 @dataclass(frozen=True)
@@ -97,11 +97,11 @@ def export(
     model = ExportedModel(files, len(recipe.views), **recipe.facts)
     compared = _compare(recipe, backbone, model, check_images, stage(report, 0.2, 0.9))
     parity = _parity(recipe, [row for row, _ in compared])
-    files[manifest.PARITY] = _table(parity.table)
+    files[recipe_package.PARITY] = _table(parity.table)
     files |= _golden_files(recipe, compared)
     report(0.9, "reading it back")
     recipe_file.write(files, path, check=Runner)
-    return replace(parity, release=manifest.release_of(recipe_file.sums_of(files)))
+    return replace(parity, release=recipe_package.release_of(recipe_file.sums_of(files)))
 
 
 def not_exportable(recipe: Recipe) -> str:
@@ -116,12 +116,12 @@ def _graphs(recipe: Recipe, backbone: Backbone, check_images: Sequence[str | Pat
     if bits == 32:
         return graphs
     # Imported here only: few users need the tools that make a graph smaller.
-    from inspect_core.recipe_io.reduced_graph import with_eight_bit_network, with_half_weights
+    from inspect_core.recipe_io.quantisation import with_eight_bit_network, with_half_weights
 
     if bits == 8:
         some = islice(_pictures(check_images, recipe.depth), QUANTISED_WITH)
         inputs = [image for _, picture in some for image in _inputs(picture.pixels, recipe)]
-        graphs[manifest.MODEL] = with_eight_bit_network(graphs[manifest.MODEL], inputs)
+        graphs[recipe_package.MODEL] = with_eight_bit_network(graphs[recipe_package.MODEL], inputs)
     return {name: with_half_weights(content) for name, content in graphs.items()}
 
 
@@ -147,9 +147,9 @@ def _compare(
     sets, found = known_sets(recipe), {}
     for done, (path, picture) in enumerate(_pictures(paths, recipe.depth), start=1):
         app, line, digest = app_inspector.inspect(picture.pixels), model.inspect(picture.pixels), picture.digest
-        said = ["; ".join(filter(None, golden.said(verdict))) for verdict in (app, line)]
+        said = ["; ".join(filter(None, golden_images.said(verdict))) for verdict in (app, line)]
         row = Compared(picture.name, sets.get(digest, OTHER_PHOTO), digest, app.score, line.score, *said)
-        found[digest] = row, Golden(str(path), picture.name, app.score, *golden.said(app))
+        found[digest] = row, Golden(str(path), picture.name, app.score, *golden_images.said(app))
         report(done / len(paths), f"comparing photo {done} of {len(paths)}")
     if not found:
         raise ExportError("there is no photo to prove the export with; name the folder that holds the good photos")
@@ -165,7 +165,7 @@ def _pictures(paths: Sequence[str | Path], depth: Depth | None) -> Iterator[tupl
 
 
 def _parity(recipe: Recipe, table: list[Compared]) -> Parity:
-    allowed = golden.tolerance(np.array([part.score for part in recipe.calibration]), recipe.limits)
+    allowed = golden_images.tolerance(np.array([part.score for part in recipe.calibration]), recipe.limits)
     flipped = [row for row in table if row.app_verdict != row.line_verdict]
     worst = max(table, key=lambda row: row.difference)
     if flipped:
@@ -200,13 +200,15 @@ def _golden_files(recipe: Recipe, compared: Sequence[tuple[Compared, Golden]]) -
         split = bisect_right(scored, limit, key=attrgetter("score"))
         nearest += [row for row in scored[max(split - 1, 0) : split + 1] if row not in nearest]
     rest = [row for row in rows if row not in nearest]
-    evenly = np.linspace(0, max(len(rest) - 1, 0), golden.MOST - len(nearest)).round().astype(int)
+    evenly = np.linspace(0, max(len(rest) - 1, 0), golden_images.MOST - len(nearest)).round().astype(int)
     spread = [rest[i] for i in np.unique(evenly) if i < len(rest)]
     files, expected = {}, []
     for number, row in enumerate([*nearest, *spread], start=1):
         source = Path(row.file)
         name = f"golden/{number:02}{source.suffix.lower()}"
-        name = name if manifest.GOLDEN.fullmatch(name) else f"golden/{number:02}.png"  # read by its content anyway
+        name = (
+            name if recipe_package.GOLDEN.fullmatch(name) else f"golden/{number:02}.png"
+        )  # read by its content anyway
         files[name] = source.read_bytes()
         expected.append(replace(row, file=name))
-    return files | {manifest.EXPECTED: golden.table_of(expected)}
+    return files | {recipe_package.EXPECTED: golden_images.table_of(expected)}

@@ -17,18 +17,18 @@ from inspect_core.features.extraction import Look
 from inspect_core.images.alignment import Alignment
 from inspect_core.judge.anomaly_map import AREA, SIGMA
 from inspect_core.judge.local_scale import LocalScale
-from inspect_core.methods.table import ARRAYS, FIELDS, JOIN, METHODS, methods_of
-from inspect_core.methods.view import View
+from inspect_core.methods.fitted_method import View
+from inspect_core.methods.registry import ARRAYS, FIELDS, JOIN, METHODS, methods_of
 from inspect_core.recipe import BackboneChoice, Provenance, Recipe
 from inspect_core.recipe_format import arrays as recipe_arrays
-from inspect_core.recipe_format import known_parts, manifest
+from inspect_core.recipe_format import recipe_package, recorded_photos
 from inspect_core.recipe_format.fields import DIRECTION, RESIZE_RULE, SCHEMA
-from inspect_core.recipe_format.manifest import refusing
 from inspect_core.recipe_format.photo_inspector import PARTS, read_facts
+from inspect_core.recipe_format.recipe_package import refusing
 from inspect_core.recipe_format.zipped import write_zip
-from inspect_core.recipe_io.place import check_place
-from inspect_core.recipe_io.proof import prove
-from inspect_core.runtime.unfinished import replacing
+from inspect_core.recipe_io.recipe_path import check_place
+from inspect_core.recipe_io.self_test import prove
+from inspect_core.runtime.atomic_write import replacing
 from inspect_core.whole_part.defect_types import DefectTypes
 from inspect_core.whole_part.known_cases import KnownCases
 from inspect_core.whole_part.product_check import ProductCheck
@@ -48,7 +48,7 @@ def save(recipe: Recipe, path: str | Path) -> Recipe:
     path = check_place(path)
     files = files_of(recipe)
     write(files, path)
-    return replace(recipe, digest=manifest.digest_of(sums_of(files)))
+    return replace(recipe, digest=recipe_package.digest_of(sums_of(files)))
 
 
 def write(files: Mapping[str, bytes], path: Path, check: Callable[[Path], object] = lambda new: None) -> None:
@@ -56,7 +56,7 @@ def write(files: Mapping[str, bytes], path: Path, check: Callable[[Path], object
 
     check: called with the package before it gets its name; if it raises, nothing remains. Raises OSError as `save`.
     """
-    files = {**files, manifest.SUMS: manifest.listing_of(sums_of(files))}
+    files = {**files, recipe_package.SUMS: recipe_package.listing_of(sums_of(files))}
     try:
         with replacing(path) as new:
             if path.suffix == ".zip":
@@ -82,8 +82,8 @@ def load(path: str | Path) -> Recipe:
     Raises RecipeError, naming file, reason and remedy, for anything damaged, oversized or unexpected, and nothing else.
     """
     path = Path(path)
-    package = manifest.check(path)
-    document = manifest.read_document(package, FIELDS)
+    package = recipe_package.check(path)
+    document = recipe_package.read_document(package, FIELDS)
     with refusing(path, "its parts do not fit together"):
         lengths = recipe_arrays.check(document, package.header, ARRAYS)
         arrays = package.arrays()
@@ -99,8 +99,8 @@ def load(path: str | Path) -> Recipe:
 
 def files_at(path: str | Path) -> dict[str, bytes]:
     """The files of a saved recipe by name, without their digests and what an export added. Raises as `load`."""
-    package = manifest.check(Path(path))
-    return {name: package.read(name) for name in manifest.REQUIRED if name != manifest.SUMS}
+    package = recipe_package.check(Path(path))
+    return {name: package.read(name) for name in recipe_package.REQUIRED if name != recipe_package.SUMS}
 
 
 def files_of(recipe: Recipe) -> dict[str, bytes]:
@@ -146,9 +146,9 @@ def files_of(recipe: Recipe) -> dict[str, bytes]:
         **{name: part and part.params() for name, part in _extras(recipe).items()},
     }
     return {
-        manifest.RECIPE: (json.dumps(document, indent=1, allow_nan=False) + "\n").encode(),
-        manifest.ARRAYS: safetensors.numpy.save(_packed(recipe)),
-        manifest.CALIBRATION: known_parts.table_of(recipe.calibration, recipe.judged),
+        recipe_package.RECIPE: (json.dumps(document, indent=1, allow_nan=False) + "\n").encode(),
+        recipe_package.ARRAYS: safetensors.numpy.save(_packed(recipe)),
+        recipe_package.CALIBRATION: recorded_photos.table_of(recipe.calibration, recipe.judged),
     }
 
 
@@ -180,9 +180,9 @@ def _extras(recipe: Recipe) -> dict[str, ProductCheck | KnownCases | DefectTypes
     return {name: getattr(recipe, field) for name, (field, *_) in EXTRAS.items()}
 
 
-def _recipe_of(document: dict, arrays: dict, package: manifest.Package) -> Recipe:
+def _recipe_of(document: dict, arrays: dict, package: recipe_package.Package) -> Recipe:
     geometry, chosen, live = document["geometry"], document["backbone"], document["live"]
-    calibration, judged = known_parts.read_table(package, document)
+    calibration, judged = recorded_photos.read_table(package, document)
     made = {part.name: document[part.name] for part in fields(Provenance) if part.name in document}
     made |= {"photo_folders": tuple(document["photo_folders"]), "calibration_note": document["calibration"]["note"]}
     if geometry["sigma"] != SIGMA:
@@ -207,10 +207,10 @@ def _recipe_of(document: dict, arrays: dict, package: manifest.Package) -> Recip
         live=live,
         calibration=calibration,
         judged=judged,
-        unscored=tuple(known_parts.UnscoredPart(**part) for part in document["unscored"]),
+        unscored=tuple(recorded_photos.UnscoredPart(**part) for part in document["unscored"]),
         provenance=Provenance(**made),
         mm_per_pixel=document["mm_per_pixel"],
-        taught=document["taught"] and known_parts.TaughtFrom.from_params(document["taught"]),
+        taught=document["taught"] and recorded_photos.TaughtFrom.from_params(document["taught"]),
         as_published=document["as_published"],
         digest=package.digest,
     )

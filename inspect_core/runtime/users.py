@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from contextlib import suppress
 from pathlib import Path
 
-from inspect_core.runtime import unfinished, workspace
+from inspect_core.runtime import atomic_write, workspace
 
 UNKNOWN = "unknown user"
 PROXIES = "LOUPE_PROXIES"
@@ -33,7 +33,7 @@ def at_this_machine() -> str:
 
 def keep(name: str) -> None:
     """Keep in the workspace the name of who works at this machine. Raises OSError when it cannot be written."""
-    with unfinished.replacing(_file()) as new:
+    with atomic_write.replacing(_file()) as new:
         new.write_text(tidy(name), encoding="utf-8")
 
 

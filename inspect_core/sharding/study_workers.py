@@ -13,20 +13,20 @@ import torch
 from inspect_core.features.store import feature_store
 from inspect_core.images.depth import Depth
 from inspect_core.images.folders import Sample
-from inspect_core.images.located import Located
+from inspect_core.images.part_pose import Located
 from inspect_core.images.photo_quality import Quality
+from inspect_core.images.photo_reader import ImageError, read, read_mask
 from inspect_core.images.placement import Placement
-from inspect_core.images.read import ImageError, read, read_mask
 from inspect_core.judge.overlap_counts import OverlapCounts
-from inspect_core.line.overlap import ranges
+from inspect_core.line.ordered_pool import ranges
 from inspect_core.runtime.progress import Report, silent
+from inspect_core.sharding.checkpoints import MERGED, Kept
 from inspect_core.sharding.executor import RESTING, Executor, Failure, Numbered, attempt, stamp
-from inspect_core.sharding.kept import MERGED, Kept
-from inspect_core.sharding.run import in_order, kept_results, results
-from inspect_core.sharding.sent import Network, Prepared, bare, preparation_of
-from inspect_core.study.gathering import BLOCK, SHARD, Fit, Gathered, Merged, merged
-from inspect_core.study.judged import AT_ONCE, Judged
+from inspect_core.sharding.shard_runner import in_order, kept_results, results
+from inspect_core.sharding.transport import Network, Prepared, bare, preparation_of
+from inspect_core.study.evaluation_scores import AT_ONCE, Judged
 from inspect_core.study.photo_features import PhotoFeatures, PhotoNotes
+from inspect_core.study.statistics_gathering import BLOCK, SHARD, Fit, Gathered, Merged, merged
 from inspect_core.study.study_tasks import EvaluationTask, FitTask, Shard, Task
 
 MOST_SHARDS = 64

@@ -12,11 +12,11 @@ from inspect_core.images.folders import Sample
 from inspect_core.images.samples import counted as number_of
 from inspect_core.judge.anomaly_map import AREA
 from inspect_core.judge.counts import Counts, Unscored, count_parts, counted_parts, in_parts
-from inspect_core.judge.found import found_up_to as found_in_map
+from inspect_core.judge.defect_hits import found_up_to as found_in_map
 from inspect_core.judge.limits import least_promise, overkill_at
 from inspect_core.judge.metrics import auroc, fpr95_of_foreign, fpr_at_tpr
 from inspect_core.runtime.progress import Report, silent
-from inspect_core.study.judged import AT_ONCE, Judged, Live
+from inspect_core.study.evaluation_scores import AT_ONCE, Judged, Live
 from inspect_core.study.scored_photo import ADDED, RELABELLED, UNKNOWN, ScoredPhoto, UnscoredPhoto
 from inspect_core.study.scored_photos import ScoredPhotos
 from inspect_core.study.study import Study
@@ -198,7 +198,7 @@ def most_promised(groups: int, *, photos: int) -> str:
 
 
 def found_up_to(scored: ScoredPhotos, **live: int) -> np.ndarray:
-    """(photos,) float64, read-only, of `judge.found` at a stored live value; NaN where no true mask is known."""
+    """(photos,) float64, read-only, of `judge.defect_hits` at a stored live value; NaN where no true mask is known."""
     values = {**scored.live, **live}
 
     def look() -> np.ndarray:

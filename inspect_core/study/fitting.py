@@ -16,15 +16,15 @@ from torch import Tensor
 
 from inspect_core.images.folders import Sample
 from inspect_core.images.tolerances import Tolerances, looks_in
+from inspect_core.methods.fitted_method import View
 from inspect_core.methods.method import Parameters, Patches
-from inspect_core.methods.view import View
 from inspect_core.runtime.progress import Report, silent, stage
-from inspect_core.study.gathering import Fit, Gathered
-from inspect_core.study.order import Order
 from inspect_core.study.photo_features import PhotoFeatures
 from inspect_core.study.scored_photo import ScoredPhoto
 from inspect_core.study.scored_photos import ScoredPhotos, SeenBy, swept
+from inspect_core.study.statistics_gathering import Fit, Gathered
 from inspect_core.study.study_tasks import ScoringTask, Workers
+from inspect_core.study.teaching_config import Order
 
 Tried = tuple[ScoredPhoto, list[np.ndarray]]
 """A photo with its (stops, h, w) float32 errors under each view."""

@@ -14,10 +14,10 @@ from inspect_core.features.store import Store
 from inspect_core.images.alignment import NotLocated
 from inspect_core.images.folders import Sample
 from inspect_core.images.photo_quality import Quality, measured
+from inspect_core.images.photo_reader import ImageError, read
 from inspect_core.images.placement import Placement
-from inspect_core.images.read import ImageError, read
 from inspect_core.images.tolerances import Tolerances
-from inspect_core.line.overlap import in_order
+from inspect_core.line.ordered_pool import in_order
 from inspect_core.study.scored_photo import ScoredPhoto, UnscoredPhoto
 from inspect_core.verdict import NOT_JUDGED, NOT_LOCATED
 

@@ -7,10 +7,10 @@ from pathlib import Path
 import numpy as np
 
 from inspect_core.images.depth import Depth
+from inspect_core.images.photo_reader import ImageError, read_mask
 from inspect_core.images.placement import Placement
-from inspect_core.images.read import ImageError, read_mask
 from inspect_core.images.samples import Sample
-from inspect_core.judge.found import grown
+from inspect_core.judge.defect_hits import grown
 from inspect_core.judge.masks import mask_at
 
 UNKNOWN = "unknown"

@@ -18,7 +18,7 @@ from inspect_core.judge.anomaly_map import AREA, SIGMA, default_area, largest_ar
 from inspect_core.judge.cost_limit import limits_with_defects
 from inspect_core.judge.limits import limits_from_good
 from inspect_core.judge.local_scale import GoodMaps, LocalScale, joined
-from inspect_core.methods.view import View
+from inspect_core.methods.fitted_method import View
 from inspect_core.study.scored_photo import ScoredPhoto, UnscoredPhoto
 from inspect_core.study.stored_errors import StoredErrors, Which
 from inspect_core.verdict import InView, Limits, inspected, is_partly_out

@@ -15,21 +15,21 @@ from inspect_core.images.areas import Areas
 from inspect_core.images.depth import Depth
 from inspect_core.images.folders import Sample, Samples, Split, split
 from inspect_core.images.photo_quality import QualityRange, noise_as_read
-from inspect_core.images.read import read
+from inspect_core.images.photo_reader import read
 from inspect_core.images.tolerances import looks_in
 from inspect_core.judge.anomaly_map import AREA, largest_area
-from inspect_core.methods.table import FIRST, methods_of, parameters_of
-from inspect_core.methods.view import View, chosen_taps, costs_of, looks_of, remarks
+from inspect_core.methods.fitted_method import View, chosen_taps, costs_of, looks_of, remarks
+from inspect_core.methods.registry import FIRST, methods_of, parameters_of
 from inspect_core.recipe import Recipe
 from inspect_core.runtime.progress import Cancel, Report, silent, stage, tell
-from inspect_core.study.expected import Expected
 from inspect_core.study.fitting import Crossing, Fitting, Tried, Trying
-from inspect_core.study.freezing import frozen
-from inspect_core.study.order import Order
 from inspect_core.study.photo_features import PhotoFeatures
+from inspect_core.study.recipe_builder import frozen
 from inspect_core.study.scored_photo import ScoredPhoto
 from inspect_core.study.scored_photos import ScoredPhotos, swept
 from inspect_core.study.study_tasks import IN_PROCESS, Workers
+from inspect_core.study.teaching_config import Order
+from inspect_core.study.time_estimates import Expected
 from inspect_core.verdict import Limits
 
 
@@ -272,7 +272,7 @@ class Study:
         return self.fitting.patch_sample(self.split.fit, count, view, partial(tell, None, cancelled))
 
     def remarks(self, live: Mapping[str, int]) -> tuple[str, ...]:
-        """What an engineer should know of the fit at these live values, as `methods.view.remarks`."""
+        """What an engineer should know of the fit at these live values, as `methods.fitted_method.remarks`."""
         fitted = self.results.views, self.preparation, self.parameters
         return remarks(*fitted, self.live | dict(live), photos=len(self.split.fit))
 

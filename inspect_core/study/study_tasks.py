@@ -12,13 +12,13 @@ from torch import Tensor
 
 from inspect_core.images.samples import Sample
 from inspect_core.images.tolerances import Tolerances
-from inspect_core.line.overlap import ranges
-from inspect_core.methods.view import View
+from inspect_core.line.ordered_pool import ranges
+from inspect_core.methods.fitted_method import View
 from inspect_core.runtime.progress import Report
-from inspect_core.study.gathering import SHARD, Fit, Gathered, merged
-from inspect_core.study.judged import AT_ONCE, Judged, Live, judge
+from inspect_core.study.evaluation_scores import AT_ONCE, Judged, Live, judge
 from inspect_core.study.photo_features import PhotoFeatures
 from inspect_core.study.scored_photos import SeenBy, swept
+from inspect_core.study.statistics_gathering import SHARD, Fit, Gathered, merged
 
 
 class Shard(NamedTuple):
@@ -143,7 +143,7 @@ class InProcess:
     """This process: one photo after the other on a GPU, on a CPU some at a time."""
 
     def require(self, memory: int) -> None:
-        """`methods.view.costs_of` has refused a fit that is too large for this machine."""
+        """`methods.fitted_method.costs_of` has refused a fit that is too large for this machine."""
 
     def extract(self, features: PhotoFeatures, samples: Sequence[Sample], report: Report) -> None:
         for done, _ in enumerate(features.each(features.of, samples), start=1):

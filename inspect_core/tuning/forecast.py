@@ -6,12 +6,12 @@ from dataclasses import dataclass, replace
 from inspect_core.features.extraction import Preparation
 from inspect_core.features.store import Store
 from inspect_core.images.tolerances import looks_in
-from inspect_core.methods.table import FIRST, methods_in, parameters_of
-from inspect_core.methods.view import costs_of, looks_of
-from inspect_core.study.expected import Expected
-from inspect_core.study.order import Order
-from inspect_core.tuning.comparison import Shortlist, comparing
-from inspect_core.tuning.trial import PASTED
+from inspect_core.methods.fitted_method import costs_of, looks_of
+from inspect_core.methods.registry import FIRST, methods_in, parameters_of
+from inspect_core.study.teaching_config import Order
+from inspect_core.study.time_estimates import Expected
+from inspect_core.tuning.comparison_result import Shortlist, comparing
+from inspect_core.tuning.synthetic_trial import PASTED
 
 RUNNING_APP = 700 << 20
 

@@ -12,9 +12,9 @@ from dataclasses import dataclass
 import numpy as np
 from torch import Tensor
 
+from inspect_core.methods.fitted_method import View
 from inspect_core.methods.method import Detector, Patches
-from inspect_core.methods.table import METHODS
-from inspect_core.methods.view import View
+from inspect_core.methods.registry import METHODS
 from inspect_core.runtime.progress import Cancelled
 from inspect_core.study.study import Study
 

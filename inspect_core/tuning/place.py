@@ -6,7 +6,7 @@ from collections.abc import Collection, Iterable
 import torch
 from torch import Tensor
 
-from inspect_core.methods.table import ANYWHERE, FIRST, FIXED, LOOSE
+from inspect_core.methods.registry import ANYWHERE, FIRST, FIXED, LOOSE
 from inspect_core.study.study import Study
 
 PLACED = 0.65

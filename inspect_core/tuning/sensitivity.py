@@ -12,7 +12,7 @@ from inspect_core.judge.anomaly_map import AREA
 from inspect_core.judge.metrics import auroc, fpr_at_tpr
 from inspect_core.methods.method import Detector
 from inspect_core.runtime.progress import Report, silent
-from inspect_core.study.judged import Judged
+from inspect_core.study.evaluation_scores import Judged
 from inspect_core.study.scored_photos import ScoredPhotos
 from inspect_core.tuning.patch_sample import stop_explaining
 

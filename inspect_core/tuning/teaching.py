@@ -6,15 +6,15 @@ from dataclasses import dataclass, replace
 from inspect_core.features.store import Store
 from inspect_core.images.samples import Sample
 from inspect_core.images.splitting import Split, folds
-from inspect_core.methods.table import FIRST, METHODS, methods_in, methods_of, title_of
+from inspect_core.methods.registry import FIRST, METHODS, methods_in, methods_of, title_of
 from inspect_core.runtime.jobs import device_lock
 from inspect_core.runtime.progress import Report, stage
-from inspect_core.study.order import Order
 from inspect_core.study.study import Study
 from inspect_core.study.study_tasks import IN_PROCESS, Workers
-from inspect_core.tuning.aligning import aligned, on_alignment
-from inspect_core.tuning.compare import compare, fitted
-from inspect_core.tuning.comparison import Shortlist
+from inspect_core.study.teaching_config import Order
+from inspect_core.tuning.alignment_training import aligned, on_alignment
+from inspect_core.tuning.comparison_result import Shortlist
+from inspect_core.tuning.detector_comparison import compare, fitted
 from inspect_core.tuning.place import in_words, place_of, preferred
 from inspect_core.tuning.product_check_training import train_product_check
 from inspect_core.whole_part.product_check import OFF, ProductCheck

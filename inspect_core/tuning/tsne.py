@@ -8,7 +8,7 @@ from sklearn.manifold import TSNE
 
 from inspect_core.features.store import Store
 from inspect_core.runtime.progress import Report, silent
-from inspect_core.tuning.points import Points
+from inspect_core.tuning.scatter_points import Points
 
 LEAST_POINTS = 5
 PERPLEXITY = 30.0

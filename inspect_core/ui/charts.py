@@ -5,13 +5,13 @@ from typing import Any
 import plotly.graph_objects as go
 import streamlit as st
 
-from inspect_core.plots import theme
-from inspect_core.plots.theme import Look
+from inspect_core.plots import chart_theme
+from inspect_core.plots.chart_theme import Look
 
 
 def look() -> Look:
     """The figures' colours under the page's theme."""
-    return theme.DARK if st.context.theme.type == "dark" else theme.LIGHT
+    return chart_theme.DARK if st.context.theme.type == "dark" else chart_theme.LIGHT
 
 
 def show(figure: go.Figure, *, key: str, alt: str, **more: Any) -> None:

@@ -11,13 +11,13 @@ import streamlit as st
 from inspect_core.features.extraction import stored_embedding
 from inspect_core.features.store import feature_store
 from inspect_core.images.boxes import Box
-from inspect_core.images.read import ImageError
+from inspect_core.images.photo_reader import ImageError
 from inspect_core.judge.anomaly_map import AREA, regions, scale_region
 from inspect_core.study.scored_photo import ScoredPhoto
-from inspect_core.ui.taught_part import TaughtPart
+from inspect_core.ui.taught_product import TaughtPart
 from inspect_core.verdict import Limits
 from inspect_core.whole_part.known_cases import picture_of
-from inspect_core.whole_part.labelled_examples import boxes_of_mask
+from inspect_core.whole_part.training_crops import boxes_of_mask
 
 REGION, WHOLE = "The region that stands out", "The whole part"
 """The words for what to look at."""

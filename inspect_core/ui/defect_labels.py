@@ -8,9 +8,9 @@ import threading
 from pathlib import Path
 
 from inspect_core.runtime import workspace
+from inspect_core.runtime.atomic_write import replacing
 from inspect_core.runtime.json_text import from_json
-from inspect_core.runtime.unfinished import replacing
-from inspect_core.ui.taught_part import TaughtPart
+from inspect_core.ui.taught_product import TaughtPart
 
 LONGEST = 40
 LONGEST_FILE = 2**26  # bytes: enough for half a million photos

@@ -6,8 +6,8 @@ from dataclasses import replace
 import streamlit as st
 
 from inspect_core.judge.anomaly_map import Region
-from inspect_core.ui import crops, shelf
-from inspect_core.ui.taught_part import TaughtPart
+from inspect_core.ui import crops, open_product_store
+from inspect_core.ui.taught_product import TaughtPart
 from inspect_core.verdict import UNKNOWN_TYPE, Verdict
 
 
@@ -43,6 +43,6 @@ def limit_slider(taught: TaughtPart, page: str) -> None:
 
 def _set_limit(taught_id: str, key: str) -> None:
     limit = st.session_state[key] / 100
-    shelf.change(
+    open_product_store.change(
         taught_id, lambda held: replace(held, defect_types=held.defect_types and held.defect_types.with_limit(limit))
     )

@@ -7,7 +7,7 @@ from typing import Any
 import streamlit as st
 
 from inspect_core.images.folders import inside
-from inspect_core.images.read import EXTENSIONS
+from inspect_core.images.photo_reader import EXTENSIONS
 from inspect_core.runtime import workspace
 from inspect_core.ui import shell, uploads
 

@@ -18,8 +18,8 @@ from inspect_core.runtime.progress import Cancelled
 from inspect_core.study.scored_photo import ScoredPhoto
 from inspect_core.study.scored_photos import ScoredPhotos
 from inspect_core.tuning.patch_sample import PatchSample
-from inspect_core.ui import shelf, taught_part
-from inspect_core.ui.taught_part import TaughtPart
+from inspect_core.ui import open_product_store, taught_product
+from inspect_core.ui.taught_product import TaughtPart
 
 _numbers = count(1)
 LEAD = 8
@@ -180,9 +180,9 @@ def apply(taught: TaughtPart, run: Run, report: Callable[[float, str], None]) ->
     study = taught.own_study.with_parameters(run.parameters)
     with device_lock(study.preparation.backbone.device):
         study.fit(report)
-    latest = shelf.find(taught.id) or taught  # photos may have been added and types learned meanwhile
+    latest = open_product_store.find(taught.id) or taught  # photos may have been added and types learned meanwhile
     chosen = {name: value for name, value in latest.chosen().items() if name != live_name}
     if (value := run.chosen(position)) is not None:
         chosen[live_name] = value
-    fitted = taught_part.of_study(latest.product, study, latest.notes, latest.product_check, choice=latest.choice)
-    return shelf.put(taught_part.refitted(latest, fitted, chosen))
+    fitted = taught_product.of_study(latest.product, study, latest.notes, latest.product_check, choice=latest.choice)
+    return open_product_store.put(taught_product.refitted(latest, fitted, chosen))

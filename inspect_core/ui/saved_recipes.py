@@ -9,7 +9,7 @@ import streamlit as st
 from inspect_core.audit import life_cycle
 from inspect_core.audit.log import AuditLog, LogError
 from inspect_core.recipe import Recipe
-from inspect_core.recipe_format.manifest import RecipeError
+from inspect_core.recipe_format.recipe_package import RecipeError
 from inspect_core.recipe_io import recipe_file
 from inspect_core.runtime import workspace
 

@@ -13,7 +13,7 @@ from starlette.types import ASGIApp, Message, Receive, Scope, Send
 from streamlit import cli_util, config, url_util
 from streamlit.web.server import server_util
 
-from inspect_core.runtime import unfinished
+from inspect_core.runtime import atomic_write
 
 # Nothing is loaded from elsewhere, whatever a name or a recipe puts on the page, and no other page frames this one.
 # Streamlit needs its own inline styles and scripts; older browsers do not count a websocket as 'self'.
@@ -94,7 +94,7 @@ def product_checks() -> list[Middleware]:
 @asynccontextmanager
 async def first_page(app: object) -> AsyncGenerator[None, None]:
     """The lifespan of the server: clears unfinished files of killed ones and, unless headless, opens the browser."""
-    unfinished.clear()
+    atomic_write.clear()
     if not config.get_option("server.headless"):
         address = server_util.get_display_address(config.get_option("server.address") or "localhost")
         asyncio.get_running_loop().call_soon(cli_util.open_browser, server_util.get_url(address))

@@ -6,10 +6,10 @@ from dataclasses import dataclass, field, replace
 import numpy as np
 import streamlit as st
 
-from inspect_core.study.unsaved import InForce
-from inspect_core.ui import shelf
+from inspect_core.study.unsaved_products import InForce
+from inspect_core.ui import open_product_store
 from inspect_core.ui.previews import Run
-from inspect_core.ui.taught_part import TaughtPart
+from inspect_core.ui.taught_product import TaughtPart
 from inspect_core.verdict import Limits
 from inspect_core.whole_part.product_check import OFF, ProductCheck
 
@@ -62,7 +62,7 @@ def settings_of(taught: TaughtPart) -> Settings:
             last.mode or (taught.product_check.mode if taught.product_check else OFF),
         )
         for key in [key for key in st.session_state if str(key).startswith(_key(""))]:
-            if shelf.find(key.removeprefix(_key(""))) is None:
+            if open_product_store.find(key.removeprefix(_key(""))) is None:
                 del st.session_state[key]
     return st.session_state[_key(taught.id)]
 
@@ -75,7 +75,7 @@ def remember(taught: TaughtPart, settings: Settings, limits: Limits, setting_sco
     scores = tuple(map(float, setting_scores))
     in_force = InForce(dict(settings.live), limits, settings.limits is not None, scores, settings.mode)
     if in_force != taught.in_force:
-        shelf.change(taught.id, lambda held: replace(held, in_force=in_force))
+        open_product_store.change(taught.id, lambda held: replace(held, in_force=in_force))
 
 
 def settings_at(taught_id: str | None) -> Settings | None:

@@ -13,7 +13,7 @@ from streamlit.runtime.scriptrunner import get_script_run_ctx
 
 from inspect_core.runtime import users
 from inspect_core.runtime.jobs import Busy, Job, Jobs, State
-from inspect_core.ui import shelf
+from inspect_core.ui import open_product_store
 
 POLL_SECONDS, IDLE_SECONDS = 0.5, 2.0
 T = TypeVar("T")
@@ -181,11 +181,11 @@ def nothing_taught(words: str) -> None:
 
 def say_if_put_away() -> bool:
     """Whether this session's part was dropped; if so, says why."""
-    if not shelf.is_put_away():
+    if not open_product_store.is_put_away():
         return False
     st.info(
-        f"This product is no longer in memory, which holds the {shelf.SIZE} used last in any window. Open it again in "
-        "the sidebar; a saved one, on Recipes.",
+        f"This product is no longer in memory, which holds the {open_product_store.SIZE} used last in any window. Open "
+        "it again in the sidebar; a saved one, on Recipes.",
         icon=":material/inventory_2:",
     )
     return True
@@ -233,7 +233,7 @@ def _watch(news: object) -> None:
 def _news() -> tuple[str | None, ...]:
     """What a page shows of the jobs and open parts of all windows, besides how far they are."""
     shown = (active_job(), jobs().last_ended, *jobs().waiting, *jobs().beside)
-    parts = (f"{part.id} {part.saved} {part.problem}" for part in shelf.open_parts())
+    parts = (f"{part.id} {part.saved} {part.problem}" for part in open_product_store.open_parts())
     return (*(None if each is None else each.id for each in shown), *parts)
 
 
@@ -327,7 +327,7 @@ def _collect() -> None:
         elif job.state is State.CANCELLED:
             st.toast(f"{plain(job.title)} was cancelled. Nothing was changed.", icon=":material/stop_circle:")
         elif job.result is not None:
-            shelf.take(job.result)
+            open_product_store.take(job.result)
             st.toast(f"{plain(job.title)}: done in {duration(job.seconds)}.", icon=":material/check_circle:")
             st.rerun()
 

@@ -12,10 +12,10 @@ from pathlib import Path, PurePosixPath, PureWindowsPath
 from PIL import Image
 
 from inspect_core.images.listing import is_clutter
+from inspect_core.images.photo_reader import Picture
 from inspect_core.images.png import png_of
-from inspect_core.images.read import Picture
 from inspect_core.runtime import workspace
-from inspect_core.runtime.unfinished import replacing
+from inspect_core.runtime.atomic_write import replacing
 from inspect_core.runtime.workspace import NAME_BYTES
 
 WINDOWS = os.name == "nt"

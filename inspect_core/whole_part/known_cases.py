@@ -12,8 +12,8 @@ from functools import cached_property
 import numpy as np
 
 from inspect_core.images.boxes import Box, cropped
-from inspect_core.images.read import squash
-from inspect_core.judge.checks import as_finite, as_finite_number
+from inspect_core.images.photo_reader import squash
+from inspect_core.judge.input_checks import as_finite, as_finite_number
 from inspect_core.whole_part.known_surface import KnownSurface, finite_unit, to_unit
 
 PICTURE = 64

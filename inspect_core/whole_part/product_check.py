@@ -13,7 +13,7 @@ from typing import Any, Self
 import numpy as np
 from scipy.special import logsumexp
 
-from inspect_core.judge.checks import as_finite, as_finite_number
+from inspect_core.judge.input_checks import as_finite, as_finite_number
 from inspect_core.runtime.stored import Stored
 from inspect_core.verdict import ProductCheckResult
 

@@ -18,7 +18,7 @@ from inspect_core.judge.limits import limit_for_overkill
 from inspect_core.study.evaluation import unscored_counts
 from inspect_core.study.scored_photo import ScoredPhoto, UnscoredPhoto
 from inspect_core.ui.bench import bench
-from inspect_core.ui.bench.drawn import Drawn
+from inspect_core.ui.bench.bench_state import Drawn
 from inspect_core.verdict import Limits
 
 SIZE, ORIGINAL = (96, 96), (144, 192)

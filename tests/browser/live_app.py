@@ -7,8 +7,8 @@ from inspect_core.features.store import feature_store
 from inspect_core.images.folders import scan, split
 from inspect_core.study.study import Study
 from inspect_core.tuning.product_check_training import train_product_check
-from inspect_core.ui import shelf, shell, taught_part, teaching
-from inspect_core.ui.inspect import panels
+from inspect_core.ui import open_product_store, shell, taught_product, teaching_job
+from inspect_core.ui.inspect import inspect_panels
 
 PARAMETERS = {"corp": {"M": 128}, "kernel_pca": {"patches": 200}}
 
@@ -18,11 +18,11 @@ shell.gate("live_app.py")
 
 
 @st.cache_resource
-def teach(method: str) -> taught_part.TaughtPart:
-    parts = split(scan(teaching.SAMPLES / "flange"), seed=0)
+def teach(method: str) -> taught_product.TaughtPart:
+    parts = split(scan(teaching_job.SAMPLES / "flange"), seed=0)
     backbone = load("efficientnet_lite0", size=(128, 128), device="cpu")
     study = Study(parts, backbone, feature_store(), method=method, parameters=PARAMETERS[method], grid=(16, 16))
-    return taught_part.of_study(
+    return taught_product.of_study(
         "flange",
         study.fit(),
         product_check=train_product_check(study.preparation.backbone, study.split.fit, study.split.calibrate),
@@ -30,9 +30,9 @@ def teach(method: str) -> taught_part.TaughtPart:
 
 
 taught = teach(st.query_params["method"])
-part = shelf.current()
+part = open_product_store.current()
 if part is None or part.study.method != taught.study.method:
-    shelf.take(shelf.put(taught))
+    open_product_store.take(open_product_store.put(taught))
     st.rerun()
 shell.sidebar()
-panels.bench_with_parameters(part)
+inspect_panels.bench_with_parameters(part)

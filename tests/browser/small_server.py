@@ -12,22 +12,22 @@ from functools import partial
 from streamlit.web.cli import main
 
 from inspect_core.classify.kernel_density import fit_kdf
-from inspect_core.tuning import aligning
-from inspect_core.ui import teaching
-from inspect_core.ui.explore import jobs
+from inspect_core.tuning import alignment_training
+from inspect_core.ui import teaching_job
+from inspect_core.ui.explore import explore_jobs
 from inspect_core.ui.teach import photo_settings
-from inspect_core.whole_part import type_training
+from inspect_core.whole_part import defect_type_training
 
-forecast = teaching.forecast
+forecast = teaching_job.forecast
 
-teaching.Order = partial(teaching.Order, size=(128, 128), grid=(16, 16))
-teaching.FIXED = "mahalanobis"
-jobs.PATCHES = 500
-aligning.MOST_TRIED = 4
+teaching_job.Order = partial(teaching_job.Order, size=(128, 128), grid=(16, 16))
+teaching_job.FIXED = "mahalanobis"
+explore_jobs.PATCHES = 500
+alignment_training.MOST_TRIED = 4
 photo_settings._gain = lambda key, good: None
-teaching.forecast = lambda order, *others: forecast(replace(order, size=(128, 128)), *others)
-teaching.samples = lambda: (teaching.FIRST_SAMPLE,)
-type_training.FITS[type_training.FOREST] = partial(fit_kdf, trees=50)
+teaching_job.forecast = lambda order, *others: forecast(replace(order, size=(128, 128)), *others)
+teaching_job.samples = lambda: (teaching_job.FIRST_SAMPLE,)
+defect_type_training.FITS[defect_type_training.FOREST] = partial(fit_kdf, trees=50)
 
 if __name__ == "__main__":
     sys.exit(main())

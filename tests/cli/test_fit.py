@@ -2,11 +2,11 @@ import pytest
 
 from inspect_core.audit.entry import LIMITS_CHANGED
 from inspect_core.audit.log import AuditLog
-from inspect_core.cli import evaluate, teaching
+from inspect_core.cli import evaluate, teaching_options
 from inspect_core.cli.commands import main
 from inspect_core.recipe_io.recipe_file import load
-from inspect_core.tuning import aligning
-from inspect_core.tuning.aligning import Gain
+from inspect_core.tuning import alignment_training
+from inspect_core.tuning.alignment_training import Gain
 
 pytestmark = pytest.mark.slow
 
@@ -30,8 +30,10 @@ def test_that_alignment_would_help_is_said_before_anything_is_learned(teach, ver
     def learning(*_, **__):
         raise ValueError(f"before: {capsys.readouterr().out}")
 
-    monkeypatch.setattr(aligning, "gain_on", lambda good, preparation, report: Gain(4.0, len(good) / 14, 12, 0.03))
-    for module in (teaching, evaluate):
+    monkeypatch.setattr(
+        alignment_training, "gain_on", lambda good, preparation, report: Gain(4.0, len(good) / 14, 12, 0.03)
+    )
+    for module in (teaching_options, evaluate):
         monkeypatch.setattr(module, "teach", learning)
     out = ["--out", tmp_path / "r"] if verb == "fit" else []
     for asked, said in (((), True), (("--align", "rigid"), False)):

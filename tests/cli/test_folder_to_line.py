@@ -11,7 +11,7 @@ from inspect_core.cli.commands import main
 from inspect_core.features.store import Store
 from inspect_core.images.alignment import learn
 from inspect_core.images.folders import scan, split
-from inspect_core.images.read import read
+from inspect_core.images.photo_reader import read
 from inspect_core.recipe import inspect
 from inspect_core.recipe_io.recipe_file import load
 from inspect_core.runner import Runner

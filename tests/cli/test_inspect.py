@@ -10,13 +10,13 @@ from PIL import Image
 from inspect_core.classify.kernel_density import fit_kdf
 from inspect_core.cli.commands import main
 from inspect_core.features.extraction import embed
-from inspect_core.images.read import read
-from inspect_core.line.row import COLUMNS
+from inspect_core.images.photo_reader import read
+from inspect_core.line.result_row import COLUMNS
 from inspect_core.recipe import inspect, loaded_backbone
 from inspect_core.recipe_io.recipe_file import load, save
 from inspect_core.verdict import NOT_JUDGED, UNKNOWN_TYPE, Limits
-from inspect_core.whole_part.type_training import FITS, FOREST
-from inspect_core.whole_part.type_training import fit as learn_types
+from inspect_core.whole_part.defect_type_training import FITS, FOREST
+from inspect_core.whole_part.defect_type_training import fit as learn_types
 
 pytestmark = pytest.mark.slow
 

@@ -18,8 +18,8 @@ from inspect_core.images.samples import GOOD, Sample
 from inspect_core.images.splitting import learned_from_all
 from inspect_core.images.tolerances import Tolerances
 from inspect_core.recipe_io.recipe_file import files_of, load, save
-from inspect_core.study.order import Order
-from inspect_core.tuning.learning import learn, lesson
+from inspect_core.study.teaching_config import Order
+from inspect_core.tuning.recipe_extension import learn, lesson
 from inspect_core.tuning.teaching import teach as taught_by
 
 pytestmark = pytest.mark.slow

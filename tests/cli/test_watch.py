@@ -11,8 +11,8 @@ import pytest
 from inspect_core.audit.log import AuditLog
 from inspect_core.cli import watch
 from inspect_core.cli.commands import main
-from inspect_core.line.shift import Shift
 from inspect_core.line.watch import PhotosLeft
+from inspect_core.line.watch_session import Shift
 
 ROOT = Path(__file__).parents[2]
 

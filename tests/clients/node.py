@@ -7,10 +7,10 @@ from pathlib import Path
 import pytest
 from PIL import Image
 
-from inspect_core.images.read import read
-from inspect_core.recipe_format import golden, manifest
-from inspect_core.recipe_io.check_photos import find_photos
+from inspect_core.images.photo_reader import read
+from inspect_core.recipe_format import golden_images, recipe_package
 from inspect_core.recipe_io.onnx_export import Parity, export
+from inspect_core.recipe_io.parity_photos import find_photos
 from inspect_core.runner import Runner
 
 ROOT = Path(__file__).parents[2]
@@ -47,11 +47,11 @@ def inspected(line: Path, *photos: Path) -> tuple[list[list[str]], list[float]]:
 
 def check_golden_images(line: Path) -> None:
     """The client proves the recipe, and on its golden images says what Python does."""
-    images = golden.read_table(manifest.check(line))
+    images = golden_images.read_table(recipe_package.check(line))
     rows, (count, difference, allowed) = inspected(line, *(line / image.file for image in images))
     runner = Runner(line)
     assert (count, len(rows)) == (len(images), len(images))
-    assert difference <= allowed == pytest.approx(golden.tolerance(runner.good_scores, runner.limits))
+    assert difference <= allowed == pytest.approx(golden_images.tolerance(runner.good_scores, runner.limits))
     for image, (_, word, score, note) in zip(images, rows, strict=True):
         assert (word, float(score)) == (image.verdict, pytest.approx(image.score, abs=allowed))
         assert note == image.reason

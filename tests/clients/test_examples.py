@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from inspect_core.images.read import squash
+from inspect_core.images.photo_reader import squash
 from tests.clients.squashing import CASES, photo
 
 PAGE = Path(__file__).parents[2] / "docs/RUNNER.md"

@@ -8,10 +8,10 @@ import pytest
 from PIL import Image
 
 from inspect_core.images.depth import Depth
-from inspect_core.images.read import read, squash
-from inspect_core.recipe_format import golden, manifest
+from inspect_core.images.photo_reader import read, squash
+from inspect_core.recipe_format import golden_images, recipe_package
 from inspect_core.recipe_io import onnx_export
-from inspect_core.recipe_io.check_photos import find_photos
+from inspect_core.recipe_io.parity_photos import find_photos
 from tests.clients.node import CLIENT, check_golden_images, exported_with_png, node
 from tests.clients.squashing import CASES, photo
 
@@ -106,11 +106,11 @@ def test_golden_images_get_the_verdicts_of_the_app(small_recipe, tmp_path):
 def test_a_recipe_that_it_cannot_prove_or_apply_is_refused(small_recipe, tmp_path):
     line = tmp_path / "line"
     exported_with_png(small_recipe("corp"), line)
-    first = golden.read_table(manifest.check(line))[0]
+    first = golden_images.read_table(recipe_package.check(line))[0]
     for name, old, new, words in (
-        (manifest.EXPECTED, repr(first.score), repr(first.score * 1.01), f"{first.file} gets "),
-        (manifest.EXPECTED, first.file, "golden/none.png", "no such file"),
-        (manifest.RECIPE, '"alignment": null', '"alignment": {}', "use the Python runner"),
+        (recipe_package.EXPECTED, repr(first.score), repr(first.score * 1.01), f"{first.file} gets "),
+        (recipe_package.EXPECTED, first.file, "golden/none.png", "no such file"),
+        (recipe_package.RECIPE, '"alignment": null', '"alignment": {}', "use the Python runner"),
     ):
         text = (line / name).read_text()
         assert old in text

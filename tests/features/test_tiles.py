@@ -9,7 +9,7 @@ from torch import nn
 
 from inspect_core.features.backbones import Backbone
 from inspect_core.features.extraction import Look, Preparation
-from inspect_core.images.read import read, squash
+from inspect_core.images.photo_reader import read, squash
 from inspect_core.images.tiles import TilePlan
 
 

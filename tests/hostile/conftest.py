@@ -13,7 +13,7 @@ import pytest
 import safetensors.numpy
 import torch
 
-from inspect_core.recipe_format import manifest
+from inspect_core.recipe_format import recipe_package
 
 JOINED = "mahalanobis+quadrics"
 CHANNELS, EMBEDDING, CLASSES, GRID, SIZE = 10, 8, 12, (4, 3), (64, 96)
@@ -63,9 +63,9 @@ def recipes(recipe, network) -> dict:
     from inspect_core.detectors.mahalanobis.projections import semi_orthogonal
     from inspect_core.features.extraction import Look
     from inspect_core.judge.local_scale import GoodMaps
+    from inspect_core.methods.fitted_method import View
     from inspect_core.methods.method import Patches
-    from inspect_core.methods.table import METHODS, parameters_of
-    from inspect_core.methods.view import View
+    from inspect_core.methods.registry import METHODS, parameters_of
     from inspect_core.tuning import product_check_training
     from inspect_core.tuning.known_cases_training import learn
     from inspect_core.whole_part.defect_types import DefectTypes
@@ -136,16 +136,16 @@ class Package:
         save(recipe, self.folder)
         self.files = {path.name: path.read_bytes() for path in self.folder.iterdir()}
         self.sums = {
-            name: hashlib.sha256(data).hexdigest() for name, data in self.files.items() if name != manifest.SUMS
+            name: hashlib.sha256(data).hexdigest() for name, data in self.files.items() if name != recipe_package.SUMS
         }
-        self.changed = manifest.RECIPE
+        self.changed = recipe_package.RECIPE
         return self
 
     def document(self) -> dict:
-        return json.loads(self.files[manifest.RECIPE])
+        return json.loads(self.files[recipe_package.RECIPE])
 
     def arrays(self) -> dict[str, np.ndarray]:
-        return safetensors.numpy.load(self.files[manifest.ARRAYS])
+        return safetensors.numpy.load(self.files[recipe_package.ARRAYS])
 
     @staticmethod
     def text_of(document: dict) -> str:
@@ -154,18 +154,18 @@ class Package:
 
     def with_document(self, document: dict):
         """The folder with this recipe.json."""
-        return self.with_file(manifest.RECIPE, self.text_of(document).encode())
+        return self.with_file(recipe_package.RECIPE, self.text_of(document).encode())
 
     def with_arrays(self, arrays: dict[str, np.ndarray]):
         contiguous = {name: np.ascontiguousarray(value) for name, value in arrays.items()}
-        return self.with_file(manifest.ARRAYS, safetensors.numpy.save(contiguous))
+        return self.with_file(recipe_package.ARRAYS, safetensors.numpy.save(contiguous))
 
     def with_file(self, name: str, data: bytes):
         """The folder as saved, but for one file."""
         (self.folder / self.changed).write_bytes(self.files[self.changed])
         (self.folder / name).write_bytes(data)
-        (self.folder / manifest.SUMS).write_bytes(
-            manifest.listing_of(self.sums | {name: hashlib.sha256(data).hexdigest()})
+        (self.folder / recipe_package.SUMS).write_bytes(
+            recipe_package.listing_of(self.sums | {name: hashlib.sha256(data).hexdigest()})
         )
         self.changed = name
         return self.folder

@@ -11,7 +11,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from PIL import Image
 
-from inspect_core.images import folders, read
+from inspect_core.images import folders, photo_reader
 from inspect_core.images.samples import ScanError
 from tests.hostile.files import encoded
 
@@ -64,8 +64,8 @@ BAD = {
 def test_bad_content_is_refused_by_name_reason_and_remedy(tmp_path, data, reason, remedy):
     path = tmp_path / "part 7.png"
     path.write_bytes(data)
-    for attempt in (lambda: read.read(path), lambda: read.read_bytes(data, path.name)):
-        with pytest.raises(read.ImageError) as caught:
+    for attempt in (lambda: photo_reader.read(path), lambda: photo_reader.read_bytes(data, path.name)):
+        with pytest.raises(photo_reader.ImageError) as caught:
             attempt()
         message = str(caught.value)
         assert message.startswith("part 7.png: ")
@@ -80,15 +80,15 @@ def test_large_claims_are_refused_before_decoding(monkeypatch):
     monkeypatch.setattr("PIL.ImageFile.ImageFile.load", decoded)
     monkeypatch.setattr("PIL.PngImagePlugin.PngImageFile.load", decoded)
     for name in ("30,000 px square", "animated PNG", "CMYK JPEG", "pages"):
-        with pytest.raises(read.ImageError):
-            read.read_bytes(BAD[name][0], name)
+        with pytest.raises(photo_reader.ImageError):
+            photo_reader.read_bytes(BAD[name][0], name)
 
 
 def test_pillows_own_bomb_limit_neither_warns_nor_decides(tmp_path, monkeypatch, recwarn):
     monkeypatch.setenv("LOUPE_MAX_MEGAPIXELS", "100")
     path = tmp_path / "part.tif"
     Image.new("1", (9_500, 9_500)).save(path, compression="group4")
-    assert read.thumbnail(path, (16, 17)).size == (9_500, 9_500)
+    assert photo_reader.thumbnail(path, (16, 17)).size == (9_500, 9_500)
     assert not recwarn.list
 
 
@@ -97,8 +97,12 @@ BLANK = np.zeros((64, 64, 3), np.uint8)
 
 def ways_to_open(path):
     content = path.read_bytes() if path.stat().st_size < 10**6 else b""
-    ways = (read.read, lambda path: read.thumbnail(path, (16, 17)), lambda path: read.read_mask(path, (64, 64)))
-    return [partial(way, path) for way in ways] + [lambda: read.read_bytes(content, path.name)]
+    ways = (
+        photo_reader.read,
+        lambda path: photo_reader.thumbnail(path, (16, 17)),
+        lambda path: photo_reader.read_mask(path, (64, 64)),
+    )
+    return [partial(way, path) for way in ways] + [lambda: photo_reader.read_bytes(content, path.name)]
 
 
 def test_the_setting_moves_the_limits_and_each_refusal_names_it(tmp_path, monkeypatch):
@@ -107,7 +111,9 @@ def test_the_setting_moves_the_limits_and_each_refusal_names_it(tmp_path, monkey
     monkeypatch.setenv("LOUPE_MAX_MEGAPIXELS", "0.004")
     limit = r"64 × 64 px, which is 0.004096 megapixels; the limit of a PNG is 0.004; .*"
     for attempt in ways_to_open(path):
-        with pytest.raises(read.ImageError, match=limit + r"set LOUPE_MAX_MEGAPIXELS to 1, which takes up to 12 MB"):
+        with pytest.raises(
+            photo_reader.ImageError, match=limit + r"set LOUPE_MAX_MEGAPIXELS to 1, which takes up to 12 MB"
+        ):
             attempt()
     monkeypatch.setenv("LOUPE_MAX_MEGAPIXELS", "0.0041")
     for attempt in ways_to_open(path):
@@ -119,7 +125,9 @@ def test_a_file_that_is_too_long_is_refused_unread(tmp_path):
     path.write_bytes(encoded(BLANK, "PNG"))
     os.truncate(path, 300_000_000)
     for attempt in ways_to_open(path)[:-1]:
-        with pytest.raises(read.ImageError, match=r"300,000,000 bytes, .*limit of 268,800,000; .*_MEGAPIXELS to 72"):
+        with pytest.raises(
+            photo_reader.ImageError, match=r"300,000,000 bytes, .*limit of 268,800,000; .*_MEGAPIXELS to 72"
+        ):
             attempt()
 
 
@@ -130,7 +138,7 @@ def test_a_setting_that_is_no_number_is_named_for_each_photo(tmp_path, monkeypat
     monkeypatch.setenv("LOUPE_MAX_MEGAPIXELS", setting)
     said = rf"part.png: the setting LOUPE_MAX_MEGAPIXELS is '{setting}', which is not a number of megapixels above 0; "
     for attempt in ways_to_open(path):
-        with pytest.raises(read.ImageError, match=said):
+        with pytest.raises(photo_reader.ImageError, match=said):
             attempt()
     with pytest.raises(ScanError, match=said):
         folders.scan(tmp_path)
@@ -140,8 +148,8 @@ def test_a_setting_that_is_no_number_is_named_for_each_photo(tmp_path, monkeypat
 @pytest.mark.parametrize("fraction", [0.05, 0.5, 0.95])
 def test_truncated_files_are_refused(kind, fraction):
     data = encoded(RGB, kind, **KINDS[kind])
-    with pytest.raises(read.ImageError, match=r"cut short or damaged|not a photo"):
-        read.read_bytes(data[: int(len(data) * fraction)], "part")
+    with pytest.raises(photo_reader.ImageError, match=r"cut short or damaged|not a photo"):
+        photo_reader.read_bytes(data[: int(len(data) * fraction)], "part")
 
 
 @given(st.sampled_from(sorted(KINDS)), st.lists(st.tuples(st.floats(0, 0.999), st.integers(0, 255)), max_size=6))
@@ -151,8 +159,8 @@ def test_flipped_bytes_give_pixels_or_an_image_error(kind, flips):
     for where, value in flips:
         data[int(where * len(data))] = value
     try:
-        pixels = read.read_bytes(bytes(data), "part").pixels
-    except read.ImageError:
+        pixels = photo_reader.read_bytes(bytes(data), "part").pixels
+    except photo_reader.ImageError:
         return
     assert pixels.dtype == np.uint8
     assert pixels.ndim == 3
@@ -161,16 +169,16 @@ def test_flipped_bytes_give_pixels_or_an_image_error(kind, flips):
 @given(st.binary(max_size=200))
 @settings(deadline=None, max_examples=100)
 def test_noise_is_refused(data):
-    with pytest.raises(read.ImageError):
-        read.read_bytes(data, "part")
+    with pytest.raises(photo_reader.ImageError):
+        photo_reader.read_bytes(data, "part")
 
 
 @pytest.mark.skipif(not hasattr(os, "mkfifo"), reason="no named pipes on this system")
 def test_missing_files_folders_and_pipes_are_refused_without_blocking(tmp_path):
     os.mkfifo(tmp_path / "pipe.png")
     for name, reason in (("none.png", "no such file"), ("pipe.png", "not a file"), (".", "not a file")):
-        with pytest.raises(read.ImageError, match=reason):
-            read.read(tmp_path / name)
+        with pytest.raises(photo_reader.ImageError, match=reason):
+            photo_reader.read(tmp_path / name)
 
 
 def test_a_folder_of_bad_files_teaches_from_the_rest_and_lists_each(tmp_path):

@@ -11,10 +11,10 @@ import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
-from inspect_core.cli import commands, inspectors
+from inspect_core.cli import commands, inspector_options
 from inspect_core.cli.evaluate import write_figures
-from inspect_core.line.maps import output_names
-from inspect_core.line.row import COLUMNS
+from inspect_core.line.map_folder import output_names
+from inspect_core.line.result_row import COLUMNS
 from inspect_core.recipe_io.recipe_file import save
 from inspect_core.verdict import NOT_JUDGED, Verdict
 from tests.hostile.files import made, photo
@@ -50,7 +50,7 @@ def line(recipe, tmp_path, monkeypatch):
     """line(*arguments) inspects without a network: score and map tell photos apart by their mean. The exit code."""
 
     save(recipe, tmp_path / "recipe.zip")
-    monkeypatch.setattr(inspectors, "open_inspector", lambda path, **_: by_brightness(recipe))
+    monkeypatch.setattr(inspector_options, "open_inspector", lambda path, **_: by_brightness(recipe))
     monkeypatch.chdir(tmp_path)
 
     def run(*arguments):
@@ -331,7 +331,7 @@ def test_what_fit_passes_over_inspect_passes_over(line, tmp_path):
 
 
 def test_a_photo_that_cannot_be_judged_has_a_row_with_the_reason(line, recipe, tmp_path, monkeypatch, capsys):
-    monkeypatch.setattr(inspectors, "open_inspector", lambda path, **_: by_brightness(recipe, refused=1))
+    monkeypatch.setattr(inspector_options, "open_inspector", lambda path, **_: by_brightness(recipe, refused=1))
     for level in range(3):
         photo(tmp_path / "photos" / f"{level}.png", level)
     assert line(tmp_path / "photos", "--csv", tmp_path / "v.csv") == 1

@@ -14,9 +14,9 @@ from hypothesis import strategies as st
 
 from inspect_core.features.store import Store
 from inspect_core.line.journal import journal_of, rows_kept
-from inspect_core.runtime import unfinished
+from inspect_core.runtime import atomic_write
 from inspect_core.runtime import workspace as workspace_module
-from inspect_core.sharding.kept import Kept
+from inspect_core.sharding.checkpoints import Kept
 
 SHAPE = (1, 3, 4, 5)
 HAND = SimpleNamespace(scored=SimpleNamespace(photos=[SimpleNamespace(digest="a", kind="dent", is_defect=True)]))
@@ -204,7 +204,7 @@ def test_whatever_lies_among_the_records_of_what_is_unfinished_is_passed_over(wo
     folder = workspace / f".loupe-{'b' * 32}"
     folder.mkdir()
     (records / ("b" * 32)).write_bytes(os.fsencode(folder))
-    unfinished.clear()
+    atomic_write.clear()
     assert not folder.exists()
 
 

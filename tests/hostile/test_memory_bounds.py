@@ -10,10 +10,10 @@ from inspect_core.cli.commands import main
 from inspect_core.features.store import Store
 from inspect_core.images.folders import scan
 from inspect_core.methods.method import LARGEST_FIT, Workload
-from inspect_core.methods.table import ARRAYS, METHODS, parameters_of
+from inspect_core.methods.registry import ARRAYS, METHODS, parameters_of
 from inspect_core.recipe_format import arrays
 from inspect_core.recipe_format.arrays import LARGEST_RECIPE, photo_bytes
-from inspect_core.recipe_format.manifest import Package, RecipeError
+from inspect_core.recipe_format.recipe_package import Package, RecipeError
 from inspect_core.recipe_io.recipe_file import load
 from inspect_core.study.study import Study
 

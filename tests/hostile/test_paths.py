@@ -15,11 +15,11 @@ from inspect_core.features.weights import read_weights
 from inspect_core.images.folders import inside, scan
 from inspect_core.images.listing import MAX_DEPTH, photos_in
 from inspect_core.images.samples import ScanError
-from inspect_core.methods import view
-from inspect_core.recipe_format.manifest import RecipeError
+from inspect_core.methods import fitted_method
+from inspect_core.recipe_format.recipe_package import RecipeError
 from inspect_core.recipe_io.recipe_file import load, save
 from inspect_core.runtime.workspace import usable
-from inspect_core.ui.teach import panels
+from inspect_core.ui.teach import teach_panels
 from tests.hostile.files import linked, listening, photo
 
 pytestmark = pytest.mark.usefixtures("no_waiting")
@@ -57,7 +57,7 @@ def refused(capsys, monkeypatch, tmp_path):
     why it could not run (2). It must change nothing."""
     monkeypatch.chdir(tmp_path)
     for name in ("load", "shared"):
-        monkeypatch.setattr(view, name, lambda *_, **__: pytest.fail("a backbone was loaded"))
+        monkeypatch.setattr(fitted_method, name, lambda *_, **__: pytest.fail("a backbone was loaded"))
     network = SimpleNamespace(engine="nothing", device=torch.device("cpu"))
     monkeypatch.setattr("inspect_core.recipe.loaded_backbone", lambda *_: network)
 
@@ -110,7 +110,7 @@ def test_odd_paths_are_refused_by_the_functions_behind_the_pages(tmp_path, what)
             load(path)
     with pytest.raises(ValueError, match=r"; "):
         inside(path, [tmp_path / "elsewhere"])
-    assert isinstance(panels.fingerprint(path), str)
+    assert isinstance(teach_panels.fingerprint(path), str)
 
 
 def test_paths_that_the_system_cannot_take_at_all(tmp_path):
@@ -176,7 +176,7 @@ def test_folders_1500_deep(recipe, deep, tmp_path, refused):
     assert "folders deep; move it up" in refused("inspect", tmp_path / "recipe.zip", deep)
     (deep / "0.png").unlink()
     assert "folders deep; move it up" in refused("fit", deep, "--out", "r")
-    assert isinstance(panels.fingerprint(deep), str)
+    assert isinstance(teach_panels.fingerprint(deep), str)
     photo(deep / "0.png")
 
 

@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 from PIL import Image
 
-from inspect_core.images import read
+from inspect_core.images import photo_reader
 from tests.hostile.files import encoded
 
 ROOT = Path(__file__).parents[2]
@@ -28,15 +28,17 @@ def test_a_tiff_in_huge_tiles_is_refused(monkeypatch):
     for name, tag, side in ((278, 322, 60_000), (284, 323, 30_000)):  # in place of rows a strip and of planes
         entry = tiled.index(struct.pack("<HH", name, 3))
         tiled = tiled[:entry] + struct.pack("<HHIHH", tag, 3, 1, side, 0) + tiled[entry + 12 :]
-    with pytest.raises(read.ImageError, match=r"in tiles of 1800 megapixels; the limit is 64; export it as PNG"):
-        read.read_bytes(tiled, "part")
+    with pytest.raises(
+        photo_reader.ImageError, match=r"in tiles of 1800 megapixels; the limit is 64; export it as PNG"
+    ):
+        photo_reader.read_bytes(tiled, "part")
 
 
 def test_a_webp_may_have_half_the_pixels(monkeypatch):
     monkeypatch.setenv("LOUPE_MAX_MEGAPIXELS", "0.0041")
-    read.read_bytes(encoded(BLANK, "JPEG", progressive=True, subsampling=0), "part")
-    with pytest.raises(read.ImageError, match=r"the limit of a WebP is 0\.00205"):
-        read.read_bytes(encoded(BLANK, "WEBP"), "part")
+    photo_reader.read_bytes(encoded(BLANK, "JPEG", progressive=True, subsampling=0), "part")
+    with pytest.raises(photo_reader.ImageError, match=r"the limit of a WebP is 0\.00205"):
+        photo_reader.read_bytes(encoded(BLANK, "WEBP"), "part")
 
 
 def in_segments(marker, start):
@@ -64,15 +66,17 @@ def test_a_header_that_never_ends_is_not_read_to_its_end(tmp_path, name):
     kind, made = NEVER_ENDING[name]
     path = tmp_path / "part"
     path.write_bytes(made())
-    for attempt in (lambda: read.read(path), lambda: read.read_bytes(path.read_bytes(), "part")):
-        with pytest.raises(read.ImageError, match=rf"the metadata of the {kind} takes more than 8 MB; .* metadata"):
+    for attempt in (lambda: photo_reader.read(path), lambda: photo_reader.read_bytes(path.read_bytes(), "part")):
+        with pytest.raises(
+            photo_reader.ImageError, match=rf"the metadata of the {kind} takes more than 8 MB; .* metadata"
+        ):
             attempt()
 
 
 def test_a_webp_with_more_notes_than_pixels_is_refused_unread(monkeypatch):
     monkeypatch.setenv("LOUPE_MAX_MEGAPIXELS", "0.01")
-    with pytest.raises(read.ImageError, match=r"bytes, more than the limit of 21,000"):
-        read.read_bytes(encoded(BLANK, "WEBP", exif=b"Exif\0\0" + bytes(30_000)), "part")
+    with pytest.raises(photo_reader.ImageError, match=r"bytes, more than the limit of 21,000"):
+        photo_reader.read_bytes(encoded(BLANK, "WEBP", exif=b"Exif\0\0" + bytes(30_000)), "part")
 
 
 PEAK = """

@@ -13,12 +13,12 @@ import numpy as np
 import pytest
 import safetensors
 
-from inspect_core.methods.table import ARRAYS, FIELDS, METHODS
+from inspect_core.methods.registry import ARRAYS, FIELDS, METHODS
 from inspect_core.recipe import inspect
 from inspect_core.recipe_format import arrays as recipe_arrays
-from inspect_core.recipe_format import fields, manifest
+from inspect_core.recipe_format import fields, recipe_package
 from inspect_core.recipe_format.fields import RESIZE_RULE
-from inspect_core.recipe_format.manifest import RecipeError
+from inspect_core.recipe_format.recipe_package import RecipeError
 from inspect_core.recipe_io.recipe_file import load
 from tests.hostile.files import loaded
 
@@ -267,6 +267,6 @@ def test_whatever_is_raised_is_a_refusal(recipes, package, monkeypatch, raised):
         raise raised
 
     package.save(recipes["cop"])
-    monkeypatch.setattr(manifest.Package, "arrays", fail)
+    monkeypatch.setattr(recipe_package.Package, "arrays", fail)
     with pytest.raises(RecipeError, match=r"^part: .*\(.*\);"):
         load(package.folder)

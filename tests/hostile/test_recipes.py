@@ -7,8 +7,8 @@ import zipfile
 import numpy as np
 import pytest
 
-from inspect_core.recipe_format import manifest
-from inspect_core.recipe_format.manifest import RecipeError
+from inspect_core.recipe_format import recipe_package
+from inspect_core.recipe_format.recipe_package import RecipeError
 from inspect_core.recipe_io.recipe_file import load
 from tests.hostile.files import loaded
 
@@ -27,7 +27,7 @@ def folder(saved):
 def nothing_is_read_into_memory(monkeypatch, request):
     """Refusals must come before the array file is loaded, unless the test says that it is a matter of content."""
     if "content" not in request.keywords:
-        monkeypatch.setattr(manifest.Package, "arrays", lambda *_: pytest.fail("arrays were read"))
+        monkeypatch.setattr(recipe_package.Package, "arrays", lambda *_: pytest.fail("arrays were read"))
 
 
 def refused(path, reason: str) -> None:
@@ -45,12 +45,12 @@ def zip_of(folder, extra=(), method=zipfile.ZIP_STORED):
     return path
 
 
-@pytest.mark.parametrize("name", manifest.REQUIRED)
+@pytest.mark.parametrize("name", recipe_package.REQUIRED)
 def test_a_file_missing_cut_short_or_changed(folder, name):
     data = (folder / name).read_bytes()
     (folder / name).unlink()
     refused(folder, name)
-    if name != manifest.SUMS:
+    if name != recipe_package.SUMS:
         (folder / name).write_bytes(data[:-2] + bytes([data[-2] ^ 1]) + data[-1:])
         refused(folder, rf"{name}.*digest")
         (folder / name).write_bytes(data[: len(data) // 2])
@@ -80,7 +80,7 @@ def test_a_file_more_or_a_name_that_leads_out(folder, name, reason):
 
 
 def test_a_link(folder):
-    target = folder / manifest.CALIBRATION
+    target = folder / recipe_package.CALIBRATION
     target.rename(folder.parent / "elsewhere.csv")
     target.symlink_to(folder.parent / "elsewhere.csv")
     refused(folder, "link")
@@ -88,17 +88,17 @@ def test_a_link(folder):
 
 def test_a_name_twice_in_a_zip_and_one_that_would_explode(folder):
     with pytest.warns(UserWarning, match="Duplicate name"):
-        path = zip_of(folder, [(manifest.RECIPE, b"{}")])
+        path = zip_of(folder, [(recipe_package.RECIPE, b"{}")])
     refused(path, "twice")
-    (folder / manifest.ARRAYS).unlink()
-    refused(zip_of(folder, [(manifest.ARRAYS, bytes(50_000_000))], zipfile.ZIP_DEFLATED), "would grow")
+    (folder / recipe_package.ARRAYS).unlink()
+    refused(zip_of(folder, [(recipe_package.ARRAYS, bytes(50_000_000))], zipfile.ZIP_DEFLATED), "would grow")
 
 
 def test_a_listed_file_that_is_missing_and_a_file_that_is_not_listed(folder):
-    listing = (folder / manifest.SUMS).read_text()
-    (folder / manifest.SUMS).write_text(listing + "0" * 64 + "  parity.csv\n")
+    listing = (folder / recipe_package.SUMS).read_text()
+    (folder / recipe_package.SUMS).write_text(listing + "0" * 64 + "  parity.csv\n")
     refused(folder, r"parity\.csv is listed but missing")
-    (folder / manifest.SUMS).write_text("".join(line for line in listing.splitlines(True) if "calib" not in line))
+    (folder / recipe_package.SUMS).write_text("".join(line for line in listing.splitlines(True) if "calib" not in line))
     refused(folder, "is not listed")
 
 
@@ -128,7 +128,7 @@ LIES = {
 
 @pytest.mark.parametrize("data", LIES.values(), ids=LIES)
 def test_an_array_file_that_lies(saved, data):
-    refused(saved.with_file(manifest.ARRAYS, data), r"arrays\.safetensors")
+    refused(saved.with_file(recipe_package.ARRAYS, data), r"arrays\.safetensors")
 
 
 @pytest.mark.content
@@ -164,7 +164,7 @@ TEXTS = {
 
 @pytest.mark.parametrize("text", TEXTS.values(), ids=TEXTS)
 def test_json_that_is_no_recipe(saved, text):
-    refused(saved.with_file(manifest.RECIPE, text), r"^part: (?=.{10,300}$).*(recipe\.json|schema version)")
+    refused(saved.with_file(recipe_package.RECIPE, text), r"^part: (?=.{10,300}$).*(recipe\.json|schema version)")
 
 
 @pytest.mark.content
@@ -194,10 +194,10 @@ ROWS = {
 @pytest.mark.parametrize("rows", ROWS.values(), ids=ROWS)
 def test_a_calibration_table_that_is_none(saved, rows):
     whole = b"name,digest,score,set\na,b,1,calibrate\nc,d,1,calibrate\n"
-    load(saved.with_file(manifest.CALIBRATION, whole))
+    load(saved.with_file(recipe_package.CALIBRATION, whole))
     table = b"name,digest,score,set\n" + rows.encode()
     for content in (table, table.replace(b"score,set", b"set"), b"\xff" + table):
-        refused(saved.with_file(manifest.CALIBRATION, content), r"^part: .*calibration")
+        refused(saved.with_file(recipe_package.CALIBRATION, content), r"^part: .*calibration")
 
 
 @pytest.mark.content

@@ -11,15 +11,15 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from inspect_core.cli import commands, teaching
+from inspect_core.cli import commands, teaching_options
 from inspect_core.features.store import Store
 from inspect_core.images import archives
-from inspect_core.methods.table import FIELDS
-from inspect_core.recipe_format import manifest
-from inspect_core.recipe_format.place import PlaceError
-from inspect_core.recipe_io.place import check_place
+from inspect_core.methods.registry import FIELDS
+from inspect_core.recipe_format import recipe_package
+from inspect_core.recipe_format.output_paths import PlaceError
 from inspect_core.recipe_io.recipe_file import load, save
-from inspect_core.runtime import unfinished
+from inspect_core.recipe_io.recipe_path import check_place
+from inspect_core.runtime import atomic_write
 from tests.hostile.files import linked, listening, made
 
 NAMES = ("r", "r.zip")
@@ -73,8 +73,8 @@ FOREIGN = {
         changed(recipe, tmp / "a", "more/notes.txt", b"of the user").parent / "a"
     ),
     "recipe and a hidden file": lambda tmp, recipe: changed(recipe, tmp / "a", ".notes", b"of the user"),
-    "recipe without arrays": lambda tmp, recipe: changed(recipe, tmp / "a", manifest.ARRAYS, None),
-    "recipe with other fields": lambda tmp, recipe: changed(recipe, tmp / "a", manifest.RECIPE, b'{"schema": 1}'),
+    "recipe without arrays": lambda tmp, recipe: changed(recipe, tmp / "a", recipe_package.ARRAYS, None),
+    "recipe with other fields": lambda tmp, recipe: changed(recipe, tmp / "a", recipe_package.RECIPE, b'{"schema": 1}'),
     "recipe zip and notes": lambda tmp, recipe: (
         save(recipe, tmp / "a") and zip_of(tmp / "a", tmp / "a.zip", notes=b"of the user")
     ),
@@ -111,7 +111,7 @@ ABOUT_THE_PHOTOS = {
 @pytest.fixture(autouse=True)
 def nothing_is_read(monkeypatch, tmp_path):
     """Refusals come before a photo is read; and whatever a relative path names lies in the test's own folder."""
-    monkeypatch.setattr(teaching, "scan", lambda folder: pytest.fail("photos were read"))
+    monkeypatch.setattr(teaching_options, "scan", lambda folder: pytest.fail("photos were read"))
     (tmp_path / "here").mkdir()
     monkeypatch.chdir(tmp_path / "here")
 
@@ -207,11 +207,11 @@ def test_killed_at_any_touch_of_a_file_the_old_or_the_new_is_there(recipe, tmp_p
     if replaced:
         save(recipe, place)
     while killed_at(step, lambda: save(new, place)):
-        unfinished.clear()
+        atomic_write.clear()
         assert [path.name for path in place.parent.iterdir()] in ([name], [] if not replaced else [name]), step
         assert not list(workspace.glob("unfinished/*")), step
         if place.exists():
-            seen.add(manifest.read_document(manifest.check(place), FIELDS)["product"])
+            seen.add(recipe_package.read_document(recipe_package.check(place), FIELDS)["product"])
         if "new" in seen and place.exists():
             save(recipe, place) if replaced else _remove(place)
         step += 1
@@ -230,7 +230,7 @@ def killed_at_every(work, after) -> None:
     """Do the work, killed at one touch later each time, until it ends; `after` looks at what the next start leaves."""
     step = 0
     while killed_at(step, work):
-        unfinished.clear()
+        atomic_write.clear()
         after()
         step += 1
     assert step > 5
@@ -273,11 +273,11 @@ def test_what_a_living_process_holds_stays_until_it_is_gone(workspace):
     killed, ending = (subprocess.Popen([sys.executable, "-c", HOLDING], **pipes) for _ in range(2))
     folders = [Path(process.stdout.readline().strip()) for process in (killed, ending)]
     (folders[0] / "copy.png").write_bytes(b"a copy")
-    unfinished.clear()
+    atomic_write.clear()
     assert all(folder.is_dir() for folder in folders)
     killed.kill()
     killed.wait()
-    unfinished.clear()
+    atomic_write.clear()
     assert [folder.is_dir() for folder in folders] == [False, True]
     ending.communicate("\n")
     assert not folders[1].exists()
@@ -300,7 +300,7 @@ def test_clearing_touches_only_what_a_record_names_rightly(tmp_path, workspace, 
     for digit in "12":
         (records / (digit * 32)).write_bytes(os.fsencode(tmp_path / f".loupe-{digit * 32}"))
     (records / token).write_bytes(os.fsencode(photos))
-    unfinished.clear()
+    atomic_write.clear()
     assert tree(tmp_path) == before
 
 
@@ -313,7 +313,7 @@ def test_what_was_moved_aside_is_put_back_but_not_through_a_link(tmp_path, works
     (tmp_path / f".loupe-{'1' * 32}" / "old" / "recipe").mkdir(parents=True)
     (tmp_path / f".loupe-{'2' * 32}" / "old").symlink_to(photos)
     before = tree(photos)
-    unfinished.clear()
+    atomic_write.clear()
     assert tree(photos) == before
     assert sorted(path.name for path in tmp_path.iterdir()) == ["here", "photos", "recipe"]
 
@@ -324,7 +324,7 @@ def test_writers_of_one_place_do_not_meet(tmp_path, folder):
 
     def write(content):
         for _ in range(5):
-            with unfinished.replacing(target) as new:
+            with atomic_write.replacing(target) as new:
                 if folder:
                     new.mkdir()
                 (new / "file" if folder else new).write_bytes(content)
@@ -337,7 +337,7 @@ def test_writers_of_one_place_do_not_meet(tmp_path, folder):
 
 def test_an_error_while_writing_leaves_the_old_file_and_no_rest(tmp_path, workspace):
     (tmp_path / "table.csv").write_bytes(b"old")
-    with pytest.raises(OSError, match="No space"), unfinished.replacing(tmp_path / "table.csv"):
+    with pytest.raises(OSError, match="No space"), atomic_write.replacing(tmp_path / "table.csv"):
         raise OSError(28, "No space left on device")
     assert (tmp_path / "table.csv").read_bytes() == b"old"
     assert sorted(path.name for path in tmp_path.iterdir()) == ["here", "table.csv"]

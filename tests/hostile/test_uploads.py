@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from PIL import Image
 
 from inspect_core.images.folders import scan
-from inspect_core.images.read import Picture
+from inspect_core.images.photo_reader import Picture
 from inspect_core.runtime import workspace
 from inspect_core.ui import uploads
 from tests.hostile.files import encoded

@@ -13,8 +13,8 @@ from hypothesis import strategies as st
 
 from inspect_core.images import alignment, registration
 from inspect_core.images.alignment import Alignment, NotLocated, Range, learn
-from inspect_core.images.located import Located
-from inspect_core.images.read import read, squash
+from inspect_core.images.part_pose import Located
+from inspect_core.images.photo_reader import read, squash
 from inspect_core.images.registration import Features
 
 pytestmark = pytest.mark.slow

@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from PIL import Image
 
-from inspect_core.images import read
+from inspect_core.images import photo_reader
 from inspect_core.images.depth import DEPTHS, EIGHT, Depth, Values, depth_of
 from inspect_core.images.folders import scan
 
@@ -36,7 +36,7 @@ def test_a_photo_is_as_bright_in_every_depth(bits, left):
     photo = stored(bits, left=left)
     depth = found(photo, stored(bits, left=left, light=0.6))
     assert (depth.bits, depth.left, depth.is_full) == (bits, left, True)
-    pixels = read.read_bytes(encoded(photo), "part.png", depth).pixels
+    pixels = photo_reader.read_bytes(encoded(photo), "part.png", depth).pixels
     assert np.abs(pixels[:, :, 0] - 255 * SCENE).max() <= 0.5 + 255 / 2**bits
 
 
@@ -69,14 +69,16 @@ TWELVE, LEFT = found(stored(12)), found(stored(12, left=True))
     ],
 )
 def test_a_photo_of_another_depth_is_refused_with_a_remedy_and_any_is_read_without_a_depth(depth, photo, reason):
-    with pytest.raises(read.ImageError, match=f"{reason}.*; set the camera as it was"):
-        read.read_bytes(encoded(photo), "part.png", depth)
-    assert read.read_bytes(encoded(photo), "part.png").pixels.any()
+    with pytest.raises(photo_reader.ImageError, match=f"{reason}.*; set the camera as it was"):
+        photo_reader.read_bytes(encoded(photo), "part.png", depth)
+    assert photo_reader.read_bytes(encoded(photo), "part.png").pixels.any()
 
 
 def test_a_dim_lamp_stays_dim():
     depth = TWELVE.learned(Values.of(stored(12)))
-    bright, dim = (read.read_bytes(encoded(stored(12, light=light)), "part.png", depth).pixels for light in (1, 0.7))
+    bright, dim = (
+        photo_reader.read_bytes(encoded(stored(12, light=light)), "part.png", depth).pixels for light in (1, 0.7)
+    )
     assert dim.mean() < 0.75 * bright.mean()
 
 
@@ -86,7 +88,7 @@ def test_a_learned_window_spreads_what_the_good_photos_fill_and_a_hot_pixel_does
     depth = found(photo).learned(Values.of(photo))
     assert 1030 < depth.black < 1080
     assert 1480 < depth.white < 1540
-    pixels = read.read_bytes(encoded(photo), "part.png", depth).pixels
+    pixels = photo_reader.read_bytes(encoded(photo), "part.png", depth).pixels
     assert np.ptp(pixels[:, :, 0]) > 200
 
 
@@ -99,7 +101,7 @@ def test_photos_that_are_white_everywhere_still_give_a_window(bits):
 
 def test_another_window_gives_another_photo_and_more_bits_can_be_chosen_but_not_fewer():
     values, data, full = Values.of(stored(12)), encoded(stored(12)), TWELVE
-    digests = {read.read_bytes(data, "part.png", depth).digest for depth in (None, full, full.learned(values))}
+    digests = {photo_reader.read_bytes(data, "part.png", depth).digest for depth in (None, full, full.learned(values))}
     assert len(digests) == 3
     assert full.with_bits(14, values) == Depth.full(14, dimmest=values.largest)
     with pytest.raises(ValueError, match="fill 12"):
@@ -148,5 +150,5 @@ def test_the_mosaic_of_a_colour_sensor_is_refused_by_name(tags):
     data = encoded(stored(12), "TIFF", tiffinfo={number: tag for number, tag in tags.items() if number != 262})
     if 262 in tags:
         data = data.replace(b"\x06\x01\x03\x00\x01\x00\x00\x00\x01\x00", b"\x06\x01\x03\x00\x01\x00\x00\x00\x23\x80")
-    with pytest.raises(read.ImageError, match=r"Bayer.*; convert it to RGB"):
-        read.read_bytes(data, "raw.tif")
+    with pytest.raises(photo_reader.ImageError, match=r"Bayer.*; convert it to RGB"):
+        photo_reader.read_bytes(data, "raw.tif")

@@ -6,14 +6,14 @@ import numpy as np
 import pytest
 from PIL import Image
 
-from inspect_core.images import heatmap, memory
+from inspect_core.images import decode_memory, heatmap
 
 PIXELS = np.random.default_rng(0).integers(0, 256, (90, 70, 3), dtype=np.uint8)
 
 
 @pytest.mark.parametrize("band", [70, 1000, 2**18])
 def test_an_overlay_in_bands_is_that_of_the_whole_photo(monkeypatch, band):
-    monkeypatch.setattr(memory, "BAND", band)
+    monkeypatch.setattr(decode_memory, "BAND", band)
     anomaly_map = np.random.default_rng(1).uniform(0, 2, (16, 24)).astype(np.float32)
     colours = Image.fromarray(heatmap.heat(anomaly_map, calm=0.5, limit=1.0)).resize(
         (70, 90), Image.Resampling.BILINEAR

@@ -8,7 +8,7 @@ from hypothesis.extra.numpy import arrays
 from inspect_core.images import photo_quality
 from inspect_core.images.photo_quality import BLUR, EXPOSURE, QualityRange, distances, findings, measured
 from inspect_core.images.photo_quality import FEWEST_COMPARED as FEWEST
-from inspect_core.images.read import squash
+from inspect_core.images.photo_reader import squash
 
 SIZE = 160
 

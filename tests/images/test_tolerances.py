@@ -5,7 +5,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from inspect_core.images.read import squash
+from inspect_core.images.photo_reader import squash
 from inspect_core.images.tolerances import AS_TAKEN, CAREFUL, RANGES, REACH, Taken, Tolerances
 
 SIZE = (48, 64)

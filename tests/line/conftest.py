@@ -10,8 +10,8 @@ from PIL import Image
 
 from inspect_core.audit.log import AuditLog
 from inspect_core.images.depth import Depth
-from inspect_core.line.logged import Logged
-from inspect_core.recipe_format.known_parts import ChallengePart
+from inspect_core.line.audit_record import Logged
+from inspect_core.recipe_format.recorded_photos import ChallengePart
 from inspect_core.verdict import Limits, Region, Verdict
 
 

@@ -11,14 +11,14 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from inspect_core.images import written
+from inspect_core.images import owned_files
 from inspect_core.line.batch import Outputs, photos_of, run
-from inspect_core.line.maps import Maps
-from inspect_core.line.overlap import THREADS
+from inspect_core.line.map_folder import Maps
+from inspect_core.line.ordered_pool import THREADS
 from inspect_core.line.record import key_of
-from inspect_core.line.row import COLUMNS
-from inspect_core.line.table import LARGEST, read_table
-from inspect_core.recipe_format.place import PlaceError
+from inspect_core.line.result_row import COLUMNS
+from inspect_core.line.verdict_table import LARGEST, read_table
+from inspect_core.recipe_format.output_paths import PlaceError
 from inspect_core.runtime.progress import Cancelled
 from inspect_core.verdict import NOT_JUDGED, Limits
 
@@ -135,7 +135,7 @@ def test_what_is_larger_than_loupe_writes_is_refused_before_it_is_read(photos, b
         read_table(tmp_path / "v.csv")
     again = Maps(tmp_path / "maps")
     again.expect([name for name, _ in photos])
-    monkeypatch.setattr(written, "LARGEST", 10)
+    monkeypatch.setattr(owned_files, "LARGEST", 10)
     with pytest.raises(PlaceError, match=r"0\.png is already there .* choose another folder"):
         again.expect([name for name, _ in photos])
 

@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 from inspect_core.audit import challenges
 from inspect_core.audit.log import AuditLog
 from inspect_core.line.challenge import MARGIN_KEPT, NO_PHOTO, challenge, facts, margin, name_parts, photos_by_part
-from inspect_core.recipe_format.known_parts import ChallengePart, read_challenge
+from inspect_core.recipe_format.recorded_photos import ChallengePart, read_challenge
 from inspect_core.verdict import NOT_JUDGED, OTHER_PRODUCT, Limits
 
 GOOD, DENT = ChallengePart("good one", True, "accept", 40.0), ChallengePart("dent", False, "reject", 240.0)

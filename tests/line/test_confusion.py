@@ -8,10 +8,10 @@ from inspect_core.images.samples import GOOD
 from inspect_core.judge.limits import most_in_long_run
 from inspect_core.line import confusion
 from inspect_core.line.batch import Outputs, photos_of, run
-from inspect_core.line.changed import changed
-from inspect_core.line.report import html_of
-from inspect_core.line.row import Row
-from inspect_core.line.table import read_table
+from inspect_core.line.batch_report import html_of
+from inspect_core.line.result_row import Row
+from inspect_core.line.verdict_changes import changed
+from inspect_core.line.verdict_table import read_table
 
 
 def row(name: str, verdict: str, truth: str = "", digest: str = "") -> Row:

@@ -4,7 +4,7 @@ from dataclasses import replace
 import pytest
 
 from inspect_core.line.batch import Outputs, run
-from inspect_core.line.row import Row, is_moved, strictly
+from inspect_core.line.result_row import Row, is_moved, strictly
 from inspect_core.line.watch import FOLDERS, Watch, watching
 from inspect_core.runtime.progress import Cancelled
 

@@ -6,10 +6,10 @@ from types import SimpleNamespace
 
 import pytest
 
-from inspect_core.line import moving
+from inspect_core.line import photo_claims
 from inspect_core.line import watch as watching_module
 from inspect_core.line.watch import FOLDERS, PhotosLeft, Watch, watching
-from inspect_core.recipe_format.place import PlaceError
+from inspect_core.recipe_format.output_paths import PlaceError
 from inspect_core.verdict import Limits
 
 NAMES = (
@@ -102,12 +102,12 @@ def test_a_photo_put_under_the_same_name_meanwhile_is_the_next_one(
         if when == "judged":
             patch.setattr(judging, "inspect", meanwhile(judging.inspect))
         elif when == "recorded":
-            patch.setattr("inspect_core.line.watch.move", meanwhile(moving.move, first=True))
+            patch.setattr("inspect_core.line.watch.move", meanwhile(photo_claims.move, first=True))
         elif when == "moved":
-            patch.setattr(moving.os, "link", meanwhile(os.link))
+            patch.setattr(photo_claims.os, "link", meanwhile(os.link))
         else:
-            patch.setattr(moving.os, "link", _no_links)
-            patch.setattr(moving.shutil, "copy2", meanwhile(shutil.copy2))
+            patch.setattr(photo_claims.os, "link", _no_links)
+            patch.setattr(photo_claims.shutil, "copy2", meanwhile(shutil.copy2))
         assert watch.poll() == 1
     assert watch.poll() == 1
     assert list((tmp_path / "in").iterdir()) == []
@@ -139,7 +139,7 @@ def test_a_photo_written_through_an_open_file_while_it_is_judged_waits(
     judging = inspector()
     watch, judge = begin(judging), judging.inspect
     if not linked:
-        monkeypatch.setattr(moving.os, "link", _no_links)
+        monkeypatch.setattr(photo_claims.os, "link", _no_links)
     other = photo(tmp_path / "other.png", 250).read_bytes()
     with photo(tmp_path / "in" / "a.png", 10).open("rb+") as camera:
 
@@ -212,7 +212,7 @@ def test_killed_anywhere_the_log_and_the_folders_agree(
     begin, photo, inspector, inspections, tmp_path, monkeypatch, step, linked
 ):
     if not linked:
-        monkeypatch.setattr(moving.os, "link", _no_links)
+        monkeypatch.setattr(photo_claims.os, "link", _no_links)
     photo(tmp_path / "in" / "a.png", 150)
     photo(tmp_path / "out" / "review" / "a.png", 3)
     with monkeypatch.context() as patch:
@@ -244,7 +244,7 @@ def test_what_a_killed_watch_had_claimed_is_judged_beside_a_newer_photo_of_that_
     assert [path.name for path in (tmp_path / "in").rglob("a.png")] == ["a.png"]
     assert not (tmp_path / "in" / "lot 7" / "a.png").exists()
     if not linked:
-        monkeypatch.setattr(moving.os, "link", _no_links)
+        monkeypatch.setattr(photo_claims.os, "link", _no_links)
     photo(tmp_path / "in" / "lot 7" / "a.png", 250)
     watch = begin()
     while watch.poll():
@@ -305,8 +305,8 @@ def test_a_disk_that_takes_no_photos_keeps_them_claimed(begin, photo, inspection
                 raise OSError(code, os.strerror(code))
             link(source, target)
 
-        patch.setattr(moving.os, "link", refuse)
-        patch.setattr(moving.shutil, "copy2", refuse)
+        patch.setattr(photo_claims.os, "link", refuse)
+        patch.setattr(photo_claims.shutil, "copy2", refuse)
         with pytest.raises(OSError, match=os.strerror(code)):
             watch.poll()
         assert list((tmp_path / "in").iterdir()) == [tmp_path / "in" / ".loupe-claimed"]

@@ -12,12 +12,12 @@ from sklearn.neighbors import LocalOutlierFactor
 
 from inspect_core import recipe
 from inspect_core.cli.commands import main
-from inspect_core.images.read import read
-from inspect_core.methods import view
-from inspect_core.methods.table import ALL, CANDIDATES, FIRST, METHODS, OFFERED, SECOND
+from inspect_core.images.photo_reader import read
+from inspect_core.methods import fitted_method
+from inspect_core.methods.registry import ALL, CANDIDATES, FIRST, METHODS, OFFERED, SECOND
 from inspect_core.recipe import inspect
 from inspect_core.recipe_io.recipe_file import load
-from inspect_core.tuning import compare
+from inspect_core.tuning import detector_comparison
 
 NEW = "local_outliers"
 
@@ -26,10 +26,10 @@ NEW = "local_outliers"
 def network(small_backbone, monkeypatch):
     """The small network in the place of the one that the app comes with."""
     named = replace(small_backbone, name="efficientnet_lite0")
-    monkeypatch.setattr(view, "spec_of", lambda *_, **__: SimpleNamespace(presets={}))
-    for module in (view, recipe):
+    monkeypatch.setattr(fitted_method, "spec_of", lambda *_, **__: SimpleNamespace(presets={}))
+    for module in (fitted_method, recipe):
         monkeypatch.setattr(module, "shared", lambda *_, **__: named)
-    monkeypatch.setattr(compare, "PASTED", 12)
+    monkeypatch.setattr(detector_comparison, "PASTED", 12)
     return named
 
 

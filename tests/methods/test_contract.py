@@ -10,10 +10,10 @@ import torch
 
 from inspect_core.features.store import Store
 from inspect_core.images.folders import scan
-from inspect_core.methods import table
+from inspect_core.methods import registry
+from inspect_core.methods.fitted_method import joined_errors
 from inspect_core.methods.method import Method, Patches, Workload, stops_up_to
-from inspect_core.methods.table import METHODS, methods_of
-from inspect_core.methods.view import joined_errors
+from inspect_core.methods.registry import METHODS, methods_of
 from inspect_core.recipe_io.recipe_file import load, save
 from inspect_core.runtime.progress import Cancelled
 from inspect_core.study.study import Study
@@ -85,7 +85,7 @@ def test_the_exported_graph_scores_as_the_detector_does(name, method):
 
 
 def test_the_table_holds_each_of_its_files_in_order():
-    folder = Path(table.__file__).parent
+    folder = Path(registry.__file__).parent
     assert set(METHODS) == {path.stem for path in folder.glob("*.py") if "\nMETHOD = " in path.read_text("utf-8")}
     ranks = [method.rank for method in METHODS.values()]
     assert ranks == sorted(set(ranks))

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from inspect_core.methods.table import JOIN, METHODS
+from inspect_core.methods.registry import JOIN, METHODS
 
 ROOT = Path(__file__).parents[2]
 PACKAGE = ROOT / "inspect_core"
@@ -19,7 +19,7 @@ OTHERWISE = {
     "recipe_format/fields.py": {"nearest"},  # of the geometry: coarse taps are repeated
     "recipe_io/recipe_file.py": {"nearest"},
     "playgrounds/embeddings.py": {"sampled"},  # channels
-    "ui/explore/panels.py": {"sampled"},
+    "ui/explore/variance_panels.py": {"sampled"},
     "ui/explore/patch_map.py": {"patches"},  # the points of a map
 }
 """Where a word has another meaning."""
@@ -68,7 +68,7 @@ def test_no_other_room_names_a_method(room: Path) -> None:
         ('say("Position by position needs the fewest.")', 1),
         ("from inspect_core.methods.quadrics import MOST", 1),
         ("from inspect_core.methods import corp", 1),
-        ("from inspect_core.methods.table import METHODS", 0),
+        ("from inspect_core.methods.registry import METHODS", 0),
         ('x = "copper, corporate, sampled channels"', 0),
     ],
 )

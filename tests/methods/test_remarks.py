@@ -5,9 +5,9 @@ from types import SimpleNamespace
 import pytest
 import torch
 
+from inspect_core.methods.fitted_method import View, remarks
 from inspect_core.methods.method import Patches
-from inspect_core.methods.table import METHODS
-from inspect_core.methods.view import View, remarks
+from inspect_core.methods.registry import METHODS
 
 SHAPES = SimpleNamespace(shapes=((1, 4, 4, 100), (1, 4, 4, 100)))
 

@@ -5,7 +5,7 @@ import pytest
 import torch
 
 from inspect_core.methods.method import Patches
-from inspect_core.methods.table import METHODS
+from inspect_core.methods.registry import METHODS
 
 GRID, WIDTH = (4, 5), 6
 

@@ -11,7 +11,7 @@ from streamlit.components.v2 import manifest_scanner
 from streamlit.runtime.pages_manager import PagesManager
 from streamlit.testing.v1 import AppTest
 
-from inspect_core.ui import shelf, shell, taught_part, teaching
+from inspect_core.ui import open_product_store, shell, taught_product, teaching_job
 from inspect_core.ui.bench import bench
 from inspect_core.ui.teach import photo_settings
 from tests.pages.waiting import wait_for_job
@@ -63,13 +63,13 @@ def drawn(monkeypatch) -> list:
 @pytest.fixture(autouse=True)
 def forecast_of_an_exported_graph(monkeypatch):
     """Whatever is chosen, the forecast times a network that is exported already; the list of what was asked for."""
-    forecast, asked = teaching.forecast, []
+    forecast, asked = teaching_job.forecast, []
 
     def quick(order, *others):
         asked.append(order)
         return forecast(replace(order, size=(128, 128), taps="expansions"), *others)
 
-    monkeypatch.setattr(teaching, "forecast", quick)
+    monkeypatch.setattr(teaching_job, "forecast", quick)
     return asked
 
 
@@ -82,7 +82,7 @@ def alignment_is_not_tried(monkeypatch):
 @pytest.fixture
 def no_first_start(monkeypatch):
     """The app does not teach the sample part by itself."""
-    monkeypatch.setattr(teaching, "samples", lambda: ())
+    monkeypatch.setattr(teaching_job, "samples", lambda: ())
 
 
 @pytest.fixture
@@ -111,7 +111,7 @@ def taught(product, backbone, tmp_path_factory):
     study = Study(scan(product), backbone, Store(tmp_path_factory.mktemp("store")), parameters={"k": 8}, grid=(16, 16))
     study.fit()
     product_check = train_product_check(study.preparation.backbone, study.split.fit, study.split.calibrate)
-    return taught_part.of_study("flange", study, product_check=product_check)
+    return taught_product.of_study("flange", study, product_check=product_check)
 
 
 @pytest.fixture(scope="session")
@@ -126,7 +126,7 @@ def retaught(taught):
             learned, backbone = taught.study, taught.preparation.backbone
             own = {"method": detector, "parameters": parameters, "grid": (16, 16)}
             study = Study(learned.split, backbone, learned.store, **own).fit()
-            made[detector] = taught_part.of_study("flange", study, product_check=taught.product_check)
+            made[detector] = taught_product.of_study("flange", study, product_check=taught.product_check)
         return made[detector]
 
     return part
@@ -135,5 +135,5 @@ def retaught(taught):
 @pytest.fixture
 def in_the_hand(taught, fresh_process_state):
     """The taught part lies in hand for whoever opens the app next; what is done to it goes with the test."""
-    shelf.put(taught)
+    open_product_store.put(taught)
     return taught

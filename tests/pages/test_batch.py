@@ -11,11 +11,11 @@ import torch
 from PIL import Image
 
 from inspect_core.audit.log import AuditLog
-from inspect_core.line.table import read_table
+from inspect_core.line.verdict_table import read_table
 from inspect_core.recipe import LoadedRecipe
 from inspect_core.recipe_io.recipe_file import save
 from inspect_core.ui import shell
-from inspect_core.ui.batch import runs
+from inspect_core.ui.batch import batch_store
 from inspect_core.verdict import Limits, Verdict
 from tests.pages.waiting import finish, press, wait_for_job, wait_until, words
 
@@ -55,7 +55,7 @@ def batch(recipe, workspace, monkeypatch, open_app, photos, gate):
     monkeypatch.setattr(LoadedRecipe, "inspect", inspect)
     monkeypatch.setattr(LoadedRecipe, "engine", "nothing")
     on_cpu = SimpleNamespace(device=torch.device("cpu"))
-    monkeypatch.setattr("inspect_core.ui.batch.jobs.loaded_backbone", lambda choice: on_cpu)
+    monkeypatch.setattr("inspect_core.ui.batch.batch_jobs.loaded_backbone", lambda choice: on_cpu)
     monkeypatch.setattr("inspect_core.ui.weights_panel.offer_missing", lambda *_: False)
     save(recipe, workspace / "recipes" / "tile.zip")
 
@@ -76,7 +76,7 @@ def workers_asked_for(monkeypatch) -> list:
         asked.append((count, cluster))
         return contextlib.nullcontext()
 
-    monkeypatch.setattr("inspect_core.ui.batch.jobs.choosing.workers", workers)
+    monkeypatch.setattr("inspect_core.ui.batch.batch_jobs.choosing.workers", workers)
     monkeypatch.setattr("os.cpu_count", lambda: 4)
     return asked
 
@@ -99,13 +99,13 @@ def test_a_folder_is_judged_and_shown(batch, workspace, photos, workers_asked_fo
     app.text_input(key="batch_folder").set_value(str(photos.parent / "empty")).run()
     press(app, "batch_start")
     assert "no photo was found" in app.error[0].value
-    assert runs.all_runs() == []
+    assert batch_store.all_runs() == []
 
     app.text_input(key="batch_folder").set_value(str(photos)).run()
     app.number_input(key="batch_workers").set_value(3).run()
     finish(press(app, "batch_start"))
     assert [metric.value for metric in app.metric] == ["7", "2", "1", "0", "1"]
-    (run,) = runs.all_runs()
+    (run,) = batch_store.all_runs()
     assert run.finished
     assert workers_asked_for == [(run.workers, None)] == [(3, None)]
     assert [row.verdict for row in read_table(run.table)].count("not judged") == 1
@@ -117,7 +117,7 @@ def test_a_folder_is_judged_and_shown(batch, workspace, photos, workers_asked_fo
     app.segmented_control(key="batch_outcomes").set_value(["reject"]).run()
     assert list(app.dataframe[0].value["Photo"]) == ["9.png"]
     press(app, f"batch_delete-{run.id}")
-    assert runs.all_runs() == []
+    assert batch_store.all_runs() == []
     assert not app.metric
 
     (workspace / "recipes" / "tile.zip").write_bytes(b"damaged")
@@ -140,9 +140,9 @@ def test_a_labelled_folder_shows_what_was_wrong_and_what_another_recipe_changes(
         "\\", ""
     )
     assert [cell.replace("\\", "") for cell in app.table[0].value["Wrong"]] == ["0.0%", "40.0%"]
-    (first,) = runs.all_runs()
+    (first,) = batch_store.all_runs()
     finish(press(app, f"batch_compare-{first.id}"))
-    (second,) = (one for one in runs.all_runs() if one.id != first.id)
+    (second,) = (one for one in batch_store.all_runs() if one.id != first.id)
     assert (second.against, second.source) == (first.id, first.source)
     assert "2 of 11 photos change: 2 to review → accepted; 2 for the worse." in words(app).replace("\\", "")
     assert len(list(second.changed.iterdir())) == 4
@@ -193,12 +193,12 @@ def test_cancelled_it_is_gone_and_paused_it_goes_on_under_its_own_recipe_alone(b
     wait_for_job()
     app.run()
     assert not app.exception
-    assert runs.all_runs() == []
+    assert batch_store.all_runs() == []
     discarded = inspections()
 
     gate.clear()
     press(app, "batch_start")
-    (run,) = runs.all_runs()
+    (run,) = batch_store.all_runs()
     wait_until(lambda: run.kept >= 3)
     press(app, "Pause")
     gate.set()
@@ -227,7 +227,7 @@ def test_what_is_no_batch_is_passed_over(workspace, content):
     folder = workspace / "batches" / "20261121-000000-aaaaaa"
     folder.mkdir(parents=True)
     (folder / "batch.json").write_bytes(content)
-    assert runs.all_runs() == []
+    assert batch_store.all_runs() == []
 
 
 def test_a_cluster_is_offered_where_the_app_was_started_with_one_and_all_its_certificates(
@@ -246,4 +246,4 @@ def test_a_cluster_is_offered_where_the_app_was_started_with_one_and_all_its_cer
     assert any("run code on it" in caption.value for caption in app.caption)
     finish(press(app, "batch_start"))
     assert workers_asked_for == [(None, "tcp://127.0.0.1:8786")]
-    assert runs.all_runs()[0].cluster
+    assert batch_store.all_runs()[0].cluster

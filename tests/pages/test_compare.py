@@ -5,9 +5,9 @@ import pytest
 
 from inspect_core.images.areas import Area, Areas
 from inspect_core.study.study import Study
-from inspect_core.tuning import compare
-from inspect_core.ui import shelf, shell, taught_part, teaching
-from inspect_core.ui.compare import jobs, panels
+from inspect_core.tuning import detector_comparison
+from inspect_core.ui import open_product_store, shell, taught_product, teaching_job
+from inspect_core.ui.compare import comparison_jobs, comparison_panels
 from tests.pages.waiting import finish, press, wait_for_job, words
 
 PAGE = "pages/compare.py"
@@ -23,8 +23,8 @@ def part(taught):
     learned = taught.study
     photos, backbone = learned_from_all(learned.split), taught.preparation.backbone
     study = Study(photos, backbone, learned.store, parameters={"k": 8}, grid=(16, 16)).fit()
-    part = taught_part.TaughtPart("flange <b>", study.scored.with_areas(AREAS), study.preparation, study=study)
-    shelf.put(part)
+    part = taught_product.TaughtPart("flange <b>", study.scored.with_areas(AREAS), study.preparation, study=study)
+    open_product_store.put(part)
     return part
 
 
@@ -35,9 +35,9 @@ def test_with_nothing_taught_it_says_what_to_do(open_app, no_first_start):
 
 
 def test_detectors_are_compared_and_one_is_put_on_the_bench(open_app, part, exported, monkeypatch):
-    forecast = teaching.forecast
-    monkeypatch.setattr(compare, "PASTED", 12)
-    monkeypatch.setattr(teaching, "forecast", lambda order, store, _: forecast(order, store, ("mahalanobis",)))
+    forecast = teaching_job.forecast
+    monkeypatch.setattr(detector_comparison, "PASTED", 12)
+    monkeypatch.setattr(teaching_job, "forecast", lambda order, store, _: forecast(order, store, ("mahalanobis",)))
     app = open_app(PAGE)
     app.multiselect(key="compare_detectors").set_value(TWO).run()
     assert "Takes about" in words(app)
@@ -50,11 +50,11 @@ def test_detectors_are_compared_and_one_is_put_on_the_bench(open_app, part, expo
     assert "Detector\\: Position by position \\+ Surface, curved" in words(app)
     assert len(app.get("plotly_chart")) == 2 + len(TWO)
     assert len(app.get("image")) == len(TWO)
-    comparison = jobs.found(part.order())
+    comparison = comparison_jobs.found(part.order())
     assert [row.detector for row in comparison.rows] == TWO
     assert np.array_equal(comparison.rows[1].scored.scores(), part.scored.scores()), "k as it was taught"
     opened = []
-    monkeypatch.setattr(panels.st, "switch_page", opened.append)
+    monkeypatch.setattr(comparison_panels.st, "switch_page", opened.append)
     monkeypatch.setattr(Study, "fit", lambda *_, **__: pytest.fail("fitted again"))
     app.session_state["compare_table"] = {"selection": {"rows": [1]}}
     app.run()
@@ -62,11 +62,11 @@ def test_detectors_are_compared_and_one_is_put_on_the_bench(open_app, part, expo
     assert opened == ["pages/inspect.py"]
     wait_for_job()
     assert shell.jobs().current.error == ""
-    chosen = shelf.find(shell.jobs().current.result)
+    chosen = open_product_store.find(shell.jobs().current.result)
     assert (chosen.study.method, chosen.study.split) == ("mahalanobis", part.study.split)
     assert np.array_equal(chosen.scored.scores(), comparison.rows[1].scored.scores())
     assert chosen.suggested_limits(chosen.scored.live) == comparison.rows[1].limits
-    assert jobs.found(chosen.order()) is comparison
+    assert comparison_jobs.found(chosen.order()) is comparison
 
 
 def test_other_detectors_are_compared_by_what_the_part_was_taught_with(part):
@@ -85,7 +85,7 @@ def test_other_detectors_are_compared_by_what_the_part_was_taught_with(part):
 
 
 def test_a_part_opened_from_a_recipe_has_no_photos_to_compare_on(open_app, part):
-    shelf.change(
+    open_product_store.change(
         part.id, lambda part: replace(part, study=None, recipe=replace(part.own_study.recipe(), digest="0" * 64))
     )
     app = open_app(PAGE)

@@ -9,16 +9,16 @@ import pytest
 
 from inspect_core.classify import net_training
 from inspect_core.classify.kernel_density import fit_kdf
-from inspect_core.images.read import read
+from inspect_core.images.photo_reader import read
 from inspect_core.recipe import inspect
 from inspect_core.recipe_io import recipe_file
 from inspect_core.runtime.jobs import State
-from inspect_core.ui import crops, defect_labels, defect_naming, shelf, shell, teaching
-from inspect_core.ui.defect_types import results
-from inspect_core.ui.defect_types import training as kinds_training
-from inspect_core.ui.defect_types.panels import WHOLE
-from inspect_core.ui.inspect import views
-from inspect_core.whole_part import type_training
+from inspect_core.ui import crops, defect_labels, defect_naming, open_product_store, shell, teaching_job
+from inspect_core.ui.defect_types import training_job as kinds_training
+from inspect_core.ui.defect_types import training_results
+from inspect_core.ui.defect_types.training_panel import WHOLE
+from inspect_core.ui.inspect import bench_states
+from inspect_core.whole_part import defect_type_training
 from tests.pages.waiting import finish, press, save_recipe, wait_for_job, words
 
 PAGE = "pages/defect_types.py"
@@ -27,7 +27,7 @@ PAGE = "pages/defect_types.py"
 @pytest.fixture(autouse=True)
 def quick(monkeypatch, no_first_start):
     """Few trees, and no other products to ask about."""
-    monkeypatch.setitem(type_training.FITS, type_training.FOREST, partial(fit_kdf, trees=30))
+    monkeypatch.setitem(defect_type_training.FITS, defect_type_training.FOREST, partial(fit_kdf, trees=30))
 
 
 @pytest.fixture
@@ -55,7 +55,7 @@ def learn(app):
 
 
 def now(part):
-    return shelf.find(part.id)
+    return open_product_store.find(part.id)
 
 
 def set_limit(app, part, percent: int) -> None:
@@ -117,12 +117,12 @@ def test_learning_leads_to_figures_and_a_live_limit_of_its_own(app, labelled, mo
     assert table["model"].tolist() == ["kernel density forest (in use)", "random forest alone"]
     assert len(table.columns) == 4, "nothing of other products, as there are none"
     far = replace(taught, foreign=np.full((3, 2), 0.5), foreign_parent=np.tile([0.9, 0.1], (3, 1)))
-    (errors,) = results.elsewhere(far, np.array([0.5, 0.5])).values()
+    (errors,) = training_results.elsewhere(far, np.array([0.5, 0.5])).values()
     assert errors == ["0.0 %", "40.0 %"]
     for posterior, guessing in ((np.eye(2)[taught.unseen.y], False), (np.full((4, 2), 0.5), True)):
         with monkeypatch.context() as patch:
             patch.setitem(taught.__dict__, "posterior", posterior)
-            assert results.is_guessing(taught) is guessing
+            assert training_results.is_guessing(taught) is guessing
             assert ("hardly better than guessing" in words(app.run())) is guessing
 
     slider = f"minimum_confidence-kinds-{labelled.id}"
@@ -130,7 +130,7 @@ def test_learning_leads_to_figures_and_a_live_limit_of_its_own(app, labelled, mo
     set_limit(app, labelled, 100)
     assert now(labelled).defect_types.minimum_confidence == 1.0
     assert "**0 of 4** known defects are named" in words(app)
-    counts = results.confusion(taught, 1.0)
+    counts = training_results.confusion(taught, 1.0)
     assert (counts[:, :2].sum(), counts[:, 2].sum()) == (0, 4)
     set_limit(app, labelled, 99)
     learn(app)
@@ -162,7 +162,7 @@ def test_cancelling_and_what_cannot_be_learned_change_nothing_and_a_neural_net_c
     assert now(labelled).defect_types is None
 
     monkeypatch.setattr(net_training, "LARGEST_EPOCHS", 20)
-    learn(ready.radio(key=f"parent-{labelled.id}").set_value(type_training.NETWORK).run())
+    learn(ready.radio(key=f"parent-{labelled.id}").set_value(defect_type_training.NETWORK).run())
     assert now(labelled).defect_types.params()["classifier"]["parent"] == "network"
     assert "kernel density network (in use)" in ready.dataframe[0].value["model"].tolist()
 
@@ -196,12 +196,12 @@ def on_page_and_line(part, recipe):
     found = []
     for position, photo in enumerate(part.scored.photos):
         ours = inspect(read(photo.path).pixels, recipe, backbone=part.preparation.backbone)
-        view = views.of_model(now(part), position, dict(recipe.live), recipe.limits)
-        page = views.verdict_of(now(part), view, recipe.product_check, gone=False)
+        view = bench_states.of_model(now(part), position, dict(recipe.live), recipe.limits)
+        page = bench_states.verdict_of(now(part), view, recipe.product_check, gone=False)
         assert np.array_equal(page.anomaly_map, ours.anomaly_map)
         names = {field.name for field in fields(ours)} - {"anomaly_map", "placement", "left_out"}
         assert [getattr(page, name) for name in names] == [getattr(ours, name) for name in names], photo.name
-        preview = views.verdict_of(now(part), replace(view, preview=True), recipe.product_check, gone=False)
+        preview = bench_states.verdict_of(now(part), replace(view, preview=True), recipe.product_check, gone=False)
         assert (preview.verdict, preview.defect_type, preview.of_unknown_type) == (ours.verdict, None, False)
         found.append(ours)
     return found
@@ -213,7 +213,7 @@ def test_a_photo_stopped_by_the_product_check_is_told_alike_by_page_and_recipe(a
     middle = float(np.median([part.product_check.score(*one)[0] for one in embedded]))
     strict = replace(part.product_check, mode="stop", limit=middle)
     sure = part.defect_types.with_limit(0.0)
-    shelf.change(part.id, lambda held: replace(held, product_check=strict, defect_types=sure))
+    open_product_store.change(part.id, lambda held: replace(held, product_check=strict, defect_types=sure))
     verdicts = on_page_and_line(labelled, part.study.recipe(product_check=strict, defect_types=sure))
     stopped = [verdict for verdict in verdicts if verdict.reason == "other product"]
     assert {verdict.verdict for verdict in stopped} == {"reject"}
@@ -239,7 +239,7 @@ def test_inspect_names_the_kind_as_the_recipe_does_which_brings_its_kinds_when_o
     assert np.array_equal(kept.predict_proba(points), again.predict_proba(points))
 
     press(app.switch_page("pages/recipes.py").run(), "open-Named.zip")
-    opened = shelf.find(app.session_state["in_hand"])
+    opened = open_product_store.find(app.session_state["in_hand"])
     assert opened.id != labelled.id
     assert opened.defect_types.names == ("dent", "scratch")
     assert opened.defect_types.minimum_confidence == 0.55
@@ -251,7 +251,7 @@ def test_inspect_names_the_kind_as_the_recipe_does_which_brings_its_kinds_when_o
 
 def test_the_first_sample_says_why_it_is_hard_and_leads_to_one_that_works(open_app, in_the_hand, monkeypatch):
     assert "Linen works" not in words(open_app("pages/defect_types.py")), "the samples are not there"
-    monkeypatch.setattr(teaching, "samples", lambda: ("flange", "linen"))
+    monkeypatch.setattr(teaching_job, "samples", lambda: ("flange", "linen"))
     app = open_app("pages/defect_types.py")
     assert "Linen works" in words(app)
     press(app, "to_linen")

@@ -8,13 +8,13 @@ from streamlit.testing.v1 import AppTest
 
 from inspect_core.features import backbones
 from inspect_core.images.areas import Area, Areas
-from inspect_core.images.read import read
+from inspect_core.images.photo_reader import read
 from inspect_core.recipe_io.recipe_file import save
 from inspect_core.study.scored_photos import ScoredPhotos
 from inspect_core.tuning import tsne
-from inspect_core.ui import results, shelf, shell, taught_part
-from inspect_core.ui.explore import jobs, patch_map, strangest
-from inspect_core.ui.explore.jobs import MapOrder
+from inspect_core.ui import open_product_store, result_cache, shell, taught_product
+from inspect_core.ui.explore import explore_jobs, patch_map, unusual_parts
+from inspect_core.ui.explore.explore_jobs import MapOrder
 from inspect_core.verdict import Limits
 from tests.pages.waiting import finish, press, wait_for_job, words
 
@@ -25,7 +25,7 @@ PATCH_MAP = MapOrder(whole=False, mapped=False)
 
 @pytest.fixture(autouse=True)
 def quick_maps(monkeypatch):
-    monkeypatch.setattr(jobs, "PATCHES", 200)
+    monkeypatch.setattr(explore_jobs, "PATCHES", 200)
     monkeypatch.setattr(tsne, "CHUNKS", 1)
 
 
@@ -39,7 +39,7 @@ def choose(app, key: str, value):
 
 
 def map_of(part, order: MapOrder = PATCH_MAP):
-    return results.kept().get(patch_map.map_key(part, order, part.scored.live))
+    return result_cache.kept().get(patch_map.map_key(part, order, part.scored.live))
 
 
 def test_with_nothing_taught_it_says_what_to_do(open_app, no_first_start):
@@ -100,7 +100,7 @@ def test_features_as_the_detector_sees_them_and_whole_photos_are_maps_of_their_o
     assert charts(app) == 1
     (view,), points = in_the_hand.scored.views, map_of(in_the_hand, MapOrder(False, True)).points
     errors = [
-        view.errors(jobs.features(in_the_hand, photo)[0], view.start)[row, column]
+        view.errors(explore_jobs.features(in_the_hand, photo)[0], view.start)[row, column]
         for photo, (row, column) in zip(points.photo, points.place, strict=True)
     ]
     assert (points.features**2).sum(axis=1) ** 0.5 == pytest.approx(errors, rel=1e-4)
@@ -121,7 +121,7 @@ def test_the_spectrum_the_rank_of_every_place_and_a_curve_along_k_without_the_ne
 
     choose(app, "explore_view", "Strangest good parts")
     scores = in_the_hand.scores(in_the_hand.scored.live)[in_the_hand.scored.good_and_defect()[0]]
-    shown = min(len(scores), strangest.COUNT)
+    shown = min(len(scores), unusual_parts.COUNT)
     assert sum((button.key or "").startswith("strangest-") for button in app.button) == shown
     assert f"score {scores.max():.3g}" in words(app)
     app.toggle(key="strangest_rainbow").set_value(True).run()
@@ -129,7 +129,7 @@ def test_the_spectrum_the_rank_of_every_place_and_a_curve_along_k_without_the_ne
 
     choose(app, "explore_view", "Sensitivity")
     with monkeypatch.context() as patch:
-        patch.setattr(jobs, "follow_live", fail)
+        patch.setattr(explore_jobs, "follow_live", fail)
         press(app, "start-curve")
         wait_for_job()
         app.run()
@@ -148,7 +148,7 @@ def fail(*_):
 
 
 def test_one_spectrum_and_curves_of_refits(open_app, retaught):
-    shelf.put(part := retaught("corp", M=64))
+    open_product_store.put(part := retaught("corp", M=64))
     app = open_app(PAGE)
     choose(app, "explore_view", "Variance")
     assert f"The first **{part.scored.live['q']}** hold **9" in words(app)
@@ -159,7 +159,7 @@ def test_one_spectrum_and_curves_of_refits(open_app, retaught):
 
 
 def test_where_a_detector_has_no_spectrum_the_fall_of_the_variance_is_shown(open_app, retaught):
-    shelf.put(retaught("quadrics", components=16, m=10, patches=1000))
+    open_product_store.put(retaught("quadrics", components=16, m=10, patches=1000))
     app = open_app(PAGE)
     choose(app, "explore_view", "Variance")
     assert "10 curved surfaces" in app.info[0].value
@@ -174,10 +174,10 @@ def test_an_opened_recipe_says_which_photos_are_missing_and_maps_those_added_as_
     recipe = save(taught.study.recipe(product="flange", product_check=taught.product_check), workspace / "r.zip")
     views = [replace(view, only=(view.value(recipe.live),)) for view in recipe.views]
     scored = ScoredPhotos(views, recipe.grid, recipe.backbone.size)
-    opened = taught_part.TaughtPart(
+    opened = taught_product.TaughtPart(
         "flange", scored, taught.preparation, recipe=recipe, product_check=recipe.product_check
     )
-    shelf.put(opened)
+    open_product_store.put(opened)
     app = open_app(PAGE)
     assert "no photos on the bench yet" in app.info[0].value
     choose(app, "explore_view", "Variance")
@@ -186,8 +186,8 @@ def test_an_opened_recipe_says_which_photos_are_missing_and_maps_those_added_as_
     assert "at least two photos of good parts" in app.info[0].value
 
     for path in sorted((product / "train/good").iterdir())[:6]:
-        shelf.add(opened, read(path))
+        open_product_store.add(opened, read(path))
     choose(app, "explore_view", "Map of patches")
     finish(press(app, "start-map"))
     assert "200 patches of 6 photos. Diamonds: 0" in words(app)
-    assert set(map_of(shelf.find(opened.id)).points.truth) == {"unknown"}
+    assert set(map_of(open_product_store.find(opened.id)).points.truth) == {"unknown"}

@@ -4,9 +4,9 @@ import pytest
 
 from inspect_core.images.photo_quality import BLUR, Finding
 from inspect_core.runtime.progress import Cancelled
-from inspect_core.tuning.first_look import COPY, FirstLook, Seen
-from inspect_core.ui import shell, teaching
-from inspect_core.ui.teach import first_look_panel, panels
+from inspect_core.tuning.photo_screening import COPY, FirstLook, Seen
+from inspect_core.ui import shell, teaching_job
+from inspect_core.ui.teach import screening_panel, teach_panels
 from tests.pages.waiting import choose_folder, press, wait_for_job, words
 
 pytestmark = pytest.mark.usefixtures("no_first_start")
@@ -17,8 +17,8 @@ def orders(product, monkeypatch):
     """What is taught; the photos are the small product's and the network is not asked."""
     ordered = []
     monkeypatch.setenv("LOUPE_ROOTS", str(product.parent))
-    monkeypatch.setattr(teaching, "start", ordered.append)
-    monkeypatch.setattr(panels, "show_forecast", lambda order: None)
+    monkeypatch.setattr(teaching_job, "start", ordered.append)
+    monkeypatch.setattr(teach_panels, "show_forecast", lambda order: None)
 
     def look(samples, order, store, report):
         report(0.5, "looking")
@@ -29,7 +29,7 @@ def orders(product, monkeypatch):
             seen[i] = Seen(samples.good[i], (finding,))
         return FirstLook(tuple(sorted(seen, key=lambda one: not one.findings)))
 
-    monkeypatch.setattr(first_look_panel, "first_look", look)
+    monkeypatch.setattr(screening_panel, "first_look", look)
     return ordered
 
 
@@ -106,11 +106,11 @@ def test_photos_are_left_out_topic_by_topic_all_of_one_at_once_and_never_all(loo
     show(looked, COPY)
     assert [box.value for box in boxes(looked)] == [False, False]
     boxes(looked)[1].check().run()
-    show(looked, first_look_panel.STRANGEST)
+    show(looked, screening_panel.STRANGEST)
     assert sum(box.value for box in boxes(looked)) == 2
     assert len(taught(looked, orders)[1]) == 2
 
-    monkeypatch.setattr(first_look_panel, "ON_A_PAGE", 50)
+    monkeypatch.setattr(screening_panel, "ON_A_PAGE", 50)
     for box in boxes(looked.run()):
         box.check()
     looked.run()
@@ -123,7 +123,7 @@ def test_a_look_that_is_cancelled_can_be_begun_again(open_app, orders, product, 
     def stop(samples, order, store, report):
         raise Cancelled
 
-    monkeypatch.setattr(first_look_panel, "first_look", stop)
+    monkeypatch.setattr(screening_panel, "first_look", stop)
     app = look(choose_folder(open_app("pages/teach.py"), product))
     assert shell.jobs().current.state.value == "cancelled"
     assert not app.button(key="first_look").disabled

@@ -13,7 +13,7 @@ from inspect_core.audit.changes import limits_changed
 from inspect_core.audit.entry import CHALLENGE, INSPECTION, OVERRIDE, NewEntry
 from inspect_core.audit.inspections import read
 from inspect_core.audit.log import AuditLog
-from inspect_core.ui.history import report
+from inspect_core.ui.history import history_report
 from inspect_core.ui.history.selection import Selection
 from inspect_core.verdict import Limits
 from tests.pages.waiting import press, words
@@ -131,8 +131,8 @@ def test_a_log_that_cannot_be_used_is_named_and_the_app_goes_on(open_app, worksp
 def test_a_spreadsheet_runs_nothing_from_the_table_which_names_the_release_that_judged_a_part(workspace):
     append(*(inspection(i, 9.0, kind=text, name=f"{text}\n{i}") for i, text in enumerate((FORMULA, "＝1", TAG))))
     append(inspection(4, 2.0, release="e" * 64))
-    rows = [*csv.reader(io.StringIO(report.csv_of(chosen())))]
-    assert rows[0] == list(report.COLUMNS)
+    rows = [*csv.reader(io.StringIO(history_report.csv_of(chosen())))]
+    assert rows[0] == list(history_report.COLUMNS)
     assert [row[rows[0].index("release")] for row in rows[1:]] == ["e" * 64, "", "", ""]
     texts = [cell for row in rows[1:] for cell in row if not cell.replace(".", "").lstrip("-").isdigit()]
     assert not [cell for cell in texts if cell.startswith(("=", "+", "-", "@", "＝")) or "\n" in cell]
@@ -141,11 +141,11 @@ def test_a_spreadsheet_runs_nothing_from_the_table_which_names_the_release_that_
 def test_the_report_is_one_page_without_a_network(filled):
     append(inspection(20, 9.0, kind=TAG, name=TAG))
     selection = chosen()
-    page = report.html_of(selection)
+    page = history_report.html_of(selection)
     assert TAG not in page
     assert all(text in page for text in ("&lt;img src", selection.head[1], "<svg"))
     assert "http://" not in page.replace("http://www.w3.org/2000/svg", "").replace("http://192.0.2.1", "")
-    assert report.html_of(chosen(inspections=[])).endswith("</html>\n")
+    assert history_report.html_of(chosen(inspections=[])).endswith("</html>\n")
 
 
 @pytest.mark.parametrize(
@@ -159,7 +159,7 @@ def test_facts_of_any_size_leave_a_history_that_says_what_is_missing(open_app, f
     strange = inspection(20, 1.0)
     append(replace(strange, facts=strange.facts | facts), NewEntry(OVERRIDE, {"entry": [1], "verdict": {}}, "Ana"))
     append(NewEntry(CHALLENGE, {"parts": [3]}, "Ana"), NewEntry(CHALLENGE, {"parts": 3}, "Ana"))
-    page, table = report.html_of(chosen()), report.csv_of(chosen())
+    page, table = history_report.html_of(chosen()), history_report.csv_of(chosen())
     assert "Not drawn: 1 part" in page or "is not a number" in page or facts == {"reject": 1e-320}
     assert "</html>" in page
     assert len(table.splitlines()) == 14

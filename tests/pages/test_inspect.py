@@ -6,15 +6,15 @@ import numpy as np
 from inspect_core.audit.entry import LIMITS_CHANGED, RELABELLED
 from inspect_core.audit.log import AuditLog
 from inspect_core.features.backbones import Backbone
-from inspect_core.images.read import read
-from inspect_core.ui import crops, shelf, shell, taught_part, teaching
+from inspect_core.images.photo_reader import read
+from inspect_core.ui import crops, open_product_store, shell, taught_product, teaching_job
 from inspect_core.verdict import Limits
 from tests.pages.waiting import finish, press, save_recipe, words
 
 
 def test_an_empty_app_teaches_the_sample_by_itself(open_app, monkeypatch):
     started = []
-    monkeypatch.setattr(teaching, "start_sample", lambda: started.append("sample") or shell.start("x", run))
+    monkeypatch.setattr(teaching_job, "start_sample", lambda: started.append("sample") or shell.start("x", run))
     app = open_app()
     assert started == ["sample"]
     assert app.button(key="to_teach").label == "Teach your own part"
@@ -59,7 +59,7 @@ def test_a_part_is_relabelled_counted_no_more_and_taught_again_with_it(open_app,
     assert (entry.facts["before"], entry.facts["after"]) == (photos[position].kind, "good")
     press(app, f"relabelled-{in_the_hand.id}")
     finish(app)
-    again = shelf.find(app.session_state["in_hand"])
+    again = open_product_store.find(app.session_state["in_hand"])
     assert photos[position].path in {sample.path for sample in again.study.split.fit}
     assert again.study.method == in_the_hand.study.method
     app.session_state["in_hand"] = in_the_hand.id
@@ -77,7 +77,7 @@ def test_a_recipe_is_saved_with_what_is_in_force(open_app, in_the_hand, workspac
     assert recipe.product == "My / flange"
     assert recipe.limits == in_the_hand.study.default_limits(**recipe.live)
     assert recipe.product_check.limit == in_the_hand.product_check.limit
-    assert shelf.find(in_the_hand.id).recipe.digest == recipe.digest
+    assert open_product_store.find(in_the_hand.id).recipe.digest == recipe.digest
     app.session_state[f"settings-{in_the_hand.id}"].limits = Limits(1.0, 2.0)
     save_recipe(app, reason="new lamp")
     with AuditLog.open() as log:
@@ -98,7 +98,7 @@ def test_a_new_photo_goes_on_the_bench_and_a_damaged_one_is_named(open_app, in_t
     files = [("new.jpg", photo.read_bytes(), "image/jpeg"), ("bad.png", b"text", "image/png")]
     app.file_uploader(key=f"added-{in_the_hand.id}").set_value(files).run()
     assert not app.exception
-    assert [photo.name for photo in shelf.find(in_the_hand.id).scored.photos[count:]] == ["new.jpg"]
+    assert [photo.name for photo in open_product_store.find(in_the_hand.id).scored.photos[count:]] == ["new.jpg"]
     assert any("bad.png" in error.value for error in app.error)
 
 
@@ -109,7 +109,7 @@ def test_every_new_photo_goes_on_the_bench_under_its_own_name(open_app, in_the_h
     app, count = open_app(), len(in_the_hand.scored.photos)
     app.file_uploader(key=f"added-{in_the_hand.id}").set_value(files).run()
     assert not app.exception
-    added = shelf.find(in_the_hand.id).scored.photos[count:]
+    added = open_product_store.find(in_the_hand.id).scored.photos[count:]
     assert [photo.name for photo in added] == names
     assert len({photo.path for photo in added}) == len(names)
 
@@ -117,13 +117,13 @@ def test_every_new_photo_goes_on_the_bench_under_its_own_name(open_app, in_the_h
 def test_an_added_photo_takes_one_run_of_the_network_and_is_not_read_back(open_app, in_the_hand, monkeypatch):
     linen = Path(__file__).resolve().parents[2] / "sample_data/linen/test/good/part_060.jpg"
     app, run, runs, reads = open_app(), Backbone._run, [], []
-    monkeypatch.setattr(taught_part, "read", lambda path, depth: reads.append(path) or read(path, depth))
+    monkeypatch.setattr(taught_product, "read", lambda path, depth: reads.append(path) or read(path, depth))
     monkeypatch.setattr(
         Backbone, "_run", lambda self, images, *, head: runs.append(head) or run(self, images, head=head)
     )
     app.file_uploader(key=f"added-{in_the_hand.id}").set_value([("x.jpg", linen.read_bytes(), "image/jpeg")]).run()
     assert not app.exception
-    taught = shelf.find(in_the_hand.id)
+    taught = open_product_store.find(in_the_hand.id)
     added = len(taught.scored.photos) - 1
     assert (runs, reads) == ([True], [])
     assert np.array_equal(taught.pixels(added), read(taught.scored.photos[added].path).pixels)
@@ -134,14 +134,14 @@ def test_a_photo_of_another_product_is_known_as_soon_as_it_is_added(open_app, in
     app = open_app()
     app.file_uploader(key=f"added-{in_the_hand.id}").set_value([("x.jpg", linen.read_bytes(), "image/jpeg")]).run()
     assert not app.exception
-    taught = shelf.find(in_the_hand.id)
+    taught = open_product_store.find(in_the_hand.id)
     *others, added = range(len(taught.scored.photos))
     assert taught.scored.photos[added].name == "x.jpg"
     known = [taught.checked(position, taught.product_check, ask=False) for position in others]
     assert not any(check.foreign for check in known if check is not None)
     assert "does not look like" in taught.checked(added, taught.product_check, ask=False).sentence
     study = taught.study.with_parameters({}).fit()
-    refitted = taught_part.refitted(taught, taught_part.of_study("x", study, (), taught.product_check), {})
+    refitted = taught_product.refitted(taught, taught_product.of_study("x", study, (), taught.product_check), {})
     assert refitted.checked(added, taught.product_check, ask=False).foreign, "the check is the same one"
 
 
@@ -161,8 +161,8 @@ def test_a_photo_that_is_gone_is_named_and_the_bench_goes_on(open_app, in_the_ha
 
 
 def test_the_photo_on_the_bench_is_read_once(open_app, in_the_hand, monkeypatch):
-    read, reads = taught_part.read, []
-    monkeypatch.setattr(taught_part, "read", lambda path, depth: reads.append(path) or read(path, depth))
+    read, reads = taught_product.read, []
+    monkeypatch.setattr(taught_product, "read", lambda path, depth: reads.append(path) or read(path, depth))
     in_the_hand.pixels(0)
     app = open_app()
     count = len(reads)
@@ -199,7 +199,7 @@ def test_many_missed_defects_show_the_good_photos_that_hold_the_limit_up(open_ap
     again, orders = f"leave_out-{in_the_hand.id}", []
     assert app.button(key=again).disabled
     app.checkbox(key=f"{again}-{strangest}").check().run()
-    monkeypatch.setattr(teaching, "start", lambda order, follows: orders.append(order))
+    monkeypatch.setattr(teaching_job, "start", lambda order, follows: orders.append(order))
     app.button(key=again).click().run()
     assert not app.exception
     assert orders[0].photos.left_out == (scored.photos[strangest].name,)

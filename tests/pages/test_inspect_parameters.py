@@ -7,11 +7,11 @@ import pytest
 
 from inspect_core.features.store import Store
 from inspect_core.images.folders import scan
-from inspect_core.images.read import read
+from inspect_core.images.photo_reader import read
 from inspect_core.study import scored_photos
 from inspect_core.study.study import Study
-from inspect_core.ui import previews, shelf, taught_part
-from inspect_core.ui.inspect import panels
+from inspect_core.ui import open_product_store, previews, taught_product
+from inspect_core.ui.inspect import inspect_panels
 from inspect_core.ui.session import Settings
 from inspect_core.verdict import Limits
 from tests.pages.waiting import save_recipe, wait_for_job
@@ -24,7 +24,7 @@ def store(tmp_path_factory) -> Store:
 
 def teach(product, backbone, store, method: str, **parameters):
     study = Study(scan(product), backbone, store, method=method, parameters=parameters, grid=(16, 16)).fit()
-    return taught_part.of_study("flange", study)
+    return taught_product.of_study("flange", study)
 
 
 @pytest.fixture(scope="module")
@@ -34,7 +34,7 @@ def corp(product, backbone, store):
 
 @pytest.fixture
 def corp_in_hand(corp, fresh_process_state):
-    shelf.put(corp)
+    open_product_store.put(corp)
     return corp
 
 
@@ -73,12 +73,12 @@ def test_a_scale_tells_the_smallest_area_in_square_millimetres_and_is_saved(open
     assert after.value == before.value
     assert all(option.endswith(" mm²") for option in after.options)
     save_recipe(app)
-    assert shelf.find(in_the_hand.id).recipe.mm_per_pixel == 0.05
+    assert open_product_store.find(in_the_hand.id).recipe.mm_per_pixel == 0.05
 
 
 def test_a_preview_that_ends_while_the_page_is_drawn_is_shown_all_the_same(open_app, corp_in_hand, monkeypatch):
     app, notes, begun = open_app("pages/inspect.py"), [], threading.Event()
-    of_preview, work = panels.views.of_preview, previews.Run.work
+    of_preview, work = inspect_panels.views.of_preview, previews.Run.work
 
     def drawn(taught, position, run, model):
         view = of_preview(taught, position, run, model)
@@ -87,7 +87,7 @@ def test_a_preview_that_ends_while_the_page_is_drawn_is_shown_all_the_same(open_
         assert run.ended.wait(60)
         return view
 
-    monkeypatch.setattr(panels.views, "of_preview", drawn)
+    monkeypatch.setattr(inspect_panels.views, "of_preview", drawn)
     monkeypatch.setattr(previews.Run, "work", lambda run, *rest: begun.wait(60) and work(run, *rest))
     slider(app, "gamma", corp_in_hand).set_value(previews_options(corp_in_hand)[-1]).run()
     assert not app.exception
@@ -113,7 +113,7 @@ def test_a_slider_of_a_preview_before_moves_nothing(open_app, corp_in_hand, monk
 
 def test_m_of_quadrics_moves_at_once(open_app, product, backbone, store, fresh_process_state):
     taught = teach(product, backbone, store, "quadrics", m=20, components=8, patches=600)
-    shelf.put(taught)
+    open_product_store.put(taught)
     app = open_app("pages/inspect.py")
     assert [element.label for element in app.select_slider] == ["m: surfaces", "N: smallest area"]
     slider(app, "m", taught).set_value(5).run()
@@ -123,10 +123,10 @@ def test_m_of_quadrics_moves_at_once(open_app, product, backbone, store, fresh_p
 
 
 def test_a_move_computes_each_score_once(open_app, taught, fresh_process_state, monkeypatch):
-    part = replace(taught, id="counted", _memo=taught_part._Memo())
-    shelf.put(part)
+    part = replace(taught, id="counted", _memo=taught_product._Memo())
+    open_product_store.put(part)
     photo = Path(__file__).resolve().parents[2] / "sample_data/linen/test/good/part_060.jpg"
-    added = shelf.add(part, read(photo))
+    added = open_product_store.add(part, read(photo))
     app = open_app("pages/inspect.py")
     before = added.suggested_limits(settings(app, part).live)
     settings(app, part).limits = Limits(before.review * 1.5, before.reject * 2)
@@ -194,7 +194,7 @@ def test_a_preview_judges_and_changes_nothing_until_it_is_applied(open_app, corp
     wait_for_job()
     app.run()
     assert not app.exception
-    applied = shelf.find(app.session_state["in_hand"])
+    applied = open_product_store.find(app.session_state["in_hand"])
     assert applied is not corp_in_hand
     assert not drawn[-1].preview
     assert "of 4 good" in drawn[-1].sentence
@@ -242,18 +242,18 @@ def test_apply_keeps_what_was_set_and_says_what_became_of_it(open_app, corp_in_h
     app.button(key=f"apply-{corp_in_hand.id}").click().run()
     wait_for_job()
     app.run()
-    applied = shelf.find(app.session_state["in_hand"])
+    applied = open_product_store.find(app.session_state["in_hand"])
     assert settings(app, applied).live == {"q": stop, "area": 1}
     now = applied.suggested_limits(settings(app, applied).live)
     assert settings(app, applied).limits.reject == pytest.approx(2 * now.reject)
-    (note,) = (note for note in applied.notes if note.startswith(taught_part.KEPT))
+    (note,) = (note for note in applied.notes if note.startswith(taught_product.KEPT))
     assert f"q {stop}; area 1; limits" in note
     assert "became" in note
 
 
 def test_the_width_of_the_exact_kernel_has_a_preview_too(open_app, product, backbone, store, fresh_process_state):
     taught = teach(product, backbone, store, "kernel_pca", patches=200)
-    shelf.put(taught)
+    open_product_store.put(taught)
     app = open_app("pages/inspect.py")
     assert [element.label.split(":")[0] for element in app.select_slider] == ["q", "σ", "N"]
     sigma = slider(app, "sigma", taught)

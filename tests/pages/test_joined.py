@@ -5,14 +5,14 @@ import threading
 import numpy as np
 import pytest
 
-from inspect_core.images.read import read
+from inspect_core.images.photo_reader import read
 from inspect_core.judge.anomaly_map import image_score
 from inspect_core.recipe import inspect
-from inspect_core.study.judged import truth_masks
+from inspect_core.study.evaluation_scores import truth_masks
 from inspect_core.study.study import Study
 from inspect_core.tuning import tsne
-from inspect_core.ui import shelf
-from inspect_core.ui.explore import jobs
+from inspect_core.ui import open_product_store
+from inspect_core.ui.explore import explore_jobs
 from inspect_core.verdict import Limits
 from tests.pages.waiting import finish, press, save_recipe, wait_until, words
 
@@ -22,14 +22,14 @@ PAGE = "pages/inspect.py"
 @pytest.fixture
 def curved(retaught):
     """In hand under "mahalanobis+quadrics"."""
-    shelf.put(part := retaught("mahalanobis+quadrics", k=8, components=8, m=20, patches=600))
+    open_product_store.put(part := retaught("mahalanobis+quadrics", k=8, components=8, m=20, patches=600))
     return part
 
 
 @pytest.fixture
 def flexible(retaught):
     """In hand under "mahalanobis+corp", which has parameters that need a fit each."""
-    shelf.put(part := retaught("mahalanobis+corp", k=8, M=64))
+    open_product_store.put(part := retaught("mahalanobis+corp", k=8, M=64))
     return part
 
 
@@ -129,7 +129,7 @@ def test_a_preview_of_one_view_and_its_way_into_force(open_app, flexible, drawn,
     assert np.array_equal(drawn[-1].anomaly_map, run.map(position, run.live))
 
     finish(press(app, f"apply-{flexible.id}"))
-    applied = shelf.find(app.session_state["in_hand"])
+    applied = open_product_store.find(app.session_state["in_hand"])
     assert applied is not flexible
     assert applied.scored.views[1].detector.feature_map.gamma == gamma
     assert app.session_state[f"settings-{applied.id}"].live["k"] == 3
@@ -157,9 +157,9 @@ def test_a_photo_is_judged_and_shown_alike_by_the_part_its_recipe_and_the_recipe
     add(app, curved, next((product / "train/good").iterdir()))
     move(app, curved, "k", 3)
     save_recipe(app)
-    recipe = shelf.find(curved.id).recipe
+    recipe = open_product_store.find(curved.id).recipe
     app = press(open_app("pages/recipes.py"), "open-flange.zip")
-    opened = shelf.find(app.session_state["in_hand"])
+    opened = open_product_store.find(app.session_state["in_hand"])
     assert opened.recipe.digest == recipe.digest
     assert "k: detail: 3, m: surfaces: 20, smallest area: " in words(app)
     assert add(app, opened, next((product / "test/dent").iterdir())) == recipe.limits
@@ -176,7 +176,7 @@ def test_a_photo_is_judged_and_shown_alike_by_the_part_its_recipe_and_the_recipe
 
 
 def test_each_view_has_its_variance_and_its_own_map(open_app, flexible, monkeypatch):
-    monkeypatch.setattr(jobs, "PATCHES", 200)
+    monkeypatch.setattr(explore_jobs, "PATCHES", 200)
     monkeypatch.setattr(tsne, "CHUNKS", 1)
     app = open_app("pages/explore.py")
     choice = f"explored-{flexible.id}"

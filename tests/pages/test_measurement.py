@@ -7,11 +7,11 @@ import numpy as np
 import pytest
 from PIL import Image
 
-from inspect_core.process import study_file
+from inspect_core.process import msa_study
 from inspect_core.recipe import LoadedRecipe
 from inspect_core.recipe_io.recipe_file import save
-from inspect_core.ui.measurement import panels
-from inspect_core.ui.measurement.panels import html_of
+from inspect_core.ui.measurement import msa_panels
+from inspect_core.ui.measurement.msa_panels import html_of
 from inspect_core.verdict import Verdict
 from tests.pages.waiting import press, words
 
@@ -28,7 +28,7 @@ def begun(open_app, recipe, workspace, monkeypatch):
         return Verdict(score, self.limits.verdict(score), np.zeros((4, 6), np.float32))
 
     monkeypatch.setattr(LoadedRecipe, "inspect", inspect)
-    monkeypatch.setattr(panels, "loaded_backbone", lambda choice: type("Network", (), {"device": "cpu"})())
+    monkeypatch.setattr(msa_panels, "loaded_backbone", lambda choice: type("Network", (), {"device": "cpu"})())
     save(replace(recipe, product="tile"), workspace / "recipes/tile.zip")
     app = open_app(PAGE)
     app.text_area(key="measurement_parts").set_value("1, good\n2, good\n3, defective").run()
@@ -47,14 +47,14 @@ def test_a_study_is_set_up_led_through_and_reported(begun, tmp_path):
     app, stem = begun, "Measurement-study"
     for trial in (1, 2):
         app.segmented_control(key=f"way-{stem}").set_value("Photos of a whole trial").run()
-        part = study_file.load(stem).next_for("Loupe")[0].name
+        part = msa_study.load(stem).next_for("Loupe")[0].name
         files = [
             (f"part_{number}.png", photo(10 * number + trial + 100 * (number == 3)), "image/png")
             for number in (1, 2, 3)
         ]
         app.file_uploader(key=f"trial-{stem}-{part}-{trial}").set_value(files).run()
         press(app, f"judge-{stem}-{part}-{trial}")
-        assert len(study_file.load(stem).said) == 3 * trial
+        assert len(msa_study.load(stem).said) == 3 * trial
     assert "has appraised every part" in " ".join(element.value for element in app.success)
     assert "Results stay hidden while the parts are appraised: 6 calls are missing." in words(app)
     assert "distinct categories" not in words(app)
@@ -63,11 +63,11 @@ def test_a_study_is_set_up_led_through_and_reported(begun, tmp_path):
     assert not [one for one in app.segmented_control if one.key == f"who-{stem}"]
     app.toggle(key=f"ended-{stem}").set_value(False).run()
     app.segmented_control(key=f"who-{stem}").set_value("Ann").run()
-    while (turn := study_file.load(stem).next_for("Ann")) is not None:
+    while (turn := msa_study.load(stem).next_for("Ann")) is not None:
         part, trial = turn
         press(app, f"{'Defective' if part.defective else 'Good'}-{stem}-Ann-{part.name}-{trial}")
     assert "Loupe and Ann agree with kappa 1.00" in words(app)
-    report = html_of(study_file.load(stem), {"": ["Effectiveness"], "Ann": ["3 of 3"]}, ["<b>said</b>"])
+    report = html_of(msa_study.load(stem), {"": ["Effectiveness"], "Ann": ["3 of 3"]}, ["<b>said</b>"])
     assert "&lt;b&gt;said" in report
     assert "http" not in report.replace("http-equiv", "")
 
@@ -77,4 +77,4 @@ def test_a_tray_that_shows_nothing_is_refused_in_words(open_app, recipe, workspa
     app = open_app(PAGE)
     press(app, "measurement_begin")
     assert "0 parts" in app.error[0].value
-    assert study_file.names() == []
+    assert msa_study.names() == []

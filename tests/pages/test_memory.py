@@ -14,9 +14,9 @@ from streamlit.runtime.fragment import MemoryFragmentStorage
 from inspect_core.classify.kernel_density import fit_kdf
 from inspect_core.runtime.jobs import Job
 from inspect_core.study.study import Study
-from inspect_core.ui import defect_labels, shelf, shell, teaching
-from inspect_core.ui.taught_part import TaughtPart
-from inspect_core.whole_part import type_training as training
+from inspect_core.ui import defect_labels, open_product_store, shell, teaching_job
+from inspect_core.ui.taught_product import TaughtPart
+from inspect_core.whole_part import defect_type_training as training
 from tests.pages.waiting import another, finish, press
 
 PAGES = ("pages/inspect.py", "pages/explore.py", "pages/defect_types.py", "pages/recipes.py")
@@ -93,7 +93,7 @@ def test_no_widget_and_no_fragment_holds_anything_of_ours(
 
 
 def test_a_preview_is_held_by_its_session_alone_and_the_study_by_none(open_app, retaught, fragments):
-    shelf.put(part := retaught("corp", M=64))
+    open_product_store.put(part := retaught("corp", M=64))
     app = open_app("pages/inspect.py")
     app.select_slider(key=f"M-{part.id}").set_value(128).run()
     run = app.session_state[f"settings-{part.id}"].preview
@@ -107,15 +107,15 @@ def test_a_preview_is_held_by_its_session_alone_and_the_study_by_none(open_app, 
 def test_a_part_that_was_put_away_is_gone(open_app, taught):
     part = another(taught)
     seen = [weakref.ref(part), weakref.ref(part.scored)]
-    key = shelf.put(part)
+    key = open_product_store.put(part)
     app = open_app("pages/inspect.py")
     app.segmented_control(key=f"guard-{key}").set_value("stop").run()
-    seen += [weakref.ref(part), weakref.ref(shelf.find(key))]
+    seen += [weakref.ref(part), weakref.ref(open_product_store.find(key))]
     for page in PAGES:
         app.switch_page(page).run()
     del part
-    for _ in range(shelf.SIZE):
-        shelf.put(another(taught))
+    for _ in range(open_product_store.SIZE):
+        open_product_store.put(another(taught))
     app.run()
     gc.collect()
     assert [ref() for ref in seen] == [None] * len(seen)
@@ -130,13 +130,13 @@ def test_a_job_that_ended_holds_nothing_of_what_it_made(open_app, taught, monkey
         made.append(weakref.ref(part))
         return part
 
-    monkeypatch.setattr(teaching, "teach", teach)
+    monkeypatch.setattr(teaching_job, "teach", teach)
     app = open_app()
     assert any(button.label == "Cancel" for button in app.button)
     go_on.set()
     finish(app)
-    assert shelf.find(app.session_state["in_hand"]) is not None
-    shelf._shelf().items.clear()
+    assert open_product_store.find(app.session_state["in_hand"]) is not None
+    open_product_store._shelf().items.clear()
     app.run()
     gc.collect()
     assert made[0]() is None

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from inspect_core.playgrounds.boundaries import FITS, LEAST_POINTS
-from inspect_core.ui.methods import figures, plane
+from inspect_core.ui.methods import embedding_playgrounds, plane
 from tests.pages.waiting import words
 
 PAGE = "pages/methods.py"
@@ -26,7 +26,7 @@ def look_at(app, view: str):
 
 
 def test_every_playground_opens_and_follows_its_sliders(open_app, sent, monkeypatch):
-    monkeypatch.setattr(figures, "tsne", lambda features: features[:, :2])
+    monkeypatch.setattr(embedding_playgrounds, "tsne", lambda features: features[:, :2])
     app = open_app(PAGE)
     assert [panel["title"] for panel in sent[-1]["panels"]] == list(FITS)
     before = sent[-1]["panels"][0]

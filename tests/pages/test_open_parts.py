@@ -15,18 +15,18 @@ from inspect_core.images.alignment import NotLocated
 from inspect_core.images.areas import Area, Areas
 from inspect_core.images.folders import scan
 from inspect_core.images.listing import photos_in
-from inspect_core.images.read import read
+from inspect_core.images.photo_reader import read
 from inspect_core.judge.counts import in_parts
 from inspect_core.line.confusion import sentence, truths_of, with_truth
-from inspect_core.line.row import judge
+from inspect_core.line.result_row import judge
 from inspect_core.recipe import LoadedRecipe
 from inspect_core.recipe_format import photo_inspector
 from inspect_core.recipe_io.recipe_file import load
 from inspect_core.runtime.jobs import Job
 from inspect_core.runtime.progress import Cancelled
-from inspect_core.study import unsaved
+from inspect_core.study import unsaved_products
 from inspect_core.study.study import Study
-from inspect_core.ui import shelf, shell, taught_part, teaching
+from inspect_core.ui import open_product_store, shell, taught_product, teaching_job
 from inspect_core.verdict import Limits
 from tests.pages.waiting import another, finish, press, save_recipe, wait_for_job, wait_until, words
 
@@ -49,15 +49,15 @@ def test_an_unsaved_part_comes_back_after_a_restart_with_what_was_said_and_drawn
     open_app, taught, folder, drawn, monkeypatch
 ):
     part = another(taught)
-    shelf.put(part)
+    open_product_store.put(part)
     judged = next(photo for photo in part.scored.photos if photo.kind == "good" and photo.part == "judge")
-    part = shelf.change(part.id, lambda held: held.labelled({judged.digest: "dent"}).with_areas(CORNER))
+    part = open_product_store.change(part.id, lambda held: held.labelled({judged.digest: "dent"}).with_areas(CORNER))
     before = dict(zip([photo.digest for photo in part.scored.photos], part.scores(part.scored.live), strict=True))
     limits, set_by = part.suggested_limits(part.scored.live), part.scored.calibration_scores()
 
     restart()
     app = finish(open_app("pages/inspect.py"))
-    again = shelf.find(part.id)
+    again = open_product_store.find(part.id)
     assert again is not part
     assert again.describe() == "not saved as a recipe yet"
     assert again.relabelled == {judged.digest: "dent"}
@@ -70,39 +70,41 @@ def test_an_unsaved_part_comes_back_after_a_restart_with_what_was_said_and_drawn
     assert drawn[-1].setting_scores.tolist() == set_by.tolist()
 
     asked = []
-    monkeypatch.setattr(teaching, "teach", lambda order, report: asked.append(order) or another(taught))
+    monkeypatch.setattr(teaching_job, "teach", lambda order, report: asked.append(order) or another(taught))
     press(app, f"relabelled-{part.id}")
     wait_for_job()
     (order,) = asked
     assert judged.name in {sample.name for sample in order.photos.choose}
     assert replace(order, photos=taught.study.split) == replace(part.taught_by(), photos=taught.study.split)
-    assert {shelf.find(part.id), *shelf._shelf().items.values()} > {again}, "the one before stays in the list"
+    assert {open_product_store.find(part.id), *open_product_store._shelf().items.values()} > {again}, (
+        "the one before stays in the list"
+    )
 
 
 def test_a_saved_part_is_no_longer_kept_and_a_closed_one_is_asked_about(open_app, taught, folder):
-    first, second = (shelf.put(another(taught)) for _ in range(2))
+    first, second = (open_product_store.put(another(taught)) for _ in range(2))
     app = open_app("pages/inspect.py")
-    assert [part.saved for part in shelf.open_parts()] == [False, False]
+    assert [part.saved for part in open_product_store.open_parts()] == [False, False]
     save_recipe(app)
     assert [path.name for path in folder.iterdir()] == [first]
     assert "saved ·" in words(app)
     press(app, f"close-{second}-sidebar")
-    assert shelf.find(second) is None
+    assert open_product_store.find(second) is None
     press(app, f"close-{first}-sidebar")
-    assert shelf.find(first) is not None, "closing asks first"
+    assert open_product_store.find(first) is not None, "closing asks first"
     press(app, f"lose-{first}")
     assert not list(folder.iterdir())
     assert "No part has been taught yet" in words(app)
 
 
 def test_damaged_parts_are_listed_with_reason_and_remedy_and_never_opened(open_app, taught, folder, tmp_path):
-    cut, changed, away = (shelf.put(another(taught)) for _ in range(3))
-    (folder / cut / unsaved.PART).write_bytes((folder / cut / unsaved.PART).read_bytes()[:-9])
-    recipe = bytearray((folder / changed / unsaved.RECIPE).read_bytes())
+    cut, changed, away = (open_product_store.put(another(taught)) for _ in range(3))
+    (folder / cut / unsaved_products.PART).write_bytes((folder / cut / unsaved_products.PART).read_bytes()[:-9])
+    recipe = bytearray((folder / changed / unsaved_products.RECIPE).read_bytes())
     recipe[len(recipe) // 2] ^= 1
-    (folder / changed / unsaved.RECIPE).write_bytes(recipe)
+    (folder / changed / unsaved_products.RECIPE).write_bytes(recipe)
     restart()
-    listed = {part.id: part.problem for part in shelf.open_parts()}
+    listed = {part.id: part.problem for part in open_product_store.open_parts()}
     assert "cut short or changed; teach the part again" in listed[cut].replace(")", "")
     app = open_app("pages/recipes.py")
     assert app.button(key=f"open-{cut}-sidebar").disabled
@@ -118,35 +120,35 @@ def test_damaged_parts_are_listed_with_reason_and_remedy_and_never_opened(open_a
 
 
 def test_when_no_more_are_kept_teaching_asks_what_to_save_or_close(open_app, taught, folder, monkeypatch):
-    monkeypatch.setattr(unsaved, "MOST", 2)
-    parts = [shelf.put(another(taught)) for _ in range(2)]
-    monkeypatch.setattr(teaching, "teach", lambda order, report: another(taught))
+    monkeypatch.setattr(unsaved_products, "MOST", 2)
+    parts = [open_product_store.put(another(taught)) for _ in range(2)]
+    monkeypatch.setattr(teaching_job, "teach", lambda order, report: another(taught))
     app = open_app("pages/inspect.py")
-    changed = shelf.change(parts[1], lambda held: held.labelled({held.scored.photos[-1].digest: "good"}))
+    changed = open_product_store.change(parts[1], lambda held: held.labelled({held.scored.photos[-1].digest: "good"}))
     press(app.run(), f"relabelled-{changed.id}")
     assert "2 open parts are not saved" in app.warning[0].value
-    shelf.close(parts[0])
+    open_product_store.close(parts[0])
     finish(press(app, f"relabelled-{changed.id}"))
-    monkeypatch.setattr(unsaved, "MOST_BYTES", 10)
-    lost = shelf.put(another(taught))
-    line = next(part for part in shelf.open_parts() if part.id == lost)
+    monkeypatch.setattr(unsaved_products, "MOST_BYTES", 10)
+    lost = open_product_store.put(another(taught))
+    line = next(part for part in open_product_store.open_parts() if part.id == lost)
     assert "kept in memory only" in line.problem
     assert not app.run().button(key=f"open-{lost}-sidebar").disabled, "it can be opened, and saved"
-    for _ in range(2 * shelf.SIZE):
-        shelf.put(another(taught), keep=False)
-    assert shelf.find(lost) is not None, "what is nowhere else is not dropped"
+    for _ in range(2 * open_product_store.SIZE):
+        open_product_store.put(another(taught), keep=False)
+    assert open_product_store.find(lost) is not None, "what is nowhere else is not dropped"
 
 
 def test_a_window_loaded_again_takes_the_result_of_its_job_and_others_list_it(open_app, taught, monkeypatch):
     there, made = open_app("pages/inspect.py"), another(taught)
-    shelf.put(first := another(taught))
+    open_product_store.put(first := another(taught))
     there.run()
     job = Job("Teaching", shell.current_user(), "part", session="gone")
     shell.jobs()._jobs.append(job)
     monkeypatch.setattr(shell, "_is_open", lambda session: session != "gone")
     app = open_app("pages/inspect.py")
     assert "Running, started here" in words(app)
-    job.result, job.state = shelf.put(made), job.state.DONE
+    job.result, job.state = open_product_store.put(made), job.state.DONE
     assert app.run().session_state["in_hand"] == made.id
     assert there.run().session_state["in_hand"] == first.id
     assert f"open-{made.id}-sidebar" in [button.key for button in there.button]
@@ -154,11 +156,11 @@ def test_a_window_loaded_again_takes_the_result_of_its_job_and_others_list_it(op
 
 def test_what_was_set_is_there_again_after_a_restart_and_moves_live(open_app, taught, folder, tmp_path):
     part = another(taught)
-    shelf.put(part)
+    open_product_store.put(part)
     source = next(photo.path for photo in part.scored.photos if photo.part == "judge")
     pixels = read(source).pixels[::-1].copy()
     Image.fromarray(pixels).save(tmp_path / "added.png")
-    shelf.add(part, read(tmp_path / "added.png"))
+    open_product_store.add(part, read(tmp_path / "added.png"))
     app = open_app("pages/inspect.py")
     stop = part.scored.stops("k")[2]
     app.select_slider(key=f"k-{part.id}").set_value(stop).run()
@@ -166,12 +168,12 @@ def test_what_was_set_is_there_again_after_a_restart_and_moves_live(open_app, ta
     settings = app.session_state[f"settings-{part.id}"]
     settings.limits = limits = Limits(7.0, 9.0)
     app.run()
-    before = shelf.find(part.id)
+    before = open_product_store.find(part.id)
     shown, scores = before.scored.photos, before.scores(settings.live).tolist()
 
     restart()
     app = finish(open_app("pages/inspect.py"))
-    again, settings = shelf.find(part.id), app.session_state[f"settings-{part.id}"]
+    again, settings = open_product_store.find(part.id), app.session_state[f"settings-{part.id}"]
     assert settings.live == {"k": stop, "area": 1}
     assert settings.limits == limits
     assert [photo.digest for photo in again.scored.photos] == [photo.digest for photo in shown]
@@ -188,52 +190,52 @@ def test_without_its_photos_a_product_opens_with_what_was_in_force_and_can_be_sa
     photos = shutil.copytree(product, tmp_path / "photos")
     monkeypatch.setenv("LOUPE_ROOTS", str(tmp_path))
     study = Study(scan(photos), taught.preparation.backbone, taught.study.store, parameters={"k": 8}, grid=(16, 16))
-    part = taught_part.of_study("moved", study.fit())
-    shelf.put(part)
+    part = taught_product.of_study("moved", study.fit())
+    open_product_store.put(part)
     app = open_app("pages/inspect.py")
     app.select_slider(key=f"k-{part.id}").set_value(stop := part.scored.stops("k")[2]).run()
-    limits, set_on = shelf.find(part.id).in_force.limits, shelf.find(part.id).in_force.set_on
+    limits, set_on = open_product_store.find(part.id).in_force.limits, open_product_store.find(part.id).in_force.set_on
     photos.rename(tmp_path / "elsewhere")
     restart()
     app = finish(open_app("pages/inspect.py"))
-    again, settings = shelf.find(part.id), app.session_state[f"settings-{part.id}"]
+    again, settings = open_product_store.find(part.id), app.session_state[f"settings-{part.id}"]
     assert (settings.live["k"], settings.limits) == (stop, limits)
     assert again.scored.calibration_scores().tolist() == pytest.approx(list(set_on))
     assert "fixed" in " ".join(again.notes)
     assert [button.label for button in app.button if button.key == f"relabelled-{part.id}"] == ["Teach again"]
     save_recipe(app)
-    assert shelf.find(part.id).recipe.live["k"] == stop
-    assert shelf.find(part.id).recipe.limits == limits
+    assert open_product_store.find(part.id).recipe.live["k"] == stop
+    assert open_product_store.find(part.id).recipe.limits == limits
 
 
 def test_teaching_again_keeps_what_was_set_and_added(open_app, taught, folder, tmp_path, monkeypatch):
     part = another(taught)
-    shelf.put(part)
+    open_product_store.put(part)
     source = next(photo.path for photo in part.scored.photos if photo.part == "judge")
     Image.fromarray(read(source).pixels[::-1].copy()).save(tmp_path / "added.png")
-    shelf.add(part, read(tmp_path / "added.png"))
+    open_product_store.add(part, read(tmp_path / "added.png"))
     app = open_app("pages/inspect.py")
     app.select_slider(key=f"k-{part.id}").set_value(stop := part.scored.stops("k")[2]).run()
     judged = next(photo for photo in part.scored.photos if photo.kind == "good" and photo.part == "judge")
-    shelf.change(part.id, lambda held: held.labelled({judged.digest: "dent"}))
-    monkeypatch.setattr(teaching, "teach", lambda order, report: another(taught))
+    open_product_store.change(part.id, lambda held: held.labelled({judged.digest: "dent"}))
+    monkeypatch.setattr(teaching_job, "teach", lambda order, report: another(taught))
     finish(press(app.run(), f"relabelled-{part.id}"))
-    new = shelf.find(app.session_state["in_hand"])
+    new = open_product_store.find(app.session_state["in_hand"])
     assert new.id != part.id
     assert app.session_state[f"settings-{new.id}"].live["k"] == stop
     assert [photo.name for photo in new.scored.photos if photo.part == "added"] == ["added.png"]
-    assert f"k {stop}" in next(note for note in new.notes if note.startswith(taught_part.KEPT))
+    assert f"k {stop}" in next(note for note in new.notes if note.startswith(taught_product.KEPT))
 
 
 def test_a_job_that_a_restart_interrupted_is_listed_and_taught_again(open_app, taught, folder, monkeypatch):
     order = taught.taught_by()
-    key = shelf.begin(order)
-    assert key not in {line.id for line in shelf.open_parts()}, "not while it runs"
+    key = open_product_store.begin(order)
+    assert key not in {line.id for line in open_product_store.open_parts()}, "not while it runs"
     restart()
-    (line,) = shelf.open_parts()
+    (line,) = open_product_store.open_parts()
     assert (line.id, line.product, line.interrupted) == (key, "flange", True)
     asked = []
-    monkeypatch.setattr(teaching, "teach", lambda order, report: asked.append(order) or another(taught))
+    monkeypatch.setattr(teaching_job, "teach", lambda order, report: asked.append(order) or another(taught))
     app = open_app("pages/inspect.py")
     assert "teaching was interrupted" in words(app)
     finish(press(app, f"again-{key}-sidebar"))
@@ -253,11 +255,11 @@ def test_what_a_job_wrote_down_goes_however_it_ends(open_app, taught, folder, mo
             raise Cancelled
         return another(taught)
 
-    monkeypatch.setattr(teaching, "teach", teach)
+    monkeypatch.setattr(teaching_job, "teach", teach)
     open_app("pages/inspect.py")
     monkeypatch.setattr(shell, "current_user", lambda: "Ana")
     monkeypatch.setattr(shell, "_session", lambda: "window")
-    teaching.start(taught.taught_by())
+    teaching_job.start(taught.taught_by())
     job = shell.jobs().waiting[-1]
     (written,) = folder.iterdir()
     if how == "removed from the queue":
@@ -269,12 +271,12 @@ def test_what_a_job_wrote_down_goes_however_it_ends(open_app, taught, folder, mo
 
 
 def test_what_is_saved_leaves_the_memory_first_and_what_is_nowhere_else_never(open_app, taught, folder, monkeypatch):
-    monkeypatch.setattr(shelf, "SIZE", 2)
-    unsaved_id = shelf.put(another(taught))
+    monkeypatch.setattr(open_product_store, "SIZE", 2)
+    unsaved_id = open_product_store.put(another(taught))
     saved = replace(another(taught), recipe=replace(taught.study.recipe(), digest="0" * 64))
-    shelf.put(saved)
-    last = shelf.put(another(taught))
-    assert [shelf.find(key) is not None for key in (unsaved_id, saved.id, last)] == [True, False, True]
+    open_product_store.put(saved)
+    last = open_product_store.put(another(taught))
+    assert [open_product_store.find(key) is not None for key in (unsaved_id, saved.id, last)] == [True, False, True]
 
 
 def test_every_count_is_the_same_from_teaching_to_the_line_and_after_a_restart(
@@ -294,8 +296,8 @@ def test_every_count_is_the_same_from_teaching_to_the_line_and_after_a_restart(
     monkeypatch.setattr(photo_inspector, "place", place)
     monkeypatch.setattr(Preparation, "place", lambda self, pixels: place(pixels, None))
     study = Study(scan(root), taught.preparation.backbone, taught.study.store, parameters={"k": 8}, grid=(16, 16))
-    part = taught_part.of_study("walk", study.fit())
-    shelf.put(part)
+    part = taught_product.of_study("walk", study.fit())
+    open_product_store.put(part)
 
     def counted(sentence: str) -> tuple[str, ...]:
         found = r"(?:rejects|misses) \d+ of \d+ inspected \w+|\d of \d \w+(?: parts)? not \w+"
@@ -306,7 +308,7 @@ def test_every_count_is_the_same_from_teaching_to_the_line_and_after_a_restart(
     assert len(shown) == 4
     assert shown[2:] == ("1 of 3 defects not located", "1 of 4 good parts not located")
     save_recipe(app)
-    recipe = shelf.find(part.id).recipe
+    recipe = open_product_store.find(part.id).recipe
     path = next((folder.parent / "recipes").iterdir())
     assert counted(in_parts(load(path).counts()[0])) == shown
 

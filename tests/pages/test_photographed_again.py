@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from inspect_core.ui.inspect import what_if
+from inspect_core.ui.inspect import repeat_photo_panel
 from tests.pages.waiting import press
 
 PAGE = "pages/inspect.py"
@@ -18,7 +18,7 @@ def test_the_farthest_that_holds_is_found_by_halving(last, end):
         asked.append(value)
         return abs(value) <= last * 0.5
 
-    assert what_if.farthest(holds, end, 0.5) == np.sign(end) * min(last * 0.5, 12.0)
+    assert repeat_photo_panel.farthest(holds, end, 0.5) == np.sign(end) * min(last * 0.5, 12.0)
     assert len(asked) <= 6
 
 

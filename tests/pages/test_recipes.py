@@ -19,10 +19,10 @@ from safetensors import SafetensorError
 
 from inspect_core.audit import life_cycle
 from inspect_core.audit.log import AuditLog
-from inspect_core.recipe_format import manifest
+from inspect_core.recipe_format import recipe_package
 from inspect_core.recipe_io import recipe_file
 from inspect_core.recipe_io.recipe_file import save
-from inspect_core.ui import server, shelf, weights_panel
+from inspect_core.ui import open_product_store, server, weights_panel
 from inspect_core.verdict import Limits
 from tests.pages.waiting import finish, press, words
 
@@ -76,7 +76,7 @@ def test_a_recipe_shows_what_is_in_it_opens_with_its_limits_and_guard_and_is_del
     assert app.header[0].value == f"flange {saved.digest[:8]}"
     assert all(text in words(app) for text in ("k = ", "first"))
     press(app, "open-f.zip")
-    part = shelf._shelf().last_used()
+    part = open_product_store._shelf().last_used()
     assert part.recipe.digest == saved.digest
     assert part.suggested_limits(dict(part.recipe.live)) == saved.limits
     assert part.product_check is not None
@@ -118,9 +118,9 @@ def flipped(folder: Path, path: Path, kind: int) -> None:
 def edited(folder: Path, name: str, change) -> None:
     """Change one file and put its digest right."""
     (folder / name).write_bytes(change((folder / name).read_bytes()))
-    names = [path.name for path in folder.iterdir() if path.name != manifest.SUMS]
+    names = [path.name for path in folder.iterdir() if path.name != recipe_package.SUMS]
     sums = {name: hashlib.sha256((folder / name).read_bytes()).hexdigest() for name in names}
-    (folder / manifest.SUMS).write_bytes(manifest.listing_of(sums))
+    (folder / recipe_package.SUMS).write_bytes(recipe_package.listing_of(sums))
 
 
 def overflowing(data: bytes) -> bytes:
@@ -138,9 +138,9 @@ def broken(recipe, workspace, tmp_path) -> list[str]:
     flipped(whole, folder / "flipped.zip", zipfile.ZIP_DEFLATED)
     flipped(whole, folder / "lzma.zip", zipfile.ZIP_LZMA)
     for name, file, change in (
-        ("1e400", manifest.RECIPE, overflowing),
-        ("long field", manifest.CALIBRATION, lambda data: data + b"x" * 200_000 + b",0,1\n"),
-        ("no number", manifest.CALIBRATION, lambda data: data + b"x,0,one\n"),
+        ("1e400", recipe_package.RECIPE, overflowing),
+        ("long field", recipe_package.CALIBRATION, lambda data: data + b"x" * 200_000 + b",0,1\n"),
+        ("no number", recipe_package.CALIBRATION, lambda data: data + b"x,0,one\n"),
     ):
         shutil.copytree(whole, folder / name)
         edited(folder / name, file, change)
@@ -250,7 +250,7 @@ def test_the_table_counts_the_photos_it_was_judged_with_and_they_are_opened_wher
     app = open_app(PAGE)
     assert app.get("image")
     finish(press(app, "open-photos-b.zip"))
-    part = shelf._shelf().last_used()
+    part = open_product_store._shelf().last_used()
     assert part.notes == ("Gone or changed since: 1 photo of the 7 it was judged with.",)
     kept = {row.digest: (row.kind, row.score) for row in recipe.judged}
     scores = part.scores(dict(part.recipe.live))

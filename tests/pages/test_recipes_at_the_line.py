@@ -7,9 +7,9 @@ import pytest
 
 from inspect_core.audit import challenges
 from inspect_core.audit.log import AuditLog
-from inspect_core.methods.table import METHODS
-from inspect_core.recipe_format import manifest
-from inspect_core.recipe_format.known_parts import ChallengePart
+from inspect_core.methods.registry import METHODS
+from inspect_core.recipe_format import recipe_package
+from inspect_core.recipe_format.recorded_photos import ChallengePart
 from inspect_core.recipe_format.zipped import zipped
 from inspect_core.recipe_io.recipe_file import load, save
 from inspect_core.runner import Runner
@@ -50,7 +50,7 @@ def test_a_recipe_is_exported_with_its_proof(open_app, small_recipe, workspace, 
     assert [code.value for code in app.code] == [Runner(written).release]
     with zipfile.ZipFile(written) as archive:
         archive.extractall(tmp_path / "forged")
-    with (tmp_path / "forged" / manifest.PARITY).open("a") as file:
+    with (tmp_path / "forged" / recipe_package.PARITY).open("a") as file:
         file.write("\n")
     written.write_bytes(zipped(signed(tmp_path / "forged")))
     app.run()

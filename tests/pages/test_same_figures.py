@@ -9,20 +9,20 @@ import numpy as np
 import pytest
 
 from inspect_core.cli.commands import main
-from inspect_core.images.read import read
-from inspect_core.methods import view
-from inspect_core.methods.table import LOOSE, METHODS
+from inspect_core.images.photo_reader import read
+from inspect_core.methods import fitted_method
+from inspect_core.methods.registry import LOOSE, METHODS
 from inspect_core.recipe import inspect
-from inspect_core.recipe_format import manifest
+from inspect_core.recipe_format import recipe_package
 from inspect_core.recipe_io.onnx_export import export
 from inspect_core.recipe_io.recipe_file import load, save
 from inspect_core.runner import Runner
 from inspect_core.study.evaluation import evaluate, found_up_to, in_parts_of
-from inspect_core.study.judged import truth_masks
-from inspect_core.tuning import compare, comparison
-from inspect_core.ui import shelf, shell, teaching
-from inspect_core.ui.compare import jobs, panels
-from inspect_core.ui.teach import panels as teach_panels
+from inspect_core.study.evaluation_scores import truth_masks
+from inspect_core.tuning import comparison_result, detector_comparison
+from inspect_core.ui import open_product_store, shell, teaching_job
+from inspect_core.ui.compare import comparison_jobs, comparison_panels
+from inspect_core.ui.teach import teach_panels as teach_panels
 from tests.pages.waiting import choose_folder, finish, press, wait_for_job
 
 FIGURES = ("image_auroc", "pixel_auroc", "aupro", "fpr95", "good_rejected_at_95_caught", "in_parts")
@@ -35,10 +35,10 @@ QUICK = {"mahalanobis": {"k": 8}, "corp": {"M": 48}, "nearest": {"patches": 300}
 def network(small_backbone, small_recipe, monkeypatch):
     """The small network in the place of the one that the app comes with."""
     named = replace(small_backbone, name="efficientnet_lite0")
-    monkeypatch.setattr(view, "spec_of", lambda *_, **__: SimpleNamespace(presets={}))
-    monkeypatch.setattr(view, "shared", lambda *_, **__: named)
-    monkeypatch.setattr(comparison, "CANDIDATES", CHOSEN_FROM)
-    monkeypatch.setattr(compare, "PASTED", 12)
+    monkeypatch.setattr(fitted_method, "spec_of", lambda *_, **__: SimpleNamespace(presets={}))
+    monkeypatch.setattr(fitted_method, "shared", lambda *_, **__: named)
+    monkeypatch.setattr(comparison_result, "CANDIDATES", CHOSEN_FROM)
+    monkeypatch.setattr(detector_comparison, "PASTED", 12)
     for name, defaults in QUICK.items():
         monkeypatch.setattr(METHODS[name], "defaults", METHODS[name].defaults | defaults)
     return named
@@ -61,9 +61,11 @@ def at_the_command_line(product, tmp_path, monkeypatch):
 
 def files_of(recipe: Path) -> dict:
     """What a recipe's files hold, but for who saved it, when and why."""
-    document = json.loads((recipe / manifest.RECIPE).read_text())
+    document = json.loads((recipe / recipe_package.RECIPE).read_text())
     kept = {name: value for name, value in document.items() if name not in ("created", "author", "reason")}
-    return {"document": kept} | {name: (recipe / name).read_bytes() for name in (manifest.ARRAYS, manifest.CALIBRATION)}
+    return {"document": kept} | {
+        name: (recipe / name).read_bytes() for name in (recipe_package.ARRAYS, recipe_package.CALIBRATION)
+    }
 
 
 def test_one_folder_has_the_same_figures_on_every_page_and_on_the_line(
@@ -79,7 +81,7 @@ def test_one_folder_has_the_same_figures_on_every_page_and_on_the_line(
     app.select_slider(key="grid").set_value(8)
     app.number_input(key="split_seed").set_value(7).run()
     finish(press(app, "teach"))
-    taught = shelf.find(shell.jobs().current.result)
+    taught = open_product_store.find(shell.jobs().current.result)
     study, scores, limits = taught.study, taught.study.scores(), taught.study.default_limits()
     assert study.method == LOOSE
     found = evaluate(study, limits, truth_masks(study.scored))
@@ -93,21 +95,21 @@ def test_one_folder_has_the_same_figures_on_every_page_and_on_the_line(
     assert np.array_equal(drawn[-1].scores, scores)
     assert drawn[-1].limits == limits
 
-    monkeypatch.setattr(teaching, "expected", lambda *_: SimpleNamespace(seconds=1.0))
+    monkeypatch.setattr(teaching_job, "expected", lambda *_: SimpleNamespace(seconds=1.0))
     app = open_app("pages/compare.py")
     app.multiselect(key="compare_detectors").set_value(list(CHOSEN_FROM)).run()
     finish(press(app, "start-comparison"))
-    rows = jobs.found(taught.order()).rows
+    rows = comparison_jobs.found(taught.order()).rows
     row = next(row for row in rows if row.detector == study.method)
     assert np.array_equal(row.scored.scores(), scores)
     assert (row.limits, row.evaluation) == (limits, found)
 
     with monkeypatch.context() as patch:
-        patch.setattr(panels.st, "switch_page", lambda page: None)
+        patch.setattr(comparison_panels.st, "switch_page", lambda page: None)
         app.session_state["compare_table"] = {"selection": {"rows": [rows.index(row)]}}
         press(app.run(), "compare_bench")
     wait_for_job()
-    again = shelf.find(shell.jobs().current.result)
+    again = open_product_store.find(shell.jobs().current.result)
     assert np.array_equal(again.study.scores(), scores)
     assert all(np.array_equal(again.study.map(i), study.map(i)) for i in range(len(scores)))
     assert again.suggested_limits(again.scored.live) == limits

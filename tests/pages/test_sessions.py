@@ -8,17 +8,17 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from inspect_core.images.read import Picture
+from inspect_core.images.photo_reader import Picture
 from inspect_core.recipe_io.recipe_file import load
-from inspect_core.ui import shelf, shell, taught_part, teaching, uploads
-from inspect_core.ui.inspect import views
-from inspect_core.ui.teach import panels
+from inspect_core.ui import open_product_store, shell, taught_product, teaching_job, uploads
+from inspect_core.ui.inspect import bench_states
+from inspect_core.ui.teach import teach_panels
 from tests.pages.waiting import another, press, save_recipe, wait_for_job, words
 
 
 @pytest.fixture
 def no_forecast(monkeypatch):
-    monkeypatch.setattr(panels, "show_forecast", lambda order: None)
+    monkeypatch.setattr(teach_panels, "show_forecast", lambda order: None)
 
 
 def picture(seed: int) -> Picture:
@@ -35,14 +35,14 @@ def test_every_window_is_told_how_a_job_ended_and_only_who_started_it_takes_the_
         raise problem
 
     here, there = open_app("pages/inspect.py"), open_app("pages/teach.py")
-    monkeypatch.setattr(teaching, "teach", fail)
+    monkeypatch.setattr(teaching_job, "teach", fail)
     press(there, "teach")
     wait_for_job()
     assert f"failed at {time.strftime('%H:')}" in words(here.run())
     assert str(problem) in words(here)
     assert not here.error
     assert there.run().error[0].value == str(problem)
-    monkeypatch.setattr(teaching, "teach", lambda order, report: made)
+    monkeypatch.setattr(teaching_job, "teach", lambda order, report: made)
     press(there, "teach")
     wait_for_job()
     here.run()
@@ -59,13 +59,13 @@ def test_what_a_job_made_is_not_lost_when_another_follows_or_its_session_is_gone
 ):
     parts = [another(taught), another(taught)]
     made = iter(parts)
-    monkeypatch.setattr(teaching, "teach", lambda order, report: next(made))
+    monkeypatch.setattr(teaching_job, "teach", lambda order, report: next(made))
     first, second = open_app("pages/teach.py"), open_app("pages/teach.py")
     for app in (first, second):
         press(app, "teach")
         wait_for_job()
     assert first.run().session_state["in_hand"] == parts[0].id
-    shelf.find(parts[1].id)
+    open_product_store.find(parts[1].id)
     assert open_app("pages/inspect.py").session_state["in_hand"] == parts[1].id, "the next session finds the latest"
 
 
@@ -90,7 +90,7 @@ def test_a_page_tells_its_own_job_from_others_and_a_second_one_waits_and_can_be_
     open_app, in_the_hand, no_forecast, monkeypatch
 ):
     go_on, taught_again = threading.Event(), []
-    monkeypatch.setattr(teaching, "teach", lambda order, report: taught_again.append(order) or another(in_the_hand))
+    monkeypatch.setattr(teaching_job, "teach", lambda order, report: taught_again.append(order) or another(in_the_hand))
     shell.jobs().submit("Comparing detectors", lambda job: go_on.wait(60), owner="Ana")
     explore = open_app("pages/explore.py")
     assert "Running: Comparing detectors, started by Ana" in words(explore)
@@ -113,13 +113,13 @@ def test_a_part_in_use_stays_when_others_are_taught_and_one_put_away_is_not_repl
     open_app, taught, in_the_hand
 ):
     app = open_app("pages/inspect.py")
-    for _ in range(2 * shelf.SIZE):
-        shelf.put(another(taught))
+    for _ in range(2 * open_product_store.SIZE):
+        open_product_store.put(another(taught))
         app.run()
     assert "is no longer in memory" not in words(app)
     assert app.session_state[f"settings-{in_the_hand.id}"].live == in_the_hand.scored.live
 
-    last = [shelf.put(another(taught)) for _ in range(shelf.SIZE)][-1]
+    last = [open_product_store.put(another(taught)) for _ in range(open_product_store.SIZE)][-1]
     for page in ("inspect", "explore", "defect_types"):
         app.switch_page(f"pages/{page}.py").run()
         assert not app.exception, app.exception
@@ -132,7 +132,7 @@ def test_a_part_in_use_stays_when_others_are_taught_and_one_put_away_is_not_repl
 
 def test_each_session_has_its_own_mode_of_the_product_check(open_app, in_the_hand, drawn, workspace):
     assert not in_the_hand.checked(0, in_the_hand.product_check).foreign
-    strict = shelf.change(
+    strict = open_product_store.change(
         in_the_hand.id, lambda held: replace(held, product_check=replace(held.product_check, limit=-1.0))
     )
     here, there = open_app("pages/inspect.py"), open_app("pages/inspect.py")
@@ -150,41 +150,41 @@ def test_each_session_has_its_own_mode_of_the_product_check(open_app, in_the_han
 
 
 def test_a_photo_added_while_another_session_draws(open_app, in_the_hand, monkeypatch):
-    app, in_parts_of, numbers = open_app("pages/inspect.py"), views.in_parts_of, iter(range(9))
+    app, in_parts_of, numbers = open_app("pages/inspect.py"), bench_states.in_parts_of, iter(range(9))
 
     def meanwhile(*counted):
-        shelf.add(shelf.find(in_the_hand.id), picture(next(numbers)))
+        open_product_store.add(open_product_store.find(in_the_hand.id), picture(next(numbers)))
         return in_parts_of(*counted)
 
     with monkeypatch.context() as patch:
-        patch.setattr(views, "in_parts_of", meanwhile)
+        patch.setattr(bench_states, "in_parts_of", meanwhile)
         app.run()
     assert not app.exception, app.exception
     app.run()
     assert not app.exception, app.exception
-    part = shelf.find(in_the_hand.id)
+    part = open_product_store.find(in_the_hand.id)
     assert len(part.thumbnails) == len(part.scored.photos) == len(in_the_hand.scored.photos) + next(numbers)
 
 
 def test_no_change_is_lost_and_no_drawing_sees_half_of_one(in_the_hand):
     def add(seed: int) -> None:
-        shelf.add(shelf.find(in_the_hand.id), picture(seed % 12))
+        open_product_store.add(open_product_store.find(in_the_hand.id), picture(seed % 12))
 
     def turn(number: int) -> None:
-        shelf.change(in_the_hand.id, lambda held: replace(held, notes=(*held.notes, f"{number}")))
+        open_product_store.change(in_the_hand.id, lambda held: replace(held, notes=(*held.notes, f"{number}")))
 
     def draw(number: int) -> None:
-        part = shelf.find(in_the_hand.id)
+        part = open_product_store.find(in_the_hand.id)
         live = part.scored.live | {"k": part.scored.stops("k")[number % 8]}
         scores = part.scores(live)
-        view = views.of_model(part, len(part.scored.photos) - 1, live, None)
+        view = bench_states.of_model(part, len(part.scored.photos) - 1, live, None)
         assert len(part.scored.photos) == len(part.thumbnails) == len(scores) == len(view.scores)
         assert np.array_equal(scores, part.scored.scores(**live)), "scores are those of the live value asked for"
 
     with ThreadPoolExecutor(8) as threads:
         for done in [threads.submit(work, number) for number in range(36) for work in (add, turn, draw)]:
             done.result()
-    part = shelf.find(in_the_hand.id)
+    part = open_product_store.find(in_the_hand.id)
     added = {photo.name for photo in part.scored.photos[len(in_the_hand.scored.photos) :]}
     assert added == {f"new{seed}.png" for seed in range(12)}
     assert len(part.scored.photos) == len(in_the_hand.scored.photos) + 12
@@ -196,5 +196,5 @@ def test_the_same_photo_uploaded_by_several_at_once_is_kept_whole(workspace):
     with ThreadPoolExecutor(8) as threads:
         paths = set(threads.map(lambda _: uploads.keep_picture(large, workspace / "uploads"), range(8)))
     (path,) = paths
-    assert np.array_equal(taught_part.read(path).pixels, large.pixels)
+    assert np.array_equal(taught_product.read(path).pixels, large.pixels)
     assert list(path.parent.iterdir()) == [path]

@@ -3,12 +3,12 @@
 import numpy as np
 import pytest
 
-from inspect_core.images.read import Picture, read
+from inspect_core.images.photo_reader import Picture, read
 from inspect_core.judge.anomaly_map import AREA
 from inspect_core.recipe_io import recipe_file
 from inspect_core.tuning.known_cases_training import LEAST
-from inspect_core.ui import crops, shelf, taught_part
-from inspect_core.ui.inspect import case_gathering
+from inspect_core.ui import crops, open_product_store, taught_product
+from inspect_core.ui.inspect import gallery_building
 from inspect_core.ui.inspect.known_cases_panel import WHOLE
 from inspect_core.verdict import Limits
 from tests.pages.waiting import finish, press, save_recipe, words
@@ -18,11 +18,11 @@ LIKE_NOTHING = "Nothing like this in the gallery"
 
 
 def cases(part):
-    return shelf.find(part.id).cases
+    return open_product_store.find(part.id).cases
 
 
 def add(part, picture) -> int:
-    return shelf.add(part, picture).position_of(picture.digest)
+    return open_product_store.add(part, picture).position_of(picture.digest)
 
 
 def build(app, part):
@@ -51,7 +51,7 @@ def test_before_there_is_a_gallery_the_page_says_what_it_would_hold(open_app, in
     app = open_app(PAGE)
     good, defect = (int(which.sum()) for which in in_the_hand.scored.good_and_defect())
     assert f"{good} good parts and {defect} labelled defects" in words(app)
-    monkeypatch.setattr(case_gathering, "MOST_GOOD", 5)
+    monkeypatch.setattr(gallery_building, "MOST_GOOD", 5)
     assert f"it takes 5 of {good} good parts and" in words(app.run())
 
 
@@ -92,7 +92,7 @@ def test_the_limit_is_live_reads_no_photo_and_does_not_outlive_its_gallery_and_a
     part, slider, reads = in_the_hand, f"similar_limit-{in_the_hand.id}", []
     choose(app, part, int(np.flatnonzero(part.scored.good_and_defect()[0])[0]))
     with monkeypatch.context() as patch:
-        patch.setattr(taught_part, "read", lambda path: reads.append(path) or read(path))
+        patch.setattr(taught_product, "read", lambda path: reads.append(path) or read(path))
         app.run()
         count = len(reads)
         for limit in (0.3, 0.0):
@@ -113,10 +113,10 @@ def test_the_limit_is_live_reads_no_photo_and_does_not_outlive_its_gallery_and_a
 def test_the_gallery_goes_into_the_recipe_and_an_opened_recipe_can_be_revised(app, in_the_hand, workspace):
     choose(app, in_the_hand, 0)
     save_recipe(app)
-    first = shelf.find(in_the_hand.id).recipe
+    first = open_product_store.find(in_the_hand.id).recipe
     assert first.gallery.params()["gallery"] == cases(in_the_hand).params()["gallery"]
     press(app.switch_page("pages/recipes.py").run(), "open-flange.zip")
-    opened = shelf.find(app.session_state["in_hand"])
+    opened = open_product_store.find(app.session_state["in_hand"])
     assert opened.id != in_the_hand.id
     position = add(opened, stranger(2))
     choose(app.switch_page(PAGE).run(), opened, position)

@@ -14,12 +14,12 @@ from PIL import Image
 
 from inspect_core.images.tiles import TilePlan
 from inspect_core.images.tolerances import CAREFUL, Tolerances
-from inspect_core.methods.table import FIXED, LOOSE, methods_in
-from inspect_core.study.order import Order
-from inspect_core.tuning.aligning import Gain
+from inspect_core.methods.registry import FIXED, LOOSE, methods_in
+from inspect_core.study.teaching_config import Order
+from inspect_core.tuning.alignment_training import Gain
 from inspect_core.tuning.forecast import methods_to_fit
-from inspect_core.ui import shelf, shell, teaching
-from inspect_core.ui.teach import panels, photo_settings
+from inspect_core.ui import open_product_store, shell, teaching_job
+from inspect_core.ui.teach import photo_settings, teach_panels
 from tests.pages.waiting import choose_folder, finish, press, words
 
 PAGE = "pages/teach.py"
@@ -34,7 +34,7 @@ def roots(product, monkeypatch):
 def forecasts(monkeypatch) -> list:
     """The orders for which a forecast would have been shown."""
     given = []
-    monkeypatch.setattr(panels, "show_forecast", given.append)
+    monkeypatch.setattr(teach_panels, "show_forecast", given.append)
     return given
 
 
@@ -42,7 +42,7 @@ def forecasts(monkeypatch) -> list:
 def orders(monkeypatch) -> list:
     """What is taught."""
     given = []
-    monkeypatch.setattr(teaching, "start", given.append)
+    monkeypatch.setattr(teaching_job, "start", given.append)
     return given
 
 
@@ -102,7 +102,7 @@ def test_a_folder_is_taught_and_lies_in_hand(on_product, exported):
     second = on_product.button(key="teach")
     assert second.disabled or not shell.jobs().current.active
     finish(on_product)
-    (taught,) = shelf._shelf().items.values()
+    (taught,) = open_product_store._shelf().items.values()
     assert taught.product == "flange"
     assert taught.product_check is not None
 

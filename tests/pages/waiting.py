@@ -6,8 +6,8 @@ import uuid
 from collections.abc import Callable
 from dataclasses import replace
 
-from inspect_core.ui import shell, taught_part
-from inspect_core.ui.taught_part import TaughtPart
+from inspect_core.ui import shell, taught_product
+from inspect_core.ui.taught_product import TaughtPart
 
 
 def wait_until(done: Callable[[], object], seconds: float = 120) -> None:
@@ -64,4 +64,4 @@ def words(app) -> str:
 
 def another(part: TaughtPart) -> TaughtPart:
     """The same as another part in hand, with a tray of its own, which nobody holds."""
-    return replace(part, id=uuid.uuid4().hex[:12], scored=copy.copy(part.scored), _memo=taught_part._Memo())
+    return replace(part, id=uuid.uuid4().hex[:12], scored=copy.copy(part.scored), _memo=taught_product._Memo())

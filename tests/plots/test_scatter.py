@@ -3,8 +3,8 @@ import plotly.graph_objects as go
 import pytest
 
 from inspect_core.plots import scatter
+from inspect_core.plots.chart_theme import DARK, LIGHT
 from inspect_core.plots.scatter import Marks
-from inspect_core.plots.theme import DARK, LIGHT
 
 N = 40
 

@@ -7,15 +7,15 @@ import numpy as np
 import onnx
 import pytest
 
-from inspect_core.images.read import read
+from inspect_core.images.photo_reader import read
 from inspect_core.images.samples import shown
-from inspect_core.methods.table import METHODS, methods_of
+from inspect_core.methods.registry import METHODS, methods_of
 from inspect_core.recipe import inspect
-from inspect_core.recipe_format import golden, known_parts, manifest
+from inspect_core.recipe_format import golden_images, recipe_package, recorded_photos
 from inspect_core.recipe_format.csv_text import rows_of
 from inspect_core.recipe_io import line_network, onnx_export
-from inspect_core.recipe_io.check_photos import find_photos
 from inspect_core.recipe_io.onnx_export import Compared, ExportError, export
+from inspect_core.recipe_io.parity_photos import find_photos
 from inspect_core.recipe_io.recipe_file import files_of, load, save, write
 from inspect_core.runner import Runner
 from inspect_core.runtime.graph import session_of
@@ -50,7 +50,7 @@ def test_the_line_says_what_the_app_says(small_recipe, small_backbone, product, 
     for path in photos(product):
         pixels = read(path).pixels
         here, there = inspect(pixels, recipe, backbone=small_backbone), runner.inspect(pixels)
-        assert golden.said(there) == golden.said(here)
+        assert golden_images.said(there) == golden_images.said(here)
         assert there.product_check == here.product_check
         assert abs(there.score - here.score) <= parity.allowed
         assert [region.box for region in there.regions] == [region.box for region in here.regions]
@@ -58,7 +58,7 @@ def test_the_line_says_what_the_app_says(small_recipe, small_backbone, product, 
 
 def test_the_graph_is_plain_and_takes_any_batch(small_recipe, small_backbone, product):
     recipe = small_recipe(JOINED)
-    content = line_network.exported(recipe, small_backbone)[manifest.MODEL]
+    content = line_network.exported(recipe, small_backbone)[recipe_package.MODEL]
     graph = onnx.load_from_string(content)
     assert [(opset.domain, opset.version) for opset in graph.opset_import] == [("", line_network.OPSET)]
     assert not any(tensor.external_data for tensor in graph.graph.initializer)
@@ -72,7 +72,7 @@ def test_the_graph_is_plain_and_takes_any_batch(small_recipe, small_backbone, pr
 def test_only_what_is_in_force_is_stored(small_recipe, small_backbone):
     recipe = small_recipe("mahalanobis")
     few = replace(recipe, live=recipe.live | {"k": 2})
-    whole, trimmed = (len(line_network.exported(each, small_backbone)[manifest.MODEL]) for each in (recipe, few))
+    whole, trimmed = (len(line_network.exported(each, small_backbone)[recipe_package.MODEL]) for each in (recipe, few))
     places, row = 8 * 12, 4
     assert whole - trimmed > 0.9 * places * row * (8 * 8 - 2 * 2)
 
@@ -80,12 +80,12 @@ def test_only_what_is_in_force_is_stored(small_recipe, small_backbone):
 def test_the_package_holds_the_proof(small_recipe, tmp_path):
     recipe = small_recipe(JOINED)
     parity = exported(recipe, tmp_path / "line")
-    package = manifest.check(tmp_path / "line")
-    rows = list(csv.DictReader(io.StringIO(package.read(manifest.PARITY).decode())))
+    package = recipe_package.check(tmp_path / "line")
+    rows = list(csv.DictReader(io.StringIO(package.read(recipe_package.PARITY).decode())))
     assert len(rows) == len(parity.table) == len(recipe.calibration) + len(recipe.judged)
     assert {row["set"] for row in rows} == {"calibrate", "judge"}
-    images = golden.read_table(package)
-    assert 1 <= len(images) <= golden.MOST
+    images = golden_images.read_table(package)
+    assert 1 <= len(images) <= golden_images.MOST
     limits = (recipe.limits.review, recipe.limits.reject)
     nearest = min(rows, key=lambda row: min(abs(float(row["app_score"]) - limit) for limit in limits))
     assert nearest["name"] in {image.name.split("/")[-1] for image in images}
@@ -97,7 +97,7 @@ def test_the_package_holds_the_proof(small_recipe, tmp_path):
 def test_an_export_keeps_the_digest_of_a_file_that_is_written_otherwise(small_recipe, tmp_path):
     recipe = small_recipe("cop")
     files = files_of(recipe)
-    files[manifest.RECIPE] = json.dumps(json.loads(files[manifest.RECIPE]), sort_keys=True).encode()
+    files[recipe_package.RECIPE] = json.dumps(json.loads(files[recipe_package.RECIPE]), sort_keys=True).encode()
     write(files, tmp_path / "old")
     old = load(tmp_path / "old")
     export(old, tmp_path / "line", check_images=find_photos(recipe).paths, source=tmp_path / "old")
@@ -122,7 +122,7 @@ def test_a_score_that_differs_is_refused_though_no_verdict_does(small_recipe, tm
     near = replace(recipe, live=recipe.live | {"k": 6})
     graphs = line_network.exported(near, onnx_export.loaded_backbone(None, "cpu"))
     monkeypatch.setattr(line_network, "exported", lambda *_: graphs)
-    monkeypatch.setattr(golden, "TOLERANCE", 1e-9)
+    monkeypatch.setattr(golden_images, "TOLERANCE", 1e-9)
     with pytest.raises(ExportError, match=r"the score of .* would differ by"):
         exported(recipe, tmp_path / "line")
 
@@ -147,7 +147,7 @@ def test_fewer_bits_pass_the_same_proof_or_are_refused(small_recipe, tmp_path, b
     export(recipe, tmp_path / "whole", check_images=paths)
     wide = replace(recipe, limits=Limits(*2 * [1e6]))
     export(wide, tmp_path / "few", check_images=paths, bits=bits)
-    sizes = [(tmp_path / name / manifest.MODEL).stat().st_size for name in ("whole", "few")]
+    sizes = [(tmp_path / name / recipe_package.MODEL).stat().st_size for name in ("whole", "few")]
     assert sizes[1] < 0.85 * sizes[0]
     with pytest.raises(ExportError, match="nothing was written"):
         export(recipe, tmp_path / "refused", check_images=paths, bits=bits)
@@ -156,7 +156,7 @@ def test_fewer_bits_pass_the_same_proof_or_are_refused(small_recipe, tmp_path, b
 
 def test_openvino_reads_the_same_file(small_recipe, small_backbone):
     openvino = pytest.importorskip("openvino", reason="OpenVINO is not installed here")
-    content = line_network.exported(small_recipe(JOINED), small_backbone)[manifest.MODEL]
+    content = line_network.exported(small_recipe(JOINED), small_backbone)[recipe_package.MODEL]
     core = openvino.Core()
     model = core.compile_model(core.read_model(content), "CPU", {"INFERENCE_PRECISION_HINT": "f32"})
     image = np.random.default_rng(0).integers(0, 255, (1, 64, 96, 3), np.uint8)
@@ -172,10 +172,10 @@ def test_a_spreadsheet_runs_nothing_from_the_table():
     assert not [cell for cell in cells if cell[0] in "=+-@\t\r"]
     assert (cells[0], cells[-1]) == ("'=1+1.jpg", "plain.jpg")
     assert [row["name"] for row in rows_of(table)] == [shown(name) for name in names], "read back as they were"
-    kept = [known_parts.Calibrated(name, "d", 1.0, "=1+1") for name in names]
+    kept = [recorded_photos.Calibrated(name, "d", 1.0, "=1+1") for name in names]
     for text in (
-        known_parts.table_of(tuple(kept), ()),
-        golden.table_of([golden.Golden("f", names[0], 1.0, "accept", "", "=1+1")]),
+        recorded_photos.table_of(tuple(kept), ()),
+        golden_images.table_of([golden_images.Golden("f", names[0], 1.0, "accept", "", "=1+1")]),
     ):
         lines = csv.reader(io.StringIO(text.decode()))
         assert not [cell for line in lines for cell in line if cell and cell[0] in "=+-@"]

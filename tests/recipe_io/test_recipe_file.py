@@ -12,11 +12,11 @@ from inspect_core.features.extraction import Look
 from inspect_core.images.depth import EIGHT, Depth
 from inspect_core.images.photo_quality import QualityRange
 from inspect_core.judge.local_scale import GoodMaps
-from inspect_core.methods.view import View, joined_errors
-from inspect_core.recipe_format import manifest
+from inspect_core.methods.fitted_method import View, joined_errors
+from inspect_core.recipe_format import recipe_package
 from inspect_core.recipe_format.zipped import zipped
 from inspect_core.recipe_io import recipe_file
-from inspect_core.recipe_io.difference import in_words
+from inspect_core.recipe_io.recipe_difference import in_words
 from inspect_core.recipe_io.recipe_file import files_of, load, save, write
 
 
@@ -63,9 +63,9 @@ def test_two_views_come_back_to_the_bit_with_a_scale_for_every_stop(recipe, tmp_
 
 def refused(files: dict[str, bytes], path, reason: str, **changed: object) -> None:
     """A recipe of these files, with other fields, is refused."""
-    document = json.loads(files[manifest.RECIPE]) | changed
-    write(files | {manifest.RECIPE: json.dumps(document).encode()}, path)
-    with pytest.raises(manifest.RecipeError, match=reason):
+    document = json.loads(files[recipe_package.RECIPE]) | changed
+    write(files | {recipe_package.RECIPE: json.dumps(document).encode()}, path)
+    with pytest.raises(recipe_package.RecipeError, match=reason):
         load(path)
 
 
@@ -92,14 +92,14 @@ def test_a_depth_that_cannot_be_is_refused(recipe, tmp_path, depth, reason):
 
 def test_a_recipe_without_depth_and_scale_says_so_and_a_missing_field_is_not_guessed(recipe, tmp_path):
     files = files_of(recipe)
-    document = json.loads(files[manifest.RECIPE])
+    document = json.loads(files[recipe_package.RECIPE])
     assert (document["schema"], document["depth"], document["mm_per_pixel"]) == (1, None, None)
     write(files, tmp_path / "r")
     assert (load(tmp_path / "r").depth, load(tmp_path / "r").mm_per_pixel) == (None, None)
     for name in ("depth", "mm_per_pixel", "challenge", "alignment"):
         less = {other: value for other, value in document.items() if other != name}
-        write(files | {manifest.RECIPE: json.dumps(less).encode()}, tmp_path / "r")
-        with pytest.raises(manifest.RecipeError, match=f"lacks the field '{name}'"):
+        write(files | {recipe_package.RECIPE: json.dumps(less).encode()}, tmp_path / "r")
+        with pytest.raises(recipe_package.RecipeError, match=f"lacks the field '{name}'"):
             load(tmp_path / "r")
 
 
@@ -107,9 +107,9 @@ def test_a_recipe_from_before_photos_were_measured_loads_and_says_nothing(recipe
     measured = QualityRange((0.5, 2.0), (90.0, 110.0), (0.3, 0.4))
     save(replace(recipe, quality=measured), tmp_path / "new")
     assert load(tmp_path / "new").quality == measured
-    document = json.loads((tmp_path / "new" / manifest.RECIPE).read_text())
+    document = json.loads((tmp_path / "new" / recipe_package.RECIPE).read_text())
     del document["quality"]
-    write(files_of(recipe) | {manifest.RECIPE: json.dumps(document).encode()}, tmp_path / "old")
+    write(files_of(recipe) | {recipe_package.RECIPE: json.dumps(document).encode()}, tmp_path / "old")
     assert load(tmp_path / "old").quality is None
     for wrong in ([3.0, 1.0], [1.0], "1", None):
         spoiled = {"noise": wrong, "brightness": [0, 1], "sharpness": [0, 1]}
@@ -140,14 +140,14 @@ def test_folder_and_zip_hold_the_same_and_have_the_same_digest(recipe, tmp_path)
     with zipfile.ZipFile(tmp_path / "b.zip") as archive:
         for name in archive.namelist():
             assert archive.read(name) == (tmp_path / "a" / name).read_bytes()
-    assert sorted(path.name for path in (tmp_path / "a").iterdir()) == sorted(manifest.REQUIRED)
+    assert sorted(path.name for path in (tmp_path / "a").iterdir()) == sorted(recipe_package.REQUIRED)
 
 
 def test_the_triangle_is_packed_on_disk(recipe, tmp_path):
     save(recipe, tmp_path / "a")
     k, places = 5, 12
     triangle = 4 * places * k * (k + 1) // 2
-    assert (tmp_path / "a" / manifest.ARRAYS).stat().st_size < triangle + 4 * (6 * k + places * k) + 1000
+    assert (tmp_path / "a" / recipe_package.ARRAYS).stat().st_size < triangle + 4 * (6 * k + places * k) + 1000
 
 
 @pytest.mark.parametrize("name", ["recipe", "recipe.zip"])

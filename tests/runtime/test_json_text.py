@@ -3,7 +3,7 @@ import json
 import pytest
 
 from inspect_core.runtime.json_text import DEEPEST, from_json
-from inspect_core.runtime.plain import unpack
+from inspect_core.runtime.serialisation import unpack
 
 DEEP = b"[" * 100_000 + b"]" * 100_000
 

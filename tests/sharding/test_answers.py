@@ -10,15 +10,15 @@ import pytest
 from inspect_core.images.placement import Placement
 from inspect_core.images.samples import Sample
 from inspect_core.judge.overlap_counts import OverlapCounts
-from inspect_core.line.maps import Maps
-from inspect_core.runtime.plain import pack, unpack
-from inspect_core.sharding import inspecting
+from inspect_core.line.map_folder import Maps
+from inspect_core.runtime.serialisation import pack, unpack
+from inspect_core.sharding import inspection_tasks
+from inspect_core.sharding.checkpoints import Kept
 from inspect_core.sharding.executor import attempt
-from inspect_core.sharding.inspecting import JudgedByWorkers
-from inspect_core.sharding.kept import Kept
-from inspect_core.sharding.run import ATTEMPTS
+from inspect_core.sharding.inspection_tasks import JudgedByWorkers
+from inspect_core.sharding.shard_runner import ATTEMPTS
 from inspect_core.sharding.study_workers import KINDS, ShardResult, fault
-from inspect_core.study.judged import Judged
+from inspect_core.study.evaluation_scores import Judged
 from inspect_core.study.photo_features import PhotoNotes
 from inspect_core.study.study_tasks import Shard
 from tests.line.conftest import ByBrightness, photo  # noqa: F401
@@ -80,8 +80,8 @@ SPOILED = {
 @pytest.fixture
 def judged(photo, tmp_path, monkeypatch):  # noqa: F811
     """judged(spoil, times) is the rows of an accepted and a rejected photo."""
-    monkeypatch.setattr(inspecting, "zipped", lambda path: b"")
-    monkeypatch.setattr(inspecting, "_opened", lambda task: ByBrightness())
+    monkeypatch.setattr(inspection_tasks, "zipped", lambda path: b"")
+    monkeypatch.setattr(inspection_tasks, "_opened", lambda task: ByBrightness())
     photos = [(f"{name}.png", photo(tmp_path / f"{name}.png", level)) for name, level in (("a", 50), ("b", 220))]
 
     def judge(spoil, times=ATTEMPTS):

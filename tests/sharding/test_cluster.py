@@ -15,11 +15,11 @@ from inspect_core.line.batch import Outputs, photos_of, run
 from inspect_core.recipe import LoadedRecipe
 from inspect_core.recipe_io.recipe_file import save
 from inspect_core.sharding import cluster
-from inspect_core.sharding.choosing import workers
 from inspect_core.sharding.cluster import Certificates, Cluster, checked
 from inspect_core.sharding.executor import Refused
-from inspect_core.sharding.inspecting import JudgedByWorkers
+from inspect_core.sharding.inspection_tasks import JudgedByWorkers
 from inspect_core.sharding.study_workers import OnWorkers
+from inspect_core.sharding.worker_selection import workers
 from tests.sharding.conftest import Started, bits
 
 pytestmark = pytest.mark.filterwarnings("ignore::UserWarning")

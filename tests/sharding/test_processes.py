@@ -13,18 +13,18 @@ import numpy as np
 import pytest
 
 from inspect_core.line.batch import Outputs, photos_of, run
-from inspect_core.line.maps import Maps
+from inspect_core.line.map_folder import Maps
 from inspect_core.recipe import LoadedRecipe
 from inspect_core.recipe_io.recipe_file import save
 from inspect_core.runtime.progress import Cancelled
-from inspect_core.sharding import kept, processes, study_workers
+from inspect_core.sharding import checkpoints, processes, study_workers
+from inspect_core.sharding.checkpoints import Kept
 from inspect_core.sharding.executor import Refused, attempt
-from inspect_core.sharding.inspecting import JudgedByWorkers
-from inspect_core.sharding.kept import Kept
+from inspect_core.sharding.inspection_tasks import JudgedByWorkers
 from inspect_core.sharding.processes import Processes
-from inspect_core.sharding.run import ATTEMPTS, ShardsFailed, kept_results, results
+from inspect_core.sharding.shard_runner import ATTEMPTS, ShardsFailed, kept_results, results
 from inspect_core.sharding.study_workers import OnWorkers
-from inspect_core.study import gathering, study_tasks
+from inspect_core.study import statistics_gathering, study_tasks
 from inspect_core.study.evaluation import figures, judge_photos
 from inspect_core.study.study_tasks import IN_PROCESS
 from inspect_core.tuning.product_check_training import train_product_check
@@ -80,7 +80,7 @@ def test_processes_give_the_bits_of_the_plain_path_also_when_one_is_killed(study
     assert killed[0] not in pool.ids
     assert [fraction for fraction, _ in told] == sorted(fraction for fraction, _ in told)
     assert any("2 processes on this machine" in step for _, step in told)
-    assert not list(kept.folder().iterdir())
+    assert not list(checkpoints.folder().iterdir())
 
 
 def test_judged_photos_come_back_as_scores_and_counts_equal_to_the_bit(study_of, pool, plain, monkeypatch):
@@ -99,7 +99,7 @@ def test_judged_photos_come_back_as_scores_and_counts_equal_to_the_bit(study_of,
             for name, values in vars(own.counts).items():
                 assert np.array_equal(values, getattr(other.counts, name)), name
     assert len({own.scores.tobytes() for own in found[0]}) == len(moves)
-    assert not list(kept.folder().iterdir())
+    assert not list(checkpoints.folder().iterdir())
 
 
 def _as_fitted(study, fitted):
@@ -136,7 +136,7 @@ def test_blocks_go_out_whole_when_there_are_many_shards(study_of, monkeypatch, k
     for module in (study_tasks, study_workers):
         monkeypatch.setattr(module, "SHARD", 2)
     monkeypatch.setattr(study_workers, "BLOCK", 2)
-    monkeypatch.setattr(gathering, "BLOCK", 2)
+    monkeypatch.setattr(statistics_gathering, "BLOCK", 2)
     monkeypatch.setattr(study_workers, "MOST_SHARDS", 2)
     expected, stopping = bits(study_of(method="mahalanobis").fit()), Counted()
 
@@ -271,23 +271,23 @@ def test_a_run_that_another_process_is_removing_is_passed_over(monkeypatch):
 
 
 def test_only_what_loupe_names_is_removed_with_a_run():
-    theirs = [kept.folder() / "notes", kept.folder() / ("A" * 32), Kept([b"one"]).folder / "notes.txt"]
+    theirs = [checkpoints.folder() / "notes", checkpoints.folder() / ("A" * 32), Kept([b"one"]).folder / "notes.txt"]
     for path in theirs:
         path.mkdir(parents=True)
-    elsewhere = kept.folder().parent / "elsewhere"
+    elsewhere = checkpoints.folder().parent / "elsewhere"
     elsewhere.mkdir()
     (elsewhere / "1").touch()
-    (kept.folder() / ("f" * 32)).symlink_to(elsewhere)
-    for path in (*theirs, kept.folder() / ("f" * 32)):
+    (checkpoints.folder() / ("f" * 32)).symlink_to(elsewhere)
+    for path in (*theirs, checkpoints.folder() / ("f" * 32)):
         os.utime(path, (0, 0), follow_symlinks=False)
-    runs = [Kept([b"later", bytes([number])]) for number in range(kept.MOST + 1)]
+    runs = [Kept([b"later", bytes([number])]) for number in range(checkpoints.MOST + 1)]
     for work in (*runs, Kept([b"one"])):
         work.put(0, b"found")
         work.remove()
     assert all(path.is_dir() for path in theirs)
     assert (elsewhere / "1").is_file()
     assert not any(work.folder.exists() for work in runs)
-    shutil.rmtree(kept.folder())
+    shutil.rmtree(checkpoints.folder())
 
 
 def test_what_is_kept_is_whole_or_not_there(tmp_path):
@@ -298,8 +298,8 @@ def test_what_is_kept_is_whole_or_not_there(tmp_path):
     assert Kept([b"one", b"tw", b"o"]).get(3) is None
     (work.folder / "3").write_bytes(b"nonsense")
     assert work.get(3) is None
-    for number in range(kept.MOST):
+    for number in range(checkpoints.MOST):
         Kept([b"later", bytes([number])])
     assert not work.folder.exists()
-    assert len(list(kept.folder().iterdir())) == kept.MOST
-    shutil.rmtree(kept.folder())
+    assert len(list(checkpoints.folder().iterdir())) == checkpoints.MOST
+    shutil.rmtree(checkpoints.folder())

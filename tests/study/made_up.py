@@ -6,10 +6,10 @@ from pathlib import Path
 import numpy as np
 import torch
 
-from inspect_core.methods.view import View
+from inspect_core.methods.fitted_method import View
 from inspect_core.study.scored_photo import ScoredPhoto
 from inspect_core.study.scored_photos import ScoredPhotos
-from inspect_core.tuning.points import Points
+from inspect_core.tuning.scatter_points import Points
 
 SIZE, GRID = (64, 96), (4, 3)
 

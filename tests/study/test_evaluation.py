@@ -11,12 +11,12 @@ from inspect_core.features.extraction import Preparation
 from inspect_core.features.store import Store
 from inspect_core.images.alignment import NotLocated
 from inspect_core.images.folders import scan
-from inspect_core.images.read import read
-from inspect_core.judge import found as rule
+from inspect_core.images.photo_reader import read
+from inspect_core.judge import defect_hits as rule
 from inspect_core.judge.counts import Unscored
 from inspect_core.judge.limits import least_promise
 from inspect_core.study.evaluation import evaluate, figures, found_up_to, in_parts_of, judge_photos, outcomes, promise
-from inspect_core.study.judged import Judged, truth_masks
+from inspect_core.study.evaluation_scores import Judged, truth_masks
 from inspect_core.study.scored_photo import ScoredPhoto
 from inspect_core.study.scored_photos import ScoredPhotos
 from inspect_core.study.study import Study

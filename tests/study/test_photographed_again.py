@@ -7,13 +7,13 @@ import pytest
 
 from inspect_core.features.store import Store
 from inspect_core.images.folders import scan, split
-from inspect_core.images.read import read
+from inspect_core.images.photo_reader import read
 from inspect_core.images.splitting import learned_from_all
 from inspect_core.images.tolerances import CAREFUL, Taken, Tolerances
 from inspect_core.judge.anomaly_map import image_score
 from inspect_core.study import fitting
 from inspect_core.study.evaluation import Changed, changed_again, evaluate, judge_photos
-from inspect_core.study.judged import truth_masks
+from inspect_core.study.evaluation_scores import truth_masks
 from inspect_core.study.study import Study
 from inspect_core.verdict import Limits
 

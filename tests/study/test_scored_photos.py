@@ -8,7 +8,7 @@ from inspect_core.detectors import cop_corp
 from inspect_core.features.extraction import Look
 from inspect_core.judge.anomaly_map import image_score, to_pixels
 from inspect_core.judge.local_scale import GoodMaps
-from inspect_core.methods.view import View, joined_errors
+from inspect_core.methods.fitted_method import View, joined_errors
 from inspect_core.study import scored_photos
 from inspect_core.study.scored_photos import ScoredPhotos
 from tests.study.made_up import bench, patches, photo

@@ -9,7 +9,7 @@ from inspect_core.features import backbones
 from inspect_core.features.store import Store
 from inspect_core.images import splitting
 from inspect_core.images.folders import scan, split
-from inspect_core.images.read import read
+from inspect_core.images.photo_reader import read
 from inspect_core.images.splitting import FOLDS
 from inspect_core.judge.anomaly_map import image_score, to_pixels
 from inspect_core.judge.limits import limits_from_good
@@ -19,8 +19,8 @@ from inspect_core.recipe import inspect
 from inspect_core.recipe_io.recipe_file import load, save
 from inspect_core.runtime.progress import Cancelled, silent
 from inspect_core.study.evaluation import evaluate, figures, in_parts_of, judge_photos
+from inspect_core.study.evaluation_scores import truth_masks
 from inspect_core.study.fitting import Crossing
-from inspect_core.study.judged import truth_masks
 from inspect_core.study.study import Study
 from inspect_core.verdict import Limits
 

@@ -11,19 +11,19 @@ from inspect_core.cli.commands import main
 from inspect_core.features.store import Store
 from inspect_core.images.alignment import learn
 from inspect_core.images.folders import scan, split
-from inspect_core.images.read import read
+from inspect_core.images.photo_reader import read
 from inspect_core.images.splitting import learned_from_all
 from inspect_core.images.tiles import TilePlan
 from inspect_core.recipe import inspect
-from inspect_core.recipe_format.manifest import RecipeError
+from inspect_core.recipe_format.recipe_package import RecipeError
 from inspect_core.recipe_io import onnx_export, recipe_file
-from inspect_core.recipe_io.check_photos import find_photos
 from inspect_core.recipe_io.onnx_export import export
+from inspect_core.recipe_io.parity_photos import find_photos
 from inspect_core.runner import Runner
-from inspect_core.study.order import Order
 from inspect_core.study.study import Study
+from inspect_core.study.teaching_config import Order
 from inspect_core.tuning.product_check_training import train_product_check
-from inspect_core.tuning.trial import Pasting
+from inspect_core.tuning.synthetic_trial import Pasting
 from inspect_core.verdict import Limits
 from tests.clients.node import check_golden_images, exported_with_png
 from tests.conftest import small_network

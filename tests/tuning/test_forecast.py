@@ -14,11 +14,11 @@ from inspect_core.images.samples import Sample
 from inspect_core.images.splitting import Split, learned_from_all
 from inspect_core.images.tiles import TilePlan
 from inspect_core.methods.method import Workload
-from inspect_core.methods.table import CANDIDATES, FIXED, LOOSE, METHODS, methods_in
-from inspect_core.study import expected
-from inspect_core.study.order import Order
-from inspect_core.tuning import comparison, trial
-from inspect_core.tuning.comparison import Shortlist
+from inspect_core.methods.registry import CANDIDATES, FIXED, LOOSE, METHODS, methods_in
+from inspect_core.study import time_estimates
+from inspect_core.study.teaching_config import Order
+from inspect_core.tuning import comparison_result, synthetic_trial
+from inspect_core.tuning.comparison_result import Shortlist
 from inspect_core.tuning.forecast import forecast, methods_to_fit
 
 RUN = 0.02
@@ -34,9 +34,9 @@ def photos(fit: int, shown: int, *, calibrate: bool = True) -> Split:
 @pytest.fixture
 def seconds(monkeypatch, backbone, tmp_path):
     """Of teaching 30 photos and scoring 10, at RUN a run of the network."""
-    wall, work = itertools.count(0.0, RUN), itertools.count(0.0, expected.CORES * RUN)
+    wall, work = itertools.count(0.0, RUN), itertools.count(0.0, time_estimates.CORES * RUN)
     clocks = SimpleNamespace(perf_counter=lambda: next(wall), process_time=lambda: next(work))
-    monkeypatch.setattr(expected, "time", clocks)
+    monkeypatch.setattr(time_estimates, "time", clocks)
     monkeypatch.setattr(Preparation, "features", lambda *_: None)
     monkeypatch.setattr(Order, "network", lambda *_: (backbone, [backbone.taps]))
 
@@ -73,8 +73,8 @@ def test_every_fold_is_a_fit_more_and_its_photos_are_scored(seconds):
 def test_a_comparison_pastes_defects_and_judges_every_detector(seconds):
     one = seconds(None, ("nearest",))
     three = seconds(None, ("nearest",) * 3)
-    assert three - one == pytest.approx(2 * (comparison.JUDGING + 10 * comparison.JUDGING_PHOTO))
-    assert one - seconds(method="nearest") > trial.PASTED * RUN
+    assert three - one == pytest.approx(2 * (comparison_result.JUDGING + 10 * comparison_result.JUDGING_PHOTO))
+    assert one - seconds(method="nearest") > synthetic_trial.PASTED * RUN
 
 
 def test_an_order_without_a_detector_is_forecast_with_those_it_may_be_given(product):

@@ -11,7 +11,7 @@ from inspect_core.detectors.cop_corp.feature_maps import cosine_fourier_map
 from inspect_core.features.backbones import Backbone
 from inspect_core.features.store import Store
 from inspect_core.images.folders import scan
-from inspect_core.methods.view import View
+from inspect_core.methods.fitted_method import View
 from inspect_core.runtime.progress import Cancelled
 from inspect_core.study.scored_photos import ScoredPhotos
 from inspect_core.study.study import Study

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 import torch
 
-from inspect_core.methods.table import ANYWHERE, FIXED, LOOSE
+from inspect_core.methods.registry import ANYWHERE, FIXED, LOOSE
 from inspect_core.tuning.place import PLACED, SCATTERED, explained_by_place, preferred
 
 H, W = 4, 3

@@ -4,7 +4,7 @@ import pytest
 
 from inspect_core.features.store import Store
 from inspect_core.images.folders import scan
-from inspect_core.images.read import read
+from inspect_core.images.photo_reader import read
 from inspect_core.recipe import inspect
 from inspect_core.recipe_io.recipe_file import load, save
 from inspect_core.study.study import Study

@@ -7,7 +7,7 @@ import torch
 from inspect_core.detectors import cop_corp, mahalanobis
 from inspect_core.features.extraction import Look
 from inspect_core.judge.metrics import aupro, auroc, fpr_at_tpr
-from inspect_core.methods.view import View
+from inspect_core.methods.fitted_method import View
 from inspect_core.runtime.progress import Cancelled
 from inspect_core.study.scored_photos import ScoredPhotos
 from inspect_core.tuning import sensitivity

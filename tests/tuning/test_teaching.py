@@ -10,10 +10,10 @@ from inspect_core.features.store import Store
 from inspect_core.images.folders import scan, split
 from inspect_core.images.splitting import Split, learned_from_all
 from inspect_core.images.tolerances import CAREFUL
-from inspect_core.methods.table import FIXED, LOOSE, known_parameters, title_of
-from inspect_core.study.order import Order
+from inspect_core.methods.registry import FIXED, LOOSE, known_parameters, title_of
 from inspect_core.study.study import Study
-from inspect_core.tuning import comparison, teaching
+from inspect_core.study.teaching_config import Order
+from inspect_core.tuning import comparison_result, teaching
 from inspect_core.tuning.place import PLACED
 
 pytestmark = pytest.mark.filterwarnings("ignore::UserWarning")
@@ -68,7 +68,7 @@ def test_a_named_detector_begins_at_its_defaults(exported, product, tmp_path, me
 
 
 def test_known_defects_choose_among_candidates_that_are_fitted_once(exported, product, tmp_path, monkeypatch):
-    monkeypatch.setattr(comparison, "CANDIDATES", ("mahalanobis", "nearest", "mahalanobis+nearest"))
+    monkeypatch.setattr(comparison_result, "CANDIDATES", ("mahalanobis", "nearest", "mahalanobis+nearest"))
     fits, fit = [], Study.fit
     monkeypatch.setattr(Study, "fit", lambda study, *a, **b: fits.append(study.methods) or fit(study, *a, **b))
     photos = learned_from_all(split(scan(product), seed=0))
@@ -76,7 +76,7 @@ def test_known_defects_choose_among_candidates_that_are_fitted_once(exported, pr
     judge = tuple(sample for sample in photos.judge if sample not in known[::2])
     taught = teach(order(replace(photos, choose=tuple(known[::2]), judge=judge)), Store(tmp_path))
     assert fits == [("mahalanobis", "nearest")]
-    assert taught.study.method in comparison.CANDIDATES
+    assert taught.study.method in comparison_result.CANDIDATES
     assert f"{len(known[::2])} known defects" in taught.choice
     assert "synthetic" not in taught.choice
     assert taught.study.default_limits()

@@ -31,16 +31,16 @@ SHOWING = {
 # Per package and module, what holds words of ours or a number, though its form does not show it.
 OURS = {
     "ui/shell": {"begins", "at"},
-    "ui/open_parts": {"page"},
-    "history/drift": {"NAMES[name]"},
-    "measurement/panels": {
+    "ui/open_products": {"page"},
+    "history/drift_panel": {"NAMES[name]"},
+    "measurement/msa_panels": {
         "done", "total", "trial", "word", "missing",
         "{shell.plain(name): [shell.plain(cell) for cell in cells] for name, cells in table.items()}",
     },
     "history/tables": {"SPOKEN.__getitem__"},
-    "history/report": {"label"},
-    "batch/panels": {"words", "label", "MAPS.__getitem__", "stop", "os.cpu_count()", "FOLDERS.values()"},
-    "batch/results": {
+    "history/history_report": {"label"},
+    "batch/batch_form": {"words", "label", "MAPS.__getitem__", "stop", "os.cpu_count()", "FOLDERS.values()"},
+    "batch/batch_results": {
         "{head: [shell.plain(cell) for cell in cells] for head, cells in columns.items()}", "WAYS[one.way]",
         "SPOKEN[outcome].capitalize()", "words.__getitem__", "label"},
     "inspect/first_start": {"line"},
@@ -48,15 +48,15 @@ OURS = {
     "pages/explore": {"list(VIEWS)"},
     "pages/history": {"list(VIEWS)"},
     "pages/methods": {"list(VIEWS)"},
-    "compare/panels": {"label"},
-    "defect_types/panels": {"PARENTS.get"},
-    "defect_types/results": {"in_words(learned)", "line"},
-    "explore/panels": {
+    "compare/comparison_panels": {"label"},
+    "defect_types/training_panel": {"PARENTS.get"},
+    "defect_types/training_results": {"in_words(learned)", "line"},
+    "explore/variance_panels": {
         "CONTROLS[name].label", "GLOSS.values()", "local.photos", "local.possible", "local.values.shape[-1]",
         "mixed.photos", "mixed.possible", "views[i].row.title",
     },
     "explore/patch_map": {"explore.view_in_words(taught.scored.views[view].method, whole=points == PHOTOS)"},
-    "history/panels": {"list(STEPS.values())", 
+    "history/history_overview": {"list(STEPS.values())", 
         "spoken.capitalize()", "list(names.values())",
         "{SPOKEN[word].capitalize(): cells for word, cells in columns.items()}",
     },
@@ -70,34 +70,34 @@ OURS = {
         "in_parts(found.counts)", "counts.defects_unscored.clauses()", "counts.good_unscored.clauses()",
         "_suggest(taught, drawn, cost)", "_suggest(taught, drawn, ESCAPE_COST)",
     },
-    "inspect/panels": {
+    "inspect/inspect_panels": {
         "promise(taught.scored, view.limits, view.setting_scores, ceiling=view.ceiling)",
         "changed.sentence()",
         "view.row.title", "words.__getitem__",
     },
     "inspect/preview_panel": {"run.done"},
     "inspect/saving": {"str(saved.digest)[:8]"},
-    "recipes/challenging": {"words", "label", "part.verdict", "str(saved.digest)[:8]"},
-    "recipes/exporting": {"proof['photos']", "proof['golden']"},
-    "recipes/panels": {
+    "recipes/challenge_panel": {"words", "label", "part.verdict", "str(saved.digest)[:8]"},
+    "recipes/export_panel": {"proof['photos']", "proof['golden']"},
+    "recipes/recipe_panels": {
         "title_of(recipe.method, as_published=recipe.as_published)", "file", "limits_in_words(recipe.limits)",
         "list(rows)", "name", "in_parts(counts, limit_set_on_these=set_on_these)", "list(shown)", "state", "value",
     },
-    "recipes/releasing": {
+    "recipes/approval_panel": {
         "ICONS.get(state, '')", "label", "words", "in_parts(counts, limit_set_on_these=set_on_these)",
         "words.format(count, total)",
         "{head: [shell.plain(getattr(row, name)) for row in rows] for head, name in heads.items()}",
     },
-    "teach/panels": {
+    "teach/teach_panels": {
         "CHECK_SCORES.__getitem__", "METHODS[name].reference", "METHODS[name].title", "TITLES.__getitem__",
-        "expected.engine", "option.help", "option.label", "presets.__getitem__", "side", "table.title_of",
+        "expected.engine", "option.help", "option.label", "presets.__getitem__", "side", "registry.title_of",
         "'{0} × {0} patches'.format", "n",
     },
-    "methods/figures": {"name", "title"},
+    "methods/embedding_playgrounds": {"name", "title"},
     "methods/posteriors": {"_WORDS[shift].capitalize()", "float(value)", "steps"},
-    "inspect/what_if": {"word.capitalize()", "was"},
+    "inspect/repeat_photo_panel": {"word.capitalize()", "was"},
     "teach/photo_settings": {"label", "words", "caption", "ALIGN.__getitem__"},
-    "teach/first_look_panel": {"labels.__getitem__", "seen.unlike"},
+    "teach/screening_panel": {"labels.__getitem__", "seen.unlike"},
     "ui/photo_source": {"label"},
 }  # fmt: skip
 SAFE_CALLS = {"plain", "shell.plain", "counted", "duration", "shell.duration", "shell.progress_in_words", "int", "len"}

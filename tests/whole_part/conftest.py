@@ -5,11 +5,11 @@ from functools import partial
 import pytest
 
 from inspect_core.classify.kernel_density import fit_kdf
-from inspect_core.whole_part import type_training
+from inspect_core.whole_part import defect_type_training
 
 
 @pytest.fixture(scope="package", autouse=True)
 def few_trees():
     with pytest.MonkeyPatch.context() as patch:
-        patch.setitem(type_training.FITS, type_training.FOREST, partial(fit_kdf, trees=40))
+        patch.setitem(defect_type_training.FITS, defect_type_training.FOREST, partial(fit_kdf, trees=40))
         yield

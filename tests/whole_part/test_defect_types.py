@@ -5,8 +5,8 @@ import pytest
 
 from inspect_core.images.boxes import square_around
 from inspect_core.judge.anomaly_map import Region
+from inspect_core.whole_part.defect_type_training import fit
 from inspect_core.whole_part.defect_types import DefectTypes
-from inspect_core.whole_part.type_training import fit
 
 CENTRES = {"dent": 0.0, "scratch": 3.0, "stain": -3.0}
 

@@ -13,8 +13,8 @@ import numpy as np
 from PIL import Image, ImageDraw
 
 from inspect_core.images.header import MAX_SIDE, ImageError, require
-from inspect_core.images.manifests import entry
-from inspect_core.images.manifests.entry import Entry, ManifestError, Marks, kind_of
+from inspect_core.images.manifests import manifest_entry
+from inspect_core.images.manifests.manifest_entry import Entry, ManifestError, Marks, kind_of
 from inspect_core.images.samples import GOOD
 from inspect_core.runtime.json_text import from_json
 
@@ -87,9 +87,11 @@ def _entry(where: str, row: Mapping, own: Sequence[tuple[str, Mapping]]) -> Entr
     if not own:
         return Entry(photo, GOOD, where)
     types = tuple(dict.fromkeys(kind for kind, _ in own))
-    if len(types) > entry.MOST_TYPES or len(own) > entry.MOST_SHAPES:
+    if len(types) > manifest_entry.MOST_TYPES or len(own) > manifest_entry.MOST_SHAPES:
         reason = f"it has {len(own):,} annotations of {len(types)} defect types"
-        raise ManifestError(where, reason, f"give it at most {entry.MOST_SHAPES:,} of {entry.MOST_TYPES}")
+        raise ManifestError(
+            where, reason, f"give it at most {manifest_entry.MOST_SHAPES:,} of {manifest_entry.MOST_TYPES}"
+        )
     polygons = [shape["segmentation"] for _, shape in own if isinstance(shape.get("segmentation"), list)]
     corners = sum(len(one) // 2 for several in polygons for one in several if isinstance(one, list))
     if corners > MOST_CORNERS:
@@ -109,7 +111,9 @@ def _entry(where: str, row: Mapping, own: Sequence[tuple[str, Mapping]]) -> Entr
                 raise ImageError(photo, str(error), AGAIN) from error
         return found
 
-    return Entry(photo, types[0], where, Marks(f"{entry.named(photo)} ({where})", types, paint) if drawn else None)
+    return Entry(
+        photo, types[0], where, Marks(f"{manifest_entry.named(photo)} ({where})", types, paint) if drawn else None
+    )
 
 
 def _rows(document: Any, name: str) -> list[dict]:

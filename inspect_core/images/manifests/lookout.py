@@ -11,8 +11,8 @@ from pathlib import Path
 import numpy as np
 
 from inspect_core.images.header import ImageError, require
-from inspect_core.images.manifests.entry import MOST_TYPES, Entry, ManifestError, Marks, kind_of, named
-from inspect_core.images.read import read
+from inspect_core.images.manifests.manifest_entry import MOST_TYPES, Entry, ManifestError, Marks, kind_of, named
+from inspect_core.images.photo_reader import read
 from inspect_core.images.samples import GOOD
 from inspect_core.runtime.json_text import from_json
 

@@ -8,11 +8,11 @@ import streamlit as st
 from PIL import Image
 
 from inspect_core.line.record import Facts
-from inspect_core.line.shift import Shift
 from inspect_core.line.watch import FOLDERS
+from inspect_core.line.watch_session import Shift
 from inspect_core.runtime.jobs import State
 from inspect_core.ui import saved_recipes, shell
-from inspect_core.ui.batch import panels, watches
+from inspect_core.ui.batch import batch_form, watches
 from inspect_core.ui.batch.watches import Watched
 from inspect_core.ui.photo_source import folder_at
 from inspect_core.verdict import NOT_JUDGED, NOT_LOCATED, SIGNS, SPOKEN
@@ -35,20 +35,20 @@ def watch(saved: list[Path]) -> None:
         else:
             _ended(watched)
     if saved:
-        with st.container(width=panels.FORM):
+        with st.container(width=batch_form.FORM):
             _form(saved)
 
 
 def _form(saved: list[Path]) -> None:
     st.subheader("Watch a folder")
     path = st.selectbox("Recipe", saved, format_func=saved_recipes.names(saved).__getitem__, key="watch_recipe")
-    recipe = panels.recipe_at(path, "watch")
+    recipe = batch_form.recipe_at(path, "watch")
     words = "Photos are taken as they arrive, also in folders below it, once they have not changed for a second."
     folder = folder_at("Folder where photos arrive", key="watch_folder", persist_state="session", help=words)
     value = "" if folder is None else str(folder.with_name(f"{folder.name}-sorted"))
     out = folder_at("Sorted into", value, key=f"watch_out-{value}", help=SORTED)
     ready = recipe is not None and folder is not None and out is not None
-    if panels.play("Start watching", "watch_start", disabled=not ready) and ready:
+    if batch_form.play("Start watching", "watch_start", disabled=not ready) and ready:
         shell.begin(lambda: watches.start(recipe, path.name, folder, out))
     if not ready:
         st.caption("Choose the folder into which your camera writes.")

@@ -7,16 +7,16 @@ from pathlib import Path
 import streamlit as st
 
 from inspect_core.audit.log import AuditLog
-from inspect_core.line.following import Following
+from inspect_core.line.audit_record import Logged
+from inspect_core.line.batch_report import picture_of
+from inspect_core.line.drift_watch import Following
 from inspect_core.line.inspector import Inspector
-from inspect_core.line.logged import Logged
-from inspect_core.line.report import picture_of
-from inspect_core.line.shift import EVERY, Shift, require_challenge
 from inspect_core.line.watch import Watch, watching
+from inspect_core.line.watch_session import EVERY, Shift, require_challenge
 from inspect_core.recipe import Recipe
 from inspect_core.runtime.jobs import Job
 from inspect_core.ui import shell
-from inspect_core.ui.batch.jobs import inspector_of
+from inspect_core.ui.batch.batch_jobs import inspector_of
 from inspect_core.verdict import SPOKEN
 
 WATCH = "watch"

@@ -19,7 +19,7 @@ import streamlit as st
 
 from inspect_core.images.heatmap import heat_colours
 from inspect_core.ui.bench import pixels
-from inspect_core.ui.bench.drawn import Drawn
+from inspect_core.ui.bench.bench_state import Drawn
 from inspect_core.verdict import Limits
 
 SCRIPTS = ("film_shelf", "judging", "map", "scale", "viewport", "stage", "gallery", "card",

@@ -7,13 +7,13 @@ import streamlit as st
 from PIL import Image
 
 from inspect_core.images.boxes import Box, cropped
+from inspect_core.images.photo_reader import ImageError
 from inspect_core.images.png import png_of
-from inspect_core.images.read import ImageError
 from inspect_core.images.samples import counted
-from inspect_core.ui import crops, defect_labels, shelf, shell
-from inspect_core.ui.defect_types import training
+from inspect_core.ui import crops, defect_labels, open_product_store, shell
+from inspect_core.ui.defect_types import training_job
 from inspect_core.ui.session import in_force
-from inspect_core.ui.taught_part import TaughtPart
+from inspect_core.ui.taught_product import TaughtPart
 
 ON_A_PAGE, CELL, PICTURE = 18, 148, 240
 WITHOUT = "no defect type"
@@ -108,11 +108,11 @@ def _rename_or_remove(taught: TaughtPart, labels: dict[int, str], defect_types: 
 def _rename(taught_id: str, positions: list[int], old: str, new: str, joins: bool) -> None:
     _keep(taught_id, positions, new)
     if not joins:
-        training.rename(taught_id, old, new)
+        training_job.rename(taught_id, old, new)
 
 
 def _keep(taught_id: str, positions: list[int], kind: str) -> None:
-    taught = shelf.find(taught_id)
+    taught = open_product_store.find(taught_id)
     try:
         if taught is not None:
             defect_labels.set_kind(taught, positions, kind)

@@ -8,16 +8,16 @@ import plotly.graph_objects as go
 import streamlit as st
 
 from inspect_core.images import boxes
-from inspect_core.images.read import ImageError
+from inspect_core.images.photo_reader import ImageError
 from inspect_core.plots import scatter
+from inspect_core.plots.chart_theme import Look, as_text
 from inspect_core.plots.scatter import Marks
-from inspect_core.plots.theme import Look, as_text
-from inspect_core.tuning import points as explore
-from inspect_core.ui import charts, results, shelf, shell
-from inspect_core.ui.explore import jobs, panels
-from inspect_core.ui.explore.jobs import DrawnMap, MapOrder
+from inspect_core.tuning import scatter_points as explore
+from inspect_core.ui import charts, open_product_store, result_cache, shell
+from inspect_core.ui.explore import explore_jobs, variance_panels
+from inspect_core.ui.explore.explore_jobs import DrawnMap, MapOrder
 from inspect_core.ui.session import in_force, show_on_bench
-from inspect_core.ui.taught_part import TaughtPart
+from inspect_core.ui.taught_product import TaughtPart
 from inspect_core.verdict import Limits
 
 PATCHES, PHOTOS = "Patches", "Whole photos"
@@ -27,7 +27,7 @@ PICKED_SIDE, NEAR_SIDE = 512, 128
 FRAME = (194, 65, 12)
 
 
-@shelf.redrawn
+@open_product_store.redrawn
 def patch_map(taught: TaughtPart) -> None:
     """t-SNE of patches or photos, with a click leading to the part and the patch."""
     if not taught.scored.photos:
@@ -36,15 +36,15 @@ def patch_map(taught: TaughtPart) -> None:
     live, limits = in_force(taught)
     order, colour = _choose(taught)
     key = map_key(taught, order, live)
-    drawn = results.kept().get(key)
+    drawn = result_cache.kept().get(key)
     if drawn is not None:
         _show(taught, drawn, colour, chart_name(key), live, limits)
         return
     limit = _suggested_limit(taught, live)
-    results.offer(
+    result_cache.offer(
         "Draw the map", "Puts points that look alike side by side (t-SNE). Takes about ten seconds on an idle machine.",
         f"Drawing the map of {'photos' if order.whole else 'patches'}", key,
-        lambda job: jobs.draw_map(taught, order, live, limit, job),
+        lambda job: explore_jobs.draw_map(taught, order, live, limit, job),
     )  # fmt: skip
 
 
@@ -62,7 +62,7 @@ def chart_name(key: tuple) -> str:
 def _choose(taught: TaughtPart) -> tuple[MapOrder, str]:
     lots = any(photo.group for photo in taught.scored.photos)
     with st.container(horizontal=True, gap="medium"):
-        view = panels.chosen_view(taught)
+        view = variance_panels.chosen_view(taught)
         points = st.segmented_control("Points are", [PATCHES, PHOTOS], default=PATCHES, required=True, key="map_of")
         colour = st.segmented_control(
             "Colour by", [KIND, SCORE, PHOTO, *([LOT] if lots else [])], default=KIND, required=True, key="map_colour"

@@ -10,7 +10,7 @@ from inspect_core.audit.changes import override
 from inspect_core.audit.inspections import ACCEPT, REJECT, REVIEW, Inspection
 from inspect_core.audit.log import AuditLog, LogError
 from inspect_core.ui import shell
-from inspect_core.ui.history.panels import in_words, picture
+from inspect_core.ui.history.history_overview import in_words, picture
 from inspect_core.ui.history.selection import Selection, local
 from inspect_core.verdict import SIGNS, SPOKEN, Word
 

@@ -4,10 +4,10 @@ import numpy as np
 import streamlit as st
 
 from inspect_core.images.boxes import reduced
-from inspect_core.images.located import Located
-from inspect_core.images.read import squash
+from inspect_core.images.part_pose import Located
+from inspect_core.images.photo_reader import squash
 from inspect_core.ui import shell
-from inspect_core.ui.taught_part import TaughtPart
+from inspect_core.ui.taught_product import TaughtPart
 
 SIDE = 640
 """Pixels of the longer side of the two pictures."""

@@ -8,14 +8,14 @@ import streamlit as st
 from inspect_core.images.areas import Areas, areas_of
 from inspect_core.images.boxes import reduced
 from inspect_core.judge.anomaly_map import AREA
-from inspect_core.judge.bright_place import bright_place
+from inspect_core.judge.hot_spot import bright_place
 from inspect_core.line.html_page import data_url
-from inspect_core.ui import shelf, shell
+from inspect_core.ui import open_product_store, shell
 from inspect_core.ui.bench import pixels as bytes_of
 from inspect_core.ui.bench.bench import MALFORMED, NEVER, noted, stamp_of
-from inspect_core.ui.bench.drawn import Drawn
+from inspect_core.ui.bench.bench_state import Drawn
 from inspect_core.ui.session import Settings, settings_of
-from inspect_core.ui.taught_part import TaughtPart
+from inspect_core.ui.taught_product import TaughtPart
 
 SIDE = 1024
 """Pixels of the longer side of the picture that is drawn on."""
@@ -45,7 +45,7 @@ def take(taught: TaughtPart, settings: Settings) -> TaughtPart:
     except MALFORMED as error:
         settings.areas_problem = str(error) if isinstance(error, ValueError) else "The drawing cannot be read."
         return taught
-    changed = shelf.change(taught.id, lambda held: held.with_areas(areas))
+    changed = open_product_store.change(taught.id, lambda held: held.with_areas(areas))
     if changed is None:  # removed from the shelf since this run began
         st.rerun()
     return changed

@@ -7,7 +7,7 @@ import streamlit as st
 
 from inspect_core.images.folders import scan
 from inspect_core.runtime.jobs import Busy
-from inspect_core.ui import open_parts, shelf, shell, strips, teaching
+from inspect_core.ui import contact_sheet, open_product_store, open_products, shell, teaching_job
 
 USUAL = 40
 """Seconds that the sample usually takes: its photos arrive at this pace while the network is still being loaded."""
@@ -27,9 +27,9 @@ def first_start() -> None:
         return
     if shell.jobs().current is None:
         with contextlib.suppress(Busy):  # another window was faster
-            if open_parts.open_last() or (not shelf.open_parts() and teaching.start_sample()):
+            if open_products.open_last() or (not open_product_store.open_parts() and teaching_job.start_sample()):
                 st.rerun()
-    if (job := shell.jobs().about(teaching.SAMPLE)) is None:
+    if (job := shell.jobs().about(teaching_job.SAMPLE)) is None:
         st.info("Nothing has been taught yet.", icon=":material/info:")
         shell.say_running("This page shows a part as soon as one is open.")
     else:
@@ -44,7 +44,7 @@ def first_start() -> None:
 @st.fragment(run_every=shell.POLL_SECONDS)
 def _arriving(job_id: str) -> None:
     """The sample's photos, one by one; the bar of the job and its cancel stand in the sidebar."""
-    job = shell.jobs().about(teaching.SAMPLE)
+    job = shell.jobs().about(teaching_job.SAMPLE)
     if job is None or job.id != job_id:
         st.rerun()
     photos = _photos()
@@ -55,11 +55,11 @@ def _arriving(job_id: str) -> None:
 @st.cache_resource(show_spinner=False)
 def _photos() -> list[np.ndarray]:
     """The good photos of the sample, (h, w, 3) uint8, reduced."""
-    return strips.small(
-        sample for sample in scan(teaching.SAMPLES / teaching.FIRST_SAMPLE).good if sample.part_of == "train"
+    return contact_sheet.small(
+        sample for sample in scan(teaching_job.SAMPLES / teaching_job.FIRST_SAMPLE).good if sample.part_of == "train"
     )
 
 
 @st.cache_data(max_entries=1, show_spinner=False)
 def _sheet(count: int) -> bytes:
-    return strips.sheet(_photos()[:count], room=len(_photos()))
+    return contact_sheet.sheet(_photos()[:count], room=len(_photos()))

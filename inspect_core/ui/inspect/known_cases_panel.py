@@ -6,13 +6,13 @@ from pathlib import PurePosixPath
 import streamlit as st
 
 from inspect_core.images.boxes import Box
-from inspect_core.images.read import ImageError
+from inspect_core.images.photo_reader import ImageError
 from inspect_core.images.samples import counted
 from inspect_core.tuning.known_cases_training import LEAST
-from inspect_core.ui import crops, shelf, shell
+from inspect_core.ui import crops, open_product_store, shell
 from inspect_core.ui.crops import REGION, WHOLE
-from inspect_core.ui.inspect import case_gathering
-from inspect_core.ui.taught_part import TaughtPart
+from inspect_core.ui.inspect import gallery_building
+from inspect_core.ui.taught_product import TaughtPart
 from inspect_core.verdict import Limits
 from inspect_core.whole_part.known_cases import Case, KnownCases
 
@@ -35,7 +35,7 @@ def seen_before(taught: TaughtPart, position: int, live: dict[str, int], limits:
         return
     try:
         box = _looked_at(taught, cases, position, live, limits)
-        case = case_gathering.case_of(taught, position, box, defect_type="")
+        case = gallery_building.case_of(taught, position, box, defect_type="")
     except (ImageError, OSError) as error:
         st.error(shell.plain(error), icon=":material/broken_image:")
         return
@@ -57,8 +57,8 @@ def seen_before(taught: TaughtPart, position: int, live: dict[str, int], limits:
 
 def _offer(taught: TaughtPart, live: dict[str, int], limits: Limits, *, busy: bool) -> None:
     """Without a gallery: what it would be made of, and one button."""
-    defect_types = case_gathering.known_types(taught)
-    good, there = [i for i, kind in defect_types.items() if kind == "good"], case_gathering.good_parts(taught)
+    defect_types = gallery_building.known_types(taught)
+    good, there = [i for i, kind in defect_types.items() if kind == "good"], gallery_building.good_parts(taught)
     if len(defect_types) < LEAST:
         st.caption(
             f"A gallery shows whether a part like this was seen before. It needs {LEAST} parts known to be good or "
@@ -90,7 +90,7 @@ def _build(
         "highest score. The whole part suits defects that show everywhere.",
     )  # fmt: skip
     if st.button(words, icon=":material/photo_library:", key=f"build_gallery-{taught.id}", disabled=busy):
-        shell.begin(lambda: case_gathering.start(taught, defect_types, live, limits, by_region=look_at == REGION))
+        shell.begin(lambda: gallery_building.start(taught, defect_types, live, limits, by_region=look_at == REGION))
 
 
 def _looked_at(
@@ -101,7 +101,7 @@ def _looked_at(
         return None
     boxes = crops.found_boxes(taught, position, live, limits)[:MOST_REGIONS]
     if len(boxes) < 2:
-        return case_gathering.box_of(taught, position, live, limits, known=False)
+        return gallery_building.box_of(taught, position, live, limits, known=False)
     chosen = st.segmented_control(
         "Region", range(len(boxes)), default=0, required=True, format_func=lambda i: f"{i + 1}",
         key=f"similar_region-{taught.id}-{position}-{len(boxes)}", help="Largest first.",
@@ -145,7 +145,9 @@ def _add(taught: TaughtPart, cases: KnownCases, case: Case, position: int, *, bu
         kind = (kind or "").strip()
         if st.button("Add", type="primary", disabled=busy or not kind, key=f"add_case-{taught.id}-{position}"):
             known_case = replace(case, defect_type=kind, note=note.strip())
-            shelf.change(taught.id, lambda held: replace(held, cases=held.cases and held.cases.add(known_case)))
+            open_product_store.change(
+                taught.id, lambda held: replace(held, cases=held.cases and held.cases.add(known_case))
+            )
             st.toast(
                 f"{shell.plain(case.name)} is in the gallery. Save the recipe to use it on the line.",
                 icon=":material/check:",
@@ -159,7 +161,7 @@ def _take_out(taught_id: str, digest: str) -> None:
             return held
         return replace(held, cases=held.cases.without(row))
 
-    shelf.change(taught_id, without)
+    open_product_store.change(taught_id, without)
 
 
 def _settings(taught: TaughtPart, cases: KnownCases, live: dict[str, int], limits: Limits, *, busy: bool) -> None:
@@ -180,11 +182,11 @@ def _settings(taught: TaughtPart, cases: KnownCases, live: dict[str, int], limit
         )  # fmt: skip
         st.caption(f"Suggested {suggested:.2f}, from good parts left out of training.")
         if taught.study is not None:
-            known, look_at = case_gathering.known_types(taught), REGION if cases.by_region else WHOLE
+            known, look_at = gallery_building.known_types(taught), REGION if cases.by_region else WHOLE
             _build(taught, known, live, limits, words="Rebuild", look_at=look_at, busy=busy)
             st.caption("Uses the labels and regions as they are now; parts added by hand must be added again.")
 
 
 def _set_limit(taught_id: str, key: str) -> None:
     limit = st.session_state[key]
-    shelf.change(taught_id, lambda held: replace(held, cases=held.cases and held.cases.with_limit(limit)))
+    open_product_store.change(taught_id, lambda held: replace(held, cases=held.cases and held.cases.with_limit(limit)))

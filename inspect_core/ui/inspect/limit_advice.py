@@ -8,10 +8,10 @@ from streamlit.delta_generator import DeltaGenerator
 from inspect_core.judge.cost_limit import ESCAPE_COST, CostLimit, cost_limit
 from inspect_core.judge.counts import in_parts
 from inspect_core.study.evaluation import unscored_counts
-from inspect_core.ui import shelf, shell
-from inspect_core.ui.bench.drawn import SETS, Drawn
+from inspect_core.ui import open_product_store, shell
+from inspect_core.ui.bench.bench_state import SETS, Drawn
 from inspect_core.ui.session import settings_at
-from inspect_core.ui.taught_part import TaughtPart
+from inspect_core.ui.taught_product import TaughtPart
 from inspect_core.verdict import Limits
 
 
@@ -83,5 +83,5 @@ def _suggest(taught: TaughtPart, drawn: Drawn, cost: float) -> tuple[CostLimit, 
 
 def _use(taught_id: str, limit: float) -> None:
     settings = settings_at(taught_id)
-    if settings is not None and shelf.find(taught_id) is not None:
+    if settings is not None and open_product_store.find(taught_id) is not None:
         settings.limits = Limits(limit, limit)

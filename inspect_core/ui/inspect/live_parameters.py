@@ -12,14 +12,14 @@ import streamlit as st
 
 from inspect_core.images.areas import inspected_pixels
 from inspect_core.judge.anomaly_map import AREA, default_area, largest_area
-from inspect_core.methods.table import CONTROLS
-from inspect_core.plots.curves import figure_of
+from inspect_core.methods.registry import CONTROLS
+from inspect_core.plots.explore_plots import figure_of
 from inspect_core.study.scored_photos import ScoredPhotos
 from inspect_core.tuning.patch_sample import explained
-from inspect_core.ui import previews, shelf, shell
+from inspect_core.ui import open_product_store, previews, shell
 from inspect_core.ui.previews import Run
 from inspect_core.ui.session import Settings, settings_at
-from inspect_core.ui.taught_part import TaughtPart
+from inspect_core.ui.taught_product import TaughtPart
 
 HALF_OCTAVES = 8
 AREAS = 24
@@ -73,7 +73,7 @@ def choose(taught: TaughtPart, settings: Settings, *, busy: bool) -> Run | None:
 
 def discard_preview(taught_id: str) -> None:
     """Set the controls back to the model in force: for the callback of a button."""
-    taught = shelf.find(taught_id)
+    taught = open_product_store.find(taught_id)
     for name, value in ({} if taught is None else taught.fitted()).items():
         st.session_state[f"{name}-{taught_id}"] = value
 
@@ -159,7 +159,7 @@ def _key_of(taught: TaughtPart, settings: Settings, name: str, *, waiting: bool 
 
 
 def _move(taught_id: str, name: str, key: str) -> None:
-    taught, settings = shelf.find(taught_id), settings_at(taught_id)
+    taught, settings = open_product_store.find(taught_id), settings_at(taught_id)
     if taught is None or settings is None or key != _key_of(taught, settings, name):
         return  # the move is of a preview that another one followed
     if settings.preview is None:

@@ -6,9 +6,9 @@ import streamlit as st
 from inspect_core.images.samples import counted
 from inspect_core.study.evaluation import counted as counted_parts
 from inspect_core.ui import shell
-from inspect_core.ui.bench.drawn import Drawn
+from inspect_core.ui.bench.bench_state import Drawn
 from inspect_core.ui.inspect import limit_advice, relabelling
-from inspect_core.ui.taught_part import TaughtPart
+from inspect_core.ui.taught_product import TaughtPart
 
 MISSED = 0.2
 """Share of the known defects at or below the review limit from which on the strip is shown."""

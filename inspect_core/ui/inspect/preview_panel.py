@@ -2,11 +2,11 @@
 
 import streamlit as st
 
-from inspect_core.ui import previews, shelf, shell
+from inspect_core.ui import open_product_store, previews, shell
 from inspect_core.ui.inspect import live_parameters
 from inspect_core.ui.previews import Run
 from inspect_core.ui.session import settings_at
-from inspect_core.ui.taught_part import TaughtPart
+from inspect_core.ui.taught_product import TaughtPart
 
 POLL_SECONDS = 0.4
 
@@ -36,7 +36,7 @@ def show(taught: TaughtPart, run: Run, position: int, drawn: tuple[bool, bool]) 
 
 
 def _apply(taught: TaughtPart, run: Run, what: str) -> None:
-    shelf.require_room()
+    open_product_store.require_room()
     shell.start(f"Applying {what}", lambda job: previews.apply(taught, run, job.report))
 
 

@@ -11,8 +11,8 @@ from inspect_core.images.samples import GOOD, counted
 from inspect_core.images.splitting import Split
 from inspect_core.runtime.jobs import Busy
 from inspect_core.study.scored_photo import UNKNOWN
-from inspect_core.ui import defect_labels, shelf, shell, teaching
-from inspect_core.ui.taught_part import TaughtPart
+from inspect_core.ui import defect_labels, open_product_store, shell, teaching_job
+from inspect_core.ui.taught_product import TaughtPart
 
 DEFECT = "defect"
 """What the page calls a part that a user says is defective."""
@@ -34,7 +34,7 @@ def take(taught: TaughtPart, position: int, kind: str) -> TaughtPart:
         with AuditLog.open() as log:
             log.append_all([entry])
         defect_labels.set_kind(taught, [position], "" if word == "good" else word)
-    return shelf.change(taught.id, lambda held: held.labelled({photo.digest: word})) or taught
+    return open_product_store.change(taught.id, lambda held: held.labelled({photo.digest: word})) or taught
 
 
 def teach_again(taught: TaughtPart) -> None:
@@ -57,7 +57,7 @@ def start_again(taught: TaughtPart, how: Callable[[Split], Split]) -> None:
     """Teach the photos of a part as `how` changes them, with its detector and product check."""
     try:
         order = taught.taught_by()
-        teaching.start(replace(order, photos=how(order.photos)), taught.id)
+        teaching_job.start(replace(order, photos=how(order.photos)), taught.id)
     except (Busy, ValueError, OSError) as error:
         st.warning(shell.plain(error))
     else:

@@ -9,9 +9,9 @@ from inspect_core.audit.log import AuditLog, LogError
 from inspect_core.recipe import Recipe
 from inspect_core.recipe_io import recipe_file
 from inspect_core.runtime import workspace
-from inspect_core.ui import saved_recipes, shelf, shell
+from inspect_core.ui import open_product_store, saved_recipes, shell
 from inspect_core.ui.session import Settings
-from inspect_core.ui.taught_part import TaughtPart
+from inspect_core.ui.taught_product import TaughtPart
 from inspect_core.verdict import Limits
 
 
@@ -38,7 +38,7 @@ def save_recipe(taught: TaughtPart, limits: Limits, settings: Settings) -> None:
                 st.error(shell.plain(error.strerror or error), icon=":material/error:")
                 return
             _record(taught.recipe if taught.is_saved else None, saved)
-            shelf.change(taught.id, lambda held: replace(held, recipe=saved, product=name.strip()))
+            open_product_store.change(taught.id, lambda held: replace(held, recipe=saved, product=name.strip()))
             st.toast(f"Saved as {shell.plain(saved_recipes.names([path])[path])}.", icon=":material/check_circle:")
             st.rerun()
 

@@ -8,7 +8,7 @@ from inspect_core.playgrounds import posteriors as learned
 from inspect_core.playgrounds.fields import Box, grid, isoline
 from inspect_core.playgrounds.shifted_shapes import SHIFTS, centres, shifted
 from inspect_core.playgrounds.simulated_classes import SIMULATIONS
-from inspect_core.plots import defect_types, playgrounds
+from inspect_core.plots import defect_type_plots, playgrounds
 from inspect_core.ui import charts
 from inspect_core.ui.methods import plane
 from inspect_core.ui.methods.plane import Group, Panel
@@ -48,7 +48,7 @@ def posteriors() -> None:
     plane.draw(_KEY, name, shown, groups, panels, _BOX, colours=colours, across=4)
     with st.expander("Reliability diagram", on_change="rerun", key="posterior_reliability") as opened:
         if opened.open and found:
-            figure = defect_types.reliability(learned.calibration(found, name), look)
+            figure = defect_type_plots.reliability(learned.calibration(found, name), look)
             charts.show(figure, key="methods_reliability", alt="Share that is right against stated probability.")
             st.caption("On 1,000 fresh points of the set chosen above, not of the points as you have moved them.")
 

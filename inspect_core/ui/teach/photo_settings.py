@@ -8,15 +8,15 @@ import streamlit as st
 
 from inspect_core.images.alignment import MOST_SHIFT, MOST_TURN
 from inspect_core.images.depth import DEPTHS
-from inspect_core.images.read import ImageError, read, squash
+from inspect_core.images.photo_reader import ImageError, read, squash
 from inspect_core.images.samples import Sample, Samples
 from inspect_core.images.shape import SIDE, Size
 from inspect_core.images.splitting import Split
 from inspect_core.images.tiles import CELLS, TilePlan, smallest_seen
 from inspect_core.images.tolerances import CAREFUL, Tolerances
-from inspect_core.study.order import ALIGN, NO_ALIGNMENT, RIGID, Order
-from inspect_core.tuning.aligning import Gain, gain_on, usual_preparation
-from inspect_core.tuning.tiling import OFF, ON, tiled
+from inspect_core.study.teaching_config import ALIGN, NO_ALIGNMENT, RIGID, Order
+from inspect_core.tuning.alignment_training import Gain, gain_on, usual_preparation
+from inspect_core.tuning.tile_planning import OFF, ON, tiled
 from inspect_core.ui import shell
 
 LARGE = 2

@@ -10,7 +10,7 @@ from hypothesis.extra.numpy import array_shapes, arrays
 
 from inspect_core.images.folders import scan
 from inspect_core.images.manifests.coco import decoded, painted
-from inspect_core.images.read import read_mask
+from inspect_core.images.photo_reader import read_mask
 
 CATEGORIES = [{"id": 1, "name": "scratch"}, {"id": 2, "name": "dent"}, {"id": 3, "name": "OK"}]
 SIZE = (24, 30)

@@ -5,7 +5,7 @@ import pytest
 from PIL import Image
 
 from inspect_core.images.folders import scan
-from inspect_core.images.read import read_mask
+from inspect_core.images.photo_reader import read_mask
 
 COLOURS = {
     "0": {"class-name": "BACKGROUND", "hex-color": "#ffffff", "confidence": 0.0},

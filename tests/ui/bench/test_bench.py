@@ -21,7 +21,7 @@ from inspect_core.line import histogram
 from inspect_core.study.evaluation import in_parts_of
 from inspect_core.study.scored_photo import ScoredPhoto
 from inspect_core.ui.bench import bench, pixels
-from inspect_core.ui.bench.drawn import Drawn
+from inspect_core.ui.bench.bench_state import Drawn
 from inspect_core.verdict import Limits
 
 APP = Path(__file__).parents[2] / "browser" / "bench_app.py"

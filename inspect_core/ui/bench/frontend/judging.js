@@ -37,7 +37,7 @@ const hasReviewBand = (limits) => limits.review < limits.reject;
 
 const sameLimits = (a, b) => a.review === b.review && a.reject === b.reject;
 
-/** Whether a defect is caught, but not where it is; found_up_to: of judge/found.py, null where that is not known. */
+/** Whether a defect is caught, but not where it is; found_up_to: of judge/defect_hits.py, null where that is not known. */
 const isElsewhere = ({ score, found_up_to: found }, limits) =>
   found !== null && score > limits.review && found <= limits.review;
 

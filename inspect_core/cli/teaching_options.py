@@ -1,0 +1,201 @@
+"""What `fit` and `evaluate` share: the options of a fit, and teaching a folder as the page would."""
+
+import argparse
+
+from inspect_core.cli import worker_options
+from inspect_core.cli.console import (
+    MAX_SEED,
+    argument,
+    bar,
+    number_argument,
+    path_argument,
+    say,
+    say_notes,
+    size_argument,
+    whole_argument,
+)
+from inspect_core.features.backbone_catalogue import spec_of
+from inspect_core.features.backbones import available
+from inspect_core.features.store import feature_store
+from inspect_core.features.weights import download_weights
+from inspect_core.images.depth import DEPTHS
+from inspect_core.images.folders import Samples, scan, split
+from inspect_core.images.shape import CELL, SIDE, grid_of, input_size
+from inspect_core.images.splitting import learned_from_all, require_enough
+from inspect_core.images.tolerances import NONE, Tolerances
+from inspect_core.methods.registry import JOIN, METHODS, OPTIONS, methods_of
+from inspect_core.recipe_format.fields import LARGEST, MANY, SMALLEST
+from inspect_core.study.teaching_config import ALIGN, Order
+from inspect_core.tuning import tile_planning
+from inspect_core.tuning.alignment_training import proposed
+from inspect_core.tuning.teaching import Taught, teach
+
+FULL, LEARNED = "full", "learned"
+WIDE = 60
+"""Characters in a histogram bar of all pixels."""
+
+
+def add_options(parser: argparse.ArgumentParser) -> None:
+    """Add the folder and the options that decide what is fitted to it."""
+    folder = (
+        "photos in any layout, a zip of them, or a list of them: a Lookout for Vision manifest (.jsonl, .manifest), "
+        "COCO annotations (.json), a table of file and label (.csv)"
+    )
+    parser.add_argument("folder", type=path_argument, help=folder)
+    leave = "a good photo not to teach, named as by `look`; repeat for each"
+    parser.add_argument("--leave-out", metavar="NAME", action="append", default=[], help=leave)
+    parser.add_argument("--backbone", default=Order.backbone, help=f"one of {', '.join(available())}")
+    parser.add_argument("--weights", type=path_argument, help="weights file of the backbone, if it is not built in")
+    parser.add_argument("--taps", help="a preset (expansions, outputs) or layer names separated by commas")
+    size = f"input size: 256 or HEIGHTxWIDTH (default: the shape of the good photos, as many pixels as {SIDE}x{SIDE})"
+    parser.add_argument("--size", type=size_argument, help=size)
+    grid = f"patch grid: 32 or HEIGHTxWIDTH (default: one patch to {CELL}x{CELL} pixels of the input)"
+    parser.add_argument("--grid", type=size_argument, help=grid)
+    detector = (
+        f"one of {', '.join(METHODS)}, or several joined by {JOIN}, whose maps are added; without it, the one that "
+        "suits how the parts lie, or that separates ten or more known defects best"
+    )
+    parser.add_argument("--detector", type=detector_argument, help=detector)
+    for name, option in OPTIONS.items():
+        choices = (0, 1) if option.kind is bool else None
+        kind = number_argument(SMALLEST, LARGEST) if option.kind is float else whole_argument(0, MANY)
+        parser.add_argument(f"--{name}", type=kind, choices=choices, help=option.words)
+    published = (
+        "the --detector, one method, as its paper has it (in place of --size, --grid, --taps, --area, --tolerance and "
+        "--product-check-scores): no local scale, area 1, no copies; with evaluate --compare, each method both ways"
+    )
+    parser.add_argument("--as-published", action="store_true", help=published)
+    parser.set_defaults(compare=False)
+    area = "pixels of the map above the limit that reject a part (default 0.2 %% of the map)"
+    parser.add_argument("--area", type=whole_argument(1, MANY), help=area)
+    blind = "choose settings without known defects, and judge by all of them"
+    parser.add_argument("--blind", action="store_true", help=blind)
+    depth = "how many of 16 bits the camera uses, if the photos do not show it"
+    parser.add_argument("--depth", type=int, choices=DEPTHS, help=depth)
+    window = "which values of 16-bit photos are black and white: the full range, or what the good photos fill"
+    parser.add_argument("--window", choices=(FULL, LEARNED), default=FULL, help=window)
+    align = "how parts lie in the photos: shifted and turned (rigid), or nearer and farther too (similarity)"
+    parser.add_argument("--align", choices=ALIGN, default=Order.align, help=align)
+    turn = "with --align: how far a part may be turned, or as far as in the good photos (default: %(default)g)"
+    parser.add_argument("--align-turn", type=float, metavar="DEGREES", default=Order.align_turn, help=turn)
+    shift = (
+        "with --align: how far it may be shifted, in %% of the picture, or as far as in the good photos "
+        "(default: %(default)g)"
+    )
+    parser.add_argument("--align-shift", type=float, metavar="PERCENT", default=100 * Order.align_shift, help=shift)
+    tiles = "see large photos in tiles: if the smallest defect requires it (auto), or in cells of this many pixels"
+    parser.add_argument("--tiles", choices=tile_planning.CHOICES, default=tile_planning.OFF, help=tiles)
+    smallest = "the smallest defect that matters, in pixels of the photos"
+    parser.add_argument("--smallest-defect", type=float, metavar="PX", help=smallest)
+    differ = (
+        "how far photos of the same good part may differ: noise in grey levels, light in %%, shift and focus in pixels "
+        f"of the picture that the network sees, jpeg quality; {NONE} for not at all (default: %(default)s)"
+    )
+    named, usual = "NAME=VALUE,...", Order.tolerances
+    parser.add_argument("--tolerance", type=argument(Tolerances.parse), default=usual, metavar=named, help=differ)
+    parser.add_argument("--seed", type=whole_argument(0, MAX_SEED), default=Order.seed)
+    calibrate = (
+        "fraction of the good photos to keep apart for the limits (default: all are learned from, and set the limits "
+        "in folds, each scored by a detector that has learned from the others)"
+    )
+    parser.add_argument("--calibrate", type=float, help=calibrate)
+    budget = (
+        "most time a photo that a detector chosen for the photos may take, in milliseconds on two cores without the "
+        f"network (default: {Order.budget:.0f})"
+    )
+    parser.add_argument("--budget", type=float, default=Order.budget, metavar="MS", help=budget)
+    parser.add_argument("--device", default="auto")
+    parser.add_argument("--download", action="store_true", help="download the backbone's weights if they are missing")
+
+
+def samples_of(options: argparse.Namespace) -> Samples:
+    """The photos of the folder, except those to leave out; prints what was found."""
+    samples = scan(options.folder).read_as(bits=options.depth, learned=options.window == LEARNED)
+    for row in samples.table():
+        say(f"{row.what:>16} {row.count:5}  {row.remark}")
+    if samples.depth is not None and samples.values is not None:
+        say(samples.depth.sentence())
+        for first, share in samples.depth.histogram(samples.values):
+            say(f"{first:16,} {share:6.1%}  {'█' * round(WIDE * share)}")
+    say_notes(samples.warnings)
+    return samples.without(options.leave_out)
+
+
+def order_of(
+    options: argparse.Namespace,
+    samples: Samples | None = None,
+    *,
+    product_check: str,
+    fused_product_check: bool = False,
+) -> Order:
+    """The order that the options describe; samples: of `samples_of`; the others: fields of the order."""
+    samples = samples_of(options) if samples is None else samples
+    kept = {} if options.calibrate is None else {"calibrate": options.calibrate}
+    parts = split(samples, seed=options.seed, blind=options.blind, **kept)
+    require_enough(parts)
+    if not kept:
+        parts = learned_from_all(parts)
+    say_notes(parts.notes)
+    if options.download and options.weights is None:
+        download_weights(spec_of(options.backbone, has_weights=False))
+    size = options.size or input_size([sample.size for sample in parts.fit])
+    tile = options.size or (SIDE, SIDE)
+    tiles, sentences = tile_planning.tiled(options.tiles, samples.good, options.smallest_defect, size, tile=tile)
+    size = size if tiles is None else tile
+    for sentence in sentences:
+        say(sentence)
+    given = {name: value for name in OPTIONS if (value := getattr(options, name)) is not None}
+    names = ("backbone", "budget", "area", "align", "align_turn", "seed", "weights", "device")
+    order = Order(
+        options.folder.resolve().stem,
+        parts,
+        size=size,
+        grid=options.grid or grid_of(size),
+        **{name: getattr(options, name) for name in names},
+        taps=_taps(options.taps),
+        method=options.detector,
+        parameters=given,
+        align_shift=options.align_shift / 100,
+        tiles=tiles,
+        tolerances=options.tolerance,
+        product_check=product_check,
+        fused_product_check=fused_product_check,
+    )
+    return order.published(options.detector) if options.as_published and not options.compare else order
+
+
+def taught(options: argparse.Namespace, *, product_check: str, fused_product_check: bool = False) -> Taught:
+    """The folder taught as on the page; prints what was chosen. Otherwise as `order_of`."""
+    order = order_of(options, product_check=product_check, fused_product_check=fused_product_check)
+    say_lying(order)
+    with worker_options.study_workers(options) as workers, bar() as report:
+        found = teach(order, feature_store(), report, workers)
+    say_taught(found)
+    return found
+
+
+def say_lying(order: Order) -> None:
+    """Print, before anything is learned, whether alignment would help. Raises ValueError as `proposed`."""
+    with bar() as report:
+        note = proposed(order, report)
+    say_notes([note] if note else [])
+
+
+def say_taught(found: Taught) -> None:
+    """Print what was used and chosen, and why."""
+    backbone = found.study.preparation.backbone
+    say(f"Used {backbone.name} with {backbone.engine}.")
+    for line in (found.choice or "").splitlines():
+        say(line)
+    say_notes(found.notes)
+
+
+@argument
+def detector_argument(text: str) -> str:
+    """A detector by name."""
+    methods_of(text)
+    return text
+
+
+def _taps(text: str | None) -> str | tuple[str, ...] | None:
+    return tuple(text.split(",")) if text and ("." in text or "," in text) else text

@@ -1,0 +1,106 @@
+"""A batch as one HTML file: counts in parts, the scores, the worst parts with their heatmaps, the table."""
+
+import sys
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+
+from inspect_core.images import heatmap
+from inspect_core.images.boxes import reduced
+from inspect_core.line import confusion
+from inspect_core.line.histogram import histogram
+from inspect_core.line.html_page import page, webp
+from inspect_core.line.inspector import Inspector
+from inspect_core.line.result_row import Row, judge
+from inspect_core.recipe_format.output_paths import check_own
+from inspect_core.runtime.atomic_write import replacing
+from inspect_core.verdict import OUTCOMES, SPOKEN
+
+BEGINS = "<!doctype html>\n<!-- A batch judged by Loupe -->\n"
+WORST, SIDE = 12, 240
+MOST_ROWS = 5000
+"""Rows of the report's table, the worst ones; the CSV has all."""
+
+
+def check_report(path: Path) -> None:
+    """Raise PlaceError, naming it, when there is a file at `path` that is not a report of a batch."""
+    check_own(path, BEGINS.encode(), "a report of a batch")
+
+
+def write_report(path: Path, inspector: Inspector, rows: Sequence[Row], pictures: Mapping[str, bytes]) -> None:
+    """Write the report; pictures: WebP of the worst parts by name.
+
+    Raises PlaceError as `check_report` does, OSError when the disk is full or not writable.
+    """
+    check_report(path)
+    with replacing(path) as new:
+        new.write_text(html_of(inspector, rows, pictures), encoding="utf-8", newline="")
+
+
+def html_of(inspector: Inspector, rows: Sequence[Row], pictures: Mapping[str, bytes]) -> str:
+    """The report, as `write_report` writes it."""
+    ended = rows[-1].time[:16].replace("T", " ")
+    release = f", release {inspector.release[:12]}" if inspector.release else ""
+    first = sorted(rows, key=lambda row: (-OUTCOMES.index(row.verdict), -(row.score or 0)))[:MOST_ROWS]
+    truths = confusion.table_of(rows)
+    return page(
+        "line/report.html",
+        begins=BEGINS,
+        title=f"{inspector.product}: {len(rows):,} photos",
+        in_parts=in_parts(rows),
+        made=f"{inspector.product}, recipe {inspector.digest[:12]}{release}, {inspector.engine}, {ended} UTC",
+        truth=confusion.sentence(rows),
+        truths=list(truths),
+        confused=zip(*truths.values(), strict=True),
+        histogram=histogram(rows),
+        pictures=[(row, pictures[row.name]) for row in worst(rows) if row.name in pictures],
+        in_words=in_words,
+        heads=("Name", "Verdict", "Score", "Good parts at or below", "Defect type", "Regions", "Reason"),
+        rows=map(_cells, first),
+        left=len(rows) - len(first),
+    )
+
+
+def in_parts(rows: Sequence[Row]) -> str:
+    """The counts in a sentence: "Accepted 95 of 100; 3 to review, 1 rejected, 1 not judged." """
+    counts = Counter(row.verdict for row in rows)
+    others = ", ".join(f"{counts[word]:,} {SPOKEN[word]}" for word in OUTCOMES[1:] if counts[word])
+    return f"Accepted {counts['accept']:,} of {len(rows):,}{'; ' + others if others else ''}."
+
+
+def worst(rows: Sequence[Row]) -> list[Row]:
+    """The judged photos of the highest scores."""
+    return sorted((row for row in rows if row.score is not None), key=lambda row: -(row.score or 0.0))[:WORST]
+
+
+def pictures_of(inspector: Inspector, rows: Sequence[Row], photos: Mapping[str, Path]) -> dict[str, bytes]:
+    """The worst parts, drawn, by name: read and judged once more. photos: path by name."""
+    return {row.name: drawn for row in worst(rows) if (drawn := picture_of(inspector, row.name, photos[row.name]))}
+
+
+def picture_of(inspector: Inspector, name: str, path: Path, *, side: int = SIDE) -> bytes | None:
+    """The photo with its heatmap, reduced, as WebP: read and judged once more; None when it no longer can be."""
+    judged = judge(inspector, name, path)
+    if judged.picture is None or (verdict := judged.verdict) is None:
+        return None
+    pixels = reduced(judged.picture.pixels, side)
+    return webp(heatmap.overlay(pixels, verdict.photo_map, judged.row.review, left_out=verdict.photo_left_out))
+
+
+def in_words(row: Row) -> str:
+    """A row under its picture: the verdict, the score, the defect type or the reason."""
+    score = "" if row.score is None else f", score {_number(row.score, '.3g')}"
+    more = row.defect_type or row.reason
+    return f"{row.verdict}{score}{', ' + more if more else ''}"
+
+
+def _cells(row: Row) -> tuple[str, ...]:
+    share = _number(row.percentile_among_good, ".0f", " %")
+    score, regions = _number(row.score, ".4g"), _number(row.regions, "d")
+    return row.name, row.verdict, score, share, row.defect_type, regions, row.reason
+
+
+def _number(value: float | None, form: str, unit: str = "") -> str:
+    if value is None:
+        return ""
+    return f"{value:{form}}{unit}" if abs(value) <= sys.float_info.max else f"beyond ±{sys.float_info.max:.0e}"

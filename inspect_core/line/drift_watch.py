@@ -1,0 +1,37 @@
+"""Drift while a folder is watched: the signals of the recipe, recorded and told, never a changed verdict."""
+
+from inspect_core.audit.entry import DRIFT, INSPECTION
+from inspect_core.audit.inspections import REJECT, of_entry
+from inspect_core.line.audit_record import Logged
+from inspect_core.line.record import Facts
+from inspect_core.process.drift_signals import Left, Signals
+from inspect_core.verdict import INPUTS
+
+BEFORE = 5000
+"""Parts of the log from which the signals go on."""
+
+
+class Following:
+    """The signals of the recipe that is watched, from the parts in the log on. left: those that left their limits."""
+
+    def __init__(self, record: Logged):
+        self._record, self.left = record, list[Left]()
+        self._signals = Signals(record.inspector.good_scores.tolist())
+        earlier = [of_entry(entry) for entry in record.log.entries(kind=INSPECTION, newest=BEFORE)]
+        for one in reversed(earlier):
+            if one.recipe == record.inspector.digest:
+                self._signals.add(one.score, rejected=one.verdict == REJECT, inputs=one.inputs)
+
+    def add(self, facts: Facts) -> list[Left]:
+        """The signals that leave their limits with this part; each is recorded. Raises OSError as the log does."""
+        inputs = {name: float(value) for name in INPUTS if isinstance(value := facts.get(name), int | float)}
+        score = facts["score"]
+        score = float(score) if isinstance(score, int | float) else None
+        left = self._signals.add(score, rejected=facts["verdict"] == REJECT, inputs=inputs)
+        for one in left:
+            said = {"signal": one.signal, "chart": one.alarm.chart, "words": one.words, "name": facts["name"]}
+            inspector = self._record.inspector
+            own = {"user": self._record.user, "product": inspector.product, "recipe": inspector.digest}
+            self._record.log.append(DRIFT, said, **own)
+        self.left += left
+        return left

@@ -1,0 +1,178 @@
+"""A view: one fitted detector, what it sees of a patch, and how its errors are brought to a common scale."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from functools import cached_property, partial
+from typing import Any
+
+import numpy as np
+from torch import Tensor
+
+from inspect_core.features.backbone_catalogue import CATALOGUE, spec_of
+from inspect_core.features.backbones import Backbone, load, shared
+from inspect_core.features.extraction import Look, Preparation
+from inspect_core.judge.local_scale import LocalScale, joined
+from inspect_core.methods.method import (
+    LARGEST_FIT,
+    LARGEST_TILED_FIT,
+    Costs,
+    Detector,
+    Method,
+    Parameters,
+    Patches,
+    Workload,
+    stops_up_to,
+)
+from inspect_core.methods.registry import METHODS
+
+
+@dataclass(frozen=True, eq=False)
+class View:
+    """One fitted detector of a recipe or a study.
+
+    method: a name in METHODS; scales: local scales by value of the live parameter; raw: it is given none; only: the
+    values of the live parameter that are needed, None for all that the bench offers.
+    """
+
+    method: str
+    detector: Detector
+    look: Look
+    scales: Mapping[int, LocalScale] = field(default_factory=dict)
+    only: tuple[int, ...] | None = None
+    raw: bool = False
+
+    @property
+    def row(self) -> Method:
+        """The method's row in the table."""
+        return METHODS[self.method]
+
+    @property
+    def live(self) -> str:
+        """Name of the parameter whose every value comes from this fit; empty when there is none."""
+        return self.row.live
+
+    @cached_property
+    def start(self) -> int:
+        """The value of the live parameter to begin with; 0 when there is none."""
+        return self.row.start(self.detector) if self.live else 0
+
+    @cached_property
+    def stops(self) -> tuple[int, ...]:
+        """The values of the live parameter at which errors are kept, ascending; (0,) when there is none."""
+        if not self.live:
+            return (0,)
+        if self.only is not None:
+            return self.only
+        return tuple(sorted({*stops_up_to(self.row.top(self.detector)), self.start, *self.scales}))
+
+    @property
+    def variances(self) -> Tensor | None:
+        """(r,) of the good patches along each component that the live parameter counts; None for another parameter."""
+        return self.row.variances(self.detector)
+
+    def value(self, live: Mapping[str, int]) -> int:
+        """Its own live value among those given, else the one to begin with."""
+        return live.get(self.live, self.start) if self.live else 0
+
+    def sweep(self, patches: Tensor, stops: Sequence[int]) -> np.ndarray:
+        """(stops, h, w) float32 errors of one photo's (1, h, w, k) patches."""
+        errors = self.row.sweep(self.detector, patches, tuple(stops))
+        return errors.reshape(len(stops), *patches.shape[1:3]).to("cpu").float().numpy()
+
+    def errors(self, patches: Tensor, value: int) -> np.ndarray:
+        """(h, w) float32 errors of one photo at one live value, equal to the bit to those of `sweep`."""
+        scores = self.row.score(self.detector, patches, value if self.live else None)
+        return scores[0].to("cpu").float().numpy()
+
+
+def joined_errors(views: Sequence[View], features: Sequence[Tensor], live: Mapping[str, int]) -> np.ndarray:
+    """(h, w) float32: the calibrated errors of one photo, those of several views added.
+
+    features: (1, h, w, k) for each view. Raises ValueError for views of which one has no scale at its live value.
+    """
+    values = [view.value(live) for view in views]
+    if any(view.scales and value not in view.scales for view, value in zip(views, values, strict=True)):
+        raise ValueError("a view has no local scale at its live value; take a value it was learned at")
+    errors = [view.errors(own, value) for view, own, value in zip(views, features, values, strict=True)]
+    return joined(errors, [view.scales.get(value) for view, value in zip(views, values, strict=True)])
+
+
+def remarks(
+    views: Sequence[View],
+    preparation: Preparation,
+    parameters: Sequence[Parameters],
+    live: Mapping[str, int],
+    *,
+    photos: int,
+) -> tuple[str, ...]:
+    """What an engineer should know of views fitted on this many photos, each sentence once."""
+    said = [
+        view.row.remark(view.detector, Patches(photos, shape[1:3], shape[3]), own, view.value(live))
+        for view, shape, own in zip(views, preparation.shapes, parameters, strict=True)
+    ]
+    return tuple(dict.fromkeys(sentence for sentence in said if sentence))
+
+
+def with_taps(
+    methods: Sequence[str],
+    backbone: str,
+    *,
+    taps: str | tuple[str, ...] | None = None,
+    weights: Any = None,
+    **more: Any,
+) -> tuple[Backbone, list[tuple[str, ...]]]:
+    """A backbone with all taps that the methods see, and the taps of each method.
+
+    taps: a preset or names of taps for all methods; None: for each method the preset it works best on, where the
+    backbone has that. more: as for `shared`, or with weights as for `load`.
+    """
+    presets = spec_of(backbone, has_weights=weights is not None).presets
+    loaded = partial(shared, backbone) if weights is None else partial(load, backbone, weights=weights)
+    wanted = _best_taps(methods, presets) if taps is None else [None]
+    if None in wanted:
+        network = loaded(taps=taps, **more)
+        return network, [network.taps] * len(methods)
+    seen = {tap for own in wanted for tap in own or ()}
+    # In one order whatever that of the methods: it is one network.
+    network = loaded(taps=tuple(dict.fromkeys(tap for own in presets.values() for tap in own if tap in seen)), **more)
+    return network, [own or network.taps for own in wanted]
+
+
+def chosen_taps(methods: Sequence[str], preparation: Preparation) -> tuple[str, ...] | None:
+    """The taps that were chosen for all methods, as `with_taps` takes them; None: each sees those it works best on."""
+    seen, known = [look.taps for look in preparation.looks], CATALOGUE.get(preparation.backbone.name)
+    return None if known is not None and seen == _best_taps(methods, known.presets) else seen[0]
+
+
+def _best_taps(methods: Sequence[str], presets: Mapping[str, tuple[str, ...]]) -> list[tuple[str, ...] | None]:
+    return [presets.get(METHODS[name].taps, next(iter(presets.values()), None)) for name in methods]
+
+
+def looks_of(
+    methods: Sequence[str],
+    parameters: Sequence[Parameters],
+    backbone: Backbone,
+    taps: Sequence[tuple[str, ...]] | None,
+    seed: int,
+) -> tuple[Look, ...]:
+    """What each method sees of a patch; taps: for each method, those of the backbone's that it sees, None: all."""
+    channels = dict(zip(backbone.taps, backbone.tap_channels, strict=True))
+    looks = []
+    for name, own, seen in zip(methods, parameters, taps or [backbone.taps] * len(methods), strict=True):
+        columns = METHODS[name].project(sum(channels[tap] for tap in seen), seed, own)
+        looks.append(Look(tuple(seen), None if columns is None else columns.cpu().numpy(), METHODS[name].pool))
+    return tuple(looks)
+
+
+def costs_of(
+    methods: Sequence[str], parameters: Sequence[Parameters], preparation: Preparation, *, fit: int, shown: int
+) -> Costs:
+    """What fitting the methods one after another takes. Raises ValueError for more memory than a fit may take."""
+    places = preparation.grid[0] * preparation.grid[1]
+    each = [
+        METHODS[name].costs(Workload(fit, shown, places, shape[-1]), own)
+        for name, own, shape in zip(methods, parameters, preparation.shapes, strict=True)
+    ]
+    total = Costs(sum(costs.seconds for costs in each), sum(costs.memory for costs in each))
+    most = LARGEST_FIT if preparation.tiles is None else LARGEST_TILED_FIT
+    return total.with_photos(preparation.work_bytes, most)

@@ -1,0 +1,110 @@
+"""Every method by name: each other file of this folder that holds a METHOD is a row. Which detectors are tried: what
+each method declares, in one order, and those to begin with.
+"""
+
+import pkgutil
+from collections.abc import Iterable, Sequence
+from importlib import import_module
+
+from inspect_core import methods
+from inspect_core.images.tiles import TilePlan
+from inspect_core.methods.method import Control, Method, Option, Parameters
+from inspect_core.methods.patch_sampling import DrawnMethod
+
+
+def _rows() -> dict[str, Method]:
+    modules = {
+        row.name: import_module(f"{methods.__name__}.{row.name}")
+        for row in pkgutil.iter_modules(methods.__path__)
+        if row.name not in ("registry", "fitted_method")  # which read the rows
+    }
+    rows = {name: module.METHOD for name, module in modules.items() if hasattr(module, "METHOD")}
+    return dict(sorted(rows.items(), key=lambda row: row[1].rank))
+
+
+METHODS = _rows()
+OFFERED = tuple(name for name, method in METHODS.items() if method.offered)
+"""What the Teach page offers; the others are for comparison only."""
+FIELDS = {name: method.fields for name, method in METHODS.items()}
+"""What recipe.json may hold for each method's detector."""
+ARRAYS = {name: method.arrays for name, method in METHODS.items()}
+"""What the arrays of each method's detector may be in a recipe."""
+CONTROLS: dict[str, Control] = {name: control for row in METHODS.values() for name, control in row.controls.items()}
+OPTIONS: dict[str, Option] = {name: option for row in METHODS.values() for name, option in row.options.items()}
+"""Parameters of the fit that a user may set, of all methods."""
+
+JOIN = "+"
+"""Between the methods of a detector that adds their maps: "mahalanobis+quadrics"."""
+
+
+def methods_of(detector: str) -> tuple[str, ...]:
+    """The methods whose maps a detector adds; usually one.
+
+    Raises ValueError for a name that is no method, and for methods that move the same live parameter.
+    """
+    names = tuple(detector.split(JOIN))
+    for name in names:
+        if name not in METHODS:
+            raise ValueError(f"detector is {detector!r}; choose one of {', '.join(METHODS)}, or two joined by {JOIN!r}")
+    live = [METHODS[name].live for name in names if METHODS[name].live]
+    if len(set(live)) < len(live) or len(set(names)) < len(names):
+        raise ValueError(f"detector is {detector!r}, whose methods move the same parameter; join methods that differ")
+    return names
+
+
+def methods_in(detectors: Iterable[str]) -> tuple[str, ...]:
+    """The methods of several detectors, each once."""
+    return tuple(dict.fromkeys(name for detector in detectors for name in methods_of(detector)))
+
+
+def drawing(count: int) -> tuple[str, Parameters]:
+    """A method whose statistics are drawn patches, and the parameters with which it draws this many."""
+    return next(name for name, method in METHODS.items() if isinstance(method, DrawnMethod)), {"patches": count}
+
+
+def known_parameters(detector: str) -> set[str]:
+    """Names of the parameters that the detector's methods take at the fit."""
+    return {name for method in methods_of(detector) for name in METHODS[method].defaults}
+
+
+def parameters_of(
+    methods: Sequence[str], given: Parameters, tiles: TilePlan | None = None
+) -> tuple[dict[str, float | None], ...]:
+    """For each method, its defaults overlaid with the given values; with tiles, k comes from the plan.
+
+    Raises ValueError for a name that none of them knows, and for a k that is too large for the tiles.
+    """
+    defaults = [METHODS[name].defaults for name in methods]
+    if tiles is not None:
+        defaults = [{**own, "k": tiles.k} if "k" in own else own for own in defaults]
+        tiles.require(int(given.get("k") or tiles.k))
+    known = {name for own in defaults for name in own}
+    unknown = sorted(set(given) - known)
+    if unknown:
+        raise ValueError(
+            f"{JOIN.join(methods)} has no parameter {unknown[0]!r}; it takes {', '.join(sorted(known)) or 'none'}"
+        )
+    return tuple({name: given.get(name, value) for name, value in own.items()} for own in defaults)
+
+
+def title_of(detector: str, *, as_published: bool = False) -> str:
+    """The name of a detector on the pages."""
+    names = methods_of(detector)
+    return " + ".join(METHODS[name].title for name in names) + (" (as published)" if as_published else "")
+
+
+_JOINED = sorted((name for name in METHODS if METHODS[name].joins), key=lambda name: METHODS[name].joins)
+FIRST, *SECOND = _JOINED
+"""The detector taught without a comparison, for few photos and for large photos in tiles; what Teach joins to it."""
+BOTH = (FIRST, "corp")
+"""Methods for a first look: one sees each place of the part, one the surface wherever it lies."""
+FIXED, LOOSE, ANYWHERE = f"{FIRST}{JOIN}nearest", f"{FIRST}{JOIN}corp{JOIN}nearest", "corp"
+"""Preferred for parts that show the same at each place of every photo, for others, and for those whose places have
+nothing in common (METHODS section 11).
+"""
+_DECLARED = [detector for name in dict.fromkeys((*_JOINED, *METHODS)) for detector in METHODS[name].candidates]
+CANDIDATES = tuple(dict.fromkeys((FIXED, LOOSE, *sorted(_DECLARED, key=lambda detector: detector.count(JOIN)))))
+"""For a new folder."""
+_FURTHER = [detector for row in METHODS.values() for detector in row.compared]
+ALL = (*CANDIDATES, *sorted(_FURTHER, key=lambda detector: detector.count(JOIN), reverse=True))
+"""For a comparison."""

@@ -1,0 +1,45 @@
+"""Detectors side by side: what each catches at which rate of false alarms, and its scores around its limits."""
+
+from collections.abc import Mapping
+
+import numpy as np
+import plotly.graph_objects as go
+
+from inspect_core.plots.chart_theme import Look, as_text, blank, mark_value
+
+DASHES = ("solid", "dash", "dot")
+BINS = 30
+
+
+def rates(
+    lines: Mapping[str, tuple[np.ndarray, np.ndarray]], look: Look, *, x: str, y: str, most: float = 1.0
+) -> go.Figure:
+    """A line (x (n,), y (n,)) for each name, shares from 0 to `most` across and from 0 to 1 up; x, y: axis titles."""
+    figure, colours = blank(look, height=380 + 18 * len(lines)), (look.good, *look.defect_types)
+    for number, (name, (across, up)) in enumerate(lines.items()):
+        dash, words = DASHES[number // len(colours) % len(DASHES)], as_text(name)
+        line = {"color": colours[number % len(colours)], "width": 2, "dash": dash}
+        hover = "%{y:.1%} at %{x:.1%}<extra>" + words + "</extra>"
+        figure.add_scatter(x=across, y=up, mode="lines", name=words, line=line, hovertemplate=hover)
+    figure.update_xaxes(title=x, range=[-0.01 * most, most], tickformat=".0%")
+    figure.update_yaxes(title=y, range=[-0.01, 1.02], tickformat=".0%")
+    figure.update_layout(showlegend=True, legend={"orientation": "v", "x": 0, "y": -0.2, "yanchor": "top"})
+    return figure
+
+
+def scores(good: np.ndarray, defects: np.ndarray, limits: tuple[float, float], look: Look) -> go.Figure:
+    """Counts of the scores of good parts (n,) and of defects (m,), with the limits (review, reject) marked."""
+    figure, both = blank(look, height=230), np.concatenate([good, defects])
+    edges = np.histogram_bin_edges(np.concatenate([both, limits]), bins=BINS)
+    for name, own, colour in (("good", good, look.good), ("defect", defects, look.defect)):
+        marker, hover = {"color": colour, "opacity": 0.65, "line": {"width": 0}}, "%{y} at %{x:.3g}<extra>" + name
+        bars = {"x": (edges[:-1] + edges[1:]) / 2, "y": np.histogram(own, edges)[0], "width": np.diff(edges)}
+        figure.add_bar(**bars, name=name, marker=marker, hovertemplate=hover + "</extra>")
+    figure.update_layout(barmode="overlay", bargap=0)
+    figure.update_xaxes(title="score", range=[edges[0], edges[-1]])
+    figure.update_yaxes(title="parts")
+    review, reject = limits
+    if review < reject:
+        mark_value(figure, review, "", look)
+    mark_value(figure, reject, "reject above" if review == reject else "review · reject above", look)
+    return figure

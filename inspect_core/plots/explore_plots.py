@@ -1,0 +1,141 @@
+"""Arrays to line plots and maps of the Explore page."""
+
+from collections.abc import Mapping, Sequence
+
+import numpy as np
+import plotly.graph_objects as go
+
+from inspect_core.plots.chart_theme import Look, blank, faded, label, mark_value
+
+FEW = 8  # up to so many values each get a tick of their own
+VANISHED = 1e-7  # of an eigenvalue: the rounding that float32 statistics leave where nothing varies
+COUNTS = ((0.0, "#c2410c"), (0.5, "#e6dfd3"), (1.0, "#0f766e"))
+
+
+def eigenvalues(fractions: np.ndarray, q: int, explained: float, look: Look) -> go.Figure:
+    """Shares of variance (r,) on log scales, largest first, the cut at q components that explain that much of it."""
+    figure = blank(look, height=380)
+    number = np.arange(1, len(fractions) + 1)
+    line = {"color": look.good, "width": 2}
+    hover = "component %{x}: %{y:.2%} of the variance<br>up to here: %{customdata:.1%}<extra></extra>"
+    so_far = np.cumsum(fractions)
+    figure.add_scatter(x=number, y=fractions, mode="lines", line=line, customdata=so_far, hovertemplate=hover)
+    figure.add_vrect(x0=max(q, 1), x1=len(fractions), fillcolor=look.defect, opacity=0.08, line_width=0, layer="below")
+    across = [0, np.log10(len(fractions)) + 0.02]
+    figure.update_xaxes(title="component, largest first", type="log", dtick=1, range=across)
+    figure.update_yaxes(title="fraction of the variance", type="log", dtick=1, exponentformat="power")
+    mark_value(figure, max(q, 1), f"q = {q} keeps {explained:.1%}; what lies right of it is scored", look)
+    return figure
+
+
+def local_spectra(
+    bands: Mapping[str, np.ndarray], look: Look, *, level: tuple[str, float] | None = None, k: int | None = None
+) -> go.Figure:
+    """Median eigenvalue over all locations with its 10 to 90 % band, (3, k) each by name, on a log scale.
+
+    The first is drawn in the colour of good parts, the second in that of defects, others in their own; a line ends
+    where nothing varies any more. level: words and variance of a line across; k: the value in force, marked.
+    """
+    figure, longest = blank(look, height=380), k or 1
+    for (name, band), colour in zip(bands.items(), (look.good, look.defect, *look.defect_types), strict=False):
+        low, median, high = np.maximum(band[:, band[1] > VANISHED], VANISHED)
+        number = np.arange(1, len(median) + 1)
+        longest = max(longest, len(median))
+        ring = {"x": np.r_[number, number[::-1]], "y": np.r_[high, low[::-1]], "fill": "toself", "line": {"width": 0}}
+        figure.add_scatter(**ring, fillcolor=faded(colour, 0.15), hoverinfo="skip")
+        line, hover = {"color": colour, "width": 2}, "eigenvalue %{x}: %{y:.2g}<extra>" + name + "</extra>"
+        figure.add_scatter(x=number, y=median, mode="lines", line=line, name=name, hovertemplate=hover)
+        if len(number):
+            label(figure, name, colour, x=number[-1], y=np.log10(median[-1]), xanchor="left", xshift=6)
+    if level is not None:
+        words, variance = level
+        figure.add_hline(y=variance, line={"color": look.unknown, "width": 1})
+        beside = {"x": 0, "xref": "paper", "xanchor": "left", "xshift": 4}
+        label(figure, words, look.unknown, **beside, y=np.log10(variance), yanchor="top")
+    figure.update_xaxes(title="eigenvalue, largest first", range=[0, 1.25 * longest])
+    figure.update_yaxes(title="variance", type="log", exponentformat="power", dtick=1)
+    if k is not None:
+        mark_value(figure, k, f"k = {k}", look)
+    return figure
+
+
+def fall(variances: np.ndarray, look: Look) -> go.Figure:
+    """-log of eigenvalues (d,) over the largest, as far as they stand above rounding."""
+    figure = blank(look, height=380)
+    kept = variances[variances > VANISHED * variances.max()]
+    hover = "eigenvalue %{x}: %{y:.2f}<extra></extra>"
+    line = {"color": look.good, "width": 2}
+    across = np.arange(1, len(kept) + 1)
+    figure.add_scatter(x=across, y=-np.log(kept / variances.max()), mode="lines", line=line, hovertemplate=hover)
+    figure.update_xaxes(title="n, eigenvalues largest first")
+    figure.update_yaxes(title="−log λₙ / λ₁", rangemode="tozero")
+    return figure
+
+
+def location_map(counts: np.ndarray, possible: int, look: Look) -> go.Figure:
+    """(h, w) number of eigenvalues that stand above a threshold at every location, of those that could."""
+    figure = blank(look, height=380)
+    bar = {"thickness": 10, "outlinewidth": 0, "title": {"text": f"of {possible} possible", "side": "right"}}
+    hover = "row %{y}, column %{x}: %{z}<extra></extra>"
+    figure.add_heatmap(z=counts, colorscale=COUNTS, zmin=0, zmax=possible, colorbar=bar, hovertemplate=hover)
+    figure.update_yaxes(autorange="reversed", scaleanchor="x", constrain="domain", visible=False)
+    figure.update_xaxes(constrain="domain", visible=False)
+    return figure
+
+
+def curves(
+    values: Sequence[float],
+    lines: Mapping[str, Sequence[float]],
+    look: Look,
+    *,
+    parameter: str,
+    in_force: float | None,
+    title: str,
+    notes: Sequence[str] | None = None,
+    fractions: bool = True,
+) -> go.Figure:
+    """Figures against a parameter on a log scale, each line labelled at its right end, the value in force marked.
+
+    notes: what the hover adds at every value; fractions: the axis runs from 0 to 100 %.
+    """
+    figure = blank(look, height=340)
+    ends: list[tuple[float, str, str]] = []
+    figures = "%{y:.1%}" if fractions else "%{y:.2f}"
+    for (name, ys), colour in zip(lines.items(), (look.good, *look.defect_types), strict=False):
+        y = np.asarray(ys, float)
+        if not np.isfinite(y).any():
+            continue
+        hover = f"{parameter} = %{{x:.4~g}}%{{customdata}}<br>{figures}<extra>{name}</extra>"
+        style = {"mode": "lines+markers", "line": {"color": colour, "width": 2}, "marker": {"size": 6}}
+        added = list(notes or [""] * len(values))
+        figure.add_scatter(x=list(values), y=y, name=name, customdata=added, hovertemplate=hover, **style)
+        ends.append((float(y[np.isfinite(y)][-1]), name, colour))
+    if len(ends) > 1:
+        for (y, name, colour), shift in zip(sorted(ends), _apart([end[0] for end in sorted(ends)]), strict=True):
+            label(figure, name, colour, x=1, xref="paper", xanchor="left", xshift=6, y=y, yshift=shift)
+        figure.update_layout(margin={"r": 112})
+    least, most = np.log10(min(values)), np.log10(max(values))
+    margin = 0.05 * max(most - least, 0.1)
+    figure.update_xaxes(title=parameter, type="log", dtick=1, range=[least - margin, most + margin])
+    if len(values) <= FEW:
+        figure.update_xaxes(tickvals=list(values), ticktext=[figure_of(value) for value in values], tickangle=0)
+    figure.update_yaxes(title=title, rangemode="tozero")
+    if fractions:
+        figure.update_yaxes(range=[-0.02, 1.02], tickformat=".0%")
+    if in_force is not None:
+        mark_value(figure, in_force, f"current: {figure_of(in_force)}", look)
+    return figure
+
+
+def figure_of(value: float) -> str:
+    """A value of a parameter as text, to three digits."""
+    return f"{value:.3g}" if value < 1000 else f"{value:.0f}"
+
+
+def _apart(values: Sequence[float], *, height: float = 240.0, least: float = 15.0) -> list[float]:
+    """Upward shifts in pixels that keep labels at these shares, ascending, `least` pixels apart."""
+    shifts, reached = [], -np.inf
+    for value in values:
+        reached = max(value * height, reached + least)
+        shifts.append(reached - value * height)
+    return shifts

@@ -1,0 +1,195 @@
+"""A measurement study on disk: which parts, who appraises them how often, and what was said so far. Only data."""
+
+import json
+import random
+import threading
+from collections.abc import Sequence
+from dataclasses import asdict, dataclass, replace
+from pathlib import Path
+from typing import Any, NamedTuple, Self, get_type_hints
+
+from inspect_core.process.agreement import Reading
+from inspect_core.runtime import workspace
+from inspect_core.runtime.atomic_write import lock, replacing
+from inspect_core.runtime.json_text import from_json
+from inspect_core.runtime.serialisation import is_of
+
+LOUPE = "Loupe"
+WORDS = {"good": False, "defective": True, "defect": True, "bad": True}
+MOST_PARTS, MOST_TRIALS, MOST_BYTES = 500, 20, 1 << 24
+_writing = threading.Lock()
+
+
+class Part(NamedTuple):
+    """A part of the tray: the name on it, and what it is known to be."""
+
+    name: str
+    defective: bool
+
+
+class Said(NamedTuple):
+    """One appraisal. digest: of the photo's file, "" for a person, who sees the part itself."""
+
+    part: str
+    appraiser: str
+    trial: int
+    stopped: bool
+    score: float | None = None
+    digest: str = ""
+
+
+@dataclass(frozen=True)
+class MeasurementStudy:
+    """parts: the tray; trials: how often everyone appraises it; people: appraisers besides Loupe; recipe: file name and
+    digest of what judges for Loupe; said: appraisals in their order.
+    """
+
+    name: str
+    parts: tuple[Part, ...]
+    trials: int
+    people: tuple[str, ...]
+    recipe: str
+    digest: str
+    begun: str
+    said: tuple[Said, ...] = ()
+
+    def __post_init__(self) -> None:
+        names = [part.name for part in self.parts]
+        for most, count, what in ((MOST_PARTS, len(names), "parts"), (MOST_TRIALS, self.trials, "trials")):
+            if not 2 <= count <= most:
+                raise ValueError(f"the study has {count} {what}; give 2 to {most}")
+        if len(set(names)) < len(names) or not all(name.strip() for name in names):
+            raise ValueError("every part needs a name of its own, written on it")
+        if len({LOUPE, *self.people}) < 1 + len(self.people) or not all(name.strip() for name in self.people):
+            raise ValueError(f"every appraiser needs a name of their own, other than {LOUPE}")
+        if len({part.defective for part in self.parts}) < 2:
+            raise ValueError("the tray needs good parts and defective ones, some of them near the limit")
+
+    @property
+    def appraisers(self) -> tuple[str, ...]:
+        return (LOUPE, *self.people)
+
+    def next_for(self, appraiser: str) -> tuple[Part, int] | None:
+        """The part to appraise now and the trial; each trial in an order of its own. None when all is said."""
+        done = {(one.part, one.trial) for one in self.said if one.appraiser == appraiser}
+        for trial in range(1, self.trials + 1):
+            order = list(self.parts)
+            random.Random(f"{self.name} {appraiser} {trial}").shuffle(order)
+            for part in order:
+                if (part.name, trial) not in done:
+                    return part, trial
+        return None
+
+    def with_said(self, one: Said) -> Self:
+        """The study with one more appraisal. Raises ValueError for a part, trial or appraiser that is not in it, for
+        what was said already, and for a photo that was used before: a trial is a new photo.
+        """
+        if one.part not in {part.name for part in self.parts} or one.appraiser not in self.appraisers:
+            raise ValueError(f"{one.part} by {one.appraiser} is not in this study")
+        if not 1 <= one.trial <= self.trials:
+            raise ValueError(f"trial {one.trial} is not in this study; it has {self.trials}")
+        for other in self.said:
+            if (other.part, other.appraiser, other.trial) == one[:3]:
+                raise ValueError(f"{one.appraiser} has appraised part {one.part} in trial {one.trial} already")
+            if one.digest and other.digest == one.digest:
+                same = f"this is the photo of part {other.part}, trial {other.trial}"
+                raise ValueError(f"{same}; put part {one.part} back into the fixture and photograph it again")
+        return replace(self, said=(*self.said, one))
+
+    def readings(self) -> list[Reading]:
+        """What was said, of the appraisers who have said everything."""
+        truth, complete = dict(self.parts), {name for name in self.appraisers if self.next_for(name) is None}
+        return [
+            Reading(one.part, truth[one.part], one.appraiser, one.trial, one.stopped, one.score)
+            for one in self.said
+            if one.appraiser in complete
+        ]
+
+
+def parts_of(text: str) -> tuple[Part, ...]:
+    """The parts of a tray, one a line: "7, good" or "8, defective". Raises ValueError naming the line."""
+    parts = []
+    for number, line in enumerate(text.splitlines(), start=1):
+        name, _, truth = (word.strip() for word in line.replace(";", ",").replace("\t", ",").rpartition(","))
+        if not line.strip():
+            continue
+        if not name or truth.lower() not in WORDS:
+            raise ValueError(f"line {number}: {line.strip()!r} is not a name, a comma and good or defective")
+        parts.append(Part(name, WORDS[truth.lower()]))
+    return tuple(parts)
+
+
+def folder() -> Path:
+    return workspace.root() / "measurements"
+
+
+def save(study: MeasurementStudy, stem: str | None = None) -> None:
+    """Write a study in place of the last state of it; stem: of its file, by default after its name. Raises OSError."""
+    folder().mkdir(parents=True, exist_ok=True)
+    with replacing(_path(study.name) if stem is None else folder() / f"{stem}.json") as new:
+        new.write_text(json.dumps(asdict(study), ensure_ascii=False, indent=1), encoding="utf-8")
+
+
+def record(stem: str, *said: Said) -> MeasurementStudy:
+    """The study with more appraisals, as it is on disk now, also when two windows or two servers add to it; all of them
+    or none.
+
+    Raises ValueError as `with_said`, and OSError.
+    """
+    folder().mkdir(parents=True, exist_ok=True)
+    with _writing, (folder() / ".lock").open("ab") as file:
+        lock(file, wait=True)
+        study = _replayed(load(stem), said)
+        save(study, stem)
+    return study
+
+
+def names() -> list[str]:
+    """The studies on disk by file, the latest first."""
+    found = [path for path in folder().glob("*.json") if workspace.ordinary(path)]
+    return [path.stem for path in sorted(found, key=lambda path: path.stat().st_mtime_ns, reverse=True)]
+
+
+def load(stem: str) -> MeasurementStudy:
+    """A study by the name of its file. Raises ValueError for one that is damaged."""
+    path = folder() / f"{stem}.json"
+    try:
+        document = from_json(workspace.content(path, at_most=MOST_BYTES) or b"")
+        if not isinstance(document.get("said"), list):
+            raise ValueError("its calls are no list")
+        parts = tuple(_typed(Part, values) for values in document.pop("parts"))
+        calls = tuple(_typed(Said, values) for values in document.pop("said"))
+        for name, hint in (("name", str), ("trials", int), ("people", list[str]), ("recipe", str), ("digest", str),
+                           ("begun", str)):  # fmt: skip
+            if not is_of(document.get(name), hint):
+                raise ValueError(f"its field {name!r} is {document.get(name)!r:.40}")
+        begun = MeasurementStudy(parts=parts, people=tuple(document.pop("people")), **document)
+        return _replayed(begun, calls)
+    except (KeyError, TypeError, AttributeError, ValueError) as error:
+        raise ValueError(f"{path.name} is damaged ({error}); delete it, or put a copy in its place") from error
+
+
+def free_name(wanted: str) -> str:
+    """The name, with a number where a study has it."""
+    taken, number = {workspace.file_name(name) for name in names()}, 1
+    while workspace.file_name(name := wanted if number == 1 else f"{wanted} {number}") in taken:
+        number += 1
+    return name
+
+
+def _replayed(study: MeasurementStudy, said: Sequence[Said]) -> MeasurementStudy:
+    for one in said:
+        study = study.with_said(one)
+    return study
+
+
+def _typed(kind: Any, values: Any) -> Any:
+    """A named tuple of values that are of the types it declares."""
+    hints = get_type_hints(kind)
+    if not isinstance(values, list) or len(values) != len(hints) or not all(map(is_of, values, hints.values())):
+        raise ValueError(f"{values!r:.60} is not {kind.__name__.lower()}: {', '.join(hints)}")
+    return kind(*values)
+
+
+def _path(name: str) -> Path:
+    return folder() / f"{workspace.file_name(name)}.json"

@@ -1,0 +1,61 @@
+"""Where files may be written: not among the files of a recipe, and over nothing but Loupe's own files."""
+
+import os
+from collections.abc import Iterable
+from pathlib import Path
+
+from inspect_core.recipe_format import recipe_package
+from inspect_core.runtime import workspace
+
+
+class PlaceError(OSError):
+    """A place that must not be written to: the message names it, says why, and what to do."""
+
+
+def check_folder(place: Path) -> None:
+    """Raise PlaceError when nothing can be written beside `place`, or when a recipe would be changed by it."""
+    folder = Path(os.path.realpath(place.parent))
+    around = [parent for parent in (folder, *folder.parents) if os.path.lexists(parent)]
+    if not (around[0].is_dir() and os.access(around[0], os.W_OK | os.X_OK)):
+        raise PlaceError(f"{place} cannot be written: {around[0]} takes no new files; choose another folder")
+    for parent in around:
+        if (parent / recipe_package.SUMS).is_file() and (parent / recipe_package.RECIPE).is_file():
+            raise PlaceError(
+                f"{place} lies in the recipe {parent}, which holds its own files only; choose another folder"
+            )
+
+
+def check_apart(files: Iterable[Path | None]) -> None:
+    """Raise PlaceError when two of the files that are to be written have one place, or one lies below another.
+
+    However they are spelled: links in their folders are resolved, and letter case tells no two apart. None is no file.
+    """
+    taken: set[Path] = set()
+    folders: set[Path] = set()
+    for file in files:
+        if file is None:
+            continue
+        place = Path(os.path.realpath(file).casefold())
+        if place in taken or place in folders or not taken.isdisjoint(place.parents):
+            raise PlaceError(f"two outputs are to be written to {file}; choose another name for one of them")
+        taken.add(place)
+        folders.update(place.parents)
+
+
+def check_own(path: Path, begins: bytes, what: str, *, begun: bool = False) -> None:
+    """Raise PlaceError, naming it, when there is a file at `path` that does not begin like Loupe's own `what`.
+
+    begun: whether it may have been cut short, or be empty, since a process was stopped when it had just begun.
+    """
+    check_folder(path)
+    if not os.path.lexists(path):
+        return
+    if workspace.ordinary(path):
+        with path.open("rb") as file:
+            first = file.read(len(begins))
+        if first == begins or (begun and begins.startswith(first)):
+            return
+    raise PlaceError(
+        f"{path} is already there and is not {what} that Loupe wrote, so it is not replaced; choose another name, or "
+        "remove it yourself"
+    )

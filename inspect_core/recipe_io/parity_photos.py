@@ -1,0 +1,82 @@
+"""The photos that a recipe was taught, calibrated and judged with, found again by their content."""
+
+from collections.abc import Sequence
+from contextlib import suppress
+from pathlib import Path, PurePosixPath
+from typing import NamedTuple
+
+from inspect_core.images.depth import Depth
+from inspect_core.images.folders import inside
+from inspect_core.images.layout import arrange
+from inspect_core.images.listing import is_image, photos_in, walk
+from inspect_core.images.photo_reader import ImageError, read
+from inspect_core.recipe import Recipe
+from inspect_core.recipe_format.recorded_photos import CALIBRATE, JUDGE, Calibrated, TaughtPhoto
+
+
+class CheckPhotos(NamedTuple):
+    """paths: of the photos that were found; missing: names of those that were not."""
+
+    paths: tuple[Path, ...]
+    missing: tuple[str, ...]
+
+
+def known_sets(recipe: Recipe) -> dict[str, str]:
+    """ "calibrate" or "judge" by the digest of the photo."""
+    sets = {row.digest: JUDGE for row in recipe.judged}
+    return sets | {row.digest: CALIBRATE for row in recipe.calibration}
+
+
+def find_photos(recipe: Recipe, folder: Path | None = None) -> CheckPhotos:
+    """Find them in `folder`, or where they were when the recipe was taught: by name first, then by content.
+
+    Raises ValueError, with the remedy, when none is found.
+    """
+    rows = [*recipe.calibration, *recipe.judged]
+    roots = recipe.provenance.folders if folder is None else [folder]
+    by_digest = by_content(rows, roots, recipe.depth)
+    if not by_digest:
+        place = roots[0] if roots else "any folder"
+        raise ValueError(
+            f"none of the {len(rows)} photos that {recipe.product} was calibrated with was found in "
+            f"{place}, so nothing can be proved; name the folder they are in with --photos"
+        )
+    paths = tuple(path for path, _ in by_digest.values())
+    return CheckPhotos(paths, tuple(row.name for row in rows if row.digest not in by_digest))
+
+
+def by_content(
+    rows: Sequence[Calibrated | TaughtPhoto], folders: Sequence[Path], depth: Depth | None
+) -> dict[str, tuple[Path, tuple[int, int]]]:
+    """Path and (height, width) of these photos by the digest of their content, wherever they lie in the folders."""
+    wanted: set[str] = {row.digest for row in rows}
+    found: dict[str, tuple[Path, tuple[int, int]]] = {}
+    for root in folders:
+        if not root.is_dir():
+            continue
+        by_name = [path for row in rows if (path := root / row.name).is_file()]
+        for path in dict.fromkeys([*by_name, *(path for _, path in photos_in([root]))]):
+            if wanted <= found.keys():
+                break
+            with suppress(ImageError):
+                if (picture := read(path, depth)).digest in wanted:
+                    found.setdefault(picture.digest, (path, picture.pixels.shape[:2]))
+    return found
+
+
+def masks_in(folder: Path) -> dict[Path, Path]:
+    """The true masks in a folder, by the path of their photo."""
+    files = [PurePosixPath(name) for name, problem in walk(folder) if not problem and is_image(name)]
+    return {folder / photo: folder / mask for photo, mask in arrange(files).masks.items()}
+
+
+def still_there(recipe: Recipe, row: Calibrated, roots: Sequence[Path]) -> Path | None:
+    """The file of this name where the recipe was taught, if it lies there and within these roots; its content may have
+    changed.
+    """
+    try:
+        folder = inside(recipe.provenance.photos or "", roots)
+        path = inside(folder / row.name, [folder])
+    except (ValueError, OSError):
+        return None
+    return path if recipe.provenance.photos and path.is_file() else None

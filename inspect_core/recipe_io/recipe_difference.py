@@ -1,0 +1,81 @@
+"""A recipe in plain words, and the differences between two."""
+
+from collections import Counter
+from typing import NamedTuple
+
+import torch
+
+from inspect_core.audit.changes import limits_in_words
+from inspect_core.images.samples import counted
+from inspect_core.judge.anomaly_map import AREA
+from inspect_core.methods.registry import title_of
+from inspect_core.recipe import Recipe
+
+
+class Difference(NamedTuple):
+    """what: the property that differs, in words; before, after: its value in each of the two, "" for none."""
+
+    what: str
+    before: str
+    after: str
+
+
+def in_words(recipe: Recipe) -> dict[str, str]:
+    """Everything that an engineer sets or sees of a recipe, by its name on the pages."""
+    backbone, provenance, (height, width) = recipe.backbone, recipe.provenance, recipe.grid
+    alignment, product_check, types, known = recipe.alignment, recipe.product_check, recipe.defect_types, recipe.gallery
+    kinds = Counter(area.kind for area in recipe.areas.areas) if recipe.areas else {}
+    areas = [f"{count} {kind if kind == 'stricter' else f'to {kind}'}" for kind, count in kinds.items()]
+    named = f"{', '.join(types.names)}; minimum confidence {100 * types.minimum_confidence:.0f} %" if types else "none"
+    return {
+        "Product": recipe.product,
+        "Limit": limits_in_words(recipe.limits),
+        "Smallest area": f"{recipe.live[AREA]} px of the map",
+        **{f"Live value {name}": str(value) for name, value in recipe.live.items() if name != AREA},
+        "Detector": title_of(recipe.method, as_published=recipe.as_published),
+        "Backbone": f"{backbone.name}, weights {backbone.weight_digest[:12]}",
+        "Feature layers": ", ".join(backbone.taps),
+        "Photo size": f"{backbone.size[1]} × {backbone.size[0]} px",
+        "Scale": f"{recipe.mm_per_pixel:g} mm per pixel" if recipe.mm_per_pixel else "not known",
+        "Tiles": recipe.tiles.sentence() if recipe.tiles else "none",
+        "Patch grid": f"{width} × {height}",
+        "Training": provenance.calibration_note,
+        "Photos that set the limit": counted(len(recipe.calibration), "good part"),
+        "Alignment": " ".join(alignment.sentences()) if alignment else "none, photos as taken",
+        "Areas": ", ".join(areas) or "none, all is inspected alike",
+        "Product check": f"{product_check.mode}, limit {product_check.limit:.4g}" if product_check else "none",
+        "Defect types": named,
+        "Known cases": counted(len(known.cases), "part") if known else "none",
+        "Reason": provenance.reason,
+        "Made": f"{made(recipe)} by {provenance.author}",
+        "Versions": ", ".join(f"{name} {number}" for name, number in provenance.versions.items()),
+    }
+
+
+def difference(before: Recipe, after: Recipe) -> list[Difference]:
+    """The differences, in the order of `in_words`; another fit or other photos are named even if the words agree."""
+    old, new = in_words(before), in_words(after)
+    rows = [Difference(what, old.get(what, ""), new.get(what, "")) for what in old | new]
+    found = [row for row in rows if row.before != row.after]
+    digests, others = ({part.digest for part in recipe.calibration} for recipe in (before, after))
+    if digests != others:
+        gone, added = (f"{len(only)} of them only here" for only in (digests - others, others - digests))
+        found.append(Difference("Which photos set the limit", gone, added))
+    if not _same_fit(before, after):
+        found.append(Difference("What was learned", "", "learned again"))
+    return found
+
+
+def made(recipe: Recipe) -> str:
+    """When it was made."""
+    return recipe.provenance.created.replace("T", " ").removesuffix("+00:00") + " UTC"
+
+
+def _same_fit(before: Recipe, after: Recipe) -> bool:
+    if before.method != after.method:
+        return False
+    for old, new in zip(before.views, after.views, strict=True):
+        arrays, others = old.detector.arrays(), new.detector.arrays()
+        if arrays.keys() != others.keys() or not all(torch.equal(arrays[name], others[name]) for name in arrays):
+            return False
+    return True

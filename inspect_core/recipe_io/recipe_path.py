@@ -1,0 +1,50 @@
+"""Where a recipe may be saved: nothing but another recipe of Loupe's is ever replaced, and no photo is touched."""
+
+import os
+import stat
+from pathlib import Path
+
+from inspect_core.images.manifests.photo_list import folder_of
+from inspect_core.methods.registry import FIELDS
+from inspect_core.recipe_format import recipe_package
+from inspect_core.recipe_format.output_paths import PlaceError, check_folder
+from inspect_core.recipe_format.recipe_package import RecipeError
+from inspect_core.runtime import workspace
+
+
+def check_place(path: str | Path, *, photos: Path | None = None) -> Path:
+    """The place that `path` names, links in its folder resolved, when a recipe may be saved there.
+
+    The place must be free, or hold a whole recipe of this version of Loupe: a zip if the name ends in .zip, else a
+    folder. photos: the folder, zip or list that is taught from; the recipe may not be it, lie in it or contain it, nor
+    lie in the folder of a list.
+    Raises PlaceError for any other place and ValueError for a path that the system cannot look up.
+    """
+    path = workspace.usable(path)
+    whole = path.name in ("", "..")
+    place = Path(os.path.realpath(path)) if whole else Path(os.path.realpath(path.parent), path.name)
+    photos = photos and folder_of(photos)
+    if photos is not None and (workspace.lies_in(place, photos) or workspace.lies_in(photos, place)):
+        raise PlaceError(
+            f"{place} is the folder of the photos to be taught ({photos}), contains it or lies in it; "
+            "save the recipe elsewhere"
+        )
+    check_folder(place)
+    if os.path.lexists(place) and not _is_recipe(place):
+        form = "zip" if place.suffix == ".zip" else "folder"
+        raise PlaceError(
+            f"{place} is already there and is not a complete Loupe recipe as a {form}, so it is not replaced; choose "
+            "another name, or remove it yourself"
+        )
+    return place
+
+
+def _is_recipe(place: Path) -> bool:
+    mode = os.lstat(place).st_mode
+    if not (stat.S_ISREG(mode) if place.suffix == ".zip" else stat.S_ISDIR(mode)):
+        return False
+    try:
+        recipe_package.read_document(recipe_package.check(place), FIELDS)
+    except (RecipeError, OSError):
+        return False
+    return True

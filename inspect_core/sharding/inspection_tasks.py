@@ -1,0 +1,129 @@
+"""A batch judged by workers: photos and a saved recipe go out, rows and maps come back as they are done.
+
+An exported recipe needs no torch, here or on a worker.
+"""
+
+import math
+import os
+import tempfile
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from functools import lru_cache
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from inspect_core.line.batch import Drawn, Photo, judge_and_draw
+from inspect_core.line.inspector import Inspector
+from inspect_core.line.map_folder import Maps
+from inspect_core.line.ordered_pool import ranges
+from inspect_core.line.result_row import row_of
+from inspect_core.recipe_format.zipped import zipped
+from inspect_core.runner import Runner
+from inspect_core.sharding.executor import RESTING, RESTING_EXPORTED, Executor, Failure
+from inspect_core.sharding.shard_runner import ATTEMPTS, results
+from inspect_core.verdict import NOT_JUDGED, NOT_LOCATED, OTHER_PRODUCT, PARTLY_OUT
+
+if TYPE_CHECKING:
+    from inspect_core.sharding.transport import Network
+
+PHOTOS = 16
+"""Of one task: its maps are on their way together."""
+
+
+@dataclass(frozen=True, eq=False)
+class Inspecting:
+    """Inspects photos with a recipe.
+
+    package: the recipe as a zip; release: digest of an export; network: None for an exported recipe; endings: of the
+    maps that are wanted.
+    """
+
+    package: bytes
+    release: str
+    network: "Network | None"
+    endings: tuple[str, ...]
+
+    @classmethod
+    def of(cls, path: Path, inspector: Inspector, maps: Maps | None) -> "Inspecting":
+        """path: of the saved recipe that the inspector was opened from."""
+        backbone, network = getattr(inspector, "backbone", None), None
+        if backbone is not None:
+            from inspect_core.sharding.transport import Network  # which loads torch, as the recipe has
+
+            network = Network.of(backbone)
+        return cls(zipped(path), inspector.release, network, () if maps is None else maps.endings)
+
+    def __call__(self, photos: Sequence[Photo]) -> list[Drawn]:
+        return [judge_and_draw(_opened(self), name, path, self.endings) for name, path in photos]
+
+
+@lru_cache(maxsize=1)
+def _opened(task: Inspecting) -> Inspector:
+    """The recipe, checked and ready, with one thread. Raises ValueError as its readers do."""
+    with tempfile.TemporaryDirectory(prefix="loupe-recipe-") as folder:
+        path = Path(folder, "recipe.zip")
+        path.write_bytes(task.package)
+        if task.network is None:
+            return Runner(path, threads=1, release=task.release)
+        # Imported where they are used: an exported recipe needs none of them.
+        from inspect_core.recipe import LoadedRecipe
+        from inspect_core.recipe_io.recipe_file import load
+        from inspect_core.runtime.threads import one_core
+        from inspect_core.sharding.transport import backbone_of
+
+        one_core()
+        return LoadedRecipe(load(path), backbone_of(task.network))
+
+
+@dataclass(frozen=True, eq=False)
+class JudgedByWorkers:
+    """A `line.batch.Judging`. path: of the saved recipe that the inspector was opened from."""
+
+    executor: Executor
+    path: Path
+
+    def __call__(self, inspector: Inspector, photos: Sequence[Photo], maps: Maps | None) -> Iterator[Drawn]:
+        """Every photo once, with the verdict that this process would give, to the bit; in any order.
+
+        What a worker cannot judge is judged here; photos of a shard that failed in every attempt, or whose results
+        could not be used, are not judged, and their rows say why. Raises ValueError for too little memory.
+        """
+        task, parts = Inspecting.of(self.path, inspector, maps), ranges(len(photos), PHOTOS)
+        self.executor.require(RESTING_EXPORTED if task.network is None else RESTING)
+
+        def some_of(number: int) -> Sequence[Photo]:
+            return photos[parts[number].start : parts[number].stop]
+
+        def sent(number: int) -> list[Photo]:  # a worker may run in another folder
+            return [(name, Path(os.path.abspath(path))) for name, path in some_of(number)]
+
+        def taken(number: int, found: Any) -> Any:
+            why = fault(found, [name for name, _ in some_of(number)], inspector)
+            return Failure(why) if why else found
+
+        for number, found in results(self.executor, task, sent, taken, range(len(parts))):
+            if isinstance(found, Failure):
+                reason = f"its shard failed {ATTEMPTS} times: {found.reason}"
+                yield from ((row_of(inspector, name, reason=reason), "", {}) for name, _ in some_of(number))
+                continue
+            for drawn, (name, path) in zip(found, some_of(number), strict=True):
+                yield judge_and_draw(inspector, name, path, task.endings) if drawn[0].verdict == NOT_JUDGED else drawn
+
+
+def fault(found: Any, names: Sequence[str], inspector: Inspector) -> str:
+    """Why the result of a worker, which may be a faulty machine, is not that of these photos; "" for a sound one: rows
+    by this recipe, with the verdict that follows from the score.
+    """
+    if not isinstance(found, list) or [getattr(drawn[0], "name", None) for drawn in found] != list(names):
+        return "its result is about other photos"
+    for row, _, _ in found:
+        if (row.recipe, row.release) != (inspector.digest, inspector.release):
+            return "its result is by another recipe"
+        if row.verdict in (NOT_JUDGED, NOT_LOCATED):
+            continue
+        is_scored = row.score is not None and math.isfinite(row.score)
+        word = inspector.limits.verdict(row.score) if is_scored else None
+        words = {"": word, OTHER_PRODUCT: "reject", PARTLY_OUT: "review" if word == "accept" else None}
+        if not is_scored or row.verdict != words.get(row.reason):
+            return f"{row.name} is {row.verdict!r} with score {row.score} and reason {row.reason!r}"
+    return ""

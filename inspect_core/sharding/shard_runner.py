@@ -1,0 +1,89 @@
+"""Work divided into shards: executed, stored on disk shard by shard, and retried where it fails."""
+
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from typing import Any
+
+from inspect_core.images.samples import counted, examples
+from inspect_core.sharding.checkpoints import Kept
+from inspect_core.sharding.executor import Executor, Failure, Numbered, Task
+
+ATTEMPTS = 3
+
+
+class ShardsFailed(RuntimeError):
+    """Shards that failed in every attempt. photos: their names; the results of other shards are stored."""
+
+    def __init__(self, reasons: dict[int, str], photos: Sequence[str]) -> None:
+        first = next(iter(reasons.values()))
+        super().__init__(
+            f"{counted(len(reasons), 'shard')} of photos failed {ATTEMPTS} times ({first}): {examples(list(photos))}. "
+            "The rest is kept: mend or remove these photos, or give the workers what they lack, then start it again"
+        )
+        self.photos = tuple(photos)
+
+
+def results(
+    executor: Executor,
+    task: Task,
+    payload_of: Callable[[int], Any],
+    taken: Callable[[int, Any], Any],
+    numbers: Sequence[int],
+) -> Iterator[Numbered]:
+    """(number, result) of each as it is finished; a Failure only after ATTEMPTS attempts.
+
+    taken: called with number and result, returns what the result becomes, a Failure when it cannot be used.
+    """
+    for attempt in range(1, ATTEMPTS + 1):
+        failed = []
+        for number, result in executor.map(task, ((number, payload_of(number)) for number in numbers)):
+            result = result if isinstance(result, Failure) else taken(number, result)
+            if isinstance(result, Failure) and attempt < ATTEMPTS:
+                failed.append(number)
+            else:
+                yield number, result
+        if not (numbers := failed):
+            return
+
+
+def kept_results(
+    kept: Kept,
+    numbers: Sequence[int],
+    names_of: Callable[[int], Sequence[str]],
+    results_of: Callable[[Sequence[int]], Iterable[Numbered]],
+) -> Iterator[Numbered]:
+    """(number, result) of each, first those stored by an earlier run; each is on disk before it is yielded.
+
+    results_of: as `results` of some numbers. Raises ShardsFailed after all others have been yielded.
+    """
+    reasons: dict[int, str] = {}
+    there, missing = kept.numbers(), []
+    for number in numbers:
+        if (found := kept.get(number) if number in there else None) is None:
+            missing.append(number)
+        else:
+            yield number, found
+    for number, result in results_of(missing):
+        if isinstance(result, Failure):
+            reasons[number] = result.reason
+        else:
+            kept.put(number, result)
+            yield number, result
+    if reasons:
+        raise ShardsFailed(reasons, [name for number in sorted(reasons) for name in names_of(number)])
+
+
+def in_order(found: Iterable[Numbered], first: int, kept: Kept) -> Iterator[Numbered]:
+    """The results from number `first` on, in order; one that comes early waits on disk.
+
+    Raises OSError when it is no longer there.
+    """
+    waiting, following = set(), first
+    for number, result in found:
+        waiting.add(number)
+        while following in waiting:
+            own = result if following == number else kept.get(following)
+            if own is None:
+                raise OSError(f"{kept.folder} lost results that were stored in it; start again")
+            yield following, own
+            waiting.remove(following)
+            following += 1

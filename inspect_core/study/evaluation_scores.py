@@ -1,0 +1,88 @@
+"""What a fitted detector makes of photos whose truth is known: a score of each, and counts of their pixels."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Self
+
+import numpy as np
+
+from inspect_core.images.samples import Sample
+from inspect_core.images.tolerances import Tolerances
+from inspect_core.judge.anomaly_map import AREA, image_score
+from inspect_core.judge.defect_hits import found_up_to, grown
+from inspect_core.judge.overlap_counts import OverlapCounts
+from inspect_core.methods.fitted_method import View
+from inspect_core.study.photo_features import PhotoFeatures
+from inspect_core.study.scored_photos import ScoredPhotos
+
+AT_ONCE = 16
+"""Photos whose maps are made, counted and forgotten. Sums depend on it, so it is the same in every process."""
+Live = Mapping[str, int]
+
+
+@dataclass(frozen=True, eq=False)
+class Judged:
+    """scores: (n,) float32 image scores; again: those of the parts photographed again, NaN where they were not; defect:
+    (n,) bool; found: (n,) float64, up to which limit each defect is found, NaN where no true mask is known; counts: of
+    the photos whose true mask is known.
+    """
+
+    scores: np.ndarray
+    again: np.ndarray
+    defect: np.ndarray
+    found: np.ndarray
+    counts: OverlapCounts
+
+    @classmethod
+    def of(cls, scored: ScoredPhotos, live: Live, which: Sequence[int], masks: Sequence[np.ndarray | None]) -> Self:
+        """Of the photos at these positions, at stored live values; masks: of all photos, as `truth_masks`."""
+        area, which = live.get(AREA, scored.live[AREA]), list(which)
+        scores, found, counts = [np.zeros(0, np.float32)], [], []
+        for first in range(0, len(which), AT_ONCE):
+            some = which[first : first + AT_ONCE]
+            maps = scored.maps(some, **live)
+            scores.append(image_score(maps, area=area))
+            pairs = [(own, masks[i]) for own, i in zip(maps, some, strict=True)]
+            known = ((own, mask) for own, mask in pairs if mask is not None)
+            counts.append(OverlapCounts.merged(OverlapCounts.of(own, mask) for own, mask in known))
+            for own, mask in pairs:
+                found.append(np.nan if mask is None or not mask.any() else found_up_to(own, grown(mask), area=area))
+        again, defect = scored.scores_again(**live)[which], scored.good_and_defect()[1][which]
+        return cls(np.concatenate(scores), again, defect, np.array(found, float), OverlapCounts.merged(counts))
+
+    @classmethod
+    def merged(cls, parts: Sequence[Self]) -> Self:
+        """Of the photos of all parts, in their order."""
+        none = cls(*(np.zeros(0, dtype) for dtype in ("f4", "f4", bool, float)), OverlapCounts.merged([]))
+        names = ("scores", "again", "defect", "found")
+        each = (np.concatenate([getattr(part, name) for part in (none, *parts)]) for name in names)
+        return cls(*each, OverlapCounts.merged(part.counts for part in parts))
+
+
+def truth_masks(scored: ScoredPhotos, which: Sequence[int] | None = None) -> list[np.ndarray | None]:
+    """For every photo, or those at the given positions, its true mask at the input size: all False for a good part,
+    None where it is unknown.
+    """
+    size, photos = scored.size, scored.photos if which is None else [scored.photos[i] for i in which]
+    return [np.zeros(size, bool) if photo.kind == "good" else photo.known_mask(size) for photo in photos]
+
+
+def judge(
+    features: PhotoFeatures,
+    views: Sequence[View],
+    moves: Sequence[Live],
+    samples: Sequence[Sample],
+    again: Tolerances | None = None,
+) -> list[Judged]:
+    """Some photos at each of several moves of the live parameters; those that cannot be used are left out.
+
+    views: asked for the values of the moves only, with the local scales that were learned for them; again: tolerances
+    of a copy that is scored too.
+    """
+    preparation = features.preparation
+    scored = ScoredPhotos(views, preparation.grid, preparation.map_size)
+    for sample in samples:
+        if looks := features.looks(sample, again):
+            scored = scored.with_photo(features.photo(sample, "judge"), *looks)
+    masks = truth_masks(scored)
+    return [Judged.of(scored, live, range(len(masks)), masks) for live in moves]

@@ -1,0 +1,89 @@
+"""From what was fitted to a recipe: everything that is in force, frozen."""
+
+from collections.abc import Mapping
+from dataclasses import replace
+from datetime import UTC, datetime
+from statistics import mode
+from typing import Any
+
+import numpy as np
+
+from inspect_core.features.extraction import Preparation
+from inspect_core.images.photo_quality import QualityRange
+from inspect_core.judge.anomaly_map import AREA
+from inspect_core.recipe import BackboneChoice, Provenance, Recipe
+from inspect_core.recipe_format.recorded_photos import Calibrated, TaughtFrom, UnscoredPart
+from inspect_core.runtime.users import UNKNOWN
+from inspect_core.runtime.versions import library_versions
+from inspect_core.study.scored_photos import ScoredPhotos
+from inspect_core.study.teaching_config import Order
+from inspect_core.verdict import Limits
+
+
+def frozen(
+    order: Order,
+    preparation: Preparation,
+    fitted: ScoredPhotos,
+    scored: ScoredPhotos,
+    live: Mapping[str, int],
+    limits: Limits | None,
+    *,
+    quality: QualityRange | None,
+    taught: TaughtFrom | None,
+    product: str = "part",
+    author: str = UNKNOWN,
+    reason: str = "",
+    parent: str | None = None,
+    **parts: Any,
+) -> Recipe:
+    """The recipe at these live values with these limits, default ones when None.
+
+    fitted: the photos at the stored stops; scored: at the live values, with the areas of the recipe; parent: digest of
+    the recipe that it follows; parts: further fields of the recipe. Raises ValueError as `Areas.check`.
+    """
+    backbone, areas = preparation.backbone, scored.areas
+    if areas is not None:
+        areas.check(scored.size, preparation.alignment, least=live[AREA])
+    views = tuple(
+        replace(view, scales=fitted.scales(i, view.stops) | scored.scales(i, [view.value(live)]))
+        for i, view in enumerate(fitted.views)
+    )
+    note = order.photos.note()
+    if order.tolerances is not None:
+        note = f"{note}, each within the tolerances {order.tolerances}"
+    made, root = datetime.now(UTC).isoformat(timespec="seconds"), str(mode(sample.root for sample in order.photos.fit))
+    roots = {str(sample.root) for sample in (*order.photos.fit, *order.scored)}
+    seeds, versions = {"split": order.seed, "detector": order.seed}, library_versions()
+    by = author, reason, parent
+    places = {"photos": root, "photo_folders": tuple(sorted(roots - {root}))}
+    provenance = Provenance(made, *by, seeds=seeds, versions=versions, **places, calibration_note=note)
+    scores = scored.scores(**live)
+
+    def recorded(part: str, which: np.ndarray) -> tuple[Calibrated, ...]:
+        photos = ((scored.photos[i], float(scores[i])) for i in np.flatnonzero(which & scored.of_subset(part)))
+        return tuple(Calibrated(photo.name, photo.digest, score, photo.kind) for photo, score in photos)
+
+    return Recipe(
+        product,
+        BackboneChoice(backbone.name, tuple(backbone.taps), backbone.weight_digest, tuple(backbone.size)),
+        preparation.grid,
+        preparation.nearest,
+        views,
+        live=live,
+        limits=limits or scored.default_limits(**live),
+        calibration=recorded("calibrate", scored.setters()),
+        judged=recorded("judge", np.ones(len(scores), bool)),
+        unscored=tuple(
+            UnscoredPart(photo.sample.name, photo.kind, photo.part, photo.word, photo.reason)
+            for photo in fitted.unscored
+        ),
+        provenance=provenance,
+        depth=order.photos.fit[0].depth,
+        alignment=preparation.alignment,
+        areas=areas,
+        tiles=preparation.tiles,
+        quality=quality,
+        taught=taught,
+        as_published=order.as_published,
+        **parts,
+    )

@@ -1,0 +1,147 @@
+"""What methods learn from many photos, in pieces that any process may compute, with a result that is equal to the bit.
+
+The photos to fit, in their order, are cut into shards of SHARD. The statistics of a shard begin empty; those of BLOCK
+shards are merged one after the other, then the blocks one after the other. Sums of floating-point numbers depend on
+their order, and this order depends on the photos alone: neither on the number of processes nor on which finishes first.
+"""
+
+from collections.abc import Iterable, Sequence
+from concurrent.futures import Future, ThreadPoolExecutor
+from dataclasses import dataclass
+from functools import partial
+from itertools import islice
+from typing import Any, Self
+
+import torch
+from torch import Tensor
+
+from inspect_core.images.tolerances import Tolerances, looks_in
+from inspect_core.methods.method import BATCH, Detector, Parameters, Patches
+from inspect_core.methods.registry import METHODS, drawing
+from inspect_core.runtime.progress import Report, silent, stage
+
+SHARD, BLOCK = 64, 8
+"""Photos of a shard, and shards of a block."""
+
+Gathered = list[Any]
+"""The statistics of each method."""
+
+
+@dataclass(frozen=True, eq=False)
+class Fit:
+    """Methods that learn from the same photos.
+
+    methods: names; views: the position of each among the features of a photo; patches, columns, parameters: of each, as
+    `Method.begin` takes them; first: number of the first of the photos among those that `patches` counts; tolerances:
+    within which copies of every photo are made and learned from too.
+    """
+
+    methods: tuple[str, ...]
+    views: tuple[int, ...]
+    patches: tuple[Patches, ...]
+    columns: tuple[Tensor | None, ...]
+    parameters: tuple[Parameters, ...]
+    seed: int
+    first: int = 0
+    tolerances: Tolerances | None = None
+
+    @classmethod
+    def of_sample(cls, view: int, patches: Patches, count: int, seed: int) -> Self:
+        """A `Fit` that only draws `count` patches of one view; `rows` of its statistics returns them."""
+        method, parameters = drawing(count)
+        return cls((method,), (view,), (patches,), (None,), (parameters,), seed)
+
+    def begin(self) -> Gathered:
+        """Empty statistics."""
+        each = zip(self.methods, self.patches, self.columns, self.parameters, strict=True)
+        return [METHODS[name].begin(patches, columns, self.seed, own) for name, patches, columns, own in each]
+
+    def shard(self, photos: Iterable[tuple[int, Sequence[tuple[Tensor, ...]]]]) -> Gathered:
+        """The statistics of the photos of one shard: (number, features for each view of it and of its copies).
+
+        On a CPU the methods learn side by side, each from one batch after the other, while the next one is read.
+        """
+        gathered, each = self.begin(), looks_in(self.tolerances)
+        numbered = (
+            ((self.first + number) * each + copy, features)
+            for number, looks in photos
+            for copy, features in enumerate(looks)
+        )
+        with ThreadPoolExecutor(len(self.methods), thread_name_prefix="loupe-fit") as pool:
+            learning: list[Future[None]] = []
+            while batch := list(islice(numbered, BATCH)):
+                for one in learning:
+                    one.result()
+                if batch[0][1][0].device.type == "cpu":
+                    learning = [pool.submit(self._see, place, own, batch) for place, own in enumerate(gathered)]
+                else:
+                    for place, own in enumerate(gathered):
+                        self._see(place, own, batch)
+            for one in learning:
+                one.result()
+        return gathered
+
+    def _see(self, place: int, statistics: Any, batch: Sequence[tuple[int, tuple[Tensor, ...]]]) -> None:
+        numbers, features = zip(*batch, strict=True)
+        METHODS[self.methods[place]].see(
+            statistics, torch.cat([photo[self.views[place]] for photo in features]), numbers
+        )
+
+    def finish(self, gathered: Gathered, report: Report = silent) -> list[Detector]:
+        """The detectors, made side by side. Raises whatever `report` raises to stop."""
+
+        def finished(place: int) -> Detector:
+            step = partial(_learning, stage(report, place / len(gathered), (place + 1) / len(gathered)))
+            method = METHODS[self.methods[place]]
+            return method.finish(gathered[place], self.seed, self.parameters[place], step)
+
+        with ThreadPoolExecutor(len(gathered), thread_name_prefix="loupe-fit") as pool:
+            return list(pool.map(finished, range(len(gathered))))
+
+
+def _learning(report: Report, fraction: float) -> None:
+    report(fraction, "learning what good looks like")
+
+
+class Merged:
+    """The statistics of shards or whole blocks, added in their order; what is added must not be used afterwards."""
+
+    def __init__(self, fit: Fit) -> None:
+        self._fit, self._shards = fit, 0
+        self._total: Gathered = []
+        self._block: Gathered = []
+
+    def add_shard(self, shard: Gathered) -> None:
+        """Add the next shard."""
+        self._block = _merged(self._block or self._fit.begin(), shard)
+        self._shards += 1
+        if self._shards % BLOCK == 0:
+            self._close()
+
+    def add_block(self, block: Gathered) -> None:
+        """Add the next block."""
+        self._total = _merged(self._total, block) if self._total else block
+
+    def total(self) -> Gathered:
+        """The statistics of all."""
+        self._close()
+        return self._total or self._fit.begin()
+
+    def _close(self) -> None:
+        if self._block:
+            self.add_block(self._block)
+        self._block = []
+
+
+def _merged(earlier: Gathered, later: Gathered) -> Gathered:
+    for own, other in zip(earlier, later, strict=True):
+        own.merge(other)
+    return earlier
+
+
+def merged(fit: Fit, shards: Iterable[Gathered]) -> Gathered:
+    """The statistics of all these shards."""
+    found = Merged(fit)
+    for shard in shards:
+        found.add_shard(shard)
+    return found.total()

@@ -1,0 +1,149 @@
+"""An order: what to teach, placed by the page or the command line. The one home of every choice."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict, dataclass, field, replace
+from pathlib import Path
+
+from inspect_core.features.backbone_catalogue import CATALOGUE
+from inspect_core.features.backbones import Backbone
+from inspect_core.images.alignment import SHIFT, TURN, Alignment
+from inspect_core.images.areas import Areas
+from inspect_core.images.folders import Sample, Split
+from inspect_core.images.shape import grid_of, input_size
+from inspect_core.images.tiles import TilePlan
+from inspect_core.images.tolerances import CAREFUL, Tolerances
+from inspect_core.methods.fitted_method import with_taps
+from inspect_core.methods.registry import METHODS
+from inspect_core.recipe_format.recorded_photos import TaughtFrom, TaughtPhoto
+from inspect_core.whole_part.product_check import WARN
+
+NO_ALIGNMENT, RIGID, SIMILARITY = "none", "rigid", "similarity"
+ALIGN = {NO_ALIGNMENT: "As taken", RIGID: "Shifted and turned", SIMILARITY: "Shifted, turned, nearer or farther"}
+"""How parts lie in the photos, by the value of --align."""
+MOST_RECORDED = 20_000
+"""Photos; what was taught from more is taught again from its folder."""
+
+
+MOST_COPIES = 240
+"""Copies of all photos to fit, beyond which each has one."""
+
+
+@dataclass(frozen=True)
+class Order:
+    """What to teach: the photos as split, and every choice; the defaults are those of the page and the command line.
+
+    method: a name in METHODS, or several joined by "+", whose maps are added; None: the one that a comparison of the
+    candidates chooses, of those whose methods take at most `budget` milliseconds a photo on two cores by their
+    forecast, without the network. parameters: of the fit, None for the method's own choice; for a live parameter, the
+    largest value that can be tried. taps: for all methods, None: those each works best on. area: the smallest that
+    counts, in pixels of the map, None: .2 % of it. align: one of ALIGN; align_turn, align_shift: how far parts may be
+    turned and shifted (`learn`); alignment: what was learned for it (`aligned`), over whose reference photos are laid;
+    areas: by which a comparison judges; tiles: how large photos are cut (`tiled`), None squashes them to the backbone's
+    size; their grid replaces that of the order. as_published: the method is as its paper has it (`published`), without
+    local scale. tolerances: how far photos of the same part may differ, None: not at all; within them copies of every
+    photo to fit are learned from too, and of the others one each is scored. weights: a file to use instead of the one
+    found on this machine. product_check: its mode, or "off". notes: sentences on the photos, passed through.
+    """
+
+    product: str
+    photos: Split
+    backbone: str = "efficientnet_lite0"
+    taps: str | tuple[str, ...] | None = None
+    size: tuple[int, int] = (256, 256)
+    grid: tuple[int, int] = (32, 32)
+    method: str | None = None
+    budget: float = 80.0
+    parameters: Mapping[str, float | None] = field(default_factory=dict)
+    area: int | None = None
+    align: str = NO_ALIGNMENT
+    align_turn: float = TURN
+    align_shift: float = SHIFT
+    alignment: Alignment | None = None
+    areas: Areas | None = None
+    tiles: TilePlan | None = None
+    tolerances: Tolerances | None = CAREFUL
+    seed: int = 0
+    as_published: bool = False
+    product_check: str = WARN
+    fused_product_check: bool = False
+    weights: Path | None = None
+    device: str = "auto"
+    notes: tuple[str, ...] = ()
+
+    @property
+    def setters(self) -> list[Sample]:
+        """The good photos that set limits, fold after fold; none where there are too few."""
+        return [sample for fold in self.photos.setters(self.seed) for sample in fold]
+
+    @property
+    def scored(self) -> tuple[Sample, ...]:
+        """The photos that are scored whatever sets the limits."""
+        return (*self.photos.calibrate, *self.photos.choose, *self.photos.judge)
+
+    @property
+    def copied(self) -> Tolerances | None:
+        """The tolerances with the seed of the order, and as many copies of each photo as its good photos lack: what a
+        good part may look like is learned from many photos as well as from many copies of few.
+        """
+        if self.tolerances is None:
+            return None
+        copies = max(1, MOST_COPIES // max(len(self.photos.fit), 1))
+        return replace(self.tolerances, seed=self.seed, copies=min(self.tolerances.copies, copies))
+
+    def record(self, digests: Mapping[str, str], taps: tuple[str, ...] | None) -> TaughtFrom | None:
+        """What a recipe keeps of it; digests: of the content of the photos that could be read, by name; taps: by layer.
+
+        None for more than MOST_RECORDED photos.
+        """
+        sets, groups = {"fit": self.photos.fit, "calibrate": self.photos.calibrate}, self.photos.groups
+        sets |= {"choose": self.photos.choose, "judge": self.photos.judge}
+        photos = tuple(
+            TaughtPhoto(sample.name, digests[sample.name], sample.kind, part, groups.get(sample.name, ""))
+            for part, samples in sets.items()
+            for sample in samples
+            if sample.name in digests
+        )
+        if len(photos) > MOST_RECORDED:
+            return None
+        lying, tolerances = (self.align, self.align_turn, self.align_shift), self.tolerances
+        within = None if tolerances is None else asdict(tolerances)
+        return TaughtFrom(photos, taps, dict(self.parameters), *lying, within)
+
+    def published(self, method: str | None) -> "Order":
+        """This order for one method as its paper has it: what `Method.published` says replaces what was chosen.
+
+        Layers are the paper's where the backbone has them. Raises ValueError for anything but one method, and for
+        photos in tiles.
+        """
+        if method not in METHODS or self.tiles is not None:
+            what = "in tiles" if self.tiles is not None else f"with detector {method!r}"
+            raise ValueError(f"there is no paper {what}; as published is one method by itself, on whole photos")
+        row = METHODS[method]
+        changed = {key: value for key, value in row.published.items() if key not in row.defaults}
+        known = CATALOGUE.get(self.backbone)
+        if known is None or not any(set(changed["taps"]) <= set(taps) for taps in known.presets.values()):
+            changed["taps"] = None
+        parameters = dict(self.parameters) | {key: row.published[key] for key in row.published.keys() - changed.keys()}
+        return replace(self, method=method, as_published=True, parameters=parameters, **changed)
+
+    def by_default(self) -> "Order":
+        """This order with Loupe's own choice of all that `published` replaced."""
+        if not self.as_published:
+            return self
+        replaced = {key for row in METHODS.values() for key in row.published}
+        usual = {key: getattr(Order, key) for key in replaced if hasattr(Order, key)}
+        size = input_size([sample.size for sample in self.photos.fit])
+        usual |= {"size": size, "grid": grid_of(size)}
+        kept = {key: value for key, value in self.parameters.items() if key not in replaced}
+        return replace(self, as_published=False, parameters=kept, **usual)
+
+    def given_to(self, methods: Sequence[str]) -> dict[str, float | None]:
+        """Its parameters of the fit that these methods take."""
+        known = {name for method in methods for name in METHODS[method].defaults}
+        return {name: value for name, value in self.parameters.items() if name in known}
+
+    def network(self, methods: Sequence[str]) -> tuple[Backbone, list[tuple[str, ...]]]:
+        """The backbone with all taps that the methods see, and the taps of each; errors as `view.with_taps`."""
+        return with_taps(
+            methods, self.backbone, taps=self.taps, size=self.size, device=self.device, weights=self.weights
+        )

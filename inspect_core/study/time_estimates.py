@@ -1,0 +1,98 @@
+"""The seconds that the steps of a study are expected to take: for the forecast, and for the shares of its progress."""
+
+import math
+import time
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from statistics import median
+
+import numpy as np
+
+from inspect_core.features.extraction import Preparation
+from inspect_core.images.tolerances import looks_in
+from inspect_core.methods.fitted_method import costs_of
+from inspect_core.methods.method import Parameters
+from inspect_core.study.teaching_config import Order
+
+READING, READING_PIXEL, COPYING, FOLDING = 0.006, 1.2e-8, 0.004, 0.04
+"""Seconds to read and squash a photo, for each pixel of the working size when it has tiles, to make a copy, and to keep
+what a method learns from a fold.
+"""
+RUNS, CORES = 3, 2
+"""Runs of the network that are timed, and cores that the costs of the methods are stated for."""
+
+
+@dataclass(frozen=True)
+class Expected:
+    """Seconds where nothing else runs. extract: the network over all photos; learn: copies and statistics; cross: for
+    each fold the detectors without it, and the photos scored by them; score: the other photos; photo: one photo, read
+    and run as a whole.
+    """
+
+    extract: float
+    learn: float
+    cross: float
+    score: float
+    photo: float
+
+    @property
+    def total(self) -> float:
+        return self.extract + self.learn + self.cross + self.score
+
+    @classmethod
+    def unknown(cls) -> "Expected":
+        """Where nobody asks."""
+        return cls(1.0, 1.0, 1.0, 1.0, 1.0)
+
+    @classmethod
+    def of(
+        cls,
+        order: Order,
+        methods: Sequence[str],
+        parameters: Sequence[Parameters],
+        preparation: Preparation,
+        *,
+        made: int = 0,
+    ) -> "Expected":
+        """For an order, timing the network on one grey photo here; made: photos scored beside those that set limits.
+
+        Raises ValueError as `costs_of`.
+        """
+        # In a grey photo no part is located.
+        one, tiles = replace(preparation.untiled, alignment=None), preparation.tiles
+        whole, reading = _timed(one), READING
+        run = whole * (1 if tiles is None else len(tiles.tiles))
+        if tiles is not None:
+            reading += READING_PIXEL * math.prod(tiles.size)
+
+        def seconds(fit: int, shown: int) -> float:
+            return costs_of(methods, parameters, preparation, fit=fit, shown=shown).seconds
+
+        fit, shown, looks = len(order.photos.fit), len(order.scored), looks_in(order.tolerances)
+        folds = 0 if order.photos.calibrate else len(order.photos.folds(order.seed))
+        crossed = len(order.setters) if folds else 0
+        finish, again = seconds(0, 0), order.tolerances is not None
+        copy = COPYING + run
+        return cls(
+            extract=(fit + shown) * (reading + run),
+            learn=seconds(fit * looks, 0)
+            + fit * (looks - 1) * copy
+            + fit * reading * again
+            + folds * len(methods) * FOLDING,
+            cross=folds * finish + seconds(0, crossed + made) - finish + made * (reading + run),
+            score=seconds(0, shown * (1 + again)) - finish + shown * (reading + copy) * again,
+            photo=READING + whole,
+        )
+
+
+def _timed(preparation: Preparation) -> float:
+    """Seconds of one run of the network where nothing else runs."""
+    grey, walls, works = np.full((*preparation.size, 3), 128, np.uint8), [], []
+    preparation.features(grey)
+    for _ in range(RUNS):
+        wall, work = time.perf_counter(), time.process_time()
+        preparation.features(grey)
+        walls.append(time.perf_counter() - wall)
+        works.append(time.process_time() - work)
+    wall = median(walls)
+    return min(wall, median(works) / CORES) if preparation.backbone.device.type == "cpu" else wall

@@ -1,0 +1,208 @@
+"""A product that is not saved as a recipe yet, on disk: the recipe it would be, and how to teach it again.
+
+A folder of two files, both data only: `recipe.zip`, and `part`, which is sealed with its SHA-256. While a product is
+being taught there is only `part`, so a server that is started again knows what was interrupted.
+"""
+
+import hashlib
+import shutil
+import time
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+
+from inspect_core.images import heatmap
+from inspect_core.images.alignment import Alignment, Range
+from inspect_core.images.areas import Area, Areas
+from inspect_core.images.depth import Depth
+from inspect_core.images.samples import Sample
+from inspect_core.images.splitting import Split
+from inspect_core.images.tiles import TilePlan
+from inspect_core.images.tolerances import Tolerances
+from inspect_core.recipe import Recipe
+from inspect_core.recipe_io import recipe_file
+from inspect_core.runtime import workspace
+from inspect_core.runtime.atomic_write import replacing
+from inspect_core.runtime.jobs import Busy
+from inspect_core.runtime.serialisation import pack, unpack
+from inspect_core.study.scored_photo import ScoredPhoto, UnscoredPhoto
+from inspect_core.study.teaching_config import Order
+from inspect_core.verdict import Limits
+
+RECIPE, PART = "recipe.zip", "part"
+LARGEST = 256 << 20
+"""Bytes of the file `part`."""
+MOST, MOST_BYTES = 8, 2 << 30
+"""Parts that are kept, and bytes that they take together."""
+LATEST = 1e11
+"""Seconds since 1970, thousands of years from now."""
+_DIGEST = 32
+
+
+@dataclass(frozen=True)
+class InForce:
+    """What a window last had in force for a product; empty before any has shown it.
+
+    live: values of live parameters by name; limits: None where no photo can set them; by_hand: whether a user set
+    these; set_on: scores of the photos that set the suggested ones; mode: of the product check, "" for its own.
+    """
+
+    live: Mapping[str, int] = field(default_factory=dict)
+    limits: Limits | None = None
+    by_hand: bool = False
+    set_on: tuple[float, ...] = ()
+    mode: str = ""
+
+    @property
+    def limits_by_hand(self) -> Limits | None:
+        """The limits that a user set; None for the suggested ones."""
+        return self.limits if self.by_hand else None
+
+
+@dataclass(frozen=True)
+class Unsaved:
+    """What is kept beside the recipe.
+
+    made: when it was taught, in seconds since 1970; thumbnail: WebP, b"" without one; order: teaches it again, with
+    its detector; photos: all that have a score, without their placement; choice: why this detector; unscored: photos
+    without a score.
+    """
+
+    product: str
+    made: float
+    thumbnail: bytes
+    order: Order
+    photos: tuple[ScoredPhoto, ...] = ()
+    notes: tuple[str, ...] = ()
+    choice: str | None = None
+    unscored: tuple[UnscoredPhoto, ...] = ()
+    in_force: InForce = field(default_factory=InForce)
+
+    def __post_init__(self) -> None:
+        if not 0 <= self.made < LATEST:
+            raise ValueError(f"it was made at {self.made!r:.40}, which is no time")
+        if self.thumbnail and not heatmap.is_thumbnail(self.thumbnail):
+            raise ValueError("its thumbnail is not a picture")
+
+    @property
+    def samples(self) -> tuple[Sample, ...]:
+        """The photos that it is taught from."""
+        return (*self.order.photos.fit, *self.order.scored)
+
+    @property
+    def files(self) -> set[Path]:
+        """Its photos and their masks."""
+        photos = (*self.samples, *self.photos)
+        return {path for photo in photos for path in (photo.path, photo.mask) if path is not None}
+
+
+@dataclass(frozen=True)
+class OpenPart:
+    """A line of the list of open products; made and thumbnail as of `Unsaved`, problem: why it cannot be opened, or is
+    not on disk; interrupted: whether its teaching was, so that there is nothing to open.
+    """
+
+    id: str
+    product: str
+    made: float
+    thumbnail: bytes
+    saved: bool = False
+    problem: str = ""
+    interrupted: bool = False
+
+
+class UnsavedParts:
+    """The parts that are not saved, each in a folder of its own under its id; lines: those known, by id."""
+
+    def __init__(self, folder: Path) -> None:
+        self._folder = folder
+        there = [path for path in folder.iterdir() if workspace.is_own(path, 12)] if folder.is_dir() else []
+        self.lines = {path.name: _line_of(path) for path in there}
+
+    def keep(self, line: OpenPart, part: Unsaved, freeze: Callable[[], Recipe] | None) -> None:
+        """Write a part, each file in one step; freeze: makes its recipe, None leaves the one that is there.
+
+        Why it cannot be kept, as when all would take more than MOST_BYTES, is said in its line.
+        """
+        problem, folder = "", self._folder / line.id
+        try:
+            if freeze is not None:
+                recipe_file.save(freeze(), folder / RECIPE)
+            with replacing(folder / PART) as new:
+                new.write_bytes(_packed(part))
+            if self._bytes() > MOST_BYTES:
+                shutil.rmtree(folder)
+                raise ValueError(f"all parts that are not saved may take {MOST_BYTES >> 30} GB")
+        except (ValueError, TypeError, OSError) as error:
+            problem = f"kept in memory only ({error}); save it as a recipe"
+        self.lines[line.id] = replace(line, problem=problem)
+
+    def begin(self, part_id: str, order: Order) -> None:
+        """Write down what is about to be taught, until `drop`: it is listed as interrupted if the server ends first.
+
+        Raises OSError when it cannot be written.
+        """
+        with replacing(self._folder / part_id / PART) as new:
+            new.write_bytes(_packed(Unsaved(order.product, time.time(), b"", order)))
+
+    def drop(self, part_id: str) -> None:
+        """Delete a part, if it is there."""
+        self.lines.pop(part_id, None)
+        shutil.rmtree(self._folder / part_id, ignore_errors=True)
+
+    def require_room(self) -> None:
+        """Raise Busy, with what to do, when one more part would not be kept."""
+        if len(self.lines) >= MOST or self._bytes() >= MOST_BYTES:
+            reason = f"{len(self.lines)} open parts are not saved, and no more can be kept"
+            raise Busy(f"{reason}; save one as a recipe, or close one in the list in the sidebar, then start again")
+
+    def _bytes(self) -> int:
+        return sum(path.stat().st_size for path in self._folder.rglob("*") if path.is_file())
+
+
+def interrupted(folder: Path) -> Order:
+    """The order that was being taught. Raises ValueError as `opened`."""
+    return _read(folder).order
+
+
+def opened(folder: Path) -> tuple[Unsaved, Recipe]:
+    """A part and the recipe that it would be. Raises ValueError, with reason and remedy, for anything damaged."""
+    part = _read(folder)
+    if workspace.ordinary(folder / RECIPE) is None:
+        raise ValueError(f"{folder.name}/{RECIPE} is missing; teach the part again")
+    return part, replace(recipe_file.load(folder / RECIPE), digest=None)
+
+
+def _packed(part: Unsaved) -> bytes:
+    photos = tuple(replace(photo, placement=None) for photo in part.photos)
+    content = pack(replace(part, photos=photos))
+    return hashlib.sha256(content).digest() + content
+
+
+def _read(folder: Path) -> Unsaved:
+    stored = workspace.content(folder / PART, at_most=LARGEST)
+    content = b"" if stored is None else stored[_DIGEST:]
+    try:
+        if stored is None or hashlib.sha256(content).digest() != stored[:_DIGEST]:
+            raise ValueError("it is missing, cut short or changed")
+        found = unpack(content, _KINDS)
+        if not isinstance(found, Unsaved) or found.order.weights is not None:
+            raise ValueError("it is not what Loupe writes")
+    except Exception as error:  # sealed, and yet of any other form
+        raise ValueError(f"{folder.name}/{PART} cannot be used ({error}); teach the part again") from error
+    return found
+
+
+def _line_of(folder: Path) -> OpenPart:
+    try:
+        part = _read(folder)
+    except ValueError as error:
+        return OpenPart(folder.name, folder.name, folder.lstat().st_mtime, b"", problem=str(error))
+    interrupted = not (folder / RECIPE).exists()
+    return OpenPart(folder.name, part.product, part.made, part.thumbnail, interrupted=interrupted)
+
+
+_KINDS = (
+    Unsaved, InForce, Limits, Order, Split, Sample, Depth, Alignment, Range, Areas, Area, TilePlan, Tolerances,
+    ScoredPhoto, UnscoredPhoto,
+)  # fmt: skip

@@ -1,0 +1,143 @@
+"""Alignment in teaching: tried beforehand, to see whether it would help, and learned when requested."""
+
+import time
+from collections.abc import Iterable, Iterator, Sequence
+from contextlib import suppress
+from dataclasses import dataclass, replace
+
+import numpy as np
+import torch
+
+from inspect_core.features.extraction import Preparation
+from inspect_core.images.alignment import MOST_TURN, TURN, Alignment, learn
+from inspect_core.images.folders import Sample
+from inspect_core.images.photo_reader import ImageError, read
+from inspect_core.images.shape import grid_of
+from inspect_core.methods.fitted_method import looks_of
+from inspect_core.methods.registry import FIRST, methods_of, parameters_of
+from inspect_core.runtime.progress import Report
+from inspect_core.study.study import Study
+from inspect_core.study.teaching_config import NO_ALIGNMENT, RIGID, SIMILARITY, Order
+from inspect_core.tuning.forecast import methods_to_fit
+
+MOST, MOST_TRIED = 200, 24
+"""Photos that an alignment is learned from, and photos used to see whether it would help."""
+PAYS = 0.8
+"""Alignment is proposed when it leaves less than this share of the variance."""
+TURNED = 2 * TURN
+"""Degrees of turn in good photos from which it is proposed in any case: a thin part is little of the variance."""
+
+
+def aligned(order: Order, report: Report) -> Order:
+    """The order with the alignment it asks for, learned from its good photos; damaged ones are skipped.
+
+    Raises ValueError as `learn`, and whatever `report` raises to stop.
+    """
+    if order.align == NO_ALIGNMENT or order.alignment is not None:
+        return order
+    photos = _pixels(_evenly(order.photos.fit, MOST), report)
+    scale = order.align == SIMILARITY
+    return replace(order, alignment=learn(photos, scale=scale, turn=order.align_turn, shift=order.align_shift))
+
+
+def on_alignment(study: Study) -> tuple[str, ...]:
+    """Notes on how parts lie, and which photos were left out."""
+    if study.preparation.alignment is None:
+        return ()
+    lost = (f"{name} was left out: the part was not located ({reason})" for name, reason in study.lost.items())
+    return (*study.preparation.alignment.sentences(), *lost)
+
+
+@dataclass(frozen=True)
+class Gain:
+    """How much less good photos differ from each other at each place when they are aligned.
+
+    before, after: mean variance of a feature over the good photos, at the places that are then inspected; photos: those
+    both are of; seconds: to align one of them; turned: degrees by which parts are turned at most.
+    """
+
+    before: float
+    after: float
+    photos: int
+    seconds: float
+    turned: float = 0.0
+
+    @property
+    def pays(self) -> bool:
+        """Whether to propose it."""
+        return self.after < PAYS * self.before or self.turned > TURNED
+
+    def sentence(self) -> str:
+        """A gain that pays and its cost in words, for the user."""
+        turned = f"turned by up to {self.turned:.0f}°" if self.turned < MOST_TURN else "at any angle"
+        lie = f"The parts lie {turned}. " if self.turned > TURNED else ""
+        less = 1 - self.after / self.before
+        aligned = f"Aligned, {self.photos} good photos differ {less:.0%} less from each other at each place. "
+        return (
+            f"{lie}{aligned if less >= 0.05 else ''}It takes {self.seconds:.2f} s a photo to align them, and a photo "
+            "in which the part is not found is not judged."
+        )
+
+
+def proposed(order: Order, report: Report) -> str:
+    """That alignment would help, by the features that the first of the methods sees; "" where it would not, or is asked
+    for. Raises ValueError as `with_taps`.
+    """
+    if order.align != NO_ALIGNMENT or order.alignment is not None:
+        return ""
+    gain = gain_on(order.photos.fit, usual_preparation(order, methods_to_fit(order)), report)
+    return "" if gain is None or not gain.pays else f"{gain.sentence()} Add --align {RIGID}."
+
+
+def usual_preparation(order: Order, methods: Sequence[str] = methods_of(FIRST)) -> Preparation:
+    """By which photos are compared before anything is learned, on the usual grid. Raises ValueError as `with_taps`."""
+    (backbone, taps), grid = order.network(methods), grid_of(order.size)
+    return Preparation(backbone, grid, looks_of(methods, parameters_of(methods, {}, None), backbone, taps, 0))
+
+
+def gain_on(good: Sequence[Sample], preparation: Preparation, report: Report) -> Gain | None:
+    """What alignment would bring, tried on a few of the good photos; None where there is nothing to align by."""
+    photos = _evenly(good, MOST_TRIED)
+    try:
+        return measured(_pixels(photos, report), learn(_pixels(photos, report)), preparation)
+    except ValueError:
+        return None
+
+
+def measured(photos: Iterable[np.ndarray], alignment: Alignment, preparation: Preparation) -> Gain:
+    """The gain on good photos, (H, W, 3) uint8, processed one after the other; those not located are skipped.
+
+    Two runs of the network per photo. Raises ValueError for fewer than two located photos.
+    """
+    moments = {way: [torch.zeros(1), torch.zeros(1)] for way in ("before", "after")}
+    count, seconds = 0, 0.0
+    for pixels in photos:
+        began = time.perf_counter()
+        located = alignment.locate(pixels)
+        if located is None:
+            continue
+        count += 1
+        laid_over = located.squash(pixels, preparation.backbone.size, alignment.reference)
+        seconds += time.perf_counter() - began
+        for way, picture in (("before", pixels), ("after", laid_over)):
+            features = preparation.features(picture)[0].double().cpu()
+            moments[way] = [moments[way][0] + features, moments[way][1] + features**2]
+    if count < 2:
+        raise ValueError(f"the part was located on {count} photos; the gain is measured on two or more")
+    inspected = torch.from_numpy(alignment.known(preparation.grid))
+    before, after = (
+        float((squares / count - (sums / count) ** 2)[0, inspected].mean()) for sums, squares in moments.values()
+    )
+    angle = alignment.ranges["angle"]
+    return Gain(before, after, count, seconds / count, max(-angle.low, angle.high))
+
+
+def _evenly(samples: Sequence[Sample], most: int) -> Sequence[Sample]:
+    return samples[:: -(-len(samples) // most)]
+
+
+def _pixels(samples: Sequence[Sample], report: Report) -> Iterator[np.ndarray]:
+    for done, sample in enumerate(samples):
+        report(0.0, f"learning where the part lies, photo {done + 1} of {len(samples)}")
+        with suppress(ImageError):
+            yield read(sample.path, sample.depth).pixels

@@ -1,0 +1,255 @@
+"""A comparison as rows of figures, as a table to read, as CSV, and as one HTML file that opens without a network."""
+
+import contextlib
+import csv
+import io
+import math
+from collections.abc import Iterator, Sequence
+from dataclasses import asdict, dataclass
+
+import numpy as np
+from PIL import Image
+from plotly.graph_objects import Figure
+
+from inspect_core.images import heatmap
+from inspect_core.images.boxes import reduced
+from inspect_core.images.photo_reader import ImageError, read
+from inspect_core.judge.counts import Unscored, in_parts
+from inspect_core.judge.metrics import roc_curve
+from inspect_core.line.histogram import stacked
+from inspect_core.line.html_page import page, webp
+from inspect_core.plots import comparison_plots as plots
+from inspect_core.plots.chart_theme import LIGHT, Look
+from inspect_core.plots.svg import svg
+from inspect_core.study.evaluation import Evaluation, outcomes
+from inspect_core.study.scored_photo import ScoredPhoto
+from inspect_core.study.teaching_config import Order
+from inspect_core.tuning.comparison_result import Comparison, Estimate, Row
+from inspect_core.verdict import InView, Limits, Verdict, assemble
+
+CSV_BEGINS = "detector,title,as_published,chosen,"
+HTML_BEGINS = "<!doctype html>\n<!-- Detectors compared by Loupe -->\n"
+SHARES = {"Synthetic defects": "synthetic", "Known defects": "known", "Image AUROC": "image_auroc", "AUPRO": "aupro"}
+FIGURES = ("quality", *SHARES.values())
+GLOSS = {
+    "Overkill": "good parts rejected at the suggested limits",
+    "Escapes": "defective parts accepted at the suggested limits",
+    "Caught": "defective parts not accepted, by whether a region above the limit for review touches the true defect",
+    "Again": "parts that get another verdict when they are photographed again within the tolerances",
+    "Synthetic defects": "how clearly the detector separates synthetic defects from the good photos they were pasted "
+    "into; 100 % is perfect",
+    "Known defects": "the same for the known defects kept to choose by; no other figure uses them",
+    "Image AUROC": "the chance that a defective part scores above a good one; 50 % is guessing",
+    "AUPRO": "how much of the true defect areas the heatmap covers, to 30 % false alarms per pixel",
+    "Fit": "time to learn, once the features of the photos are there",
+    "Verdict": "time from reading a photo file to its errors",
+    "Size": "size of the learned model in the recipe",
+}
+"""Meaning of the table's columns; brackets hold 95 % intervals, and a value inside the best one's interval is a tie."""
+PARTS, SIDE = 4, 240
+
+
+@dataclass(frozen=True, eq=False)
+class Seen:
+    """One part under one detector: its verdict, and the reduced photo with the heatmap scaled by the limits."""
+
+    row: Row
+    limits: Limits
+    verdict: Verdict
+    picture: Image.Image
+
+
+def figures_of(comparison: Comparison) -> list[dict]:
+    """The figures of every row as JSON can hold them, the live parameters first; None for what is not known."""
+    rows = []
+    for row in comparison.rows:
+        found = row.evaluation
+        figures: dict[str, Estimate] = {name: getattr(row, name) for name in FIGURES}
+        rows.append(
+            {
+                "live": row.scored.live,
+                "detector": row.detector,
+                "title": row.title,
+                "as_published": row.as_published,
+                "chosen": row is comparison.chosen(),
+                **{name: _number(own.value) for name, own in figures.items()},
+                "pixel_auroc": found and _number(found.pixel_auroc),
+                "fpr95": found and _number(found.fpr95),
+                "good_rejected_at_95_caught": found and _number(found.good_rejected_at_95_caught),
+                "intervals": {name: [_number(own.low), _number(own.high)] for name, own in figures.items()},
+                "limits": row.limits and asdict(row.limits),
+                "in_parts": found and in_parts(found.counts),
+                **(outcomes(found) if found else {}),
+                "fit_seconds": row.fit_seconds,
+                "verdict_ms": _number(row.verdict_ms),
+                "arrays_mb": row.arrays_mb,
+            }
+        )
+    return rows
+
+
+def csv_of(comparison: Comparison) -> str:
+    """A line per detector, the figures of `figures_of` in columns; empty for what is not known."""
+    lines = []
+    for row in figures_of(comparison):
+        live, intervals = row.pop("live"), row.pop("intervals")
+        limits = row.pop("limits") or {"review": None, "reject": None}
+        ends = {f"{name}_{end}": own[i] for name, own in intervals.items() for i, end in enumerate(("low", "high"))}
+        live = " ".join(f"{name}={value}" for name, value in live.items())
+        lines.append(row | ends | limits | {"live": live})
+    text = io.StringIO(newline="")
+    writer = csv.DictWriter(text, lines[0], lineterminator="\n")
+    writer.writeheader()
+    writer.writerows(lines)
+    return text.getvalue()
+
+
+def table_of(comparison: Comparison, current: str = "") -> dict[str, list[str]]:
+    """The table to read: cells by column, in the order of the rows; a figure that no photo can give has no column.
+
+    current: the title of the detector on the bench, if any.
+    """
+    rows, table = comparison.rows, {"Detector": [row.title for row in comparison.rows]}
+    marks = {comparison.chosen().title: ["recommended"]}
+    marks.setdefault(current, []).append("on the bench")
+    table["Choice"] = [", ".join(marks.get(row.title, ())) for row in rows]
+    counted = [{} if row.evaluation is None else _counted(row.evaluation) for row in rows]
+    for heading in dict.fromkeys(heading for cells in counted for heading in cells):
+        table[heading] = [cells.get(heading, "") for cells in counted]
+    for heading, name in SHARES.items():
+        estimates = [getattr(row, name) for row in rows]
+        if not all(math.isnan(estimate.value) for estimate in estimates):
+            table[heading] = list(map(_cell, estimates, comparison.standing(name)))
+    table["Fit"] = [f"{row.fit_seconds:.1f} s" for row in rows]
+    table["Verdict"] = [f"{row.verdict_ms:.0f} ms" if math.isfinite(row.verdict_ms) else "" for row in rows]
+    table["Size"] = [f"{row.arrays_mb:.1f} MB" for row in rows]
+    return table
+
+
+def _counted(evaluation: Evaluation) -> dict[str, str]:
+    """The cells of a row that count parts, by column."""
+    count, changed, cells = evaluation.counts, evaluation.changed, dict[str, str]()
+    if count.good_total:
+        aside = _aside(count.good_reviewed, count.good_unscored)
+        cells["Overkill"] = f"{count.good_rejected} of {count.good_total} good{aside}"
+    if count.defects_total:
+        aside = _aside(count.defects_reviewed, count.defects_unscored)
+        cells["Escapes"] = f"{count.defects_missed} of {count.defects_total} defects{aside}"
+    if count.with_mask:
+        cells["Caught"] = f"{count.caught_there} at the defect, {count.caught_elsewhere} elsewhere"
+    if changed is not None:
+        cells["Again"] = f"{changed.changed} of {changed.total} change"
+    return cells
+
+
+def curves(rows: Sequence[Row], look: Look) -> dict[str, tuple[str, Figure]]:
+    """(title, figure) of the ROC and PRO curves on the judge photos, a line per row; none where these have no good
+    photo or no defect, or no mask.
+    """
+    roc = {}
+    for row in rows:
+        good, defects = judged_scores(row)
+        if len(good) and len(defects):
+            truth = np.repeat([False, True], [len(good), len(defects)])
+            roc[row.title] = roc_curve(np.concatenate([good, defects]), truth)
+    drawn = {}
+    if roc:
+        figure = plots.rates(roc, look, x="good parts above the limit", y="defects above the limit")
+        drawn["ROC"] = "Parts: defects caught against good parts rejected", figure
+    if pro := {row.title: row.pro for row in rows if row.pro is not None}:
+        figure = plots.rates(pro, look, x="good pixels above the limit", y="defect area covered", most=0.3)
+        drawn["PRO"] = "Places: defect area covered against false alarms", figure
+    return drawn
+
+
+def judged_scores(row: Row) -> tuple[np.ndarray, np.ndarray]:
+    """Scores of the good and of the defective judge photos."""
+    scores, judge = row.scored.scores(), row.scored.of_subset("judge")
+    good, defect = row.scored.good_and_defect()
+    return scores[judge & good], scores[judge & defect]
+
+
+def most_telling(comparison: Comparison) -> list[int]:
+    """Positions of the judge photos: first those on which the verdicts of the detectors differ, then defects."""
+    scored = comparison.rows[0].scored
+    judging = [(row.limits, row.scored.scores()) for row in comparison.rows if row.limits is not None]
+    judge = np.flatnonzero(scored.of_subset("judge")).tolist()
+
+    def rank(i: int) -> tuple:
+        words = {limits.verdict(scores[i]) for limits, scores in judging}
+        return -len(words), not scored.photos[i].is_defect, i
+
+    return sorted(judge, key=rank)
+
+
+def side_by_side(comparison: Comparison, position: int) -> list[Seen]:
+    """One photo under every detector with limits. Raises ImageError for a photo that can no longer be read."""
+    photo = comparison.rows[0].scored.photos[position]
+    pixels, found = reduced(read(photo.path, photo.depth).pixels, SIDE), []
+    for row in comparison.rows:
+        if (limits := row.limits) is None:
+            continue
+        view = InView.of(photo.placed, row.scored.size, row.scored.areas)
+        verdict = assemble(row.scored.map(position), limits, photo.placed, area=row.scored.live["area"], view=view)
+        calm = min(row.scored.calm(row.scored.grid_errors()), limits.review)
+        found.append(Seen(row, limits, verdict, heatmap.overlay(pixels, verdict.photo_map, limits.review, calm=calm)))
+    return found
+
+
+def in_words(seen: Seen) -> str:
+    """The verdict with the score and the limits it was compared with."""
+    verdict, limits = seen.verdict, seen.limits
+    return f"{verdict.verdict}: score {verdict.score:.3g}, review {limits.review:.3g}, reject {limits.reject:.3g}"
+
+
+def html_of(comparison: Comparison, order: Order) -> str:
+    """The whole comparison as one page: pictures and figures are in it, names from outside only as text."""
+    columns, photos, drawn = table_of(comparison), order.photos, curves(comparison.rows, LIGHT).values()
+    return page(
+        "tuning/report.html",
+        begins=HTML_BEGINS,
+        title=f"Detectors compared on {order.product}",
+        made=(
+            f"{len(photos.fit)} good photos to learn from, {len(photos.calibrate)} to set limits, {len(photos.choose)} "
+            f"defects to choose by, {len(photos.judge)} photos to judge; {order.backbone}, input {order.size[0]} × "
+            f"{order.size[1]} px, grid {order.grid[0]} × {order.grid[1]}, seed {order.seed}. Trial: {comparison.basis}."
+        ),
+        reason=comparison.reason(),
+        heads=columns,
+        rows=zip(*columns.values(), strict=True),
+        glossary={name: words for name, words in GLOSS.items() if name in columns},
+        curves=[svg(figure, LIGHT, width=660, height=340, legend=280) for _, figure in drawn],
+        scores={row.title: drawn for row in comparison.rows if (drawn := _histogram(row))},
+        parts=_parts(comparison),
+        in_words=in_words,
+        webp=webp,
+    )
+
+
+def _histogram(row: Row) -> str:
+    good, defects = judged_scores(row)
+    if row.limits is None or not len(good) + len(defects):
+        return ""
+    groups = [("good", LIGHT.good, good), ("defect", LIGHT.defect, defects)]
+    return stacked(groups, (row.limits.review, row.limits.reject), width=380, height=220)
+
+
+def _parts(comparison: Comparison) -> Iterator[tuple[ScoredPhoto, list[Seen]]]:
+    for position in most_telling(comparison)[:PARTS]:
+        with contextlib.suppress(ImageError):  # a photo that has gone
+            yield comparison.rows[0].scored.photos[position], side_by_side(comparison, position)
+
+
+def _cell(estimate: Estimate, standing: str) -> str:
+    if math.isnan(estimate.value):
+        return ""
+    interval = f"{100 * estimate.value:.1f} % ({100 * estimate.low:.0f} to {100 * estimate.high:.0f})"
+    return f"{interval} {standing}".rstrip()
+
+
+def _aside(reviewed: int, unscored: Unscored) -> str:
+    return "".join(f", {words}" for words in ([f"{reviewed} to review"] if reviewed else []) + unscored.clauses())
+
+
+def _number(value: float) -> float | None:
+    return float(value) if math.isfinite(value) else None

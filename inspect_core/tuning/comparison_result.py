@@ -1,0 +1,202 @@
+"""The result of a comparison: a row per detector, which of them tie, and the one to begin with on a new folder."""
+
+import math
+from collections.abc import Collection, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from inspect_core.methods.method import WIDEST, Workload
+from inspect_core.methods.registry import (
+    ANYWHERE,
+    CANDIDATES,
+    FIXED,
+    LOOSE,
+    METHODS,
+    known_parameters,
+    methods_of,
+    title_of,
+)
+from inspect_core.study.evaluation import Evaluation
+from inspect_core.study.scored_photos import ScoredPhotos
+from inspect_core.study.study import Study
+from inspect_core.study.teaching_config import Order
+from inspect_core.tuning import place
+from inspect_core.tuning.synthetic_trial import is_better
+from inspect_core.verdict import Limits
+
+MARGIN = 0.05
+"""Of quality, from 0 to 1: a smaller lead on made-up defects did not carry over to true ones (magnetic tile: +.02
+there, -.02 in image AUROC)."""
+
+JUDGING, JUDGING_PHOTO = 0.3, 0.0095
+"""Seconds per detector in a comparison, and per photo it is judged on: figures and intervals."""
+
+
+def comparing(detectors: int, shown: int) -> float:
+    """The seconds that the figures of so many detectors on so many photos are expected to take."""
+    return detectors * (JUDGING + JUDGING_PHOTO * shown)
+
+
+@dataclass(frozen=True)
+class Shortlist:
+    """Candidates for a new folder, and those left out as slower than allowed, each with its forecast in ms a photo.
+
+    A forecast, never a stopwatch, so that the same photos choose the same detector.
+    """
+
+    candidates: dict[str, float]
+    left_out: dict[str, float]
+    budget: float
+
+    @classmethod
+    def of(cls, grid: tuple[int, int], given: Collection[str] = (), *, budget: float = Order.budget) -> "Shortlist":
+        """Those that have all the given parameters; the cheapest one takes part whatever it costs."""
+        fitting = {name: forecast_ms(name, grid) for name in CANDIDATES if known_parameters(name).issuperset(given)}
+        least = min(fitting.values(), default=0.0)
+        fast = {name: ms for name, ms in fitting.items() if ms <= max(budget, least)}
+        return cls(fast, {name: ms for name, ms in fitting.items() if name not in fast}, budget)
+
+    @classmethod
+    def of_order(cls, order: Order) -> "Shortlist":
+        """The detectors that teaching an order compares: none where it names one, for large photos in tiles, and with
+        too few photos to set limits.
+        """
+        if order.method is not None or order.tiles is not None or not order.setters:
+            return cls({}, {}, order.budget)
+        return cls.of(order.grid, order.parameters, budget=order.budget)
+
+    @property
+    def to_begin_with(self) -> tuple[str, ...]:
+        """Those of which the place of parts names one; the first candidate where none of them takes part."""
+        return tuple(name for name in (FIXED, LOOSE, ANYWHERE) if name in self.candidates) or tuple(self.candidates)[:1]
+
+    def sentence(self) -> str:
+        """What was left out, "" where nothing was."""
+        if not self.left_out:
+            return ""
+        slow = ", ".join(f"{title_of(name)} ({ms:.0f} ms)" for name, ms in self.left_out.items())
+        return f"Left out, at more than {self.budget:.0f} ms a photo: {slow}."
+
+
+def forecast_ms(detector: str, grid: tuple[int, int]) -> float:
+    """Milliseconds on two cores that the detector's methods are expected to take to score one more photo."""
+    one, two = (Workload(0, shown, grid[0] * grid[1], WIDEST) for shown in (1, 2))
+    rows = [METHODS[name] for name in methods_of(detector)]
+    return 1000 * sum(row.costs(two, row.defaults).seconds - row.costs(one, row.defaults).seconds for row in rows)
+
+
+@dataclass(frozen=True)
+class Estimate:
+    """A figure with its 95 % interval; NaN where the photos cannot give it."""
+
+    value: float = math.nan
+    low: float = math.nan
+    high: float = math.nan
+
+    @classmethod
+    def of(cls, value: float, drawn: Sequence[float]) -> "Estimate":
+        """A share from 0 to 1, and twice the spread of its values on resampled photos."""
+        half = 1.96 * float(np.std(drawn))
+        return cls(value, max(value - half, 0.0), min(value + half, 1.0))
+
+    def ties(self, other: "Estimate") -> bool:
+        """Whether either value lies in the other's interval."""
+        return self.low <= other.value <= self.high or other.low <= self.value <= other.high
+
+
+@dataclass(frozen=True, eq=False)
+class Row:
+    """One detector in a comparison.
+
+    qualities: on the trial, photo by photo, 0 to 1; quality: their mean, synthetic and known that of either kind;
+    image_auroc, aupro: on the judge photos; limits: the suggested ones, None without a good photo to set them;
+    evaluation: of the judge photos under them, None when these were not scored; pro: (FPR, PRO) of its curve, or None;
+    fit_seconds: forecast of the fit without extraction; verdict_ms: from file to grid errors; arrays_mb: of the
+    detector's arrays; scored: the photos at the values to begin with; study: the one in which its methods were fitted,
+    one by one.
+    """
+
+    detector: str
+    qualities: np.ndarray
+    quality: Estimate
+    synthetic: Estimate
+    known: Estimate
+    image_auroc: Estimate
+    aupro: Estimate
+    limits: Limits | None
+    evaluation: Evaluation | None
+    pro: tuple[np.ndarray, np.ndarray] | None
+    fit_seconds: float
+    verdict_ms: float
+    arrays_mb: float
+    scored: ScoredPhotos
+    study: Study
+
+    @property
+    def as_published(self) -> bool:
+        """Whether its method is as its paper has it; else it is as Loupe has it by default."""
+        return self.study.order.as_published
+
+    @property
+    def title(self) -> str:
+        return title_of(self.detector, as_published=self.as_published)
+
+
+@dataclass(frozen=True, eq=False)
+class Comparison:
+    """rows: one per detector, in the order requested; basis: of the trial, in words; known: whether the trial holds
+    known defects too; place: the share of the variance of patch features that the mean of their place explains, None
+    where it was not learned; notes: sentences on the fits; candidates: the detectors that teaching these photos
+    compares, of which one is recommended; all if none is a row. Those as published are never recommended.
+    """
+
+    rows: tuple[Row, ...]
+    basis: str
+    known: bool
+    place: float | None
+    notes: tuple[str, ...] = ()
+    candidates: Collection[str] = ()
+
+    def _eligible(self) -> Sequence[Row]:
+        usual = [row for row in self.rows if not row.as_published]
+        return [row for row in usual if row.detector in self.candidates] or usual
+
+    def preferred(self) -> Row:
+        """The row to begin with before any trial, as `place.preferred`."""
+        named = {row.detector: row for row in self._eligible()}
+        return named[place.preferred(self.place, named)]
+
+    def chosen(self) -> Row:
+        """The preferred row, unless another is better beyond chance on the same photos (on made-up defects alone: also
+        by MARGIN); then the best one.
+        """
+        rows, first, margin = self._eligible(), self.preferred(), 0.0 if self.known else MARGIN
+        tried = max(len(rows) - 1, 1)
+        better = [
+            row
+            for row in rows
+            if row is not first
+            and row.quality.value >= first.quality.value + margin
+            and is_better(row.qualities, first.qualities, tried=tried)
+        ]
+        return max(better, key=lambda row: row.quality.value, default=first)
+
+    def reason(self) -> str:
+        """The chosen one in the first line, why it was chosen in the second."""
+        chosen, first = self.chosen(), self.preferred()
+        if chosen is not first:
+            return (
+                f"Detector: {chosen.title}. It was clearly better than {first.title}.\nOn {self.basis} it separates "
+                f"the defects best, {100 * chosen.quality.value:.0f} of 100 against {100 * first.quality.value:.0f}."
+            )
+        lies = place.in_words(self.place)
+        return f"Detector: {first.title}. No other was clearly better.\n{lies}Compared on {self.basis}."
+
+    def standing(self, figure: str) -> tuple[str, ...]:
+        """For each row "best", "tie" for one within the interval of the best, or "", by a figure with an interval."""
+        found: list[Estimate] = [getattr(row, figure) for row in self.rows]
+        best = max((each for each in found if not math.isnan(each.value)), key=lambda each: each.value, default=None)
+        if best is None:
+            return ("",) * len(found)
+        return tuple("best" if each is best else "tie" if each.ties(best) else "" for each in found)

@@ -1,0 +1,203 @@
+"""Runs detectors side by side on the same photos and features."""
+
+import math
+import time
+from collections.abc import Callable, Sequence
+from dataclasses import replace
+
+import numpy as np
+
+from inspect_core.features.store import Store
+from inspect_core.images.alignment import NotLocated
+from inspect_core.images.photo_reader import ImageError, read
+from inspect_core.judge.masks import mask_at
+from inspect_core.judge.metrics import aupro, auroc, pro_curve
+from inspect_core.methods.fitted_method import View, remarks
+from inspect_core.methods.method import Workload
+from inspect_core.methods.registry import ALL, METHODS, methods_in, methods_of, title_of
+from inspect_core.runtime.jobs import device_lock
+from inspect_core.runtime.progress import Report, stage
+from inspect_core.study.evaluation import evaluate_photos
+from inspect_core.study.evaluation_scores import truth_masks
+from inspect_core.study.scored_photo import ScoredPhoto
+from inspect_core.study.scored_photos import ScoredPhotos
+from inspect_core.study.study import Study
+from inspect_core.study.study_tasks import IN_PROCESS, Workers
+from inspect_core.study.teaching_config import Order
+from inspect_core.tuning.alignment_training import aligned
+from inspect_core.tuning.comparison_result import Comparison, Estimate, Row, Shortlist, comparing
+from inspect_core.tuning.place import place_of
+from inspect_core.tuning.synthetic_trial import PASTED, SHRINK, Pasting, Trial, crossed_trial
+
+DRAWS = 500
+AUPRO_DRAWS = 30
+RUNS = 5
+
+
+def compare(
+    order: Order,
+    store: Store,
+    report: Report,
+    detectors: Sequence[str] = ALL,
+    *,
+    workers: Workers = IN_PROCESS,
+    judged: bool = True,
+    as_published: bool = False,
+    pasted: bool = True,
+) -> Comparison:
+    """All detectors on one extraction; each of their methods is fitted once and scores a photo once. as_published: then
+    those that are one method once more, each as its paper has it (`Order.published`).
+
+    The methods begin at their defaults, except for the order's parameters. What is found of a detector is, to the bit,
+    what teaching it alone finds. workers: as `Study` takes them; judged: whether figures of the judge photos are worked
+    out; pasted: whether defects are made up, beside those known to choose by. Holds the device all the while. Raises
+    ValueError as Study does, and where too few good photos are there to set limits, and whatever `report` raises to
+    stop.
+    """
+    order = aligned(order, report)
+    again = published(order, detectors) if as_published else []
+    share = 1 / (1 + len(again))
+    fixed = {"workers": workers, "judged": judged, "pasted": pasted}
+    comparison = _compared(order, store, stage(report, 0.0, share), detectors, **fixed)
+    for number, own in enumerate(again, start=1):
+        step = stage(report, number * share, (number + 1) * share)
+        found = _compared(own, store, step, (str(own.method),), **fixed)
+        comparison = replace(comparison, rows=comparison.rows + found.rows)
+    return comparison
+
+
+def published(order: Order, detectors: Sequence[str]) -> list[Order]:
+    """The order for each of these detectors that is one method, as its paper has it. Raises as `Order.published`."""
+    return [order.published(name) for name in detectors if methods_of(name) == (name,)]
+
+
+def _compared(
+    order: Order,
+    store: Store,
+    report: Report,
+    detectors: Sequence[str],
+    *,
+    workers: Workers,
+    judged: bool,
+    pasted: bool,
+) -> Comparison:
+    methods = methods_in(detectors)
+    backbone, taps = order.network(methods)
+    with device_lock(backbone.device):
+        given = order.given_to(methods)
+        study = Study(order, backbone, store, taps=taps, workers=workers, method=methods, parameters=given)
+        if not order.setters:
+            raise ValueError("too few good photos to set limits; add good parts or lots, then compare")
+        pasting = Pasting(study, order.setters, PASTED if pasted else 0)
+        expected = study.expected(pasting.count)
+        share = expected.total / (expected.total + comparing(len(detectors), len(order.scored) if judged else 0))
+        read = share * expected.extract / expected.total
+        study.extract(stage(report, 0.0, read))
+        place = place_of(study)
+        study.fit(stage(report, read, share), trying=pasting.made_of, expected=expected)
+        trial, tried = crossed_trial(study, pasting)
+        masks = truth_masks(study.results) if judged else None
+        timed = next((study.results.photos[i] for i in np.flatnonzero(study.results.setters())[:1]), None)
+        rows = []
+        for number, detector in enumerate(detectors):
+            report(share + (1 - share) * number / len(detectors), f"comparing: {title_of(detector)}")
+            which = [methods.index(name) for name in methods_of(detector)]
+            scored = study.results.of_views(which).with_areas(order.areas)
+            rows.append(
+                Row(
+                    detector,
+                    **_of_trial(trial, tried.of_views(which)),
+                    **_of_judged(scored, masks),
+                    fit_seconds=_fit_seconds(study, which),
+                    verdict_ms=_verdict_ms(study, timed, scored.views) if judged and timed else math.nan,
+                    arrays_mb=sum(map(_megabytes, scored.views)),
+                    scored=scored,
+                    study=study,
+                )
+            )
+    notes = remarks(study.results.views, study.preparation, study.parameters, {}, photos=len(study.split.fit))
+    candidates = Shortlist.of(order.grid, order.parameters, budget=order.budget).candidates
+    return Comparison(tuple(rows), trial.basis, bool(order.photos.choose), place, notes, candidates)
+
+
+def fitted(row: Row) -> Study:
+    """The study of one of the detectors compared, as it was fitted."""
+    return row.study.of_detector(row.detector, *row.study.order.network(methods_of(row.detector)))
+
+
+def _fit_seconds(study: Study, which: Sequence[int]) -> float:
+    """Seconds that fitting these methods of a study is expected to take, without the network."""
+    places = math.prod(study.preparation.grid)
+    return sum(
+        METHODS[study.methods[i]]
+        .costs(Workload(len(study.split.fit), 0, places, study.preparation.shapes[i][-1]), study.parameters[i])
+        .seconds
+        for i in which
+    )
+
+
+def _of_trial(trial: Trial, tried: ScoredPhotos) -> dict:
+    """The fields of a row that come from the trial."""
+    qualities = trial.qualities(tried)
+    synthetic, known = np.split(qualities, [trial.pasted])
+    return {"qualities": qualities, "quality": _mean(qualities), "synthetic": _mean(synthetic), "known": _mean(known)}
+
+
+def _of_judged(scored: ScoredPhotos, masks: list[np.ndarray | None] | None) -> dict:
+    """The fields of a row that come from the judge photos; masks: of `truth_masks`, None when these were not scored."""
+    found = {"limits": None, "evaluation": None, "image_auroc": Estimate(), "aupro": Estimate(), "pro": None}
+    if masks is None:
+        return found
+    found["limits"] = limits = scored.default_limits()
+    found["evaluation"] = evaluation = evaluate_photos(scored, limits, masks)
+    (good, defect), judge, scores = scored.good_and_defect(), scored.of_subset("judge"), scored.scores()
+    if not ((good & judge).any() and (defect & judge).any()):
+        return found
+    rows = np.flatnonzero(judge & (good | defect))
+    found["image_auroc"] = Estimate.of(
+        evaluation.image_auroc, _drawn(lambda rows: auroc(scores[rows], defect[rows]), rows, defect, DRAWS)
+    )
+    known = np.array([i for i in np.flatnonzero(judge) if masks[i] is not None], int)
+    here = slice(SHRINK // 2, None, SHRINK)
+    maps = {i: scored.map(int(i))[here, here] for i in known}
+    small = {i: mask_at(masks[i], maps[i].shape) for i in known}
+    if any(mask.any() for mask in small.values()):
+
+        def covered(rows: np.ndarray) -> float:
+            return aupro(np.stack([maps[i] for i in rows]), np.stack([small[i] for i in rows]))
+
+        found["aupro"] = Estimate.of(evaluation.aupro, _drawn(covered, known, defect, AUPRO_DRAWS))
+        found["pro"] = pro_curve(np.stack(list(maps.values())), np.stack(list(small.values())))
+    return found
+
+
+def _mean(qualities: np.ndarray) -> Estimate:
+    if not len(qualities):
+        return Estimate()
+    drawn = np.random.default_rng(0).choice(qualities, (DRAWS, len(qualities))).mean(axis=1)
+    return Estimate.of(float(qualities.mean()), drawn)
+
+
+def _drawn(figure: Callable[[np.ndarray], float], rows: np.ndarray, defect: np.ndarray, draws: int) -> list[float]:
+    """A figure over photos resampled from these, good and defective ones separately."""
+    rng = np.random.default_rng(0)
+    kinds = [kind for kind in (rows[defect[rows]], rows[~defect[rows]]) if len(kind)]
+    return [figure(np.concatenate([rng.choice(kind, len(kind)) for kind in kinds])) for _ in range(draws)]
+
+
+def _megabytes(view: View) -> float:
+    return sum(value.nelement() * value.element_size() for value in view.detector.arrays().values()) / 1e6
+
+
+def _verdict_ms(study: Study, photo: ScoredPhoto, views: Sequence[View]) -> float:
+    """Median milliseconds from a photo's file to its grid errors; features that other detectors need do not count."""
+    look_at, took = replace(study.preparation, looks=tuple(view.look for view in views)), []
+    try:
+        for _ in range(RUNS):
+            began = time.perf_counter()
+            for view, own in zip(views, look_at.features(read(photo.path, photo.depth).pixels), strict=True):
+                view.errors(own, view.start)
+            took.append(time.perf_counter() - began)
+    except (ImageError, NotLocated):
+        return math.inf
+    return 1000 * float(np.median(took))

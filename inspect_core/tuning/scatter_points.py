@@ -1,0 +1,132 @@
+"""Embeddings for plots: the patches or photos that a scatter shows, and how the detector sees them."""
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, fields, replace
+
+import numpy as np
+import torch
+from torch import Tensor
+
+from inspect_core.detectors.cop_corp.feature_maps import cosine
+from inspect_core.images.boxes import cell_peaks
+from inspect_core.methods.fitted_method import View
+from inspect_core.methods.registry import METHODS
+from inspect_core.methods.subspace import COSINE_WORDS
+from inspect_core.runtime.progress import Report, silent
+from inspect_core.study.scored_photo import UNKNOWN
+from inspect_core.study.scored_photos import ScoredPhotos
+
+WHOLE = -1
+
+
+@dataclass(frozen=True, eq=False)
+class Points:
+    """The rows of a scatter and where each comes from.
+
+    features: (n, d) float32; photo: (n,) position among the scored photos; place: (n, 2) row and column on the patch
+    grid, WHOLE for a whole photo; score: (n,) float32, of the patch grid or of the photo; peak: (n,) float32, the
+    largest value of the anomaly map inside it; truth: (n,) of str, "good", the type of defect it shows, or "unknown".
+    """
+
+    features: np.ndarray
+    photo: np.ndarray
+    place: np.ndarray
+    score: np.ndarray
+    peak: np.ndarray
+    truth: np.ndarray
+
+    def __len__(self) -> int:
+        return len(self.photo)
+
+    @property
+    def whole(self) -> bool:
+        """Whether the points are whole photos."""
+        return bool((self.place == WHOLE).all())
+
+    @property
+    def defect(self) -> np.ndarray:
+        """(n,) bool: known to show a defect."""
+        return (self.truth != "good") & (self.truth != UNKNOWN)
+
+
+def sample_patches(
+    scored: ScoredPhotos,
+    features_of: Callable[[int], Tensor],
+    masks: list[np.ndarray | None],
+    *,
+    limit: float,
+    count: int = 2000,
+    seed: int = 0,
+    report: Report = silent,
+    **live: int,
+) -> Points:
+    """At most `count` patches drawn evenly over the scored photos, with the live parameter in force.
+
+    features_of: position -> (1, h, w, k); masks: returned by `truth_masks`. A patch that touches a true mask shows the
+    photo's defect type; any other patch of a photo with a mask is good. Up to half of a photo's share is drawn from its
+    patches under the mask or above `limit`, which a random draw would rarely hit: a scatter of these points shows where
+    defects lie, not how frequent they are.
+    Raises ValueError for a count below the number of photos, or no photos.
+    """
+    photos = len(scored.photos)
+    if not 0 < photos <= count:
+        raise ValueError(f"count is {count} for {photos} photos; show at least one patch of every photo")
+    scores, (h, w) = scored.grid_errors(**live), scored.grid
+    fractions = np.full(photos, count // photos) + (np.arange(photos) < count % photos)
+    children = np.random.SeedSequence(seed).spawn(photos)
+    drawn: list[Points] = []
+    for i, child in enumerate(children):
+        truth = _truth(scored.photos[i].kind, masks[i], scored.grid)
+        peak = cell_peaks(scored.map(i, **live), scored.grid)
+        striking = ((truth != "good") & (truth != UNKNOWN)) | (peak > limit)
+        chosen = _draw(striking.ravel(), int(fractions[i]), np.random.default_rng(child))
+        rows = features_of(i).reshape(h * w, -1).cpu().float().numpy()[chosen]
+        place = np.stack(np.divmod(chosen, w), axis=1)
+        values = (own.ravel()[chosen] for own in (scores[i], peak, truth))
+        drawn.append(Points(rows, np.full(len(chosen), i), place, *values))
+        report((i + 1) / photos, f"looking at photo {i + 1} of {photos}")
+    return Points(**{own.name: np.concatenate([getattr(part, own.name) for part in drawn]) for own in fields(Points)})
+
+
+def whole_photos(scored: ScoredPhotos, embed: Callable[[int], Tensor], report: Report = silent, **live: int) -> Points:
+    """Every scored photo as one point. embed: position -> (1, d) penultimate features of the backbone."""
+    photos, rows = len(scored.photos), []
+    if not photos:
+        raise ValueError("there are no photos on the bench; add some first")
+    for i in range(photos):
+        rows.append(embed(i).cpu().float().numpy())
+        report((i + 1) / photos, f"looking at photo {i + 1} of {photos}")
+    scores, truth = scored.scores(**live), np.array([photo.kind for photo in scored.photos], dtype=object)
+    return Points(np.concatenate(rows), np.arange(photos), np.full((photos, 2), WHOLE), scores, scores, truth)
+
+
+def seen_by(view: View, points: Points, live: Mapping[str, int]) -> Points:
+    """The points as a view sees them: whole photos as the product check does, patches by the method's map."""
+    if points.whole:
+        return replace(points, features=cosine(torch.from_numpy(points.features)).numpy())
+    if not view.row.space:
+        return points
+    patches = torch.from_numpy(points.features)
+    value = view.value(live) if view.live else None
+    return replace(points, features=view.row.in_space(view.detector, patches, points.place, value).cpu().numpy())
+
+
+def view_in_words(method: str, *, whole: bool) -> str:
+    """What `seen_by` does to the features, for the reader of a plot."""
+    if whole:
+        return f"As the product check does: {COSINE_WORDS[0].lower()}{COSINE_WORDS[1:]}"
+    return METHODS[method].space or "This detector takes the features as they are."
+
+
+def _draw(marked: np.ndarray, fraction: int, rng: np.random.Generator) -> np.ndarray:
+    """Sorted indices of `share` patches of one photo, up to half of them marked, more only when the others run out."""
+    order = rng.permutation(len(marked))
+    first, others = order[marked[order]], order[~marked[order]]
+    return np.sort(np.concatenate([first[: fraction // 2], others, first[fraction // 2 :]])[:fraction])
+
+
+def _truth(kind: str, mask: np.ndarray | None, grid: tuple[int, int]) -> np.ndarray:
+    """(h, w) str: what each patch of a photo of this kind shows."""
+    if mask is None:
+        return np.full(grid, UNKNOWN, dtype=object)
+    return np.where(cell_peaks(mask, grid), kind, "good").astype(object)

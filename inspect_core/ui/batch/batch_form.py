@@ -1,0 +1,200 @@
+"""The parts of the Batch page: what to judge and with which recipe, the running batch, batches to resume."""
+
+import os
+import shlex
+from dataclasses import replace
+from pathlib import Path
+
+import streamlit as st
+
+from inspect_core.images.samples import ScanError
+from inspect_core.line.batch import photos_of
+from inspect_core.line.map_folder import ENDINGS
+from inspect_core.line.watch import FOLDERS
+from inspect_core.recipe import Recipe
+from inspect_core.runtime import workspace
+from inspect_core.sharding import worker_selection
+from inspect_core.ui import saved_recipes, shell, weights_panel
+from inspect_core.ui.batch import batch_jobs, batch_store
+from inspect_core.ui.batch.batch_store import Run
+from inspect_core.ui.photo_source import FOLDER, UPLOAD, Source, choose_folder, choose_upload
+
+LAYOUTS = "Every photo in the folder and below is judged. Nothing in it is changed."
+NUMBER_WIDTH, FORM = 160, 960
+ON_PAUSE = "Stops after the photos being judged now. Results so far are kept, even if Loupe is closed."
+ON_CANCEL = "Stops and deletes the table and pictures. The audit log keeps the verdicts."
+HERE, CLUSTER = "This machine", "Cluster"
+MAPS = dict(zip(ENDINGS, ("Photos with heatmap (PNG)", "Raw maps (.npy)"), strict=True))
+
+
+def new_batch(saved: list[Path]) -> None:
+    """Recipe, photos, what to write, and the button that starts."""
+    st.header("New batch")
+    path = st.selectbox("Recipe", saved, format_func=saved_recipes.names(saved).__getitem__, key="batch_recipe")
+    recipe = recipe_at(path, "batch")
+    source = _photos()
+    if recipe is None:
+        return
+    words = "The table, the report and the pictures of the worst parts are always written."
+    label, say, key = "Also keep, for every photo", MAPS.__getitem__, "batch_maps"
+    kept = st.pills(label, list(MAPS), format_func=say, selection_mode="multi", key=key, help=words)
+    workers, cluster = _judges()
+    if play("Start", "batch_start", disabled=source is None) and source is not None:
+        with shell.errors_shown(ValueError, ScanError, OSError):
+            with st.spinner("Looking at the photos…"):
+                count = len(photos_of([source.path]))
+            asked = {"product": recipe.product, "recipe": path.name, "digest": recipe.digest or "", "count": count}
+            endings, user = tuple(ending for ending in ENDINGS if ending in kept), shell.current_user()
+            how = {"endings": endings, "user": user, "workers": workers, "cluster": cluster}
+            _start(batch_store.new(**asked, **how, source=str(source.path)))
+    if source is None:
+        st.caption("Choose photos to start.")
+    else:
+        shell.say_running("A batch that you start waits for it and then starts by itself.")
+    _on_the_command_line(path, source)
+
+
+@st.fragment(run_every=shell.POLL_SECONDS)
+def under_way() -> None:
+    """The batch that runs now: how far, how long, pause, cancel."""
+    job, batch = shell.active_job(), batch_store.find(batch_jobs.running() or "")
+    if job is None or batch is None:
+        st.rerun()
+    with st.container(border=True):
+        _head(batch)
+        st.progress(job.fraction, text=shell.progress_in_words(job))
+        row = st.container(horizontal=True)
+        stop, off = "Stopping…" if job.cancelling else "Pause", job.cancelling
+        for key, label, icon, work, words in (
+            ("pause", stop, ":material/pause:", batch_jobs.pause, ON_PAUSE),
+            ("cancel", "Cancel and discard", ":material/delete:", batch_jobs.cancel, ON_CANCEL),
+        ):
+            at = f"batch_{key}-{job.id}"
+            row.button(label, at, icon=icon, help=words, disabled=off, on_click=work, args=(job.id,))
+
+
+def unfinished(batch: Run) -> None:
+    """A batch that was paused or interrupted: resume or discard it."""
+    with st.container(border=True):
+        _head(batch)
+        when = shell.plain(batch.when)
+        if batch_jobs.waits(batch):
+            st.caption(f"In the queue, shown in the sidebar: {batch.count:,} photos, asked for {when}.")
+            return
+        st.caption(f"Not finished: stopped after {batch.kept:,} of {batch.count:,} photos; started {when}.")
+        row = st.container(horizontal=True)
+        with row:
+            if play("Resume", f"batch_resume-{batch.id}"):
+                _start(batch)
+        discard(batch, row)
+
+
+def compare(batch: Run, place) -> None:
+    """A button that judges the same photos with another recipe, to show which verdicts change."""
+    with place.popover("Compare with another recipe", icon=":material/compare_arrows:"):
+        others = [path for path in saved_recipes.paths() if path.name != batch.recipe]
+        if not others:
+            st.markdown("There is no other recipe. Save one on Inspect.")
+            return
+        say = saved_recipes.names(others).__getitem__
+        path = st.selectbox("Recipe", others, format_func=say, key=f"batch_other-{batch.id}")
+        recipe = recipe_at(path, f"compare-{batch.id}")
+        if play("Judge the same photos", f"batch_compare-{batch.id}", disabled=recipe is None) and recipe is not None:
+            asked = {"product": recipe.product, "recipe": path.name, "digest": recipe.digest or ""}
+            with shell.errors_shown(OSError):
+                new = replace(batch, **asked, against=batch.id, user=shell.current_user())
+                _start(
+                    batch_store.new(**{key: value for key, value in vars(new).items() if key not in ("id", "begun")})
+                )
+
+
+def discard(batch: Run, place) -> None:
+    """A button that deletes a batch, after confirmation."""
+    with place.popover("Delete", icon=":material/delete:"):
+        st.markdown("Delete the table, report and pictures of this batch? The audit log keeps the verdicts.")
+        if st.button("Yes, delete it", key=f"batch_delete-{batch.id}"):
+            with shell.errors_shown(OSError, begins="It could not be deleted: "):
+                batch_store.remove(batch)
+                st.rerun()
+
+
+def _head(batch: Run) -> None:
+    st.markdown(f"**{shell.plain(batch.product)}** · {shell.plain(batch.source)}")
+
+
+def play(label: str, key: str, *, disabled: bool = False) -> bool:
+    """The button that starts something."""
+    return st.button(label, type="primary", icon=":material/play_arrow:", disabled=disabled, key=key)
+
+
+def recipe_at(path: Path, key: str) -> Recipe | None:
+    """The saved recipe, with its limits on the page; None, with the reason there, when it cannot be used.
+
+    key: prefix of its widgets.
+    """
+    try:
+        recipe = saved_recipes.checked(path)
+        missing = weights_panel.offer_missing(recipe.backbone.name, f"{key}-{path.name}")
+    except Exception as error:  # any error caused by a file is limited to its own line
+        st.error(shell.plain(saved_recipes.reason(path, error)), icon=":material/broken_image:")
+        return None
+    limits = recipe.limits
+    band = f"review above {limits.review:.4g}, " if limits.review < limits.reject else ""
+    digest = shell.plain(str(recipe.digest)[:12])
+    st.caption(f"{shell.plain(recipe.product)} · {digest} · {band}reject above {limits.reject:.4g}")
+    return None if missing else recipe
+
+
+def _photos() -> Source | None:
+    ways = [FOLDER, UPLOAD]
+    way = st.segmented_control("Photos from", ways, default=FOLDER, required=True, key="batch_photos_from")
+    return choose_folder(LAYOUTS, page="batch_") if way == FOLDER else choose_upload(page="batch_")
+
+
+def _judges() -> tuple[int, bool]:
+    """Processes on this machine, or the cluster that the app was started with; nobody else hears of one."""
+    address = None
+    with shell.errors_shown(ValueError):
+        address, _ = worker_selection.configured()
+    if address is not None:
+        by = st.segmented_control("Judged by", [HERE, CLUSTER], default=HERE, required=True, key="batch_judged_by")
+        if by == CLUSTER:
+            st.caption(
+                f"By the workers of {shell.plain(address)}. The photos must be at the same path on every machine. "
+                "Anyone who can reach a Dask scheduler can run code on it and on its workers, so Loupe connects only "
+                "to one on this machine or over TLS."
+            )
+            return 1, True
+    cores = os.cpu_count() or 1
+    words = (
+        f"Processes that judge in parallel; this machine has {cores} cores. 1: Loupe itself, which is quickest for a "
+        "few hundred photos because each process first loads the network. Each takes about 1 GB of memory. The "
+        "verdicts are the same."
+    )
+    workers = st.number_input("Processes", 1, cores, 1, key="batch_workers", width=NUMBER_WIDTH, help=words)
+    return int(workers), False
+
+
+def _start(batch: Run) -> None:
+    def start() -> None:
+        batch_jobs.start(batch)
+        st.session_state.pop("batch_shown", None)
+
+    shell.begin(start)
+
+
+def _on_the_command_line(path: Path, source: Source | None) -> None:
+    with st.expander("Batches and watched folders on the command line"):
+        recipe = shlex.quote(str(workspace.recipes_folder() / path.name))
+        photos = shlex.quote(str(source.path)) if source is not None else "PHOTOS"
+        command, outputs = "python -m inspect_core", "--csv verdicts.csv --report report.html --maps maps/"
+        st.code(f"{command} inspect {recipe} {photos} {outputs}", language=None, wrap_lines=True)
+        st.caption(
+            "If stopped, the same command continues where it left off. With --workers 4, four processes judge; with "
+            "--cluster, the workers of a Dask scheduler on other machines do (docs/CLUSTER.md)."
+        )
+        st.code(f"{command} watch {recipe} INCOMING --out SORTED", language=None, wrap_lines=True)
+        st.caption(
+            "Judges photos as they arrive in INCOMING and moves each into the folder of its verdict in SORTED: "
+            f"{', '.join(FOLDERS.values())}."
+        )

@@ -1,0 +1,136 @@
+"""Batches in the background: start, pause, resume, cancel. A paused batch is on disk and occupies no worker."""
+
+import contextlib
+from collections.abc import Sequence
+from pathlib import Path
+
+import streamlit as st
+
+from inspect_core.audit.log import AuditLog
+from inspect_core.line.audit_record import Logged
+from inspect_core.line.batch import Photo, photos_of, run
+from inspect_core.line.batch_report import picture_of
+from inspect_core.line.confusion import truths_of
+from inspect_core.line.inspector import Inspector
+from inspect_core.line.verdict_changes import changed
+from inspect_core.line.verdict_table import read_table
+from inspect_core.recipe import LoadedRecipe, loaded_backbone
+from inspect_core.recipe_format import recipe_package
+from inspect_core.recipe_io import recipe_file
+from inspect_core.recipe_io.fused_recipe import FusedRecipe
+from inspect_core.runner import Runner
+from inspect_core.runtime import workspace
+from inspect_core.runtime.atomic_write import replacing
+from inspect_core.runtime.jobs import Job
+from inspect_core.runtime.progress import Cancelled
+from inspect_core.sharding import worker_selection
+from inspect_core.sharding.inspection_tasks import JudgedByWorkers
+from inspect_core.ui import shell
+from inspect_core.ui.batch import batch_store
+from inspect_core.ui.batch.batch_store import Run
+
+BATCH = "batch"
+MOST_DRAWN = 24
+"""Photos whose verdict changes that are drawn as both recipes see them."""
+
+
+@st.cache_resource(show_spinner=False)
+def _unwanted() -> set[str]:
+    """Ids of jobs whose batches are deleted when they end."""
+    return set()
+
+
+def running() -> str | None:
+    """The id of the batch under way, None when there is none."""
+    job = shell.active_job()
+    return job.about[1] if job is not None and isinstance(job.about, tuple) and job.about[0] == BATCH else None
+
+
+def waits(batch: Run) -> bool:
+    """Whether a batch waits for its turn."""
+    return shell.jobs().about((BATCH, batch.id)) is not None
+
+
+def start(batch: Run) -> None:
+    """Start a batch, or resume it where it stopped. Raises Busy as `Jobs.submit`."""
+    unwanted, user = _unwanted(), shell.current_user()
+
+    def work(job: Job) -> None:
+        try:
+            with contextlib.suppress(Cancelled):  # what was judged is kept
+                _judge(batch, job, user)
+        finally:
+            if job.id in unwanted:
+                batch_store.remove(batch)
+
+    shell.start(f"Judging photos of {batch.product}", work, about=(BATCH, batch.id))
+
+
+def pause(job_id: str) -> None:
+    """Stop after the photos being judged; those judged are kept."""
+    shell.jobs().cancel(job_id)
+
+
+def cancel(job_id: str) -> None:
+    """Stop, and drop the batch."""
+    _unwanted().add(job_id)
+    pause(job_id)
+
+
+def _judge(batch: Run, job: Job, user: str) -> None:
+    job.report(0.0, "loading the recipe")
+    alone = batch.workers <= 1 and not batch.cluster
+    inspector, path = inspector_of(batch.recipe, batch.digest, alone=alone)
+    if inspector.digest != batch.digest:
+        begun = f"the recipe that this batch was started with ({batch.digest[:12]})"
+        raise ValueError(f"{batch.recipe} is no longer {begun}; start a new batch")
+    job.report(0.0, "looking at the photos")
+    photos = photos_of([Path(batch.source)])
+    truths = truths_of([Path(batch.source)], [name for name, _ in photos])
+    if batch.cluster:
+        address, certificates = worker_selection.configured()
+        if address is None:
+            gone = "LOUPE_CLUSTER no longer names a scheduler"
+            raise ValueError(f"{gone}; set it and restart the app, or start a new batch")
+        chosen = worker_selection.workers(cluster=address, certificates=certificates)
+        job.report(0.0, f"waiting for the workers of {address}")
+    else:
+        chosen = worker_selection.workers(batch.workers if batch.workers > 1 else None)
+    with AuditLog.open() as log, chosen as executor:
+        judging = None if executor is None else JudgedByWorkers(executor, path)
+        by = "" if executor is None else f", by {executor.words}"
+
+        def report(fraction: float, step: str) -> None:
+            job.report(fraction, step + by)
+
+        record, outputs = Logged(log, inspector, user), batch.outputs()
+        run(inspector, photos, outputs, record=record, report=report, judging=judging, truths=truths)
+    if (before := batch_store.find(batch.against)) is not None and before.finished:
+        job.report(1.0, "drawing what changes")
+        _draw_changes(before, batch, inspector, photos)
+
+
+def _draw_changes(before: Run, batch: Run, inspector: Inspector, photos: Sequence[Photo]) -> None:
+    """Pictures of the first changes by rank, as both recipes see them."""
+    rows, (first, _) = read_table(batch.table), inspector_of(before.recipe, before.digest)
+    paths = {row.digest: photo for row, photo in zip(rows, photos, strict=True)}
+    with replacing(batch.changed) as new:
+        new.mkdir()
+        for rank, one in enumerate(changed(read_table(before.table), rows).changes[:MOST_DRAWN]):
+            for side, judging in zip(batch_store.SIDES, (first, inspector), strict=True):
+                if picture := picture_of(judging, *paths[one.after.digest]):
+                    (new / f"{rank:02d}-{side}.webp").write_bytes(picture)
+
+
+def inspector_of(recipe: str, digest: str, *, alone: bool = True) -> tuple[Inspector, Path]:
+    """A saved recipe by its file's name and its digest, and where it lies: as exported for the line, if it was (the
+    same verdicts in less time). alone: whether no other process judges with it. Raises ValueError and OSError, naming
+    it, when it cannot be used.
+    """
+    path, exported = workspace.recipes_folder() / recipe, workspace.export_of(digest)
+    for place in (exported, path):
+        if place.exists() and recipe_package.is_exported(place):
+            return Runner(place, threads=1), place
+    found = recipe_file.load(path)
+    backbone = loaded_backbone(found.backbone)
+    return (FusedRecipe(found, backbone, path) if alone else LoadedRecipe(found, backbone)), path

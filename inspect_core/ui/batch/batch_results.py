@@ -1,0 +1,171 @@
+"""The results of a batch: counts, scores, the worst parts, the table, and the files to download."""
+
+from collections import Counter
+from pathlib import Path
+
+import streamlit as st
+
+from inspect_core.line import confusion
+from inspect_core.line.batch_report import in_parts, in_words, worst
+from inspect_core.line.histogram import histogram
+from inspect_core.line.result_row import Row
+from inspect_core.line.verdict_changes import BETTER, WORSE, changed
+from inspect_core.line.verdict_table import read_table
+from inspect_core.runtime import workspace
+from inspect_core.ui import charts, saved_recipes, shell
+from inspect_core.ui.batch import batch_form, batch_store
+from inspect_core.ui.batch.batch_store import SIDES, Run
+from inspect_core.verdict import OUTCOMES, SIGNS, SPOKEN
+
+PICTURE_WIDTH, COUNT_WIDTH, CHANGE_WIDTH, CHANGES = 180, 170, 330, 9
+WAYS = {BETTER: ":green[:material/thumb_up: Better]", WORSE: ":red[:material/thumb_down: Worse]"}
+AT_OR_BELOW = "Percentage of the good parts that set the limits with this score or a lower one."
+LARGEST_PICTURE = 1 << 24
+"""Bytes."""
+
+
+def results(finished: list[Run]) -> None:
+    """One of the finished batches, initially the latest."""
+    st.header("Results")
+    batch = finished[0]
+    if len(finished) > 1:
+        known = {run.id: run for run in finished}
+        labels = {run.id: f"{run.when} · {run.product} · {run.count:,} photos" for run in finished}
+        batch = known.get(st.selectbox("Batch", list(labels), format_func=labels.__getitem__, key="batch_shown"), batch)
+    try:
+        rows = _rows(str(batch.table), batch.table.stat().st_mtime_ns)
+    except (ValueError, OSError) as error:
+        st.error(shell.plain(error), icon=":material/error:")
+        batch_form.discard(batch, st)
+        return
+    st.caption(f"{shell.plain(batch.product)}, recipe {shell.plain(batch.digest[:12])} · {shell.plain(batch.source)}")
+    _counts(rows)
+    _truth(rows)
+    _downloads(batch)
+    _changes(batch, rows)
+    if drawn := histogram(rows, ink=charts.look().ink):
+        st.markdown("**Scores**")
+        st.image(drawn, width="stretch", alt=in_parts(rows))
+    _worst(batch, rows)
+    _table(rows)
+
+
+def _counts(rows: list[Row]) -> None:
+    counts = Counter(row.verdict for row in rows)
+    shelf = st.container(horizontal=True)
+    for outcome in OUTCOMES:
+        share = f"{100 * counts[outcome] / len(rows):.1f} % of {len(rows):,}"
+        shelf.metric(SPOKEN[outcome].capitalize(), f"{counts[outcome]:,}", border=True, help=share, width=COUNT_WIDTH)
+
+
+def _truth(rows: list[Row]) -> None:
+    """Against what the photos show, where their folders or a list say it."""
+    if told := confusion.sentence(rows):
+        st.markdown(shell.plain(told))
+        columns = confusion.table_of(rows)
+        st.table({head: [shell.plain(cell) for cell in cells] for head, cells in columns.items()}, hide_index=True)
+
+
+def _changes(batch: Run, rows: list[Row]) -> None:
+    """What another recipe had said of the same photos."""
+    before = batch_store.find(batch.against) if batch.against else None
+    if before is None or not before.finished:
+        return
+    found = changed(_rows(str(before.table), before.table.stat().st_mtime_ns), rows)
+    other = workspace.recipes_folder() / before.recipe
+    against = saved_recipes.names([other])[other]
+    st.markdown(f"**Against {shell.plain(against)}** · {shell.plain(found.sentence())}")
+    drawn = [
+        (one, *pictures)
+        for rank, one in enumerate(found.changes)
+        if len(pictures := [own for side in SIDES if (own := _drawn(batch.changed / f"{rank:02d}-{side}.webp"))]) == 2
+    ]
+    shelf = st.container(horizontal=True, gap="medium")
+    for one, *pictures in shell.one_page(drawn, CHANGES, f"batch_changes-{batch.id}"):
+        with shelf.container(border=True, width=CHANGE_WIDTH):
+            sides = st.columns(2, gap="small")
+            for column, row, picture in zip(sides, (one.before, one.after), pictures, strict=True):
+                with column:
+                    st.image(picture, width="stretch", alt=f"{row.name}: {in_words(row)}")
+                    st.caption(shell.plain(_in_short(row)))
+            truth = f" · {one.after.truth}" if one.after.truth else ""
+            way = f"  \n{WAYS[one.way]}" if one.way else ""
+            st.caption(f"{shell.plain(one.after.name)}{shell.plain(truth)}{way}")
+    if len(found.changes) > len(drawn):
+        st.caption("The other changes are not drawn; the tables of both batches hold them.")
+
+
+def _downloads(batch: Run) -> None:
+    row = st.container(horizontal=True)
+    for label, path, mime in (("Table (CSV)", batch.table, "text/csv"), ("Report (HTML)", batch.report, "text/html")):
+        key, icon, gone = f"batch_{path.name}", ":material/download:", not path.is_file()
+        row.download_button(label, path.read_bytes, path.name, mime, key, on_click="ignore", icon=icon, disabled=gone)
+    batch_form.compare(batch, row)
+    batch_form.discard(batch, row)
+    if batch.endings:
+        st.caption(f"Heatmaps and maps of every photo: {shell.plain(batch.maps)}")
+
+
+def _worst(batch: Run, rows: list[Row]) -> None:
+    pictures = [
+        (row, picture)
+        for rank, row in enumerate(worst(rows))
+        if (picture := _drawn(batch.pictures / f"{rank:02d}.webp"))
+    ]
+    if not pictures:
+        return
+    st.markdown("**Highest scores**")
+    shelf = st.container(horizontal=True, gap="medium")
+    for row, picture in pictures:
+        with shelf.container(width=PICTURE_WIDTH):
+            st.image(picture, width="stretch", alt=f"{row.name}: {in_words(row)}")
+            st.caption(f"{shell.plain(row.name)}  \n{shell.plain(_in_short(row))}")
+
+
+def _table(rows: list[Row]) -> None:
+    st.markdown("**Photos**")
+    words, key = {word: SPOKEN[word].capitalize() for word in OUTCOMES}, "batch_outcomes"
+    wanted = st.segmented_control(
+        "Show", words, format_func=words.__getitem__, selection_mode="multi", key=key, label_visibility="collapsed"
+    )
+    shown = [row for row in rows if not wanted or row.verdict in wanted]
+    st.dataframe(
+        {
+            "Photo": [row.name for row in shown],
+            "Verdict": [_signed(row.verdict) for row in shown],
+            "Score": [row.score for row in shown],
+            "Good parts at or below": [row.percentile_among_good for row in shown],
+            "Defect type": [row.defect_type for row in shown],
+            **({"Truth": [row.truth for row in shown]} if any(row.truth for row in rows) else {}),
+            "Regions": [row.regions for row in shown],
+            "Reason": [row.reason for row in shown],
+            "Product check": [row.product_check for row in shown],
+            "Differs from the photos taught": [row.photo for row in shown],
+        },
+        hide_index=True,
+        column_config={
+            "Photo": st.column_config.TextColumn(pinned=True),
+            "Score": st.column_config.NumberColumn(format="%.4g"),
+            "Good parts at or below": st.column_config.NumberColumn(format="%.0f %%", help=AT_OR_BELOW),
+        },
+        placeholder="",
+        alt="Photos of the batch, one row each.",
+    )
+
+
+def _drawn(path: Path) -> bytes | None:
+    return workspace.content(path, at_most=LARGEST_PICTURE)
+
+
+def _in_short(row: Row) -> str:
+    score = "" if row.score is None else f" · {row.score:.3g}"
+    return f"{_signed(row.verdict)}{score}"
+
+
+def _signed(word: str) -> str:
+    return f"{SIGNS.get(word, '')} {word}".lstrip()
+
+
+@st.cache_data(max_entries=4, show_spinner=False)
+def _rows(path: str, written: int) -> list[Row]:
+    return read_table(Path(path))

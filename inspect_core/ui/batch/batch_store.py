@@ -1,0 +1,118 @@
+"""Batches on disk: a folder each in the workspace, with the request and its results."""
+
+import json
+import secrets
+import shutil
+from dataclasses import asdict, dataclass
+from datetime import datetime
+from pathlib import Path
+
+from inspect_core.line.batch import Outputs
+from inspect_core.line.journal import rows_kept
+from inspect_core.line.map_folder import Maps
+from inspect_core.runtime import workspace
+from inspect_core.runtime.atomic_write import replacing
+from inspect_core.runtime.json_text import from_json
+
+ASKED = "batch.json"
+LONGEST = 1 << 20
+SIDES = ("before", "after")
+"""Of the pictures of what changes: as the other recipe sees it, as this one does."""
+
+
+@dataclass(frozen=True)
+class Run:
+    """recipe: the file's name among the saved ones; digest: of the recipe; source: where the photos lie; count:
+    how many there were; endings: of the maps wanted; begun: local time, ISO 8601; workers: processes that judge, 1 for
+    the app's own; cluster: whether the workers of `choosing.configured` do;
+    against: id of the batch of these photos that it is compared with, by another recipe.
+    """
+
+    id: str
+    product: str
+    recipe: str
+    digest: str
+    source: str
+    count: int
+    endings: tuple[str, ...]
+    begun: str
+    user: str
+    workers: int = 1
+    cluster: bool = False
+    against: str = ""
+
+    @property
+    def folder(self) -> Path:
+        return workspace.batches_folder() / self.id
+
+    @property
+    def table(self) -> Path:
+        return self.folder / "verdicts.csv"
+
+    @property
+    def report(self) -> Path:
+        return self.folder / "report.html"
+
+    @property
+    def pictures(self) -> Path:
+        return self.folder / "worst"
+
+    @property
+    def changed(self) -> Path:
+        """The folder of pictures of what changes."""
+        return self.folder / "changed"
+
+    @property
+    def maps(self) -> Path:
+        return self.folder / "maps"
+
+    @property
+    def when(self) -> str:
+        """`begun` as it is shown."""
+        return self.begun[:16].replace("T", " ")
+
+    @property
+    def finished(self) -> bool:
+        return self.table.is_file() and not self.kept
+
+    @property
+    def kept(self) -> int:
+        """Photos judged so far in an unfinished batch."""
+        return rows_kept(self.table)
+
+    def outputs(self) -> Outputs:
+        maps = Maps(self.maps, self.endings) if self.endings else None
+        return Outputs(self.table, maps, self.report, self.pictures)
+
+
+def new(**asked) -> Run:
+    """A new batch on disk, not started. Raises OSError when it cannot be written."""
+    now = datetime.now().astimezone()
+    run = Run(id=f"{now:%Y%m%d-%H%M%S%f}-{secrets.token_hex(3)}", begun=now.isoformat(timespec="seconds"), **asked)
+    with replacing(run.folder) as folder:
+        folder.mkdir()
+        (folder / ASKED).write_text(json.dumps(asdict(run), indent=1), encoding="utf-8")
+    return run
+
+
+def all_runs() -> list[Run]:
+    """The batches in the workspace, the latest first; anything else there is skipped."""
+    folders = sorted(workspace.batches_folder().glob("[0-9]*"), reverse=True)
+    return [run for folder in folders if (run := find(folder.name)) is not None]
+
+
+def find(name: str) -> Run | None:
+    """The batch of this id, None when there is none."""
+    content = workspace.content(workspace.batches_folder() / name / ASKED, at_most=LONGEST)
+    try:
+        asked = from_json(content or b"")
+        asked["endings"] = tuple(asked["endings"])
+        run = Run(**asked)
+    except (ValueError, TypeError, KeyError):
+        return None
+    return run if run.id == name else None
+
+
+def remove(run: Run) -> None:
+    """Delete a batch with all its files. Raises OSError when it cannot be deleted."""
+    shutil.rmtree(run.folder)

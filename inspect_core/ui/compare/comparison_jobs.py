@@ -1,0 +1,57 @@
+"""Comparisons in the background; only the last one is kept, for every session of this process."""
+
+from collections.abc import Sequence
+from dataclasses import replace
+
+import streamlit as st
+
+from inspect_core.features.store import feature_store
+from inspect_core.runtime.jobs import Job
+from inspect_core.study.teaching_config import Order
+from inspect_core.tuning.comparison_result import Comparison, Row
+from inspect_core.tuning.detector_comparison import compare, fitted
+from inspect_core.ui import open_product_store, shell
+from inspect_core.ui.result_cache import Kept
+from inspect_core.ui.taught_product import TaughtPart, of_study
+
+
+@st.cache_resource(show_spinner=False)
+def _last() -> Kept:
+    return Kept(1)
+
+
+def start(order: Order, detectors: Sequence[str], as_published: bool) -> None:
+    """Compare in the background; drops the previous comparison. Raises Busy as `Jobs.submit`."""
+    last = _last()
+
+    def work(job: Job) -> None:
+        last.clear()
+        last.put(order, compare(order, feature_store(), job.report, detectors, as_published=as_published))
+
+    shell.start("Comparing detectors", work, about=about(order))
+
+
+def about(order: Order) -> object:
+    """What a comparison of this order is known by while it runs."""
+    return "comparison", order
+
+
+def found(order: Order) -> Comparison | None:
+    """The comparison of this order, if it was the last one made."""
+    return _last().get(order)
+
+
+def put_on_bench(taught: TaughtPart, row: Row) -> None:
+    """Put the part's photos under a detector on the bench, as a comparison fitted it, with the product check and
+    the areas that the part has. Raises Busy as `Jobs.submit` and `require_room`.
+    """
+    open_product_store.require_room()
+    order = taught.order()
+
+    def work(job: Job) -> str:
+        job.report(0.0, "loading the network")
+        study = fitted(row)
+        part = of_study(taught.product, study, taught.notes, taught.product_check)
+        return open_product_store.put(replace(part.with_areas(order.areas), compared=order))
+
+    shell.start(f"Putting {row.title} on the bench", work)

@@ -1,0 +1,158 @@
+"""The parts of the Compare page: the forecast and the start, the table, curves and scores, one part side by side."""
+
+from collections.abc import Callable, Sequence
+from functools import partial
+from typing import Any
+
+import streamlit as st
+
+from inspect_core.images.photo_reader import ImageError
+from inspect_core.methods.registry import ALL, JOIN, title_of
+from inspect_core.plots import comparison_plots as plots
+from inspect_core.runtime.jobs import Busy
+from inspect_core.study.teaching_config import Order
+from inspect_core.tuning import comparison_report
+from inspect_core.tuning.comparison_result import Comparison, Row
+from inspect_core.tuning.detector_comparison import published
+from inspect_core.ui import charts, shell, teaching_job
+from inspect_core.ui.compare import comparison_jobs
+from inspect_core.ui.taught_product import TaughtPart
+
+CURVE_WIDTH, SCORES_WIDTH = 460, 320
+TELLING = 60
+"""Photos offered for viewing side by side."""
+
+
+def start(order: Order) -> None:
+    """Which detectors to compare, how long that takes, and the button that starts it, or its progress."""
+    detectors = st.multiselect("Detectors", ALL, default=ALL, format_func=title_of, key="compare_detectors")
+    as_published = st.toggle("Each method also as published", key="compare_published", help=teaching_job.AS_PUBLISHED)
+    words = "Choose at least one detector."
+    if detectors:
+        try:
+            again = published(order, detectors) if as_published else []
+            seconds = teaching_job.expected(order, detectors).seconds + sum(
+                teaching_job.expected(own).seconds for own in again
+            )
+        except ValueError as error:
+            st.error(f"{shell.plain(error)}; or compare fewer detectors.", icon=":material/error:")
+            return
+        words = (
+            f"Takes about {shell.duration(seconds)} on this machine: every detector is fitted once to "
+            f"{len(order.photos.fit):d} good photos and scores {len(order.scored):d} others. You can keep working "
+            "meanwhile."
+        )
+    begin = partial(comparison_jobs.start, order, detectors, as_published)
+    shell.offer(
+        "Compare", words, begin, about=comparison_jobs.about(order), key="start-comparison", disabled=not detectors
+    )
+
+
+def results(taught: TaughtPart, order: Order, comparison: Comparison) -> None:
+    """Everything found, from the table down to single parts."""
+    recommended, why = comparison.reason().splitlines()
+    st.markdown(shell.plain(recommended), help=shell.plain(why))
+    for sentence in comparison.notes:
+        st.caption(shell.plain(sentence))
+    current = title_of(JOIN.join(view.method for view in taught.scored.views), as_published=taught.as_published)
+    chosen = _table(comparison, current)
+    with st.container(horizontal=True, gap="small"):
+        _put_on_bench(taught, chosen)
+        _downloads(order)
+    kept = {comparison.chosen().title, current, chosen.title}
+    rows = [row for row in comparison.rows if row.title in kept]
+    _curves(rows)
+    _one_part(order)
+    _scores(rows)
+    with st.expander("Compare again"):
+        start(order)
+
+
+def _table(comparison: Comparison, current: str) -> Row:
+    """The detectors side by side; returns the one whose row is chosen, at first the recommended one."""
+    table = comparison_report.table_of(comparison, current)
+    columns: dict[str, Any] = {
+        name: st.column_config.TextColumn(help=shell.plain(f"{words[0].upper()}{words[1:]}."))
+        for name, words in comparison_report.GLOSS.items()
+    }
+    columns["Detector"] = st.column_config.TextColumn(width=250, pinned=True)
+    first = comparison.rows.index(comparison.chosen())
+    seen = st.dataframe(
+        table, hide_index=True, column_config=columns, height="content", key="compare_table", on_select="rerun",
+        selection_mode="single-row-required", selection_default={"selection": {"rows": [first]}},
+        alt="Detectors side by side, one row each.",
+    )  # fmt: skip
+    st.caption(
+        "Brackets: 95 % intervals. A value ties with the best if it lies in the best one's interval or its own "
+        "holds the best."
+    )
+    marked = seen.selection.rows
+    return comparison.rows[marked[0] if marked and marked[0] < len(comparison.rows) else first]
+
+
+def _put_on_bench(taught: TaughtPart, row: Row) -> None:
+    words = "Take these photos and the chosen detector, as fitted here, to the bench."
+    if st.button(f"Put {shell.plain(row.title)} on the bench", key="compare_bench", type="primary", help=words):
+        with shell.errors_shown(Busy):
+            comparison_jobs.put_on_bench(taught, row)
+            st.switch_page("pages/inspect.py")
+
+
+def _downloads(order: Order) -> None:
+    for label, name, kind, write in (
+        ("Table (CSV)", "detectors.csv", "text/csv", comparison_report.csv_of),
+        ("Report (HTML)", "detectors.html", "text/html", partial(comparison_report.html_of, order=order)),
+    ):
+        data, icon = partial(_made, order, write), ":material/download:"
+        st.download_button(label, data, name, kind, key=f"compare_{name}", icon=icon, on_click="ignore")
+
+
+def _made(order: Order, write: Callable[[Comparison], str]) -> str:
+    comparison = comparison_jobs.found(order)
+    return "Another comparison has replaced this one; compare again." if comparison is None else write(comparison)
+
+
+def _curves(rows: Sequence[Row]) -> None:
+    drawn = comparison_report.curves(rows, charts.look())
+    if drawn:
+        st.caption("Curves and scores: the recommended detector, the one on the bench and the one chosen in the table.")
+    shelf = st.container(horizontal=True, gap="medium")
+    for name, (title, figure) in drawn.items():
+        with shelf.container(width=CURVE_WIDTH):
+            st.markdown(f"**{shell.plain(title)}**", help=f"The {shell.plain(name)} curve, limit by limit.")
+            charts.show(figure, key=f"compare_{name.lower()}", alt=f"{name} curve of each of these detectors.")
+
+
+@st.fragment  # Streamlit keeps its argument, so it is given the order and not the comparison
+def _one_part(order: Order) -> None:
+    comparison = comparison_jobs.found(order)
+    if comparison is None:
+        st.rerun()
+    telling, photos = comparison_report.most_telling(comparison)[:TELLING], comparison.rows[0].scored.photos
+    if not telling:
+        return
+    st.markdown("**One part under every detector**", help="Parts on which the detectors differ come first.")
+    position = st.selectbox(
+        "Part", telling, format_func=lambda i: f"{photos[i].name} ({photos[i].kind})", key="compare_part"
+    )
+    try:
+        seen = comparison_report.side_by_side(comparison, position)
+    except ImageError as error:
+        st.error(shell.plain(error), icon=":material/broken_image:")
+        return
+    row = st.container(horizontal=True, gap="medium")
+    for each in seen:
+        with row.container(width=comparison_report.SIDE):
+            st.caption(shell.plain(each.row.title))
+            st.image(each.picture, caption=shell.plain(comparison_report.in_words(each)), width="stretch")
+
+
+def _scores(rows: Sequence[Row]) -> None:
+    shelf = st.container(horizontal=True, gap="medium")
+    for row in rows:
+        if row.limits is not None and row.evaluation is not None:
+            with shelf.container(width=SCORES_WIDTH):
+                st.markdown(f"**Scores: {shell.plain(row.title)}**")
+                limits = row.limits.review, row.limits.reject
+                drawn = plots.scores(*comparison_report.judged_scores(row), limits, charts.look())
+                charts.show(drawn, key=f"compare_scores_{row.title}", alt="Scores of good and defective parts.")

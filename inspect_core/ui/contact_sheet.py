@@ -1,0 +1,35 @@
+"""Small photos side by side in one picture."""
+
+from collections.abc import Iterable
+
+import numpy as np
+from PIL import Image
+
+from inspect_core.images.boxes import reduced
+from inspect_core.images.photo_reader import ImageError, read
+from inspect_core.images.samples import Sample
+from inspect_core.line.html_page import webp
+
+ACROSS, SIDE, GAP = 12, 76, 4
+"""Photos in a row; pixels of a photo, and between two."""
+
+
+def small(samples: Iterable[Sample]) -> list[np.ndarray]:
+    """(h, w, 3) uint8 of the photos that can still be read, with the longer side SIDE."""
+    found = []
+    for sample in samples:
+        try:
+            found.append(reduced(read(sample.path, sample.depth).pixels, SIDE))
+        except ImageError:
+            continue
+    return found
+
+
+def sheet(photos: list[np.ndarray], *, room: int = 0) -> bytes:
+    """WebP of photos in rows of ACROSS, each letterboxed; room: for how many there is, so that nothing moves."""
+    step = SIDE + GAP
+    drawn = Image.new("RGBA", (ACROSS * step, max(1, -(-max(room, len(photos)) // ACROSS)) * step))
+    for number, photo in enumerate(photos):
+        left, top = (SIDE - photo.shape[1]) // 2, (SIDE - photo.shape[0]) // 2
+        drawn.paste(Image.fromarray(photo), (number % ACROSS * step + left, number // ACROSS * step + top))
+    return webp(drawn)

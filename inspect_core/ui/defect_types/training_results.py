@@ -1,0 +1,155 @@
+"""Whether the defect types named can be trusted: how many are right, and how far the probability is right."""
+
+import numpy as np
+import streamlit as st
+
+from inspect_core.images.samples import counted
+from inspect_core.judge.metrics import (
+    accuracy,
+    expected_calibration_error,
+    ood_calibration_error,
+    reliability_curve,
+)
+from inspect_core.plots import defect_type_plots
+from inspect_core.ui import charts, defect_naming, open_product_store, shell
+from inspect_core.ui.defect_types import training_job
+from inspect_core.ui.defect_types.training_job import Taught
+from inspect_core.ui.taught_product import TaughtPart
+from inspect_core.whole_part.defect_type_training import FOREST, NETWORK
+from inspect_core.whole_part.defect_types import DefectTypes
+
+PARENTS = {FOREST: "Random forest", NETWORK: "Neural net"}
+KERNEL = {FOREST: "kernel density forest", NETWORK: "kernel density network"}
+PER_BIN = 20
+"""Examples for each bin of the reliability diagram, on average; between 5 and 10 bins are drawn."""
+LIMIT_WIDTH, CONFUSION_WIDTH, CURVE_WIDTH = 400, 540, 470
+
+
+@open_product_store.redrawn
+def results(taught: TaughtPart) -> None:
+    """First how often the name is right, then where the limit lies and how far the probability is right."""
+    learned, known = training_job.last(taught), taught.defect_types
+    if known is None:
+        return
+    if learned is None:
+        st.markdown(f"Knows **{shell.plain(', '.join(known.names))}**. Learn again to see how reliable this is.")
+        defect_naming.limit_slider(taught, "kinds")
+        return
+    right, surer = in_words(learned)
+    st.markdown(f"## {right}")
+    st.markdown(
+        f"{surer} Every example was judged once, by a model that had seen neither it nor another photo of its group."
+    )
+    if is_guessing(learned):
+        st.warning(
+            "That is hardly better than guessing, so these names are worth little. Label more photos of every defect "
+            "type, or switch between the region and the whole part.",
+            icon=":material/casino:",
+        )
+    row = st.container(horizontal=True, gap="medium", vertical_alignment="center")
+    with row.container(width=LIMIT_WIDTH):
+        defect_naming.limit_slider(taught, "kinds")
+        for line in at_limit(learned, known):
+            st.markdown(line)
+        st.caption("Inspect and the recipe name defect types from this limit on.")
+    with row.container(width=CONFUSION_WIDTH):
+        figure = defect_type_plots.confusion(confusion(learned, known.minimum_confidence), known.names, charts.look())
+        charts.show(figure, key="confusion", alt="Counts of true defect types (rows) by the names given (columns).")
+    _trust(known, learned)
+
+
+def in_words(learned: Taught) -> tuple[str, str]:
+    """Two plain sentences: how many are named correctly, and the effect of a higher probability."""
+    stated = learned.posterior.max(axis=1)
+    right = learned.posterior.argmax(axis=1) == learned.unseen.y
+    surer = np.argsort(-stated, kind="stable")[: -(-len(stated) // 2)]
+    return (
+        f"The most likely defect type is right for {right.sum()} of {len(right)} examples",
+        f"For the {counted(len(surer), 'example')} it is most certain of, it states {100 * stated[surer].mean():.0f} % "
+        f"on average and is right for {right[surer].sum()}.",
+    )
+
+
+def is_guessing(learned: Taught) -> bool:
+    """Whether always naming the most frequent type could well have got as many right: within two standard errors."""
+    y = learned.unseen.y
+    chance = np.bincount(y).max() / len(y)
+    fraction = float((learned.posterior.argmax(axis=1) == y).mean())
+    return bool(fraction < chance + 2 * np.sqrt(chance * (1 - chance) / len(y)))
+
+
+def at_limit(learned: Taught, defect_types: DefectTypes) -> list[str]:
+    """What the limit does, in counts: known types, types left out, other products."""
+    stated = learned.posterior.max(axis=1)
+    named = stated >= defect_types.minimum_confidence
+    right = named & (learned.posterior.argmax(axis=1) == learned.unseen.y)
+    lines = [f"**{named.sum()} of {len(named)}** known defects are named, {right.sum()} of them correctly."]
+    others = {
+        "defects of a type left out of training": learned.left_out,
+        "defects of other products": learned.foreign.max(axis=1),
+    }
+    for what, sure in others.items():
+        if len(sure):
+            unknown = f"{(sure < defect_types.minimum_confidence).sum()} of {len(sure)}"
+            lines.append(f"**{unknown}** {what} are named “unknown defect type”.")
+    return lines
+
+
+def confusion(learned: Taught, minimum_confidence: float) -> np.ndarray:
+    """(C, C + 1) counts of true types by types named; the last column is for those without a name."""
+    posterior, kinds = learned.posterior, learned.posterior.shape[1]
+    given = np.where(posterior.max(axis=1) >= minimum_confidence, posterior.argmax(axis=1), kinds)
+    counts = np.zeros((kinds, kinds + 1), int)
+    np.add.at(counts, (learned.unseen.y, given), 1)
+    return counts
+
+
+def _trust(known: DefectTypes, learned: Taught) -> None:
+    """Is the stated probability right, and does it fall away from the examples?"""
+    row = st.container(horizontal=True, gap="medium")
+    parent, kernel = PARENTS[learned.order.parent].lower(), KERNEL[learned.order.parent]
+    stated = {f"{kernel} (in use)": learned.posterior, f"{parent} alone": learned.unseen.parent}
+    y = learned.unseen.y
+    with row.container(width=CURVE_WIDTH):
+        st.markdown("**Is the probability right?**")
+        bins = int(np.clip(len(y) // PER_BIN, 5, 10))
+        curves = {name: reliability_curve(proba, y, bins=bins) for name, proba in stated.items()}
+        words = "Fraction named correctly against the probability stated; on the diagonal the two agree."
+        charts.show(defect_type_plots.reliability(curves, charts.look()), key="reliability", alt=words)
+        st.caption(
+            "On the diagonal, 80 % means right 8 times out of 10; below it, the model is overconfident. "
+            "Larger dot, more parts."
+        )
+    with row.container(width=CURVE_WIDTH):
+        st.markdown("**Does it recognise the unknown?**")
+        lines = dict(zip(stated, (learned.away_kernel, learned.away_parent), strict=True))
+        prior = float(known.classifier.prior.max())
+        figure = defect_type_plots.falling(training_job.AWAY, lines, prior, known.minimum_confidence, charts.look())
+        words = "Mean probability against distance from the examples; that of the model in use falls to chance."
+        charts.show(figure, key="falling", alt=words)
+        st.caption("Far from every example, the probability of the model in use falls to chance, and nothing is named.")
+    with st.expander("Compared with the model alone"):
+        st.dataframe(
+            {
+                "model": list(stated),
+                "named correctly": [f"{round(accuracy(p, y) * len(y))} of {len(y)}" for p in stated.values()],
+                "mean probability stated": [f"{100 * p.max(axis=1).mean():.0f} %" for p in stated.values()],
+                "calibration error (ECE)": [f"{100 * expected_calibration_error(p, y):.1f} %" for p in stated.values()],
+                **elsewhere(learned, known.classifier.prior),
+            },
+            hide_index=True,
+        )
+        st.caption(
+            "ECE, expected calibration error: how far the stated probability is from the fraction named correctly, "
+            "over 20 bins; with few examples much of it is chance. OCE: the same on defects of other products, where "
+            "the honest answer is a guess; 0 % says that the model knows that it does not know. Method: kernel density "
+            "forests and networks (Dey et al. 2025)."
+        )
+
+
+def elsewhere(learned: Taught, prior: np.ndarray) -> dict[str, list[str]]:
+    """The column of errors on defects of other products, in the order of the models; none without such defects."""
+    if not len(learned.foreign):
+        return {}
+    stated = learned.foreign, learned.foreign_parent
+    return {"on other products (OCE)": [f"{100 * ood_calibration_error(p, prior):.1f} %" for p in stated]}

@@ -1,0 +1,55 @@
+"""The good parts that look strangest, and where: what a limit has to let pass, or what is not good after all."""
+
+import numpy as np
+import streamlit as st
+
+from inspect_core.images import heatmap
+from inspect_core.images.boxes import reduced
+from inspect_core.images.photo_reader import ImageError
+from inspect_core.ui import shell
+from inspect_core.ui.session import in_force, show_on_bench
+from inspect_core.ui.taught_product import TaughtPart
+
+COUNT, ACROSS, SIDE = 10, 5, 320
+PUBLISHED = 0.0, 10.0
+"""Scores between which the papers' colours run."""
+
+
+def strangest(taught: TaughtPart) -> None:
+    """The ten good parts of highest score with their heatmaps, in Loupe's colours or in those of the papers."""
+    live, limits = in_force(taught)
+    scores, good = taught.scores(live), np.flatnonzero(taught.scored.good_and_defect()[0])
+    ranked = good[np.argsort(-scores[good], kind="stable")][:COUNT]
+    if not len(ranked):
+        st.info("There is no photo of a good part on the bench; add some on Inspect.")
+        return
+    st.markdown(
+        "The good parts with the highest scores. One that is not good after all raises the limit for all others; one "
+        "that is good belongs among those that are taught."
+    )
+    rainbow = st.toggle(
+        "Rainbow from 0 to 10", key="strangest_rainbow",
+        help="The fixed colours of the papers (jet, clamped), the same for every part and detector. Loupe's own turn "
+        "hot at the limit.",
+    )  # fmt: skip
+    limit, calm = np.inf if limits is None else limits.review, taught.calm(live)
+    for rank, position in enumerate(ranked.tolist()):
+        if rank % ACROSS == 0:
+            columns = st.columns(ACROSS, gap="small")
+        name, score = taught.scored.photos[position].name, float(scores[position])
+        with columns[rank % ACROSS].container(border=True):
+            try:
+                pixels = reduced(taught.pixels(position), SIDE)
+            except ImageError as error:
+                st.caption(shell.plain(error))
+                continue
+            shown = taught.scored.map(position, **live)
+            picture = (
+                heatmap.rainbow(pixels, shown, *PUBLISHED) if rainbow
+                else heatmap.overlay(pixels, shown, limit, calm=min(calm, limit))
+            )  # fmt: skip
+            st.image(picture, output_format="PNG", width="stretch", alt=f"{name}, score {score:.3g}, with its heatmap")
+            above = " · above the limit" if score > limit else ""
+            st.caption(f"**{rank + 1:d}** · {shell.plain(name)} · score {score:.3g}{above}")
+            if st.button("Show on the bench", key=f"strangest-{rank}", width="stretch"):
+                show_on_bench(taught, position, None)

@@ -1,0 +1,190 @@
+"""The parts of the Explore page except its map: where variance goes, how figures change with a parameter."""
+
+import math
+from functools import partial
+from typing import Any
+
+import numpy as np
+import streamlit as st
+from torch import Tensor
+
+from inspect_core.methods.fitted_method import View
+from inspect_core.methods.registry import CONTROLS
+from inspect_core.methods.spectrum import COLLAPSED, LocalSpectrum, variance_fractions
+from inspect_core.plots import explore_plots
+from inspect_core.tuning.patch_sample import explained
+from inspect_core.tuning.sensitivity import Reading
+from inspect_core.ui import charts, result_cache, shell
+from inspect_core.ui.explore import explore_jobs
+from inspect_core.ui.session import in_force
+from inspect_core.ui.taught_product import TaughtPart
+
+GLOSS = {
+    "image AUROC": "Image AUROC: the chance that a defect scores above a good part; 50 % is guessing.",
+    "AUPRO": "AUPRO: how much of the true defect areas the heatmap covers, to 30 % false alarms per pixel.",
+    "good rejected at 95 % caught": "Good rejected at 95 % caught: share of good parts rejected by the limit that "
+    "catches 95 % of the defects; lower is better.",
+}
+THRESHOLDS = (COLLAPSED, 1e-3, 1e-2, 1e-1)
+CURVE_WIDTH, SPECTRUM_WIDTH, PLACES_WIDTH = 460, 540, 380
+FIT_SECONDS, PHOTO_SECONDS = 3.0, 0.06  # of one value of γ, M or σ, measured on two cores
+
+
+def chosen_view(taught: TaughtPart) -> int:
+    """Position of the view to show; a choice if the detector adds several."""
+    views = taught.scored.views
+    if len(views) < 2:
+        return 0
+    return st.segmented_control(
+        "Detector", range(len(views)), default=0, required=True, key=f"explored-{taught.id}",
+        format_func=lambda i: views[i].row.title,
+    )  # fmt: skip
+
+
+def variance(taught: TaughtPart) -> None:
+    """Where the variance of good patches goes: eigenvalues, and the remaining rank at every place."""
+    position, live = chosen_view(taught), in_force(taught)[0]
+    view = taught.scored.views[position]
+    if view.variances is not None:
+        _one_spectrum(view, view.variances, live[view.live])
+        return
+    with st.spinner("Working out the spectra of all places…"):
+        spectrum = explore_jobs.spectrum(taught, view)
+    if isinstance(spectrum, str):
+        st.info(shell.plain(spectrum))
+        _falling_variance(taught, position)
+    else:
+        _local_variance(taught, spectrum, live[view.live])
+
+
+def _one_spectrum(view: View, variances: Tensor, q: int) -> None:
+    fractions = variance_fractions(variances)
+    if not len(fractions):
+        st.info("The good patches do not vary at all, so there is no spectrum to show.")
+        return
+    fraction = float(explained(view, [q])[0])
+    st.markdown(
+        f"Good patches vary in {len(fractions)} directions. The first **{q:d}** hold **{fraction:.1%}** of the "
+        "variance and count as normal; a new patch is scored by how far it lies in the others."
+    )
+    alt = f"Fraction of variance of each component on a log scale; the first {q} hold {fraction:.1%}."
+    charts.show(explore_plots.eigenvalues(fractions, q, fraction, charts.look()), key="eigenvalues", alt=alt)
+    st.caption(
+        "A steep fall means that good patches are alike and few directions describe them. A flat curve right of the "
+        "cut is noise: a defect has to stand out from it."
+    )
+
+
+def _falling_variance(taught: TaughtPart, position: int) -> None:
+    key = ("fall", taught.id, position)
+    if taught.study is None:
+        st.caption("How the variance falls needs the good photos; teach the part again to see it.")
+    elif (variances := result_cache.kept().get(key)) is None:
+        result_cache.offer(
+            "Show how the variance falls", "Takes a sample of good patches; seconds.", "Looking at the good patches",
+            key, lambda job: explore_jobs.patch_variances(taught, position, job),
+        )  # fmt: skip
+    else:
+        alt = "Minus the logarithm of each eigenvalue over the largest; it rises as directions vary less."
+        charts.show(explore_plots.fall(variances, charts.look()), key="fall", alt=alt)
+        st.caption(
+            "−log λₙ/λ₁ of the good patches (Pavutnitskiy et al. 2022). Where it is high, good patches hardly vary: "
+            "there they lie on surfaces, and leaving one shows."
+        )
+
+
+def _local_variance(taught: TaughtPart, local: LocalSpectrum, k: int) -> None:
+    width = local.values.shape[-1]
+    above = st.segmented_control(
+        "Count directions with a variance of at least", THRESHOLDS, default=1e-2, required=True, key="rank_above",
+        format_func=lambda value: f"{value:g}",
+        help="At the ridge, usually 0.01, a direction is half noise. 0.0001 is the bound of Kim et al. (2021).",
+    )  # fmt: skip
+    counts = local.rank_map(above)
+    st.markdown(
+        f"At every place the detector keeps {width} mixed features, learned from {local.photos} good photos. At a "
+        f"typical place the parts differ in **{np.median(counts):.0f}** directions"
+        + (f"; {local.photos} photos cannot show more than {local.possible}." if local.possible < width else ".")
+    )
+    row = st.container(horizontal=True, gap="medium")
+    left, right = row.container(width=SPECTRUM_WIDTH), row.container(width=PLACES_WIDTH)
+    with left:
+        st.markdown("**Spectrum over all places**")
+        level, alt = (f"ridge {local.ridge:g}", local.ridge), "median and the band of the middle 80 %"
+        figure = explore_plots.local_spectra({"typical place": local.band}, charts.look(), level=level, k=k)
+        charts.show(figure, key="local_spectrum", alt=f"Eigenvalues at each place on a log scale: {alt}.")
+    with right:
+        st.markdown("**Directions, place by place**")
+        alt = f"Number of eigenvalues above {above:g} at each place, from {counts.min()} to {counts.max()}."
+        charts.show(explore_plots.location_map(counts, local.possible, charts.look()), key="rank_map", alt=alt)
+
+
+def sensitivity(taught: TaughtPart) -> None:
+    """How the figures change with a parameter, with the value in force marked; useful also without defects."""
+    live, _ = in_force(taught)
+    at_once = [view.live for view in taught.scored.views if view.live]
+    offered = [*at_once, *taught.fitted()]
+    if not offered:
+        st.info("This detector has no live parameter to follow.")
+        return
+    if sum(photo.kind == "good" for photo in taught.scored.photos) < 2:
+        st.info("A curve needs at least two photos of good parts on the bench; teach the part again to put them there.")
+        return
+    name = offered[0]
+    if len(offered) > 1:
+        name = st.segmented_control(
+            "Parameter", offered, default=name, required=True, key=f"followed-{taught.id}",
+            format_func=lambda name: CONTROLS[name].label,
+        )  # fmt: skip
+    known = live | taught.fitted()
+    key = ("curve", taught.id, len(taught.scored.photos), name, tuple(live.items()), taught.scored.areas)
+    readings: list[Reading] | None = result_cache.kept().get(key)
+    title = f"Following {CONTROLS[name].label.split(':')[0]}"
+    if readings is not None:
+        _curves(taught, name, known[name], readings)
+        return
+    words = "One fit covers every value; takes seconds, or up to a minute with hundreds of photos."
+    work = partial(explore_jobs.follow_live, taught, name, live)
+    if name not in at_once:
+        fits = len(explore_jobs.values_about(name, known[name]))
+        took = shell.duration(fits * (FIT_SECONDS + PHOTO_SECONDS * len(taught.scored.photos)))
+        words = f"Refits {fits} values on a sample of good patches; takes about {took}."
+        work = partial(explore_jobs.follow_refits, taught, name, known[name], live)
+    result_cache.offer("Draw the curve", words, title, key, work)
+
+
+def _curves(taught: TaughtPart, name: str, value: float, readings: list[Reading]) -> None:
+    values, notes = [reading.value for reading in readings], None
+    view = next((view for view in taught.scored.views if view.live == name), None)
+    if view is not None and view.variances is not None:
+        notes = [f" ({fraction:.1%} of the variance)" for fraction in explained(view, [int(v) for v in values])]
+    lines = {
+        "image AUROC": [reading.image_auroc for reading in readings],
+        "AUPRO": [reading.aupro for reading in readings],
+        "good rejected at 95 % caught": [reading.good_rejected_at_95_caught for reading in readings],
+    }
+    label = CONTROLS[name].sign
+    about: dict[str, Any] = {"parameter": label, "in_force": value, "notes": notes}
+    has_defects = any(math.isfinite(y) for ys in lines.values() for y in ys)
+    row = st.container(horizontal=True, gap="medium")
+    if has_defects:
+        with row.container(width=CURVE_WIDTH):
+            st.markdown("**Good versus defect**", help=" ".join(GLOSS.values()))
+            figure = explore_plots.curves(values, lines, charts.look(), title="fraction", **about)
+            charts.show(figure, key="figures_curve", alt=f"Image AUROC, AUPRO and good parts rejected against {label}.")
+    with row.container(width=CURVE_WIDTH):
+        st.markdown(
+            "**Good parts alone**",
+            help="How far the highest score of a good part lies above the median of good parts, as a multiple of the "
+            "median. The limit has to lie above that score, so a lower curve leaves more room to see small defects. "
+            "No defects needed.",
+        )
+        spread = {"highest-scoring good part": [reading.spread for reading in readings]}
+        figure = explore_plots.curves(
+            values, spread, charts.look(), title="above the median, × the median", fractions=False, **about
+        )
+        charts.show(figure, key="spread_curve", alt=f"Spread of good scores against {label}.")
+    if not has_defects:
+        st.caption("With photos of known defects in the test folder, this page also shows how well they are separated.")
+    with st.expander("The numbers"):
+        st.dataframe({label: values, **lines, **spread}, hide_index=True)

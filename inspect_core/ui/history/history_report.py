@@ -1,0 +1,122 @@
+"""Downloads of the selection on History: a table for a spreadsheet, and one HTML page that opens without a network."""
+
+from datetime import datetime
+from functools import partial
+
+import numpy as np
+import streamlit as st
+
+from inspect_core.audit.changes import in_words
+from inspect_core.audit.entry import Entry
+from inspect_core.audit.inspections import Inspection, counts, defect_types, notches
+from inspect_core.images.samples import counted
+from inspect_core.line.html_page import page
+from inspect_core.plots import history_plots as plots
+from inspect_core.plots.chart_theme import LIGHT
+from inspect_core.plots.svg import svg
+from inspect_core.recipe_format.csv_text import csv_text
+from inspect_core.ui import shell
+from inspect_core.ui.history.history_overview import MOST_TYPES, STEPS, examples, series
+from inspect_core.ui.history.selection import MOST, Selection, local
+from inspect_core.verdict import OUTCOMES, SPOKEN
+
+OF_INSPECTION = (
+    *("product", "recipe", "release", "name", "digest", "score", "verdict", "reason", "review", "reject", "area"),
+    *("kind", "product_check", "source", "user"),
+)
+COLUMNS = ("entry", "time", *OF_INSPECTION, "operator_verdict", "operator", "operator_reason")
+BEGINS = "<!doctype html>\n<!-- A history told by Loupe -->\n"
+PICTURES = 3
+MOST_ROWS = 2000
+"""Parts in the page's table, those not accepted first; the CSV has all."""
+DIGEST = (
+    "The seal, the last digest, covers every entry before it. Note it elsewhere to prove later that none was changed "
+    "or removed: python -m inspect_core verify --noted DIGEST. The report gives it in full."
+)
+
+
+def downloads(selection: Selection) -> None:
+    """The selection as files, made on request."""
+    row = st.container(horizontal=True, vertical_alignment="center")
+    for label, make, kind in (("Table (CSV)", csv_of, "csv"), ("Report (HTML)", html_of, "html")):
+        data, name, icon = partial(make, selection), f"history.{kind}", ":material/download:"
+        row.download_button(label, data, name, f"text/{kind}", f"history_{kind}", icon=icon, on_click="ignore")
+    number, digest = selection.head
+    row.caption(f"Entries in the log: {number:,}, log seal {shell.plain(digest[:12])}", help=DIGEST)
+    if selection.short:
+        read = f"Only the latest {MOST:,} inspections of this period are read"
+        st.warning(f"{read}; choose a shorter period for the others.")
+
+
+def csv_of(selection: Selection) -> str:
+    """A line per inspection, the latest first, under COLUMNS; time in UTC; spreadsheets run no formula from it."""
+    return csv_text([COLUMNS, *map(_line, selection.inspections)])
+
+
+def html_of(selection: Selection) -> str:
+    """The shift at a glance, the changes, and the parts, those not accepted first."""
+    found = selection.inspections
+    said = ", ".join(f"{count:,} {SPOKEN[word]}" for word in OUTCOMES if (count := counts(found)[word]))
+    figure, left_out = _drawn_scores(found)
+    first = sorted(found, key=lambda one: one.final == "accept")[:MOST_ROWS]
+    return page(
+        "ui/history/report.html",
+        begins=BEGINS,
+        title="History",
+        selection=selection,
+        now=datetime.now().astimezone().strftime("%Y-%m-%d %H:%M %Z"),
+        inspected=f"{counted(len(found), 'part')} inspected: {said}." if found else "No part was inspected.",
+        found=found,
+        figure=figure,
+        left_out=left_out,
+        types=defect_types(found),
+        counted=counted,
+        examples=examples,
+        pictures=PICTURES,
+        most_types=MOST_TYPES,
+        notches=_notches(found),
+        changes=[_change(entry) for entry in selection.changes],
+        parts=map(_cells, first),
+        left=len(found) - len(first),
+    )
+
+
+def _change(entry: Entry) -> list[str]:
+    reason = str(entry.facts.get("reason") or "")
+    return [entry.time[:19], entry.user, entry.kind, in_words(entry), reason, entry.product, entry.recipe[:12]]
+
+
+def _line(one: Inspection) -> list[str | float | None]:
+    said = one.overridden
+    operator = ["", "", ""] if said is None else [one.final, said.user, str(said.facts.get("reason"))]
+    recorded = [getattr(one, name) for name in OF_INSPECTION]
+    return [one.number, one.time.isoformat(timespec="milliseconds"), *recorded, *operator]
+
+
+def _cells(one: Inspection) -> list[str]:
+    operator = "" if one.overridden is None else f"{SPOKEN[one.final]}: {one.overridden.facts.get('reason')}"
+    score, limit = ("" if value is None else f"{value:.4g}" for value in (one.score, one.reject))
+    when = one.time.isoformat(sep=" ")[:19]
+    return [when, one.name, SPOKEN[one.verdict], score, limit, one.kind, one.reason, operator]
+
+
+def _drawn_scores(found: list[Inspection]) -> tuple[str, str]:
+    """The figure, and a sentence on the parts left out of it; each may be ""."""
+    judged, scores, limits, unit, left_out = series(found)
+    if not judged:
+        return "", left_out
+    first = judged[0].time
+    hours, words = [(one.time - first).total_seconds() / 3600 for one in judged], [one.final for one in judged]
+    names = [""] * len(judged)
+    figure = plots.scores_over_time(np.array(hours), scores, words, limits, names, LIGHT, unit=unit)
+    last = max(*hours, 0.01)
+    begin = local(first).strftime("%Y-%m-%d %H:%M")
+    figure.update_xaxes(title=f"hours since {begin}", range=[-0.01 * last, 1.01 * last])
+    return svg(figure, LIGHT, width=1100, height=340, legend=140), left_out
+
+
+def _notches(found: list[Inspection]) -> tuple[list[str], list[list[str]]]:
+    """The heads and rows of the table of other limits."""
+    by_step = notches(found)
+    rows = [[name, *(f"{by_step[step][word]:,}" for word in OUTCOMES)] for step, name in STEPS.items()]
+    return ["Limit", *(SPOKEN[word].capitalize() for word in OUTCOMES)], rows

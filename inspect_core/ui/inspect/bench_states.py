@@ -1,0 +1,91 @@
+"""What the bench draws: the model in force, or a preview with its results so far."""
+
+from dataclasses import replace
+from functools import partial
+
+import numpy as np
+
+from inspect_core.judge.anomaly_map import AREA, image_score
+from inspect_core.study.evaluation import found_up_to, in_parts_of
+from inspect_core.ui import defect_naming
+from inspect_core.ui.bench.bench_state import Drawn
+from inspect_core.ui.inspect.live_parameters import describe
+from inspect_core.ui.previews import Run
+from inspect_core.ui.taught_product import TaughtPart
+from inspect_core.verdict import InView, Limits, Verdict, assemble
+from inspect_core.whole_part.product_check import ProductCheck
+
+NO_VERDICTS = "Preview: no verdicts until you apply it."
+
+
+def of_model(taught: TaughtPart, position: int, live: dict[str, int], limits: Limits | None) -> Drawn:
+    """The fitted model at this live value; limits None: the suggested ones."""
+    scored, scores, suggested = taught.scored, taught.scores(live), taught.suggested_limits(live)
+    limits, found = limits or suggested, found_up_to(taught.scored, **live)
+    return Drawn(
+        scored.photos, scores, position, scored.map(position, **live), limits, suggested, taught.calm(live),
+        in_parts_of(scored, scores, limits, found), scored.calibration_scores(**live), live[AREA], scored.unscored,
+        scored.ceiling(**live), found, partly_out=scored.partly_out(live[AREA]), mm_per_pixel=taught.mm_per_pixel,
+        set_on=scored.set_on,
+    )  # fmt: skip
+
+
+def of_preview(taught: TaughtPart, position: int, run: Run, model: Drawn) -> Drawn:
+    """The preview's map as soon as it is there, its scores when all photos are done; nothing is counted or judged.
+
+    Scores of two fits of one view have no common scale. Until the good photos are scored, all figures of the model are
+    therefore brought to the preview's by the medians of the two maps shown. Those of several views are in spreads of
+    good errors, the same scale for every fit.
+    """
+    what = describe(run.parameters)
+    model = replace(model, sentence=NO_VERDICTS, setting_scores=np.zeros(0), preview=True)
+    if not run.ready(position):
+        return replace(model, note=f"The preview of {what} is being computed; the current model is still shown.")
+    anomaly_map = run.map(position, run.live)
+    if not run.complete:
+        alone = len(taught.scored.views) == 1
+        fraction = _ratio(float(np.median(anomaly_map)), float(np.median(model.anomaly_map))) if alone else 1.0
+        scores = model.scores * fraction
+        scores[position] = image_score(anomaly_map, area=model.area)
+        return replace(
+            model, scores=scores, anomaly_map=anomaly_map, limits=_scaled(model.limits, fraction),
+            suggested=_scaled(model.suggested, fraction), calm=model.calm * fraction, ceiling=None,
+            note=f"Preview of {what}, not applied. The gallery will follow.",
+        )  # fmt: skip
+    scores = run.scores(run.live)
+    suggested = run.scored.default_limits(**run.live)
+    ceilings = model.ceiling, run.scored.ceiling(**run.live)
+    limits = model.limits.carried(model.suggested, suggested, ceilings)
+    return replace(
+        model, scores=scores, anomaly_map=anomaly_map, limits=limits, suggested=suggested,
+        calm=taught.scored.calm(run.grid_errors(run.live)), area=run.live[AREA],
+        partly_out=taught.scored.partly_out(run.live[AREA]), found_up_to=None, ceiling=None,
+        note=f"Preview of {what}, not applied.",
+    )  # fmt: skip
+
+
+def verdict_of(taught: TaughtPart, view: Drawn, product_check: ProductCheck | None, *, gone: bool) -> Verdict:
+    """The verdict on the photo shown in this view, the same as from the recipe.
+
+    product_check: the part's, in the session's mode. No defect type is named on a preview. A missing photo has no type,
+    and a product check only if it was made before. Raises ValueError for a score that is not finite, and ImageError for
+    a photo that has just disappeared.
+    """
+    position = view.position
+    named = taught.defect_types is not None and not view.preview and not gone
+    scored, placement = taught.scored, taught.scored.photos[position].placed
+    return assemble(
+        view.anomaly_map, view.limits, placement, quality=None if gone else taught.quality_of(position),
+        taught=taught.quality,
+        area=view.area, view=InView.of(placement, scored.size, scored.areas),
+        check=taught.checked(position, product_check, ask=not gone),
+        name_type=partial(defect_naming.name_type, taught, position) if named else None,
+    )  # fmt: skip
+
+
+def _ratio(to: float, of: float) -> float:
+    return to / of if to > 0 and of > 0 else 1.0
+
+
+def _scaled(limits: Limits, fraction: float) -> Limits:
+    return Limits(limits.review * fraction, limits.reject * fraction)

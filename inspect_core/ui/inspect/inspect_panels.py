@@ -1,0 +1,270 @@
+"""The parts of the Inspect page: adding photos, the bench with its live parameters."""
+
+from collections.abc import Mapping
+from dataclasses import replace
+
+import numpy as np
+import streamlit as st
+from streamlit.delta_generator import DeltaGenerator
+from streamlit.runtime.scriptrunner import get_script_run_ctx
+from streamlit.runtime.uploaded_file_manager import UploadedFile
+
+from inspect_core.images import boxes, heatmap
+from inspect_core.images.alignment import NotLocated
+from inspect_core.images.photo_reader import ImageError, read_bytes
+from inspect_core.recipe_format.fields import SCALE
+from inspect_core.runtime.jobs import device_lock
+from inspect_core.study.evaluation import changed_again, promise
+from inspect_core.ui import defect_naming, open_product_store, shell
+from inspect_core.ui.bench import bench
+from inspect_core.ui.bench.bench_state import Drawn
+from inspect_core.ui.inspect import (
+    alignment_panel,
+    areas_panel,
+    bench_states,
+    known_cases_panel,
+    limit_advice,
+    live_parameters,
+    missed_defects,
+    preview_panel,
+    relabelling,
+    repeat_photo_panel,
+    saving,
+)
+from inspect_core.ui.photo_source import TYPES
+from inspect_core.ui.session import Settings, in_force, remember, settings_at, settings_of
+from inspect_core.ui.taught_product import TaughtPart
+from inspect_core.whole_part.product_check import OFF, STOP, WARN
+
+OWN_MAP_SIDE = 480
+FUSION = ", fused with the energy of its class scores"
+
+
+def notes(taught: TaughtPart) -> None:
+    """What the engineer should know of the photos the part was taught with."""
+    beside = () if taught.study is None else taught.study.remarks({})  # at the sliders, where they change
+    shown = [note for note in taught.notes if note not in beside]
+    if not shown:
+        return
+    with st.expander(f"{len(shown)} {'note' if len(shown) == 1 else 'notes'} on the photos"):
+        for note in shown:
+            st.markdown(f"- {shell.plain(note)}")
+
+
+def add_photos(taught: TaughtPart) -> TaughtPart:
+    """Photos of new parts, dropped here, are added to the bench; returns the part with them."""
+    with st.popover("Add photos", icon=":material/add_photo_alternate:", width="stretch"):
+        files = st.file_uploader("Photos of new parts", TYPES, accept_multiple_files=True, key=f"added-{taught.id}")
+        by_camera = "With a camera of this device. Browsers allow it at this computer itself, and over https."
+        if st.toggle("Take a photo", key=f"camera-{taught.id}", help=by_camera):
+            taken = st.camera_input("A photo of the part", key=f"taken-{taught.id}", resolution="1080p")
+            files = [*(files or []), *([] if taken is None else [taken])]
+    settings = settings_of(taught)
+    fresh = [file for file in files or [] if file.file_id not in settings.added]
+    if fresh:
+        settings.problems.clear()
+    for file in fresh:
+        settings.added.add(file.file_id)
+        try:
+            picture = read_bytes(file.getvalue(), file.name, taught.depth)
+            with device_lock(taught.preparation.backbone.device):
+                added = open_product_store.add(taught, picture)
+            if added is None:  # removed from the shelf since this run began
+                st.rerun()
+            taught = added
+            if (position := taught.position_of(picture.digest)) is not None:
+                settings.position = position
+        except NotLocated as error:
+            settings.problems.append(f"{file.name}: the part was not located: {error}")
+        except (ValueError, OSError) as error:  # a damaged photo, or one without a finite score
+            settings.problems.append(str(error))
+        _let_go(file)
+    if fresh and settings.problems:
+        st.toast(shell.plain("; ".join(settings.problems)), icon=":material/broken_image:", duration="long")
+    return taught
+
+
+@open_product_store.redrawn
+def bench_with_parameters(taught: TaughtPart) -> None:
+    """The live parameters of the detector in use and the bench; only this reruns on a move."""
+    settings = settings_of(taught)
+    taught = take_moves(taught, settings)
+    taught = areas_panel.take(taught, settings)
+    busy = shell.active_job() is not None
+    adding, moving = st.columns([1, 4], gap="medium")
+    with adding:
+        taught = add_photos(taught)
+        save = st.container()
+    position, above, below = settings.position, st.container(), st.container()
+    with moving:
+        run = live_parameters.choose(taught, settings, busy=busy)
+    with above:
+        if not taught.scored.photos:
+            _without_photos(taught, settings, save)
+            return
+        pixels, gone = _pixels(taught, position)
+        try:
+            view = bench_states.of_model(taught, position, settings.live, settings.limits)
+            if settings.limits == view.suggested:
+                settings.limits = None
+            drawn = None if run is None else run.state(position)  # before drawing: it goes on meanwhile
+            if run is not None:
+                view = bench_states.of_preview(taught, position, run, view)
+            token = f"{taught.id}-{len(taught.thumbnails)}"
+            bench.film(f"film-{taught.id}", token, [*taught.thumbnails, *taught.without_score])
+            bench.bench(_key(taught), with_picture(taught, view, pixels, gone=gone), token)
+        except ValueError as error:  # no limit, or a score that is not finite: nothing is judged on it
+            st.error(shell.plain(error), icon=":material/error:")
+            return
+    if run is None:
+        with save:
+            saving.save_recipe(taught, view.limits, settings)
+        remember(taught, settings, view.limits, view.setting_scores)
+    with below:
+        for problem in settings.problems:
+            st.error(shell.plain(problem), icon=":material/broken_image:")
+        if run is None or drawn is None:
+            st.caption(promise(taught.scored, view.limits, view.setting_scores, ceiling=view.ceiling))
+            if changed := changed_again(taught.scored, view.limits, **settings.live):
+                st.caption(changed.sentence())
+            relabelling.teach_again(taught)
+            missed_defects.strip(taught, view)
+            limit_advice.from_known_defects(taught, view)
+            show_choice(taught)
+            each_view(taught, position, settings.live, pixels)
+            if not gone:
+                repeat_photo_panel.show(taught, position, settings.live, view.limits, busy=busy)
+                alignment_panel.show(taught, position, pixels)
+                areas_panel.show(taught, position, pixels, view)
+                choose_scale(taught)
+            product_check_mode(taught, settings)
+            defect_naming.limit_slider(taught, "inspect")
+            if not gone:
+                known_cases_panel.seen_before(taught, position, settings.live, view.limits, busy=busy)
+        else:
+            preview_panel.show(taught, run, position, drawn)
+
+
+def _without_photos(taught: TaughtPart, settings: Settings, save: DeltaGenerator) -> None:
+    """What can be done with a product of which no photo is there."""
+    st.info("No photos to show yet. Add photos below.", icon=":material/add_photo_alternate:")
+    relabelling.teach_again(taught)
+    _, limits = in_force(taught)
+    if limits is not None:
+        with save:
+            saving.save_recipe(taught, limits, settings)
+
+
+def take_moves(taught: TaughtPart, settings: Settings) -> TaughtPart:
+    """Puts what was set on the bench in force: the limits, unless a preview is shown, the photo shown, what a part is
+    said to be. Returns the part with it."""
+    limits, position, label = bench.taken(_key(taught))
+    if limits is not None and settings.preview is None:
+        settings.limits = limits
+    if position is not None and 0 <= position < len(taught.scored.photos):
+        settings.position = position
+    return taught if label is None or settings.preview is not None else relabelling.take(taught, *label)
+
+
+def show_choice(taught: TaughtPart) -> None:
+    """This detector, and why."""
+    if taught.choice is not None:
+        chosen, _, why = taught.choice.partition("\n")
+        st.caption(shell.plain(chosen), help=shell.plain(why) or None)
+
+
+def each_view(taught: TaughtPart, position: int, live: Mapping[str, int], pixels: np.ndarray) -> None:
+    """The map of every view by itself, where the detector adds several."""
+    views = taught.scored.views
+    if len(views) < 2:
+        return
+    with st.expander("Each view's own map", key=f"views-{taught.id}", on_change="rerun") as opened:
+        if not opened.open:
+            return
+        good = np.flatnonzero(taught.scored.setters())
+        st.caption(
+            "The detector adds up these maps. Colours run from a typical place to the highest "
+            + ("score of a good part." if good.size else "score of this photo.")
+        )
+        for column, (i, view) in zip(st.columns(len(views)), enumerate(views), strict=True):
+            limit = float(taught.scored.maps(good if good.size else [position], view=i, **live).max())
+            own = taught.scored.map(position, view=i, **live)
+            shown = heatmap.overlay(boxes.reduced(pixels, OWN_MAP_SIDE), own, limit)
+            column.image(shown, caption=view.row.title, width="stretch")
+
+
+def product_check_mode(taught: TaughtPart, settings: Settings) -> None:
+    """What happens when a photo does not show the product that was taught."""
+    if taught.product_check is None:
+        return
+    words, key = {OFF: "Off", WARN: "Warn", STOP: "Stop"}, f"guard-{taught.id}"
+    st.segmented_control(
+        "Product check", list(words), default=settings.mode, format_func=words.__getitem__, required=True, key=key,
+        on_change=_set_mode, args=(taught.id, key), help="Is this the product that was taught? Warn: a warning above "
+        "the verdict. Stop: a photo of anything else is rejected, whatever its score. The check compares the whole "
+        "photo with the good ones (CoP on the network's last features"
+        f"{FUSION if taught.product_check.fused else ''}, Fang et al. 2024); its limit comes from good photos.",
+    )  # fmt: skip
+
+
+def choose_scale(taught: TaughtPart) -> None:
+    """The scale of the photos: with it areas are shown in mm² too. No verdict depends on it."""
+    key = f"scale-{taught.id}"
+    st.session_state[key] = taught.mm_per_pixel
+    with st.expander("Scale"):
+        st.number_input(
+            "mm per pixel of the photo", min_value=0.0, max_value=100.0, step=0.001, format="%.6g", key=key,
+            placeholder="not known", on_change=_set_scale, args=(taught.id, key),
+            help="Measure a known length in a photo and divide: 25 mm across 500 pixels is 0.05. Areas and regions "
+            "are then also given in mm and mm², and a saved recipe keeps the scale. Verdicts do not change.",
+        )  # fmt: skip
+
+
+def _set_scale(taught_id: str, key: str) -> None:
+    scale = st.session_state[key]
+    open_product_store.change(taught_id, lambda held: replace(held, mm_per_pixel=scale if SCALE.holds(scale) else None))
+
+
+def _set_mode(taught_id: str, key: str) -> None:
+    if (settings := settings_at(taught_id)) is not None:
+        settings.mode = st.session_state[key]
+
+
+def _pixels(taught: TaughtPart, position: int) -> tuple[np.ndarray, bool]:
+    """The photo shown, and whether it is missing: score and map are kept, so the bench shows a blank photo."""
+    try:
+        return taught.pixels(position), False
+    except ImageError as error:
+        st.error(shell.plain(error), icon=":material/broken_image:")
+        return np.zeros((*taught.scored.photos[position].size, 3), np.uint8), True
+
+
+def with_picture(taught: TaughtPart, view: Drawn, pixels: np.ndarray, *, gone: bool) -> Drawn:
+    """The view with the photo shown, its verdict in words, and what the product check says of all photos.
+
+    Raises ValueError for a score that is not finite.
+    """
+    settings, photos, position = settings_of(taught), taught.scored.photos, view.position
+    product_check = settings.product_check(taught)
+    verdict = bench_states.verdict_of(taught, view, product_check, gone=gone)
+    checks = [taught.checked(i, product_check, ask=False) for i in range(len(photos))]
+    notes, box = [view.note, verdict.photo and f"The photo is {verdict.photo}."], None
+    if (patch := settings.patch) is not None and patch[0] == position:
+        box = boxes.patch_box(patch[1], taught.scored.grid, pixels.shape[:2])
+        notes.append("Framed: the patch chosen on Explore.")
+    return replace(
+        view, image=pixels, mask=photos[position].known_mask(taught.scored.size), left_out=verdict.left_out,
+        stopped=np.array([check is not None and check.stops for check in checks]), check=verdict.product_check,
+        foreign=(own := checks[position]) is not None and own.foreign, note=" ".join(filter(None, notes)) or None,
+        patch=box, defect_type=None if view.preview else defect_naming.in_words(verdict),
+    )  # fmt: skip
+
+
+def _let_go(file: UploadedFile) -> None:
+    """Frees an upload, which Streamlit keeps in memory until the session ends; it is on disk by now, or unusable."""
+    if (context := get_script_run_ctx()) is not None:
+        context.uploaded_file_mgr.remove_file(context.session_id, file.file_id)  # ty: ignore[missing-attribute]
+
+
+def _key(taught: TaughtPart) -> str:
+    return f"bench-{taught.id}"

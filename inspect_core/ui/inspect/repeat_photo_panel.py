@@ -1,0 +1,116 @@
+"""What if the part shown is photographed again: noise, light, focus and place moved, and how far its verdict holds."""
+
+from collections.abc import Callable, Mapping
+from functools import partial
+
+import numpy as np
+import streamlit as st
+
+from inspect_core.images import boxes, heatmap
+from inspect_core.images.tolerances import AS_TAKEN, Taken
+from inspect_core.judge.anomaly_map import AREA, image_score
+from inspect_core.runtime.jobs import device_lock
+from inspect_core.ui import shell
+from inspect_core.ui.taught_product import TaughtPart
+from inspect_core.verdict import Limits
+
+SIDE = 480
+HELD = "again-held"
+"""Where the session keeps the last answer to how far a verdict holds."""
+DONE = {"accept": "accepted", "review": "sent to review", "reject": "rejected"}
+NOISE, LIGHT, FOCUS, SHIFT = "noise", "light", "focus", "shift"
+MOVES: dict[str, Callable[[float], Taken]] = {
+    NOISE: lambda value: Taken(noise=value),
+    LIGHT: lambda value: Taken(light=1 + value / 100),
+    FOCUS: lambda value: Taken(focus=value),
+    SHIFT: lambda value: Taken(right=value),
+}
+ENDS = {
+    NOISE: ("noise {:g}", (12.0,), 0.5),
+    LIGHT: ("light {:+g} to {:+g} %", (-20.0, 20.0), 1.0),
+    FOCUS: ("blur {:g} px", (3.0,), 0.1),
+    SHIFT: ("shift {:+g} to {:+g} px", (-8.0, 8.0), 0.5),
+}  # fmt: skip
+"""Of each move: its words, the farthest values tried, and the step to which the last one that holds is found."""
+
+
+def show(taught: TaughtPart, position: int, live: Mapping[str, int], limits: Limits, *, busy: bool) -> None:
+    """An expander below the bench; busy: whether a job holds the network."""
+    with st.expander("What if it is photographed again", key=f"again-{taught.id}", on_change="rerun") as opened:
+        if opened.open and busy:
+            st.caption("Can be tried as soon as the job in the sidebar has finished.")
+        elif opened.open:
+            _moved(taught, position, dict(live), limits)
+
+
+def _moved(taught: TaughtPart, position: int, live: dict[str, int], limits: Limits) -> None:
+    columns, key = st.columns(4), f"{taught.id}-{position}"
+    noise = columns[0].slider("Noise, grey levels", 0.0, 12.0, 0.0, step=0.5, key=f"again_noise-{key}")
+    light = columns[1].slider("Light, %", -20.0, 20.0, 0.0, step=1.0, key=f"again_light-{key}")
+    focus = columns[2].slider("Blur, pixels", 0.0, 3.0, 0.0, step=0.1, key=f"again_focus-{key}")
+    right = columns[3].slider(
+        "Shift, pixels", -8.0, 8.0, 0.0, step=0.5, key=f"again_shift-{key}",
+        help="To the right, in pixels of the picture that the network sees.",
+    )  # fmt: skip
+    taken = Taken(noise=noise, light=1 + light / 100, focus=focus, right=right)
+    picture, moved = _map(taught, position, live, taken)
+    before = _map(taught, position, live, AS_TAKEN)[1]
+    score, before = (float(image_score(own, area=live[AREA])) for own in (moved, before))
+    word, was = (DONE[limits.verdict(own)] for own in (score, before))
+    left, middle, right_side = st.columns([2, 2, 3])
+    left.image(boxes.reduced(picture, SIDE), caption="Photographed again", width="stretch")
+    shown = heatmap.overlay(boxes.reduced(picture, SIDE), moved, limits.reject)
+    middle.image(shown, caption="Its heatmap", width="stretch")
+    with right_side:
+        st.markdown(f"**{word.capitalize()}** at a score of {score:.4g}; as taken {was}, at {before:.4g}.")
+        study = taught.study
+        if study is not None and taught.scored.photos[position].name in {sample.name for sample in study.split.fit}:
+            st.caption(
+                "Loupe has learned from this photo, so it scores lower here than on the bench, where it stands for a "
+                "new part. Better try one that only judges."
+            )
+        if word != was:
+            st.warning("The verdict changes.", icon=":material/warning:")
+        asked, held = (taught.id, position, live, limits), st.session_state.get(HELD)
+        if st.button("How far does its verdict hold?", key=f"again_range-{key}", icon=":material/straighten:"):
+            with st.spinner("Photographing again…"):
+                held = st.session_state[HELD] = asked, _holds(taught, position, live, limits, was)
+        if held is not None and held[0] == asked:
+            st.markdown(shell.plain(held[1]))
+
+
+def _map(taught: TaughtPart, position: int, live: dict[str, int], taken: Taken) -> tuple[np.ndarray, np.ndarray]:
+    """The picture that the network sees, (h, w, 3) uint8, and its (H, W) float32 map."""
+    photo, preparation = taught.scored.photos[position], taught.preparation
+    picture = preparation.picture(taught.photo(position), photo.placed)
+    if taken != AS_TAKEN:
+        picture = taken.of(picture, photo.placed.photo, np.random.default_rng(0))
+    with device_lock(preparation.backbone.device):
+        features = preparation.of_picture(picture)
+        return picture, taught.scored.map_of(features, photo.placed, **live)
+
+
+def _holds(taught: TaughtPart, position: int, live: dict[str, int], limits: Limits, was: str) -> str:
+    """Up to where the verdict stays as it is, each way by itself: "Stays accepted up to noise 4, light -9 to +9 %."""
+
+    def same(name: str, value: float) -> bool:
+        _, moved = _map(taught, position, live, MOVES[name](value))
+        return DONE[limits.verdict(float(image_score(moved, area=live[AREA])))] == was
+
+    found = [
+        words.format(*(farthest(partial(same, name), end, step) for end in ends))
+        for name, (words, ends, step) in ENDS.items()
+    ]
+    return f"Stays {was} up to " + ", ".join(found) + "."
+
+
+def farthest(holds: Callable[[float], bool], end: float, step: float) -> float:
+    """The last of 0, step, 2 step, ... towards `end` up to which `holds` is True, found by halving."""
+    sure, count = 0, round(abs(end) / step)
+    if holds(end):
+        return end
+    failing = count
+    while failing - sure > 1:
+        middle = (sure + failing) // 2
+        sure, failing = (middle, failing) if holds(np.sign(end) * middle * step) else (sure, middle)
+    return float(np.sign(end) * round(sure * step, 6)) + 0.0  # no -0

@@ -1,0 +1,218 @@
+"""The parts of the measurement study page: a new study, leading through it, its results."""
+
+from collections.abc import Mapping, Sequence
+from datetime import UTC, datetime
+from functools import partial
+from pathlib import Path, PurePosixPath
+
+import streamlit as st
+
+from inspect_core.images.photo_reader import ImageError, Picture, read_bytes
+from inspect_core.line.html_page import page
+from inspect_core.process import msa_study
+from inspect_core.process.msa_report import guard_bands, results, sentences, table_of
+from inspect_core.process.msa_study import LOUPE, MeasurementStudy, Said
+from inspect_core.recipe import LoadedRecipe, Recipe, loaded_backbone
+from inspect_core.runtime.jobs import device_lock
+from inspect_core.ui import saved_recipes, shell
+from inspect_core.ui.photo_source import TYPES
+
+FORM = 960
+BEGINS = "<!doctype html>\n<!-- A measurement study made with Loupe -->\n"
+NEW = "New study"
+TRAY = "1, good\n2, good\n3, defective"
+TO_PARTS = (
+    "One part a line, as written on it, and what it is known to be. AIAG suggests 50 parts, a third of them defective, "
+    "some close to the limit."
+)
+FIXTURE = "Take the part out and put it back into the fixture before every photo: that is what is measured."
+
+
+def choose() -> str | None:
+    """The study to go on with; None for a new one."""
+    known = msa_study.names()
+    if not known:
+        return None
+    return (
+        st.pills("Study", [*known, NEW], default=known[0], required=True, format_func=shell.plain, key="study") or NEW
+    )
+
+
+def new() -> None:
+    """Sets up a study: recipe, tray, trials and people."""
+    recipes = [path for path in saved_recipes.paths() if path.is_file()]
+    if not recipes:
+        saved_recipes.say_none()
+        return
+    with st.container(border=True, width=FORM):
+        name = st.text_input("Name", "Measurement study", max_chars=60, key="measurement_name")
+        say = saved_recipes.names(recipes).__getitem__
+        path = st.selectbox("Recipe", recipes, format_func=say, key="measurement_recipe")
+        tray = st.text_area("Parts on the tray", placeholder=TRAY, help=TO_PARTS, height=160, key="measurement_parts")
+        trials = st.number_input("Trials", 2, msa_study.MOST_TRIALS, 3, key="measurement_trials")
+        people = st.text_input("People who appraise the parts too", placeholder="Ann, Ben", key="measurement_people")
+        if st.button("Begin", type="primary", icon=":material/rule:", key="measurement_begin"):
+            with shell.errors_shown(ValueError, OSError):
+                recipe = saved_recipes.checked(path)
+                study = MeasurementStudy(
+                    msa_study.free_name(name.strip() or "Measurement study"), msa_study.parts_of(tray), int(trials),
+                    tuple(word.strip() for word in people.split(",") if word.strip()), path.name, str(recipe.digest),
+                    datetime.now(UTC).isoformat(timespec="seconds"),
+                )  # fmt: skip
+                msa_study.save(study)
+                st.session_state.pop("study", None)
+                st.rerun()
+
+
+def of_one(stem: str) -> None:
+    """A study: whose turn it is, then what it shows."""
+    if stem == NEW:
+        new()
+        return
+    try:
+        study = msa_study.load(stem)
+    except ValueError as error:
+        st.error(shell.plain(error), icon=":material/broken_image:")
+        return
+    missing = len(study.parts) * study.trials * len(study.appraisers) - len(study.said)
+    ended = bool(missing and study.said) and st.toggle(
+        "End the appraisal and show results", key=f"ended-{stem}", help="Of the appraisers who have called every part."
+    )
+    if not (missing and not ended):
+        with st.container(width=FORM):
+            _results(study)
+    if ended:
+        return
+    with st.container(border=True, width=FORM):
+        who = st.segmented_control(
+            "Who appraises", study.appraisers, default=LOUPE, required=True, format_func=shell.plain, key=f"who-{stem}"
+        )
+        turn, total = study.next_for(who), len(study.parts) * study.trials
+        done = sum(one.appraiser == who for one in study.said)
+        st.progress(done / total, f"{done} of {total} calls by {shell.plain(who)}")
+        if turn is None:
+            st.success(f"{shell.plain(who)} has appraised every part in every trial.", icon=":material/check_circle:")
+        elif who == LOUPE:
+            _photograph(stem, study, *turn)
+        else:
+            _say(stem, who, *turn)
+    if missing:
+        st.caption(f"Results stay hidden while the parts are appraised: {missing} calls are missing.")
+
+
+def _photograph(stem: str, study: MeasurementStudy, part: msa_study.Part, trial: int) -> None:
+    st.header(f"Part {shell.plain(part.name)}, trial {trial}")
+    st.caption(FIXTURE)
+    recipe = _recipe(study)
+    if recipe is None:
+        return
+    key, ways = f"{stem}-{part.name}-{trial}", ["One photo", "Camera of this device", "Photos of a whole trial"]
+    way = st.segmented_control("Photo from", ways, default=ways[0], required=True, key=f"way-{stem}")
+    if way == ways[2]:
+        words = f"Photos of trial {trial}, each named after its part"
+        files = st.file_uploader(words, TYPES, accept_multiple_files=True, key=f"trial-{key}")
+        if files and st.button("Judge them", type="primary", key=f"judge-{key}"):
+            _judge(stem, recipe, [(_part_of(study, file.name), trial, file.name, file.getvalue()) for file in files])
+        return
+    take = st.camera_input if way == ways[1] else partial(st.file_uploader, type=TYPES)
+    file = take(f"Photo of part {shell.plain(part.name)}", key=f"photo-{way}-{key}")
+    if file is not None:
+        _judge(stem, recipe, [(part.name, trial, file.name, file.getvalue())])
+
+
+def _judge(stem: str, recipe: Recipe, photos: Sequence[tuple[str, int, str, bytes]]) -> None:
+    """Judges the photos, (part, trial, name, content) each, and keeps what Loupe says; all of them or none."""
+    with shell.errors_shown(ValueError, OSError):
+        loaded, said = _loaded(str(recipe.digest), recipe), []
+        with st.spinner("Judging…"):
+            for part, trial, name, content in photos:
+                picture: Picture = read_bytes(content, name, recipe.depth)
+                with device_lock(loaded.backbone.device):
+                    verdict = loaded.inspect(picture.pixels)
+                said.append(Said(part, LOUPE, trial, verdict.verdict != "accept", verdict.score, picture.digest))
+        msa_study.record(stem, *said)
+        st.rerun()
+
+
+def _say(stem: str, who: str, part: msa_study.Part, trial: int) -> None:
+    st.header(f"Part {shell.plain(part.name)}, trial {trial}")
+    st.caption("Look at the part itself. What others said, and what you said before, is not shown.")
+    row = st.container(horizontal=True)
+    for word, stopped in (("Good", False), ("Defective", True)):
+        if row.button(word, key=f"{word}-{stem}-{who}-{part.name}-{trial}"):
+            with shell.errors_shown(ValueError, OSError):
+                msa_study.record(stem, Said(part.name, who, trial, stopped))
+                st.rerun()
+
+
+def _results(study: MeasurementStudy) -> None:
+    readings = study.readings()
+    if not readings:
+        st.caption("No appraiser has called every part in every trial, so there is nothing to show.")
+        return
+    with shell.errors_shown(ValueError):
+        found = results(readings)
+        st.header("Results")
+        said = sentences(found)
+        recipe = _recipe(study)
+        if found.gauge is not None and recipe is not None:
+            said.insert(-1, guard_bands(found.gauge, recipe.limits.review, recipe.limits.reject))
+        for sentence in said:
+            st.markdown(f"- {shell.plain(sentence)}")
+        table = table_of(found.agreement)
+        st.table(
+            {shell.plain(name): [shell.plain(cell) for cell in cells] for name, cells in table.items()}, hide_index=True
+        )
+        st.caption("In brackets: 95 % intervals, exact for shares.")
+        data, icon = partial(html_of, study, table, said), ":material/download:"
+        st.download_button("Report (HTML)", data, "measurement-study.html", "text/html", icon=icon, on_click="ignore")
+
+
+def html_of(study: MeasurementStudy, table: Mapping[str, Sequence[str]], said: Sequence[str]) -> str:
+    """The report: what the study says, its table of figures, and every call, in one page that needs no network."""
+    truth = dict(study.parts)
+    calls = [
+        [one.part, "defective" if truth[one.part] else "good", one.appraiser, str(one.trial),
+         "defective" if one.stopped else "good", "" if one.score is None else f"{one.score:.4g}"]
+        for one in sorted(study.said, key=lambda one: (one.appraiser, one.trial, one.part))
+    ]  # fmt: skip
+    return page(
+        "ui/measurement/report.html",
+        begins=BEGINS,
+        title=study.name,
+        study=study,
+        defective=sum(truth.values()),
+        now=datetime.now().astimezone().strftime("%Y-%m-%d %H:%M %Z"),
+        said=said,
+        heads=list(table),
+        rows=list(zip(*table.values(), strict=True)),
+        calls=calls,
+    )
+
+
+def _part_of(study: MeasurementStudy, file: str) -> str:
+    """The part that a file is named after: its stem, or the last word of it. Raises ValueError naming the file."""
+    stem, names = PurePosixPath(file).stem, {part.name for part in study.parts}
+    words = [stem, *stem.replace("-", "_").replace(" ", "_").split("_")[::-1]]
+    found = next((word for word in words if word in names), None)
+    if found is None:
+        raise ValueError(f"{file} is not named after a part of the tray; name it after the part, such as 7.png")
+    return found
+
+
+def _recipe(study: MeasurementStudy) -> Recipe | None:
+    """The recipe of the study; None, with the reason on the page, when it is no longer the one it began with."""
+    path = next((path for path in saved_recipes.paths() if path.name == study.recipe), Path(study.recipe))
+    try:
+        recipe = saved_recipes.checked(path)
+        if recipe.digest != study.digest:
+            raise ValueError(f"{study.recipe} is no longer the recipe this study began with; begin a new study")
+    except (ValueError, OSError, ImageError) as error:
+        st.error(shell.plain(error), icon=":material/error:")
+        return None
+    return recipe
+
+
+@st.cache_resource(max_entries=2, show_spinner="Loading the recipe…")
+def _loaded(digest: str, _recipe: Recipe) -> LoadedRecipe:
+    return LoadedRecipe(_recipe, loaded_backbone(_recipe.backbone))

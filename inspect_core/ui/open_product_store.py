@@ -1,0 +1,227 @@
+"""The shelf: the open parts of this server, for all sessions, so a closed tab or a restart loses nothing.
+
+The few used last are in memory, those not saved as recipes also on disk (`study.unsaved_products`), where they stay
+until they are saved or closed. Sessions, callbacks, fragments and jobs hold ids and look the part up when they need it;
+a part that leaves the memory is freed. A session that has taken no part yet gets the part used last.
+"""
+
+import threading
+import uuid
+from collections import OrderedDict
+from collections.abc import Callable
+from dataclasses import replace
+from functools import partial, wraps
+
+import streamlit as st
+
+from inspect_core.images import heatmap
+from inspect_core.images.photo_reader import Picture
+from inspect_core.runtime import workspace
+from inspect_core.study.scored_photo import ADDED, UNKNOWN, ScoredPhoto
+from inspect_core.study.teaching_config import Order
+from inspect_core.study.unsaved_products import OpenPart, Unsaved, UnsavedParts
+from inspect_core.ui import uploads
+from inspect_core.ui.taught_product import TaughtPart
+
+SIZE = 6
+_KEY = "in_hand"
+_IN_RECIPE = ("study", "product", "product_check", "defect_types", "cases", "mm_per_pixel")
+
+
+class _Shelf:
+    """items: the products in memory, the one used last at the end; when full, the one with the least to lose is
+    dropped: the longest unused saved one, then of those on disk, never one that is nowhere else. unsaved: those on
+    disk.
+    """
+
+    def __init__(self) -> None:
+        self.changing = threading.RLock()
+        self._lock = threading.Lock()
+        self.items: OrderedDict[str, TaughtPart] = OrderedDict()
+        self.unsaved = UnsavedParts(workspace.open_folder())
+
+    def put(self, taught: TaughtPart) -> None:
+        with self._lock:
+            self.items[taught.id] = taught
+            self.items.move_to_end(taught.id)
+            known = self.unsaved.lines
+            kept = [
+                other for other in self.items if other != taught.id and not (other in known and known[other].problem)
+            ]
+            kept.sort(key=lambda other: other in known)
+            for other in kept[: max(0, len(self.items) - SIZE)]:
+                del self.items[other]
+
+    def get(self, taught_id: str | None) -> TaughtPart | None:
+        with self._lock:
+            if taught_id in self.items:
+                self.items.move_to_end(taught_id)
+            return self.items.get(taught_id)
+
+    def last_used(self) -> TaughtPart | None:
+        with self._lock:
+            return next(reversed(self.items.values()), None)
+
+    def keep(self, taught: TaughtPart, *, anew: bool) -> None:
+        """Write a part that is not saved to disk; anew: with its recipe."""
+        scored = taught.scored
+        known = taught.product, taught.made, _thumbnail(taught), taught.taught_by(), scored.photos, taught.notes
+        unsaved = Unsaved(*known, taught.choice, scored.unscored, taught.in_force)
+        freeze = partial(taught.frozen, None, scored.live)
+        self.unsaved.keep(_line(taught), unsaved, freeze if anew else None)
+
+    def close(self, taught_id: str) -> None:
+        with self._lock:
+            self.items.pop(taught_id, None)
+        self.unsaved.drop(taught_id)
+
+
+@st.cache_resource(show_spinner=False)
+def _shelf() -> _Shelf:
+    return _Shelf()
+
+
+def open_parts() -> list[OpenPart]:
+    """The open parts of this server, the latest first."""
+    found = {taught.id: _line(taught) for taught in list(_shelf().items.values())} | _shelf().unsaved.lines
+    return sorted(found.values(), key=lambda part: part.made, reverse=True)
+
+
+def require_room() -> None:
+    """Raise Busy, with what to do, when one more product that is not saved would not be kept."""
+    _shelf().unsaved.require_room()
+
+
+def put(taught: TaughtPart, *, keep: bool = True) -> str:
+    """Put a part on the shelf; returns the id by which callbacks, fragments and jobs refer to it.
+
+    keep: whether it is written to disk as long as it is not saved.
+    """
+    shelf = _shelf()
+    with shelf.changing:
+        if keep and not taught.is_saved:
+            shelf.keep(taught, anew=True)
+        shelf.put(taught)
+    return taught.id
+
+
+def begin(order: Order) -> str:
+    """Write down what is about to be taught, listed as interrupted after a restart; returns the id for `ended`.
+
+    Raises Busy as `require_room`, and OSError.
+    """
+    require_room()
+    key = uuid.uuid4().hex[:12]
+    _shelf().unsaved.begin(key, order)
+    return key
+
+
+def ended(key: str) -> None:
+    """Forget what `begin` wrote down."""
+    _shelf().unsaved.drop(key)
+
+
+def refuse(taught_id: str, problem: str) -> None:
+    """Say in the list why a part on disk cannot be opened."""
+    lines = _shelf().unsaved.lines
+    lines[taught_id] = replace(lines[taught_id], problem=problem)
+
+
+def close(taught_id: str) -> None:
+    """Close a part for all sessions; one that is not saved is lost."""
+    if st.session_state.get(_KEY) == taught_id:
+        del st.session_state[_KEY]
+    _shelf().close(taught_id)
+
+
+def find(taught_id: str) -> TaughtPart | None:
+    """The part with this id as it is now; None when it was dropped for parts used later."""
+    return _shelf().get(taught_id)
+
+
+def change(taught_id: str, how: Callable[[TaughtPart], TaughtPart]) -> TaughtPart | None:
+    """Replace a part by `how(part)`, for all sessions; None when the part was dropped.
+
+    One change at a time: none is lost when two sessions, or a session and a job, change the same part.
+    """
+    shelf = _shelf()
+    with shelf.changing:
+        taught = shelf.get(taught_id)
+        if taught is None:
+            return None
+        changed = how(taught)
+        shelf.put(changed)
+        if changed.is_saved:
+            shelf.unsaved.drop(taught_id)
+        else:
+            other = any(getattr(changed, name) is not getattr(taught, name) for name in _IN_RECIPE)
+            anew = other or changed.scored.areas != taught.scored.areas or taught_id not in shelf.unsaved.lines
+            shelf.keep(changed, anew=anew)
+        return changed
+
+
+def add(taught: TaughtPart, picture: Picture) -> TaughtPart | None:
+    """The part with an uploaded photo on its bench, stored losslessly in the workspace; None when it was dropped.
+
+    Raises NotLocated when the part is not found in it.
+    """
+    if taught.position_of(picture.digest) is not None:
+        return taught
+    placement = taught.preparation.place(picture.pixels)
+    path = uploads.keep_picture(picture, workspace.uploads_folder())
+    photo = ScoredPhoto(picture.name, picture.digest, placement.size, UNKNOWN, ADDED, path, placement=placement)
+    features = taught.look(picture.pixels, picture.digest, placement)
+    taught.hold(path, picture.pixels)
+    thumbnail = heatmap.thumbnail(placement.picture(picture.pixels))
+    return change(taught.id, lambda held: held.with_photo(photo, features, thumbnail))
+
+
+def take(taught_id: str) -> None:
+    """Make this session work with a part on the shelf."""
+    st.session_state[_KEY] = taught_id
+
+
+def current() -> TaughtPart | None:
+    """The part this session works with: the one it took last, or, if it has taken none, the one used last by anyone.
+
+    None when there is none, or when its part was dropped (see `is_put_away`): no other part replaces it unasked.
+    """
+    wanted = st.session_state.get(_KEY)
+    if wanted is not None:
+        return find(wanted)
+    taught = _shelf().last_used()
+    if taught is not None:
+        take(taught.id)
+    return taught
+
+
+def is_put_away() -> bool:
+    """Whether this session's part was dropped."""
+    return _KEY in st.session_state and current() is None
+
+
+def redrawn(draw: Callable[[TaughtPart], None]) -> Callable[[TaughtPart], None]:
+    """A function that draws a part, as a fragment: each time with the part's current state.
+
+    Streamlit keeps the arguments of a fragment until the session's next full run, so it is given the id alone.
+    """
+
+    @st.fragment
+    @wraps(draw)
+    def fragment(taught_id: str) -> None:
+        taught = find(taught_id)
+        if taught is None:
+            st.rerun()
+        draw(taught)
+
+    return lambda taught: fragment(taught.id)
+
+
+def _line(taught: TaughtPart) -> OpenPart:
+    return OpenPart(taught.id, taught.product, taught.made, _thumbnail(taught), taught.is_saved)
+
+
+def _thumbnail(taught: TaughtPart) -> bytes:
+    """Of the first good photo."""
+    good, _ = taught.scored.good_and_defect()
+    return taught.thumbnails[int(good.argmax())] if taught.thumbnails else b""

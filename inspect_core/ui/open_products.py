@@ -1,0 +1,121 @@
+"""The list of open products, the same in every window: choose one, close one, teach an interrupted one again."""
+
+import time
+
+import streamlit as st
+
+from inspect_core.audit import life_cycle
+from inspect_core.audit.log import AuditLog, LogError
+from inspect_core.runtime import workspace
+from inspect_core.runtime.jobs import Busy
+from inspect_core.study import unsaved_products
+from inspect_core.study.unsaved_products import OpenPart
+from inspect_core.ui import open_product_store, open_recipe, shell, teaching_job
+from inspect_core.ui.taught_product import TaughtPart
+
+THUMBNAIL = 36  # pixels of the longer side
+
+
+def in_sidebar() -> None:
+    """All open parts, and what is known of the one in use."""
+    taught, parts = open_product_store.current(), open_product_store.open_parts()
+    if not parts:
+        st.caption("No part has been taught yet.")
+    for part in parts:
+        _part(part, chosen=taught is not None and part.id == taught.id)
+    if taught is not None:
+        if taught.is_saved:
+            st.caption(shell.plain(taught.describe() + _state(taught)))
+        st.caption(f"Runs on {shell.plain(taught.preparation.backbone.engine)}")
+
+
+def title(page: str) -> None:
+    """The head of a page about a part: its own name and that of the part in use."""
+    taught = open_product_store.current()
+    st.title(page if taught is None else f"{page} :gray[{shell.plain(taught.product)}]")
+
+
+def open_last() -> bool:
+    """Open the last part that a restart has left on disk, in the background; False without one."""
+    for part in open_product_store.open_parts():
+        if not part.problem and not part.interrupted:
+            open_recipe.start(part)
+            return True
+    return False
+
+
+def _part(part: OpenPart, *, chosen: bool) -> None:
+    """One product, with what can be done with it."""
+    name, state = shell.plain(part.product), "saved" if part.saved else "not saved"
+    if part.interrupted:
+        state = "teaching was interrupted"
+    with st.container(horizontal=True, vertical_alignment="center", gap="small"):
+        if part.thumbnail:
+            st.image(part.thumbnail, width=THUMBNAIL, alt=f"A good part of {name}")
+        with st.container(gap=None):
+            label, own = f"**{name}**" if chosen else name, f"open-{part.id}-sidebar"
+            closed = part.interrupted or (bool(part.problem) and open_product_store.find(part.id) is None)
+            now = st.button(label, key=own, type="tertiary", disabled=closed, help="Open it on Inspect")
+            st.caption(shell.plain(f"{state} · {_when(part.made)}"))
+        gone, key = "Delete" if closed else "Close", f"close-{part.id}-sidebar"
+        if st.button(gone, key=key, type="tertiary", help=f"{gone} {name}"):
+            _close(part)
+    if part.interrupted and st.button(
+        "Teach again", key=f"again-{part.id}-sidebar", icon=":material/restart_alt:", help="With the same settings"
+    ):
+        shell.begin(lambda: _teach_again(part.id))
+    if part.problem:
+        st.caption(f":material/warning: {shell.plain(part.problem)}")
+    if now:
+        _choose(part)
+        st.rerun()
+
+
+def _choose(part: OpenPart) -> None:
+    if open_product_store.find(part.id) is not None:
+        open_product_store.take(part.id)
+        return
+    try:
+        open_recipe.start(part)
+    except Busy as error:
+        st.toast(shell.plain(error), icon=":material/hourglass_top:")
+
+
+def _teach_again(part_id: str) -> None:
+    with shell.errors_shown(ValueError):
+        order = unsaved_products.interrupted(workspace.open_folder() / part_id)
+        open_product_store.close(part_id)
+        teaching_job.start(order)
+
+
+def _close(part: OpenPart) -> None:
+    if part.saved or part.interrupted:
+        open_product_store.close(part.id)
+        st.rerun()
+    _ask(part.id, part.product)
+
+
+@st.dialog("Close without saving?")
+def _ask(taught_id: str, product: str) -> None:
+    st.markdown(f"**{shell.plain(product)}** is not saved as a recipe. Once closed, it is lost for all windows.")
+    if st.button(
+        "Close it", key=f"lose-{taught_id}", type="primary", on_click=open_product_store.close, args=(taught_id,)
+    ):
+        st.rerun()
+
+
+def _when(made: float) -> str:
+    """The time of today, or the day."""
+    then, today = time.localtime(made), time.localtime()
+    return time.strftime("%H:%M" if then[:3] == today[:3] else "%d %b", then)
+
+
+def _state(taught: TaughtPart) -> str:
+    """The state of the recipe in use, shown after its name."""
+    if taught.recipe is None or taught.recipe.digest is None:
+        return ""
+    try:
+        with AuditLog.open() as log:
+            return f" · {life_cycle.state_of(log, taught.recipe.digest)}"
+    except LogError:  # named on Recipes and History, where it is needed
+        return " · state unknown"

@@ -1,0 +1,166 @@
+"""A part put on the bench again: a recipe, alone or with the photos it was judged with, or a part that is not saved."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from functools import partial
+from pathlib import Path
+
+import streamlit as st
+
+from inspect_core.features.store import feature_store
+from inspect_core.images import heatmap
+from inspect_core.images.alignment import NotLocated
+from inspect_core.images.folders import inside
+from inspect_core.images.photo_reader import ImageError, read
+from inspect_core.images.samples import Sample, counted
+from inspect_core.judge.anomaly_map import AREA
+from inspect_core.recipe import Recipe, loaded_backbone
+from inspect_core.recipe_format.recorded_photos import CALIBRATE, Calibrated
+from inspect_core.recipe_io.parity_photos import masks_in, still_there
+from inspect_core.runtime import workspace
+from inspect_core.runtime.jobs import Busy, Job
+from inspect_core.study import unsaved_products
+from inspect_core.study.scored_photo import UNKNOWN, ScoredPhoto, UnscoredPhoto
+from inspect_core.study.scored_photos import ScoredPhotos
+from inspect_core.tuning.teaching import teach
+from inspect_core.ui import open_product_store, shell
+from inspect_core.ui.taught_product import TaughtPart, of_study, pictures_of, with_changes
+from inspect_core.whole_part.product_check import OFF
+
+GONE = "Not all photos that it was taught with are there unchanged."
+
+
+def buttons(recipe: Recipe, key: str, *, missing: bool) -> None:
+    """Open it, alone or with its photos; missing: whether its network is."""
+    if st.button("Open", key=f"open-{key}", type="primary", icon=":material/folder_open:", disabled=missing):
+        with shell.errors_shown(ValueError, OSError):
+            with st.spinner("Loading the network…"):
+                open_product_store.take(open_product_store.put(part_of(recipe)))
+            st.switch_page("pages/inspect.py")
+    if any(found_of(recipe, row) for row in recipe.judged):
+        label, words = "Open with its photos", f"The {len(recipe.judged):d} photos that its limits were judged with."
+        icon, own = ":material/photo_library:", f"open-photos-{key}"
+        if st.button(label, key=own, icon=icon, help=words, disabled=missing):
+            with shell.errors_shown(Busy):
+                shell.start(f"Opening {recipe.product} with its photos", partial(_judged, recipe))
+                st.switch_page("pages/inspect.py")
+
+
+def start(part: unsaved_products.OpenPart) -> None:
+    """Open a part that is kept on disk, in the background. Raises Busy as `Jobs.submit`."""
+    shell.start(f"Opening {part.product}", partial(_kept, part.id), about=part.id)
+
+
+def found_of(recipe: Recipe, row: Calibrated) -> Path | None:
+    """Where a photo of the recipe was, if a file is still there that this page may read."""
+    return still_there(recipe, row, workspace.allowed_roots())
+
+
+def part_of(recipe: Recipe) -> TaughtPart:
+    """The recipe as a part without photos. Raises ValueError when the weights of its network are missing."""
+    backbone = loaded_backbone(recipe.backbone)
+    views = [replace(view, only=(view.value(recipe.live),)) for view in recipe.views]
+    set_on = tuple(row.score for row in recipe.calibration) or None
+    scored = ScoredPhotos(
+        views, recipe.grid, recipe.map_size, area=recipe.live[AREA], areas=recipe.areas, set_on=set_on
+    )
+    root = Path(recipe.provenance.photos or "")
+    unscored = [
+        UnscoredPhoto(
+            Sample(root / part.name, part.name, part.kind, (0, 0), depth=recipe.depth), part.set, part.word, part.reason
+        )
+        for part in recipe.unscored
+    ]
+    return TaughtPart(
+        recipe.product,
+        scored.with_unscored(unscored),
+        recipe.prepare(backbone),
+        recipe=recipe,
+        without_score=pictures_of(unscored, recipe.alignment),
+        mm_per_pixel=recipe.mm_per_pixel,
+        product_check=recipe.product_check,
+        defect_types=recipe.defect_types,
+        cases=recipe.gallery,
+    )
+
+
+def with_photos(recipe: Recipe, photos: Sequence[ScoredPhoto], job: Job) -> TaughtPart:
+    """The recipe with photos it was judged with; the part's note counts those that are gone or have changed.
+
+    Raises ValueError as `part_of`.
+    """
+    job.report(0.0, "loading the network")
+    part = part_of(recipe)
+    for number, photo in enumerate(photos):
+        job.report(number / len(photos), f"photo {number + 1} of {len(photos)}")
+        try:
+            picture = read(photo.path, recipe.depth)
+            if picture.digest != photo.digest:
+                continue
+            placement = part.preparation.place(picture.pixels)
+        except (ImageError, NotLocated):
+            continue
+        seen = replace(photo, size=placement.size, depth=recipe.depth, placement=placement)
+        features = part.look(picture.pixels, photo.digest, placement)
+        part = part.with_photo(seen, features, heatmap.thumbnail(placement.picture(picture.pixels)))
+    gone = len(photos) - len(part.scored.photos)
+    lost = f"Gone or changed since: {counted(gone, 'photo')} of the {len(photos)} it was judged with."
+    return replace(part, notes=(lost,)) if gone else part
+
+
+def _judged(recipe: Recipe, job: Job) -> str:
+    masks, photos = masks_in(Path(recipe.provenance.photos or "")), []
+    for row in recipe.judged:
+        path = found_of(recipe, row) or Path()
+        photos.append(ScoredPhoto(row.name, row.digest, (0, 0), row.kind or UNKNOWN, "judge", path, masks.get(path)))
+    return open_product_store.put(with_photos(recipe, photos, job))
+
+
+def _kept(taught_id: str, job: Job) -> str:
+    try:
+        kept, recipe = unsaved_products.opened(workspace.open_folder() / taught_id)
+        for file in kept.files:
+            inside(file, [*workspace.allowed_roots(), workspace.root()])
+    except ValueError as error:
+        open_product_store.refuse(taught_id, str(error))
+        raise
+    taught = _fitted_again(kept, recipe, job) or _fixed(kept, recipe, job)
+    known = {"id": taught_id, "made": kept.made, "choice": kept.choice, "in_force": kept.in_force}
+    return open_product_store.put(replace(taught, **known), keep=False)
+
+
+def _fitted_again(kept: unsaved_products.Unsaved, recipe: Recipe, job: Job) -> TaughtPart | None:
+    """The product as it was, fitted to its photos again, with features from the store where they still are; None where
+    a photo is gone or has changed.
+    """
+    if not all(sample.path.is_file() for sample in kept.samples):
+        return None
+    job.report(0.0, "fitting it to its photos again")
+    study = teach(replace(kept.order, product_check=OFF), feature_store(), job.report).study
+    known = {} if recipe.taught is None else {photo.name: photo.digest for photo in recipe.taught.photos}
+    if known != (known and study.photo_features.digests(kept.samples)):
+        return None
+    learned = {"defect_types": recipe.defect_types, "cases": recipe.gallery, "mm_per_pixel": recipe.mm_per_pixel}
+    taught = of_study(kept.product, study, kept.notes, recipe.product_check, **learned)
+    return with_changes(taught, kept.photos, recipe.areas)
+
+
+def _fixed(kept: unsaved_products.Unsaved, recipe: Recipe, job: Job) -> TaughtPart:
+    """The product with the values in force, which no longer move, and those photos that are still there."""
+    last = kept.in_force
+    if last.limits is not None and _has_scales(recipe, last.live):
+        rows = zip(recipe.calibration, last.set_on, strict=False)
+        calibration = tuple(replace(row, score=score) for row, score in rows)
+        recipe = replace(recipe, live=last.live, limits=last.limits, calibration=calibration)
+    shown = [photo for photo in kept.photos if photo.part != CALIBRATE]
+    part = with_photos(recipe, shown, job)
+    scored = part.scored.with_unscored(kept.unscored)
+    pictures = pictures_of(kept.unscored, recipe.alignment)
+    notes = (*kept.notes, *part.notes, f"{GONE} Its values are fixed as they were; teach again to change them.")
+    return replace(part, scored=scored, without_score=pictures, notes=notes, ordered=kept.order)
+
+
+def _has_scales(recipe: Recipe, live: Mapping[str, int]) -> bool:
+    """Return whether the recipe can inspect at these live values."""
+    named = live.keys() == recipe.live.keys()
+    return named and all(not view.scales or view.value(live) in view.scales for view in recipe.views)

@@ -1,0 +1,99 @@
+"""Challenge parts of a recipe: name them, photograph them now, see that each keeps its verdict and margin."""
+
+from collections.abc import Sequence
+from pathlib import Path
+
+import streamlit as st
+
+from inspect_core.audit import challenges
+from inspect_core.audit.log import AuditLog, LogError
+from inspect_core.line.challenge import challenge, facts, name_parts, photos_by_part
+from inspect_core.recipe import LoadedRecipe, Recipe, loaded_backbone
+from inspect_core.recipe_io import recipe_file
+from inspect_core.runtime import workspace
+from inspect_core.ui import shell, uploads
+from inspect_core.ui.photo_source import TYPES
+from inspect_core.ui.recipes import approval_panel
+
+FAILURES = (ValueError, OSError, RuntimeError)
+
+
+def section(recipe: Recipe, key: str) -> None:
+    """The challenge parts of one recipe. key: unique to its file."""
+    st.markdown(
+        "Real good and defective parts kept at the line. Photographing them again checks lamp, lens and fixture, which "
+        "the photos in the recipe cannot."
+    )
+    if recipe.challenge:
+        _standing(recipe, key)
+        _challenge(recipe, key)
+    _name(recipe, key)
+
+
+def _standing(recipe: Recipe, key: str) -> None:
+    st.table(
+        {
+            "Part": [shell.plain(part.name) for part in recipe.challenge],
+            "Truth": ["good" if part.good else "defective" for part in recipe.challenge],
+            "Required verdict": [part.verdict for part in recipe.challenge],
+            "Earlier score": [f"{part.score:.4g}" for part in recipe.challenge],
+        },
+        hide_index=True,
+    )
+    why = ""
+    with shell.errors_shown(LogError), AuditLog.open() as log:
+        why = challenges.why_blocked(log, str(recipe.digest))
+    if why is None:
+        st.success("The watch folder may run with this recipe.", icon=":material/check_circle:")
+    if why:
+        st.warning(f"The watch folder is blocked: {shell.plain(why)}.", icon=":material/block:")
+        with st.popover("Override", icon=":material/gavel:"):
+            reason = st.text_input("Reason", key=f"override-reason-{key}", max_chars=200)
+            if st.button("Allow it to watch", key=f"override-{key}", type="primary", disabled=not reason.strip()):
+                approval_panel.record(challenges.override, recipe, recipe=str(recipe.digest), reason=reason)
+
+
+def _challenge(recipe: Recipe, key: str) -> None:
+    named = "Name each file after its part: dent.png is a photo of the part “dent”."
+    files = _photos("Photos of the parts, taken now", f"challenge-files-{key}", named)
+    if st.button("Run the challenge", key=f"run-challenge-{key}", type="primary", disabled=not files):
+        with shell.errors_shown(*FAILURES):
+            with st.spinner("Inspecting…"):
+                answers = challenge(_inspector(recipe), _kept(files))
+            st.session_state[f"answers-{key}"] = answers
+            given = [facts(answer) for answer in answers]
+            approval_panel.record(challenges.record, recipe, recipe=str(recipe.digest), answers=given)
+    for answer in st.session_state.get(f"answers-{key}", ()):
+        icon, colour = (":material/check_circle:", "green") if answer.passed else (":material/cancel:", "red")
+        said = "passed" if answer.passed else "failed"
+        st.markdown(f":{colour}[{icon} **{said}**] {shell.plain(answer.part.name)}: {shell.plain(answer.words)}")
+
+
+def _name(recipe: Recipe, key: str) -> None:
+    with st.popover("Name challenge parts", icon=":material/add:"):
+        st.caption("They are saved in a new version of the recipe, each named after its file.")
+        good, defects = _photos("Good parts", f"name-good-{key}"), _photos("Defective parts", f"name-defects-{key}")
+        if st.button("Name these parts", key=f"name-{key}", type="primary", disabled=not (good or defects)):
+            with shell.errors_shown(*FAILURES):
+                with st.spinner("Inspecting…"):
+                    parts = name_parts(_inspector(recipe), [*_kept(good).values()], [*_kept(defects).values()])
+                    named = recipe.with_challenge(parts, author=shell.current_user())
+                    saved = recipe_file.save(named, workspace.free_recipe_path(recipe.product))
+                said = f"Saved version {str(saved.digest)[:8]} with its challenge parts."
+                st.toast(said, icon=":material/check_circle:")
+                st.rerun()
+
+
+def _photos(label: str, key: str, words: str | None = None) -> Sequence:
+    return st.file_uploader(label, TYPES, accept_multiple_files=True, key=key, help=words)
+
+
+def _inspector(recipe: Recipe) -> LoadedRecipe:
+    return LoadedRecipe(recipe, loaded_backbone(recipe.backbone))
+
+
+def _kept(files: Sequence) -> dict[str, Path]:
+    if not files:
+        return {}
+    kept = uploads.keep([(file.name, file.getbuffer()) for file in files], workspace.uploads_folder())
+    return photos_by_part(kept)

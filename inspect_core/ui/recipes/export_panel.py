@@ -1,0 +1,106 @@
+"""For the line: the export of a recipe with its proof, made in the background and kept until the recipe changes."""
+
+import csv
+import io
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import streamlit as st
+
+from inspect_core.audit import life_cycle
+from inspect_core.audit.log import AuditLog
+from inspect_core.recipe import Recipe
+from inspect_core.recipe_format import golden_images, recipe_package, recorded_photos
+from inspect_core.recipe_format.recipe_package import RecipeError
+from inspect_core.recipe_io.onnx_export import export, not_exportable
+from inspect_core.recipe_io.parity_photos import find_photos
+from inspect_core.runtime import workspace
+from inspect_core.runtime.jobs import Job
+from inspect_core.ui import shell
+from inspect_core.ui.photo_source import folder_at
+from inspect_core.verdict import Limits
+
+
+def section(recipe: Recipe, source: Path) -> None:
+    """Export, proof and download of one recipe, saved at `source`."""
+    if reason := not_exportable(recipe):
+        st.info(f"{shell.plain(reason)}.")
+        return
+    key, path = source.name, workspace.export_of(str(recipe.digest))
+    if path.is_file():
+        _proof(path, recipe, key)
+    st.markdown(
+        "One file that holds only data and runs on a PC without this app. It is written only if every verdict stays "
+        "the same on the photos that this recipe was calibrated and judged with."
+    )
+    if recipe.gallery is not None:
+        st.caption("Known cases (“Seen before?”) are not exported.")
+    found = "Photos are found by name, or by content anywhere in the folder."
+    folder = folder_at("Folder of those photos", recipe.provenance.photos or "", key=f"photos-{key}", help=found)
+    if folder is not None:
+        label = "Export again" if path.is_file() else "Export with proof"
+        begin = partial(_begin, recipe, source, folder, path)
+        shell.offer(label, "", begin, about=path, key=f"export-{key}")
+
+
+def _begin(recipe: Recipe, source: Path, folder: Path, path: Path) -> None:
+    own = {"recipe": str(recipe.digest), "product": recipe.product, "user": shell.current_user()}
+
+    def work(job: Job) -> None:
+        job.report(0.0, "looking for the photos")
+        found = find_photos(recipe, folder)
+        path.parent.mkdir(parents=True, exist_ok=True)
+        parity = export(recipe, path, check_images=found.paths, source=source, report=job.report)
+        with AuditLog.open() as log:
+            life_cycle.released(log, parity.release, **own)
+
+    shell.start(f"Exporting {recipe.product}", work, about=path)
+
+
+def _proof(path: Path, recipe: Recipe, key: str) -> None:
+    proof = None
+    with shell.errors_shown(RecipeError, OSError, icon=":material/broken_image:"), AuditLog.open() as log:
+        recorded = life_cycle.releases(log, str(recipe.digest))
+        proof = _read(str(path), path.stat().st_mtime_ns, str(recipe.digest))
+    if proof is None:
+        return
+    if proof["release"] not in recorded:
+        words = f"The audit log has no export with the release {shell.plain(proof['release'])}. Export again."
+        st.error(words, icon=":material/broken_image:")
+        return
+    known = len(recipe.calibration) + len(recipe.judged)
+    st.success(
+        f"Proved on {proof['photos']} of {known} photos: every verdict is the same on the line, scores differ by at "
+        f"most {proof['largest']:.2g} ({proof['allowed']:.2g} allowed). {proof['golden']} photos are included; "
+        "the PC at the line inspects them at every start.",
+        icon=":material/verified:",
+    )
+    st.caption(
+        "Digest of this export over all its files. On the line, `--release` with it refuses any other.",
+        help="It is in the audit log, and an approval names it.",
+    )
+    st.code(proof["release"], language=None)
+    label = f"Download for the line ({path.stat().st_size / 2**20:.0f} MB)"
+    name, icon = f"{workspace.file_name(recipe.product)}-{str(recipe.digest)[:8]}.zip", ":material/download:"
+    st.download_button(label, path.read_bytes, name, key=f"take-{key}", icon=icon, on_click="ignore")
+
+
+@st.cache_data(max_entries=16, show_spinner="Reading the proof…")
+def _read(path: str, written: int, digest: str) -> dict[str, Any]:
+    package = recipe_package.check(Path(path))
+    document = recipe_package.read_document(package, None)
+    if package.digest != digest:
+        raise RecipeError(f"{path} is of another recipe ({package.digest[:12]}); export this one again")
+    rows = csv.DictReader(io.StringIO(package.read(recipe_package.PARITY).decode()))
+    differences = [float(row["difference"]) for row in rows]
+    calibration, _ = recorded_photos.read_table(package, document)
+    scores = np.array([part.score for part in calibration])
+    return {
+        "release": package.release,
+        "photos": len(differences),
+        "largest": max(differences),
+        "allowed": golden_images.tolerance(scores, Limits(**document["limits"])),
+        "golden": len(golden_images.read_table(package)),
+    }

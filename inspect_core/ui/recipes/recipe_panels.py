@@ -1,0 +1,151 @@
+"""The parts of the Recipes page: the chosen recipe with its picture and what can be done with it, adding, deleting."""
+
+import contextlib
+import os
+import shutil
+import tempfile
+from collections.abc import Sequence
+from functools import partial
+from pathlib import Path
+
+import streamlit as st
+
+from inspect_core.audit.changes import limits_in_words
+from inspect_core.audit.life_cycle import APPROVED
+from inspect_core.images import heatmap
+from inspect_core.images.photo_reader import ImageError, read
+from inspect_core.judge.counts import in_parts
+from inspect_core.methods.registry import title_of
+from inspect_core.recipe import Recipe
+from inspect_core.recipe_format.recipe_package import RecipeError
+from inspect_core.recipe_format.zipped import zipped
+from inspect_core.recipe_io import recipe_file
+from inspect_core.recipe_io.recipe_difference import in_words, made
+from inspect_core.runtime import workspace
+from inspect_core.ui import open_recipe, saved_recipes, shell, weights_panel
+from inspect_core.ui.recipes import approval_panel, challenge_panel, export_panel, extension_panel
+from inspect_core.ui.recipes.recipe_table import Line
+
+FORM, PICTURE = 960, 190
+"""Pixels: the widest a form is, and the longer side of the picture."""
+
+
+def of_one(line: Line, others: Sequence[Line], states: dict[str, str] | None) -> None:
+    """The chosen recipe. others: all that are saved; states: returned by `releasing.states`."""
+    path, key = line.path, line.path.name
+    recipe, state = saved_recipes.checked(path), approval_panel.state_of(line.digest, states)
+    with st.container(border=True, width=FORM, horizontal=True, gap="medium"):
+        with shell.errors_shown(Exception):  # the file is sound, and what can be done with it is below
+            if (picture := _picture(recipe, line.digest)) is not None:
+                st.image(picture, width=PICTURE, alt=f"A typical part of {recipe.product}")
+        with st.container(width="stretch"):
+            missing = True
+            with shell.errors_shown(Exception):
+                _describe(recipe, state)
+                missing = weights_panel.offer_missing(recipe.backbone.name, key)
+            with st.container(horizontal=True, gap="xsmall"):
+                open_recipe.buttons(recipe, key, missing=missing)
+                approval_panel.change_state(recipe, state, key)
+                data, name, icon = partial(zipped, path), f"{path.stem}.zip", ":material/download:"
+                own = f"download-{key}"
+                st.download_button("Download", data, name, "application/zip", key=own, icon=icon, on_click="ignore")
+                _delete(path, recipe.digest, in_force=state == APPROVED)
+    with st.container(width=FORM), shell.errors_shown(Exception):
+        same = (other.digest for other in others if other.product == recipe.product)
+        approved = next((digest for digest in same if approval_panel.state_of(digest, states) == APPROVED), None)
+        shown = {
+            "What changed": lambda: approval_panel.what_changed(
+                recipe, approved, {one.digest: one.path for one in others}
+            ),
+            "What is in it": lambda: _contents(recipe, path),
+            "For the line": lambda: export_panel.section(recipe, path),
+            "Good parts to learn": lambda: extension_panel.section(recipe, key),
+            "Challenge parts": lambda: challenge_panel.section(recipe, key),
+        }
+        tabs = st.tabs(list(shown), key=f"more-{key}", on_change="rerun")
+        for tab, show in zip(tabs, shown.values(), strict=True):
+            if tab.open:
+                with tab:
+                    show()
+
+
+def damaged(path: Path, why: str) -> None:
+    """A file among the recipes that is none: why, and it can be deleted."""
+    with st.container(border=True, width=FORM):
+        st.error(shell.plain(why), icon=":material/broken_image:")
+        _delete(path)
+
+
+def add_from_file() -> None:
+    """A recipe made elsewhere, checked before it is kept."""
+    with st.popover("Add a recipe from a file", icon=":material/upload_file:"):
+        file = st.file_uploader("Recipe (zip)", ["zip"], key="recipe_upload")
+        if file is None or not st.button("Check and add", key="add_recipe"):
+            return
+        target = workspace.recipes_folder() / f"{workspace.file_name(Path(file.name).stem)}.zip"
+        target.parent.mkdir(parents=True, exist_ok=True)
+        with shell.errors_shown(RecipeError, OSError):
+            with tempfile.TemporaryDirectory(prefix=".", dir=target.parent) as aside:
+                temporary = Path(aside) / target.name
+                temporary.write_bytes(file.getbuffer())
+                recipe_file.load(temporary)
+                if os.path.lexists(target):
+                    exists = f"{target.name}: a recipe with this name already exists"
+                    raise RecipeError(f"{exists}; rename the file or delete that recipe")
+                temporary.replace(target)
+            st.toast(f"Added {shell.plain(saved_recipes.names([target])[target])}.", icon=":material/check_circle:")
+
+
+def _describe(recipe: Recipe, state: str) -> None:
+    with st.container(horizontal=True, vertical_alignment="center"):
+        st.header(shell.plain(f"{recipe.product} {str(recipe.digest)[:8]}"), width="content")
+        approval_panel.badge(state)
+    counts, set_on_these = recipe.counts()
+    st.markdown(in_parts(counts, limit_set_on_these=set_on_these))
+    live = ", ".join(f"{name} = {value}" for name, value in recipe.live.items())
+    title = title_of(recipe.method, as_published=recipe.as_published)
+    reason = f" · {shell.plain(recipe.provenance.reason)}" if recipe.provenance.reason else ""
+    st.caption(
+        f"{title}{', ' + live if live else ''} · {limits_in_words(recipe.limits)}  \n"
+        f"Made {shell.plain(made(recipe))} by {shell.plain(recipe.provenance.author)}{reason}"
+    )
+
+
+def _contents(recipe: Recipe, path: Path) -> None:
+    rows = {"File": path.name, "Size on disk": f"{_bytes(path) / 2**20:.1f} MB", **in_words(recipe)}
+    st.table({"": list(rows), "Value": [shell.plain(value) for value in rows.values()]}, hide_index=True)
+
+
+@st.cache_data(max_entries=64, show_spinner=False)
+def _picture(_recipe: Recipe, digest: str) -> bytes | None:
+    """WebP of the reference that parts are aligned to, or of the good photo with the middle score, if it is there."""
+    if _recipe.alignment is not None:
+        return heatmap.thumbnail(_recipe.alignment.reference, side=2 * PICTURE)
+    if _recipe.calibration:
+        typical = sorted(_recipe.calibration, key=lambda row: row.score)[len(_recipe.calibration) // 2]
+        path = open_recipe.found_of(_recipe, typical)
+        with contextlib.suppress(ImageError):
+            if path is not None and (photo := read(path, _recipe.depth)).digest == typical.digest:
+                return heatmap.thumbnail(photo.pixels, side=2 * PICTURE)
+    return None
+
+
+def _delete(path: Path, digest: str | None = None, *, in_force: bool = False) -> None:
+    """digest: of the recipe, whose export is deleted with it; None if it is not a recipe."""
+    words = "Retire it first." if in_force else None
+    with st.popover("Delete", icon=":material/delete:", disabled=in_force, help=words):
+        st.markdown(f"Delete **{shell.plain(path.name)}** permanently? Verdicts made with it are kept.")
+        name = path.name if path.name.isprintable() else os.fsencode(path.name).hex()
+        if st.button("Yes, delete it", key=f"delete-{name}"):
+            with shell.errors_shown(OSError, RecursionError, begins="It could not be deleted: "):
+                if path.is_dir() and not path.is_symlink():
+                    shutil.rmtree(path)
+                else:
+                    path.unlink(missing_ok=True)
+                if digest is not None:
+                    workspace.export_of(digest).unlink(missing_ok=True)
+                st.rerun()
+
+
+def _bytes(path: Path) -> int:
+    return path.stat().st_size if path.is_file() else sum(file.stat().st_size for file in path.rglob("*"))

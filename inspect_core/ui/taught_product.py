@@ -1,0 +1,400 @@
+"""The part that the engineer works with: one taught part with its scored photos, shared by all pages of a session."""
+
+import threading
+import time
+import uuid
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from torch import Tensor
+
+from inspect_core.features.extraction import Preparation
+from inspect_core.images import heatmap
+from inspect_core.images.alignment import Alignment, NotLocated
+from inspect_core.images.areas import Areas
+from inspect_core.images.depth import Depth
+from inspect_core.images.photo_quality import Quality, QualityRange, measured
+from inspect_core.images.photo_reader import ImageError, read
+from inspect_core.images.placement import Placement
+from inspect_core.images.samples import examples
+from inspect_core.judge.anomaly_map import AREA, default_area, largest_area
+from inspect_core.methods.fitted_method import chosen_taps
+from inspect_core.methods.registry import parameters_of
+from inspect_core.recipe import Recipe
+from inspect_core.study.evaluation_scores import truth_masks
+from inspect_core.study.scored_photo import ADDED, ScoredPhoto, UnscoredPhoto
+from inspect_core.study.scored_photos import ScoredPhotos
+from inspect_core.study.study import Study
+from inspect_core.study.teaching_config import Order
+from inspect_core.study.unsaved_products import InForce
+from inspect_core.tuning.patch_sample import PatchSample
+from inspect_core.verdict import Limits, ProductCheckResult
+from inspect_core.whole_part.defect_types import DefectTypes
+from inspect_core.whole_part.known_cases import KnownCases
+from inspect_core.whole_part.product_check import OFF, ProductCheck
+
+BESIDE = 480
+"""Pixels of the longer side of a photo without a score, and of the reference beside it."""
+KEPT = "Kept from before: "
+"""How the note begins that says what became of what a user had set."""
+
+
+class _Memo:
+    """Cached results for a part: shared by all its copies, safe from any thread."""
+
+    def __init__(self) -> None:
+        self.foreign: dict[tuple[str, bool], float] = {}
+        self.read: tuple[Path, np.ndarray] | None = None
+        self.picture: tuple[Path, np.ndarray] | None = None
+        self.sample: PatchSample | None = None
+        self.areas: np.ndarray | None = None
+        self.quality: dict[str, Quality] = {}
+        self.sampling = threading.Lock()
+
+
+def _new_id() -> str:
+    return uuid.uuid4().hex[:12]
+
+
+@dataclass(frozen=True, eq=False)
+class TaughtPart:
+    """A taught part on the bench: from a study just fitted, or from a recipe that was opened.
+
+    Sessions and jobs share it, so it never changes: `shelf.change` replaces it by a changed copy of the same id, and a
+    run or job that began with one copy uses that copy to its end.
+
+    thumbnails: small WebP pictures in the order of the gallery; without_score: WebP pictures of the unscored photos in
+    their order, then of the reference, empty where there is none; notes: sentences the engineer should see; in_force:
+    what a window set last, for the next one; choice: why this detector, in a sentence; follows: id of the part of which
+    this one is a refit; compared: the order of the comparison that it was taken from; ordered: the order it was taught
+    by, where it was opened again and has no study; mm_per_pixel: of the photos, None when not known; made: when it came
+    on the bench, in seconds since 1970.
+    """
+
+    product: str
+    scored: ScoredPhotos
+    preparation: Preparation
+    study: Study | None = None
+    recipe: Recipe | None = None
+    notes: tuple[str, ...] = ()
+    product_check: ProductCheck | None = None
+    defect_types: DefectTypes | None = None
+    cases: KnownCases | None = None
+    in_force: InForce = field(default_factory=InForce)
+    choice: str | None = None
+    follows: str | None = None
+    compared: Order | None = None
+    ordered: Order | None = None
+    mm_per_pixel: float | None = None
+    thumbnails: tuple[bytes, ...] = ()
+    without_score: tuple[bytes, ...] = ()
+    id: str = field(default_factory=_new_id)
+    made: float = field(default_factory=time.time)
+    _memo: _Memo = field(default_factory=_Memo, repr=False)
+
+    @property
+    def depth(self) -> Depth | None:
+        """Bit depth of the photos taught, at which new ones are read."""
+        if self.study is not None:
+            return self.study.depth
+        return None if self.recipe is None else self.recipe.depth
+
+    @property
+    def own_study(self) -> Study:
+        """The study it comes from. Raises ValueError for a part from a recipe, whose photos are not available."""
+        if self.study is None:
+            raise ValueError(f"{self.product} was opened from a recipe, without the photos it was taught with")
+        return self.study
+
+    def order(self) -> Order:
+        """The order it was taught with, without detector and product check: the same for every fit of these photos, and
+        with Loupe's own choices for a method as published.
+
+        Parameters that have their default are left out, as another method may have another.
+        """
+        if self.compared is not None:
+            return replace(self.compared, areas=self.scored.areas)
+        own = self.ordered or self.own_study.order
+        methods = [view.method for view in self.scored.views] if self.study is None else self.study.methods
+        plain, usual = own.by_default(), parameters_of(methods, {}, own.tiles)
+        chosen = {
+            name: value for name, value in plain.parameters.items()
+            if value is not None and any(of.get(name, value) != value for of in usual)
+        }  # fmt: skip
+        taps = plain.taps if own.as_published else chosen_taps(methods, self.preparation)
+        fused = self.product_check is not None and self.product_check.fused
+        plain = replace(plain, product=self.product, method=None, parameters=chosen, notes=())
+        return replace(plain, taps=taps, areas=self.scored.areas, product_check=OFF, fused_product_check=fused)
+
+    @property
+    def as_published(self) -> bool:
+        """Whether its method is as the paper has it."""
+        made = self.recipe if self.study is None else self.study.order
+        return made is not None and made.as_published
+
+    def taught_by(self) -> Order:
+        """The order that teaches it again, with its detector and product check. Raises ValueError as `own_study`."""
+        if self.ordered is not None:
+            return self.ordered
+        study, product_check = self.own_study, self.product_check.mode if self.product_check else OFF
+        chosen = {"method": str(study.method), "parameters": study.order.parameters, "product_check": product_check}
+        again = replace(self.order(), **chosen)
+        return again.published(again.method) if self.as_published else again
+
+    @property
+    def is_saved(self) -> bool:
+        """Whether it is a recipe in the workspace."""
+        return self.recipe is not None and self.recipe.digest is not None
+
+    def frozen(self, limits: Limits | None, live: Mapping[str, int], **said: Any) -> Recipe:
+        """The recipe of the part as it is; limits: None for those it began with, and for a part from a recipe its own.
+
+        said: who, why and what else `Study.recipe` and `Recipe.revised` take. Raises ValueError as `Study.recipe`.
+        """
+        said = {"product": self.product, "product_check": self.product_check, **said}
+        said |= {"gallery": self.cases, "defect_types": self.defect_types, "areas": self.scored.areas}
+        said["mm_per_pixel"] = self.mm_per_pixel
+        if self.study is None and self.recipe is not None:
+            return self.recipe.revised(limits=limits or self.recipe.limits, **said)
+        return self.own_study.recipe(limits, parent=self.recipe and self.recipe.digest, **said, **live)
+
+    def describe(self) -> str:
+        """One line: the recipe in use with its short digest, or that nothing was saved yet."""
+        digest = None if self.recipe is None else self.recipe.digest
+        return "not saved as a recipe yet" if digest is None else f"recipe {digest[:8]}"
+
+    def pixels(self, position: int) -> np.ndarray:
+        """(H, W, 3) uint8 of one photo on the bench as placed; otherwise as `photo`."""
+        photo, held = self.scored.photos[position], self._memo.picture
+        if held is None or held[0] != photo.path:
+            held = self._memo.picture = photo.path, photo.placed.picture(self.photo(position))
+        return held[1]
+
+    def photo(self, position: int) -> np.ndarray:
+        """(H, W, 3) uint8 of one photo on the bench as taken, read from its file; the last one is kept in memory.
+
+        Raises ImageError for a photo that can no longer be read.
+        """
+        photo, held = self.scored.photos[position], self._memo.read
+        if held is None or held[0] != photo.path:
+            held = self._memo.read = None  # frees the last before the next is read
+            held = self._memo.read = photo.path, read(photo.path, photo.depth).pixels
+        return held[1]
+
+    def hold(self, path: Path, pixels: np.ndarray) -> None:
+        """Keep pixels just read from a path, (H, W, 3) uint8, as the last photo that `photo` read."""
+        self._memo.read = path, pixels
+
+    def suggested_limits(self, live: dict[str, int]) -> Limits:
+        """The default limits at these live values; an opened recipe's own.
+
+        Raises ValueError when there is no good photo to set them.
+        """
+        if self.study is None and self.recipe is not None:
+            return self.recipe.limits
+        return self.scored.default_limits(**live)
+
+    def scores(self, live: dict[str, int]) -> np.ndarray:
+        """Scores of all photos, in their order."""
+        return self.scored.scores(**live)
+
+    def calm(self, live: dict[str, int]) -> float:
+        """The score at which colour begins, as `ScoredPhotos.calm`."""
+        return self.scored.calm(self.scored.grid_errors(**live))
+
+    def checked(
+        self, position: int, product_check: ProductCheck | None, *, ask: bool = True
+    ) -> ProductCheckResult | None:
+        """Result of the product check (the part's, in the session's mode) on one photo; None when it is None or off.
+
+        ask False: None also if the result is not known yet, since it takes a run of the network. Raises ImageError for
+        a photo that can no longer be read.
+        """
+        if product_check is None or not product_check.is_on:
+            return None
+        digest, known = self.scored.photos[position].digest, self._memo.foreign
+        if ask and (digest, product_check.fused) not in known:
+            self.look(self.photo(position), digest, self.scored.photos[position].placed)
+        return (
+            product_check.judge(known[digest, product_check.fused]) if (digest, product_check.fused) in known else None
+        )
+
+    def look(self, pixels: np.ndarray, digest: str, placement: Placement) -> tuple[Tensor, ...]:
+        """(1, h, w, k) patch features of a photo for each view; the product check of the same run is kept."""
+        if self.product_check is None:
+            return self.preparation.features(pixels, placement)
+        features, embedding, logits = self.preparation.describe(pixels, placement)
+        self._memo.foreign[digest, self.product_check.fused] = float(self.product_check.score(embedding, logits)[0])
+        return features
+
+    @property
+    def quality(self) -> QualityRange | None:
+        """Noise, light and sharpness of the photos taught; None where they were not measured."""
+        source = self.study or self.recipe
+        return None if source is None else source.quality
+
+    def quality_of(self, position: int) -> Quality | None:
+        """Those of a photo on the bench, measured once; None where those taught were not. Raises ImageError."""
+        if self.quality is None:
+            return None
+        photo, known = self.scored.photos[position], self._memo.quality
+        if photo.digest not in known:
+            known[photo.digest] = measured(self.preparation.picture(self.photo(position), photo.placed))
+        return known[photo.digest]
+
+    @property
+    def refits(self) -> tuple[str, ...]:
+        """The parameters that need a fit each (γ, M, σ); none without the photos to fit."""
+        views = self.scored.views if self.study is not None else ()
+        return next((view.row.refits for view in views if view.row.refits), ())
+
+    @property
+    def refit_view(self) -> int:
+        """Position of the view whose method has them. Raises ValueError without one."""
+        return [bool(view.row.refits) for view in self.scored.views].index(True)
+
+    def fitted(self) -> dict[str, float]:
+        """The refit parameters of the model in force by name, also where its method chose them."""
+        if not self.refits:
+            return {}
+        view = self.scored.views[self.refit_view]
+        return view.row.refit_values(view.detector)
+
+    def defect_areas(self) -> np.ndarray:
+        """(n,) pixels of the map that each known defect with a mask covers, read once."""
+        if self._memo.areas is None:
+            defects = [i for i, photo in enumerate(self.scored.photos) if photo.is_defect]
+            masks = truth_masks(self.scored, defects)
+            self._memo.areas = np.array([int(mask.sum()) for mask in masks if mask is not None], int)
+        return self._memo.areas
+
+    def patch_sample(self) -> PatchSample:
+        """Patches of the good photos for fitting previews; concurrent callers wait for the same draw."""
+        with self._memo.sampling:
+            if self._memo.sample is None:
+                self._memo.sample = PatchSample.of(self.own_study, view=self.refit_view)
+            return self._memo.sample
+
+    def chosen(self) -> dict[str, int]:
+        """The live values in force that are not what a new fit begins with, by name: those that a user chose."""
+        area = self.study.order.area if self.study is not None else None
+        usual = {view.live: view.start for view in self.scored.views}
+        usual[AREA] = default_area(self.scored.size) if area is None else area
+        return {name: value for name, value in self.in_force.live.items() if usual.get(name) != value}
+
+    @property
+    def relabelled(self) -> dict[str, str]:
+        """The kinds by content digest that the engineer gave to photos since they were taught."""
+        return {photo.digest: photo.kind for photo in self.scored.photos if photo.was is not None}
+
+    def labelled(self, kinds: Mapping[str, str]) -> "TaughtPart":
+        """The part with some photos as other kinds, by content digest."""
+        return replace(self, scored=self.scored.labelled(kinds))
+
+    def with_areas(self, areas: Areas | None) -> "TaughtPart":
+        """The part judged by these areas. Raises ValueError as `ScoredPhotos.with_areas`."""
+        return replace(self, scored=self.scored.with_areas(areas))
+
+    def position_of(self, digest: str) -> int | None:
+        """Position of the photo with this content on the bench; None when it is not there."""
+        return next((i for i, photo in enumerate(self.scored.photos) if photo.digest == digest), None)
+
+    def with_photo(self, photo: ScoredPhoto, features: Sequence[Tensor], thumbnail: bytes) -> "TaughtPart":
+        """The part with one more photo at the end, given its features for each view; unchanged if it is there."""
+        if self.position_of(photo.digest) is not None:
+            return self
+        scored = self.scored.with_photo(photo, features)
+        return replace(self, scored=scored, thumbnails=(*self.thumbnails, thumbnail))
+
+
+def of_study(
+    product: str, study: Study, notes: tuple[str, ...] = (), product_check: ProductCheck | None = None, **known: Any
+) -> TaughtPart:
+    """Return the product of a finished fit; known: further fields of it."""
+    taught = TaughtPart(
+        product,
+        study.results,
+        study.preparation,
+        study,
+        notes=notes,
+        product_check=product_check,
+        without_score=pictures_of(study.results.unscored, study.preparation.alignment),
+        **known,
+    )
+    return replace(taught, thumbnails=tuple(heatmap.thumbnail(taught.pixels(i)) for i in range(len(study.photos))))
+
+
+def with_changes(taught: TaughtPart, photos: Sequence[ScoredPhoto], areas: Areas | None) -> TaughtPart:
+    """Return the product of a fit with what a user did before: photos added and labelled, areas drawn.
+
+    photos: all that had a score. An added one that is gone, or in which the part is not located, is named in a note.
+    """
+    study, missing = taught.own_study, []
+    learned = {sample.path for sample in (*study.split.fit, *study.order.scored)}
+    for photo in photos:
+        if photo.part == ADDED and photo.path not in learned:
+            try:
+                pixels = read(photo.path, photo.depth).pixels
+                placed = replace(photo, placement=study.preparation.place(pixels))
+            except (ImageError, NotLocated):
+                missing.append(photo.name)
+                continue
+            thumbnail = heatmap.thumbnail(placed.placed.picture(pixels))
+            taught = taught.with_photo(placed, study.features(placed), thumbnail)
+    labels = {photo.digest: photo.kind for photo in photos if photo.was is not None}
+    note = [f"Added before, and gone since or not located: {examples(missing)}."] if missing else []
+    return replace(taught.labelled(labels).with_areas(areas), notes=(*taught.notes, *note))
+
+
+def pictures_of(unscored: Sequence[UnscoredPhoto], alignment: Alignment | None) -> tuple[bytes, ...]:
+    """Return a WebP picture of each photo without a score, b"" where it is gone, then one of the reference."""
+    if not unscored:
+        return ()
+    pictures = []
+    for photo in unscored:
+        try:
+            pictures.append(heatmap.thumbnail(read(photo.sample.path, photo.sample.depth).pixels, side=BESIDE))
+        except ImageError:
+            pictures.append(b"")
+    return (*pictures, b"" if alignment is None else heatmap.thumbnail(alignment.reference, side=BESIDE))
+
+
+def refitted(before: TaughtPart, fitted: TaughtPart, chosen: Mapping[str, int]) -> TaughtPart:
+    """Return a product under another fit with what was set, added, labelled, learned and drawn before.
+
+    chosen: values of live parameters that a user chose. What cannot stay, or stays in another unit, is named in a note.
+    """
+    if fitted.product_check is before.product_check:
+        fitted._memo.foreign.update(before._memo.foreign)
+    new = with_changes(fitted, before.scored.photos, before.scored.areas)
+    scored, last = new.scored, before.in_force
+    most = {view.live: view.row.top(view.detector) for view in scored.views} | {AREA: largest_area(scored.size)}
+    live = {name: min(chosen[name], most[name]) for name in scored.live if name in chosen}
+    live = {name: value if name == AREA else scored.stop_of(name, value) for name, value in live.items()}
+    kept = [
+        f"{name} {value}" if value == chosen[name] else f"{name} {chosen[name]} became {value}"
+        for name, value in live.items()
+    ]
+    limits, by_hand = None, last.limits_by_hand
+    if by_hand is not None and len(scored.calibration_scores()):
+        was, now = dict(before.scored.live) | dict(last.live), dict(scored.live) | live
+        suggested = before.suggested_limits(was), new.suggested_limits(now)
+        limits = by_hand.carried(*suggested, (before.scored.ceiling(**was), scored.ceiling(**now)))
+        kept.append(f"limits {_in_words(by_hand)} became {_in_words(limits)}, as scores have another scale")
+    notes = [note for note in new.notes if not note.startswith(KEPT)]
+    return replace(
+        new,
+        notes=(*notes, *([f"{KEPT}{'; '.join(kept)}."] if kept else ())),
+        in_force=InForce(dict(scored.live) | live, limits, limits is not None, mode=last.mode),
+        defect_types=before.defect_types,
+        cases=before.cases,
+        mm_per_pixel=before.mm_per_pixel,
+        follows=before.id,
+    )
+
+
+def _in_words(limits: Limits) -> str:
+    return f"{limits.review:.4g} / {limits.reject:.4g}"

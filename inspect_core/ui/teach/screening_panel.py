@@ -1,0 +1,151 @@
+"""Before learning, a look at the good photos: what stands out, as a gallery, and what the user leaves out."""
+
+from dataclasses import replace
+from pathlib import Path
+
+import cv2
+import numpy as np
+import streamlit as st
+from PIL import Image
+
+from inspect_core.features.store import feature_store
+from inspect_core.images import heatmap, shape
+from inspect_core.images.depth import Depth
+from inspect_core.images.photo_reader import ImageError, read
+from inspect_core.images.png import png_of
+from inspect_core.images.samples import Samples, counted
+from inspect_core.images.splitting import Split
+from inspect_core.runtime.jobs import Job
+from inspect_core.study.teaching_config import Order
+from inspect_core.tuning.photo_screening import TOPICS, FirstLook, Seen, first_look
+from inspect_core.ui import shell
+from inspect_core.ui.result_cache import Kept
+
+ON_A_PAGE, CELL, PICTURE = 20, 205, 240
+HELD = 4
+STRANGEST = "strangest first"
+
+
+@st.cache_resource(show_spinner=False)
+def _looks() -> Kept:
+    return Kept(HELD)
+
+
+def choose_good(samples: Samples, key: str) -> Samples | None:
+    """The photos without those the user leaves out; None, with the reason on the page, when too few are left.
+
+    key: of the files; it changes when they do.
+    """
+    order = _order(samples, key)
+    look, left = _looks().get(_look_key(key, order)), _left_out(key)
+    with st.expander("Before learning: a look at the good photos", expanded=True):
+        st.caption(
+            "Defects hide among good photos. Loupe compares each photo with the others: blur, exposure, copies, "
+            "other products, strange areas. A ring marks where a photo differs most. Nothing is left out unless you "
+            "say so, and no file is changed."
+        )
+        if look is None:
+            _offer(samples, order, _look_key(key, order))
+        else:
+            _gallery(look, key, left)
+    with shell.errors_shown(ValueError):
+        return samples.without(left)
+    return None
+
+
+def _order(samples: Samples, key: str) -> Order:
+    """The order for the look, with the settings chosen further down the page."""
+    chosen = st.session_state.get
+    size = shape.input_size([sample.size for sample in samples.good], chosen("size", shape.SIDE))
+    grid = shape.grid_of(size, chosen("grid", shape.CELL))
+    order = Order(samples.root.name, Split((), (), ()), chosen("backbone", Order.backbone), size=size, grid=grid)
+    shift = chosen(f"align_shift-{key}", 100 * Order.align_shift) / 100
+    align, turn = chosen(f"align-{key}", Order.align), chosen(f"align_turn-{key}", Order.align_turn)
+    return replace(order, align=align, align_turn=turn, align_shift=shift)
+
+
+def _look_key(key: str, order: Order) -> str:
+    return f"{key}-{order.backbone}-{order.size}-{order.grid}-{order.align}-{order.align_turn}-{order.align_shift}"
+
+
+def _offer(samples: Samples, order: Order, key: str) -> None:
+    about = ("first look", key)
+    busy = shell.jobs().about(about) is not None
+    if st.button("Look at the good photos", icon=":material/search:", disabled=busy, key="first_look"):
+
+        def work(job: Job) -> None:
+            _looks().put(key, first_look(samples, order, feature_store(), job.report))
+
+        def start() -> None:
+            shell.start(f"Looking at the good photos of {order.product}", work, about=about)
+
+        shell.begin(start)
+    if busy:
+        shell.follow(about)
+
+
+def _gallery(look: FirstLook, key: str, left: set[str]) -> None:
+    st.markdown(f"**{shell.plain(look.sentence())}**")
+    for name, reason in look.skipped:
+        st.text(f"{name} was skipped: {reason}")
+    topics = {topic: count for topic in TOPICS if (count := sum(_belongs(seen, topic) for seen in look.photos))}
+    counts = {STRANGEST: len(look.photos)} | topics
+    labels = {topic: f"{topic[0].upper()}{topic[1:]} ({count})" for topic, count in counts.items()}
+    at, say = f"look-topic-{key}", labels.__getitem__
+    chosen = st.pills("Show", list(labels), default=STRANGEST, required=True, key=at, format_func=say)
+    shown = [seen for seen in look.photos if _belongs(seen, chosen)]
+    with st.container(horizontal=True, vertical_alignment="center"):
+        names = [seen.sample.name for seen in shown]
+        if chosen in topics and len(shown) > 1:
+            at, icon, off = f"look-all-{key}", ":material/playlist_remove:", left.issuperset(names)
+            label = f"Leave out these {len(shown)}"
+            st.button(label, icon=icon, key=at, on_click=left.update, args=(names,), disabled=off)
+        if left:
+            st.button("Use all again", icon=":material/undo:", key=f"look-undo-{key}", on_click=left.clear)
+            st.caption(f"{counted(len(left), 'photo')} left out: not taught, not judged, still on disk.")
+    cells = st.container(horizontal=True)
+    for seen in shell.one_page(shown, ON_A_PAGE, f"look-page-{key}-{chosen}"):
+        with cells.container(width=CELL):
+            _cell(seen, key, is_out=seen.sample.name in left)
+
+
+def _cell(seen: Seen, key: str, *, is_out: bool) -> None:
+    sample, box = seen.sample, f"leave-{key}-{seen.sample.name}"
+    try:
+        picture = _picture(key, sample.name, sample.path, sample.depth, seen.place)
+        st.image(picture, width="stretch", alt=f"{sample.name}{', left out' if is_out else ''}")
+    except ImageError as error:
+        st.caption(f":material/broken_image: {shell.plain(error)}")
+    st.session_state[box] = is_out
+    st.checkbox("Leave out", key=box, on_change=_leave, args=(key, sample.name, box))
+    least = f"Scores {seen.unlike:.2f} times the median of the good photos, at its strangest area."
+    sentences = [finding.sentence for finding in seen.findings] or [least]
+    st.caption(f"**{shell.plain(sample.name)}**  \n{shell.plain(' '.join(sentences))}")
+
+
+def _belongs(seen: Seen, topic: str) -> bool:
+    return topic == STRANGEST or any(finding.topic == topic for finding in seen.findings)
+
+
+def _left_out(key: str) -> set[str]:
+    return st.session_state.setdefault(f"left_out-{key}", set())
+
+
+def _leave(key: str, name: str, box: str) -> None:
+    change = _left_out(key).add if st.session_state[box] else _left_out(key).discard
+    change(name)
+
+
+@st.cache_data(max_entries=512, show_spinner=False)
+def _picture(key: str, name: str, _path: Path, _depth: Depth | None, place: tuple[float, float] | None) -> bytes:
+    """A square picture to find a photo by, its strangest place in a ring. Raises ImageError."""
+    small = heatmap.reduced(read(_path, _depth).pixels, PICTURE)
+    height, width = small.shape[:2]
+    square = np.zeros((PICTURE, PICTURE, 4), np.uint8)
+    top, left = (PICTURE - height) // 2, (PICTURE - width) // 2
+    square[top : top + height, left : left + width] = np.dstack([small, np.full((height, width), 255, np.uint8)])
+    if place is not None:
+        centre = (left + round(place[0] * width), top + round(place[1] * height))
+        for colour, thickness in (((0, 0, 0, 255), 4), ((255, 255, 255, 255), 2)):
+            cv2.circle(square, centre, PICTURE // 8, colour, thickness, cv2.LINE_AA)
+    return png_of(Image.fromarray(square))

@@ -1,0 +1,301 @@
+"""The parts of the Teach page: where photos come from, what was found, how to split, which settings, the forecast."""
+
+import contextlib
+import hashlib
+import os
+from dataclasses import replace
+from functools import partial
+from itertools import islice
+from pathlib import Path
+from typing import Any
+
+import streamlit as st
+
+from inspect_core.features.backbone_catalogue import CATALOGUE
+from inspect_core.features.backbones import available
+from inspect_core.images.folders import MAX_FILES, Samples, Split, scan, split
+from inspect_core.images.grouping import propose_groups, ungrouped
+from inspect_core.images.listing import walk
+from inspect_core.images.manifests.photo_list import folder_of
+from inspect_core.images.samples import ScanError, counted
+from inspect_core.images.shape import CELL, SIDE, grid_of, input_size
+from inspect_core.images.splitting import learned_from_all, require_enough
+from inspect_core.images.tiles import TilePlan
+from inspect_core.methods import registry
+from inspect_core.methods.method import Method
+from inspect_core.methods.registry import CANDIDATES, FIRST, METHODS, OFFERED, SECOND
+from inspect_core.study.evaluation import most_promised
+from inspect_core.study.teaching_config import Order
+from inspect_core.tuning.comparison_result import Shortlist
+from inspect_core.ui import contact_sheet, shell, teaching_job, weights_panel
+from inspect_core.ui.photo_source import FOLDER, SAMPLE, UPLOAD, Source, choose_folder, choose_upload
+from inspect_core.ui.teach.photo_settings import choose_lying, choose_tiles, choose_tolerances, show_input
+from inspect_core.whole_part.product_check import ALONE, FUSED
+
+LAYOUTS = (
+    "Any layout: only good photos; sub-folders good and one for each defect type; or the MVTec AD layout. Or a list "
+    "next to the photos: a Lookout for Vision manifest, COCO annotations, or a CSV of file and label."
+)
+MAX_LISTED = 12
+SIZES = (128, 192, 256, 320, 384, 448, 512)
+CELLS = (16, 8, 4)
+"""Pixels of the input to a patch."""
+COMPARED, JOINED = "compared", "joined"
+TITLES = {COMPARED: "Chosen for these photos", JOINED: "Position and surface"}
+TITLES |= {name: METHODS[name].title for name in OFFERED}
+WHEN = (
+    f"By how your parts lie; with ten or more known defects, the one of {len(CANDIDATES)} that separates them best.",
+    f"Adds the maps of {METHODS[FIRST].title} and of a surface detector.",
+    *(METHODS[name].when for name in OFFERED),
+)
+REFERENCES = "; ".join(f"{METHODS[name].title}: {METHODS[name].reference}" for name in OFFERED)
+TO_BLIND = (
+    "With ten or more known defects, half of them help to choose the detector and to set the review limit. All figures "
+    "then come from the other half."
+)
+TO_BACKBONE = "The network that describes each patch of the photo. EfficientNet-Lite0 is built in and fast."
+TO_TAPS = "The layers that features are taken from. Expansions are wider and see finer changes; outputs are faster."
+TO_CHECK = (
+    "Is this the product that was taught? Judged by the features of the whole photo, alone or with how certain the "
+    "network is of its own classes (Fang et al. 2024, fused score)."
+)
+TO_SIZE = (
+    "Photos keep their shape; the area is that of a square. More pixels take longer and are not better by themselves: "
+    "on some parts they show finer defects, on others more of what does not matter."
+)
+TO_BUDGET = (
+    "Of the detector alone, forecast for two cores; the network takes about 10 more. Slower detectors take no part in "
+    "the choice."
+)
+CHECK_SCORES = {ALONE: "Features of the photo", FUSED: "Fused with the network's own classes"}
+
+
+def choose_photos() -> Source | None:
+    """Sample, folder or upload; None until a choice is made."""
+    from_folder = partial(choose_folder, LAYOUTS, label="Folder, zip or list")
+    ways = {SAMPLE: _choose_sample, FOLDER: from_folder, UPLOAD: choose_upload}
+    options, key = [SAMPLE, FOLDER, UPLOAD], "photos_from"
+    way = st.segmented_control("Photos from", options, default=SAMPLE, required=True, key=key, persist_state="session")
+    return ways[way]()
+
+
+def look(source: Source, key: str) -> Samples | None:
+    """What was found, as a table, with every warning and every skipped photo; None when nothing can be taught.
+
+    key: the files' `fingerprint`.
+    """
+    samples = None
+    with shell.errors_shown(ScanError, OSError), st.spinner("Looking at the photos…", show_time=True):
+        samples = _scan(str(source.path), key)
+    if samples is None:
+        return None
+    st.header("What was found")
+    st.markdown(f"**{shell.plain(samples.summary())}.**")
+    for row, sheet in zip(samples.table(), _strips(samples, key), strict=False):
+        what, remark = row.what.replace("_", " ").capitalize(), f", {row.remark}" if row.remark else ""
+        with st.container(gap="xxsmall"):
+            st.caption(shell.plain(f"{what}: {row.count}{remark}"))
+            st.image(sheet, alt=shell.plain(f"The first photos: {what}"))
+    for line in samples.warnings:
+        st.warning(shell.plain(line), icon=":material/info:")
+    if samples.skipped:
+        with st.expander(f"{len(samples.skipped)} skipped: which, and why"):
+            for skipped in samples.skipped[:MAX_LISTED]:
+                st.text(f"{skipped.name}: {skipped.reason}")
+            if len(samples.skipped) > MAX_LISTED:
+                st.caption(f"and {len(samples.skipped) - MAX_LISTED} more")
+    return samples
+
+
+@st.cache_data(max_entries=4, show_spinner="Looking at the photos…")
+def _strips(_samples: Samples, key: str) -> list[bytes]:
+    """The first photos of every kind, in the order of the table: good, then the defect types; key: of the files."""
+    types = sorted({sample.kind for sample in _samples.defects})
+    kinds = [_samples.good, *([one for one in _samples.defects if one.kind == kind] for kind in types)]
+    return [contact_sheet.sheet(contact_sheet.small(photos[: contact_sheet.ACROSS])) for photos in kinds]
+
+
+def choose_split(samples: Samples) -> tuple[Split, int, tuple[str, ...]] | None:
+    """Which good photos to learn from, which set the limit, which judge it; groups stay together.
+
+    Also the seed, of the split and of the fit, and notes on the photos. None, with the reason on the page, where there
+    are too few.
+    """
+    grouping = propose_groups(samples)
+    found = grouping.count < len(samples.good)
+    with st.expander("How the good photos are used", expanded=found):
+        st.markdown(shell.plain(grouping.reason))
+        if found and not st.toggle("Keep photos of one group together", value=True, key="use_groups"):
+            st.warning("The same part may now be both learned from and judged: results can look better than they are.")
+            grouping = ungrouped(samples)
+        offered = grouping.offered or grouping
+        label = f"Keep {counted(offered.count, 'larger group')} together"
+        if grouping.offered is not None and st.toggle(label, key="use_lots"):
+            grouping = offered
+        seed = st.number_input("Random seed", 0, 9999, 0, key="split_seed", help="For the split and the fit.")
+        label = "Use known defects to choose detector and limits"
+        blind = not st.toggle(label, value=True, key="choose_by_defects", help=TO_BLIND)
+        parts = learned_from_all(split(samples, seed=int(seed), groups=grouping, blind=blind))
+        chosen_by = f", {len(parts.choose)} defects to choose settings" if parts.choose else ""
+        if count := len(parts.folds(int(seed))):
+            to_fit = f"{len(parts.fit)} to learn from and to set the limit"
+            words = "To set the limit, each good photo is scored by a detector that has learned from the others"
+            how = f"{words}, in {count:d} rounds."
+        else:
+            to_fit, how = f"{len(parts.fit)} to learn from, {len(parts.calibrate)} to set the limit", None
+        st.caption(f"{to_fit}{chosen_by}, {len(parts.judge)} to judge it.", help=how)
+        for note in parts.notes:
+            st.caption(shell.plain(note))
+    with shell.errors_shown(ValueError):
+        require_enough(parts)
+        return parts, int(seed), (*samples.warnings, *parts.notes)
+    return None
+
+
+def choose_settings(product: str, photos: Split, seed: int, notes: tuple[str, ...], key: str) -> Order | None:
+    """Name, detector, backbone and detail. The defaults suit most parts; None when a choice cannot be used.
+
+    key: of the files; it changes when they do.
+    """
+    name = st.text_input("Name of the part", value=product, max_chars=60, key=f"product-{product}")
+    lying = choose_lying(photos.fit, key)
+    above, tolerating = st.container(), st.container()
+    with st.expander("Advanced: detector, network, detail"):
+        words, say = f"Each is a published method: {REFERENCES}", TITLES.__getitem__
+        chosen = st.radio("Detector", list(TITLES), format_func=say, key="method", captions=WHEN, help=words)
+        method = None if chosen == COMPARED else chosen
+        if chosen == JOINED:
+            at, say = "second_view", registry.title_of
+            first, label = SECOND[0], "Surface detector"
+            second = st.segmented_control(label, SECOND, default=first, required=True, key=at, format_func=say)
+            method = f"{FIRST}{registry.JOIN}{second}"
+        as_published = method in METHODS and st.toggle(
+            "As published", key="as_published", help=teaching_job.AS_PUBLISHED
+        )
+        left, right = st.columns(2)
+        backbone = left.selectbox("Backbone", available(), key="backbone", help=TO_BACKBONE)
+        presets = {None: "best for the detector"} | {preset: preset for preset in CATALOGUE[backbone].presets}
+        at, say = f"taps-{backbone}", presets.__getitem__
+        taps = right.selectbox("Feature layers", list(presets), key=at, format_func=say, help=TO_TAPS)
+        sizes = {side: input_size([sample.size for sample in photos.fit], side) for side in SIZES}
+        side = left.select_slider(
+            "Photo size", SIZES, SIDE, key="size", help=TO_SIZE,
+            format_func=lambda side: f"{sizes[side][1]:d} × {sizes[side][0]:d} px",
+        )  # fmt: skip
+        size = sizes[side]
+        with above:
+            tiles = choose_tiles(photos.fit, size, (side, side))
+            if tiles is None:
+                show_input(photos.fit, size, key)
+            size = size if tiles is None else tiles.tile
+        with tolerating:
+            tolerances = choose_tolerances(photos.fit, key, size if tiles is None else tiles.size)
+        words, off = "A finer grid shows smaller defects; each step takes four times the memory.", tiles is not None
+        grids = {cell: grid_of(size, cell) for cell in CELLS}
+        cell = right.select_slider(
+            "Patch grid", CELLS, CELL, key="grid", disabled=off, help=words,
+            format_func=lambda cell: f"{grids[cell][1]:d} × {grids[cell][0]:d} patches",
+        )  # fmt: skip
+        grid = grids[cell]
+        parameters = _parameters(method, tiles)
+        budget = _budget(grid, parameters) if photos.choose and method is None and tiles is None else Order.budget
+        say, key = CHECK_SCORES.__getitem__, "guard_scores"
+        check_scores = st.segmented_control(
+            "Product check", CHECK_SCORES, default=ALONE, format_func=say, required=True, key=key, help=TO_CHECK
+        )
+    if weights_panel.offer_missing(backbone):
+        return None
+    if not name.strip():
+        st.error("The part has no name; type one above.", icon=":material/error:")
+        return None
+    order = Order(name.strip(), photos, backbone, taps, size, grid, method, budget, parameters)
+    fused = check_scores == FUSED
+    order = replace(
+        order, tiles=tiles, tolerances=tolerances, seed=seed, notes=notes, fused_product_check=fused, **lying
+    )
+    with shell.errors_shown(ValueError):
+        return order.published(str(method)) if as_published else order
+    return None
+
+
+def show_forecast(order: Order) -> None:
+    """How long teaching will take and what it will need, before it starts."""
+    expected = None
+    with shell.errors_shown(ValueError, OSError):
+        expected = teaching_job.expected(order)
+    if expected is None:
+        st.stop()
+    st.caption(
+        f"Training takes about {shell.duration(expected.seconds)} if nothing else runs ({expected.engine}), up to "
+        f"{expected.memory / 2**20:.0f} MB of memory and {expected.disk / 2**20:.0f} MB on disk."
+    )
+    groups = {order.photos.groups.get(sample.name, sample.name) for sample in order.setters}
+    if limited := most_promised(len(groups), photos=len(order.setters)):
+        st.caption(f"Good parts rejected of the next 100: {shell.plain(limited)}")
+    if not expected.fits_store:
+        st.caption("The features of all photos do not fit into the store; photos to learn from are read one by one.")
+
+
+def _parameters(method: str | None, tiles: TilePlan | None) -> dict[str, float]:
+    """The parameters of the fit to be set; none while the detector is not chosen yet."""
+    if method is None:
+        return {}
+    names, chosen = registry.methods_of(method), {}
+    for name, defaults in zip(names, registry.parameters_of(names, {}, tiles), strict=True):
+        chosen |= _of_method(METHODS[name], defaults, tiles)
+    return chosen
+
+
+def _of_method(row: Method, values: dict[str, Any], tiles: TilePlan | None) -> dict[str, float]:
+    """The options of one method, each begun at its value; sliders side by side, switches below."""
+    shown = {name: option for name, option in row.options.items() if option.label}
+    sliders = [name for name, option in shown.items() if option.kind is not bool]
+    key = "fit" if tiles is None else "tiled"
+    for column, name in zip(st.columns(len(sliders)) if sliders else (), sliders, strict=True):
+        option, (stops, begin) = shown[name], row.steps(name, values, tiles)
+        ends, at = (stops[0], stops[-1]), f"{key}_{name}"
+        values[name] = column.slider(option.label, *ends, begin, step=stops.step, key=at, help=option.help)
+    for name, option in shown.items():
+        if option.kind is bool:
+            switched = st.toggle(option.label, value=bool(values[name]), key=f"{key}_{name}", help=option.help)
+            values[name] = int(switched)
+    return {name: values[name] for name in shown}
+
+
+def _budget(grid: tuple[int, int], parameters: dict[str, float]) -> float:
+    """The most time that a detector chosen for the photos may take, with what that leaves out."""
+    label, most = "Most time a photo, in milliseconds", Order.budget
+    most = st.number_input(label, 1.0, 10_000.0, most, step=10.0, key="budget", help=TO_BUDGET)
+    shortlist = Shortlist.of(grid, parameters, budget=most)
+    with st.popover(f"{len(shortlist.candidates)} of {len(CANDIDATES)} detectors take part"):
+        for name, ms in (shortlist.candidates | shortlist.left_out).items():
+            out = " · left out" if name in shortlist.left_out else ""
+            st.markdown(f"{shell.plain(registry.title_of(name))}: {ms:.0f} ms{out}")
+    return most
+
+
+def _choose_sample() -> Source | None:
+    names = teaching_job.samples()
+    if not names:
+        st.error("The sample parts are missing; run: make sample", icon=":material/error:")
+        return None
+    name = st.selectbox("Part", names, key="sample", format_func=lambda text: text.replace("_", " ").capitalize())
+    return Source(teaching_job.SAMPLES / name, name.replace("_", " "))
+
+
+def fingerprint(path: Path) -> str:
+    """A key of what was found: changes when a file below `path`, or beside a list, is added, removed or written."""
+    digest = hashlib.sha256(os.fsencode(path))
+    with contextlib.suppress(OSError):  # `scan` reports the problem
+        folder = folder_of(path)
+        for name, _ in islice(walk(folder), MAX_FILES) if folder.is_dir() else [("", None)]:
+            entry = folder / name
+            if entry.is_file():
+                facts = entry.stat()
+                digest.update(b"%s|%d|%d\n" % (os.fsencode(entry), facts.st_size, facts.st_mtime_ns))
+    return digest.hexdigest()
+
+
+@st.cache_resource(max_entries=4, show_spinner=False)
+def _scan(path: str, fingerprint: str) -> Samples:
+    return scan(Path(path), stays=True)

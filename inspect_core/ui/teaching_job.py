@@ -1,0 +1,81 @@
+"""Teaching as a background job: from the photos chosen to a taught part on the shelf."""
+
+from collections.abc import Sequence
+from dataclasses import replace
+from functools import partial
+from pathlib import Path
+
+import streamlit as st
+
+from inspect_core.features.store import feature_store
+from inspect_core.images.folders import scan, split
+from inspect_core.images.splitting import learned_from_all
+from inspect_core.methods.registry import FIXED
+from inspect_core.runtime.jobs import Busy, Job
+from inspect_core.runtime.progress import Report
+from inspect_core.study.teaching_config import Order
+from inspect_core.tuning import teaching
+from inspect_core.tuning.forecast import Forecast, forecast
+from inspect_core.ui import open_product_store, shell, taught_product
+
+SAMPLES = Path(__file__).resolve().parents[2] / "sample_data"
+FIRST_SAMPLE, SAMPLE_PHOTOS = "flange", 40
+"""The part that the app begins with, and how many of its good photos are learned from: whoever opens it first waits."""
+AS_PUBLISHED = (
+    "As its paper has it: no local scale, a smallest area of 1 pixel, and photos learned as they are. Patch grid, "
+    "layers and further settings are the paper's. To check a figure of a paper; Loupe's own choices suit most parts "
+    "better."
+)
+SAMPLE = "Teaching the sample part"
+
+
+def start(order: Order, follows: str | None = None) -> None:
+    """Teach in the background; this session then takes the product.
+
+    follows: id of a product whose settings the new one keeps. Raises Busy as `Jobs.submit` and `require_room`, OSError.
+    """
+
+    def work(job: Job) -> str:
+        taught, before = teach(order, job.report), open_product_store.find(follows) if follows else None
+        return open_product_store.put(
+            taught if before is None else taught_product.refitted(before, taught, before.chosen())
+        )
+
+    key = open_product_store.begin(order)
+    try:
+        shell.start(f"Teaching {order.product}", work, about=order, on_end=partial(open_product_store.ended, key))
+    except Busy:
+        open_product_store.ended(key)
+        raise
+
+
+def start_sample() -> bool:
+    """Teach the first sample part, so that the app is never empty; False where the sample parts are missing."""
+    if not samples():
+        return False
+
+    def work(job: Job) -> str:
+        job.report(0.0, "looking at the sample photos")
+        photos = learned_from_all(split(scan(SAMPLES / FIRST_SAMPLE), seed=0, blind=False))
+        photos = replace(photos, fit=photos.fit[:SAMPLE_PHOTOS])
+        return open_product_store.put(teach(Order(FIRST_SAMPLE, photos, method=FIXED), job.report))
+
+    shell.start(SAMPLE, work)
+    return True
+
+
+def samples() -> tuple[str, ...]:
+    """The bundled sample parts by folder name."""
+    return tuple(sorted(path.parent.name for path in SAMPLES.glob("*/train")))
+
+
+@st.cache_data(max_entries=32, show_spinner="Timing one photo…", hash_funcs={Order: repr})
+def expected(order: Order, detectors: Sequence[str] = ()) -> Forecast:
+    """What teaching an order will cost, or comparing detectors on its photos. Raises ValueError as `forecast`."""
+    return forecast(order, feature_store(), detectors)
+
+
+def teach(order: Order, report: Report) -> taught_product.TaughtPart:
+    """The taught part of an order. Raises ValueError in words the page can show."""
+    taught = teaching.teach(order, feature_store(), report)
+    return taught_product.of_study(order.product, **vars(taught))

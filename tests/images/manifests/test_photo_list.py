@@ -1,0 +1,107 @@
+"""Which photo a reference means, and that none leads out of the folder of its list."""
+
+import contextlib
+import os
+from pathlib import PurePosixPath
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from inspect_core.images.folders import scan
+from inspect_core.images.manifests import manifest_entry, photo_list
+from inspect_core.images.manifests.photo_list import Files
+from inspect_core.images.samples import ScanError
+
+BELOW = [PurePosixPath(name) for name in ("lot 1/a.png", "lot 1/b.png", "lot 2/a.png", "a.png", "ä.png")]
+
+
+def listing(folder, *rows):
+    (folder / "list.csv").write_text("".join(f"{row},good\n" for row in rows))
+    return folder / "list.csv"
+
+
+@pytest.mark.parametrize(
+    ("reference", "file"),
+    [
+        ("b.png", "lot 1/b.png"),
+        ("a.png", "a.png"),
+        ("s3://bucket/x/lot 2/a.png", "lot 2/a.png"),
+        ("C:\\photos\\lot 1\\a.png", "lot 1/a.png"),
+        ("/home/else/lot 1/b.png", "lot 1/b.png"),
+        ("lot 9/b.png", "lot 1/b.png"),
+        ("a\u0308.png", "ä.png"),
+    ],
+)
+def test_a_reference_means_the_file_that_fits_its_end_best(reference, file):
+    assert str(Files(BELOW).meant(reference)) == file
+
+
+def test_a_name_that_fits_several_is_not_guessed_and_a_missing_photo_is_skipped_and_listed(photos):
+    found = scan(listing(photos, "a.png", "lot 2/a.png", "d.png", "gone.png"))
+    assert {sample.name: sample.group for sample in found.good} == {"lot 2/a.png": "lot 2", "d.png": None}
+    assert [(skipped.name, skipped.role) for skipped in found.skipped] == [("a.png", "photo"), ("gone.png", "photo")]
+    assert "line 1 names it, but 2 files fit this name" in found.skipped[0].reason
+    assert "line 4 names it" in found.skipped[1].reason
+    assert any("2 photos skipped (a.png, gone.png)" in warning for warning in found.warnings)
+
+
+@given(st.text(max_size=40))
+def test_no_reference_gives_anything_but_a_file_of_the_folder(reference):
+    with contextlib.suppress(LookupError):
+        assert Files(BELOW).meant(reference) in BELOW
+
+
+@pytest.mark.parametrize(
+    "reference", ["../secret.png", "{outside}", "lot 1/../../secret.png", "file://{outside}", "~/secret.png"]
+)
+def test_no_photo_outside_is_reached(photos, reference):
+    outside = photos.parent / "secret.png"
+    (photos / "d.png").rename(outside)
+    found = scan(listing(photos, reference.format(outside=outside), "b.png"))
+    assert [sample.name for sample in found.good] == ["lot 1/b.png"]
+    assert len(found.skipped) == 1
+
+
+def test_links_out_of_the_folder_are_refused(photos):
+    outside = photos.parent / "secret.png"
+    (photos / "d.png").rename(outside)
+    os.symlink(outside, photos / "d.png")
+    os.symlink(photos.parent, photos / "up", target_is_directory=True)
+    found = scan(listing(photos, "d.png", "up/secret.png", "b.png"))
+    assert [sample.name for sample in found.good] == ["lot 1/b.png"]
+    assert {skipped.name: skipped.reason for skipped in found.skipped} == {
+        "d.png": "it is a link out of the folder; copy the file itself",
+        "up/secret.png": "line 2 names it, but it is not below the folder of the list; copy it there",
+    }
+
+
+def test_a_photo_called_good_and_a_defect_is_left_to_the_user(photos):
+    (photos / "list.csv").write_text("b.png,good\nd.png,good\nb.png,scratch\nc.png,dent\nc.png,scratch\nlot 2/a.png,\n")
+    found = scan(photos / "list.csv")
+    assert {sample.name: sample.kind for sample in found.defects} == {"lot 2/c.png": "dent"}
+    assert {skipped.name: skipped.reason for skipped in found.skipped} == {
+        "lot 1/b.png": "line 1 calls it good, line 3 scratch; decide which is right",
+        "lot 2/a.png": "line 6 gives it no label; write good, or the defect type",
+    }
+
+
+def test_lists_without_end_are_refused(photos, refused, monkeypatch):
+    monkeypatch.setattr(photo_list, "MOST_ENTRIES", 2)
+    refused(listing(photos, "b.png", "c.png", "d.png"), "more than 2 photos; split it")
+    monkeypatch.setattr(photo_list, "MOST_BYTES", 20)
+    refused(listing(photos, "b.png", "c.png", "d.png"), "larger than")
+
+
+def test_a_pipe_with_the_name_of_a_list_keeps_nobody_waiting(photos):
+    os.mkfifo(photos / "list.csv")
+    with pytest.raises(ScanError, match="neither a folder"):
+        scan(photos / "list.csv")
+
+
+@pytest.mark.parametrize("label", ["\x1b[2J", "x" * 10_000, "a\u202eb", "<b>", "../.."])
+def test_labels_are_words_that_can_be_shown(photos, label):
+    (photos / "list.csv").write_text(f"b.png,{label}\nd.png,good\n")
+    (defect,) = scan(photos / "list.csv").defects
+    assert defect.kind.isprintable()
+    assert len(defect.kind) <= manifest_entry.LONGEST_LABEL

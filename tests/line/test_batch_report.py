@@ -1,0 +1,61 @@
+"""Scores and limits of any size: the report is written, and says what it does not draw."""
+
+import re
+from xml.etree import ElementTree
+
+import numpy as np
+import pytest
+
+from inspect_core.line.batch_report import html_of
+from inspect_core.line.histogram import histogram, stacked
+from inspect_core.line.result_row import Row
+
+HUGE = 10**400
+
+
+def row(**values) -> Row:
+    given = {"name": "part", "verdict": "accept", "score": 1.0, "review": 3.0, "reject": 4.0, "area": 1, "recipe": "r"}
+    return Row(**given | {"time": "2026-11-21T06:00"} | values)
+
+
+@pytest.mark.parametrize("value", [1e308, -1e308, float("inf"), float("nan"), HUGE, -HUGE])
+def test_a_score_that_cannot_be_drawn_is_left_out_and_counted(inspector, value):
+    rows = [row(), row(score=value)]
+    assert histogram(rows).count("<rect") == 1
+    page = html_of(inspector(), rows, {})
+    assert "Not drawn: 1 part with a score or limit beyond" in page
+
+
+@pytest.mark.parametrize("limits", [(1e308, 1e308), (-1e308, 1e308), (3.0, float("inf"))])
+def test_limits_that_cannot_be_drawn_leave_a_report_without_bars(inspector, limits):
+    page = html_of(inspector(), [row(review=limits[0], reject=limits[1])] * 2, {})
+    assert "Not drawn: 2 parts" in page
+    assert "<rect" not in page
+    assert "part</td>" in page
+
+
+def test_a_report_shows_names_as_text_on_one_line(inspector):
+    rows = [row(name='<script>"\n', verdict="reject", defect_type="<b>\x1b", reason="{{ 7 * 7 }}")]
+    text = html_of(inspector(), rows, {rows[0].name: b"picture"})
+    assert "<script" not in text
+    assert text.count("&lt;script&gt;&#34;\\n") == 2, "below the picture and in the table"
+    assert "&lt;b&gt;\\x1b" in text
+    assert "{{ 7 * 7 }}" in text
+    assert not re.findall(r'(?:src|href)="(?!data:)', text)
+
+
+def test_bars_of_any_groups_are_stacked_with_their_limits():
+    groups = [("good", "green", np.array([1.0, 2.0])), ("defect", "red", np.array([2.0, 4.0]))]
+    drawn = ElementTree.fromstring(stacked(groups, (3.0, 3.0), width=380, height=220))
+    bars = [element for element in drawn if element.tag.endswith("rect")]
+    assert [bar.get("fill") for bar in bars] == ["green"] * 2 + ["red"] * 2
+    assert bars[1].get("x") == bars[2].get("x")
+    assert float(bars[2].get("y")) == pytest.approx(float(bars[1].get("y")) - float(bars[1].get("height")))
+    assert [text.text for text in drawn if "above" in (text.text or "")] == ["reject above 3"]
+
+
+def test_a_report_names_the_release_that_judged_and_lets_a_browser_load_nothing(inspector):
+    page = html_of(inspector(), [row()], {})
+    assert "recipe dddddddddddd, nothing" in page
+    assert "recipe dddddddddddd, release eeeeeeeeeeee, nothing" in html_of(inspector(release="e" * 64), [row()], {})
+    assert '<meta http-equiv="Content-Security-Policy" content="default-src \'none\';' in page

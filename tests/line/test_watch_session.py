@@ -1,0 +1,50 @@
+"""A watch that goes on: what it counts, what stands in its way, and a pause that leaves the rest where it lies."""
+
+import pytest
+
+from inspect_core.line.drift_watch import Following
+from inspect_core.line.watch import Watch, watching
+from inspect_core.line.watch_session import KEPT, Shift
+
+
+@pytest.fixture
+def shift(inspector, logged, tmp_path):
+    (tmp_path / "in").mkdir()
+    with watching(tmp_path / "in", tmp_path / "out"):
+        pass
+    record = logged(inspector())
+    watch = Watch(inspector(), tmp_path / "in", tmp_path / "out", record, steady=0.0, patience=0.0)
+    return Shift(watch, Following(record))
+
+
+def test_it_counts_and_keeps_the_last_that_were_stopped(shift, photo, tmp_path):
+    for number in range(KEPT + 2):
+        photo(tmp_path / "in" / f"{number:02d}.png", 250)
+    photo(tmp_path / "in" / "good.png", 10)
+    shift.look()
+    assert shift.counts == {"reject": KEPT + 2, "accept": 1}
+    assert shift.last["name"] == "good.png"
+    assert [one["name"] for one in shift.stopped] == [f"{number:02d}.png" for number in range(KEPT + 1, 1, -1)]
+
+
+def test_paused_it_takes_no_further_photo_and_leaves_none_claimed(shift, photo, inspections, tmp_path):
+    for number in range(3):
+        photo(tmp_path / "in" / f"{number}.png", 10)
+    shift.told = lambda facts, left: setattr(shift, "paused", True)
+    shift.look()
+    shift.look()
+    assert shift.counts.total() == len(inspections()) == 1
+    assert sorted(path.name for path in (tmp_path / "in").iterdir()) == ["1.png", "2.png"]
+    shift.paused, shift.told = False, lambda facts, left: None
+    shift.look()
+    assert shift.counts.total() == len(inspections()) == 3
+
+
+def test_what_is_in_its_way_is_said_until_it_is_gone(shift, photo, tmp_path):
+    photo(tmp_path / "in" / "a.png", 10)
+    (tmp_path / "out").rename(tmp_path / "away")
+    shift.look()
+    assert "is gone; put it back" in shift.problem
+    (tmp_path / "away").rename(tmp_path / "out")
+    shift.look()
+    assert (shift.problem, shift.counts["accept"]) == ("", 1)

@@ -1,0 +1,132 @@
+"""A measurement study on disk: what it refuses, in which order it leads, that it resumes."""
+
+import json
+import shutil
+import subprocess
+import sys
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from inspect_core.process import msa_study
+from inspect_core.process.msa_report import guard_bands, results, sentences, table_of
+from inspect_core.process.msa_study import LOUPE, MeasurementStudy, Part, Said, parts_of
+
+TRAY = parts_of("1, good\n2;GOOD\n\n3\tdefective")
+
+
+def study(people=(), **changed) -> MeasurementStudy:
+    begun = MeasurementStudy("Line 4", TRAY, 2, people, "part.zip", "d" * 64, "2026-01-01T00:00:00+00:00")
+    return replace(begun, **changed)
+
+
+def finished(begun: MeasurementStudy, who: str, scores=(1.0, 2.0, 9.0)) -> list[Said]:
+    said, truth = [], [part.name for part in begun.parts]
+    while (turn := begun.next_for(who)) is not None:
+        part, trial = turn
+        score = scores[truth.index(part.name)] * (1 + 0.01 * trial)
+        one = Said(part.name, who, trial, part.defective, score if who == LOUPE else None, f"{who}{part.name}{trial}")
+        begun = begun.with_said(one)
+        said.append(one)
+    return said
+
+
+def test_the_tray_is_read_line_by_line_and_a_study_that_cannot_show_anything_is_refused():
+    assert (Part("1", False), Part("2", False), Part("3", True)) == TRAY
+    with pytest.raises(ValueError, match="line 2: '2 good' is not"):
+        parts_of("1, good\n2 good")
+    for changed, why in (
+        ({"parts": TRAY[:2]}, "good parts and defective"),
+        ({"parts": (*TRAY, TRAY[0])}, "name of its own"),
+        ({"trials": 1}, "1 trials"),
+        ({"people": ("Ann", LOUPE)}, "other than Loupe"),
+    ):
+        with pytest.raises(ValueError, match=why):
+            study(**changed)
+
+
+def test_it_leads_through_every_part_in_every_trial_in_another_order_and_resumes(workspace):
+    begun = study(("Ann",))
+    msa_study.save(begun)
+    said = finished(begun, LOUPE)
+    assert [one.trial for one in said] == [1] * 3 + [2] * 3
+    assert {one.part for one in said[:3]} == {one.part for one in said[3:]} == {"1", "2", "3"}
+    for one in said[:4]:
+        msa_study.record("Line-4", one)
+    again = msa_study.load("Line-4")
+    assert again.said == tuple(said[:4])
+    assert again.next_for(LOUPE)[0].name == said[4].part
+    assert again.readings() == [], "an appraiser counts when everything is said"
+    assert msa_study.names() == ["Line-4"]
+    assert msa_study.free_name("Line 4") == "Line 4 2"
+
+
+def test_the_same_photo_is_no_new_trial_and_nothing_of_a_refused_round_is_kept(workspace):
+    msa_study.save(study())
+    first, *others = finished(study(), LOUPE)
+    msa_study.record("Line-4", first)
+    with pytest.raises(ValueError, match="photograph it again"):
+        msa_study.record("Line-4", others[0], others[1]._replace(digest=first.digest))
+    with pytest.raises(ValueError, match="already"):
+        msa_study.record("Line-4", first._replace(digest="new"))
+    assert msa_study.load("Line-4").said == (first,)
+
+
+@pytest.mark.parametrize("content", [b"", b"[]", b'{"parts": [["1", "good"]]}', b'{"parts": 3}', b"\x80"])
+def test_a_damaged_file_is_refused_by_name(workspace, content):
+    msa_study.folder().mkdir(parents=True)
+    (msa_study.folder() / "bad.json").write_bytes(content)
+    with pytest.raises(ValueError, match=r"bad\.json is damaged"):
+        msa_study.load("bad")
+
+
+def test_results_say_what_the_study_shows_and_what_it_does_not_prove():
+    begun = study(("Ann",))
+    for who in begun.appraisers:
+        for one in finished(begun, who):
+            begun = begun.with_said(one)
+    found = results(begun.readings())
+    assert list(table_of(found.agreement)) == ["", LOUPE, "Ann"]
+    said = " ".join(sentences(found))
+    assert "misses at most 77.6 %; to show 2 % takes 149 without a miss" in said
+    assert "Loupe and Ann agree with kappa 1.00" in said
+    assert found.gauge is not None
+    assert "95 of 100 repeats" in guard_bands(found.gauge, 3.0, 4.0)
+    assert results([one for one in begun.readings() if one.appraiser == "Ann"]).gauge is None
+
+
+def test_a_copy_is_a_study_of_its_own(workspace):
+    msa_study.save(study(("Ann",)))
+    folder = msa_study.folder()
+    shutil.copy(folder / "Line-4.json", folder / "Line-4-backup.json")
+    before = (folder / "Line-4.json").read_bytes()
+    msa_study.record("Line-4-backup", Said("1", "Ann", 1, False))
+    assert (folder / "Line-4.json").read_bytes() == before
+    assert len(msa_study.load("Line-4-backup").said) == 1
+
+
+def test_two_servers_lose_no_call(workspace):
+    parts = tuple(Part(str(number), number % 2 == 0) for number in range(40))
+    msa_study.save(study(("Ann", "Ben"), parts=parts))
+    code = (
+        "import sys; from inspect_core.process import study_file as s\n"
+        "for n in range(40): s.record('Line-4', s.Said(str(n), sys.argv[1], 1, False))"
+    )
+    root = Path(__file__).parents[2]
+    servers = [subprocess.Popen([sys.executable, "-c", code, who], cwd=root) for who in ("Ann", "Ben")]
+    assert [server.wait(60) for server in servers] == [0, 0]
+    assert len(msa_study.load("Line-4").said) == 80
+
+
+@pytest.mark.parametrize("value", [None, 3, [], {}, True])
+@pytest.mark.parametrize("name", ["name", "trials", "people", "recipe", "digest", "begun", "parts", "said"])
+def test_a_field_of_another_type_is_refused_in_words(workspace, name, value):
+    msa_study.save(study(("Ann",)))
+    path = msa_study.folder() / "Line-4.json"
+    document = json.loads(path.read_text())
+    if (name, value) in (("said", []), ("trials", 3), ("people", [])):
+        return
+    path.write_text(json.dumps(document | {name: value}))
+    with pytest.raises(ValueError, match=r"Line-4\.json is damaged"):
+        msa_study.load("Line-4")

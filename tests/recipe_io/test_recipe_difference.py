@@ -1,0 +1,34 @@
+from dataclasses import replace
+
+import pytest
+import torch
+
+from inspect_core.recipe import Calibrated
+from inspect_core.recipe_io.recipe_difference import difference
+from inspect_core.verdict import Limits
+
+
+def test_the_same_recipe_has_no_difference(recipe):
+    assert difference(recipe, recipe) == []
+
+
+@pytest.mark.parametrize(
+    ("change", "what", "before", "after"),
+    [
+        ({"limits": Limits(5, 5)}, "Limit", "review above 3.25, reject above 4.5", "reject above 5"),
+        ({"live": {"k": 5, "area": 12}}, "Live value k", "4", "5"),
+        ({"live": {"k": 4, "area": 1}}, "Smallest area", "12 px of the map", "1 px of the map"),
+        ({"product": "ring"}, "Product", "tile", "ring"),
+    ],
+)
+def test_what_was_set_is_named_with_both_values(recipe, change, what, before, after):
+    assert difference(recipe, replace(recipe, **change)) == [(what, before, after)]
+
+
+def test_other_photos_and_another_fit_are_named(recipe):
+    photos = (recipe.calibration[0], Calibrated("new.png", "3" * 64, 1.0))
+    detector = recipe.views[0].detector
+    view = replace(recipe.views[0], detector=replace(detector, cholesky=detector.cholesky + torch.ones(1)))
+    found = difference(recipe, replace(recipe, calibration=photos, views=(view,)))
+    assert [row.what for row in found] == ["Which photos set the limit", "What was learned"]
+    assert found[0].after == "1 of them only here"

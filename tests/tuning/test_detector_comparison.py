@@ -1,0 +1,265 @@
+"""A comparison of detectors: what it finds, what it calls a tie, whom it chooses, and what is written of it."""
+
+import csv
+import io
+import json
+import math
+import re
+from collections.abc import Sequence
+from dataclasses import replace
+from types import SimpleNamespace
+
+import numpy as np
+import pytest
+
+from benchmarks.measure import RESULTS
+from inspect_core.features.store import Store
+from inspect_core.images.folders import Split, scan, split
+from inspect_core.images.photo_reader import read
+from inspect_core.methods.registry import CANDIDATES, FIXED, LOOSE, title_of
+from inspect_core.recipe import inspect
+from inspect_core.recipe_io.recipe_file import load, save
+from inspect_core.study.study import Study
+from inspect_core.study.teaching_config import Order
+from inspect_core.tuning import comparison_report
+from inspect_core.tuning import detector_comparison as comparing
+from inspect_core.tuning.comparison_result import MARGIN, Comparison, Estimate, Row, Shortlist, forecast_ms
+from inspect_core.tuning.place import PLACED
+
+JOINED, ALONE, NEAREST = "mahalanobis+quadrics", "mahalanobis", "nearest"
+PRODUCT = "<script>alert(1)</script>"
+
+
+def compared_rows(*rows: Row, known: bool = False, place: float | None = None) -> Comparison:
+    """A comparison of which only these are known."""
+    return Comparison(rows, "24 photos", known, place)
+
+
+def row(detector: str, qualities: Sequence[float], auroc: Estimate | None = None, *, as_published: bool = False) -> Row:
+    """A row of which only the qualities and one figure are known."""
+    study = SimpleNamespace(order=Order(PRODUCT, Split((), (), ()), as_published=as_published))
+    found = np.array(qualities)
+    quality = Estimate(float(found.mean()), float(found.mean()) - 0.01, float(found.mean()) + 0.01)
+    nothing = Estimate()
+    figures = quality, quality, nothing, auroc or nothing, nothing, None, None, None, 1.0, 2.0, 3.0
+    return Row(detector, found, *figures, None, study)
+
+
+def test_a_tie_lies_in_the_interval_of_the_best_or_holds_it():
+    best, near, wide, far = (
+        Estimate(0.9, 0.85, 0.95),
+        Estimate(0.86, 0.85, 0.87),
+        Estimate(0.7, 0.5, 0.92),
+        Estimate(0.7, 0.6, 0.8),
+    )
+    rows = tuple(row(ALONE, [0.5, 0.6], each) for each in (far, best, near, wide, Estimate()))
+    comparison = compared_rows(*rows)
+    assert comparison.standing("image_auroc") == ("", "best", "tie", "tie", "")
+    assert comparison.standing("known") == ("",) * 5, "a figure that nobody has"
+
+
+@pytest.mark.parametrize(
+    ("gains", "chosen"),
+    [
+        ([MARGIN + 0.01] * 9 + [MARGIN + 0.02], NEAREST),
+        ([MARGIN - 0.02] * 9 + [MARGIN - 0.01], JOINED),  # certain, but small
+        ([2.0] + [-0.1] * 9, JOINED),  # large, but by one photo
+    ],
+)
+def test_the_first_is_left_only_for_one_better_by_the_margin_and_beyond_chance(gains, chosen):
+    first = np.linspace(0.5, 0.7, 10)
+    comparison = compared_rows(row(JOINED, first), row(NEAREST, first + gains))
+    assert comparison.chosen().detector == chosen
+    assert comparison.reason().startswith(f"Detector: {comparison.chosen().title}. ")
+
+
+def test_one_that_teaching_would_not_try_is_never_recommended():
+    first = np.linspace(0.5, 0.7, 10)
+    rows = row(ALONE, first + 0.2), row(JOINED, first)
+    assert compared_rows(*rows).chosen().detector == ALONE
+    assert replace(compared_rows(*rows), candidates=[JOINED]).chosen().detector == JOINED
+    published = row(ALONE, first + 0.4, as_published=True)
+    assert compared_rows(published, *rows).chosen() is rows[0], "nor one as published, however good"
+
+
+def test_known_defects_need_no_margin():
+    first = np.linspace(0.5, 0.7, 10)
+    rows = row(JOINED, first), row(NEAREST, first + ([MARGIN - 0.02] * 9 + [MARGIN - 0.01]))
+    assert compared_rows(*rows, known=True).chosen().detector == NEAREST
+
+
+@pytest.mark.parametrize(
+    ("place", "preferred", "words"),
+    [
+        (PLACED, FIXED, "Your part shows the same at each place of every photo (a place's usual look explains 65 %"),
+        (PLACED - 0.01, LOOSE, "Your part lies differently from photo to photo (a place's usual look explains 64 %"),
+        (0.06, LOOSE, "explains 6 % of what patches look like), so patches are compared wherever they lie"),
+        (None, LOOSE, ". No other was clearly better.\nCompared on 24 photos."),
+    ],
+)
+def test_how_fixed_places_are_says_which_detector_to_begin_with(place, preferred, words):
+    rows = [row(detector, [0.5, 0.6, 0.7]) for detector in (ALONE, LOOSE, FIXED)]
+    comparison = compared_rows(*rows, place=place)
+    assert comparison.preferred().detector == comparison.chosen().detector == preferred
+    assert words in comparison.reason()
+    assert compared_rows(rows[0], place=place).preferred().detector == ALONE, "neither was compared"
+
+
+def test_detectors_slower_than_allowed_are_left_out_and_named():
+    every = {name: forecast_ms(name, (32, 32)) for name in CANDIDATES}
+    assert Shortlist.of((32, 32), budget=math.inf).candidates == every
+    budget = sorted(every.values())[4]
+    short = Shortlist.of((32, 32), budget=budget)
+    assert set(short.candidates) == {name for name, ms in every.items() if ms <= budget}
+    assert short.candidates | short.left_out == every
+    assert all(title_of(name) in short.sentence() for name in short.left_out)
+    assert f"more than {budget:.0f} ms" in short.sentence()
+    cheapest = min(every, key=every.get)
+    assert set(Shortlist.of((32, 32), budget=0).candidates) == {cheapest}
+    assert Shortlist.of((32, 32), budget=math.inf).sentence() == ""
+
+
+@pytest.mark.parametrize("name", CANDIDATES)
+def test_what_was_forecast_was_measured_within_a_factor_of_two(name):
+    result = json.loads((RESULTS / "inspection.json").read_text())
+    measured = result["figures"]["candidates"]["32x32"][name]["least_ms"]
+    assert measured / 2 <= forecast_ms(name, (32, 32)) <= 2 * measured
+
+
+def test_only_detectors_that_have_the_parameters_given_are_compared():
+    assert set(Shortlist.of((32, 32), ("M", "k")).candidates) == {
+        name for name in CANDIDATES if {"mahalanobis", "corp"} <= {*name.split("+")}
+    }
+
+
+@pytest.fixture(scope="module", autouse=True)
+def few_defects_pasted():
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(comparing, "PASTED", 24)
+        yield
+
+
+@pytest.fixture(scope="module")
+def run(product, tmp_path_factory):
+    """run(*detectors) compares them on the small product, with the order."""
+    samples, store = scan(product), Store(tmp_path_factory.mktemp("features"))
+    order = Order(PRODUCT, split(samples, seed=0), size=(128, 128), grid=(16, 16), parameters={"k": 8}, device="cpu")
+
+    def compared(*detectors: str, photos: Split = order.photos, **more: bool) -> tuple[Order, Comparison]:
+        own = replace(order, photos=photos)
+        return own, comparing.compare(own, store, lambda fraction, step: None, detectors, **more)
+
+    return compared
+
+
+@pytest.fixture(scope="module")
+def compared(run, shared_workspace):
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("LOUPE_WORKSPACE", str(shared_workspace))
+        return run(JOINED, ALONE, NEAREST)
+
+
+@pytest.mark.slow
+def test_a_row_is_what_a_study_of_that_detector_alone_gives(compared, backbone, tmp_path):
+    order, comparison = compared
+    alone = comparison.rows[1]
+    (tmp_path / "store").mkdir()
+    study = Study(
+        order.photos,
+        backbone,
+        Store(tmp_path / "store"),
+        method=ALONE,
+        parameters=order.parameters,
+        grid=order.grid,
+        tolerances=order.tolerances,
+    ).fit()
+    assert [photo.name for photo in alone.scored.photos] == [photo.name for photo in study.photos]
+    np.testing.assert_allclose(alone.scored.scores(), study.scores(), rtol=0.05)
+    assert comparison.rows[0].scored.live["k"] == 8
+    assert alone.fit_seconds < comparison.rows[0].fit_seconds
+    assert alone.arrays_mb < comparison.rows[0].arrays_mb
+
+
+@pytest.mark.slow
+def test_the_same_photos_give_the_same_figures_to_the_bit(run, compared, exported, kept_graphs):
+    again = run(NEAREST, JOINED)[1]
+    _, first = compared
+    for one, other in ((first.rows[2], again.rows[0]), (first.rows[0], again.rows[1])):
+        assert np.array_equal(one.qualities, other.qualities)
+        assert np.array_equal(one.scored.scores(), other.scored.scores())
+        assert (one.quality, one.image_auroc, one.aupro) == (other.quality, other.image_auroc, other.aupro)
+        assert one.limits == other.limits
+
+
+@pytest.mark.slow
+def test_what_is_written_says_the_same_everywhere(compared):
+    _, comparison = compared
+    rows = json.loads(json.dumps(comparison_report.figures_of(comparison), allow_nan=False))
+    assert [each["detector"] for each in rows] == [JOINED, ALONE, NEAREST]
+    for each, own in zip(rows, comparison.rows, strict=True):
+        assert next(iter(each)) == "live"
+        assert each["image_auroc"] == own.evaluation.image_auroc
+        low, high = each["intervals"]["aupro"]
+        assert low <= each["aupro"] <= high
+        assert re.match(r"Rejects \d of 4 good", each["in_parts"])
+    text = comparison_report.csv_of(comparison)
+    assert text.startswith(comparison_report.CSV_BEGINS)
+    lines = list(csv.DictReader(io.StringIO(text)))
+    assert [float(line["pixel_auroc"]) for line in lines] == [each["pixel_auroc"] for each in rows]
+    table = comparison_report.table_of(comparison)
+    assert [*table][2:4] == ["Overkill", "Escapes"], "before any figure of the laboratory"
+    assert table["Choice"].count("recommended") == 1
+    assert table["Overkill"][0].startswith(f"{comparison.rows[0].evaluation.counts.good_rejected} of 4 good")
+    counts = comparison.rows[0].evaluation.counts
+    assert table["Caught"][0] == f"{counts.caught_there} at the defect, {counts.caught_elsewhere} elsewhere"
+    assert counts.caught_there + counts.caught_elsewhere == counts.defects_caught
+    assert sum("best" in cell for cell in table["AUPRO"]) == 1
+    assert "Known defects" not in table, "none was kept to choose by"
+
+
+@pytest.mark.slow
+def test_a_method_is_also_compared_as_published(run, compared, exported, tmp_path):
+    _, found = run(JOINED, ALONE, as_published=True)
+    _, usual, published = found.rows
+    assert [each.title for each in found.rows] == [title_of(JOINED), usual.title, f"{usual.title} (as published)"]
+    assert np.array_equal(usual.scored.scores(), compared[1].rows[1].scored.scores()), "Loupe's own does not change"
+    study = comparing.fitted(published)
+    assert (study.order.grid, study.area, study.order.tolerances) == ((64, 64), 1, None)
+    raw = study.results.errors(0)[0][study.results.views[0].stops.index(8)]
+    assert np.array_equal(study.results.grid_errors(k=8)[0], raw), "no local scale"
+    save(study.recipe(), tmp_path / "published")
+    recipe = load(tmp_path / "published")
+    assert recipe.as_published
+    assert [(view.raw, view.scales) for view in recipe.views] == [(True, {})]
+    photo = study.photos[0]
+    verdict = inspect(read(photo.path, photo.depth).pixels, recipe, backbone=study.preparation.backbone)
+    assert verdict.score == study.scores()[0]
+    table = comparison_report.table_of(found)
+    assert table["Again"][2] == ""
+    assert len({len(cells) for cells in table.values()}) == 1
+    assert [each["as_published"] for each in comparison_report.figures_of(found)] == [False, False, True]
+
+
+@pytest.mark.slow
+def test_the_report_opens_alone_and_shows_names_as_text(compared):
+    order, comparison = compared
+    page = comparison_report.html_of(comparison, order)
+    assert page.startswith(comparison_report.HTML_BEGINS)
+    assert "<script" not in page
+    assert "&lt;script&gt;" in page
+    assert not re.findall(r'(?:src|href)="(?!data:)', page)
+    assert page.count("<svg") == 2 + 3
+    assert page.count('src="data:image/webp') == 3 * comparison_report.PARTS
+
+
+@pytest.mark.slow
+def test_without_defects_the_figures_of_defects_are_left_out(run, compared, exported):
+    order, _ = compared
+    only_good = tuple(sample for sample in order.photos.judge if sample.kind == "good")
+    fewer, comparison = run(ALONE, photos=replace(order.photos, judge=only_good))
+    own = comparison.rows[0]
+    assert math.isnan(own.image_auroc.value)
+    assert own.evaluation.counts.defects_total == 0
+    assert "Escapes" not in comparison_report.table_of(comparison)
+    assert comparison_report.figures_of(comparison)[0]["image_auroc"] is None
+    assert "<svg" in comparison_report.html_of(comparison, fewer)

@@ -1,0 +1,98 @@
+import shutil
+from pathlib import Path
+
+import cv2
+import pytest
+
+from inspect_core.features.backbones import Backbone
+from inspect_core.features.store import Store
+from inspect_core.images.folders import scan
+from inspect_core.images.photo_quality import BLUR
+from inspect_core.images.photo_reader import read_mask
+from inspect_core.images.splitting import Split
+from inspect_core.runtime.progress import Cancelled
+from inspect_core.study.teaching_config import Order
+from inspect_core.tuning.photo_screening import COPY, PRODUCT, first_look
+
+SAMPLES = Path(__file__).resolve().parents[2] / "sample_data"
+ORDER = Order("flange", Split((), (), ()), taps="expansions", size=(128, 128), grid=(16, 16), device="cpu")
+
+pytestmark = pytest.mark.slow
+
+
+def silent(fraction, step):
+    assert 0 <= fraction <= 1
+
+
+@pytest.fixture(scope="module")
+def photos(tmp_path_factory):
+    """30 good flanges, of which one is blurred and one copied, a scratched one and two boards."""
+    folder = tmp_path_factory.mktemp("photos")
+    good = sorted((SAMPLES / "flange/train/good").iterdir())[:30]
+    for path in good:
+        shutil.copy(path, folder)
+    cv2.imwrite(str(folder / good[3].name), cv2.GaussianBlur(cv2.imread(str(good[3])), (0, 0), 3))
+    cv2.imwrite(str(folder / "zz copy.jpg"), cv2.imread(str(good[8])), [cv2.IMWRITE_JPEG_QUALITY, 92])
+    shutil.copy(SAMPLES / "flange/test/scratch/part_092.jpg", folder / "scratched.jpg")
+    for path in sorted((SAMPLES / "board/train/good").iterdir())[:2]:
+        shutil.copy(path, folder / f"board {path.name}")
+    return folder, good[3].name, good[8].name
+
+
+@pytest.fixture(scope="module")
+def looked(photos, shared_workspace, tmp_path_factory):
+    """What the look at them found, and the store with their features."""
+    store = Store(tmp_path_factory.mktemp("store"))
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("LOUPE_WORKSPACE", str(shared_workspace))
+        return first_look(scan(photos[0]), ORDER, store, silent), store
+
+
+def test_what_hides_among_the_good_photos_is_found(photos, looked, exported, monkeypatch):
+    (folder, blurred, copied), (look, store) = photos, looked
+    topics = {seen.sample.name: {finding.topic for finding in seen.findings} for seen in look.photos}
+    assert BLUR in topics[blurred]
+    assert COPY in topics["zz copy.jpg"]
+    first = [seen.sample.name for seen in look.photos[:4]]
+    assert "scratched.jpg" in first
+    assert {name for name, own in topics.items() if PRODUCT in own} == {"board part_000.jpg", "board part_001.jpg"}
+    others = set(topics) - {blurred, copied, "zz copy.jpg", "scratched.jpg"}
+    assert sum(bool(topics[name]) for name in others if "board" not in name) <= 1
+    assert f"{len(look.found)} of 34 good photos stand out." == look.sentence()
+
+    def run(*_):
+        raise AssertionError("the network is run again")
+
+    monkeypatch.setattr(Backbone, "tap_maps", run)
+    monkeypatch.setattr(Backbone, "embed", run)
+    assert first_look(scan(folder), ORDER, store, silent) == look
+
+
+def test_the_scratch_lies_where_the_ring_is(looked):
+    (seen,) = [seen for seen in looked[0].photos if seen.sample.name == "scratched.jpg"]
+    height, width = seen.sample.size
+    mask = read_mask(SAMPLES / "flange/ground_truth/scratch/part_092_mask.png", (height, width))
+    x, y = round(seen.place[0] * width), round(seen.place[1] * height)
+    assert mask[max(0, y - 30) : y + 30, max(0, x - 30) : x + 30].any()
+
+
+def test_few_photos_are_not_compared_and_a_damaged_one_is_listed(product, exported, tmp_path):
+    folder = tmp_path / "few"
+    folder.mkdir()
+    for path in sorted((product / "train/good").iterdir())[:4]:
+        shutil.copy(path, folder)
+    samples = scan(folder)
+    (folder / samples.good[0].name).write_bytes(b"no image")
+    look = first_look(samples, ORDER, Store(tmp_path / "store"), silent)
+    assert "too few to say which stand out" in look.sentence()
+    assert [name for name, _ in look.skipped] == [samples.good[0].name]
+    assert not look.found
+
+
+def test_a_look_can_be_stopped(photos, exported, tmp_path):
+    def stop(fraction, step):
+        if fraction > 0.1:
+            raise Cancelled
+
+    with pytest.raises(Cancelled):
+        first_look(scan(photos[0]), ORDER, Store(tmp_path), stop)
