@@ -90,7 +90,7 @@ def _compared(
             raise ValueError("too few good photos to set limits; add good parts or lots, then compare")
         pasting = Pasting(study, order.setters, PASTED if pasted else 0)
         expected = study.expected(pasting.count)
-        share = expected.total / (expected.total + comparing(len(detectors), len(order.scored) if judged else 0))
+        share = expected.total / (expected.total + comparing(len(detectors) if judged else 0, len(order.scored)))
         read = share * expected.extract / expected.total
         study.extract(stage(report, 0.0, read))
         place = place_of(study)

@@ -44,9 +44,7 @@ def forecast(order: Order, store: Store, detectors: Sequence[str] = ()) -> Forec
     would take more memory than LARGEST_FIT.
     """
     order = replace(order, tolerances=order.copied)
-    methods, compared = methods_to_fit(order, detectors), len(detectors)
-    if not detectors and order.photos.choose:
-        compared = len(Shortlist.of_order(order).candidates)
+    methods = methods_to_fit(order, detectors)
     parameters, (backbone, taps) = parameters_of(methods, order.given_to(methods), order.tiles), order.network(methods)
     grid = order.grid if order.tiles is None else order.tiles.grid
     preparation = Preparation(backbone, grid, looks_of(methods, parameters, backbone, taps, 0), tiles=order.tiles)
@@ -54,7 +52,7 @@ def forecast(order: Order, store: Store, detectors: Sequence[str] = ()) -> Forec
     fit, shown = len(order.photos.fit), len(order.scored)
     expected = Expected.of(order, methods, parameters, preparation, made=PASTED if detectors else 0)
     check = fit * expected.photo
-    seconds = expected.total + comparing(compared, shown) + check
+    seconds = expected.total + comparing(len(detectors), shown) + check
     memory = costs_of(methods, parameters, preparation, fit=fit * looks_in(order.tolerances), shown=shown).memory
     disk = preparation.bytes_per_photo * (fit + shown)
     return Forecast(seconds, RUNNING_APP + memory, disk, backbone.engine, store.would_fit(disk))

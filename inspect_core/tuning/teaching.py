@@ -12,6 +12,7 @@ from inspect_core.runtime.progress import Report, stage
 from inspect_core.study.study import Study
 from inspect_core.study.study_tasks import IN_PROCESS, Workers
 from inspect_core.study.teaching_config import Order
+from inspect_core.study.time_estimates import Expected
 from inspect_core.tuning.alignment_training import aligned, on_alignment
 from inspect_core.tuning.comparison_result import Shortlist
 from inspect_core.tuning.detector_comparison import compare, fitted
@@ -21,7 +22,7 @@ from inspect_core.whole_part.product_check import OFF, ProductCheck
 
 MOST_COMPARED = 300
 """Good photos that the candidates for a new folder are fitted on."""
-FITTED = 0.8
+FITTED = 0.97
 """Share of the progress for a comparison; the product check takes the rest."""
 
 
@@ -54,13 +55,13 @@ def teach(order: Order, store: Store, report: Report, workers: Workers = IN_PROC
     learned, product_check = FITTED, None
     with device_lock(study.preparation.backbone.device):
         if study.scored is None:
-            expected = study.expected()
-            whole = expected.total + (len(order.photos.fit) * expected.photo if order.product_check != OFF else 0.0)
-            read, learned = expected.extract / whole, expected.total / whole
-            study.extract(stage(report, 0.0, read))
+            expected, whole = _estimates(study)
+            study.extract(stage(report, 0.0, expected.extract / whole))
             if not isinstance(study.method, str):
                 study, choice = _by_place(order, study)
-            study.fit(stage(report, read, learned), expected=expected)
+                expected, whole = _estimates(study)
+            learned = expected.total / whole
+            study.fit(stage(report, expected.extract / whole, learned), expected=expected)
         if order.product_check != OFF:
             product_check = train_product_check(
                 study.preparation.backbone,
@@ -74,6 +75,12 @@ def teach(order: Order, store: Store, report: Report, workers: Workers = IN_PROC
     skipped = tuple(f"{name} was skipped: {reason}" for name, reason in study.skipped)
     on_fit = study.remarks({})
     return Taught(study, choice, product_check, order.notes + skipped + on_alignment(study) + on_fit)
+
+
+def _estimates(study: Study) -> tuple[Expected, float]:
+    """The seconds that the steps of a study are expected to take, and those of all with the product check."""
+    expected, order = study.expected(), study.order
+    return expected, expected.total + (len(order.photos.fit) * expected.photo if order.product_check != OFF else 0.0)
 
 
 def _for_product_check(photos: Split) -> tuple[Sequence[Sample], Sequence[Sample]]:
