@@ -2,6 +2,7 @@
 
 from collections.abc import Iterator, Sequence
 from itertools import islice
+from typing import Any
 
 import numpy as np
 import torch
@@ -20,24 +21,17 @@ _LEARNING_RATE = 1e-3
 
 
 def train_until_held_out_rises(
-    x: np.ndarray,
-    y: np.ndarray,
-    held_x: np.ndarray,
-    held_y: np.ndarray,
-    *,
-    classes: int,
-    hidden: Sequence[int],
-    seed: np.random.SeedSequence,
-    with_output: bool,
+    x: np.ndarray, y: np.ndarray, held_x: np.ndarray, held_y: np.ndarray, *, with_output: bool, **shape: Any
 ) -> tuple[ReluNet, int]:
     """Trains until the held-out cross-entropy has not fallen for `PATIENCE` epochs.
 
     x: (n, d), y: (n,) class numbers; held_x, held_y likewise. Returns the net of the best epoch and that epoch's
-    number, counted from 1. The same seed gives the same net on the same machine and number of threads.
+    number, counted from 1. shape: as `_epochs` takes it. The same seed gives the same net on the same machine and
+    number of threads.
     """
     points, labels = torch.from_numpy(held_x).float(), torch.from_numpy(held_y)
     best, best_loss, best_epoch = [], np.inf, 0
-    training = _epochs(x, y, classes=classes, hidden=hidden, seed=seed)
+    training = _epochs(x, y, **shape)
     for epoch, layers in enumerate(islice(training, LARGEST_EPOCHS), start=1):
         with torch.no_grad():
             loss = functional.cross_entropy(_logits(layers, points), labels).item()
@@ -48,18 +42,9 @@ def train_until_held_out_rises(
     return _as_net(best, with_output), best_epoch
 
 
-def train_for(
-    x: np.ndarray,
-    y: np.ndarray,
-    *,
-    epochs: int,
-    classes: int,
-    hidden: Sequence[int],
-    seed: np.random.SeedSequence,
-    with_output: bool,
-) -> ReluNet:
-    """Trains for a number of epochs that is already known. x: (n, d), y: (n,) class numbers below `classes`."""
-    *_, layers = islice(_epochs(x, y, classes=classes, hidden=hidden, seed=seed), epochs)
+def train_for(x: np.ndarray, y: np.ndarray, *, epochs: int, with_output: bool, **shape: Any) -> ReluNet:
+    """Train for a number of epochs that is already known. x: (n, d), y: (n,) class numbers; shape: as for `_epochs`."""
+    *_, layers = islice(_epochs(x, y, **shape), epochs)
     return _as_net(layers, with_output)
 
 

@@ -120,11 +120,9 @@ class ScoredPhotos:
         good = np.array([photo.kind == "good" for photo in self.photos], dtype=bool)
         return good, np.array([photo.is_defect for photo in self.photos], dtype=bool)
 
-    def calm(self, errors: np.ndarray) -> float:
-        """The median of good photos' grid errors (photos, h, w), where colour begins; of all when none is known to be
-        good, 0 without any.
-        """
-        good, _ = self.good_and_defect()
+    def typical_score(self, **live: int) -> float:
+        """Return the median grid error of good photos, where colour begins; of all if none is good, 0 without any."""
+        good, errors = self.good_and_defect()[0], self.grid_errors(**live)
         chosen = errors[good] if good.any() else errors
         return float(np.median(chosen)) if chosen.size else 0.0
 

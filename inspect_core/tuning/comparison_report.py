@@ -1,8 +1,6 @@
 """A comparison as rows of figures, as a table to read, as CSV, and as one HTML file that opens without a network."""
 
 import contextlib
-import csv
-import io
 import math
 from collections.abc import Iterator, Sequence
 from dataclasses import asdict, dataclass
@@ -21,6 +19,7 @@ from inspect_core.line.html_page import page, webp
 from inspect_core.plots import comparison_plots as plots
 from inspect_core.plots.chart_theme import LIGHT, Look
 from inspect_core.plots.svg import svg
+from inspect_core.recipe_format.csv_text import csv_text
 from inspect_core.study.evaluation import Evaluation, outcomes
 from inspect_core.study.scored_photo import ScoredPhoto
 from inspect_core.study.teaching_config import Order
@@ -97,11 +96,7 @@ def csv_of(comparison: Comparison) -> str:
         ends = {f"{name}_{end}": own[i] for name, own in intervals.items() for i, end in enumerate(("low", "high"))}
         live = " ".join(f"{name}={value}" for name, value in live.items())
         lines.append(row | ends | limits | {"live": live})
-    text = io.StringIO(newline="")
-    writer = csv.DictWriter(text, lines[0], lineterminator="\n")
-    writer.writeheader()
-    writer.writerows(lines)
-    return text.getvalue()
+    return csv_text([list(lines[0]), *(list(line.values()) for line in lines)])
 
 
 def table_of(comparison: Comparison, current: str = "") -> dict[str, list[str]]:
@@ -191,7 +186,7 @@ def side_by_side(comparison: Comparison, position: int) -> list[Seen]:
             continue
         view = InView.of(photo.placed, row.scored.size, row.scored.areas)
         verdict = assemble(row.scored.map(position), limits, photo.placed, area=row.scored.live["area"], view=view)
-        calm = min(row.scored.calm(row.scored.grid_errors()), limits.review)
+        calm = min(row.scored.typical_score(), limits.review)
         found.append(Seen(row, limits, verdict, heatmap.overlay(pixels, verdict.photo_map, limits.review, calm=calm)))
     return found
 

@@ -91,10 +91,6 @@ class Run:
         """(photos,) in the order of the gallery, once complete."""
         return self.scored.scores(**live)[np.argsort(self._order)]
 
-    def grid_errors(self, live: Mapping[str, int]) -> np.ndarray:
-        """(photos, h, w) in the order of the gallery, once complete."""
-        return self.scored.grid_errors(**live)[np.argsort(self._order)]
-
     def chosen(self, view: int) -> int | None:
         """The live value of this view that a user chose, None for what the fit begins with."""
         if not self.live:
@@ -105,11 +101,12 @@ class Run:
             return self.begin
         return None if value == refit.start else value
 
-    def work(self, sample: PatchSample) -> None:
-        """Fit, then score photo by photo until all are done or it is cancelled; holds the device for each step."""
-        study = sample.study
-        lock = device_lock(study.preparation.backbone.device)
+    def work(self, draw: Callable[[], PatchSample]) -> None:
+        """Draw, fit, then score photo by photo until all are done or it is cancelled; hold the device for each step."""
         try:
+            sample = draw()
+            study = sample.study
+            lock = device_lock(study.preparation.backbone.device)
             with lock:
                 detector = sample.fit(self.parameters, self._stop.is_set)
             view, fitted = sample.view, study.results
@@ -156,18 +153,8 @@ def ask(
             return held
         held.cancel()
     run = Run(parameters, photos, first, live, chosen, areas)
-    threading.Thread(target=_work, args=(run, draw), name="loupe-preview", daemon=True).start()
+    threading.Thread(target=run.work, args=(draw,), name="loupe-preview", daemon=True).start()
     return run
-
-
-def _work(run: Run, draw: Callable[[], PatchSample]) -> None:
-    try:
-        sample = draw()
-    except (ValueError, OSError, RuntimeError, MemoryError) as error:
-        run.error = str(error) or type(error).__name__
-        run.ended.set()
-        return
-    run.work(sample)
 
 
 def apply(taught: TaughtPart, run: Run, report: Callable[[float, str], None]) -> str:

@@ -100,7 +100,7 @@ def show_on_bench(taught: TaughtPart, position: int, place: tuple[int, int] | No
 
 
 def _strangest(taught: TaughtPart, live: dict[str, int]) -> int:
-    return int(taught.scores(live).argmax()) if taught.scored.photos else 0
+    return int(taught.scored.scores(**live).argmax()) if taught.scored.photos else 0
 
 
 def _key(taught_id: str | None) -> str:

@@ -197,14 +197,6 @@ class TaughtPart:
             return self.recipe.limits
         return self.scored.default_limits(**live)
 
-    def scores(self, live: dict[str, int]) -> np.ndarray:
-        """Scores of all photos, in their order."""
-        return self.scored.scores(**live)
-
-    def calm(self, live: dict[str, int]) -> float:
-        """The score at which colour begins, as `ScoredPhotos.calm`."""
-        return self.scored.calm(self.scored.grid_errors(**live))
-
     def checked(
         self, position: int, product_check: ProductCheck | None, *, ask: bool = True
     ) -> ProductCheckResult | None:

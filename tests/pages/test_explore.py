@@ -120,7 +120,7 @@ def test_the_spectrum_the_rank_of_every_place_and_a_curve_along_k_without_the_ne
     assert charts(app) == 2
 
     choose(app, "explore_view", "Strangest good parts")
-    scores = in_the_hand.scores(in_the_hand.scored.live)[in_the_hand.scored.good_and_defect()[0]]
+    scores = in_the_hand.scored.scores(**in_the_hand.scored.live)[in_the_hand.scored.good_and_defect()[0]]
     shown = min(len(scores), unusual_parts.COUNT)
     assert sum((button.key or "").startswith("strangest-") for button in app.button) == shown
     assert f"score {scores.max():.3g}" in words(app)

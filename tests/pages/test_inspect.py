@@ -33,7 +33,7 @@ def test_the_taught_part_lies_on_the_bench(open_app, in_the_hand):
     app = open_app()
     settings = app.session_state[f"settings-{in_the_hand.id}"]
     assert settings.limits is None
-    scores = in_the_hand.scores(settings.live)
+    scores = in_the_hand.scored.scores(**settings.live)
     assert settings.position == int(scores.argmax())
     assert app.segmented_control(key=f"guard-{in_the_hand.id}").value == "warn"
 

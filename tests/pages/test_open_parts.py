@@ -52,7 +52,9 @@ def test_an_unsaved_part_comes_back_after_a_restart_with_what_was_said_and_drawn
     open_product_store.put(part)
     judged = next(photo for photo in part.scored.photos if photo.kind == "good" and photo.part == "judge")
     part = open_product_store.change(part.id, lambda held: held.labelled({judged.digest: "dent"}).with_areas(CORNER))
-    before = dict(zip([photo.digest for photo in part.scored.photos], part.scores(part.scored.live), strict=True))
+    before = dict(
+        zip([photo.digest for photo in part.scored.photos], part.scored.scores(**part.scored.live), strict=True)
+    )
     limits, set_by = part.suggested_limits(part.scored.live), part.scored.calibration_scores()
 
     restart()
@@ -169,7 +171,7 @@ def test_what_was_set_is_there_again_after_a_restart_and_moves_live(open_app, ta
     settings.limits = limits = Limits(7.0, 9.0)
     app.run()
     before = open_product_store.find(part.id)
-    shown, scores = before.scored.photos, before.scores(settings.live).tolist()
+    shown, scores = before.scored.photos, before.scored.scores(**settings.live).tolist()
 
     restart()
     app = finish(open_app("pages/inspect.py"))

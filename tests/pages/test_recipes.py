@@ -253,7 +253,7 @@ def test_the_table_counts_the_photos_it_was_judged_with_and_they_are_opened_wher
     part = open_product_store._shelf().last_used()
     assert part.notes == ("Gone or changed since: 1 photo of the 7 it was judged with.",)
     kept = {row.digest: (row.kind, row.score) for row in recipe.judged}
-    scores = part.scores(dict(part.recipe.live))
+    scores = part.scored.scores(**dict(part.recipe.live))
     assert [kept[photo.digest][0] for photo in part.scored.photos] == [photo.kind for photo in part.scored.photos]
     assert [kept[photo.digest][1] for photo in part.scored.photos] == pytest.approx(scores.tolist())
     assert all(photo.mask for photo in part.scored.photos if photo.is_defect)

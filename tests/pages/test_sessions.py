@@ -176,7 +176,7 @@ def test_no_change_is_lost_and_no_drawing_sees_half_of_one(in_the_hand):
     def draw(number: int) -> None:
         part = open_product_store.find(in_the_hand.id)
         live = part.scored.live | {"k": part.scored.stops("k")[number % 8]}
-        scores = part.scores(live)
+        scores = part.scored.scores(**live)
         view = bench_states.of_model(part, len(part.scored.photos) - 1, live, None)
         assert len(part.scored.photos) == len(part.thumbnails) == len(scores) == len(view.scores)
         assert np.array_equal(scores, part.scored.scores(**live)), "scores are those of the live value asked for"

@@ -58,7 +58,7 @@ def test_before_there_is_a_gallery_the_page_says_what_it_would_hold(open_app, in
 def test_what_is_looked_at_is_what_inspection_finds(in_the_hand):
     """Fewer pixels above the limit than count: the part is accepted, and there is no region to look at."""
     live = dict(in_the_hand.scored.live)
-    position = int(in_the_hand.scores(live).argmax())
+    position = int(in_the_hand.scored.scores(**live).argmax())
     highest = np.sort(in_the_hand.scored.map(position, **live), axis=None)
     few, many = (float(highest[-count]) for count in (live[AREA] - 1, 2 * live[AREA]))
     assert crops.found_boxes(in_the_hand, position, live, Limits(few, few)) == ()

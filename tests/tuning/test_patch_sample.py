@@ -130,13 +130,13 @@ def test_a_chosen_q_stays_in_a_preview_and_a_default_one_follows_the_fit(corp, h
     for study, name, value in ((corp, "gamma", 8.0), (hoffmann, "sigma", 1e3)):
         sample, own = PatchSample.of(study), study.scored.views[0]
         run = Run({name: value}, (), 0, study.live)
-        run.work(sample)
+        run.work(lambda sample=sample: sample)
         assert run.live["q"] == run.scored.stop_of("q", run.scored.views[0].start)
         assert run.chosen(0) is None
         run.live = run.live | {"q": 2}
         assert run.chosen(0) == 2, "moved by hand in the preview"
         run = Run({name: value}, (), 0, study.live, own.stops[3])
-        run.work(sample)
+        run.work(lambda sample=sample: sample)
         assert run.live["q"] == run.chosen(0) == own.stops[3]
 
 
@@ -157,7 +157,6 @@ def test_the_shown_photo_comes_first_and_all_follow(corp, no_network):
         scored = scored.with_photo(photo, corp.features(photo))
     np.testing.assert_allclose(run.scores(run.live), scored.scores(**run.live), rtol=1e-5)
     np.testing.assert_allclose(run.map(3, run.live), scored.map(3, **run.live), rtol=1e-5)
-    np.testing.assert_allclose(run.grid_errors(run.live), scored.grid_errors(**run.live), rtol=1e-5)
     again = ask(drawn(corp), run, {"gamma": 1.0, "M": 32}, corp.photos, corp.live, first=0)
     assert again is run, "the same move is not run twice"
 
@@ -185,7 +184,7 @@ def test_a_newer_move_stops_the_older(corp, monkeypatch):
 def test_a_photo_looked_at_meanwhile_comes_next(corp):
     run = Run({"gamma": 1.0, "M": 32}, corp.photos, 0, corp.live)
     run.want(5)
-    run.work(PatchSample.of(corp))
+    run.work(lambda: PatchSample.of(corp))
     assert [photo.name for photo in run.scored.photos[:2]] == [corp.photos[5].name, corp.photos[0].name]
     assert run.complete
 

@@ -63,7 +63,7 @@ def crop_of(taught: TaughtPart, position: int) -> Box | None:
 
 def _candidates(taught: TaughtPart, labels: dict[int, str]) -> list[int]:
     live, limits = in_force(taught)
-    scores, photos = taught.scores(live), taught.scored.photos
+    scores, photos = taught.scored.scores(**live), taught.scored.photos
     above = scores > (limits.review if limits is not None else np.inf)
     order = np.argsort(-scores, kind="stable").tolist()
     return [position for position in order if position in labels or photos[position].is_defect or above[position]]

@@ -124,7 +124,7 @@ def _show_picked(taught: TaughtPart, drawn: DrawnMap, i: int, live: dict[str, in
         st.error(shell.plain(error), icon=":material/broken_image:")
         return
     small = boxes.reduced(pixels, PICKED_SIDE)
-    score = f"The part: {_scored(float(taught.scores(live)[position]), limits, 'score')}."
+    score = f"The part: {_scored(float(taught.scored.scores(**live)[position]), limits, 'score')}."
     st.markdown(f"**{shell.plain(photo.name)}** · {shell.plain(photo.kind)}")
     if points.whole:
         st.image(small, alt=photo.name, output_format="PNG", width="stretch")

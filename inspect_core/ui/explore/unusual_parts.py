@@ -18,7 +18,7 @@ PUBLISHED = 0.0, 10.0
 def strangest(taught: TaughtPart) -> None:
     """The ten good parts of highest score with their heatmaps, in Loupe's colours or in those of the papers."""
     live, limits = in_force(taught)
-    scores, good = taught.scores(live), np.flatnonzero(taught.scored.good_and_defect()[0])
+    scores, good = taught.scored.scores(**live), np.flatnonzero(taught.scored.good_and_defect()[0])
     ranked = good[np.argsort(-scores[good], kind="stable")][:COUNT]
     if not len(ranked):
         st.info("There is no photo of a good part on the bench; add some on Inspect.")
@@ -32,7 +32,7 @@ def strangest(taught: TaughtPart) -> None:
         help="The fixed colours of the papers (jet, clamped), the same for every part and detector. Loupe's own turn "
         "hot at the limit.",
     )  # fmt: skip
-    limit, calm = np.inf if limits is None else limits.review, taught.calm(live)
+    limit, calm = np.inf if limits is None else limits.review, taught.scored.typical_score(**live)
     for rank, position in enumerate(ranked.tolist()):
         if rank % ACROSS == 0:
             columns = st.columns(ACROSS, gap="small")

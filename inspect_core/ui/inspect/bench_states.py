@@ -20,11 +20,12 @@ NO_VERDICTS = "Preview: no verdicts until you apply it."
 
 def of_model(taught: TaughtPart, position: int, live: dict[str, int], limits: Limits | None) -> Drawn:
     """The fitted model at this live value; limits None: the suggested ones."""
-    scored, scores, suggested = taught.scored, taught.scores(live), taught.suggested_limits(live)
-    limits, found = limits or suggested, found_up_to(taught.scored, **live)
+    scored, suggested = taught.scored, taught.suggested_limits(live)
+    scores, limits, found = scored.scores(**live), limits or suggested, found_up_to(scored, **live)
     return Drawn(
-        scored.photos, scores, position, scored.map(position, **live), limits, suggested, taught.calm(live),
-        in_parts_of(scored, scores, limits, found), scored.calibration_scores(**live), live[AREA], scored.unscored,
+        scored.photos, scores, position, scored.map(position, **live), limits, suggested,
+        scored.typical_score(**live), in_parts_of(scored, scores, limits, found),
+        scored.calibration_scores(**live), live[AREA], scored.unscored,
         scored.ceiling(**live), found, partly_out=scored.partly_out(live[AREA]), mm_per_pixel=taught.mm_per_pixel,
         set_on=scored.set_on,
     )  # fmt: skip
@@ -58,7 +59,7 @@ def of_preview(taught: TaughtPart, position: int, run: Run, model: Drawn) -> Dra
     limits = model.limits.carried(model.suggested, suggested, ceilings)
     return replace(
         model, scores=scores, anomaly_map=anomaly_map, limits=limits, suggested=suggested,
-        calm=taught.scored.calm(run.grid_errors(run.live)), area=run.live[AREA],
+        calm=run.scored.typical_score(**run.live), area=run.live[AREA],
         partly_out=taught.scored.partly_out(run.live[AREA]), found_up_to=None, ceiling=None,
         note=f"Preview of {what}, not applied.",
     )  # fmt: skip
