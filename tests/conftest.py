@@ -71,7 +71,7 @@ def tree():
 def recipe():
     """A small recipe on a 4 x 3 grid of 6-channel features, k = 5."""
     from inspect_core.detectors import mahalanobis
-    from inspect_core.features.extraction import Look
+    from inspect_core.features.extraction import PatchFeatureSpec
     from inspect_core.methods.fitted_method import View
     from inspect_core.recipe import BackboneChoice, Provenance, Recipe
     from inspect_core.recipe_format.recorded_photos import Calibrated
@@ -85,7 +85,7 @@ def recipe():
         backbone=BackboneChoice("efficientnet_lite0", ("blocks.1.1",), "0" * 64, (64, 96)),
         grid=(4, 3),
         nearest=False,
-        views=(View("mahalanobis", detector, Look(("blocks.1.1",), projection.numpy())),),
+        views=(View("mahalanobis", detector, PatchFeatureSpec(("blocks.1.1",), projection.numpy())),),
         live={"k": 4, "area": 12},
         limits=Limits(3.25, 4.5),
         calibration=(Calibrated("a,b.png", "1" * 64, 2.5), Calibrated("ü.png", "2" * 64, 0.1 + 0.2)),

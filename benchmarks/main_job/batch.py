@@ -20,7 +20,7 @@ from inspect_core.features.store import Store
 from inspect_core.line.audit_record import Logged
 from inspect_core.line.batch import Outputs, Photo, photos_of, run
 from inspect_core.line.inspector import Inspector
-from inspect_core.line.result_row import Row, judge
+from inspect_core.line.result_row import ResultRow, judge
 from inspect_core.recipe import LoadedRecipe, Recipe
 from inspect_core.recipe_io.onnx_export import export
 from inspect_core.recipe_io.parity_photos import find_photos
@@ -64,7 +64,7 @@ def against_one_at_a_time(
 def memory(inspector: Inspector, photos: list[Photo], root: Path) -> dict[str, float]:
     own: list[float] = []
 
-    def told(row: Row) -> None:
+    def told(row: ResultRow) -> None:
         own.append(resident_mb().get("own", 0.0))
 
     run(inspector, photos, Outputs(root / "memory.csv"), told=told)

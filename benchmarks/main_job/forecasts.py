@@ -23,7 +23,7 @@ from inspect_core.images.splitting import learned_from_all
 from inspect_core.methods.registry import ALL
 from inspect_core.runtime.jobs import Job, State
 from inspect_core.runtime.progress import Report
-from inspect_core.study.teaching_config import Order
+from inspect_core.study.teaching_config import TeachingConfig
 from inspect_core.tuning.detector_comparison import compare
 from inspect_core.tuning.forecast import forecast
 from inspect_core.tuning.teaching import teach
@@ -32,13 +32,13 @@ FIRST, LEAST = 0.1, 3.0
 """Share of the time before which, and seconds below which, what was said does not count."""
 
 
-def order_of(folder: Path, good: int | None) -> Order:
+def order_of(folder: Path, good: int | None) -> TeachingConfig:
     """What Teach would ask for by itself; good: the number of good photos to learn from, None for all."""
     samples = scan(folder)
     parts = learned_from_all(split(samples, seed=0, blind=False))
     if good is not None:
         parts = parts.without([sample.name for sample in parts.fit[good:]])
-    return Order(folder.name, parts)
+    return TeachingConfig(folder.name, parts)
 
 
 def told(work: Callable[[Report], object], expected: float) -> dict[str, Any]:

@@ -21,7 +21,7 @@ from inspect_core.methods.registry import CANDIDATES
 from inspect_core.runtime.progress import Report, silent
 from inspect_core.runtime.threads import cores
 from inspect_core.study.statistics_gathering import SHARD, Fit, merged
-from inspect_core.study.teaching_config import Order
+from inspect_core.study.teaching_config import TeachingConfig
 from inspect_core.tuning.comparison_result import Comparison
 from inspect_core.tuning.detector_comparison import compare
 from inspect_core.tuning.product_check_training import train_product_check
@@ -101,7 +101,7 @@ def by_default(setting: Setting) -> dict:
     """
     fit, calibrate, _ = taught(setting)
     photos = Split((*fit, *calibrate), (), ())
-    order = Order("part", photos, size=setting.size, grid=(setting.sides[0],) * 2)
+    order = TeachingConfig("part", photos, size=setting.size, grid=(setting.sides[0],) * 2)
     watch = Stopwatch()
     for _ in range(setting.runs):
         for name, work in (("teach", teach), ("compare", compared)):
@@ -112,7 +112,7 @@ def by_default(setting: Setting) -> dict:
     return _in_seconds(watch) | {"photos": len(photos.fit)}
 
 
-def compared(order: Order, store: Store, report: Report) -> Comparison:
+def compared(order: TeachingConfig, store: Store, report: Report) -> Comparison:
     """All candidates for a new folder."""
     return compare(order, store, report, CANDIDATES, judged=False)
 

@@ -21,7 +21,7 @@ from inspect_core.images.alignment import Alignment, NotLocated, learn
 from inspect_core.images.folders import scan, split
 from inspect_core.images.photo_reader import read
 from inspect_core.methods.fitted_method import with_taps
-from inspect_core.study.evaluation import evaluate
+from inspect_core.study.evaluation import evaluate_photos
 from inspect_core.study.evaluation_scores import truth_masks
 from inspect_core.study.study import Study
 from sample_data.make import products
@@ -131,7 +131,7 @@ def figures(folder: Path, store: Store, alignment: Alignment | None) -> dict:
     """The localized detector at its defaults."""
     backbone, taps = with_taps(("mahalanobis",), "efficientnet_lite0")
     study = Study(split(scan(folder), seed=0, blind=True), backbone, store, taps=taps, alignment=alignment).fit()
-    found = evaluate(study, study.default_limits(), truth_masks(study.results))
+    found = evaluate_photos(study.results, study.default_limits(), truth_masks(study.results))
     return {
         "image_auroc": found.image_auroc, "pixel_auroc": found.pixel_auroc, "aupro": found.aupro,
         "not_located": len(study.lost),

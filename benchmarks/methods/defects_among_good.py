@@ -26,7 +26,7 @@ from inspect_core.methods.registry import LOOSE, methods_of
 from inspect_core.runtime import workspace
 from inspect_core.study.scored_photos import ScoredPhotos
 from inspect_core.study.study import Study
-from inspect_core.study.teaching_config import Order
+from inspect_core.study.teaching_config import TeachingConfig
 from inspect_core.tuning.photo_screening import FirstLook, first_look
 
 SHARES = (0.02, 0.05, 0.1)
@@ -105,7 +105,7 @@ def rows(folder: Path, store: Store, done: set[tuple[float, int]]):
             photos, hidden = mixed(samples, share, seed)
             parts = split(photos, seed=seed)
             pool = tuple(sample for sample in photos.good if sample.part_of != "test")
-            look = first_look(replace(photos, good=pool), Order("", parts, seed=seed), store, lambda *_: None)
+            look = first_look(replace(photos, good=pool), TeachingConfig("", parts, seed=seed), store, lambda *_: None)
             figures, found = shown(look, hidden)
             row = {"share": share, "seed": seed, "look": figures}
             ways = {"as it is": parts, "left out": without(parts, found), "clean": without(parts, hidden)}

@@ -19,13 +19,13 @@ from inspect_core.images.folders import scan, split
 from inspect_core.images.photo_reader import read
 from inspect_core.images.samples import GOOD, Sample
 from inspect_core.images.splitting import Split, learned_from_all
-from inspect_core.images.tolerances import CAREFUL, Taken
+from inspect_core.images.tolerances import CAREFUL, CaptureVariation
 from inspect_core.line.ordered_pool import in_order
 from inspect_core.process.drift_signals import Signals
 from inspect_core.recipe import LoadedRecipe
 from inspect_core.runtime import workspace
 from inspect_core.study.study import Study
-from inspect_core.study.teaching_config import Order
+from inspect_core.study.teaching_config import TeachingConfig
 from inspect_core.verdict import Verdict
 
 STEADY, AGEING, WINDOW, TAUGHT = 300, 1000, 100, 100
@@ -33,14 +33,14 @@ LIGHT_LOST, BLUR = 0.1, 1.5
 """Share of the light, and standard deviation of the blur in pixels of the network's picture, when a part has aged."""
 
 
-def aged(fault: str, age: float, rng: np.random.Generator) -> Taken:
+def aged(fault: str, age: float, rng: np.random.Generator) -> CaptureVariation:
     """How a part is photographed when the station has aged that far, 0 to 1."""
     light = rng.normal(1.0, 0.005) * (1 - LIGHT_LOST * age * (fault == "lamp"))
     right, down = rng.uniform(-0.5, 0.5, 2)
-    return Taken(noise=1.0, light=light, right=right, down=down, focus=BLUR * age * (fault == "lens"))
+    return CaptureVariation(noise=1.0, light=light, right=right, down=down, focus=BLUR * age * (fault == "lens"))
 
 
-def parts(photos: list[Sample], fault: str, seed: int) -> Iterator[tuple[Sample, Taken, int]]:
+def parts(photos: list[Sample], fault: str, seed: int) -> Iterator[tuple[Sample, CaptureVariation, int]]:
     rng = np.random.default_rng(seed)
     for number in range(STEADY + AGEING):
         age = max(0, number - STEADY) / AGEING
@@ -51,7 +51,7 @@ def run_of(inspector: LoadedRecipe, photos: list[Sample], fault: str, seed: int)
     """Verdicts and alarms of one run of parts."""
     preparation = inspector.preparation
 
-    def judged(item: tuple[Sample, Taken, int]) -> Verdict:
+    def judged(item: tuple[Sample, CaptureVariation, int]) -> Verdict:
         sample, taken, own = item
         photo = read(sample.path, sample.depth).pixels
         seen = preparation.picture(photo, preparation.place(photo))
@@ -84,7 +84,7 @@ def figures(folders: dict[str, Path]) -> dict:
     for name, folder in folders.items():
         photos = learned_from_all(split(scan(folder), seed=0))
         fit = photos.fit[:: max(1, len(photos.fit) // TAUGHT)]
-        order = Order(name, Split(fit, (), photos.judge, groups=photos.groups), tolerances=CAREFUL)
+        order = TeachingConfig(name, Split(fit, (), photos.judge, groups=photos.groups), tolerances=CAREFUL)
         backbone, taps = order.network(("mahalanobis",))
         store = Store(workspace.root() / "features")
         study = Study(order, backbone, store, taps=taps, method="mahalanobis").fit()

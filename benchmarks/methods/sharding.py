@@ -33,7 +33,7 @@ from inspect_core.images.grouping import ungrouped
 from inspect_core.line.ordered_pool import ranges
 from inspect_core.methods.method import Patches
 from inspect_core.runtime import workspace
-from inspect_core.sharding.checkpoints import Kept
+from inspect_core.sharding.checkpoints import ShardCheckpoints
 from inspect_core.sharding.processes import Processes
 from inspect_core.sharding.shard_runner import ShardsFailed, in_order, kept_results, results
 from inspect_core.sharding.study_workers import KINDS, OnWorkers, merged_states
@@ -74,7 +74,7 @@ def by_workers(
     task = Simulating(fit, mean, factor)
     pool, moved, merging, peaks, begun_again = Processes(workers), 0, 0.0, {}, 0
     stop = threading.Event()
-    kept = Kept([task, count, workers, kills], kinds=KINDS)
+    kept = ShardCheckpoints([task, count, workers, kills], kinds=KINDS)
     began = time.perf_counter()
     if kills:
         threading.Thread(target=kill_at_random, args=(pool, stop), daemon=True).start()

@@ -22,7 +22,7 @@ from inspect_core.images.tiles import TilePlan, proposed
 from inspect_core.judge.anomaly_map import SIGMA, to_pixels
 from inspect_core.methods.fitted_method import joined_errors, with_taps
 from inspect_core.recipe import inspect
-from inspect_core.study.evaluation import evaluate
+from inspect_core.study.evaluation import evaluate_photos
 from inspect_core.study.evaluation_scores import truth_masks
 from inspect_core.study.study import Study
 from sample_data.make import panel
@@ -41,7 +41,7 @@ def taught(photos: Split, store: Store, *, side: int = 256, grid=(32, 32), tiles
 
 def figures(study: Study) -> dict:
     """How well good and defective panels are told apart, and where the defects are."""
-    found = evaluate(study, study.default_limits(), truth_masks(study.results))
+    found = evaluate_photos(study.results, study.default_limits(), truth_masks(study.results))
     counts = found.counts
     return {
         "image_auroc": found.image_auroc,

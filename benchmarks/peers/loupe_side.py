@@ -19,7 +19,7 @@ from inspect_core.images.photo_reader import read
 from inspect_core.images.splitting import learned_from_all
 from inspect_core.recipe import LoadedRecipe, loaded_backbone
 from inspect_core.recipe_io import recipe_file
-from inspect_core.study.teaching_config import Order
+from inspect_core.study.teaching_config import TeachingConfig
 from inspect_core.tuning.teaching import teach
 from inspect_core.whole_part.product_check import OFF
 
@@ -31,7 +31,7 @@ def race(order: dict) -> None:
     samples = scan(Path(order["folder"]))
     photos = learned_from_all(split(samples, seed=0, blind=True, calibrate=0.0))
     size = (order["side"], order["side"])
-    asked = Order("race", photos, size=size, method=order["detector"], product_check=OFF)
+    asked = TeachingConfig("race", photos, size=size, method=order["detector"], product_check=OFF)
     if not order["tolerances"]:
         asked = replace(asked, tolerances=None)
     started = time.perf_counter()

@@ -24,7 +24,7 @@ from benchmarks.studies import ablations
 from benchmarks.studies.common import line, panels, photo_sets, run
 from inspect_core.detectors import mahalanobis
 from inspect_core.features.backbones import Backbone, load
-from inspect_core.features.extraction import Look, Preparation
+from inspect_core.features.extraction import PatchFeatureSpec, Preparation
 from inspect_core.images.folders import scan
 from inspect_core.images.photo_reader import read, read_mask
 from inspect_core.images.samples import Sample
@@ -70,7 +70,7 @@ class Seen:
         return Seen(self.learned @ projection, self.judged @ projection, self.masks)
 
 
-def seen(folder: Path, backbone: Backbone, look: Look) -> Seen:
+def seen(folder: Path, backbone: Backbone, look: PatchFeatureSpec) -> Seen:
     """All good photos to learn from, and all photos to judge whose mask is known."""
     photos, preparation = split(scan(folder), seed=0), Preparation(backbone, GRID, (look,))
 
@@ -85,7 +85,7 @@ def seen(folder: Path, backbone: Backbone, look: Look) -> Seen:
 @functools.cache
 def outputs_of(folder: Path) -> Seen:
     backbone = load("efficientnet_lite0", taps="outputs")
-    return seen(folder, backbone, Look(backbone.taps))
+    return seen(folder, backbone, PatchFeatureSpec(backbone.taps))
 
 
 def with_masks(options: argparse.Namespace) -> Mapping[str, Path]:
@@ -139,7 +139,7 @@ def wide(options: argparse.Namespace) -> dict:
         found[name] = {}
         for title, draw_columns in DRAWN.items():
             columns = draw_columns(d, max(WIDE))
-            own = seen(folder, backbone, Look(backbone.taps, columns.numpy()))
+            own = seen(folder, backbone, PatchFeatureSpec(backbone.taps, columns.numpy()))
             found[name][title] = _sweep(own, torch.eye(max(WIDE)), WIDE)
     return found
 

@@ -3,22 +3,22 @@
 from collections.abc import Mapping, Sequence
 
 from inspect_core.audit.changes import in_words
-from inspect_core.audit.entry import CHALLENGE, CHALLENGE_OVERRIDE, Entry, given
+from inspect_core.audit.entry import CHALLENGE, CHALLENGE_OVERRIDE, LogEntry, given
 from inspect_core.audit.log import AuditLog
 
 
-def record(log: AuditLog, answers: Sequence[Mapping], *, product: str, recipe: str, user: str) -> Entry:
+def record(log: AuditLog, answers: Sequence[Mapping], *, product: str, recipe: str, user: str) -> LogEntry:
     """Record one challenge. answers: facts of each part, "passed" among them. Raises LogError."""
     facts = {"passed": all(answer["passed"] for answer in answers), "parts": list(answers)}
     return log.append(CHALLENGE, facts, user=user, product=product, recipe=recipe)
 
 
-def override(log: AuditLog, *, product: str, recipe: str, reason: str, user: str) -> Entry:
+def override(log: AuditLog, *, product: str, recipe: str, reason: str, user: str) -> LogEntry:
     """Allow `watch` with a recipe in spite of a missed challenge. Raises ValueError without a reason, LogError."""
     return log.append(CHALLENGE_OVERRIDE, {"reason": given(reason)}, user=user, product=product, recipe=recipe)
 
 
-def last(log: AuditLog, recipe: str) -> Entry | None:
+def last(log: AuditLog, recipe: str) -> LogEntry | None:
     """The latest challenge or override of a recipe, by its digest. Raises LogError."""
     kinds = (CHALLENGE, CHALLENGE_OVERRIDE)
     found = [entry for kind in kinds for entry in log.entries(kind=kind, recipe=recipe, newest=1)]

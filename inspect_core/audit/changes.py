@@ -4,14 +4,14 @@ from collections.abc import Mapping
 from dataclasses import asdict
 
 from inspect_core.audit import entry as kinds
-from inspect_core.audit.entry import Entry, NewEntry, given
+from inspect_core.audit.entry import LogEntry, NewLogEntry, given
 from inspect_core.audit.inspections import Inspection
 from inspect_core.verdict import Limits, Word
 
 
 def limits_changed(
     old: Limits | None, new: Limits, *, product: str, recipe: str, reason: str, user: str
-) -> NewEntry | None:
+) -> NewLogEntry | None:
     """The entry for a saved recipe; None when its limits are those of the recipe it follows.
 
     old: of that recipe, None for the first one; recipe: digest of the saved one, which is recorded once.
@@ -19,20 +19,20 @@ def limits_changed(
     if old == new:
         return None
     facts = {"old": old and asdict(old), "new": asdict(new), "reason": reason}
-    return NewEntry(kinds.LIMITS_CHANGED, facts, user, product, recipe, key=f"limits/{recipe}")
+    return NewLogEntry(kinds.LIMITS_CHANGED, facts, user, product, recipe, key=f"limits/{recipe}")
 
 
-def override(inspection: Inspection, verdict: Word, *, reason: str, user: str) -> NewEntry:
+def override(inspection: Inspection, verdict: Word, *, reason: str, user: str) -> NewLogEntry:
     """The operator's verdict on an inspection, whose entry stays as it is. Raises ValueError without a reason."""
     facts = {"entry": inspection.number, "name": inspection.name, "digest": inspection.digest}
     facts |= {"original": inspection.verdict, "verdict": verdict, "reason": given(reason)}
-    return NewEntry(kinds.OVERRIDE, facts, user, inspection.product, inspection.recipe)
+    return NewLogEntry(kinds.OVERRIDE, facts, user, inspection.product, inspection.recipe)
 
 
-def relabelled(name: str, digest: str, before: str, after: str, *, product: str, recipe: str, user: str) -> NewEntry:
+def relabelled(name: str, digest: str, before: str, after: str, *, product: str, recipe: str, user: str) -> NewLogEntry:
     """What the engineer says a part is, good or a defect type, against what it was taken for; digest: of its photo."""
     facts = {"name": name, "digest": digest, "before": before, "after": after}
-    return NewEntry(kinds.RELABELLED, facts, user, product, recipe)
+    return NewLogEntry(kinds.RELABELLED, facts, user, product, recipe)
 
 
 def limits_in_words(limits: Limits) -> str:
@@ -42,7 +42,7 @@ def limits_in_words(limits: Limits) -> str:
     return f"review above {limits.review:.4g}, reject above {limits.reject:.4g}"
 
 
-def in_words(entry: Entry) -> str:
+def in_words(entry: LogEntry) -> str:
     """An entry in one line of words, without its reason."""
     try:
         return _in_words(entry.kind, entry.facts)

@@ -36,7 +36,7 @@ KEY_LENGTH = 255
 
 
 @dataclass(frozen=True)
-class NewEntry:
+class NewLogEntry:
     """An entry to record. facts: JSON with finite numbers; key: unique in the log, or None."""
 
     kind: str
@@ -67,7 +67,7 @@ class NewEntry:
 
 
 @dataclass(frozen=True)
-class Entry:
+class LogEntry:
     """One row of the log.
 
     number: from 1 on, without gaps; time: ISO 8601, UTC, by the clock of the machine that wrote it; recipe: digest;

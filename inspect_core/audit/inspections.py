@@ -6,7 +6,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
 
-from inspect_core.audit.entry import INSPECTION, KINDS, OVERRIDE, Entry
+from inspect_core.audit.entry import INSPECTION, KINDS, OVERRIDE, LogEntry
 from inspect_core.audit.log import AuditLog
 from inspect_core.verdict import INPUTS, NOT_JUDGED, OTHER_PRODUCT, OUTCOMES, PARTLY_OUT, Limits
 
@@ -43,7 +43,7 @@ class Inspection:
     path: str
     release: str = ""
     inputs: Mapping[str, float] = field(default_factory=dict)
-    overridden: Entry | None = None
+    overridden: LogEntry | None = None
 
     @property
     def final(self) -> str:
@@ -63,7 +63,7 @@ class Inspection:
         return REVIEW if word == ACCEPT and self.reason == PARTLY_OUT else word
 
 
-def of_entry(entry: Entry, overridden: Entry | None = None) -> Inspection:
+def of_entry(entry: LogEntry, overridden: LogEntry | None = None) -> Inspection:
     """The inspection of an entry, with its override; values missing in its facts are empty or None.
 
     The reason names what is there and is no number.
@@ -89,7 +89,7 @@ def read(log: AuditLog, *, since: datetime | None = None, until: datetime | None
 
 def other_entries(
     log: AuditLog, *, since: datetime | None = None, until: datetime | None = None, most: int
-) -> list[Entry]:
+) -> list[LogEntry]:
     """All entries of that period except inspections, the latest first. Raises LogError."""
     kinds = (kind for kind in KINDS if kind != INSPECTION)
     found = [entry for kind in kinds for entry in log.entries(kind=kind, since=since, until=until, newest=most)]

@@ -4,7 +4,7 @@ A recipe begins as a draft. The version of a product that was approved last is i
 when two people approve at once. A retired version can be approved again: the way back when a new one fails on the line.
 """
 
-from inspect_core.audit.entry import EXPORT, RECIPE_STATE, Entry, NewEntry, given, storable
+from inspect_core.audit.entry import EXPORT, RECIPE_STATE, LogEntry, NewLogEntry, given, storable
 from inspect_core.audit.log import AuditLog
 
 DRAFT, APPROVED, RETIRED = "draft", "approved", "retired"
@@ -25,7 +25,7 @@ def approved(log: AuditLog, product: str) -> str | None:
     return _read(log)[1].get(storable(product))
 
 
-def released(log: AuditLog, release: str, *, recipe: str, product: str, user: str) -> Entry:
+def released(log: AuditLog, release: str, *, recipe: str, product: str, user: str) -> LogEntry:
     """Record that a recipe was exported; release: the digest over all files of the export. Raises LogError."""
     return log.append(EXPORT, {"release": release}, user=user, product=product, recipe=recipe)
 
@@ -36,7 +36,7 @@ def releases(log: AuditLog, digest: str) -> list[str]:
     return list(dict.fromkeys(release for release in found if isinstance(release, str)))
 
 
-def approve(log: AuditLog, digest: str, *, product: str, reason: str, user: str) -> Entry:
+def approve(log: AuditLog, digest: str, *, product: str, reason: str, user: str) -> LogEntry:
     """Put a recipe in force; the version that was in force is retired, for that reason. Names its exports so far.
 
     Raises ValueError without a reason and for the version in force, LogError when it cannot be recorded.
@@ -51,7 +51,7 @@ def approve(log: AuditLog, digest: str, *, product: str, reason: str, user: str)
     return log.append_all(new)[-1]
 
 
-def retire(log: AuditLog, digest: str, *, product: str, reason: str, user: str) -> Entry:
+def retire(log: AuditLog, digest: str, *, product: str, reason: str, user: str) -> LogEntry:
     """Retire a recipe. Raises ValueError without a reason and for one already retired, LogError as `approve`."""
     reason = given(reason)
     if state_of(log, digest) == RETIRED:
@@ -59,7 +59,7 @@ def retire(log: AuditLog, digest: str, *, product: str, reason: str, user: str) 
     return log.append_all([_new(RETIRED, digest, product, reason, user)])[0]
 
 
-def history(log: AuditLog, digest: str) -> list[Entry]:
+def history(log: AuditLog, digest: str) -> list[LogEntry]:
     """Its changes of state, the first one first. Raises LogError."""
     return [*log.entries(kind=RECIPE_STATE, recipe=digest)]
 
@@ -79,5 +79,5 @@ def _read(log: AuditLog) -> tuple[dict[str, str], dict[str, str]]:
     return found, in_force
 
 
-def _new(state: str, digest: str, product: str, reason: str, user: str, **facts: list[str]) -> NewEntry:
-    return NewEntry(RECIPE_STATE, {"state": state, "reason": reason} | facts, user, product, digest)
+def _new(state: str, digest: str, product: str, reason: str, user: str, **facts: list[str]) -> NewLogEntry:
+    return NewLogEntry(RECIPE_STATE, {"state": state, "reason": reason} | facts, user, product, digest)

@@ -14,9 +14,9 @@ from typing import Any
 import sqlalchemy as sa
 
 from inspect_core.audit.database import ENTRIES, HEAD, Database, LogError
-from inspect_core.audit.entry import CLOCK_SET_BACK, Entry, NewEntry, digest_of, storable
+from inspect_core.audit.entry import CLOCK_SET_BACK, LogEntry, NewLogEntry, digest_of, storable
 
-__all__ = ["AuditLog", "Entry", "LogError", "NewEntry"]
+__all__ = ["AuditLog", "LogEntry", "LogError", "NewLogEntry"]
 
 Row = dict[str, Any]
 BATCH = 1000
@@ -62,14 +62,14 @@ class AuditLog:
 
     def append(
         self, kind: str, facts: Mapping, *, user: str, product: str = "", recipe: str = "", key: str | None = None
-    ) -> Entry:
+    ) -> LogEntry:
         """Record one entry, in a transaction of its own, and return it; if `key` exists already, the first entry.
 
-        It is on the disk when this returns. Raises ValueError as `NewEntry.stored` does.
+        It is on the disk when this returns. Raises ValueError as `NewLogEntry.stored` does.
         """
-        return self.append_all([NewEntry(kind, facts, user, product, recipe, key)])[0]
+        return self.append_all([NewLogEntry(kind, facts, user, product, recipe, key)])[0]
 
-    def append_all(self, new: Iterable[NewEntry]) -> list[Entry]:
+    def append_all(self, new: Iterable[NewLogEntry]) -> list[LogEntry]:
         """Record all of them or, on an error, none; otherwise as `append`. Entries in the order given."""
         wanted = [entry.stored() for entry in new]
         if not wanted:
@@ -91,7 +91,7 @@ class AuditLog:
                 connection.execute(HEAD.update().values(head))
         return [_entry(row) for row in recorded]
 
-    def find(self, key: str) -> Entry | None:
+    def find(self, key: str) -> LogEntry | None:
         """The entry recorded under this key."""
         with self._database.reading() as connection:
             found = _rows_by_key(connection, [storable(key)])
@@ -111,7 +111,7 @@ class AuditLog:
         newest: int | None = None,
         since: datetime | None = None,
         until: datetime | None = None,
-    ) -> Iterator[Entry]:
+    ) -> Iterator[LogEntry]:
         """Entries of this kind and recipe from `since` on and before `until`, read in batches.
 
         In the order of the log; with `newest`, at most that many, the last one first. Times need a time zone.
@@ -188,7 +188,7 @@ def _chained(columns: Row, last: Mapping) -> list[Row]:
             time = last["time"]
         else:
             facts = {"last entry": last["time"], "clock": time}
-            wanted = [NewEntry(CLOCK_SET_BACK, facts, columns["user"]).stored(), columns]
+            wanted = [NewLogEntry(CLOCK_SET_BACK, facts, columns["user"]).stored(), columns]
     rows: list[Row] = []
     for number, one in enumerate(wanted, last["number"] + 1):
         previous = rows[-1]["digest"] if rows else last["digest"]
@@ -222,11 +222,11 @@ def _changed(row: Mapping) -> list[str]:
     return []
 
 
-def _entry(row: Mapping) -> Entry:
+def _entry(row: Mapping) -> LogEntry:
     try:
         facts = json.loads(row["facts"]) if digest_of(row) == row["digest"] else None
         if isinstance(facts, dict) and _is_time(row["time"]):
-            return Entry(**{**row, "facts": facts})
+            return LogEntry(**{**row, "facts": facts})
     except (RecursionError, TypeError, ValueError):
         pass
     changed = f"entry {row['number']!s:.20} of the audit log was changed and cannot be believed"

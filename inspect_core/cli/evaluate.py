@@ -15,7 +15,7 @@ from inspect_core.recipe_format.output_paths import check_apart, check_own
 from inspect_core.runtime.atomic_write import replacing
 from inspect_core.runtime.progress import stage
 from inspect_core.study.evaluation import figures, judge_photos, outcomes, unscored_counts
-from inspect_core.study.evaluation_scores import Judged
+from inspect_core.study.evaluation_scores import EvaluationScores
 from inspect_core.study.scored_photo import UnscoredPhoto
 from inspect_core.study.study import Study
 from inspect_core.tuning.comparison_report import CSV_BEGINS, HTML_BEGINS, csv_of, figures_of, html_of, table_of
@@ -94,7 +94,7 @@ def _evaluate(options: argparse.Namespace) -> int:
     return ACCEPTED
 
 
-def _sentence(study: Study, judged: Judged, unscored: Sequence[UnscoredPhoto]) -> str:
+def _sentence(study: Study, judged: EvaluationScores, unscored: Sequence[UnscoredPhoto]) -> str:
     """What the suggested limits do at the current live values, in parts; without other good photos, to their own."""
     limits, good = study.default_limits(), judged.scores[~judged.defect]
     own = not (len(good) or any(photo.kind == "good" for photo in unscored))

@@ -13,7 +13,7 @@ from inspect_core.recipe_io.recipe_path import check_place
 from inspect_core.runtime import users
 from inspect_core.study.evaluation import found_up_to, in_parts_of, promise
 from inspect_core.study.study import Study
-from inspect_core.study.teaching_config import Order
+from inspect_core.study.teaching_config import TeachingConfig
 from inspect_core.verdict import Limits
 from inspect_core.whole_part.product_check import ALONE, FUSED, MODES
 
@@ -31,7 +31,12 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--mm-per-pixel", type=scale_argument, help=scale)
     check = "what to do with a photo of another product (--guard, its former name, is understood)"
     parser.add_argument(
-        "--product-check", "--guard", dest="product_check", choices=MODES, default=Order.product_check, help=check
+        "--product-check",
+        "--guard",
+        dest="product_check",
+        choices=MODES,
+        help=check,
+        default=TeachingConfig.product_check,
     )
     scores = "score of the product check: the photo's features alone, or fused with the network's own class scores"
     parser.add_argument(

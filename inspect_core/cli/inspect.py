@@ -10,11 +10,11 @@ from inspect_core.cli import inspector_options, worker_options
 from inspect_core.cli.console import ACCEPTED, NOT_ACCEPTED, STOPPED, bar, path_argument, say, say_table, tell
 from inspect_core.line import confusion
 from inspect_core.line.audit_record import Logged
-from inspect_core.line.batch import Judging, Outputs, photos_of
+from inspect_core.line.batch import BatchInspector, Outputs, photos_of
 from inspect_core.line.batch import run as run_batch
 from inspect_core.line.batch_report import in_parts
 from inspect_core.line.map_folder import Maps
-from inspect_core.line.result_row import Row
+from inspect_core.line.result_row import ResultRow
 from inspect_core.line.verdict_changes import changed
 from inspect_core.line.verdict_table import read_table
 from inspect_core.runtime import users
@@ -71,12 +71,12 @@ def run(options: argparse.Namespace) -> int:
     return ACCEPTED if all(row.verdict == "accept" for row in rows) else NOT_ACCEPTED
 
 
-def _judging(executor: Executor, recipe: Path) -> Judging:
+def _judging(executor: Executor, recipe: Path) -> BatchInspector:
     # Imported where it is used: a PC at the line has not all that it needs.
     from inspect_core.sharding.inspection_tasks import JudgedByWorkers
 
     return JudgedByWorkers(executor, recipe)
 
 
-def _tell(row: Row) -> None:
+def _tell(row: ResultRow) -> None:
     tell(row.name, row.verdict, row.score, row.reason or row.photo)

@@ -7,7 +7,7 @@ import math
 import re
 
 from inspect_core.cli.console import ACCEPTED, path_argument, say
-from inspect_core.process.agreement import Reading
+from inspect_core.process.agreement import Appraisal
 from inspect_core.process.msa_report import results, sentences, table_of
 from inspect_core.process.msa_study import WORDS
 from inspect_core.runtime import workspace
@@ -33,7 +33,7 @@ def run(options: argparse.Namespace) -> int:
     return ACCEPTED
 
 
-def _readings(path) -> list[Reading]:
+def _readings(path) -> list[Appraisal]:
     content = workspace.content(path, at_most=MOST_BYTES)
     if content is None:
         path.stat()  # nothing there: the system says so
@@ -50,7 +50,7 @@ def _readings(path) -> list[Reading]:
         raise ValueError(f"{path.name}: {error}") from error
 
 
-def _reading(number: int, row: dict[str, str]) -> Reading:
+def _reading(number: int, row: dict[str, str]) -> Appraisal:
     try:
         truth, verdict = (
             table[row[column].strip().lower()] for table, column in ((WORDS, "truth"), (STOPPED, "verdict"))
@@ -58,7 +58,7 @@ def _reading(number: int, row: dict[str, str]) -> Reading:
         score = float(row["score"]) if (row.get("score") or "").strip() else None
         if not re.fullmatch(r"\s*[0-9]{1,9}\s*", row["trial"]) or (score is not None and not math.isfinite(score)):
             raise ValueError(f"trial {row['trial']!r:.40} or score {score}")
-        return Reading(row["part"], truth, row["appraiser"], int(row["trial"]), verdict, score)
+        return Appraisal(row["part"], truth, row["appraiser"], int(row["trial"]), verdict, score)
     except (KeyError, ValueError, AttributeError) as error:
         words = "good or defective, a whole trial number, and a verdict such as accept or reject"
         raise ValueError(f"line {number}: {error} cannot be read; give {words}") from error

@@ -25,10 +25,10 @@ from inspect_core.images.splitting import learned_from_all, require_enough
 from inspect_core.images.tolerances import NONE, Tolerances
 from inspect_core.methods.registry import JOIN, METHODS, OPTIONS, methods_of
 from inspect_core.recipe_format.fields import LARGEST, MANY, SMALLEST
-from inspect_core.study.teaching_config import ALIGN, Order
+from inspect_core.study.teaching_config import ALIGN, TeachingConfig
 from inspect_core.tuning import tile_planning
 from inspect_core.tuning.alignment_training import proposed
-from inspect_core.tuning.teaching import Taught, teach
+from inspect_core.tuning.teaching import TeachingResult, teach
 
 FULL, LEARNED = "full", "learned"
 WIDE = 60
@@ -44,7 +44,7 @@ def add_options(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("folder", type=path_argument, help=folder)
     leave = "a good photo not to teach, named as by `look`; repeat for each"
     parser.add_argument("--leave-out", metavar="NAME", action="append", default=[], help=leave)
-    parser.add_argument("--backbone", default=Order.backbone, help=f"one of {', '.join(available())}")
+    parser.add_argument("--backbone", default=TeachingConfig.backbone, help=f"one of {', '.join(available())}")
     parser.add_argument("--weights", type=path_argument, help="weights file of the backbone, if it is not built in")
     parser.add_argument("--taps", help="a preset (expansions, outputs) or layer names separated by commas")
     size = f"input size: 256 or HEIGHTxWIDTH (default: the shape of the good photos, as many pixels as {SIDE}x{SIDE})"
@@ -75,14 +75,16 @@ def add_options(parser: argparse.ArgumentParser) -> None:
     window = "which values of 16-bit photos are black and white: the full range, or what the good photos fill"
     parser.add_argument("--window", choices=(FULL, LEARNED), default=FULL, help=window)
     align = "how parts lie in the photos: shifted and turned (rigid), or nearer and farther too (similarity)"
-    parser.add_argument("--align", choices=ALIGN, default=Order.align, help=align)
+    parser.add_argument("--align", choices=ALIGN, default=TeachingConfig.align, help=align)
     turn = "with --align: how far a part may be turned, or as far as in the good photos (default: %(default)g)"
-    parser.add_argument("--align-turn", type=float, metavar="DEGREES", default=Order.align_turn, help=turn)
+    parser.add_argument("--align-turn", type=float, metavar="DEGREES", default=TeachingConfig.align_turn, help=turn)
     shift = (
         "with --align: how far it may be shifted, in %% of the picture, or as far as in the good photos "
         "(default: %(default)g)"
     )
-    parser.add_argument("--align-shift", type=float, metavar="PERCENT", default=100 * Order.align_shift, help=shift)
+    parser.add_argument(
+        "--align-shift", type=float, metavar="PERCENT", default=100 * TeachingConfig.align_shift, help=shift
+    )
     tiles = "see large photos in tiles: if the smallest defect requires it (auto), or in cells of this many pixels"
     parser.add_argument("--tiles", choices=tile_planning.CHOICES, default=tile_planning.OFF, help=tiles)
     smallest = "the smallest defect that matters, in pixels of the photos"
@@ -91,9 +93,9 @@ def add_options(parser: argparse.ArgumentParser) -> None:
         "how far photos of the same good part may differ: noise in grey levels, light in %%, shift and focus in pixels "
         f"of the picture that the network sees, jpeg quality; {NONE} for not at all (default: %(default)s)"
     )
-    named, usual = "NAME=VALUE,...", Order.tolerances
+    named, usual = "NAME=VALUE,...", TeachingConfig.tolerances
     parser.add_argument("--tolerance", type=argument(Tolerances.parse), default=usual, metavar=named, help=differ)
-    parser.add_argument("--seed", type=whole_argument(0, MAX_SEED), default=Order.seed)
+    parser.add_argument("--seed", type=whole_argument(0, MAX_SEED), default=TeachingConfig.seed)
     calibrate = (
         "fraction of the good photos to keep apart for the limits (default: all are learned from, and set the limits "
         "in folds, each scored by a detector that has learned from the others)"
@@ -101,9 +103,9 @@ def add_options(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--calibrate", type=float, help=calibrate)
     budget = (
         "most time a photo that a detector chosen for the photos may take, in milliseconds on two cores without the "
-        f"network (default: {Order.budget:.0f})"
+        f"network (default: {TeachingConfig.budget:.0f})"
     )
-    parser.add_argument("--budget", type=float, default=Order.budget, metavar="MS", help=budget)
+    parser.add_argument("--budget", type=float, default=TeachingConfig.budget, metavar="MS", help=budget)
     parser.add_argument("--device", default="auto")
     parser.add_argument("--download", action="store_true", help="download the backbone's weights if they are missing")
 
@@ -127,7 +129,7 @@ def order_of(
     *,
     product_check: str,
     fused_product_check: bool = False,
-) -> Order:
+) -> TeachingConfig:
     """The order that the options describe; samples: of `samples_of`; the others: fields of the order."""
     samples = samples_of(options) if samples is None else samples
     kept = {} if options.calibrate is None else {"calibrate": options.calibrate}
@@ -146,7 +148,7 @@ def order_of(
         say(sentence)
     given = {name: value for name in OPTIONS if (value := getattr(options, name)) is not None}
     names = ("backbone", "budget", "area", "align", "align_turn", "seed", "weights", "device")
-    order = Order(
+    order = TeachingConfig(
         options.folder.resolve().stem,
         parts,
         size=size,
@@ -164,7 +166,7 @@ def order_of(
     return order.published(options.detector) if options.as_published and not options.compare else order
 
 
-def taught(options: argparse.Namespace, *, product_check: str, fused_product_check: bool = False) -> Taught:
+def taught(options: argparse.Namespace, *, product_check: str, fused_product_check: bool = False) -> TeachingResult:
     """The folder taught as on the page; prints what was chosen. Otherwise as `order_of`."""
     order = order_of(options, product_check=product_check, fused_product_check=fused_product_check)
     say_lying(order)
@@ -174,14 +176,14 @@ def taught(options: argparse.Namespace, *, product_check: str, fused_product_che
     return found
 
 
-def say_lying(order: Order) -> None:
+def say_lying(order: TeachingConfig) -> None:
     """Print, before anything is learned, whether alignment would help. Raises ValueError as `proposed`."""
     with bar() as report:
         note = proposed(order, report)
     say_notes([note] if note else [])
 
 
-def say_taught(found: Taught) -> None:
+def say_taught(found: TeachingResult) -> None:
     """Print what was used and chosen, and why."""
     backbone = found.study.preparation.backbone
     say(f"Used {backbone.name} with {backbone.engine}.")

@@ -58,7 +58,7 @@ def published_with_nearest(backbone: str) -> bool:
 
 
 @dataclass(frozen=True, eq=False)
-class Look:
+class PatchFeatureSpec:
     """What one detector sees of a patch.
 
     taps: names of the network's taps; projection: (d, k) float32 columns applied to their d joined channels, None keeps
@@ -93,7 +93,7 @@ class Preparation:
 
     backbone: Backbone
     grid: tuple[int, int]
-    looks: tuple[Look, ...]
+    looks: tuple[PatchFeatureSpec, ...]
     nearest: bool = False
     alignment: Alignment | None = None
     tiles: TilePlan | None = None
@@ -204,7 +204,9 @@ class Preparation:
     def _join(self, maps: tuple[Tensor, ...]) -> tuple[Tensor, ...]:
         return tuple(self._joined(look, maps, self.grid, pool=look.pool) for look in self.looks)
 
-    def _joined(self, look: Look, maps: tuple[Tensor, ...], grid: tuple[int, int], *, pool: int = 1) -> Tensor:
+    def _joined(
+        self, look: PatchFeatureSpec, maps: tuple[Tensor, ...], grid: tuple[int, int], *, pool: int = 1
+    ) -> Tensor:
         by_tap = dict(zip(self.backbone.taps, maps, strict=True))
         own = [by_tap[tap] for tap in look.taps]
         return join(own, grid=grid, projection=look.columns, pool=pool, nearest=self.nearest)

@@ -20,7 +20,7 @@ from inspect_core.images.duplicates import HASH_GRID, difference_hash, near_dupl
 from inspect_core.images.header import opened
 from inspect_core.images.layout import Place, arrange, is_defect_word, is_good_word, is_mask_folder, is_side
 from inspect_core.images.listing import MAX_DEPTH, is_clutter, is_image, walk
-from inspect_core.images.manifests.manifest_entry import Marks
+from inspect_core.images.manifests.manifest_entry import Annotation
 from inspect_core.images.manifests.photo_list import is_list, listed
 from inspect_core.images.photo_reader import ImageError, read_mask, thumbnail
 from inspect_core.images.samples import GOOD, Sample, Samples, ScanError, Skipped, counted, examples, shown
@@ -103,7 +103,7 @@ def _scan(root: Path) -> Samples:
 def _samples(
     root: Path,
     images: Mapping[PurePosixPath, Place],
-    masks: Mapping[PurePosixPath, PurePosixPath | Marks],
+    masks: Mapping[PurePosixPath, PurePosixPath | Annotation],
     skipped: list[Skipped],
 ) -> Samples:
     """The samples from the images at these places; masks: by image, a file below `root` or marks to be painted."""
@@ -230,7 +230,7 @@ def _walk(root: Path) -> tuple[list[PurePosixPath], list[Skipped]]:
 
 
 def _look(
-    root: Path, file: PurePosixPath, place: Place, mask: PurePosixPath | Marks | None
+    root: Path, file: PurePosixPath, place: Place, mask: PurePosixPath | Annotation | None
 ) -> tuple[_Look | None, list[Skipped]]:
     """The photo if it can be used, and what of it and its mask cannot."""
     path = root / file
@@ -242,14 +242,14 @@ def _look(
         return None, [Skipped(str(file), error.why, "photo")]
     kept, kind, skipped = None, place.kind, []
     try:
-        if isinstance(mask, Marks):
+        if isinstance(mask, Annotation):
             kept, kind = mask.kept(look.size)
         elif mask is not None:
             if not read_mask(root / mask, look.size).any():
                 raise ImageError(mask.name, "the mask marks nothing", "paint the defect white, or remove the mask")
             kept = root / mask
     except ImageError as error:
-        skipped.append(Skipped(mask.name if isinstance(mask, Marks) else str(mask), error.why, "mask"))
+        skipped.append(Skipped(mask.name if isinstance(mask, Annotation) else str(mask), error.why, "mask"))
     sample = Sample(path, str(file), kind, look.size, kept, place.part_of, place.group)
     return _Look(sample, look.grey, file_digest, look.values), skipped
 

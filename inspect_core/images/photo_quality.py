@@ -25,8 +25,6 @@ _WIDENED = {
     "sharpness": (0.04, "less sharp", "sharper"),
 }
 """Of each, the least share of its median to widen by, and the words below and above its range."""
-SAID = frozenset(f"{word} than taught" for _, *words in _WIDENED.values() for word in words)
-"""All that can be said of a photo."""
 _IMMERKAER = np.array([[1, -2, 1], [-2, 4, -2], [1, -2, 1]], np.float32)
 _BLOCK = 8
 _TRIED = 64  # pixels of the side to which noise is squashed to see how much of it is read

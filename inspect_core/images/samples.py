@@ -56,7 +56,7 @@ class Skipped(NamedTuple):
     role: Literal["photo", "mask", "other"]
 
 
-class Row(NamedTuple):
+class ScanSummaryRow(NamedTuple):
     """A line of the pre-flight table."""
 
     what: str
@@ -117,19 +117,19 @@ class Samples:
             raise ValueError("no good photo would be left to learn from; leave out fewer")
         return replace(self, good=good, left_out=(*self.left_out, *sorted(names)))
 
-    def table(self) -> list[Row]:
+    def table(self) -> list[ScanSummaryRow]:
         """The pre-flight table: good, each defect type, masks, and what was skipped by reason."""
         sides = Counter(sample.part_of for sample in self.good if sample.part_of)
         apart = ", ".join(f"{sides[side]} in {side}/" for side in ("train", "test") if side in sides)
-        rows = [Row(GOOD, len(self.good), apart)]
+        rows = [ScanSummaryRow(GOOD, len(self.good), apart)]
         masks = Counter(sample.kind for sample in self.defects if sample.mask)
         for kind, count in sorted(Counter(sample.kind for sample in self.defects).items()):
-            rows.append(Row(kind, count, f"{masks[kind]} with a mask"))
+            rows.append(ScanSummaryRow(kind, count, f"{masks[kind]} with a mask"))
         if self.defects:
-            rows.append(Row("masks", masks.total(), f"of {len(self.defects)} defects"))
+            rows.append(ScanSummaryRow("masks", masks.total(), f"of {len(self.defects)} defects"))
         for reason, count in Counter(skipped.reason for skipped in self.skipped).most_common():
             names = [skipped.name for skipped in self.skipped if skipped.reason == reason]
-            rows.append(Row("skipped", count, f"{examples(names)}: {reason}"))
+            rows.append(ScanSummaryRow("skipped", count, f"{examples(names)}: {reason}"))
         return rows
 
     def summary(self) -> str:

@@ -26,7 +26,7 @@ MAX_COPIES = 64
 
 
 @dataclass(frozen=True)
-class Taken:
+class CaptureVariation:
     """How a photo is taken again.
 
     noise: standard deviation in grey levels of the photo as taken; light: gain, 1 as taken; right, down: shift, and
@@ -88,12 +88,13 @@ def _left(photo: int, to: int) -> np.float32:
     return np.float32(np.sqrt((weights**2).sum(axis=1).mean()))
 
 
-AS_TAKEN = Taken()
+AS_TAKEN = CaptureVariation()
 
 
 @dataclass(frozen=True)
 class Tolerances:
-    """The most by which photos of the same part may differ, on either side: light in percent, the others as in `Taken`.
+    """The most by which photos of the same part may differ, on either side: light in percent, the others as in
+    `CaptureVariation`.
 
     copies: how many are made of every photo; seed: by which they are drawn. Raises ValueError for a value out of range.
     """
@@ -134,22 +135,22 @@ class Tolerances:
         """What `parse` reads."""
         return ",".join(f"{name}={getattr(self, name):g}" for name in RANGES)
 
-    def draws(self, rng: np.random.Generator) -> Iterator[Taken]:
+    def draws(self, rng: np.random.Generator) -> Iterator[CaptureVariation]:
         """How the copies of one photo are taken: each time differing in about half of the ways, mostly by much."""
         for _ in range(self.copies):
             differs, signs = rng.uniform(size=5) < 0.5, rng.choice((-1.0, 1.0), 3)
             light, right, down, noise, focus, jpeg = REACH * np.sqrt(rng.uniform(size=6)) * differs[[0, 1, 1, 2, 3, 4]]
             gain, quality = 1 + self.light / 100 * signs[0] * light, max(round(100 - (100 - self.jpeg) * jpeg), 1)
             x, y = self.shift * signs[1] * right, self.shift * signs[2] * down
-            yield Taken(self.noise * noise, gain, x, y, self.focus * focus, quality)
+            yield CaptureVariation(self.noise * noise, gain, x, y, self.focus * focus, quality)
 
-    def edge(self, side: int) -> Taken:
+    def edge(self, side: int) -> CaptureVariation:
         """All of them at once, at the darker (-1) or the brighter end (1)."""
         gain, shift = 1 + side * self.light / 100, side * self.shift
-        return Taken(self.noise, gain, shift, shift, self.focus, self.jpeg)
+        return CaptureVariation(self.noise, gain, shift, shift, self.focus, self.jpeg)
 
     def copies_of(self, picture: np.ndarray, photo: tuple[int, int], digest: str) -> Iterator[np.ndarray]:
-        """The copies of one photo, as `Taken.of`; the same for the same content, which its digest stands for."""
+        """Return the copies of one photo, as `CaptureVariation.of`; the same for the same digest of its content."""
         rng = np.random.default_rng([self.seed, int(digest[:16], 16)])
         for taken in self.draws(rng):
             yield taken.of(picture, photo, rng)

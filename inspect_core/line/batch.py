@@ -17,16 +17,16 @@ from inspect_core.line.journal import Journal, journal_of
 from inspect_core.line.map_folder import Maps, drawn
 from inspect_core.line.ordered_pool import in_order
 from inspect_core.line.record import Record, as_recorded, facts_of, is_recorded, key_of
-from inspect_core.line.result_row import Row, file_digest, is_moved, judge, strictly
+from inspect_core.line.result_row import ResultRow, file_digest, is_moved, judge, strictly
 from inspect_core.line.verdict_table import check_table, write_table
 from inspect_core.recipe_format.output_paths import check_apart
 from inspect_core.runtime.atomic_write import replacing
 from inspect_core.runtime.progress import Report, silent
 
 Photo = tuple[str, Path]
-Drawn = tuple[Row, str, dict[str, bytes]]
+Drawn = tuple[ResultRow, str, dict[str, bytes]]
 """A row, the SHA-256 of the photo's file, and the content of its maps by ending."""
-Judging = Callable[[Inspector, Sequence[Photo], Maps | None], Iterable[Drawn]]
+BatchInspector = Callable[[Inspector, Sequence[Photo], Maps | None], Iterable[Drawn]]
 """Judges photos, in any order."""
 
 
@@ -79,11 +79,11 @@ def run(
     *,
     record: Record | None = None,
     report: Report = silent,
-    told: Callable[[Row], None] = lambda row: None,
-    judging: Judging | None = None,
+    told: Callable[[ResultRow], None] = lambda row: None,
+    judging: BatchInspector | None = None,
     strict: bool = False,
     truths: Mapping[str, str] = MappingProxyType({}),
-) -> list[Row]:
+) -> list[ResultRow]:
     """Judge the photos and write the outputs; the rows in the order of the photos, whose names are unique.
 
     strict: whether photos that differ from those taught go to review instead of being accepted; truths: of photos, by
@@ -132,7 +132,7 @@ def run(
     return found
 
 
-def _key(batch: str, row: Row) -> str:
+def _key(batch: str, row: ResultRow) -> str:
     return key_of("batch", batch, row.release or row.recipe, row.digest, row.name, *["strict"] * is_moved(row))
 
 
@@ -143,11 +143,11 @@ def _kept(
     maps: Maps | None,
     record: Record | None,
     report: Report,
-) -> dict[str, Row]:
+) -> dict[str, ResultRow]:
     """The rows that are still valid: the photo is the one that was judged, by this release, its maps are there, and so
     is its record.
     """
-    rows: dict[str, Row] = {}
+    rows: dict[str, ResultRow] = {}
     if journal is None or not journal.rows:
         return rows
     for number, (name, path) in enumerate(photos, start=1):

@@ -11,7 +11,7 @@ from inspect_core.line import confusion
 from inspect_core.line.histogram import histogram
 from inspect_core.line.html_page import page, webp
 from inspect_core.line.inspector import Inspector
-from inspect_core.line.result_row import Row, judge
+from inspect_core.line.result_row import ResultRow, judge
 from inspect_core.recipe_format.output_paths import check_own
 from inspect_core.runtime.atomic_write import replacing
 from inspect_core.verdict import OUTCOMES, SPOKEN
@@ -27,7 +27,7 @@ def check_report(path: Path) -> None:
     check_own(path, BEGINS.encode(), "a report of a batch")
 
 
-def write_report(path: Path, inspector: Inspector, rows: Sequence[Row], pictures: Mapping[str, bytes]) -> None:
+def write_report(path: Path, inspector: Inspector, rows: Sequence[ResultRow], pictures: Mapping[str, bytes]) -> None:
     """Write the report; pictures: WebP of the worst parts by name.
 
     Raises PlaceError as `check_report` does, OSError when the disk is full or not writable.
@@ -37,7 +37,7 @@ def write_report(path: Path, inspector: Inspector, rows: Sequence[Row], pictures
         new.write_text(html_of(inspector, rows, pictures), encoding="utf-8", newline="")
 
 
-def html_of(inspector: Inspector, rows: Sequence[Row], pictures: Mapping[str, bytes]) -> str:
+def html_of(inspector: Inspector, rows: Sequence[ResultRow], pictures: Mapping[str, bytes]) -> str:
     """The report, as `write_report` writes it."""
     ended = rows[-1].time[:16].replace("T", " ")
     release = f", release {inspector.release[:12]}" if inspector.release else ""
@@ -61,19 +61,19 @@ def html_of(inspector: Inspector, rows: Sequence[Row], pictures: Mapping[str, by
     )
 
 
-def in_parts(rows: Sequence[Row]) -> str:
+def in_parts(rows: Sequence[ResultRow]) -> str:
     """The counts in a sentence: "Accepted 95 of 100; 3 to review, 1 rejected, 1 not judged." """
     counts = Counter(row.verdict for row in rows)
     others = ", ".join(f"{counts[word]:,} {SPOKEN[word]}" for word in OUTCOMES[1:] if counts[word])
     return f"Accepted {counts['accept']:,} of {len(rows):,}{'; ' + others if others else ''}."
 
 
-def worst(rows: Sequence[Row]) -> list[Row]:
+def worst(rows: Sequence[ResultRow]) -> list[ResultRow]:
     """The judged photos of the highest scores."""
     return sorted((row for row in rows if row.score is not None), key=lambda row: -(row.score or 0.0))[:WORST]
 
 
-def pictures_of(inspector: Inspector, rows: Sequence[Row], photos: Mapping[str, Path]) -> dict[str, bytes]:
+def pictures_of(inspector: Inspector, rows: Sequence[ResultRow], photos: Mapping[str, Path]) -> dict[str, bytes]:
     """The worst parts, drawn, by name: read and judged once more. photos: path by name."""
     return {row.name: drawn for row in worst(rows) if (drawn := picture_of(inspector, row.name, photos[row.name]))}
 
@@ -87,14 +87,14 @@ def picture_of(inspector: Inspector, name: str, path: Path, *, side: int = SIDE)
     return webp(heatmap.overlay(pixels, verdict.photo_map, judged.row.review, left_out=verdict.photo_left_out))
 
 
-def in_words(row: Row) -> str:
+def in_words(row: ResultRow) -> str:
     """A row under its picture: the verdict, the score, the defect type or the reason."""
     score = "" if row.score is None else f", score {_number(row.score, '.3g')}"
     more = row.defect_type or row.reason
     return f"{row.verdict}{score}{', ' + more if more else ''}"
 
 
-def _cells(row: Row) -> tuple[str, ...]:
+def _cells(row: ResultRow) -> tuple[str, ...]:
     share = _number(row.percentile_among_good, ".0f", " %")
     score, regions = _number(row.score, ".4g"), _number(row.regions, "d")
     return row.name, row.verdict, score, share, row.defect_type, regions, row.reason

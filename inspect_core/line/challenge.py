@@ -10,7 +10,7 @@ from pathlib import Path
 
 from inspect_core.images.listing import photos_in
 from inspect_core.line.inspector import Inspector
-from inspect_core.line.result_row import Row, judge
+from inspect_core.line.result_row import ResultRow, judge
 from inspect_core.recipe_format.recorded_photos import ChallengePart, margin
 from inspect_core.verdict import PARTLY_OUT
 
@@ -114,5 +114,5 @@ def _answer(inspector: Inspector, part: ChallengePart, path: Path | None) -> Ans
     return Answer(part, row.verdict, row.score, row.digest, had, now, kept, words)
 
 
-def _with_reason(found: Row | ChallengePart) -> str:
+def _with_reason(found: ResultRow | ChallengePart) -> str:
     return f"{found.verdict} ({found.reason})" if found.reason else found.verdict

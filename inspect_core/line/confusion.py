@@ -11,7 +11,7 @@ from inspect_core.images.manifests.photo_list import is_list, listed
 from inspect_core.images.samples import GOOD, counted
 from inspect_core.judge.counts import Counts, Unscored, in_parts
 from inspect_core.judge.limits import most_in_long_run
-from inspect_core.line.result_row import Row
+from inspect_core.line.result_row import ResultRow
 from inspect_core.verdict import NOT_JUDGED, NOT_LOCATED, OUTCOMES, SPOKEN
 
 TAUGHT = "good, taught"
@@ -37,12 +37,12 @@ def truths_of(paths: Sequence[Path], names: Collection[str]) -> dict[str, str]:
     return {str(file): kind for file, kind in labels([PurePosixPath(name) for name in names]).items()}
 
 
-def with_truth(row: Row, truth: str, taught: Collection[str]) -> Row:
+def with_truth(row: ResultRow, truth: str, taught: Collection[str]) -> ResultRow:
     """The row with what its photo shows. taught: digests of the photos that the recipe learned from."""
     return replace(row, truth=TAUGHT if truth == GOOD and row.digest in taught else truth)
 
 
-def confusion(rows: Sequence[Row]) -> dict[str, Counter[str]]:
+def confusion(rows: Sequence[ResultRow]) -> dict[str, Counter[str]]:
     """How many photos have which verdict, by truth: good, then the defect types. Photos taught are left out."""
     found: dict[str, Counter[str]] = {}
     for truth in sorted({row.truth for row in rows} - {"", TAUGHT}, key=lambda truth: (truth != GOOD, truth)):
@@ -50,7 +50,7 @@ def confusion(rows: Sequence[Row]) -> dict[str, Counter[str]]:
     return found
 
 
-def counts_of(rows: Sequence[Row]) -> Counts:
+def counts_of(rows: Sequence[ResultRow]) -> Counts:
     """Overkill and escapes by the verdicts, whatever they go by."""
     found = confusion(rows)
     good, defect = found.pop(GOOD, Counter()), sum(found.values(), Counter[str]())
@@ -68,14 +68,14 @@ def counts_of(rows: Sequence[Row]) -> Counts:
     )
 
 
-def sentence(rows: Sequence[Row]) -> str:
+def sentence(rows: Sequence[ResultRow]) -> str:
     """Overkill and escapes in parts; "" where no truth is known."""
     taught = sum(row.truth == TAUGHT for row in rows)
     aside = f" {counted(taught, 'photo')} that the recipe was taught with left out." if taught else ""
     return f"{in_parts(counts_of(rows))}{aside}" if confusion(rows) else ""
 
 
-def table_of(rows: Sequence[Row]) -> dict[str, list[str]]:
+def table_of(rows: Sequence[ResultRow]) -> dict[str, list[str]]:
     """The confusion table, a column by its head: a line for good, for each defect type, and for all defects."""
     lines = confusion(rows)
     defects = [own for truth, own in lines.items() if truth != GOOD]

@@ -11,7 +11,7 @@ from dataclasses import asdict
 from pathlib import Path
 
 from inspect_core.line.record import key_of
-from inspect_core.line.result_row import Row
+from inspect_core.line.result_row import ResultRow
 from inspect_core.recipe_format.output_paths import PlaceError, check_own
 from inspect_core.runtime import workspace
 from inspect_core.runtime.atomic_write import lock
@@ -56,7 +56,7 @@ class Journal:
             self._file.close()
             raise
 
-    def append(self, file: str, row: Row) -> None:
+    def append(self, file: str, row: ResultRow) -> None:
         fields = asdict(row)
         entry = {"file": file, "row": fields, "sum": key_of(self.run, file, json.dumps(fields))}
         self._file.write(json.dumps(entry).encode() + b"\n")
@@ -69,7 +69,7 @@ class Journal:
     def close(self) -> None:
         self._file.close()
 
-    def _read(self, recipe: str) -> tuple[str, dict[str, tuple[str, Row]]]:
+    def _read(self, recipe: str) -> tuple[str, dict[str, tuple[str, ResultRow]]]:
         head, rows = self._file.readline(), {}
         try:
             stated = json.loads(head)["unfinished batch of Loupe"]
@@ -91,7 +91,7 @@ class Journal:
             try:
                 entry = json.loads(line)
                 if entry["sum"] == key_of(run, entry["file"], json.dumps(entry["row"])):
-                    row = Row(**entry["row"])
+                    row = ResultRow(**entry["row"])
                     rows[row.name] = entry["file"], row
             except _DAMAGE:
                 continue

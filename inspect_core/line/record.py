@@ -5,7 +5,7 @@ from collections.abc import Mapping
 from dataclasses import replace
 from typing import Protocol
 
-from inspect_core.line.result_row import Row
+from inspect_core.line.result_row import ResultRow
 from inspect_core.verdict import INPUTS
 
 Facts = Mapping[str, str | float | int | None]
@@ -33,7 +33,7 @@ def key_of(*parts: str) -> str:
     return hashlib.sha256("\0".join(parts).encode("utf-8", "backslashreplace")).hexdigest()
 
 
-def facts_of(row: Row, *, path: str, source: str) -> Facts:
+def facts_of(row: ResultRow, *, path: str, source: str) -> Facts:
     """The row as stored in the log; path: where the photo lies or will lie; source: "batch" or "watch"."""
     return {
         "name": row.name,
@@ -51,7 +51,7 @@ def facts_of(row: Row, *, path: str, source: str) -> Facts:
     } | {name: value for name in OPTIONAL if (value := getattr(row, name)) not in ("", None)}
 
 
-def is_recorded(row: Row, facts: Facts | None) -> bool:
+def is_recorded(row: ResultRow, facts: Facts | None) -> bool:
     """Whether the facts in the log are those of this row, wherever its photo lies."""
     if facts is None:
         return False
@@ -60,6 +60,6 @@ def is_recorded(row: Row, facts: Facts | None) -> bool:
     return all(facts.get(name) == value for name, value in own.items() if name not in apart)
 
 
-def as_recorded(row: Row, facts: Facts) -> Row:
+def as_recorded(row: ResultRow, facts: Facts) -> ResultRow:
     """The row with the verdict that the log has of it, recorded before a stop and perhaps on another machine."""
     return replace(row, **{name: facts[name] for name in ("score", "verdict", "reason")})

@@ -16,7 +16,7 @@ from inspect_core.verdict import NOT_JUDGED, UNKNOWN_TYPE, Verdict
 
 
 @dataclass(frozen=True, kw_only=True)
-class Row:
+class ResultRow:
     """The row of one photo, in the order of the table's columns; None or "" for what does not apply.
 
     digest: of the pixels; verdict: one of `verdict.OUTCOMES`; percentile_among_good: how many in 100 of the good parts
@@ -55,26 +55,26 @@ class Row:
     truth: str = ""
 
 
-COLUMNS = tuple(field.name for field in fields(Row))
+COLUMNS = tuple(field.name for field in fields(ResultRow))
 
 
 @dataclass(frozen=True, eq=False)
-class Judged:
+class InspectedPhoto:
     """A row with what it was made of: file is the SHA-256 of the photo's file, "" when it could not be read."""
 
-    row: Row
+    row: ResultRow
     file: str
     picture: Picture | None = None
     verdict: Verdict | None = None
 
 
-def row_of(inspector: Inspector, name: str, *, reason: str = "") -> Row:
+def row_of(inspector: Inspector, name: str, *, reason: str = "") -> ResultRow:
     """The row of a photo that is not judged, by the recipe in force."""
     limits: dict[str, Any] = {**vars(inspector.limits), "area": inspector.area}
-    return Row(name=name, **limits, recipe=inspector.digest, release=inspector.release, reason=reason)
+    return ResultRow(name=name, **limits, recipe=inspector.digest, release=inspector.release, reason=reason)
 
 
-def judge(inspector: Inspector, name: str, path: Path, *, file: str = "") -> Judged:
+def judge(inspector: Inspector, name: str, path: Path, *, file: str = "") -> InspectedPhoto:
     """Read and inspect one photo. Any problem with it becomes the reason of a row that is not judged.
 
     file: SHA-256 of the file, if already known.
@@ -90,15 +90,15 @@ def judge(inspector: Inspector, name: str, path: Path, *, file: str = "") -> Jud
     except (ValueError, RuntimeError, MemoryError, OSError, cv2.error) as error:
         row = replace(row, digest=picture.digest if picture else "", reason=str(error) or type(error).__name__)
     now, took = datetime.now(UTC).isoformat(timespec="milliseconds"), 1000 * (time.perf_counter() - began)
-    return Judged(replace(row, time=now, milliseconds=round(took, 1)), file, picture, verdict)
+    return InspectedPhoto(replace(row, time=now, milliseconds=round(took, 1)), file, picture, verdict)
 
 
-def strictly(row: Row) -> Row:
+def strictly(row: ResultRow) -> ResultRow:
     """The row where photos that differ from those taught are not accepted but go to review."""
     return replace(row, verdict="review", reason=row.photo) if row.photo and row.verdict == "accept" else row
 
 
-def is_moved(row: Row) -> bool:
+def is_moved(row: ResultRow) -> bool:
     """Whether `strictly` sent the photo to review."""
     return bool(row.photo) and row.reason == row.photo
 
@@ -111,7 +111,7 @@ def file_digest(path: Path) -> str:
         return hashlib.file_digest(file, "sha256").hexdigest()
 
 
-def _with_verdict(row: Row, verdict: Verdict, digest: str, good: np.ndarray) -> Row:
+def _with_verdict(row: ResultRow, verdict: Verdict, digest: str, good: np.ndarray) -> ResultRow:
     kind, probability = verdict.defect_type or (UNKNOWN_TYPE if verdict.of_unknown_type else "", None)
     row = replace(
         row,

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 from inspect_core.images.samples import GOOD
 from inspect_core.line.confusion import TAUGHT
-from inspect_core.line.result_row import Row
+from inspect_core.line.result_row import ResultRow
 from inspect_core.verdict import OUTCOMES, SPOKEN
 
 BETTER, WORSE, UNKNOWN = "better", "worse", ""
@@ -14,11 +14,11 @@ _SEVERE = {word: min(place, OUTCOMES.index("reject")) for place, word in enumera
 
 
 @dataclass(frozen=True)
-class Change:
+class VerdictChange:
     """One photo with another verdict. way: BETTER or WORSE by its truth, UNKNOWN where that is not known."""
 
-    before: Row
-    after: Row
+    before: ResultRow
+    after: ResultRow
 
     @property
     def way(self) -> str:
@@ -35,14 +35,14 @@ class Change:
 
 
 @dataclass(frozen=True)
-class Changed:
+class VerdictChanges:
     """common: how many photos both judged; changes: those with another verdict, the worse first."""
 
     common: int
-    changes: tuple[Change, ...]
+    changes: tuple[VerdictChange, ...]
 
     @property
-    def escapes(self) -> list[Change]:
+    def escapes(self) -> list[VerdictChange]:
         return [one for one in self.changes if one.escapes]
 
     def crossed(self) -> Counter[tuple[str, str]]:
@@ -62,10 +62,10 @@ class Changed:
         return f"{len(self.changes):,} of {self.common:,} photos change: {', '.join(steps)}{judged}."
 
 
-def changed(before: Sequence[Row], after: Sequence[Row]) -> Changed:
+def changed(before: Sequence[ResultRow], after: Sequence[ResultRow]) -> VerdictChanges:
     """What changes from one recipe to the other, for photos of the same content; unread ones go by their name."""
     known = {row.digest or row.name: row for row in before}
     pairs = [(known[key], row) for row in after if (key := row.digest or row.name) in known]
-    changes = [Change(*pair) for pair in pairs if pair[0].verdict != pair[1].verdict]
+    changes = [VerdictChange(*pair) for pair in pairs if pair[0].verdict != pair[1].verdict]
     order = (WORSE, UNKNOWN, BETTER)
-    return Changed(len(pairs), tuple(sorted(changes, key=lambda one: (order.index(one.way), one.after.name))))
+    return VerdictChanges(len(pairs), tuple(sorted(changes, key=lambda one: (order.index(one.way), one.after.name))))

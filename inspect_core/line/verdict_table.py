@@ -8,20 +8,20 @@ from dataclasses import MISSING, astuple, fields
 from pathlib import Path
 from typing import Any
 
-from inspect_core.line.result_row import COLUMNS, Row
+from inspect_core.line.result_row import COLUMNS, ResultRow
 from inspect_core.recipe_format.csv_text import cell
 from inspect_core.recipe_format.output_paths import check_own
 from inspect_core.runtime import workspace
 from inspect_core.runtime.atomic_write import replacing
 
 _BEGINS = ",".join(COLUMNS[:4]).encode()
-_REQUIRED = {field.name for field in fields(Row) if field.default is MISSING}
+_REQUIRED = {field.name for field in fields(ResultRow) if field.default is MISSING}
 LARGEST = 1 << 28
 """Bytes of a table that is read: about a million rows."""
-_NUMBERS = {field.name: str(field.type) for field in fields(Row) if "str" not in str(field.type)}
+_NUMBERS = {field.name: str(field.type) for field in fields(ResultRow) if "str" not in str(field.type)}
 
 
-def write_table(path: Path, rows: Iterable[Row]) -> None:
+def write_table(path: Path, rows: Iterable[ResultRow]) -> None:
     """Write the rows as CSV in UTF-8, under COLUMNS, each value converted by `cell`.
 
     Raises PlaceError as `check_table` does, OSError when the disk is full or not writable.
@@ -33,7 +33,7 @@ def write_table(path: Path, rows: Iterable[Row]) -> None:
         writer.writerows([cell(value) for value in astuple(row)] for row in rows)
 
 
-def read_table(path: Path) -> list[Row]:
+def read_table(path: Path) -> list[ResultRow]:
     """The rows of a table that `write_table` wrote, of an earlier version perhaps, with texts as in the file.
 
     Raises ValueError for another file and for one larger than LARGEST, OSError for what is not an ordinary file.
@@ -49,7 +49,8 @@ def read_table(path: Path) -> list[Row]:
             heads = next(lines, [])
             if _REQUIRED <= set(heads) <= set(COLUMNS):
                 return [
-                    Row(**{head: _value(head, text) for head, text in zip(heads, line, strict=True)}) for line in lines
+                    ResultRow(**{head: _value(head, text) for head, text in zip(heads, line, strict=True)})
+                    for line in lines
                 ]
         except (csv.Error, ValueError):
             pass

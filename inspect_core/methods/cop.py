@@ -2,11 +2,11 @@
 
 from inspect_core.detectors.cop_corp.feature_maps import FeatureMap, cosine_map
 from inspect_core.methods.method import Parameters
-from inspect_core.methods.subspace import COSINE_WORDS, Subspace
+from inspect_core.methods.subspace import COSINE_WORDS, SubspaceMethod
 from inspect_core.recipe_format import arrays, fields
 
 
-class Cop(Subspace):
+class Cop(SubspaceMethod):
     title = "Surface, quick"
     when = "The quickest for textures: the direction of a patch's features matters, not their strength."
     reference = "CoP, kernel PCA with a cosine map (Fang et al. 2024)"
@@ -14,7 +14,7 @@ class Cop(Subspace):
     arrays = arrays.subspace("k", mean=1.01)
     fields = fields.COSINE
     compared = ("cop",)
-    published = {**Subspace.published, "fused_product_check": True}
+    published = {**SubspaceMethod.published, "fused_product_check": True}
     space = COSINE_WORDS
 
     def feature_map(self, width: int, seed: int, parameters: Parameters) -> FeatureMap:

@@ -4,21 +4,21 @@ from typing import Any
 
 from inspect_core.detectors.cop_corp.feature_maps import FeatureMap, cosine_fourier_map
 from inspect_core.methods.method import Control, Option, Parameters
-from inspect_core.methods.subspace import Q, Subspace
+from inspect_core.methods.subspace import Q, SubspaceMethod
 from inspect_core.recipe_format import arrays, fields
 
 
-class Corp(Subspace):
+class Corp(SubspaceMethod):
     title = "Surface, flexible"
     when = "Textures and parts in any orientation: learns the normal look of small patches, wherever they are."
     reference = "CoRP, kernel PCA with a cosine and a random-Fourier map (Fang et al. 2024)"
     rank = 2
-    defaults = {**Subspace.defaults, "gamma": 1.0, "M": 512, "orthogonal": 1}
+    defaults = {**SubspaceMethod.defaults, "gamma": 1.0, "M": 512, "orthogonal": 1}
     arrays = arrays.fourier("k")
     fields = fields.FOURIER
     joins = 3
     candidates = ("corp", "mahalanobis+corp")
-    published = {**Subspace.published, "fused_product_check": True, "orthogonal": 0}
+    published = {**SubspaceMethod.published, "fused_product_check": True, "orthogonal": 0}
     options = {
         "gamma": Option("sharpness of the random-Fourier kernel", float),
         "M": Option("number of random-Fourier features"),

@@ -10,7 +10,7 @@ from torch import Tensor
 
 from inspect_core.features.backbone_catalogue import CATALOGUE, spec_of
 from inspect_core.features.backbones import Backbone, load, shared
-from inspect_core.features.extraction import Look, Preparation
+from inspect_core.features.extraction import PatchFeatureSpec, Preparation
 from inspect_core.judge.local_scale import LocalScale, joined
 from inspect_core.methods.method import (
     LARGEST_FIT,
@@ -36,7 +36,7 @@ class View:
 
     method: str
     detector: Detector
-    look: Look
+    look: PatchFeatureSpec
     scales: Mapping[int, LocalScale] = field(default_factory=dict)
     only: tuple[int, ...] | None = None
     raw: bool = False
@@ -154,13 +154,15 @@ def looks_of(
     backbone: Backbone,
     taps: Sequence[tuple[str, ...]] | None,
     seed: int,
-) -> tuple[Look, ...]:
+) -> tuple[PatchFeatureSpec, ...]:
     """What each method sees of a patch; taps: for each method, those of the backbone's that it sees, None: all."""
     channels = dict(zip(backbone.taps, backbone.tap_channels, strict=True))
     looks = []
     for name, own, seen in zip(methods, parameters, taps or [backbone.taps] * len(methods), strict=True):
         columns = METHODS[name].project(sum(channels[tap] for tap in seen), seed, own)
-        looks.append(Look(tuple(seen), None if columns is None else columns.cpu().numpy(), METHODS[name].pool))
+        looks.append(
+            PatchFeatureSpec(tuple(seen), None if columns is None else columns.cpu().numpy(), METHODS[name].pool)
+        )
     return tuple(looks)
 
 

@@ -2,11 +2,11 @@
 
 from inspect_core.detectors.cop_corp.feature_maps import FeatureMap, identity_map
 from inspect_core.methods.method import Parameters
-from inspect_core.methods.subspace import Subspace
+from inspect_core.methods.subspace import SubspaceMethod
 from inspect_core.recipe_format import arrays, fields
 
 
-class PCA(Subspace):
+class PCA(SubspaceMethod):
     title = "Plain principal components"
     when = "For comparison: the distance to the plane that holds most good patches."
     reference = "Reconstruction error of principal component analysis"

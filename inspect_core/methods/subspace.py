@@ -45,7 +45,7 @@ class ThinnedCovariance(MappedCovariance):
         return self.update(torch.cat(thinned))
 
 
-class Subspace(Method):
+class SubspaceMethod(Method):
     """From the covariance of mapped patches, gathered photo by photo. most_patches: of how many, evenly from all photos
     and places, None for all. The map is chosen by `feature_map`.
     """

@@ -15,7 +15,7 @@ FONT = "-apple-system, BlinkMacSystemFont, 'Segoe UI', Roboto, 'Helvetica Neue',
 
 
 @dataclass(frozen=True)
-class Look:
+class ChartTheme:
     """Colours of one page theme: text, faint lines, good parts, defects, what is unknown, and defect types one by one.
 
     The last follow Okabe and Ito's palette without what stands for good and defect, apart for colour-blind eyes.
@@ -31,8 +31,8 @@ class Look:
 
 _ON_LIGHT = ("#0072b2", "#cc79a7", "#e69f00", "#56b4e9", "#7a5195", "#999933", "#8c564b", "#444e86")
 _ON_DARK = ("#4aa3df", "#e08fbd", "#f0b429", "#9bd4f5", "#b58ad6", "#c5c558", "#c49c94", "#8c98dd")
-LIGHT = Look("#0f1716", "#d9e0df", good="#0f766e", defect="#c2410c", unknown="#6b7280", defect_types=_ON_LIGHT)
-DARK = Look("#e6ecec", "#334145", good="#2dd4bf", defect="#fb7a3c", unknown="#9ca3af", defect_types=_ON_DARK)
+LIGHT = ChartTheme("#0f1716", "#d9e0df", good="#0f766e", defect="#c2410c", unknown="#6b7280", defect_types=_ON_LIGHT)
+DARK = ChartTheme("#e6ecec", "#334145", good="#2dd4bf", defect="#fb7a3c", unknown="#9ca3af", defect_types=_ON_DARK)
 
 
 def as_text(name: str) -> str:
@@ -40,7 +40,7 @@ def as_text(name: str) -> str:
     return html.escape(name, quote=False)
 
 
-def blank(look: Look, *, height: int = 320) -> go.Figure:
+def blank(look: ChartTheme, *, height: int = 320) -> go.Figure:
     """An empty figure in the shared template."""
     line = {"showgrid": False, "zeroline": False, "showline": True, "linewidth": 1, "linecolor": look.faint}
     ticks = {"ticks": "outside", "ticklen": 4, "tickcolor": look.faint, "automargin": True}
@@ -72,7 +72,7 @@ def label(figure: go.Figure, text: str, colour: str, **place: Any) -> None:
     figure.add_annotation(text=text, showarrow=False, font={"color": colour, "size": 12}, **place)
 
 
-def mark_value(figure: go.Figure, value: float, text: str, look: Look) -> None:
+def mark_value(figure: go.Figure, value: float, text: str, look: ChartTheme) -> None:
     """The value in force as a thin upright line with its words at the top; on an axis with a range they stay inside."""
     figure.add_vline(x=value, line={"color": look.ink, "width": 1.5, "dash": "dot"})
     axis = figure.layout.xaxis

@@ -5,14 +5,14 @@ from collections.abc import Mapping
 import numpy as np
 import plotly.graph_objects as go
 
-from inspect_core.plots.chart_theme import Look, as_text, blank, mark_value
+from inspect_core.plots.chart_theme import ChartTheme, as_text, blank, mark_value
 
 DASHES = ("solid", "dash", "dot")
 BINS = 30
 
 
 def rates(
-    lines: Mapping[str, tuple[np.ndarray, np.ndarray]], look: Look, *, x: str, y: str, most: float = 1.0
+    lines: Mapping[str, tuple[np.ndarray, np.ndarray]], look: ChartTheme, *, x: str, y: str, most: float = 1.0
 ) -> go.Figure:
     """A line (x (n,), y (n,)) for each name, shares from 0 to `most` across and from 0 to 1 up; x, y: axis titles."""
     figure, colours = blank(look, height=380 + 18 * len(lines)), (look.good, *look.defect_types)
@@ -27,7 +27,7 @@ def rates(
     return figure
 
 
-def scores(good: np.ndarray, defects: np.ndarray, limits: tuple[float, float], look: Look) -> go.Figure:
+def scores(good: np.ndarray, defects: np.ndarray, limits: tuple[float, float], look: ChartTheme) -> go.Figure:
     """Counts of the scores of good parts (n,) and of defects (m,), with the limits (review, reject) marked."""
     figure, both = blank(look, height=230), np.concatenate([good, defects])
     edges = np.histogram_bin_edges(np.concatenate([both, limits]), bins=BINS)

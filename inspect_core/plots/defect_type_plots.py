@@ -6,13 +6,13 @@ import numpy as np
 import plotly.graph_objects as go
 
 from inspect_core.judge.metrics import ReliabilityCurve
-from inspect_core.plots.chart_theme import Look, as_text, blank, faded, label, mark_value
+from inspect_core.plots.chart_theme import ChartTheme, as_text, blank, faded, label, mark_value
 
 FEW_IN_BIN = 5
 DOUBLINGS = (0.5, 1, 2, 4, 8)
 
 
-def confusion(counts: np.ndarray, names: Sequence[str], look: Look) -> go.Figure:
+def confusion(counts: np.ndarray, names: Sequence[str], look: ChartTheme) -> go.Figure:
     """(C, C + 1) counts, rows true types, columns the types named; the last column is "unknown defect type"."""
     figure = blank(look, height=120 + 44 * len(names))
     names = [as_text(name) for name in names]
@@ -36,7 +36,7 @@ def confusion(counts: np.ndarray, names: Sequence[str], look: Look) -> go.Figure
     return figure
 
 
-def reliability(curves: Mapping[str, ReliabilityCurve], look: Look) -> go.Figure:
+def reliability(curves: Mapping[str, ReliabilityCurve], look: ChartTheme) -> go.Figure:
     """Fraction named correctly against stated probability; marks are as large as their bins' counts, the first is bold.
 
     Lines lead through bins of `FEW_IN_BIN` examples or more only: the fraction of fewer is chance.
@@ -63,7 +63,7 @@ def reliability(curves: Mapping[str, ReliabilityCurve], look: Look) -> go.Figure
 
 
 def falling(
-    away: Sequence[float], lines: Mapping[str, np.ndarray], prior: float, minimum_confidence: float, look: Look
+    away: Sequence[float], lines: Mapping[str, np.ndarray], prior: float, minimum_confidence: float, look: ChartTheme
 ) -> go.Figure:
     """Mean stated probability against distance from the examples, 1 at the examples, with the prior and the limit."""
     figure = blank(look, height=380)

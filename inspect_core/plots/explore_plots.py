@@ -5,14 +5,14 @@ from collections.abc import Mapping, Sequence
 import numpy as np
 import plotly.graph_objects as go
 
-from inspect_core.plots.chart_theme import Look, blank, faded, label, mark_value
+from inspect_core.plots.chart_theme import ChartTheme, blank, faded, label, mark_value
 
 FEW = 8  # up to so many values each get a tick of their own
 VANISHED = 1e-7  # of an eigenvalue: the rounding that float32 statistics leave where nothing varies
 COUNTS = ((0.0, "#c2410c"), (0.5, "#e6dfd3"), (1.0, "#0f766e"))
 
 
-def eigenvalues(fractions: np.ndarray, q: int, explained: float, look: Look) -> go.Figure:
+def eigenvalues(fractions: np.ndarray, q: int, explained: float, look: ChartTheme) -> go.Figure:
     """Shares of variance (r,) on log scales, largest first, the cut at q components that explain that much of it."""
     figure = blank(look, height=380)
     number = np.arange(1, len(fractions) + 1)
@@ -29,7 +29,7 @@ def eigenvalues(fractions: np.ndarray, q: int, explained: float, look: Look) -> 
 
 
 def local_spectra(
-    bands: Mapping[str, np.ndarray], look: Look, *, level: tuple[str, float] | None = None, k: int | None = None
+    bands: Mapping[str, np.ndarray], look: ChartTheme, *, level: tuple[str, float] | None = None, k: int | None = None
 ) -> go.Figure:
     """Median eigenvalue over all locations with its 10 to 90 % band, (3, k) each by name, on a log scale.
 
@@ -59,7 +59,7 @@ def local_spectra(
     return figure
 
 
-def fall(variances: np.ndarray, look: Look) -> go.Figure:
+def fall(variances: np.ndarray, look: ChartTheme) -> go.Figure:
     """-log of eigenvalues (d,) over the largest, as far as they stand above rounding."""
     figure = blank(look, height=380)
     kept = variances[variances > VANISHED * variances.max()]
@@ -72,7 +72,7 @@ def fall(variances: np.ndarray, look: Look) -> go.Figure:
     return figure
 
 
-def location_map(counts: np.ndarray, possible: int, look: Look) -> go.Figure:
+def location_map(counts: np.ndarray, possible: int, look: ChartTheme) -> go.Figure:
     """(h, w) number of eigenvalues that stand above a threshold at every location, of those that could."""
     figure = blank(look, height=380)
     bar = {"thickness": 10, "outlinewidth": 0, "title": {"text": f"of {possible} possible", "side": "right"}}
@@ -86,7 +86,7 @@ def location_map(counts: np.ndarray, possible: int, look: Look) -> go.Figure:
 def curves(
     values: Sequence[float],
     lines: Mapping[str, Sequence[float]],
-    look: Look,
+    look: ChartTheme,
     *,
     parameter: str,
     in_force: float | None,

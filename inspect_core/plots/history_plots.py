@@ -5,7 +5,7 @@ from collections.abc import Sequence
 import numpy as np
 import plotly.graph_objects as go
 
-from inspect_core.plots.chart_theme import Look, as_text, blank
+from inspect_core.plots.chart_theme import ChartTheme, as_text, blank
 from inspect_core.verdict import SPOKEN
 
 MOST_POINTS = 3000
@@ -19,7 +19,7 @@ def scores_over_time(
     words: Sequence[str],
     limits: np.ndarray,
     names: Sequence[str],
-    look: Look,
+    look: ChartTheme,
     *,
     unit: str = "score",
 ) -> go.Figure:
@@ -53,7 +53,9 @@ def scores_over_time(
     return figure
 
 
-def levels_over_time(when: np.ndarray, levels: np.ndarray, left: Sequence[tuple[int, str]], look: Look) -> go.Figure:
+def levels_over_time(
+    when: np.ndarray, levels: np.ndarray, left: Sequence[tuple[int, str]], look: ChartTheme
+) -> go.Figure:
     """A signal as a share of its limits, which are at 1 and -1, and what was said where it left them.
 
     when: (n,) ascending, datetime64 in local time; levels: (n,); left: (position, words).
@@ -74,7 +76,7 @@ def levels_over_time(when: np.ndarray, levels: np.ndarray, left: Sequence[tuple[
     return figure
 
 
-def frequencies(counts: Sequence[tuple[str, int]], look: Look) -> go.Figure:
+def frequencies(counts: Sequence[tuple[str, int]], look: ChartTheme) -> go.Figure:
     """Bars of (defect type, parts), the most frequent first, each with its count and the share up to there."""
     figure = blank(look, height=92 + 34 * len(counts))
     values = np.array([count for _, count in counts])

@@ -5,12 +5,12 @@ from collections.abc import Mapping, Sequence
 import numpy as np
 import plotly.graph_objects as go
 
-from inspect_core.plots.chart_theme import Look, blank, label, mark_value
+from inspect_core.plots.chart_theme import ChartTheme, blank, label, mark_value
 
 BINS = 30
 
 
-def error_histograms(errors: np.ndarray, foreign: np.ndarray, look: Look) -> go.Figure:
+def error_histograms(errors: np.ndarray, foreign: np.ndarray, look: ChartTheme) -> go.Figure:
     """Histograms of (n,) errors over each other, those of `foreign` (n,) bool in the colour of defects."""
     figure = blank(look, height=220)
     size = float(errors.max() - errors.min()) / BINS or 1.0
@@ -24,7 +24,7 @@ def error_histograms(errors: np.ndarray, foreign: np.ndarray, look: Look) -> go.
 
 
 def confidence(
-    values: Sequence[float], lines: Mapping[str, Sequence[float]], in_force: float, look: Look, *, title: str
+    values: Sequence[float], lines: Mapping[str, Sequence[float]], in_force: float, look: ChartTheme, *, title: str
 ) -> go.Figure:
     """Mean largest probability, .5 to 1, against a shift; the value in force is marked."""
     figure = blank(look, height=220)

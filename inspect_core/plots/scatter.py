@@ -6,28 +6,28 @@ from dataclasses import dataclass
 import numpy as np
 import plotly.graph_objects as go
 
-from inspect_core.plots.chart_theme import Look, as_text, blank
+from inspect_core.plots.chart_theme import ChartTheme, as_text, blank
 
 COOL, HOT = ("#0f766e", "#2563eb"), ("#fab005", "#dc2626", "#7f0f3c")
 CROWD = 300  # points from which a scatter draws them small
 
 
 @dataclass(frozen=True)
-class Marks:
+class PointMarkers:
     """Which of the points are drawn differently: diamonds under a true mask, rings above the limit; (n,) bool each."""
 
     diamonds: np.ndarray
     rings: np.ndarray
 
 
-def type_colours(defect_types: Iterable[str], look: Look) -> dict[str, str]:
+def type_colours(defect_types: Iterable[str], look: ChartTheme) -> dict[str, str]:
     """Kind -> colour: good and unknown have their own, a lone defect type that of defects, several one each."""
     others = sorted(set(defect_types) - {"good", "unknown"})
     several = {kind: look.defect_types[i % len(look.defect_types)] for i, kind in enumerate(others)}
     return {"unknown": look.unknown, "good": look.good} | ({others[0]: look.defect} if len(others) == 1 else several)
 
 
-def colours_of_groups(groups: Iterable[str], look: Look) -> dict[str, str]:
+def colours_of_groups(groups: Iterable[str], look: ChartTheme) -> dict[str, str]:
     """Any words -> colours, in the order of the words; from the ninth on they repeat."""
     return {group: look.defect_types[i % len(look.defect_types)] for i, group in enumerate(sorted(set(groups)))}
 
@@ -36,9 +36,9 @@ def scatter_of_words(
     positions: np.ndarray,
     words: Sequence[str],
     colours: Mapping[str, str],
-    marks: Marks,
+    marks: PointMarkers,
     hover: Sequence[str],
-    look: Look,
+    look: ChartTheme,
 ) -> go.Figure:
     """(n, 2) positions coloured by a word each; drawn in the order of `colours`, the last on top.
 
@@ -57,9 +57,9 @@ def scatter_of_words(
 def scatter_of_values(
     positions: np.ndarray,
     values: np.ndarray,
-    marks: Marks,
+    marks: PointMarkers,
     hover: Sequence[str],
-    look: Look,
+    look: ChartTheme,
     *,
     title: str,
     limit: float | None = None,
@@ -76,14 +76,14 @@ def scatter_of_values(
     return figure
 
 
-def ring_point(figure: go.Figure, position: np.ndarray, look: Look) -> None:
+def ring_point(figure: go.Figure, position: np.ndarray, look: ChartTheme) -> None:
     """A ring around the point that was picked."""
     ring = {"size": 20, "color": "rgba(0,0,0,0)", "line": {"color": look.ink, "width": 2.5}}
     style = {"mode": "markers", "hoverinfo": "skip", "showlegend": False, "marker": ring}
     figure.add_scatter(x=position[:1], y=position[1:2], **style)
 
 
-def _field(look: Look) -> go.Figure:
+def _field(look: ChartTheme) -> go.Figure:
     """An arrangement: no axes, for its directions and distances mean nothing."""
     figure = blank(look, height=440)
     hidden = {"visible": False}
@@ -94,9 +94,9 @@ def _field(look: Look) -> go.Figure:
 def _cloud(
     positions: np.ndarray,
     at: np.ndarray,
-    marks: Marks,
+    marks: PointMarkers,
     hover: Sequence[str],
-    look: Look,
+    look: ChartTheme,
     name: str,
     colour: str | np.ndarray,
 ) -> go.Scatter:

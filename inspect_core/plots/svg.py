@@ -6,7 +6,7 @@ from collections.abc import Iterator
 import numpy as np
 import plotly.graph_objects as go
 
-from inspect_core.plots.chart_theme import FONT, Look
+from inspect_core.plots.chart_theme import FONT, ChartTheme
 
 LEFT, TOP, BOTTOM, ROW = 52, 26, 44, 18
 MARKS = {
@@ -17,7 +17,7 @@ MARKS = {
 DASHES = {"solid": "none", "dash": "7 4", "dot": "2 3"}
 
 
-def svg(figure: go.Figure, look: Look, *, width: int, height: int, legend: int) -> str:
+def svg(figure: go.Figure, look: ChartTheme, *, width: int, height: int, legend: int) -> str:
     """The lines and marks of a figure whose axes have ranges; sizes in pixels.
 
     legend: share of the width at its right for the names of the lines.

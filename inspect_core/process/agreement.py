@@ -22,7 +22,7 @@ EFFECTIVENESS, MISSES, FALSE_ALARMS = (0.90, 0.80), (0.02, 0.05), (0.05, 0.10)
 CONFIDENCE = 0.95
 
 
-class Reading(NamedTuple):
+class Appraisal(NamedTuple):
     """One appraisal of a part. defective: the truth; stopped: what the appraiser said, anything but accept; score: of
     Loupe, None for a person.
     """
@@ -103,7 +103,7 @@ class Agreement:
     right: Share
 
 
-def agreement(readings: Iterable[Reading]) -> Agreement:
+def agreement(readings: Iterable[Appraisal]) -> Agreement:
     """The attribute agreement of a complete study. Raises ValueError, naming it, for a reading that is missing, given
     twice or contradicts the truth of its part, and without two readings of any part.
     """
@@ -179,7 +179,7 @@ def _band(value: float, good: float, fair: float, *, total: int) -> str:
     return TOO_FEW
 
 
-def _table(readings: Sequence[Reading]) -> tuple[dict[str, np.ndarray], np.ndarray]:
+def _table(readings: Sequence[Appraisal]) -> tuple[dict[str, np.ndarray], np.ndarray]:
     """((parts, trials) bool calls by appraiser, (parts,) bool truth), parts and trials in order of appearance."""
     parts, trials = (list(dict.fromkeys(getattr(one, name) for one in readings)) for name in ("part", "trial"))
     if len(trials) < 2:

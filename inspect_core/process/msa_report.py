@@ -11,8 +11,8 @@ from inspect_core.process.agreement import (
     FALSE_ALARMS,
     MISSES,
     Agreement,
+    Appraisal,
     Kappa,
-    Reading,
     Share,
     agreement,
     parts_to_prove,
@@ -30,7 +30,7 @@ class Results:
     gauge: Gauge | None
 
 
-def results(readings: Sequence[Reading]) -> Results:
+def results(readings: Sequence[Appraisal]) -> Results:
     """The results of complete readings. Raises ValueError as `agreement`."""
     found, scored = agreement(readings), [one for one in readings if one.score is not None]
     by_appraiser = {one.appraiser for one in scored}

@@ -8,7 +8,7 @@ from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from typing import Any, NamedTuple, Self, get_type_hints
 
-from inspect_core.process.agreement import Reading
+from inspect_core.process.agreement import Appraisal
 from inspect_core.runtime import workspace
 from inspect_core.runtime.atomic_write import lock, replacing
 from inspect_core.runtime.json_text import from_json
@@ -96,11 +96,11 @@ class MeasurementStudy:
                 raise ValueError(f"{same}; put part {one.part} back into the fixture and photograph it again")
         return replace(self, said=(*self.said, one))
 
-    def readings(self) -> list[Reading]:
+    def readings(self) -> list[Appraisal]:
         """What was said, of the appraisers who have said everything."""
         truth, complete = dict(self.parts), {name for name in self.appraisers if self.next_for(name) is None}
         return [
-            Reading(one.part, truth[one.part], one.appraiser, one.trial, one.stopped, one.score)
+            Appraisal(one.part, truth[one.part], one.appraiser, one.trial, one.stopped, one.score)
             for one in self.said
             if one.appraiser in complete
         ]

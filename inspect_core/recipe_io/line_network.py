@@ -51,7 +51,7 @@ class ViewCells(nn.Module):
         return values if cells == self.grid else functional.interpolate(values, self.grid, **self.mode)
 
 
-class Seeing(nn.Module):
+class CellExtractor(nn.Module):
     """(n, H, W, 3) uint8 -> the cells of each view (n, k, h, w) and, when asked for, embedding and logits."""
 
     def __init__(self, network: TappedNetwork, taps: Sequence[Sequence[int]], views: Sequence[ViewCells]) -> None:
@@ -64,7 +64,7 @@ class Seeing(nn.Module):
         return *cells, *maps[len(self.network.taps) :]
 
 
-class Judging(nn.Module):
+class MapHead(nn.Module):
     """The cells of each view (n, k, h, w) -> the calibrated map (n, H, W) float32."""
 
     rows: Tensor
@@ -94,7 +94,7 @@ class Judging(nn.Module):
 class LineNetwork(nn.Module):
     """(n, H, W, 3) uint8 -> the calibrated map (n, H, W) float32 and, when asked for, embedding and logits."""
 
-    def __init__(self, seeing: Seeing, judging: Judging) -> None:
+    def __init__(self, seeing: CellExtractor, judging: MapHead) -> None:
         super().__init__()
         self.seeing, self.judging = seeing, judging
 
@@ -121,7 +121,7 @@ def exported(recipe: Recipe, backbone: Backbone) -> dict[str, bytes]:
         channels = [backbone.tap_channels[tap] for tap in places[-1]]
         views.append(ViewCells(columns, channels, grid, recipe.nearest))
         heads.append(errors)
-    seeing, judging = Seeing(network, places, views).eval(), Judging(recipe, heads).eval()
+    seeing, judging = CellExtractor(network, places, views).eval(), MapHead(recipe, heads).eval()
     # With one image the exporter would fix the batch at one.
     example = torch.zeros((2, *recipe.backbone.size, 3), dtype=torch.uint8)
     if tiles is None:
@@ -139,7 +139,7 @@ def exported(recipe: Recipe, backbone: Backbone) -> dict[str, bytes]:
 def _graph(module: nn.Module, examples: tuple[Tensor, ...], given: list[str], found: list[str]) -> bytes:
     batch = {0: torch.export.Dim("n", min=1)}
     shapes = tuple(batch for _ in examples)
-    shaped = (shapes,) if isinstance(module, Judging) else shapes
+    shaped = (shapes,) if isinstance(module, MapHead) else shapes
     return graph_of(module, examples, input_names=given, output_names=found, opset_version=OPSET, dynamic_shapes=shaped)
 
 

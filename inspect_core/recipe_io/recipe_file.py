@@ -13,7 +13,7 @@ import safetensors.numpy
 import torch
 from torch import Tensor
 
-from inspect_core.features.extraction import Look
+from inspect_core.features.extraction import PatchFeatureSpec
 from inspect_core.images.alignment import Alignment
 from inspect_core.judge.anomaly_map import AREA, SIGMA
 from inspect_core.judge.local_scale import LocalScale
@@ -226,7 +226,7 @@ def _view_of(number: int, part: dict, arrays: dict[str, np.ndarray], where: Path
     for row, value in enumerate(part["scales"]):
         centre, gain, level, spread = (found[f"scale_{name}"][row] for name in ("centre", "gain", "level", "spread"))
         scales[value] = LocalScale(centre, gain, float(level), float(spread))
-    look = Look(tuple(part["taps"]), None if projection is None else projection.numpy(), part["pool"])
+    look = PatchFeatureSpec(tuple(part["taps"]), None if projection is None else projection.numpy(), part["pool"])
     return View(part["name"], detector, look, scales, raw=not scales)
 
 

@@ -10,6 +10,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import fields, is_dataclass
 from functools import cache
 from pathlib import Path
+from types import MappingProxyType
 from typing import Any, Literal, Union, get_args, get_origin, get_type_hints
 
 import numpy as np
@@ -54,8 +55,8 @@ def pack(value: Any) -> bytes:
     return len(text).to_bytes(_LENGTH, "little") + text + content
 
 
-def unpack(content: bytes, kinds: Iterable[type]) -> Any:
-    """What was packed; kinds: the dataclasses and named tuples that it may hold.
+def unpack(content: bytes, kinds: Iterable[type], former: Mapping[str, type] = MappingProxyType({})) -> Any:
+    """What was packed; kinds: the dataclasses and named tuples that it may hold; former: some by names of before.
 
     Raises ValueError, or whatever reading malformed values raises, for any other bytes, and for a dataclass with a
     field of another type than it declares.
@@ -66,7 +67,7 @@ def unpack(content: bytes, kinds: Iterable[type]) -> Any:
     except (ValueError, safetensors.SafetensorError) as error:
         raise ValueError(f"{len(content)} bytes are not facts and arrays ({error})") from error
 
-    makers = {kind.__name__: kind for kind in kinds}
+    makers = {**former, **{kind.__name__: kind for kind in kinds}}
 
     def whole(own: Any) -> Any:
         if isinstance(own, list):

@@ -21,7 +21,7 @@ MOST = 4
 """Runs whose shards are kept: those continued last."""
 
 
-class Kept:
+class ShardCheckpoints:
     """The results of one run: a folder in the workspace, named by the digest of everything that decides them.
 
     identity: all that; kinds: the classes that results consist of.

@@ -4,7 +4,7 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import Any
 
 from inspect_core.images.samples import counted, examples
-from inspect_core.sharding.checkpoints import Kept
+from inspect_core.sharding.checkpoints import ShardCheckpoints
 from inspect_core.sharding.executor import Executor, Failure, Numbered, Task
 
 ATTEMPTS = 3
@@ -46,7 +46,7 @@ def results(
 
 
 def kept_results(
-    kept: Kept,
+    kept: ShardCheckpoints,
     numbers: Sequence[int],
     names_of: Callable[[int], Sequence[str]],
     results_of: Callable[[Sequence[int]], Iterable[Numbered]],
@@ -72,7 +72,7 @@ def kept_results(
         raise ShardsFailed(reasons, [name for number in sorted(reasons) for name in names_of(number)])
 
 
-def in_order(found: Iterable[Numbered], first: int, kept: Kept) -> Iterator[Numbered]:
+def in_order(found: Iterable[Numbered], first: int, kept: ShardCheckpoints) -> Iterator[Numbered]:
     """The results from number `first` on, in order; one that comes early waits on disk.
 
     Raises OSError when it is no longer there.

@@ -20,11 +20,11 @@ from inspect_core.images.placement import Placement
 from inspect_core.judge.overlap_counts import OverlapCounts
 from inspect_core.line.ordered_pool import ranges
 from inspect_core.runtime.progress import Report, silent
-from inspect_core.sharding.checkpoints import MERGED, Kept
+from inspect_core.sharding.checkpoints import MERGED, ShardCheckpoints
 from inspect_core.sharding.executor import RESTING, Executor, Failure, Numbered, attempt, stamp
 from inspect_core.sharding.shard_runner import in_order, kept_results, results
 from inspect_core.sharding.transport import Network, Prepared, bare, preparation_of
-from inspect_core.study.evaluation_scores import AT_ONCE, Judged
+from inspect_core.study.evaluation_scores import AT_ONCE, EvaluationScores
 from inspect_core.study.photo_features import PhotoFeatures, PhotoNotes
 from inspect_core.study.statistics_gathering import BLOCK, SHARD, Fit, Gathered, Merged, merged
 from inspect_core.study.study_tasks import EvaluationTask, FitTask, Shard, Task
@@ -44,7 +44,7 @@ class ShardResult:
     unreadable_masks: list[str] = field(default_factory=list)
 
 
-KINDS = (PhotoNotes, ShardResult, Sample, Depth, Placement, Located, Quality, Judged, OverlapCounts)
+KINDS = (PhotoNotes, ShardResult, Sample, Depth, Placement, Located, Quality, EvaluationScores, OverlapCounts)
 """What results consist of."""
 
 
@@ -122,7 +122,7 @@ class _Work:
         self._ranges = ranges(len(self.samples), self.size)
         self._absolute = [_absolute(sample) for sample in self.samples]
         written = [[_written(path) for path in (own.path, own.mask)] for own in self._absolute]
-        self.kept = Kept([stamp(), self.task, self._absolute, written], KINDS)
+        self.kept = ShardCheckpoints([stamp(), self.task, self._absolute, written], KINDS)
 
     def results(self, first: int = 0) -> Iterator[Numbered]:
         """(number, `ShardResult`) of the shards from `first` on, in order; early results wait on disk."""
@@ -152,7 +152,7 @@ class _Work:
 
 
 def merged_states(
-    fit: Fit, kept: Kept, results_from: Callable[[int], Iterator[Numbered]], *, whole: bool
+    fit: Fit, kept: ShardCheckpoints, results_from: Callable[[int], Iterator[Numbered]], *, whole: bool
 ) -> tuple[Gathered, PhotoNotes]:
     """The statistics of all shards, or of whole blocks, merged in order; their stored results are deleted.
 

@@ -16,7 +16,7 @@ from inspect_core.judge.defect_hits import found_up_to as found_in_map
 from inspect_core.judge.limits import least_promise, overkill_at
 from inspect_core.judge.metrics import auroc, fpr95_of_foreign, fpr_at_tpr
 from inspect_core.runtime.progress import Report, silent
-from inspect_core.study.evaluation_scores import AT_ONCE, Judged, Live
+from inspect_core.study.evaluation_scores import AT_ONCE, EvaluationScores, Live
 from inspect_core.study.scored_photo import ADDED, RELABELLED, UNKNOWN, ScoredPhoto, UnscoredPhoto
 from inspect_core.study.scored_photos import ScoredPhotos
 from inspect_core.study.study import Study
@@ -28,7 +28,7 @@ STEADY, MORE = 60, (20, 30, 60, 100, 200, 400)
 
 
 @dataclass(frozen=True)
-class Changed:
+class RepeatabilityCounts:
     """Verdicts that change when a part is photographed again within the tolerances.
 
     stopped: good parts accepted before; accepted: defects not accepted before; total: parts photographed again.
@@ -48,7 +48,9 @@ class Changed:
         )
 
     @classmethod
-    def of(cls, scores: np.ndarray, again: np.ndarray, defect: np.ndarray, limits: Limits) -> "Changed | None":
+    def of(
+        cls, scores: np.ndarray, again: np.ndarray, defect: np.ndarray, limits: Limits
+    ) -> "RepeatabilityCounts | None":
         """Of parts by their scores before and again, each (n,); None where none was photographed again."""
         taken = ~np.isnan(again)
         if not taken.any():
@@ -75,12 +77,12 @@ class Evaluation:
     fpr95: float
     good_rejected_at_95_caught: float
     counts: Counts
-    changed: Changed | None = None
+    changed: RepeatabilityCounts | None = None
 
 
 def judge_photos(
     study: Study, samples: Sequence[Sample], moves: Sequence[Live], report: Report = silent
-) -> list[Judged]:
+) -> list[EvaluationScores]:
     """What a fitted study makes of any number of other photos, at each of several live values.
 
     They are counted and forgotten some at a time, and are not on the bench; damaged ones are left out. Raises
@@ -94,28 +96,20 @@ def judge_photos(
             views[i] = replace(view, scales={**view.scales, **scored.scales(i, [view.value(own)])})
     keep = study.store.would_fit(study.preparation.bytes_per_photo * len(samples))
     streamed = frozenset() if keep else frozenset(sample.name for sample in samples)
-    features, found = replace(study.photo_features, streamed=streamed), [Judged.merged([]) for _ in lives]
+    features, found = replace(study.photo_features, streamed=streamed), [EvaluationScores.merged([]) for _ in lives]
     task = EvaluationTask(tuple(views), tuple(lives), study.fitting.again)
     for some in study.workers.results(task, features, samples, report):
-        found = [Judged.merged(own) for own in zip(found, some, strict=True)]
+        found = [EvaluationScores.merged(own) for own in zip(found, some, strict=True)]
     return found
 
 
-def evaluate(study: Study, limits: Limits, masks: list[np.ndarray | None], **live: int) -> Evaluation:
-    """Figures of the judge photos under limits and any value of the live parameter, stored or computed when needed.
-
-    masks: returned by `truth_masks`. Raises ValueError for a value outside the fit.
-    """
-    return evaluate_photos(study.at(live), limits, masks, **live)
-
-
 def evaluate_photos(scored: ScoredPhotos, limits: Limits, masks: list[np.ndarray | None], **live: int) -> Evaluation:
-    """As `evaluate`, at a stored value."""
-    judged = Judged.of(scored, live, np.flatnonzero(scored.of_subset("judge")).tolist(), masks)
+    """Figures of the judge photos under limits at a stored live value; masks: returned by `truth_masks`."""
+    judged = EvaluationScores.of(scored, live, np.flatnonzero(scored.of_subset("judge")).tolist(), masks)
     return figures(judged, limits, [photo for photo in scored.unscored if photo.part == "judge"])
 
 
-def figures(judged: Judged, limits: Limits, unscored: Sequence[UnscoredPhoto] = ()) -> Evaluation:
+def figures(judged: EvaluationScores, limits: Limits, unscored: Sequence[UnscoredPhoto] = ()) -> Evaluation:
     """Figures of judged photos under limits; unscored: those to judge that have no score."""
     scores, defect, counts = judged.scores, judged.defect, judged.counts
     with warnings.catch_warnings():
@@ -127,7 +121,7 @@ def figures(judged: Judged, limits: Limits, unscored: Sequence[UnscoredPhoto] = 
             fpr95=fpr95_of_foreign(scores[~defect], scores[defect]),
             good_rejected_at_95_caught=fpr_at_tpr(scores, defect),
             counts=_counts(scores[~defect], scores[defect], limits, judged.found[defect], unscored),
-            changed=Changed.of(scores, judged.again, defect, limits),
+            changed=RepeatabilityCounts.of(scores, judged.again, defect, limits),
         )
 
 
@@ -214,12 +208,12 @@ def found_up_to(scored: ScoredPhotos, **live: int) -> np.ndarray:
     return scored.latest(("found", *sorted(values.items())), look)
 
 
-def changed_again(scored: ScoredPhotos, limits: Limits, **live: int) -> Changed | None:
+def changed_again(scored: ScoredPhotos, limits: Limits, **live: int) -> RepeatabilityCounts | None:
     """Of the parts that the sentence counts; None where no tolerances were taught."""
     good, defect, *_ = counted(scored.photos, scored.unscored)
     scores, again = scored.scores(**live), scored.scores_again(**live)
     known = good | defect
-    return Changed.of(scores[known], again[known], defect[known], limits)
+    return RepeatabilityCounts.of(scores[known], again[known], defect[known], limits)
 
 
 class Counted(NamedTuple):

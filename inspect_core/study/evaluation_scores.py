@@ -21,7 +21,7 @@ Live = Mapping[str, int]
 
 
 @dataclass(frozen=True, eq=False)
-class Judged:
+class EvaluationScores:
     """scores: (n,) float32 image scores; again: those of the parts photographed again, NaN where they were not; defect:
     (n,) bool; found: (n,) float64, up to which limit each defect is found, NaN where no true mask is known; counts: of
     the photos whose true mask is known.
@@ -73,7 +73,7 @@ def judge(
     moves: Sequence[Live],
     samples: Sequence[Sample],
     again: Tolerances | None = None,
-) -> list[Judged]:
+) -> list[EvaluationScores]:
     """Some photos at each of several moves of the live parameters; those that cannot be used are left out.
 
     views: asked for the values of the moves only, with the local scales that were learned for them; again: tolerances
@@ -85,4 +85,4 @@ def judge(
         if looks := features.looks(sample, again):
             scored = scored.with_photo(features.photo(sample, "judge"), *looks)
     masks = truth_masks(scored)
-    return [Judged.of(scored, live, range(len(masks)), masks) for live in moves]
+    return [EvaluationScores.of(scored, live, range(len(masks)), masks) for live in moves]

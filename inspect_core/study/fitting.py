@@ -24,7 +24,7 @@ from inspect_core.study.scored_photo import ScoredPhoto
 from inspect_core.study.scored_photos import ScoredPhotos, SeenBy, swept
 from inspect_core.study.statistics_gathering import Fit, Gathered
 from inspect_core.study.study_tasks import ScoringTask, Workers
-from inspect_core.study.teaching_config import Order
+from inspect_core.study.teaching_config import TeachingConfig
 
 Tried = tuple[ScoredPhoto, list[np.ndarray]]
 """A photo with its (stops, h, w) float32 errors under each view."""
@@ -38,14 +38,14 @@ GATHERING = 0.6
 
 
 @dataclass(frozen=True, eq=False)
-class Fitting:
+class StudyFitter:
     """methods, parameters: by the position of each among the views of a photo; features: of the photos; again:
     tolerances of the copies that are scored beside every photo, None for none; workers: who processes the photos.
 
     Everything here raises whatever `report` raises to stop.
     """
 
-    order: Order
+    order: TeachingConfig
     methods: tuple[str, ...]
     parameters: tuple[Parameters, ...]
     features: PhotoFeatures
@@ -103,14 +103,14 @@ class Fitting:
         return Patches(photos, (height, width), channels)
 
 
-class Crossing:
+class CrossFitter:
     """The methods of a fitting by folds of the photos to fit, which set the limits; without folds on all of them.
 
     The statistics of the folds lie in a temporary file: of ten folds they take 0.4 GB at 32 x 32 places and 100
     features.
     """
 
-    def __init__(self, fitting: Fitting) -> None:
+    def __init__(self, fitting: StudyFitter) -> None:
         self.folds, self._fitting = fitting.order.photos.folds(fitting.order.seed), fitting
         self._fit = fitting.fit_of([sample for fold in self.folds for sample in fold])
         self._total: Gathered = []

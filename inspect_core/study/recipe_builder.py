@@ -16,12 +16,12 @@ from inspect_core.recipe_format.recorded_photos import Calibrated, TaughtFrom, U
 from inspect_core.runtime.users import UNKNOWN
 from inspect_core.runtime.versions import library_versions
 from inspect_core.study.scored_photos import ScoredPhotos
-from inspect_core.study.teaching_config import Order
+from inspect_core.study.teaching_config import TeachingConfig
 from inspect_core.verdict import Limits
 
 
 def frozen(
-    order: Order,
+    order: TeachingConfig,
     preparation: Preparation,
     fitted: ScoredPhotos,
     scored: ScoredPhotos,

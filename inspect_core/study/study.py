@@ -22,13 +22,13 @@ from inspect_core.methods.fitted_method import View, chosen_taps, costs_of, look
 from inspect_core.methods.registry import FIRST, methods_of, parameters_of
 from inspect_core.recipe import Recipe
 from inspect_core.runtime.progress import Cancel, Report, silent, stage, tell
-from inspect_core.study.fitting import Crossing, Fitting, Tried, Trying
+from inspect_core.study.fitting import CrossFitter, StudyFitter, Tried, Trying
 from inspect_core.study.photo_features import PhotoFeatures
 from inspect_core.study.recipe_builder import frozen
 from inspect_core.study.scored_photo import ScoredPhoto
 from inspect_core.study.scored_photos import ScoredPhotos, swept
 from inspect_core.study.study_tasks import IN_PROCESS, Workers
-from inspect_core.study.teaching_config import Order
+from inspect_core.study.teaching_config import TeachingConfig
 from inspect_core.study.time_estimates import Expected
 from inspect_core.verdict import Limits
 
@@ -49,7 +49,7 @@ class Study:
 
     def __init__(
         self,
-        photos: Order | Samples | Split,
+        photos: TeachingConfig | Samples | Split,
         backbone: Backbone,
         store: Store,
         *,
@@ -61,9 +61,9 @@ class Study:
     ):
         order = photos
         if isinstance(order, Samples):
-            order = split(order, seed=choices.get("seed", Order.seed))
+            order = split(order, seed=choices.get("seed", TeachingConfig.seed))
         if isinstance(order, Split):
-            order = Order("part", order, backbone.name, size=backbone.size, tolerances=None)
+            order = TeachingConfig("part", order, backbone.name, size=backbone.size, tolerances=None)
         order = replace(order, **choices, method=method if isinstance(method, str) else order.method)
         order = replace(order, tolerances=order.copied)
         self.order, self.split, self.store = order, order.photos, store
@@ -91,7 +91,7 @@ class Study:
         self.photo_features, self.workers = PhotoFeatures.here(self.preparation, store, streamed), workers
         workers.require(costs.memory)
         again = None if order.tolerances is None else replace(order.tolerances, copies=1)
-        self.fitting = Fitting(order, self.methods, self.parameters, self.photo_features, again, workers)
+        self.fitting = StudyFitter(order, self.methods, self.parameters, self.photo_features, again, workers)
 
     def extract(self, progress: Report | None = None, cancelled: Cancel | None = None) -> "Study":
         """Run the network once over every photo whose features are stored; photos already stored need no run.
@@ -125,7 +125,7 @@ class Study:
         learnt, all_of_it = read + expected.learn, read + expected.learn + expected.cross + expected.score
         if not self.photo_features.notes.found:
             self.extract(stage(report, 0.0, read / all_of_it))
-        crossing = Crossing(self.fitting)
+        crossing = CrossFitter(self.fitting)
         views = crossing.views(stage(report, read / all_of_it, learnt / all_of_it))
         crossed = expected.cross / max(expected.cross + expected.score, 1e-9)
         step = stage(report, learnt / all_of_it, 1.0)
@@ -147,8 +147,8 @@ class Study:
     def of_detector(self, method: str, backbone: Backbone, taps: Sequence[tuple[str, ...]]) -> "Study":
         """The fitted study of one detector, of methods that were fitted one by one here; nothing is computed again.
 
-        backbone, taps: as `Order.network` gives them for this detector. Equal to the bit to a study of that detector
-        alone. Raises ValueError for a method that was not fitted here on such features.
+        backbone, taps: as `TeachingConfig.network` gives them for this detector. Equal to the bit to a study of that
+        detector alone. Raises ValueError for a method that was not fitted here on such features.
         """
         which = [self.methods.index(name) for name in methods_of(method)]
         other = self.with_method(method, backbone, taps)
@@ -159,7 +159,7 @@ class Study:
         return other
 
     def with_method(self, method: str, backbone: Backbone, taps: Sequence[tuple[str, ...]]) -> "Study":
-        """An unfitted study of the same photos by one detector; backbone, taps: as `Order.network` gives them."""
+        """Return an unfitted study of the same photos by one detector; backbone, taps: of `TeachingConfig.network`."""
         return self._like(backbone, method, taps, self.order.given_to(methods_of(method)))
 
     def with_parameters(self, parameters: Mapping[str, float | None]) -> "Study":
@@ -206,7 +206,7 @@ class Study:
         wanted = {name: value for name, value in {**scored.live, **live}.items() if name != AREA}
         if self._exact is None or self._exact[0] != wanted:
             views = [replace(view, only=(view.value(wanted),)) for view in scored.views]
-            crossing = Crossing(self.fitting)
+            crossing = CrossFitter(self.fitting)
             crossing.gather(silent)
             anew, _ = crossing.score(views, self.area, silent)
             self._exact = wanted, anew.beginning_with({**scored.live, **wanted}).with_areas(scored.areas)

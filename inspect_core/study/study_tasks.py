@@ -15,7 +15,7 @@ from inspect_core.images.tolerances import Tolerances
 from inspect_core.line.ordered_pool import ranges
 from inspect_core.methods.fitted_method import View
 from inspect_core.runtime.progress import Report
-from inspect_core.study.evaluation_scores import AT_ONCE, Judged, Live, judge
+from inspect_core.study.evaluation_scores import AT_ONCE, EvaluationScores, Live, judge
 from inspect_core.study.photo_features import PhotoFeatures
 from inspect_core.study.scored_photos import SeenBy, swept
 from inspect_core.study.statistics_gathering import SHARD, Fit, Gathered, merged
@@ -99,7 +99,7 @@ class EvaluationTask:
     again: Tolerances | None
     words: ClassVar[str] = "judging"
 
-    def over(self, features: PhotoFeatures, shard: Shard, report: Report) -> Iterator[list[Judged]]:
+    def over(self, features: PhotoFeatures, shard: Shard, report: Report) -> Iterator[list[EvaluationScores]]:
         samples = shard.samples
         for some in ranges(len(samples), AT_ONCE):
             yield judge(features, self.views, self.moves, [samples[i] for i in some], self.again)

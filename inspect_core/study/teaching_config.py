@@ -29,7 +29,7 @@ MOST_COPIES = 240
 
 
 @dataclass(frozen=True)
-class Order:
+class TeachingConfig:
     """What to teach: the photos as split, and every choice; the defaults are those of the page and the command line.
 
     method: a name in METHODS, or several joined by "+", whose maps are added; None: the one that a comparison of the
@@ -109,7 +109,7 @@ class Order:
         within = None if tolerances is None else asdict(tolerances)
         return TaughtFrom(photos, taps, dict(self.parameters), *lying, within)
 
-    def published(self, method: str | None) -> "Order":
+    def published(self, method: str | None) -> "TeachingConfig":
         """This order for one method as its paper has it: what `Method.published` says replaces what was chosen.
 
         Layers are the paper's where the backbone has them. Raises ValueError for anything but one method, and for
@@ -126,12 +126,12 @@ class Order:
         parameters = dict(self.parameters) | {key: row.published[key] for key in row.published.keys() - changed.keys()}
         return replace(self, method=method, as_published=True, parameters=parameters, **changed)
 
-    def by_default(self) -> "Order":
+    def by_default(self) -> "TeachingConfig":
         """This order with Loupe's own choice of all that `published` replaced."""
         if not self.as_published:
             return self
         replaced = {key for row in METHODS.values() for key in row.published}
-        usual = {key: getattr(Order, key) for key in replaced if hasattr(Order, key)}
+        usual = {key: getattr(TeachingConfig, key) for key in replaced if hasattr(TeachingConfig, key)}
         size = input_size([sample.size for sample in self.photos.fit])
         usual |= {"size": size, "grid": grid_of(size)}
         kept = {key: value for key, value in self.parameters.items() if key not in replaced}

@@ -12,7 +12,7 @@ from inspect_core.features.extraction import Preparation
 from inspect_core.images.tolerances import looks_in
 from inspect_core.methods.fitted_method import costs_of
 from inspect_core.methods.method import Parameters
-from inspect_core.study.teaching_config import Order
+from inspect_core.study.teaching_config import TeachingConfig
 
 READING, READING_PIXEL, COPYING, FOLDING = 0.006, 1.2e-8, 0.004, 0.04
 """Seconds to read and squash a photo, for each pixel of the working size when it has tiles, to make a copy, and to keep
@@ -49,7 +49,7 @@ class Expected:
     @classmethod
     def of(
         cls,
-        order: Order,
+        order: TeachingConfig,
         methods: Sequence[str],
         parameters: Sequence[Parameters],
         preparation: Preparation,

@@ -26,7 +26,7 @@ from inspect_core.runtime.atomic_write import replacing
 from inspect_core.runtime.jobs import Busy
 from inspect_core.runtime.serialisation import pack, unpack
 from inspect_core.study.scored_photo import ScoredPhoto, UnscoredPhoto
-from inspect_core.study.teaching_config import Order
+from inspect_core.study.teaching_config import TeachingConfig
 from inspect_core.verdict import Limits
 
 RECIPE, PART = "recipe.zip", "part"
@@ -71,7 +71,7 @@ class Unsaved:
     product: str
     made: float
     thumbnail: bytes
-    order: Order
+    order: TeachingConfig
     photos: tuple[ScoredPhoto, ...] = ()
     notes: tuple[str, ...] = ()
     choice: str | None = None
@@ -137,7 +137,7 @@ class UnsavedParts:
             problem = f"kept in memory only ({error}); save it as a recipe"
         self.lines[line.id] = replace(line, problem=problem)
 
-    def begin(self, part_id: str, order: Order) -> None:
+    def begin(self, part_id: str, order: TeachingConfig) -> None:
         """Write down what is about to be taught, until `drop`: it is listed as interrupted if the server ends first.
 
         Raises OSError when it cannot be written.
@@ -160,7 +160,7 @@ class UnsavedParts:
         return sum(path.stat().st_size for path in self._folder.rglob("*") if path.is_file())
 
 
-def interrupted(folder: Path) -> Order:
+def interrupted(folder: Path) -> TeachingConfig:
     """The order that was being taught. Raises ValueError as `opened`."""
     return _read(folder).order
 
@@ -185,7 +185,7 @@ def _read(folder: Path) -> Unsaved:
     try:
         if stored is None or hashlib.sha256(content).digest() != stored[:_DIGEST]:
             raise ValueError("it is missing, cut short or changed")
-        found = unpack(content, _KINDS)
+        found = unpack(content, _KINDS, _FORMER)
         if not isinstance(found, Unsaved) or found.order.weights is not None:
             raise ValueError("it is not what Loupe writes")
     except Exception as error:  # sealed, and yet of any other form
@@ -203,6 +203,7 @@ def _line_of(folder: Path) -> OpenPart:
 
 
 _KINDS = (
-    Unsaved, InForce, Limits, Order, Split, Sample, Depth, Alignment, Range, Areas, Area, TilePlan, Tolerances,
+    Unsaved, InForce, Limits, TeachingConfig, Split, Sample, Depth, Alignment, Range, Areas, Area, TilePlan, Tolerances,
     ScoredPhoto, UnscoredPhoto,
 )  # fmt: skip
+_FORMER = {"Order": TeachingConfig}

@@ -17,7 +17,7 @@ from inspect_core.methods.fitted_method import looks_of
 from inspect_core.methods.registry import FIRST, methods_of, parameters_of
 from inspect_core.runtime.progress import Report
 from inspect_core.study.study import Study
-from inspect_core.study.teaching_config import NO_ALIGNMENT, RIGID, SIMILARITY, Order
+from inspect_core.study.teaching_config import NO_ALIGNMENT, RIGID, SIMILARITY, TeachingConfig
 from inspect_core.tuning.forecast import methods_to_fit
 
 MOST, MOST_TRIED = 200, 24
@@ -28,7 +28,7 @@ TURNED = 2 * TURN
 """Degrees of turn in good photos from which it is proposed in any case: a thin part is little of the variance."""
 
 
-def aligned(order: Order, report: Report) -> Order:
+def aligned(order: TeachingConfig, report: Report) -> TeachingConfig:
     """The order with the alignment it asks for, learned from its good photos; damaged ones are skipped.
 
     Raises ValueError as `learn`, and whatever `report` raises to stop.
@@ -79,7 +79,7 @@ class Gain:
         )
 
 
-def proposed(order: Order, report: Report) -> str:
+def proposed(order: TeachingConfig, report: Report) -> str:
     """That alignment would help, by the features that the first of the methods sees; "" where it would not, or is asked
     for. Raises ValueError as `with_taps`.
     """
@@ -89,7 +89,7 @@ def proposed(order: Order, report: Report) -> str:
     return "" if gain is None or not gain.pays else f"{gain.sentence()} Add --align {RIGID}."
 
 
-def usual_preparation(order: Order, methods: Sequence[str] = methods_of(FIRST)) -> Preparation:
+def usual_preparation(order: TeachingConfig, methods: Sequence[str] = methods_of(FIRST)) -> Preparation:
     """By which photos are compared before anything is learned, on the usual grid. Raises ValueError as `with_taps`."""
     (backbone, taps), grid = order.network(methods), grid_of(order.size)
     return Preparation(backbone, grid, looks_of(methods, parameters_of(methods, {}, None), backbone, taps, 0))

@@ -17,13 +17,13 @@ from inspect_core.judge.metrics import roc_curve
 from inspect_core.line.histogram import stacked
 from inspect_core.line.html_page import page, webp
 from inspect_core.plots import comparison_plots as plots
-from inspect_core.plots.chart_theme import LIGHT, Look
+from inspect_core.plots.chart_theme import LIGHT, ChartTheme
 from inspect_core.plots.svg import svg
 from inspect_core.recipe_format.csv_text import csv_text
 from inspect_core.study.evaluation import Evaluation, outcomes
 from inspect_core.study.scored_photo import ScoredPhoto
-from inspect_core.study.teaching_config import Order
-from inspect_core.tuning.comparison_result import Comparison, Estimate, Row
+from inspect_core.study.teaching_config import TeachingConfig
+from inspect_core.tuning.comparison_result import Comparison, ComparisonRow, Estimate
 from inspect_core.verdict import InView, Limits, Verdict, assemble
 
 CSV_BEGINS = "detector,title,as_published,chosen,"
@@ -49,10 +49,10 @@ PARTS, SIDE = 4, 240
 
 
 @dataclass(frozen=True, eq=False)
-class Seen:
+class DetectorVerdict:
     """One part under one detector: its verdict, and the reduced photo with the heatmap scaled by the limits."""
 
-    row: Row
+    row: ComparisonRow
     limits: Limits
     verdict: Verdict
     picture: Image.Image
@@ -137,7 +137,7 @@ def _counted(evaluation: Evaluation) -> dict[str, str]:
     return cells
 
 
-def curves(rows: Sequence[Row], look: Look) -> dict[str, tuple[str, Figure]]:
+def curves(rows: Sequence[ComparisonRow], look: ChartTheme) -> dict[str, tuple[str, Figure]]:
     """(title, figure) of the ROC and PRO curves on the judge photos, a line per row; none where these have no good
     photo or no defect, or no mask.
     """
@@ -157,7 +157,7 @@ def curves(rows: Sequence[Row], look: Look) -> dict[str, tuple[str, Figure]]:
     return drawn
 
 
-def judged_scores(row: Row) -> tuple[np.ndarray, np.ndarray]:
+def judged_scores(row: ComparisonRow) -> tuple[np.ndarray, np.ndarray]:
     """Scores of the good and of the defective judge photos."""
     scores, judge = row.scored.scores(), row.scored.of_subset("judge")
     good, defect = row.scored.good_and_defect()
@@ -177,7 +177,7 @@ def most_telling(comparison: Comparison) -> list[int]:
     return sorted(judge, key=rank)
 
 
-def side_by_side(comparison: Comparison, position: int) -> list[Seen]:
+def side_by_side(comparison: Comparison, position: int) -> list[DetectorVerdict]:
     """One photo under every detector with limits. Raises ImageError for a photo that can no longer be read."""
     photo = comparison.rows[0].scored.photos[position]
     pixels, found = reduced(read(photo.path, photo.depth).pixels, SIDE), []
@@ -187,17 +187,19 @@ def side_by_side(comparison: Comparison, position: int) -> list[Seen]:
         view = InView.of(photo.placed, row.scored.size, row.scored.areas)
         verdict = assemble(row.scored.map(position), limits, photo.placed, area=row.scored.live["area"], view=view)
         calm = min(row.scored.typical_score(), limits.review)
-        found.append(Seen(row, limits, verdict, heatmap.overlay(pixels, verdict.photo_map, limits.review, calm=calm)))
+        found.append(
+            DetectorVerdict(row, limits, verdict, heatmap.overlay(pixels, verdict.photo_map, limits.review, calm=calm))
+        )
     return found
 
 
-def in_words(seen: Seen) -> str:
+def in_words(seen: DetectorVerdict) -> str:
     """The verdict with the score and the limits it was compared with."""
     verdict, limits = seen.verdict, seen.limits
     return f"{verdict.verdict}: score {verdict.score:.3g}, review {limits.review:.3g}, reject {limits.reject:.3g}"
 
 
-def html_of(comparison: Comparison, order: Order) -> str:
+def html_of(comparison: Comparison, order: TeachingConfig) -> str:
     """The whole comparison as one page: pictures and figures are in it, names from outside only as text."""
     columns, photos, drawn = table_of(comparison), order.photos, curves(comparison.rows, LIGHT).values()
     return page(
@@ -221,7 +223,7 @@ def html_of(comparison: Comparison, order: Order) -> str:
     )
 
 
-def _histogram(row: Row) -> str:
+def _histogram(row: ComparisonRow) -> str:
     good, defects = judged_scores(row)
     if row.limits is None or not len(good) + len(defects):
         return ""
@@ -229,7 +231,7 @@ def _histogram(row: Row) -> str:
     return stacked(groups, (row.limits.review, row.limits.reject), width=380, height=220)
 
 
-def _parts(comparison: Comparison) -> Iterator[tuple[ScoredPhoto, list[Seen]]]:
+def _parts(comparison: Comparison) -> Iterator[tuple[ScoredPhoto, list[DetectorVerdict]]]:
     for position in most_telling(comparison)[:PARTS]:
         with contextlib.suppress(ImageError):  # a photo that has gone
             yield comparison.rows[0].scored.photos[position], side_by_side(comparison, position)

@@ -20,7 +20,7 @@ from inspect_core.methods.registry import (
 from inspect_core.study.evaluation import Evaluation
 from inspect_core.study.scored_photos import ScoredPhotos
 from inspect_core.study.study import Study
-from inspect_core.study.teaching_config import Order
+from inspect_core.study.teaching_config import TeachingConfig
 from inspect_core.tuning import place
 from inspect_core.tuning.synthetic_trial import is_better
 from inspect_core.verdict import Limits
@@ -50,7 +50,9 @@ class Shortlist:
     budget: float
 
     @classmethod
-    def of(cls, grid: tuple[int, int], given: Collection[str] = (), *, budget: float = Order.budget) -> "Shortlist":
+    def of(
+        cls, grid: tuple[int, int], given: Collection[str] = (), *, budget: float = TeachingConfig.budget
+    ) -> "Shortlist":
         """Those that have all the given parameters; the cheapest one takes part whatever it costs."""
         fitting = {name: forecast_ms(name, grid) for name in CANDIDATES if known_parameters(name).issuperset(given)}
         least = min(fitting.values(), default=0.0)
@@ -58,7 +60,7 @@ class Shortlist:
         return cls(fast, {name: ms for name, ms in fitting.items() if name not in fast}, budget)
 
     @classmethod
-    def of_order(cls, order: Order) -> "Shortlist":
+    def of_order(cls, order: TeachingConfig) -> "Shortlist":
         """The detectors that teaching an order compares: none where it names one, for large photos in tiles, and with
         too few photos to set limits.
         """
@@ -106,7 +108,7 @@ class Estimate:
 
 
 @dataclass(frozen=True, eq=False)
-class Row:
+class ComparisonRow:
     """One detector in a comparison.
 
     qualities: on the trial, photo by photo, 0 to 1; quality: their mean, synthetic and known that of either kind;
@@ -151,23 +153,23 @@ class Comparison:
     compares, of which one is recommended; all if none is a row. Those as published are never recommended.
     """
 
-    rows: tuple[Row, ...]
+    rows: tuple[ComparisonRow, ...]
     basis: str
     known: bool
     place: float | None
     notes: tuple[str, ...] = ()
     candidates: Collection[str] = ()
 
-    def _eligible(self) -> Sequence[Row]:
+    def _eligible(self) -> Sequence[ComparisonRow]:
         usual = [row for row in self.rows if not row.as_published]
         return [row for row in usual if row.detector in self.candidates] or usual
 
-    def preferred(self) -> Row:
+    def preferred(self) -> ComparisonRow:
         """The row to begin with before any trial, as `place.preferred`."""
         named = {row.detector: row for row in self._eligible()}
         return named[place.preferred(self.place, named)]
 
-    def chosen(self) -> Row:
+    def chosen(self) -> ComparisonRow:
         """The preferred row, unless another is better beyond chance on the same photos (on made-up defects alone: also
         by MARGIN); then the best one.
         """

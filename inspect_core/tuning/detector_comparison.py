@@ -23,9 +23,9 @@ from inspect_core.study.scored_photo import ScoredPhoto
 from inspect_core.study.scored_photos import ScoredPhotos
 from inspect_core.study.study import Study
 from inspect_core.study.study_tasks import IN_PROCESS, Workers
-from inspect_core.study.teaching_config import Order
+from inspect_core.study.teaching_config import TeachingConfig
 from inspect_core.tuning.alignment_training import aligned
-from inspect_core.tuning.comparison_result import Comparison, Estimate, Row, Shortlist, comparing
+from inspect_core.tuning.comparison_result import Comparison, ComparisonRow, Estimate, Shortlist, comparing
 from inspect_core.tuning.place import place_of
 from inspect_core.tuning.synthetic_trial import PASTED, SHRINK, Pasting, Trial, crossed_trial
 
@@ -35,7 +35,7 @@ RUNS = 5
 
 
 def compare(
-    order: Order,
+    order: TeachingConfig,
     store: Store,
     report: Report,
     detectors: Sequence[str] = ALL,
@@ -46,7 +46,7 @@ def compare(
     pasted: bool = True,
 ) -> Comparison:
     """All detectors on one extraction; each of their methods is fitted once and scores a photo once. as_published: then
-    those that are one method once more, each as its paper has it (`Order.published`).
+    those that are one method once more, each as its paper has it (`TeachingConfig.published`).
 
     The methods begin at their defaults, except for the order's parameters. What is found of a detector is, to the bit,
     what teaching it alone finds. workers: as `Study` takes them; judged: whether figures of the judge photos are worked
@@ -66,13 +66,13 @@ def compare(
     return comparison
 
 
-def published(order: Order, detectors: Sequence[str]) -> list[Order]:
-    """The order for each of these detectors that is one method, as its paper has it. Raises as `Order.published`."""
+def published(order: TeachingConfig, detectors: Sequence[str]) -> list[TeachingConfig]:
+    """Return the order of each detector that is one method, as its paper has it. Raises as the order's `published`."""
     return [order.published(name) for name in detectors if methods_of(name) == (name,)]
 
 
 def _compared(
-    order: Order,
+    order: TeachingConfig,
     store: Store,
     report: Report,
     detectors: Sequence[str],
@@ -104,7 +104,7 @@ def _compared(
             which = [methods.index(name) for name in methods_of(detector)]
             scored = study.results.of_views(which).with_areas(order.areas)
             rows.append(
-                Row(
+                ComparisonRow(
                     detector,
                     **_of_trial(trial, tried.of_views(which)),
                     **_of_judged(scored, masks),
@@ -120,7 +120,7 @@ def _compared(
     return Comparison(tuple(rows), trial.basis, bool(order.photos.choose), place, notes, candidates)
 
 
-def fitted(row: Row) -> Study:
+def fitted(row: ComparisonRow) -> Study:
     """The study of one of the detectors compared, as it was fitted."""
     return row.study.of_detector(row.detector, *row.study.order.network(methods_of(row.detector)))
 

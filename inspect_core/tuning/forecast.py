@@ -8,7 +8,7 @@ from inspect_core.features.store import Store
 from inspect_core.images.tolerances import looks_in
 from inspect_core.methods.fitted_method import costs_of, looks_of
 from inspect_core.methods.registry import FIRST, methods_in, parameters_of
-from inspect_core.study.teaching_config import Order
+from inspect_core.study.teaching_config import TeachingConfig
 from inspect_core.study.time_estimates import Expected
 from inspect_core.tuning.comparison_result import Shortlist, comparing
 from inspect_core.tuning.synthetic_trial import PASTED
@@ -29,14 +29,14 @@ class Forecast:
     fits_store: bool
 
 
-def methods_to_fit(order: Order, detectors: Sequence[str] = ()) -> tuple[str, ...]:
+def methods_to_fit(order: TeachingConfig, detectors: Sequence[str] = ()) -> tuple[str, ...]:
     """The methods that are fitted to teach an order, or to compare detectors on its photos."""
     shortlist = Shortlist.of_order(order)
     to_choose_by = shortlist.candidates if order.photos.choose else shortlist.to_begin_with
     return methods_in(tuple(detectors) or tuple(to_choose_by) or (order.method or FIRST,))
 
 
-def forecast(order: Order, store: Store, detectors: Sequence[str] = ()) -> Forecast:
+def forecast(order: TeachingConfig, store: Store, detectors: Sequence[str] = ()) -> Forecast:
     """The cost of teaching an order, or of comparing detectors on its photos, from timing one grey photo here.
 
     The photos to fit go through the network twice: for their patches, and as a whole for the product check; a photo

@@ -35,7 +35,7 @@ from inspect_core.runtime.jobs import device_lock
 from inspect_core.runtime.progress import Report, stage
 from inspect_core.study.scored_photos import ScoredPhotos, swept
 from inspect_core.study.study import Study
-from inspect_core.study.teaching_config import Order
+from inspect_core.study.teaching_config import TeachingConfig
 from inspect_core.tuning.alignment_training import aligned
 from inspect_core.tuning.product_check_training import fit
 
@@ -55,7 +55,7 @@ Pairs = Sequence[tuple[Sequence[Sample], Sequence[Sample]]]
 
 
 @dataclass(frozen=True)
-class Seen:
+class ScreenedPhoto:
     """A good photo and what stands out in it; unlike: its score over the median of all, higher is stranger, 1 with too
     few photos to compare; place: centre of its strangest patch, (x, y) from 0 to 1 of the photo, None without one.
     """
@@ -72,11 +72,11 @@ class FirstLook:
     of damaged ones.
     """
 
-    photos: tuple[Seen, ...]
+    photos: tuple[ScreenedPhoto, ...]
     skipped: tuple[tuple[str, str], ...] = ()
 
     @property
-    def found(self) -> tuple[Seen, ...]:
+    def found(self) -> tuple[ScreenedPhoto, ...]:
         """Photos in which something stands out."""
         return tuple(seen for seen in self.photos if seen.findings)
 
@@ -88,7 +88,7 @@ class FirstLook:
         return f"{len(self.found)} of {photos} stand out." if self.found else f"Nothing stands out among {photos}."
 
 
-def first_look(samples: Samples, order: Order, store: Store, report: Report) -> FirstLook:
+def first_look(samples: Samples, order: TeachingConfig, store: Store, report: Report) -> FirstLook:
     """Look at all good photos of `samples`; holds the device all the while.
 
     order: the backbone, size, grid, alignment and seed to use; its photos do not matter, and large ones are not cut
@@ -122,7 +122,7 @@ def first_look(samples: Samples, order: Order, store: Store, report: Report) -> 
             ratios = scores / max(float(np.nanmedian(scores)), np.finfo(np.float32).tiny)
             _note_unlike(found, np.nan_to_num(ratios, nan=1.0))
             unlike = np.nan_to_num(ratios, nan=float(np.nanmax(ratios)))
-    seen = map(Seen, samples.good, map(tuple, found), map(float, unlike), places)
+    seen = map(ScreenedPhoto, samples.good, map(tuple, found), map(float, unlike), places)
     return FirstLook(tuple(sorted(seen, key=lambda one: -one.unlike)), tuple(skipped))
 
 

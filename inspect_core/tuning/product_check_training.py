@@ -15,7 +15,7 @@ from inspect_core.images.folders import Sample
 from inspect_core.runtime.progress import Report, silent, stage
 from inspect_core.study.photo_features import PhotoFeatures
 from inspect_core.study.study_tasks import IN_PROCESS, EmbeddingTask, Workers
-from inspect_core.whole_part.product_check import WARN, ProductCheck, Subspace
+from inspect_core.whole_part.product_check import WARN, ProductCheck, ProductSubspace
 
 EXPLAINED_VARIANCE = 0.9
 LEAST_LIMIT = 0.8
@@ -74,7 +74,7 @@ def fit(
     detector = fit_cop(_tensor(good), explained_variance=EXPLAINED_VARIANCE)
     smallest = 0.0 if good_logits is None else min(0.0, float(_tensor(good_logits).logsumexp(-1).min()))
     arrays = {name: value.cpu().numpy() for name, value in detector.arrays().items()}
-    subspace = Subspace.from_arrays(arrays, detector.params())
+    subspace = ProductSubspace.from_arrays(arrays, detector.params())
     product_check = ProductCheck(subspace, good_logits is not None, smallest, 0.0, mode)
     scores = product_check.score(held_out, held_out_logits) if len(held_out) else product_check.score(good, good_logits)
     highest, unrelated = float(scores.max()), 0.0 if product_check.fused else 1.0

@@ -17,15 +17,15 @@ from inspect_core.images.splitting import Split
 from inspect_core.images.tolerances import Tolerances
 from inspect_core.judge.anomaly_map import AREA
 from inspect_core.line.ordered_pool import in_order
-from inspect_core.line.result_row import Row, judge, row_of
-from inspect_core.line.verdict_changes import Changed, changed
+from inspect_core.line.result_row import ResultRow, judge, row_of
+from inspect_core.line.verdict_changes import VerdictChanges, changed
 from inspect_core.recipe import LoadedRecipe, Recipe
 from inspect_core.recipe_format.recorded_photos import TaughtFrom
 from inspect_core.recipe_io.parity_photos import by_content, masks_in
 from inspect_core.runtime.progress import Report, silent
 from inspect_core.study.study import Study
 from inspect_core.study.study_tasks import IN_PROCESS, Workers
-from inspect_core.study.teaching_config import Order
+from inspect_core.study.teaching_config import TeachingConfig
 from inspect_core.tuning.teaching import teach
 from inspect_core.whole_part.product_check import OFF
 
@@ -41,7 +41,7 @@ class Lesson:
     """
 
     recipe: Recipe
-    order: Order
+    order: TeachingConfig
     new: tuple[str, ...]
     known: tuple[str, ...] = ()
     skipped: tuple[tuple[str, str], ...] = ()
@@ -115,10 +115,10 @@ def lesson(
     return Lesson(recipe, order_of(recipe, taught, split), names, *known_of)
 
 
-def order_of(recipe: Recipe, taught: TaughtFrom, photos: Split) -> Order:
+def order_of(recipe: Recipe, taught: TaughtFrom, photos: Split) -> TeachingConfig:
     """The order that taught the recipe, with other photos."""
     check, tolerances = recipe.product_check, taught.tolerances
-    return Order(
+    return TeachingConfig(
         recipe.product,
         photos,
         backbone=recipe.backbone.name,
@@ -135,7 +135,7 @@ def order_of(recipe: Recipe, taught: TaughtFrom, photos: Split) -> Order:
         areas=recipe.areas,
         tiles=recipe.tiles,
         tolerances=None if tolerances is None else _tolerances(tolerances),
-        seed=recipe.provenance.seeds.get("split", Order.seed),
+        seed=recipe.provenance.seeds.get("split", TeachingConfig.seed),
         product_check=OFF if check is None else check.mode,
         fused_product_check=check is not None and check.fused,
     )
@@ -173,7 +173,7 @@ def regression(
     study: Study,
     inspections: Sequence[Inspection] = (),
     report: Report = silent,
-) -> tuple[Changed, list[str]]:
+) -> tuple[VerdictChanges, list[str]]:
     """Which verdicts change of all parts that the recipe has judged before; and sentences on those not judged again.
 
     Those of its teaching go by their scores, each good one scored by a detector that has not learned from it; defects
@@ -186,7 +186,7 @@ def regression(
     latest = {one.digest: one for one in reversed(inspections) if one.score is not None and one.digest not in before}
     logged = [(one.name, Path(one.path), one.digest, _truth(one), one.verdict) for one in latest.values()]
 
-    def again(item: tuple[str, Path, str, str, str | None]) -> tuple[Row, Row] | None:
+    def again(item: tuple[str, Path, str, str, str | None]) -> tuple[ResultRow, ResultRow] | None:
         name, path, digest, truth, verdict = item
         row = replace(judge(inspector, name, path).row, truth=truth)
         if not row.digest or (digest and row.digest != digest):
@@ -208,7 +208,7 @@ def regression(
     return changed(list(before.values()), list(after.values())), said
 
 
-def _recorded(inspector: LoadedRecipe) -> dict[str, Row]:
+def _recorded(inspector: LoadedRecipe) -> dict[str, ResultRow]:
     """By digest, the photos that set or judged the limits of a recipe, by their scores."""
     recipe, rows = inspector.recipe, {}
     for one in (*recipe.calibration, *recipe.judged):

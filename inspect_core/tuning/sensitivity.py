@@ -12,7 +12,7 @@ from inspect_core.judge.anomaly_map import AREA
 from inspect_core.judge.metrics import auroc, fpr_at_tpr
 from inspect_core.methods.method import Detector
 from inspect_core.runtime.progress import Report, silent
-from inspect_core.study.evaluation_scores import Judged
+from inspect_core.study.evaluation_scores import EvaluationScores
 from inspect_core.study.scored_photos import ScoredPhotos
 from inspect_core.tuning.patch_sample import stop_explaining
 
@@ -20,7 +20,7 @@ STOPS = 10
 
 
 @dataclass(frozen=True)
-class Reading:
+class SensitivityPoint:
     """Figures at one value of a parameter, NaN where the photos cannot give them.
 
     image_auroc, good_rejected_at_95_caught: of judge photos' scores; aupro: of their maps, to 30 % false positives; all
@@ -50,7 +50,7 @@ def over_live(
     stops: Sequence[int],
     live: Mapping[str, int],
     report: Report = silent,
-) -> list[Reading]:
+) -> list[SensitivityPoint]:
     """Figures at values of one live parameter, the others as in `live`, from stored errors: no network and no fit."""
     readings = []
     for done, stop in enumerate(stops):
@@ -70,7 +70,7 @@ def over_refits(
     view: int,
     fraction: float,
     report: Report = silent,
-) -> list[Reading]:
+) -> list[SensitivityPoint]:
     """Figures at values of a parameter that needs a fit each, such as γ, M or σ.
 
     fit_at(value) -> a detector for the view at that position; features_of(position) -> (1, h, w, k) for each view;
@@ -84,7 +84,7 @@ def over_refits(
         try:
             refit = replace(scored.views[view], detector=fit_at(value))
         except ValueError:
-            readings.append(Reading(value, math.nan, math.nan, math.nan, math.nan))
+            readings.append(SensitivityPoint(value, math.nan, math.nan, math.nan, math.nan))
             continue
         chosen = {**live, refit.live: stop_explaining(refit, fraction)}
         views = [*scored.views[:view], refit, *scored.views[view + 1 :]]
@@ -101,14 +101,14 @@ def over_refits(
     return readings
 
 
-def read_figures(scored: ScoredPhotos, value: float, masks: list[np.ndarray | None], **live: int) -> Reading:
+def read_figures(scored: ScoredPhotos, value: float, masks: list[np.ndarray | None], **live: int) -> SensitivityPoint:
     """The figures of the photos under these live values; `value`: that of the parameter under study."""
     good, defect = scored.good_and_defect()
     judge = np.flatnonzero(scored.of_subset("judge") & (good | defect)).tolist()
-    judged = Judged.of(scored, live, judge, masks)
+    judged = EvaluationScores.of(scored, live, judge, masks)
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", UserWarning)  # only good or only defective photos: NaN shows it
-        return Reading(
+        return SensitivityPoint(
             value,
             auroc(judged.scores, judged.defect),
             judged.counts.aupro(),

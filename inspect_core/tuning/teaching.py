@@ -11,7 +11,7 @@ from inspect_core.runtime.jobs import device_lock
 from inspect_core.runtime.progress import Report, stage
 from inspect_core.study.study import Study
 from inspect_core.study.study_tasks import IN_PROCESS, Workers
-from inspect_core.study.teaching_config import Order
+from inspect_core.study.teaching_config import TeachingConfig
 from inspect_core.study.time_estimates import Expected
 from inspect_core.tuning.alignment_training import aligned, on_alignment
 from inspect_core.tuning.comparison_result import Shortlist
@@ -27,7 +27,7 @@ FITTED = 0.97
 
 
 @dataclass(frozen=True, eq=False)
-class Taught:
+class TeachingResult:
     """The result of teaching.
 
     choice: why this detector, None when the order named it; notes: those of the order, then sentences on skipped
@@ -40,7 +40,7 @@ class Taught:
     notes: tuple[str, ...]
 
 
-def teach(order: Order, store: Store, report: Report, workers: Workers = IN_PROCESS) -> Taught:
+def teach(order: TeachingConfig, store: Store, report: Report, workers: Workers = IN_PROCESS) -> TeachingResult:
     """Load the backbone, extract, choose the detector unless the order names it, fit, learn the product; holds the
     device all the while.
 
@@ -74,7 +74,7 @@ def teach(order: Order, store: Store, report: Report, workers: Workers = IN_PROC
             )
     skipped = tuple(f"{name} was skipped: {reason}" for name, reason in study.skipped)
     on_fit = study.remarks({})
-    return Taught(study, choice, product_check, order.notes + skipped + on_alignment(study) + on_fit)
+    return TeachingResult(study, choice, product_check, order.notes + skipped + on_alignment(study) + on_fit)
 
 
 def _estimates(study: Study) -> tuple[Expected, float]:
@@ -91,7 +91,9 @@ def _for_product_check(photos: Split) -> tuple[Sequence[Sample], Sequence[Sample
     return [sample for sample in photos.fit if sample.name not in held_out], apart[0]
 
 
-def _by_known_defects(order: Order, store: Store, report: Report, workers: Workers) -> tuple[Study, str] | None:
+def _by_known_defects(
+    order: TeachingConfig, store: Store, report: Report, workers: Workers
+) -> tuple[Study, str] | None:
     """The study of the candidate that separates the known defects best, and why; None where there are none to choose
     by, or the order names its detector.
     """
@@ -109,7 +111,7 @@ def _by_known_defects(order: Order, store: Store, report: Report, workers: Worke
     return _study(order, chosen.detector, store, workers), why
 
 
-def _unfitted(order: Order, store: Store, workers: Workers) -> tuple[Study, str | None]:
+def _unfitted(order: TeachingConfig, store: Store, workers: Workers) -> tuple[Study, str | None]:
     """The study of the detector that the order names or has to take, and why; else of the methods of those of which
     places name one.
     """
@@ -124,7 +126,7 @@ def _unfitted(order: Order, store: Store, workers: Workers) -> tuple[Study, str 
     return _study(order, FIRST, store, workers), why
 
 
-def _by_place(order: Order, study: Study) -> tuple[Study, str]:
+def _by_place(order: TeachingConfig, study: Study) -> tuple[Study, str]:
     """The unfitted study of the detector that suits how the parts of extracted photos lie, and why."""
     shortlist = Shortlist.of_order(order)
     either = shortlist.to_begin_with
@@ -134,7 +136,7 @@ def _by_place(order: Order, study: Study) -> tuple[Study, str]:
     return study.with_method(detector, *order.network(methods_of(detector))), why.strip()
 
 
-def _study(order: Order, method: str | tuple[str, ...], store: Store, workers: Workers) -> Study:
+def _study(order: TeachingConfig, method: str | tuple[str, ...], store: Store, workers: Workers) -> Study:
     methods = methods_of(method) if isinstance(method, str) else method
     backbone, taps = order.network(methods)
     given = order.parameters if isinstance(method, str) else order.given_to(methods)

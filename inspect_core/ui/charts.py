@@ -6,10 +6,10 @@ import plotly.graph_objects as go
 import streamlit as st
 
 from inspect_core.plots import chart_theme
-from inspect_core.plots.chart_theme import Look
+from inspect_core.plots.chart_theme import ChartTheme
 
 
-def look() -> Look:
+def look() -> ChartTheme:
     """The figures' colours under the page's theme."""
     return chart_theme.DARK if st.context.theme.type == "dark" else chart_theme.LIGHT
 

@@ -18,7 +18,7 @@ from inspect_core.images import heatmap
 from inspect_core.images.photo_reader import Picture
 from inspect_core.runtime import workspace
 from inspect_core.study.scored_photo import ADDED, UNKNOWN, ScoredPhoto
-from inspect_core.study.teaching_config import Order
+from inspect_core.study.teaching_config import TeachingConfig
 from inspect_core.study.unsaved_products import OpenPart, Unsaved, UnsavedParts
 from inspect_core.ui import uploads
 from inspect_core.ui.taught_product import TaughtPart
@@ -105,7 +105,7 @@ def put(taught: TaughtPart, *, keep: bool = True) -> str:
     return taught.id
 
 
-def begin(order: Order) -> str:
+def begin(order: TeachingConfig) -> str:
     """Write down what is about to be taught, listed as interrupted after a restart; returns the id for `ended`.
 
     Raises Busy as `require_room`, and OSError.

@@ -26,7 +26,7 @@ LEAD = 8
 """Good photos scored first: the local scale is learned from them until all are scored."""
 
 
-class Run:
+class PreviewRun:
     """One move of γ, M or σ and its results so far. Read from any thread.
 
     number: unique. parameters: those of the move. photos: all to be scored, in the order of the gallery. begin: the
@@ -134,7 +134,7 @@ class Run:
 
 def ask(
     draw: Callable[[], PatchSample],
-    held: Run | None,
+    held: PreviewRun | None,
     parameters: Mapping[str, float],
     photos: tuple[ScoredPhoto, ...],
     live: Mapping[str, int],
@@ -142,7 +142,7 @@ def ask(
     first: int,
     chosen: int | None = None,
     areas: Areas | None = None,
-) -> Run:
+) -> PreviewRun:
     """The run of these parameters over these photos: the current one, or a new one, which stops it.
 
     draw: returns the patches to fit it on; held: the current run, if any; chosen: its initial live value, None for what
@@ -152,12 +152,12 @@ def ask(
         if (held.parameters, held.photos, held.areas) == (dict(parameters), photos, areas):
             return held
         held.cancel()
-    run = Run(parameters, photos, first, live, chosen, areas)
+    run = PreviewRun(parameters, photos, first, live, chosen, areas)
     threading.Thread(target=run.work, args=(draw,), name="loupe-preview", daemon=True).start()
     return run
 
 
-def apply(taught: TaughtPart, run: Run, report: Callable[[float, str], None]) -> str:
+def apply(taught: TaughtPart, run: PreviewRun, report: Callable[[float, str], None]) -> str:
     """The full pass with the parameters of a preview, at its live values; returns the new part's id.
 
     Holds the device all the time. The network is not run again. The current part is unchanged.

@@ -12,7 +12,7 @@ from inspect_core.ui import shell
 KEPT = 24
 
 
-class Kept:
+class ResultCache:
     """Results by key, at most `most` of them: those used last. Keys are compared by their value."""
 
     def __init__(self, most: int) -> None:
@@ -42,8 +42,8 @@ class Kept:
 
 
 @st.cache_resource
-def kept() -> Kept:
-    return Kept(KEPT)
+def kept() -> ResultCache:
+    return ResultCache(KEPT)
 
 
 def start(title: str, key: Hashable, work: Callable[[Job], Any]) -> None:

@@ -8,7 +8,7 @@ import streamlit as st
 
 from inspect_core.study.unsaved_products import InForce
 from inspect_core.ui import open_product_store
-from inspect_core.ui.previews import Run
+from inspect_core.ui.previews import PreviewRun
 from inspect_core.ui.taught_product import TaughtPart
 from inspect_core.verdict import Limits
 from inspect_core.whole_part.product_check import OFF, ProductCheck
@@ -31,7 +31,7 @@ class Settings:
     patch: tuple[int, tuple[int, int]] | None = None
     added: set[str] = field(default_factory=set)
     problems: list[str] = field(default_factory=list)
-    preview: Run | None = None
+    preview: PreviewRun | None = None
     areas_stamp: float | None = None
     areas_problem: str = ""
 

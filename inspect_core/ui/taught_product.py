@@ -28,7 +28,7 @@ from inspect_core.study.evaluation_scores import truth_masks
 from inspect_core.study.scored_photo import ADDED, ScoredPhoto, UnscoredPhoto
 from inspect_core.study.scored_photos import ScoredPhotos
 from inspect_core.study.study import Study
-from inspect_core.study.teaching_config import Order
+from inspect_core.study.teaching_config import TeachingConfig
 from inspect_core.study.unsaved_products import InForce
 from inspect_core.tuning.patch_sample import PatchSample
 from inspect_core.verdict import Limits, ProductCheckResult
@@ -86,8 +86,8 @@ class TaughtPart:
     in_force: InForce = field(default_factory=InForce)
     choice: str | None = None
     follows: str | None = None
-    compared: Order | None = None
-    ordered: Order | None = None
+    compared: TeachingConfig | None = None
+    ordered: TeachingConfig | None = None
     mm_per_pixel: float | None = None
     thumbnails: tuple[bytes, ...] = ()
     without_score: tuple[bytes, ...] = ()
@@ -109,7 +109,7 @@ class TaughtPart:
             raise ValueError(f"{self.product} was opened from a recipe, without the photos it was taught with")
         return self.study
 
-    def order(self) -> Order:
+    def order(self) -> TeachingConfig:
         """The order it was taught with, without detector and product check: the same for every fit of these photos, and
         with Loupe's own choices for a method as published.
 
@@ -135,7 +135,7 @@ class TaughtPart:
         made = self.recipe if self.study is None else self.study.order
         return made is not None and made.as_published
 
-    def taught_by(self) -> Order:
+    def taught_by(self) -> TeachingConfig:
         """The order that teaches it again, with its detector and product check. Raises ValueError as `own_study`."""
         if self.ordered is not None:
             return self.ordered

@@ -13,7 +13,7 @@ from inspect_core.images.splitting import learned_from_all
 from inspect_core.methods.registry import FIXED
 from inspect_core.runtime.jobs import Busy, Job
 from inspect_core.runtime.progress import Report
-from inspect_core.study.teaching_config import Order
+from inspect_core.study.teaching_config import TeachingConfig
 from inspect_core.tuning import teaching
 from inspect_core.tuning.forecast import Forecast, forecast
 from inspect_core.ui import open_product_store, shell, taught_product
@@ -29,7 +29,7 @@ AS_PUBLISHED = (
 SAMPLE = "Teaching the sample part"
 
 
-def start(order: Order, follows: str | None = None) -> None:
+def start(order: TeachingConfig, follows: str | None = None) -> None:
     """Teach in the background; this session then takes the product.
 
     follows: id of a product whose settings the new one keeps. Raises Busy as `Jobs.submit` and `require_room`, OSError.
@@ -58,7 +58,7 @@ def start_sample() -> bool:
         job.report(0.0, "looking at the sample photos")
         photos = learned_from_all(split(scan(SAMPLES / FIRST_SAMPLE), seed=0, blind=False))
         photos = replace(photos, fit=photos.fit[:SAMPLE_PHOTOS])
-        return open_product_store.put(teach(Order(FIRST_SAMPLE, photos, method=FIXED), job.report))
+        return open_product_store.put(teach(TeachingConfig(FIRST_SAMPLE, photos, method=FIXED), job.report))
 
     shell.start(SAMPLE, work)
     return True
@@ -69,13 +69,13 @@ def samples() -> tuple[str, ...]:
     return tuple(sorted(path.parent.name for path in SAMPLES.glob("*/train")))
 
 
-@st.cache_data(max_entries=32, show_spinner="Timing one photo…", hash_funcs={Order: repr})
-def expected(order: Order, detectors: Sequence[str] = ()) -> Forecast:
+@st.cache_data(max_entries=32, show_spinner="Timing one photo…", hash_funcs={TeachingConfig: repr})
+def expected(order: TeachingConfig, detectors: Sequence[str] = ()) -> Forecast:
     """What teaching an order will cost, or comparing detectors on its photos. Raises ValueError as `forecast`."""
     return forecast(order, feature_store(), detectors)
 
 
-def teach(order: Order, report: Report) -> taught_product.TaughtPart:
+def teach(order: TeachingConfig, report: Report) -> taught_product.TaughtPart:
     """The taught part of an order. Raises ValueError in words the page can show."""
     taught = teaching.teach(order, feature_store(), report)
     return taught_product.of_study(order.product, **vars(taught))

@@ -23,7 +23,7 @@ ALONE, FUSED = "alone", "fused"
 
 
 @dataclass(frozen=True, eq=False)
-class Subspace(Stored):
+class ProductSubspace(Stored):
     """CoP or CoRP as plain arrays: what `detectors.cop_corp.fit_cop` or `fit_corp` gives, under the same names.
 
     mean: (D,); components: (D, r); eigenvalues: (r,); explained_variance: decides how many components are in force;
@@ -78,7 +78,7 @@ class ProductCheck:
     Raises ValueError for a limit or smallest that is not finite, and for any other mode.
     """
 
-    detector: Subspace
+    detector: ProductSubspace
     fused: bool
     smallest: float
     limit: float
@@ -144,6 +144,6 @@ class ProductCheck:
     @classmethod
     def from_arrays(cls, arrays: Mapping[str, np.ndarray], params: Mapping) -> Self:
         """The product check of a recipe. Raises ValueError for parameters that are not those of one."""
-        detector = Subspace.from_arrays(arrays, params["detector"])
+        detector = ProductSubspace.from_arrays(arrays, params["detector"])
         limit, smallest = float(params["limit"]), float(params["smallest"])
         return cls(detector, bool(params["fused"]), smallest, limit, params["mode"])

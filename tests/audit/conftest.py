@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 import sqlalchemy as sa
 
-from inspect_core.audit.entry import INSPECTION, NewEntry
+from inspect_core.audit.entry import INSPECTION, NewLogEntry
 from inspect_core.audit.log import AuditLog
 
 LENGTH = 8
@@ -68,7 +68,7 @@ def log(url: str) -> Iterator[AuditLog]:
 @pytest.fixture
 def filled(log: AuditLog) -> AuditLog:
     """A log of LENGTH inspections."""
-    log.append_all([NewEntry(INSPECTION, {"i": i}, "Ana", "tile", "r", f"k{i}") for i in range(LENGTH)])
+    log.append_all([NewLogEntry(INSPECTION, {"i": i}, "Ana", "tile", "r", f"k{i}") for i in range(LENGTH)])
     return log
 
 

@@ -14,7 +14,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from inspect_core.audit import log as log_module
-from inspect_core.audit.entry import CLOCK_SET_BACK, INSPECTION, OVERRIDE, NewEntry
+from inspect_core.audit.entry import CLOCK_SET_BACK, INSPECTION, OVERRIDE, NewLogEntry
 from inspect_core.audit.log import AuditLog, LogError
 
 ROOT = Path(__file__).parents[2]
@@ -40,7 +40,7 @@ def test_entries_come_back_as_they_were_appended(log):
 def test_a_key_is_recorded_once(log):
     first = log.append(INSPECTION, {"score": 1.0}, user="Ana", key="part")
     assert log.append(INSPECTION, {"score": 2.0}, user="Ben", key="part") == first
-    again = [NewEntry(INSPECTION, {}, "Ana", key=key) for key in ("part", "new", "new", None, None)]
+    again = [NewLogEntry(INSPECTION, {}, "Ana", key=key) for key in ("part", "new", "new", None, None)]
     assert [entry.number for entry in log.append_all(again)] == [1, 2, 2, 3, 4]
     assert len([*log.entries()]) == 4
     assert log.verify() == []
@@ -48,7 +48,7 @@ def test_a_key_is_recorded_once(log):
 
 def test_all_or_none(log):
     with pytest.raises(ValueError, match="finite"):
-        log.append_all([NewEntry(INSPECTION, {}, "Ana"), NewEntry(INSPECTION, {"score": math.nan}, "Ana")])
+        log.append_all([NewLogEntry(INSPECTION, {}, "Ana"), NewLogEntry(INSPECTION, {"score": math.nan}, "Ana")])
     assert [*log.entries()] == []
     assert log.append_all([]) == []
 
@@ -66,7 +66,7 @@ def test_all_or_none(log):
 )
 def test_what_cannot_be_recorded_is_refused_by_name(wrong, words):
     with pytest.raises(ValueError, match=words):
-        NewEntry(**({"kind": INSPECTION, "facts": {}, "user": "Ana"} | wrong)).stored()
+        NewLogEntry(**({"kind": INSPECTION, "facts": {}, "user": "Ana"} | wrong)).stored()
 
 
 def test_any_text_and_any_json_is_kept(log):
@@ -101,7 +101,7 @@ def test_entries_are_chosen_by_kind_recipe_and_time(log, monkeypatch):
 
 def test_batches_join_without_a_gap(log, monkeypatch):
     monkeypatch.setattr(log_module, "BATCH", 3)
-    log.append_all([NewEntry(INSPECTION, {}, "Ana") for _ in range(9)])
+    log.append_all([NewLogEntry(INSPECTION, {}, "Ana") for _ in range(9)])
     assert [entry.number for entry in log.entries()] == [*range(1, 10)]
     assert [entry.number for entry in log.entries(newest=7)] == [*range(9, 2, -1)]
     assert log.verify() == []
@@ -128,7 +128,7 @@ def test_clocks_of_two_machines_may_differ_a_little(log, monkeypatch):
 
 
 def test_the_database_refuses_changes(log, url):
-    log.append_all([NewEntry(INSPECTION, {}, "Ana", key=key) for key in "abc"])
+    log.append_all([NewLogEntry(INSPECTION, {}, "Ana", key=key) for key in "abc"])
     statements = [
         "UPDATE audit_entries SET \"user\" = 'Eve' WHERE number = 2",
         "DELETE FROM audit_entries WHERE number = 3",

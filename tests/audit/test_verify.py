@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from inspect_core.audit import database
-from inspect_core.audit.entry import INSPECTION, OVERRIDE, NewEntry, digest_of
+from inspect_core.audit.entry import INSPECTION, OVERRIDE, NewLogEntry, digest_of
 from inspect_core.audit.log import AuditLog
 from inspect_core.cli.commands import main
 from tests.audit.conftest import LENGTH
@@ -96,7 +96,7 @@ def damaged(path, url):
 
 def torn(path, url):
     with AuditLog.open(url) as log:
-        log.append_all([NewEntry(INSPECTION, {"i": i}, "Ana") for i in range(2000)])
+        log.append_all([NewLogEntry(INSPECTION, {"i": i}, "Ana") for i in range(2000)])
     content = path.read_bytes()
     path.write_bytes(content[:8192] + bytes(len(content) - 8192))
     return url
@@ -155,7 +155,7 @@ def test_errors(case, tmp_path, monkeypatch):
 
         monkeypatch.setattr(database, "_set_up_sqlite", small)
     with pytest.raises(OSError, match=CASES[case]) as error, AuditLog.open(url) as log:
-        log.append_all([NewEntry(INSPECTION, {"i": i}, "Ana") for i in range(2000)])
+        log.append_all([NewLogEntry(INSPECTION, {"i": i}, "Ana") for i in range(2000)])
     assert "audit log.sqlite" in str(error.value)
     assert ";" in str(error.value)
 

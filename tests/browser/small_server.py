@@ -20,7 +20,7 @@ from inspect_core.whole_part import defect_type_training
 
 forecast = teaching_job.forecast
 
-teaching_job.Order = partial(teaching_job.Order, size=(128, 128), grid=(16, 16))
+teaching_job.TeachingConfig = partial(teaching_job.TeachingConfig, size=(128, 128), grid=(16, 16))
 teaching_job.FIXED = "mahalanobis"
 explore_jobs.PATCHES = 500
 alignment_training.MOST_TRIED = 4

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 from playwright.sync_api import Page, expect
 
-from inspect_core.audit.entry import INSPECTION, OVERRIDE, NewEntry
+from inspect_core.audit.entry import INSPECTION, OVERRIDE, NewLogEntry
 from inspect_core.audit.log import AuditLog
 from inspect_core.recipe_io.recipe_file import save
 from inspect_core.ui.shell import plain
@@ -91,7 +91,9 @@ def hostile(recipe, product, tmp_path, monkeypatch):
     facts = dict.fromkeys(("name", "digest", "reason", "kind", "product_check", "source", "path"), FIELD)
     facts |= {"verdict": "reject", "score": 9.0, "review": 3.0, "reject": 4.0}
     with AuditLog.open(f"sqlite:///{workspace / 'loupe.sqlite'}") as log:
-        log.append_all([NewEntry(INSPECTION, facts, FIELD, FIELD, FIELD), NewEntry(OVERRIDE, facts, FIELD, FIELD)])
+        log.append_all(
+            [NewLogEntry(INSPECTION, facts, FIELD, FIELD, FIELD), NewLogEntry(OVERRIDE, facts, FIELD, FIELD)]
+        )
     return workspace, photos
 
 

@@ -18,7 +18,7 @@ from inspect_core.images.samples import GOOD, Sample
 from inspect_core.images.splitting import learned_from_all
 from inspect_core.images.tolerances import Tolerances
 from inspect_core.recipe_io.recipe_file import files_of, load, save
-from inspect_core.study.teaching_config import Order
+from inspect_core.study.teaching_config import TeachingConfig
 from inspect_core.tuning.recipe_extension import learn, lesson
 from inspect_core.tuning.teaching import teach as taught_by
 
@@ -42,7 +42,7 @@ def test_the_result_is_that_of_teaching_everything_anew(product, backbone, tmp_p
     """By another order than the default one in every choice that a recipe has to carry."""
     new = [Sample(path, path.name, GOOD, (480, 480)) for path in NEW]
     photos = learned_from_all(split(scan(product), seed=3))
-    order = Order(
+    order = TeachingConfig(
         "flange", photos, size=(128, 128), grid=(8, 8), taps="expansions", method="mahalanobis+nearest",
         parameters={"k": 8.0}, align="rigid", align_turn=4.0, area=9, seed=3, device="cpu",
         tolerances=Tolerances(noise=1.0, jpeg=95, copies=1), product_check="stop",

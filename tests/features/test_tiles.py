@@ -8,7 +8,7 @@ import torch
 from torch import nn
 
 from inspect_core.features.backbones import Backbone
-from inspect_core.features.extraction import Look, Preparation
+from inspect_core.features.extraction import PatchFeatureSpec, Preparation
 from inspect_core.images.photo_reader import read, squash
 from inspect_core.images.tiles import TilePlan
 
@@ -45,7 +45,7 @@ def sized(network, tmp_path_factory):
     return of
 
 
-LOOKS = (Look(("first", "second")), Look(("second",), np.eye(14, 5, dtype=np.float32), pool=3))
+LOOKS = (PatchFeatureSpec(("first", "second")), PatchFeatureSpec(("second",), np.eye(14, 5, dtype=np.float32), pool=3))
 PHOTO = np.random.default_rng(1).integers(0, 256, (224, 288, 3)).astype(np.uint8)
 
 
@@ -121,7 +121,7 @@ def test_shifted_tiles_show_no_seam(backbone, product, cell):
     """
     photo = read(next(product.rglob("*.jpg"))).pixels
     large = squash(photo, (416, 480))
-    look = (Look(backbone.taps),)
+    look = (PatchFeatureSpec(backbone.taps),)
     apart = {}
     for overlap in (0, 64):
         plan = TilePlan((384, 448), (128, 128), overlap, cell)

@@ -61,7 +61,7 @@ def recipes(recipe, network) -> dict:
     from inspect_core.classify.kernel_density import fit_kdf, fit_kdn
     from inspect_core.detectors.cop_corp import fit_corp
     from inspect_core.detectors.mahalanobis.projections import semi_orthogonal
-    from inspect_core.features.extraction import Look
+    from inspect_core.features.extraction import PatchFeatureSpec
     from inspect_core.judge.local_scale import GoodMaps
     from inspect_core.methods.fitted_method import View
     from inspect_core.methods.method import Patches
@@ -70,7 +70,7 @@ def recipes(recipe, network) -> dict:
     from inspect_core.tuning.known_cases_training import learn
     from inspect_core.whole_part.defect_types import DefectTypes
     from inspect_core.whole_part.known_cases import Case
-    from inspect_core.whole_part.product_check import ProductCheck, Subspace
+    from inspect_core.whole_part.product_check import ProductCheck, ProductSubspace
 
     rng = np.random.default_rng(8)
     photos = [torch.from_numpy(rng.normal(2, 1, (1, *GRID, CHANNELS)).astype(np.float32)) for _ in range(8)]
@@ -84,7 +84,7 @@ def recipes(recipe, network) -> dict:
         statistics = row.begin(Patches(len(seen), GRID, seen[0].shape[-1]), columns, 0, parameters)
         row.see(statistics, torch.cat(seen), range(len(seen)))
         detector = row.finish(statistics, 0, parameters, lambda fraction: None)
-        look = Look(network.taps, None if columns is None else columns.numpy(), row.pool)
+        look = PatchFeatureSpec(network.taps, None if columns is None else columns.numpy(), row.pool)
         return View(name, detector, look)
 
     def scaled(view: View) -> View:
@@ -112,7 +112,7 @@ def recipes(recipe, network) -> dict:
         cop = product_check_training.fit(embeddings[:12], embeddings[12:], mode="stop")
         random = fit_corp(embeddings[:12], gamma=1.0, M=16)
         known = {name: values.numpy() for name, values in random.arrays().items()}
-        corp = ProductCheck(Subspace.from_arrays(known, random.params()), True, 0.0, 0.0, "stop")
+        corp = ProductCheck(ProductSubspace.from_arrays(known, random.params()), True, 0.0, 0.0, "stop")
         found["mahalanobis"] = replace(found["mahalanobis"], product_check=cop, gallery=learn(cases, by_region=True))
         found["kernel_pca"] = replace(found["kernel_pca"], product_check=corp, defect_types=forest)
         found["quadrics"] = replace(found["quadrics"], defect_types=net)

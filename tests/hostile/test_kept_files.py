@@ -16,7 +16,7 @@ from inspect_core.features.store import Store
 from inspect_core.line.journal import journal_of, rows_kept
 from inspect_core.runtime import atomic_write
 from inspect_core.runtime import workspace as workspace_module
-from inspect_core.sharding.checkpoints import Kept
+from inspect_core.sharding.checkpoints import ShardCheckpoints
 
 SHAPE = (1, 3, 4, 5)
 HAND = SimpleNamespace(scored=SimpleNamespace(photos=[SimpleNamespace(digest="a", kind="dent", is_defect=True)]))
@@ -186,7 +186,7 @@ def test_any_content_but_the_sound_one_is_a_miss(tmp_path_factory, noise, after_
 def test_whatever_lies_in_a_shards_place_is_missing(workspace, what):
     if what == "unreadable" and os.geteuid() == 0:
         pytest.skip("the superuser can read everything")
-    work = Kept([b"a run"])
+    work = ShardCheckpoints([b"a run"])
     work.put(0, b"shard 0")
     path = work.folder / "0"
     sound = path.read_bytes()

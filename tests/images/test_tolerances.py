@@ -6,7 +6,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from inspect_core.images.photo_reader import squash
-from inspect_core.images.tolerances import AS_TAKEN, CAREFUL, RANGES, REACH, Taken, Tolerances
+from inspect_core.images.tolerances import AS_TAKEN, CAREFUL, RANGES, REACH, CaptureVariation, Tolerances
 
 SIZE = (48, 64)
 GREY = np.full((*SIZE, 3), 120, np.uint8)
@@ -14,7 +14,7 @@ RAMP = np.repeat(np.linspace(60, 180, 64).astype(np.uint8)[None, :, None], 48, a
 
 
 def taken(picture: np.ndarray, photo: tuple[int, int] = SIZE, **ways) -> np.ndarray:
-    return Taken(**ways).of(picture, photo, np.random.default_rng(0))
+    return CaptureVariation(**ways).of(picture, photo, np.random.default_rng(0))
 
 
 def test_light_is_a_gain_and_shift_moves_to_the_right_and_down():
@@ -41,7 +41,7 @@ def test_noise_is_that_of_the_photo_as_the_squash_leaves_it(photo):
     photo = (photo[0] * 2, photo[1] * 2)
     noisy = np.clip(np.rint(120 + 8 * rng.standard_normal((*photo, 3))), 0, 255).astype(np.uint8)
     expected = float(squash(noisy, size).astype(float).std())
-    made = Taken(noise=8).of(np.full((*size, 3), 120, np.uint8), photo, rng)
+    made = CaptureVariation(noise=8).of(np.full((*size, 3), 120, np.uint8), photo, rng)
     assert float(made.astype(float).std()) == pytest.approx(expected, rel=0.1)
 
 
@@ -57,7 +57,7 @@ def test_noise_of_a_mono_photo_is_mono_and_of_a_colour_photo_is_not():
 def test_copies_stay_within_reach_of_the_tolerances(seed, noise, light, shift):
     tolerances = Tolerances(noise=noise, light=light, shift=shift, focus=0.5, jpeg=90)
     for side in (-1, 1):
-        edge = Taken(noise, 1 + side * light / 100, side * shift, side * shift, 0.5, 90)
+        edge = CaptureVariation(noise, 1 + side * light / 100, side * shift, side * shift, 0.5, 90)
         assert tolerances.edge(side) == edge
     drawn = list(tolerances.draws(np.random.default_rng(seed)))
     assert len(drawn) == tolerances.copies

@@ -8,14 +8,14 @@ import pytest
 
 from inspect_core.line.batch_report import html_of
 from inspect_core.line.histogram import histogram, stacked
-from inspect_core.line.result_row import Row
+from inspect_core.line.result_row import ResultRow
 
 HUGE = 10**400
 
 
-def row(**values) -> Row:
+def row(**values) -> ResultRow:
     given = {"name": "part", "verdict": "accept", "score": 1.0, "review": 3.0, "reject": 4.0, "area": 1, "recipe": "r"}
-    return Row(**given | {"time": "2026-11-21T06:00"} | values)
+    return ResultRow(**given | {"time": "2026-11-21T06:00"} | values)
 
 
 @pytest.mark.parametrize("value", [1e308, -1e308, float("inf"), float("nan"), HUGE, -HUGE])

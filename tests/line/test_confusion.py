@@ -9,13 +9,13 @@ from inspect_core.judge.limits import most_in_long_run
 from inspect_core.line import confusion
 from inspect_core.line.batch import Outputs, photos_of, run
 from inspect_core.line.batch_report import html_of
-from inspect_core.line.result_row import Row
+from inspect_core.line.result_row import ResultRow
 from inspect_core.line.verdict_changes import changed
 from inspect_core.line.verdict_table import read_table
 
 
-def row(name: str, verdict: str, truth: str = "", digest: str = "") -> Row:
-    return Row(name=name, digest=digest, verdict=verdict, truth=truth, review=1.0, reject=2.0, area=1, recipe="r")
+def row(name: str, verdict: str, truth: str = "", digest: str = "") -> ResultRow:
+    return ResultRow(name=name, digest=digest, verdict=verdict, truth=truth, review=1.0, reject=2.0, area=1, recipe="r")
 
 
 @pytest.fixture

@@ -4,7 +4,7 @@ import pytest
 
 from inspect_core.images.photo_quality import BLUR, Finding
 from inspect_core.runtime.progress import Cancelled
-from inspect_core.tuning.photo_screening import COPY, FirstLook, Seen
+from inspect_core.tuning.photo_screening import COPY, FirstLook, ScreenedPhoto
 from inspect_core.ui import shell, teaching_job
 from inspect_core.ui.teach import screening_panel, teach_panels
 from tests.pages.waiting import choose_folder, press, wait_for_job, words
@@ -24,9 +24,9 @@ def orders(product, monkeypatch):
         report(0.5, "looking")
         blurred = Finding(BLUR, "Blurred: sharpness 34 % of the others' median.")
         copied = Finding(COPY, "Nearly the same picture as *x*.")
-        seen = [Seen(sample, (), 1.2, (0.5, 0.5)) for sample in samples.good]
+        seen = [ScreenedPhoto(sample, (), 1.2, (0.5, 0.5)) for sample in samples.good]
         for i, finding in ((2, blurred), (5, copied), (6, copied)):
-            seen[i] = Seen(samples.good[i], (finding,))
+            seen[i] = ScreenedPhoto(samples.good[i], (finding,))
         return FirstLook(tuple(sorted(seen, key=lambda one: not one.findings)))
 
     monkeypatch.setattr(screening_panel, "first_look", look)

@@ -10,7 +10,7 @@ import pytest
 
 from inspect_core.audit import log as log_module
 from inspect_core.audit.changes import limits_changed
-from inspect_core.audit.entry import CHALLENGE, INSPECTION, OVERRIDE, NewEntry
+from inspect_core.audit.entry import CHALLENGE, INSPECTION, OVERRIDE, NewLogEntry
 from inspect_core.audit.inspections import read
 from inspect_core.audit.log import AuditLog
 from inspect_core.ui.history import history_report
@@ -23,14 +23,14 @@ FORMULA = '=HYPERLINK("http://192.0.2.1")'
 TAG = "<img src=http://192.0.2.1/x>"
 
 
-def inspection(number: int, score: float | None, *, product: str = "tile", **more) -> NewEntry:
+def inspection(number: int, score: float | None, *, product: str = "tile", **more) -> NewLogEntry:
     facts = {"name": f"part_{number:04d}.png", "digest": f"{number:064d}", "score": score, "reason": "", "kind": ""}
     facts["verdict"] = "not judged" if score is None else Limits(3.0, 4.0).verdict(score)
     facts |= {"review": 3.0, "reject": 4.0, "area": 12, "product_check": "", "source": "batch"}
-    return NewEntry(INSPECTION, facts | {"path": "/nowhere/part.png"} | more, "line 3", product, "a" * 64)
+    return NewLogEntry(INSPECTION, facts | {"path": "/nowhere/part.png"} | more, "line 3", product, "a" * 64)
 
 
-def append(*entries: NewEntry) -> None:
+def append(*entries: NewLogEntry) -> None:
     with AuditLog.open() as log:
         log.append_all(entries)
 
@@ -157,8 +157,8 @@ def test_the_report_is_one_page_without_a_network(filled):
 )
 def test_facts_of_any_size_leave_a_history_that_says_what_is_missing(open_app, filled, facts):
     strange = inspection(20, 1.0)
-    append(replace(strange, facts=strange.facts | facts), NewEntry(OVERRIDE, {"entry": [1], "verdict": {}}, "Ana"))
-    append(NewEntry(CHALLENGE, {"parts": [3]}, "Ana"), NewEntry(CHALLENGE, {"parts": 3}, "Ana"))
+    append(replace(strange, facts=strange.facts | facts), NewLogEntry(OVERRIDE, {"entry": [1], "verdict": {}}, "Ana"))
+    append(NewLogEntry(CHALLENGE, {"parts": [3]}, "Ana"), NewLogEntry(CHALLENGE, {"parts": 3}, "Ana"))
     page, table = history_report.html_of(chosen()), history_report.csv_of(chosen())
     assert "Not drawn: 1 part" in page or "is not a number" in page or facts == {"reject": 1e-320}
     assert "</html>" in page

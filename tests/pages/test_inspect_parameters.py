@@ -50,7 +50,7 @@ def captions(app) -> str:
     return " ".join(element.value for element in app.caption)
 
 
-def preview_done(app, taught) -> previews.Run:
+def preview_done(app, taught) -> previews.PreviewRun:
     run = settings(app, taught).preview
     assert run.ended.wait(60)
     assert run.error == ""
@@ -78,7 +78,7 @@ def test_a_scale_tells_the_smallest_area_in_square_millimetres_and_is_saved(open
 
 def test_a_preview_that_ends_while_the_page_is_drawn_is_shown_all_the_same(open_app, corp_in_hand, monkeypatch):
     app, notes, begun = open_app("pages/inspect.py"), [], threading.Event()
-    of_preview, work = inspect_panels.views.of_preview, previews.Run.work
+    of_preview, work = inspect_panels.views.of_preview, previews.PreviewRun.work
 
     def drawn(taught, position, run, model):
         view = of_preview(taught, position, run, model)
@@ -88,7 +88,7 @@ def test_a_preview_that_ends_while_the_page_is_drawn_is_shown_all_the_same(open_
         return view
 
     monkeypatch.setattr(inspect_panels.views, "of_preview", drawn)
-    monkeypatch.setattr(previews.Run, "work", lambda run, *rest: begun.wait(60) and work(run, *rest))
+    monkeypatch.setattr(previews.PreviewRun, "work", lambda run, *rest: begun.wait(60) and work(run, *rest))
     slider(app, "gamma", corp_in_hand).set_value(previews_options(corp_in_hand)[-1]).run()
     assert not app.exception
     assert "is being computed" in notes[0]
@@ -97,14 +97,16 @@ def test_a_preview_that_ends_while_the_page_is_drawn_is_shown_all_the_same(open_
 
 
 def test_a_slider_of_a_preview_before_moves_nothing(open_app, corp_in_hand, monkeypatch):
-    app, goes_on, work = open_app("pages/inspect.py"), threading.Event(), previews.Run.work
+    app, goes_on, work = open_app("pages/inspect.py"), threading.Event(), previews.PreviewRun.work
     first, second = previews_options(corp_in_hand)[-2:]
     slider(app, "gamma", corp_in_hand).set_value(first).run()
     shown = preview_done(app, corp_in_hand)
     app.run()
-    monkeypatch.setattr(previews.Run, "work", lambda run, *rest: goes_on.wait(60) and work(run, *rest))
+    monkeypatch.setattr(previews.PreviewRun, "work", lambda run, *rest: goes_on.wait(60) and work(run, *rest))
     moved = app.select_slider(key=f"q-{corp_in_hand.id}-{shown.number}")
-    settings(app, corp_in_hand).preview = follower = previews.Run({"gamma": second, "M": 128}, shown.photos, 0, {})
+    settings(app, corp_in_hand).preview = follower = previews.PreviewRun(
+        {"gamma": second, "M": 128}, shown.photos, 0, {}
+    )
     moved.set_value(shown.scored.stops("q")[0]).run()
     assert not app.exception
     assert follower.live == {}

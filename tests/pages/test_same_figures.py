@@ -17,7 +17,7 @@ from inspect_core.recipe_format import recipe_package
 from inspect_core.recipe_io.onnx_export import export
 from inspect_core.recipe_io.recipe_file import load, save
 from inspect_core.runner import Runner
-from inspect_core.study.evaluation import evaluate, found_up_to, in_parts_of
+from inspect_core.study.evaluation import evaluate_photos, found_up_to, in_parts_of
 from inspect_core.study.evaluation_scores import truth_masks
 from inspect_core.tuning import comparison_result, detector_comparison
 from inspect_core.ui import open_product_store, shell, teaching_job
@@ -84,7 +84,7 @@ def test_one_folder_has_the_same_figures_on_every_page_and_on_the_line(
     taught = open_product_store.find(shell.jobs().current.result)
     study, scores, limits = taught.study, taught.study.scores(), taught.study.default_limits()
     assert study.method == LOOSE
-    found = evaluate(study, limits, truth_masks(study.scored))
+    found = evaluate_photos(study.results, limits, truth_masks(study.scored))
     assert taught.choice
     of_page = study.recipe(limits, product=taught.product, product_check=taught.product_check, **taught.scored.live)
     save(of_page, tmp_path / "page")

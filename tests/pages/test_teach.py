@@ -15,7 +15,7 @@ from PIL import Image
 from inspect_core.images.tiles import TilePlan
 from inspect_core.images.tolerances import CAREFUL, Tolerances
 from inspect_core.methods.registry import FIXED, LOOSE, methods_in
-from inspect_core.study.teaching_config import Order
+from inspect_core.study.teaching_config import TeachingConfig
 from inspect_core.tuning.alignment_training import Gain
 from inspect_core.tuning.forecast import methods_to_fit
 from inspect_core.ui import open_product_store, shell, teaching_job
@@ -271,7 +271,7 @@ def test_where_aligning_helps_it_is_said_and_preselected_before_learning(
     press(app, "teach")
     lying().set_value("none").run()
     press(app, "teach")
-    as_it_is = ("none", Order.align_turn, Order.align_shift)
+    as_it_is = ("none", TeachingConfig.align_turn, TeachingConfig.align_shift)
     assert [(order.align, order.align_turn, order.align_shift) for order in orders] == [("rigid", 25, 0.15), as_it_is]
 
 

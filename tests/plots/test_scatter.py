@@ -4,7 +4,7 @@ import pytest
 
 from inspect_core.plots import scatter
 from inspect_core.plots.chart_theme import DARK, LIGHT
-from inspect_core.plots.scatter import Marks
+from inspect_core.plots.scatter import PointMarkers
 
 N = 40
 
@@ -15,8 +15,8 @@ def positions() -> np.ndarray:
 
 
 @pytest.fixture
-def marks() -> Marks:
-    return Marks(np.arange(N) % 5 == 0, np.arange(N) % 7 == 0)
+def marks() -> PointMarkers:
+    return PointMarkers(np.arange(N) % 5 == 0, np.arange(N) % 7 == 0)
 
 
 HOVER = [f"part {i}" for i in range(N)]

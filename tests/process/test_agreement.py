@@ -11,8 +11,8 @@ from inspect_core.process.agreement import (
     MARGINAL,
     TOO_FEW,
     UNACCEPTABLE,
+    Appraisal,
     Appraised,
-    Reading,
     Share,
     agreement,
     cohen,
@@ -33,7 +33,7 @@ WRONG = {
 @pytest.fixture(scope="module")
 def published():
     return agreement(
-        Reading(str(part), part in BAD, name, trial, (part in BAD) != (str(trial) in wrong.get(part, "")))
+        Appraisal(str(part), part in BAD, name, trial, (part in BAD) != (str(trial) in wrong.get(part, "")))
         for name, wrong in WRONG.items()
         for part in range(1, 51)
         for trial in (1, 2, 3)
@@ -91,7 +91,7 @@ def test_kappa_is_one_for_perfect_zero_by_chance_and_fleiss_agrees_on_two():
 
 
 def test_an_incomplete_or_contradictory_study_is_refused_by_name():
-    whole = [Reading(part, part == "b", "A", trial, part == "b") for part in "ab" for trial in (1, 2)]
+    whole = [Appraisal(part, part == "b", "A", trial, part == "b") for part in "ab" for trial in (1, 2)]
     for readings, why in (
         (whole[:-1], "A has not called part b in trial 2"),
         ([*whole, whole[0]], "called part a twice in trial 1"),
@@ -105,7 +105,7 @@ def test_an_incomplete_or_contradictory_study_is_refused_by_name():
 def test_no_band_is_given_that_so_few_parts_cannot_show_and_perfect_agreement_has_an_interval():
     def of(good: int, defective: int) -> Appraised:
         parts = [(str(n), n >= good) for n in range(good + defective)]
-        said = [Reading(name, bad, "Ann", trial, bad) for trial in (1, 2) for name, bad in parts]
+        said = [Appraisal(name, bad, "Ann", trial, bad) for trial in (1, 2) for name, bad in parts]
         return agreement(said).appraisers["Ann"]
 
     assert set(of(2, 2).bands.values()) == {TOO_FEW}

@@ -13,12 +13,12 @@ from inspect_core.judge.overlap_counts import OverlapCounts
 from inspect_core.line.map_folder import Maps
 from inspect_core.runtime.serialisation import pack, unpack
 from inspect_core.sharding import inspection_tasks
-from inspect_core.sharding.checkpoints import Kept
+from inspect_core.sharding.checkpoints import ShardCheckpoints
 from inspect_core.sharding.executor import attempt
 from inspect_core.sharding.inspection_tasks import JudgedByWorkers
 from inspect_core.sharding.shard_runner import ATTEMPTS
 from inspect_core.sharding.study_workers import KINDS, ShardResult, fault
-from inspect_core.study.evaluation_scores import Judged
+from inspect_core.study.evaluation_scores import EvaluationScores
 from inspect_core.study.photo_features import PhotoNotes
 from inspect_core.study.study_tasks import Shard
 from tests.line.conftest import ByBrightness, photo  # noqa: F401
@@ -112,7 +112,7 @@ def test_a_result_is_of_the_photos_of_its_shard_and_its_numbers_are_finite():
     errors = [[np.zeros((3, 2, 2), np.float32)]]
     scored = [(sample.name, errors) for sample in SHARD.samples]
     counts = OverlapCounts(np.zeros(1, np.int32), np.zeros(1), np.zeros(1), np.zeros(1), 0)
-    no_place = Judged(np.zeros(3), np.full(3, np.nan), np.zeros(3, bool), np.full(3, np.nan), counts)
+    no_place = EvaluationScores(np.zeros(3), np.full(3, np.nan), np.zeros(3, bool), np.full(3, np.nan), counts)
     for sound in (ShardResult(ALL, state), ShardResult(WITHOUT_B, scored), ShardResult(ALL, [no_place])):
         assert fault(SHARD, sound) == ""
     for own in (ShardResult(ALL, state), ShardResult(ALL, [no_place])):
@@ -126,7 +126,7 @@ def test_a_result_is_of_the_photos_of_its_shard_and_its_numbers_are_finite():
 
 
 def test_shards_that_changed_places_are_missing():
-    one, other = Kept([b"one"]), Kept([b"other"])
+    one, other = ShardCheckpoints([b"one"]), ShardCheckpoints([b"other"])
     for number in (0, 1):
         one.put(number, b"shard %d" % number)
     (one.folder / "0").replace(one.folder / "1")

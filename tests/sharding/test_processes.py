@@ -18,7 +18,7 @@ from inspect_core.recipe import LoadedRecipe
 from inspect_core.recipe_io.recipe_file import save
 from inspect_core.runtime.progress import Cancelled
 from inspect_core.sharding import checkpoints, processes, study_workers
-from inspect_core.sharding.checkpoints import Kept
+from inspect_core.sharding.checkpoints import ShardCheckpoints
 from inspect_core.sharding.executor import Refused, attempt
 from inspect_core.sharding.inspection_tasks import JudgedByWorkers
 from inspect_core.sharding.processes import Processes
@@ -164,7 +164,9 @@ def test_work_that_was_stopped_goes_on_from_whole_shards(study_of, plain, small_
             raise Cancelled
 
     first, second, made = Counted(), Counted(), []
-    monkeypatch.setattr(study_workers, "Kept", lambda *given: made.append(Kept(*given)) or made[-1])
+    monkeypatch.setattr(
+        study_workers, "ShardCheckpoints", lambda *given: made.append(ShardCheckpoints(*given)) or made[-1]
+    )
     with pytest.raises(Cancelled):
         study_of(OnWorkers(first)).fit(stop)
     damage(made[0])
@@ -204,7 +206,7 @@ def test_a_mask_that_one_worker_cannot_read_is_read_here(study_of, plain):
 
 @pytest.mark.parametrize(("payload", "reason"), [("bad", "it cannot be read"), ("deadly", "process .* was killed")])
 def test_a_shard_that_fails_three_times_is_named_and_the_rest_is_kept(pool, payload, reason):
-    given, work, names = [], Kept([b"a test"], kinds=[]), {0: ["a"], 1: ["b.png", "c.png"], 2: ["d"]}
+    given, work, names = [], ShardCheckpoints([b"a test"], kinds=[]), {0: ["a"], 1: ["b.png", "c.png"], 2: ["d"]}
 
     def payload_of(number):
         given.append(number)
@@ -267,11 +269,15 @@ def test_more_memory_than_the_machine_has_is_refused(pool):
 def test_a_run_that_another_process_is_removing_is_passed_over(monkeypatch):
     listed = Path.iterdir
     monkeypatch.setattr(Path, "iterdir", lambda path: [*listed(path), path / ("0" * 32)])
-    Kept([b"a test"]).remove()
+    ShardCheckpoints([b"a test"]).remove()
 
 
 def test_only_what_loupe_names_is_removed_with_a_run():
-    theirs = [checkpoints.folder() / "notes", checkpoints.folder() / ("A" * 32), Kept([b"one"]).folder / "notes.txt"]
+    theirs = [
+        checkpoints.folder() / "notes",
+        checkpoints.folder() / ("A" * 32),
+        ShardCheckpoints([b"one"]).folder / "notes.txt",
+    ]
     for path in theirs:
         path.mkdir(parents=True)
     elsewhere = checkpoints.folder().parent / "elsewhere"
@@ -280,8 +286,8 @@ def test_only_what_loupe_names_is_removed_with_a_run():
     (checkpoints.folder() / ("f" * 32)).symlink_to(elsewhere)
     for path in (*theirs, checkpoints.folder() / ("f" * 32)):
         os.utime(path, (0, 0), follow_symlinks=False)
-    runs = [Kept([b"later", bytes([number])]) for number in range(checkpoints.MOST + 1)]
-    for work in (*runs, Kept([b"one"])):
+    runs = [ShardCheckpoints([b"later", bytes([number])]) for number in range(checkpoints.MOST + 1)]
+    for work in (*runs, ShardCheckpoints([b"one"])):
         work.put(0, b"found")
         work.remove()
     assert all(path.is_dir() for path in theirs)
@@ -291,15 +297,15 @@ def test_only_what_loupe_names_is_removed_with_a_run():
 
 
 def test_what_is_kept_is_whole_or_not_there(tmp_path):
-    work = Kept([b"one", b"two"])
+    work = ShardCheckpoints([b"one", b"two"])
     assert work.get(3) is None
     work.put(3, b"found")
-    assert Kept([b"one", b"two"]).get(3) == b"found"
-    assert Kept([b"one", b"tw", b"o"]).get(3) is None
+    assert ShardCheckpoints([b"one", b"two"]).get(3) == b"found"
+    assert ShardCheckpoints([b"one", b"tw", b"o"]).get(3) is None
     (work.folder / "3").write_bytes(b"nonsense")
     assert work.get(3) is None
     for number in range(checkpoints.MOST):
-        Kept([b"later", bytes([number])])
+        ShardCheckpoints([b"later", bytes([number])])
     assert not work.folder.exists()
     assert len(list(checkpoints.folder().iterdir())) == checkpoints.MOST
     shutil.rmtree(checkpoints.folder())

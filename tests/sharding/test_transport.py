@@ -6,7 +6,7 @@ from dataclasses import fields, replace
 import numpy as np
 import pytest
 
-from inspect_core.features.extraction import Look, Preparation
+from inspect_core.features.extraction import PatchFeatureSpec, Preparation
 from inspect_core.images.alignment import Alignment, Range
 from inspect_core.images.part_pose import Located
 from inspect_core.images.photo_quality import Quality
@@ -33,7 +33,7 @@ def alignment() -> Alignment:
 @pytest.mark.parametrize("aligned", [False, True])
 def test_a_preparation_arrives_as_it_was(backbone, alignment, tiled: bool, aligned: bool) -> None:
     columns = np.random.default_rng(1).normal(size=(sum(backbone.tap_channels), 5)).astype(np.float32)
-    looks = (Look(backbone.taps, columns), Look(backbone.taps[:1], None, 3))
+    looks = (PatchFeatureSpec(backbone.taps, columns), PatchFeatureSpec(backbone.taps[:1], None, 3))
     tiles = TilePlan((256, 384), backbone.size, 64, 32) if tiled else None
     grid = tiles.grid if tiles is not None else (8, 8)
     sent = Preparation(backbone, grid, looks, True, alignment if aligned else None, tiles)

@@ -15,8 +15,16 @@ from inspect_core.images.photo_reader import read
 from inspect_core.judge import defect_hits as rule
 from inspect_core.judge.counts import Unscored
 from inspect_core.judge.limits import least_promise
-from inspect_core.study.evaluation import evaluate, figures, found_up_to, in_parts_of, judge_photos, outcomes, promise
-from inspect_core.study.evaluation_scores import Judged, truth_masks
+from inspect_core.study.evaluation import (
+    evaluate_photos,
+    figures,
+    found_up_to,
+    in_parts_of,
+    judge_photos,
+    outcomes,
+    promise,
+)
+from inspect_core.study.evaluation_scores import EvaluationScores, truth_masks
 from inspect_core.study.scored_photo import ScoredPhoto
 from inspect_core.study.scored_photos import ScoredPhotos
 from inspect_core.study.study import Study
@@ -73,9 +81,9 @@ def test_the_bench_and_evaluate_find_the_same_defects_and_read_each_mask_once(sc
         area = live.get("area", 12)
         assert own[1] == rule.found_up_to(scored.map(1, **live), rule.grown(mask), area=area)
         assert np.isnan(own[[0, 2, 3, 4]]).all()
-        judged = Judged.of(scored, live, range(5), truth_masks(scored))
+        judged = EvaluationScores.of(scored, live, range(5), truth_masks(scored))
         np.testing.assert_array_equal(judged.found, own)
-        merged = Judged.merged([judged, judged])
+        merged = EvaluationScores.merged([judged, judged])
         np.testing.assert_array_equal(merged.found, np.tile(own, 2))
     monkeypatch.setattr(ScoredPhoto, "known_mask", lambda *_: pytest.fail("read again"))
     found_up_to(scored, k=3)
@@ -121,7 +129,7 @@ def test_photos_without_a_score_stand_in_every_count(product, small_backbone, tm
     assert (
         "; 1 of 3 defects not located, 1 of 3 defects not judged, 1 of 4 good parts not located, sort by hand" in said
     )
-    evaluation = evaluate(study, limits, truth_masks(study.results))
+    evaluation = evaluate_photos(study.results, limits, truth_masks(study.results))
     counts = evaluation.counts
     assert (counts.good_unscored, counts.defects_unscored) == (Unscored(1), Unscored(1, 1))
     assert (counts.good_total, counts.defects_total, counts.with_mask) == (4, 3, 1)

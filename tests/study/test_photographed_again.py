@@ -9,10 +9,10 @@ from inspect_core.features.store import Store
 from inspect_core.images.folders import scan, split
 from inspect_core.images.photo_reader import read
 from inspect_core.images.splitting import learned_from_all
-from inspect_core.images.tolerances import CAREFUL, Taken, Tolerances
+from inspect_core.images.tolerances import CAREFUL, CaptureVariation, Tolerances
 from inspect_core.judge.anomaly_map import image_score
 from inspect_core.study import fitting
-from inspect_core.study.evaluation import Changed, changed_again, evaluate, judge_photos
+from inspect_core.study.evaluation import RepeatabilityCounts, changed_again, evaluate_photos, judge_photos
 from inspect_core.study.evaluation_scores import truth_masks
 from inspect_core.study.study import Study
 from inspect_core.verdict import Limits
@@ -38,14 +38,14 @@ def study(taught) -> Study:
 
 
 def test_copies_are_learned_from_with_their_photo_and_never_stored(study, taught, monkeypatch):
-    stored, seen, left_out = set(study.store.folder.iterdir()), [], fitting.Crossing.left_out
+    stored, seen, left_out = set(study.store.folder.iterdir()), [], fitting.CrossFitter.left_out
 
     def noted(self, report):
         for fold, views in zip(self.folds, left_out(self, report), strict=True):
             seen.append((len(fold), views[0].detector.images))
             yield views
 
-    monkeypatch.setattr(fitting.Crossing, "left_out", noted)
+    monkeypatch.setattr(fitting.CrossFitter, "left_out", noted)
     again, photos = taught(NOISY), len(study.split.fit)
     assert set(study.store.folder.iterdir()) == stored
     assert study.results.views[0].detector.images == 4 * photos
@@ -79,7 +79,7 @@ def test_noise_within_the_tolerances_moves_good_scores_less(study, taught):
         shifts = []
         for photo in [photo for photo in own.photos if photo.kind == "good" and photo.part == "judge"]:
             picture = own.preparation.picture(read(photo.path).pixels, photo.placed)
-            noisy = Taken(noise=10.0).of(picture, photo.placed.photo, np.random.default_rng(0))
+            noisy = CaptureVariation(noise=10.0).of(picture, photo.placed.photo, np.random.default_rng(0))
             scores = [
                 float(image_score(own.results.map_of(own.preparation.of_picture(seen), photo.placed), area=1))
                 for seen in (picture, noisy)
@@ -98,9 +98,9 @@ def test_changed_verdicts_are_counted_on_the_bench_and_by_evaluate_alike(study, 
     found = changed_again(study.results, limits)
     assert (found.changed, found.total) == (changed.sum(), judge.sum())
     assert str(found.changed) in found.sentence()
-    assert evaluate(study, limits, truth_masks(study.results)).changed == found
+    assert evaluate_photos(study.results, limits, truth_masks(study.results)).changed == found
     (streamed,) = judge_photos(study, study.split.judge, [{}])
-    assert Changed.of(streamed.scores, streamed.again, streamed.defect, limits) == found
+    assert RepeatabilityCounts.of(streamed.scores, streamed.again, streamed.defect, limits) == found
     assert changed_again(taught(None).results, limits) is None
 
 

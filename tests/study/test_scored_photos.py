@@ -5,7 +5,7 @@ import pytest
 import torch
 
 from inspect_core.detectors import cop_corp
-from inspect_core.features.extraction import Look
+from inspect_core.features.extraction import PatchFeatureSpec
 from inspect_core.judge.anomaly_map import image_score, to_pixels
 from inspect_core.judge.local_scale import GoodMaps
 from inspect_core.methods.fitted_method import View, joined_errors
@@ -109,7 +109,7 @@ def test_a_block_cut_short_by_a_full_disk_leaves_the_next_one_whole(scored, monk
 def fused(recipe) -> ScoredPhotos:
     """Two views, eight good calibrate photos in groups, then two judge photos."""
     rows = np.random.default_rng(50).normal(size=(400, 5)).astype(np.float32)
-    second = View("cop", cop_corp.fit_cop(rows), Look(("made up",)))
+    second = View("cop", cop_corp.fit_cop(rows), PatchFeatureSpec(("made up",)))
     scored = ScoredPhotos((*recipe.views, second), recipe.grid, recipe.backbone.size)
     for i in range(10):
         group = GROUPS[i] if i < 8 else None

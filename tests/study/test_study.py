@@ -18,9 +18,9 @@ from inspect_core.judge.metrics import aupro, auroc
 from inspect_core.recipe import inspect
 from inspect_core.recipe_io.recipe_file import load, save
 from inspect_core.runtime.progress import Cancelled, silent
-from inspect_core.study.evaluation import evaluate, figures, in_parts_of, judge_photos
+from inspect_core.study.evaluation import evaluate_photos, figures, in_parts_of, judge_photos
 from inspect_core.study.evaluation_scores import truth_masks
-from inspect_core.study.fitting import Crossing
+from inspect_core.study.fitting import CrossFitter
 from inspect_core.study.study import Study
 from inspect_core.verdict import Limits
 
@@ -81,7 +81,7 @@ def test_app_recipe_and_reloaded_recipe_score_alike_to_the_bit(study, backbone, 
 
 
 def test_defects_stand_out_where_they_are(study):
-    figures = evaluate(study, study.default_limits(), truth_masks(study.scored), area=1)
+    figures = evaluate_photos(study.results, study.default_limits(), truth_masks(study.scored), area=1)
     scores = study.scores(area=1)
     good, defect = study.scored.good_and_defect()
     seen = np.flatnonzero(defect & (scores > scores[good].max()))
@@ -97,7 +97,7 @@ def test_photos_judged_beside_the_bench_come_to_what_the_bench_shows(study, k):
     (judged,) = judge_photos(study, study.split.judge, [{"k": k}])
     on_bench = study.scored.of_subset("judge")
     assert np.array_equal(judged.scores, study.scores(k=k)[on_bench])
-    own = evaluate(study, study.default_limits(k=k), truth_masks(study.scored), k=k)
+    own = evaluate_photos(study.at({"k": k}), study.default_limits(k=k), truth_masks(study.scored), k=k)
     assert figures(judged, study.default_limits(k=k)) == own
     maps, masks = study.at({"k": k}).maps(np.flatnonzero(on_bench), k=k), truth_masks(study.scored)
     true = np.stack([mask for mask, here in zip(masks, on_bench, strict=True) if here])
@@ -206,7 +206,7 @@ def test_a_value_that_was_not_kept_is_crossed_anew(product, backbone, store):
     study = Study(photos, backbone, store, parameters={"k": 8}, grid=GRID).fit()
     every = study.calibration_scores(k=5)
     views = [replace(view, only=(4, 8)) for view in study.scored.views]
-    crossing = Crossing(study.fitting)
+    crossing = CrossFitter(study.fitting)
     crossing.gather(silent)
     study.scored, _ = crossing.score(views, study.area, silent)
     assert not study.scored.has({"k": 5})
@@ -236,7 +236,7 @@ def test_defects_to_choose_by_are_never_judged(product, backbone, store, monkeyp
     photos = split(scan(product), seed=0, blind=False)
     assert photos.choose
     study = Study(photos, backbone, store, parameters={"k": 8}, grid=GRID).fit()
-    figures = evaluate(study, study.default_limits(), truth_masks(study.scored))
+    figures = evaluate_photos(study.results, study.default_limits(), truth_masks(study.scored))
     assert figures.counts.defects_total == 3 - len(photos.choose)
     chosen = study.scored.of_subset("choose")
     assert {p.name for p, c in zip(study.photos, chosen, strict=True) if c} == {s.name for s in photos.choose}

@@ -8,10 +8,10 @@ import pytest
 from inspect_core.images.folders import Sample, Split
 from inspect_core.images.tolerances import Tolerances
 from inspect_core.methods.registry import METHODS
-from inspect_core.study.teaching_config import Order
+from inspect_core.study.teaching_config import TeachingConfig
 
 TALL = Sample(Path("a.png"), "a.png", "good", (1255, 500))
-ORDER = Order("part", Split((TALL,), (), ()), parameters={"k": 50}, area=99, grid=(16, 16))
+ORDER = TeachingConfig("part", Split((TALL,), (), ()), parameters={"k": 50}, area=99, grid=(16, 16))
 
 
 @pytest.mark.parametrize("name", METHODS)
@@ -26,7 +26,7 @@ def test_each_method_has_an_order_as_published_and_a_way_back(name):
     back = order.by_default()
     assert (back.as_published, back.size, back.grid) == (False, (416, 160), (52, 20)), "in the shape of the photos"
     assert (back.area, back.parameters) == (None, {"k": 50})
-    assert (back.tolerances, back.fused_product_check) == (Order.tolerances, False)
+    assert (back.tolerances, back.fused_product_check) == (TeachingConfig.tolerances, False)
 
 
 def test_many_photos_have_fewer_copies_each():
@@ -41,7 +41,7 @@ def test_many_photos_have_fewer_copies_each():
 
 @pytest.mark.parametrize(("name", "taps"), [("mahalanobis", 3), ("nearest", 2)])
 def test_the_papers_layers_are_taken_where_the_network_has_them(name, taps):
-    order = Order("part", ORDER.photos, "wide_resnet50_2").published(name)
+    order = TeachingConfig("part", ORDER.photos, "wide_resnet50_2").published(name)
     assert order.taps == ("layer1", "layer2", "layer3")[-taps:]
 
 

@@ -21,7 +21,7 @@ from inspect_core.recipe_io.onnx_export import export
 from inspect_core.recipe_io.parity_photos import find_photos
 from inspect_core.runner import Runner
 from inspect_core.study.study import Study
-from inspect_core.study.teaching_config import Order
+from inspect_core.study.teaching_config import TeachingConfig
 from inspect_core.tuning.product_check_training import train_product_check
 from inspect_core.tuning.synthetic_trial import Pasting
 from inspect_core.verdict import Limits
@@ -205,7 +205,7 @@ def test_the_command_line_gives_what_the_study_gives(product, tmp_path, kept_gra
     recipe = recipe_file.load(out)
     assert recipe.tiles == TilePlan((320, 320), (128, 128), 64, 16)
     photos = learned_from_all(split(scan(product), seed=0))
-    order = Order("flange", photos, size=(128, 128), parameters={"k": 8}, tiles=recipe.tiles)
+    order = TeachingConfig("flange", photos, size=(128, 128), parameters={"k": 8}, tiles=recipe.tiles)
     backbone, taps = order.network(("mahalanobis",))
     study = Study(order, backbone, Store(tmp_path / "store"), taps=taps).fit()
     judged = study.scores()[study.results.of_subset("judge")]

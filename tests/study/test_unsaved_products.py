@@ -13,7 +13,7 @@ from inspect_core.images.splitting import Split
 from inspect_core.runtime.serialisation import is_of, pack
 from inspect_core.study import unsaved_products
 from inspect_core.study.scored_photo import ScoredPhoto
-from inspect_core.study.teaching_config import Order
+from inspect_core.study.teaching_config import TeachingConfig
 from inspect_core.study.unsaved_products import InForce, Unsaved, UnsavedParts
 from inspect_core.verdict import Limits
 
@@ -21,7 +21,8 @@ THUMBNAIL = heatmap.thumbnail(np.zeros((40, 60, 3), np.uint8))
 SAMPLE = Sample(Path("/photos/1.png"), "1.png", "good", (40, 60))
 PHOTO = ScoredPhoto("1.png", "a" * 64, (40, 60), "good", "judge", Path("/photos/1.png"))
 WHOLE = {
-    "product": "flange", "made": 1.0, "thumbnail": THUMBNAIL, "order": Order("flange", Split((SAMPLE,), (), ())),
+    "product": "flange", "made": 1.0, "thumbnail": THUMBNAIL,
+    "order": TeachingConfig("flange", Split((SAMPLE,), (), ())),
     "photos": (PHOTO,), "notes": ("a note",),
     "in_force": InForce({"k": 29, "area": 397}, Limits(6.0, 8.5), True, (1.5,)),
 }  # fmt: skip
@@ -43,6 +44,20 @@ def test_what_is_written_is_read_again(tmp_path):
     (line,) = UnsavedParts(tmp_path).lines.values()
     assert (line.product, line.made, line.thumbnail, line.problem) == ("flange", 1.0, THUMBNAIL, "")
     assert line.interrupted, "there is no recipe beside it"
+
+
+def test_what_was_written_under_former_class_names_is_read(tmp_path):
+    written(tmp_path / ("0" * 12))
+    file = tmp_path / ("0" * 12) / unsaved_products.PART
+    content = file.read_bytes()[32:]
+    end = 8 + int.from_bytes(content[:8], "little")
+    text = content[8:end]
+    for former, kind in unsaved_products._FORMER.items():
+        assert f'"{kind.__name__}"'.encode() in text
+        text = text.replace(f'"{kind.__name__}"'.encode(), f'"{former}"'.encode())
+    content = len(text).to_bytes(8, "little") + text + content[end:]
+    file.write_bytes(hashlib.sha256(content).digest() + content)
+    assert unsaved_products._read(file.parent) == Unsaved(**WHOLE)
 
 
 @pytest.mark.parametrize(

@@ -14,7 +14,7 @@ from inspect_core.images.folders import scan
 from inspect_core.images.photo_reader import squash
 from inspect_core.images.samples import Sample
 from inspect_core.images.splitting import Split
-from inspect_core.study.teaching_config import SIMILARITY, Order
+from inspect_core.study.teaching_config import SIMILARITY, TeachingConfig
 from inspect_core.tuning import alignment_training
 from inspect_core.tuning.alignment_training import Gain, aligned, gain_on, measured
 
@@ -74,7 +74,7 @@ def test_how_far_parts_may_be_moved_reaches_what_is_learned(monkeypatch):
     asked = []
     monkeypatch.setattr(alignment_training, "learn", lambda photos, **options: asked.append(options))
     photos = Split((Sample(Path("a.png"), "a.png", "good", (8, 8)),), (), ())
-    aligned(Order("part", photos, align=SIMILARITY, align_turn=25.0, align_shift=0.2), print)
+    aligned(TeachingConfig("part", photos, align=SIMILARITY, align_turn=25.0, align_shift=0.2), print)
     assert asked == [{"scale": True, "turn": 25.0, "shift": 0.2}]
 
 

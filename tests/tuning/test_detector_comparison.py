@@ -20,29 +20,31 @@ from inspect_core.methods.registry import CANDIDATES, FIXED, LOOSE, title_of
 from inspect_core.recipe import inspect
 from inspect_core.recipe_io.recipe_file import load, save
 from inspect_core.study.study import Study
-from inspect_core.study.teaching_config import Order
+from inspect_core.study.teaching_config import TeachingConfig
 from inspect_core.tuning import comparison_report
 from inspect_core.tuning import detector_comparison as comparing
-from inspect_core.tuning.comparison_result import MARGIN, Comparison, Estimate, Row, Shortlist, forecast_ms
+from inspect_core.tuning.comparison_result import MARGIN, Comparison, ComparisonRow, Estimate, Shortlist, forecast_ms
 from inspect_core.tuning.place import PLACED
 
 JOINED, ALONE, NEAREST = "mahalanobis+quadrics", "mahalanobis", "nearest"
 PRODUCT = "<script>alert(1)</script>"
 
 
-def compared_rows(*rows: Row, known: bool = False, place: float | None = None) -> Comparison:
+def compared_rows(*rows: ComparisonRow, known: bool = False, place: float | None = None) -> Comparison:
     """A comparison of which only these are known."""
     return Comparison(rows, "24 photos", known, place)
 
 
-def row(detector: str, qualities: Sequence[float], auroc: Estimate | None = None, *, as_published: bool = False) -> Row:
+def row(
+    detector: str, qualities: Sequence[float], auroc: Estimate | None = None, *, as_published: bool = False
+) -> ComparisonRow:
     """A row of which only the qualities and one figure are known."""
-    study = SimpleNamespace(order=Order(PRODUCT, Split((), (), ()), as_published=as_published))
+    study = SimpleNamespace(order=TeachingConfig(PRODUCT, Split((), (), ()), as_published=as_published))
     found = np.array(qualities)
     quality = Estimate(float(found.mean()), float(found.mean()) - 0.01, float(found.mean()) + 0.01)
     nothing = Estimate()
     figures = quality, quality, nothing, auroc or nothing, nothing, None, None, None, 1.0, 2.0, 3.0
-    return Row(detector, found, *figures, None, study)
+    return ComparisonRow(detector, found, *figures, None, study)
 
 
 def test_a_tie_lies_in_the_interval_of_the_best_or_holds_it():
@@ -143,9 +145,11 @@ def few_defects_pasted():
 def run(product, tmp_path_factory):
     """run(*detectors) compares them on the small product, with the order."""
     samples, store = scan(product), Store(tmp_path_factory.mktemp("features"))
-    order = Order(PRODUCT, split(samples, seed=0), size=(128, 128), grid=(16, 16), parameters={"k": 8}, device="cpu")
+    order = TeachingConfig(
+        PRODUCT, split(samples, seed=0), size=(128, 128), grid=(16, 16), parameters={"k": 8}, device="cpu"
+    )
 
-    def compared(*detectors: str, photos: Split = order.photos, **more: bool) -> tuple[Order, Comparison]:
+    def compared(*detectors: str, photos: Split = order.photos, **more: bool) -> tuple[TeachingConfig, Comparison]:
         own = replace(order, photos=photos)
         return own, comparing.compare(own, store, lambda fraction, step: None, detectors, **more)
 

@@ -16,7 +16,7 @@ from inspect_core.images.tiles import TilePlan
 from inspect_core.methods.method import Workload
 from inspect_core.methods.registry import CANDIDATES, FIXED, LOOSE, METHODS, methods_in
 from inspect_core.study import time_estimates
-from inspect_core.study.teaching_config import Order
+from inspect_core.study.teaching_config import TeachingConfig
 from inspect_core.tuning import comparison_result, synthetic_trial
 from inspect_core.tuning.comparison_result import Shortlist
 from inspect_core.tuning.forecast import forecast, methods_to_fit
@@ -38,10 +38,10 @@ def seconds(monkeypatch, backbone, tmp_path):
     clocks = SimpleNamespace(perf_counter=lambda: next(wall), process_time=lambda: next(work))
     monkeypatch.setattr(time_estimates, "time", clocks)
     monkeypatch.setattr(Preparation, "features", lambda *_: None)
-    monkeypatch.setattr(Order, "network", lambda *_: (backbone, [backbone.taps]))
+    monkeypatch.setattr(TeachingConfig, "network", lambda *_: (backbone, [backbone.taps]))
 
     def of(tiles: TilePlan | None = None, detectors=(), *, calibrate: bool = True, **given) -> float:
-        order = Order(
+        order = TeachingConfig(
             "flange",
             photos(30, 10, calibrate=calibrate),
             size=(128, 128),
@@ -78,7 +78,7 @@ def test_a_comparison_pastes_defects_and_judges_every_detector(seconds):
 
 
 def test_an_order_without_a_detector_is_forecast_with_those_it_may_be_given(product):
-    order = Order("flange", learned_from_all(split(scan(product), seed=0)))
+    order = TeachingConfig("flange", learned_from_all(split(scan(product), seed=0)))
     assert methods_to_fit(order) == methods_in((FIXED, LOOSE))
     by_defects = replace(order, photos=replace(order.photos, choose=order.photos.judge[:1]))
     assert methods_to_fit(by_defects) == methods_in(CANDIDATES)

@@ -16,7 +16,7 @@ from inspect_core.runtime.progress import Cancelled
 from inspect_core.study.scored_photos import ScoredPhotos
 from inspect_core.study.study import Study
 from inspect_core.tuning.patch_sample import PatchSample, explained, stop_explaining
-from inspect_core.ui.previews import LEAD, Run, ask
+from inspect_core.ui.previews import LEAD, PreviewRun, ask
 
 GRID = (16, 16)
 PLACES = 256
@@ -129,13 +129,13 @@ def test_the_share_at_hand_starts_the_fit_it_belongs_to(corp):
 def test_a_chosen_q_stays_in_a_preview_and_a_default_one_follows_the_fit(corp, hoffmann):
     for study, name, value in ((corp, "gamma", 8.0), (hoffmann, "sigma", 1e3)):
         sample, own = PatchSample.of(study), study.scored.views[0]
-        run = Run({name: value}, (), 0, study.live)
+        run = PreviewRun({name: value}, (), 0, study.live)
         run.work(lambda sample=sample: sample)
         assert run.live["q"] == run.scored.stop_of("q", run.scored.views[0].start)
         assert run.chosen(0) is None
         run.live = run.live | {"q": 2}
         assert run.chosen(0) == 2, "moved by hand in the preview"
-        run = Run({name: value}, (), 0, study.live, own.stops[3])
+        run = PreviewRun({name: value}, (), 0, study.live, own.stops[3])
         run.work(lambda sample=sample: sample)
         assert run.live["q"] == run.chosen(0) == own.stops[3]
 
@@ -182,7 +182,7 @@ def test_a_newer_move_stops_the_older(corp, monkeypatch):
 
 
 def test_a_photo_looked_at_meanwhile_comes_next(corp):
-    run = Run({"gamma": 1.0, "M": 32}, corp.photos, 0, corp.live)
+    run = PreviewRun({"gamma": 1.0, "M": 32}, corp.photos, 0, corp.live)
     run.want(5)
     run.work(lambda: PatchSample.of(corp))
     assert [photo.name for photo in run.scored.photos[:2]] == [corp.photos[5].name, corp.photos[0].name]

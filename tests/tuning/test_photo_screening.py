@@ -11,11 +11,11 @@ from inspect_core.images.photo_quality import BLUR
 from inspect_core.images.photo_reader import read_mask
 from inspect_core.images.splitting import Split
 from inspect_core.runtime.progress import Cancelled
-from inspect_core.study.teaching_config import Order
+from inspect_core.study.teaching_config import TeachingConfig
 from inspect_core.tuning.photo_screening import COPY, PRODUCT, first_look
 
 SAMPLES = Path(__file__).resolve().parents[2] / "sample_data"
-ORDER = Order("flange", Split((), (), ()), taps="expansions", size=(128, 128), grid=(16, 16), device="cpu")
+ORDER = TeachingConfig("flange", Split((), (), ()), taps="expansions", size=(128, 128), grid=(16, 16), device="cpu")
 
 pytestmark = pytest.mark.slow
 

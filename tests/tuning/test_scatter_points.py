@@ -3,7 +3,7 @@ import pytest
 import torch
 
 from inspect_core.detectors import baselines, cop_corp, kernel_pca
-from inspect_core.features.extraction import Look
+from inspect_core.features.extraction import PatchFeatureSpec
 from inspect_core.methods.fitted_method import View
 from inspect_core.study.scored_photos import ScoredPhotos
 from inspect_core.tuning import scatter_points as explore
@@ -32,7 +32,7 @@ def sample(scored, masks, *, limit=np.inf, count=25, **options) -> Points:
 
 
 def view(method: str, detector) -> View:
-    return View(method, detector, Look(("made up",)))
+    return View(method, detector, PatchFeatureSpec(("made up",)))
 
 
 def test_every_point_is_the_patch_it_says_it_is(scored, masks):

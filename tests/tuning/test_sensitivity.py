@@ -5,7 +5,7 @@ import pytest
 import torch
 
 from inspect_core.detectors import cop_corp, mahalanobis
-from inspect_core.features.extraction import Look
+from inspect_core.features.extraction import PatchFeatureSpec
 from inspect_core.judge.metrics import aupro, auroc, fpr_at_tpr
 from inspect_core.methods.fitted_method import View
 from inspect_core.runtime.progress import Cancelled
@@ -30,7 +30,7 @@ def features(i: int) -> list[torch.Tensor]:
 
 
 def view(method: str, detector) -> View:
-    return View(method, detector, Look(("made up",)))
+    return View(method, detector, PatchFeatureSpec(("made up",)))
 
 
 def filled(views, defect_types=KINDS) -> ScoredPhotos:

@@ -12,7 +12,7 @@ from inspect_core.images.splitting import Split, learned_from_all
 from inspect_core.images.tolerances import CAREFUL
 from inspect_core.methods.registry import FIXED, LOOSE, known_parameters, title_of
 from inspect_core.study.study import Study
-from inspect_core.study.teaching_config import Order
+from inspect_core.study.teaching_config import TeachingConfig
 from inspect_core.tuning import comparison_result, teaching
 from inspect_core.tuning.place import PLACED
 
@@ -20,12 +20,12 @@ pytestmark = pytest.mark.filterwarnings("ignore::UserWarning")
 QUICK = {"k": 8, "patches": 300, "components": 8, "m": 8}
 
 
-def order(photos: Split, **options) -> Order:
+def order(photos: Split, **options) -> TeachingConfig:
     small = {"taps": "expansions", "size": (128, 128), "grid": (8, 8)}
-    return Order("flange", photos, product_check="off", device="cpu", **small, **options)
+    return TeachingConfig("flange", photos, product_check="off", device="cpu", **small, **options)
 
 
-def teach(asked: Order, store: Store) -> teaching.Taught:
+def teach(asked: TeachingConfig, store: Store) -> teaching.TeachingResult:
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", UserWarning)
         return teaching.teach(asked, store, lambda fraction, step: None)

@@ -1,8 +1,8 @@
-from inspect_core.ui.result_cache import Kept
+from inspect_core.ui.result_cache import ResultCache
 
 
 def test_the_results_used_last_are_kept():
-    kept = Kept(2)
+    kept = ResultCache(2)
     kept.put({"photos": 1}, "one")
     kept.put("b", "two")
     assert kept.get({"photos": 1}) == "one"

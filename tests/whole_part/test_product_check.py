@@ -3,7 +3,7 @@ import pytest
 
 from inspect_core.detectors.cop_corp import fit_corp
 from inspect_core.tuning.product_check_training import fit
-from inspect_core.whole_part.product_check import ProductCheck, Subspace
+from inspect_core.whole_part.product_check import ProductCheck, ProductSubspace
 
 RNG = np.random.default_rng(5)
 BASIS = RNG.normal(size=(6, 40))
@@ -68,7 +68,7 @@ def test_missing_logits_are_named():
 def test_one_with_random_features_scores_as_its_detector_and_comes_back_from_its_arrays_to_the_bit():
     detector = fit_corp(product(30, 1), gamma=0.5, M=64)
     arrays = {name: values.numpy() for name, values in detector.arrays().items()}
-    product_check = ProductCheck(Subspace.from_arrays(arrays, detector.params()), False, 0.0, 1.0, "stop")
+    product_check = ProductCheck(ProductSubspace.from_arrays(arrays, detector.params()), False, 0.0, 1.0, "stop")
     np.testing.assert_allclose(product_check.score(foreign(3)), detector.score(foreign(3)), rtol=1e-5)
     again = ProductCheck.from_arrays(product_check.arrays(), product_check.params())
     assert np.array_equal(again.score(foreign(3)), product_check.score(foreign(3)))

@@ -14,7 +14,7 @@ from PIL import Image, ImageDraw
 
 from inspect_core.images.header import MAX_SIDE, ImageError, require
 from inspect_core.images.manifests import manifest_entry
-from inspect_core.images.manifests.manifest_entry import Entry, ManifestError, Marks, kind_of
+from inspect_core.images.manifests.manifest_entry import Annotation, ManifestEntry, ManifestError, kind_of
 from inspect_core.images.samples import GOOD
 from inspect_core.runtime.json_text import from_json
 
@@ -23,7 +23,7 @@ MOST_CORNERS = 20_000
 """Most corners of all polygons of one photo: filling takes as long as there are corners and rows of pixels."""
 
 
-def entries(text: str) -> list[Entry]:
+def entries(text: str) -> list[ManifestEntry]:
     """The photos of an annotation file. Raises ManifestError, naming the place, for one that is damaged."""
     try:
         document = from_json(text)
@@ -82,10 +82,10 @@ def painted(shape: Mapping, size: tuple[int, int]) -> np.ndarray:
     return mask
 
 
-def _entry(where: str, row: Mapping, own: Sequence[tuple[str, Mapping]]) -> Entry:
+def _entry(where: str, row: Mapping, own: Sequence[tuple[str, Mapping]]) -> ManifestEntry:
     photo = row["file_name"]
     if not own:
-        return Entry(photo, GOOD, where)
+        return ManifestEntry(photo, GOOD, where)
     types = tuple(dict.fromkeys(kind for kind, _ in own))
     if len(types) > manifest_entry.MOST_TYPES or len(own) > manifest_entry.MOST_SHAPES:
         reason = f"it has {len(own):,} annotations of {len(types)} defect types"
@@ -111,9 +111,8 @@ def _entry(where: str, row: Mapping, own: Sequence[tuple[str, Mapping]]) -> Entr
                 raise ImageError(photo, str(error), AGAIN) from error
         return found
 
-    return Entry(
-        photo, types[0], where, Marks(f"{manifest_entry.named(photo)} ({where})", types, paint) if drawn else None
-    )
+    marks = Annotation(f"{manifest_entry.named(photo)} ({where})", types, paint) if drawn else None
+    return ManifestEntry(photo, types[0], where, marks)
 
 
 def _rows(document: Any, name: str) -> list[dict]:

@@ -5,14 +5,14 @@ import io
 from collections import Counter
 
 from inspect_core.images.listing import is_image
-from inspect_core.images.manifests.manifest_entry import Entry, ManifestError, kind_of
+from inspect_core.images.manifests.manifest_entry import ManifestEntry, ManifestError, kind_of
 
 DELIMITERS = ",;\t|"
 LABELS = frozenset({"label", "labels", "class", "class name", "classname", "kind", "type", "defect", "defect type"})
 LABELS |= {"category", "verdict", "result", "status", "target", "anomaly"}
 
 
-def entries(text: str) -> list[Entry]:
+def entries(text: str) -> list[ManifestEntry]:
     """The photos of a table. The column of files is the one that holds names of photos.
 
     Raises ManifestError for a table without such a column, or whose column of labels is not clear.
@@ -31,7 +31,7 @@ def entries(text: str) -> list[Entry]:
     for line, row in rows[1:] if header else rows:
         if len(row) <= max(file, label):
             raise ManifestError(f"line {line}", "it has fewer columns than the others", "complete the line")
-        found.append(Entry(row[file], kind_of(row[label]), f"line {line}"))
+        found.append(ManifestEntry(row[file], kind_of(row[label]), f"line {line}"))
     return found
 
 

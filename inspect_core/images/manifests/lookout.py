@@ -11,7 +11,14 @@ from pathlib import Path
 import numpy as np
 
 from inspect_core.images.header import ImageError, require
-from inspect_core.images.manifests.manifest_entry import MOST_TYPES, Entry, ManifestError, Marks, kind_of, named
+from inspect_core.images.manifests.manifest_entry import (
+    MOST_TYPES,
+    Annotation,
+    ManifestEntry,
+    ManifestError,
+    kind_of,
+    named,
+)
 from inspect_core.images.photo_reader import read
 from inspect_core.images.samples import GOOD
 from inspect_core.runtime.json_text import from_json
@@ -21,7 +28,7 @@ _CLASS, _MASK = "groundtruth/image-classification", "groundtruth/semantic-segmen
 _METADATA = "-metadata"
 
 
-def entries(text: str, find: Callable[[str], Path]) -> list[Entry]:
+def entries(text: str, find: Callable[[str], Path]) -> list[ManifestEntry]:
     """The photos of a manifest. find: the file that a reference means, LookupError when there is none.
 
     Raises ManifestError, naming the line, for what is no such object or has no class.
@@ -30,7 +37,7 @@ def entries(text: str, find: Callable[[str], Path]) -> list[Entry]:
     return [_entry(f"line {number}", line, find) for number, line in lines if line.strip()]
 
 
-def _entry(where: str, line: str, find: Callable[[str], Path]) -> Entry:
+def _entry(where: str, line: str, find: Callable[[str], Path]) -> ManifestEntry:
     try:
         row = from_json(line)
     except ValueError as error:
@@ -43,8 +50,8 @@ def _entry(where: str, line: str, find: Callable[[str], Path]) -> Entry:
     for name, own in _metadata(row, _MASK):
         reference = row.get(name.removesuffix(_METADATA))
         if kinds[0] != GOOD and isinstance(reference, str):
-            return Entry(row["source-ref"], kinds[0], where, _marks(where, reference, own, find))
-    return Entry(row["source-ref"], kinds[0], where)
+            return ManifestEntry(row["source-ref"], kinds[0], where, _marks(where, reference, own, find))
+    return ManifestEntry(row["source-ref"], kinds[0], where)
 
 
 def _metadata(row: Mapping, kind: str) -> Iterator[tuple[str, Mapping]]:
@@ -54,7 +61,7 @@ def _metadata(row: Mapping, kind: str) -> Iterator[tuple[str, Mapping]]:
             yield name, own
 
 
-def _marks(where: str, reference: str, own: Mapping, find: Callable[[str], Path]) -> Marks:
+def _marks(where: str, reference: str, own: Mapping, find: Callable[[str], Path]) -> Annotation:
     colours: dict[int, str] = {}
     classes = own.get("internal-color-map")
     for one in classes.values() if isinstance(classes, dict) else ():
@@ -89,7 +96,7 @@ def _marks(where: str, reference: str, own: Mapping, find: Callable[[str], Path]
             raise ImageError(reference, reason, "export the mask again, as PNG")
         return painted
 
-    return Marks(named(reference), types, paint)
+    return Annotation(named(reference), types, paint)
 
 
 def _defect_type(name: str) -> str | None:

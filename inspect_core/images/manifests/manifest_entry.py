@@ -30,7 +30,7 @@ class ManifestError(ValueError):
         super().__init__(f"{where}: {reason}; {remedy}")
 
 
-class Marks(NamedTuple):
+class Annotation(NamedTuple):
     """Where the defects of a photo are, to be painted at its size.
 
     name: what to call them in a message; types: the defect types; paint: (height, width) -> (H, W) uint8, 0 where there
@@ -59,7 +59,7 @@ class Marks(NamedTuple):
         return mask, self.types[int(pixels.argmax())]
 
 
-class Entry(NamedTuple):
+class ManifestEntry(NamedTuple):
     """photo: as the file names it; kind: `GOOD`, a defect type, or None without a label; where: its place in the file;
     marks: of a defect, None when it has none.
     """
@@ -67,7 +67,7 @@ class Entry(NamedTuple):
     photo: str
     kind: str | None
     where: str
-    marks: Marks | None = None
+    marks: Annotation | None = None
 
 
 def named(reference: str) -> str:

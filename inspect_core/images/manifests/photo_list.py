@@ -12,7 +12,7 @@ from pathlib import Path, PurePosixPath
 
 from inspect_core.images.layout import Place, looks_like_lot
 from inspect_core.images.manifests import coco, csv_table, lookout
-from inspect_core.images.manifests.manifest_entry import Entry, ManifestError, Marks, named
+from inspect_core.images.manifests.manifest_entry import Annotation, ManifestEntry, ManifestError, named
 from inspect_core.images.samples import GOOD, ScanError, Skipped
 
 LINES = frozenset({".jsonl", ".ndjson", ".manifest"})
@@ -56,14 +56,14 @@ def folder_of(path: Path) -> Path:
 
 def listed(
     path: Path, files: Iterable[PurePosixPath], problems: Mapping[str, str]
-) -> tuple[dict[PurePosixPath, Place], dict[PurePosixPath, Marks], list[Skipped]]:
+) -> tuple[dict[PurePosixPath, Place], dict[PurePosixPath, Annotation], list[Skipped]]:
     """The photos that a file lists among `files` below its folder, the marks of the defects, and what was skipped.
 
     problems: why other files there cannot be used, by name. Raises ScanError, naming the place, for a damaged list, and
     OSError.
     """
     below = Files([*files, *map(PurePosixPath, problems)])
-    first: dict[PurePosixPath, Entry] = {}
+    first: dict[PurePosixPath, ManifestEntry] = {}
     skipped: dict[str, str] = {}
     for entry in _entries(path, lambda reference: path.parent / below.meant(reference)):
         try:
@@ -90,7 +90,7 @@ def listed(
     return images, marks, [Skipped(name, reason, "photo") for name, reason in skipped.items()]
 
 
-def _entries(path: Path, find: Callable[[str], Path]) -> list[Entry]:
+def _entries(path: Path, find: Callable[[str], Path]) -> list[ManifestEntry]:
     suffix = path.suffix.lower()
     try:
         text = _text_of(path)

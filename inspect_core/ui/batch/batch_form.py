@@ -16,7 +16,7 @@ from inspect_core.runtime import workspace
 from inspect_core.sharding import worker_selection
 from inspect_core.ui import saved_recipes, shell, weights_panel
 from inspect_core.ui.batch import batch_jobs, batch_store
-from inspect_core.ui.batch.batch_store import Run
+from inspect_core.ui.batch.batch_store import BatchRun
 from inspect_core.ui.photo_source import FOLDER, UPLOAD, Source, choose_folder, choose_upload
 
 LAYOUTS = "Every photo in the folder and below is judged. Nothing in it is changed."
@@ -73,7 +73,7 @@ def under_way() -> None:
             row.button(label, at, icon=icon, help=words, disabled=off, on_click=work, args=(job.id,))
 
 
-def unfinished(batch: Run) -> None:
+def unfinished(batch: BatchRun) -> None:
     """A batch that was paused or interrupted: resume or discard it."""
     with st.container(border=True):
         _head(batch)
@@ -89,7 +89,7 @@ def unfinished(batch: Run) -> None:
         discard(batch, row)
 
 
-def compare(batch: Run, place) -> None:
+def compare(batch: BatchRun, place) -> None:
     """A button that judges the same photos with another recipe, to show which verdicts change."""
     with place.popover("Compare with another recipe", icon=":material/compare_arrows:"):
         others = [path for path in saved_recipes.paths() if path.name != batch.recipe]
@@ -108,7 +108,7 @@ def compare(batch: Run, place) -> None:
                 )
 
 
-def discard(batch: Run, place) -> None:
+def discard(batch: BatchRun, place) -> None:
     """A button that deletes a batch, after confirmation."""
     with place.popover("Delete", icon=":material/delete:"):
         st.markdown("Delete the table, report and pictures of this batch? The audit log keeps the verdicts.")
@@ -118,7 +118,7 @@ def discard(batch: Run, place) -> None:
                 st.rerun()
 
 
-def _head(batch: Run) -> None:
+def _head(batch: BatchRun) -> None:
     st.markdown(f"**{shell.plain(batch.product)}** · {shell.plain(batch.source)}")
 
 
@@ -175,7 +175,7 @@ def _judges() -> tuple[int, bool]:
     return int(workers), False
 
 
-def _start(batch: Run) -> None:
+def _start(batch: BatchRun) -> None:
     def start() -> None:
         batch_jobs.start(batch)
         st.session_state.pop("batch_shown", None)

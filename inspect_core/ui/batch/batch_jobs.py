@@ -27,7 +27,7 @@ from inspect_core.sharding import worker_selection
 from inspect_core.sharding.inspection_tasks import JudgedByWorkers
 from inspect_core.ui import shell
 from inspect_core.ui.batch import batch_store
-from inspect_core.ui.batch.batch_store import Run
+from inspect_core.ui.batch.batch_store import BatchRun
 
 BATCH = "batch"
 MOST_DRAWN = 24
@@ -46,12 +46,12 @@ def running() -> str | None:
     return job.about[1] if job is not None and isinstance(job.about, tuple) and job.about[0] == BATCH else None
 
 
-def waits(batch: Run) -> bool:
+def waits(batch: BatchRun) -> bool:
     """Whether a batch waits for its turn."""
     return shell.jobs().about((BATCH, batch.id)) is not None
 
 
-def start(batch: Run) -> None:
+def start(batch: BatchRun) -> None:
     """Start a batch, or resume it where it stopped. Raises Busy as `Jobs.submit`."""
     unwanted, user = _unwanted(), shell.current_user()
 
@@ -77,7 +77,7 @@ def cancel(job_id: str) -> None:
     pause(job_id)
 
 
-def _judge(batch: Run, job: Job, user: str) -> None:
+def _judge(batch: BatchRun, job: Job, user: str) -> None:
     job.report(0.0, "loading the recipe")
     alone = batch.workers <= 1 and not batch.cluster
     inspector, path = inspector_of(batch.recipe, batch.digest, alone=alone)
@@ -110,7 +110,7 @@ def _judge(batch: Run, job: Job, user: str) -> None:
         _draw_changes(before, batch, inspector, photos)
 
 
-def _draw_changes(before: Run, batch: Run, inspector: Inspector, photos: Sequence[Photo]) -> None:
+def _draw_changes(before: BatchRun, batch: BatchRun, inspector: Inspector, photos: Sequence[Photo]) -> None:
     """Pictures of the first changes by rank, as both recipes see them."""
     rows, (first, _) = read_table(batch.table), inspector_of(before.recipe, before.digest)
     paths = {row.digest: photo for row, photo in zip(rows, photos, strict=True)}

@@ -8,13 +8,13 @@ import streamlit as st
 from inspect_core.line import confusion
 from inspect_core.line.batch_report import in_parts, in_words, worst
 from inspect_core.line.histogram import histogram
-from inspect_core.line.result_row import Row
+from inspect_core.line.result_row import ResultRow
 from inspect_core.line.verdict_changes import BETTER, WORSE, changed
 from inspect_core.line.verdict_table import read_table
 from inspect_core.runtime import workspace
 from inspect_core.ui import charts, saved_recipes, shell
 from inspect_core.ui.batch import batch_form, batch_store
-from inspect_core.ui.batch.batch_store import SIDES, Run
+from inspect_core.ui.batch.batch_store import SIDES, BatchRun
 from inspect_core.verdict import OUTCOMES, SIGNS, SPOKEN
 
 PICTURE_WIDTH, COUNT_WIDTH, CHANGE_WIDTH, CHANGES = 180, 170, 330, 9
@@ -24,7 +24,7 @@ LARGEST_PICTURE = 1 << 24
 """Bytes."""
 
 
-def results(finished: list[Run]) -> None:
+def results(finished: list[BatchRun]) -> None:
     """One of the finished batches, initially the latest."""
     st.header("Results")
     batch = finished[0]
@@ -50,7 +50,7 @@ def results(finished: list[Run]) -> None:
     _table(rows)
 
 
-def _counts(rows: list[Row]) -> None:
+def _counts(rows: list[ResultRow]) -> None:
     counts = Counter(row.verdict for row in rows)
     shelf = st.container(horizontal=True)
     for outcome in OUTCOMES:
@@ -58,7 +58,7 @@ def _counts(rows: list[Row]) -> None:
         shelf.metric(SPOKEN[outcome].capitalize(), f"{counts[outcome]:,}", border=True, help=share, width=COUNT_WIDTH)
 
 
-def _truth(rows: list[Row]) -> None:
+def _truth(rows: list[ResultRow]) -> None:
     """Against what the photos show, where their folders or a list say it."""
     if told := confusion.sentence(rows):
         st.markdown(shell.plain(told))
@@ -66,7 +66,7 @@ def _truth(rows: list[Row]) -> None:
         st.table({head: [shell.plain(cell) for cell in cells] for head, cells in columns.items()}, hide_index=True)
 
 
-def _changes(batch: Run, rows: list[Row]) -> None:
+def _changes(batch: BatchRun, rows: list[ResultRow]) -> None:
     """What another recipe had said of the same photos."""
     before = batch_store.find(batch.against) if batch.against else None
     if before is None or not before.finished:
@@ -95,7 +95,7 @@ def _changes(batch: Run, rows: list[Row]) -> None:
         st.caption("The other changes are not drawn; the tables of both batches hold them.")
 
 
-def _downloads(batch: Run) -> None:
+def _downloads(batch: BatchRun) -> None:
     row = st.container(horizontal=True)
     for label, path, mime in (("Table (CSV)", batch.table, "text/csv"), ("Report (HTML)", batch.report, "text/html")):
         key, icon, gone = f"batch_{path.name}", ":material/download:", not path.is_file()
@@ -106,7 +106,7 @@ def _downloads(batch: Run) -> None:
         st.caption(f"Heatmaps and maps of every photo: {shell.plain(batch.maps)}")
 
 
-def _worst(batch: Run, rows: list[Row]) -> None:
+def _worst(batch: BatchRun, rows: list[ResultRow]) -> None:
     pictures = [
         (row, picture)
         for rank, row in enumerate(worst(rows))
@@ -122,7 +122,7 @@ def _worst(batch: Run, rows: list[Row]) -> None:
             st.caption(f"{shell.plain(row.name)}  \n{shell.plain(_in_short(row))}")
 
 
-def _table(rows: list[Row]) -> None:
+def _table(rows: list[ResultRow]) -> None:
     st.markdown("**Photos**")
     words, key = {word: SPOKEN[word].capitalize() for word in OUTCOMES}, "batch_outcomes"
     wanted = st.segmented_control(
@@ -157,7 +157,7 @@ def _drawn(path: Path) -> bytes | None:
     return workspace.content(path, at_most=LARGEST_PICTURE)
 
 
-def _in_short(row: Row) -> str:
+def _in_short(row: ResultRow) -> str:
     score = "" if row.score is None else f" · {row.score:.3g}"
     return f"{_signed(row.verdict)}{score}"
 
@@ -167,5 +167,5 @@ def _signed(word: str) -> str:
 
 
 @st.cache_data(max_entries=4, show_spinner=False)
-def _rows(path: str, written: int) -> list[Row]:
+def _rows(path: str, written: int) -> list[ResultRow]:
     return read_table(Path(path))

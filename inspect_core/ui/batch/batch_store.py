@@ -21,7 +21,7 @@ SIDES = ("before", "after")
 
 
 @dataclass(frozen=True)
-class Run:
+class BatchRun:
     """recipe: the file's name among the saved ones; digest: of the recipe; source: where the photos lie; count:
     how many there were; endings: of the maps wanted; begun: local time, ISO 8601; workers: processes that judge, 1 for
     the app's own; cluster: whether the workers of `choosing.configured` do;
@@ -85,34 +85,34 @@ class Run:
         return Outputs(self.table, maps, self.report, self.pictures)
 
 
-def new(**asked) -> Run:
+def new(**asked) -> BatchRun:
     """A new batch on disk, not started. Raises OSError when it cannot be written."""
     now = datetime.now().astimezone()
-    run = Run(id=f"{now:%Y%m%d-%H%M%S%f}-{secrets.token_hex(3)}", begun=now.isoformat(timespec="seconds"), **asked)
+    run = BatchRun(id=f"{now:%Y%m%d-%H%M%S%f}-{secrets.token_hex(3)}", begun=now.isoformat(timespec="seconds"), **asked)
     with replacing(run.folder) as folder:
         folder.mkdir()
         (folder / ASKED).write_text(json.dumps(asdict(run), indent=1), encoding="utf-8")
     return run
 
 
-def all_runs() -> list[Run]:
+def all_runs() -> list[BatchRun]:
     """The batches in the workspace, the latest first; anything else there is skipped."""
     folders = sorted(workspace.batches_folder().glob("[0-9]*"), reverse=True)
     return [run for folder in folders if (run := find(folder.name)) is not None]
 
 
-def find(name: str) -> Run | None:
+def find(name: str) -> BatchRun | None:
     """The batch of this id, None when there is none."""
     content = workspace.content(workspace.batches_folder() / name / ASKED, at_most=LONGEST)
     try:
         asked = from_json(content or b"")
         asked["endings"] = tuple(asked["endings"])
-        run = Run(**asked)
+        run = BatchRun(**asked)
     except (ValueError, TypeError, KeyError):
         return None
     return run if run.id == name else None
 
 
-def remove(run: Run) -> None:
+def remove(run: BatchRun) -> None:
     """Delete a batch with all its files. Raises OSError when it cannot be deleted."""
     shutil.rmtree(run.folder)

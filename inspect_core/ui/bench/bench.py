@@ -85,7 +85,7 @@ def bench(key: str, drawn: Drawn, thumbs: str) -> None:
     _BENCH(key=key, data=data, on_limits_change=noted, on_position_change=noted, on_label_change=noted)
 
 
-class Taken(NamedTuple):
+class BenchInput(NamedTuple):
     """What was set on the bench; position: of the part to show; label: (position, kind) of a part.
 
     A position is one of the parts that the browser last knew.
@@ -96,7 +96,7 @@ class Taken(NamedTuple):
     label: tuple[int, str] | None
 
 
-def taken(key: str) -> Taken:
+def taken(key: str) -> BenchInput:
     """What was set on the bench since it was last taken; each once.
 
     Called before anything is computed, so that one run puts it in force and draws it.
@@ -107,7 +107,7 @@ def taken(key: str) -> Taken:
             stamps[name] = stamp_of(move)
             with suppress(*MALFORMED):
                 fresh[name] = parse(move)
-    return Taken(*map(fresh.get, _MOVES))
+    return BenchInput(*map(fresh.get, _MOVES))
 
 
 _MOVES: dict[str, Callable[[Mapping], Any]] = {

@@ -7,20 +7,20 @@ import streamlit as st
 
 from inspect_core.features.store import feature_store
 from inspect_core.runtime.jobs import Job
-from inspect_core.study.teaching_config import Order
-from inspect_core.tuning.comparison_result import Comparison, Row
+from inspect_core.study.teaching_config import TeachingConfig
+from inspect_core.tuning.comparison_result import Comparison, ComparisonRow
 from inspect_core.tuning.detector_comparison import compare, fitted
 from inspect_core.ui import open_product_store, shell
-from inspect_core.ui.result_cache import Kept
+from inspect_core.ui.result_cache import ResultCache
 from inspect_core.ui.taught_product import TaughtPart, of_study
 
 
 @st.cache_resource(show_spinner=False)
-def _last() -> Kept:
-    return Kept(1)
+def _last() -> ResultCache:
+    return ResultCache(1)
 
 
-def start(order: Order, detectors: Sequence[str], as_published: bool) -> None:
+def start(order: TeachingConfig, detectors: Sequence[str], as_published: bool) -> None:
     """Compare in the background; drops the previous comparison. Raises Busy as `Jobs.submit`."""
     last = _last()
 
@@ -31,17 +31,17 @@ def start(order: Order, detectors: Sequence[str], as_published: bool) -> None:
     shell.start("Comparing detectors", work, about=about(order))
 
 
-def about(order: Order) -> object:
+def about(order: TeachingConfig) -> object:
     """What a comparison of this order is known by while it runs."""
     return "comparison", order
 
 
-def found(order: Order) -> Comparison | None:
+def found(order: TeachingConfig) -> Comparison | None:
     """The comparison of this order, if it was the last one made."""
     return _last().get(order)
 
 
-def put_on_bench(taught: TaughtPart, row: Row) -> None:
+def put_on_bench(taught: TaughtPart, row: ComparisonRow) -> None:
     """Put the part's photos under a detector on the bench, as a comparison fitted it, with the product check and
     the areas that the part has. Raises Busy as `Jobs.submit` and `require_room`.
     """

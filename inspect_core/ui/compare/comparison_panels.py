@@ -10,9 +10,9 @@ from inspect_core.images.photo_reader import ImageError
 from inspect_core.methods.registry import ALL, JOIN, title_of
 from inspect_core.plots import comparison_plots as plots
 from inspect_core.runtime.jobs import Busy
-from inspect_core.study.teaching_config import Order
+from inspect_core.study.teaching_config import TeachingConfig
 from inspect_core.tuning import comparison_report
-from inspect_core.tuning.comparison_result import Comparison, Row
+from inspect_core.tuning.comparison_result import Comparison, ComparisonRow
 from inspect_core.tuning.detector_comparison import published
 from inspect_core.ui import charts, shell, teaching_job
 from inspect_core.ui.compare import comparison_jobs
@@ -23,7 +23,7 @@ TELLING = 60
 """Photos offered for viewing side by side."""
 
 
-def start(order: Order) -> None:
+def start(order: TeachingConfig) -> None:
     """Which detectors to compare, how long that takes, and the button that starts it, or its progress."""
     detectors = st.multiselect("Detectors", ALL, default=ALL, format_func=title_of, key="compare_detectors")
     as_published = st.toggle("Each method also as published", key="compare_published", help=teaching_job.AS_PUBLISHED)
@@ -48,7 +48,7 @@ def start(order: Order) -> None:
     )
 
 
-def results(taught: TaughtPart, order: Order, comparison: Comparison) -> None:
+def results(taught: TaughtPart, order: TeachingConfig, comparison: Comparison) -> None:
     """Everything found, from the table down to single parts."""
     recommended, why = comparison.reason().splitlines()
     st.markdown(shell.plain(recommended), help=shell.plain(why))
@@ -68,7 +68,7 @@ def results(taught: TaughtPart, order: Order, comparison: Comparison) -> None:
         start(order)
 
 
-def _table(comparison: Comparison, current: str) -> Row:
+def _table(comparison: Comparison, current: str) -> ComparisonRow:
     """The detectors side by side; returns the one whose row is chosen, at first the recommended one."""
     table = comparison_report.table_of(comparison, current)
     columns: dict[str, Any] = {
@@ -90,7 +90,7 @@ def _table(comparison: Comparison, current: str) -> Row:
     return comparison.rows[marked[0] if marked and marked[0] < len(comparison.rows) else first]
 
 
-def _put_on_bench(taught: TaughtPart, row: Row) -> None:
+def _put_on_bench(taught: TaughtPart, row: ComparisonRow) -> None:
     words = "Take these photos and the chosen detector, as fitted here, to the bench."
     if st.button(f"Put {shell.plain(row.title)} on the bench", key="compare_bench", type="primary", help=words):
         with shell.errors_shown(Busy):
@@ -98,7 +98,7 @@ def _put_on_bench(taught: TaughtPart, row: Row) -> None:
             st.switch_page("pages/inspect.py")
 
 
-def _downloads(order: Order) -> None:
+def _downloads(order: TeachingConfig) -> None:
     for label, name, kind, write in (
         ("Table (CSV)", "detectors.csv", "text/csv", comparison_report.csv_of),
         ("Report (HTML)", "detectors.html", "text/html", partial(comparison_report.html_of, order=order)),
@@ -107,12 +107,12 @@ def _downloads(order: Order) -> None:
         st.download_button(label, data, name, kind, key=f"compare_{name}", icon=icon, on_click="ignore")
 
 
-def _made(order: Order, write: Callable[[Comparison], str]) -> str:
+def _made(order: TeachingConfig, write: Callable[[Comparison], str]) -> str:
     comparison = comparison_jobs.found(order)
     return "Another comparison has replaced this one; compare again." if comparison is None else write(comparison)
 
 
-def _curves(rows: Sequence[Row]) -> None:
+def _curves(rows: Sequence[ComparisonRow]) -> None:
     drawn = comparison_report.curves(rows, charts.look())
     if drawn:
         st.caption("Curves and scores: the recommended detector, the one on the bench and the one chosen in the table.")
@@ -124,7 +124,7 @@ def _curves(rows: Sequence[Row]) -> None:
 
 
 @st.fragment  # Streamlit keeps its argument, so it is given the order and not the comparison
-def _one_part(order: Order) -> None:
+def _one_part(order: TeachingConfig) -> None:
     comparison = comparison_jobs.found(order)
     if comparison is None:
         st.rerun()
@@ -147,7 +147,7 @@ def _one_part(order: Order) -> None:
             st.image(each.picture, caption=shell.plain(comparison_report.in_words(each)), width="stretch")
 
 
-def _scores(rows: Sequence[Row]) -> None:
+def _scores(rows: Sequence[ComparisonRow]) -> None:
     shelf = st.container(horizontal=True, gap="medium")
     for row in rows:
         if row.limits is not None and row.evaluation is not None:

@@ -21,7 +21,7 @@ AWAY = tuple(np.round(np.geomspace(0.5, 8, 33), 3).tolist())
 
 
 @dataclass(frozen=True)
-class Order:
+class TypeTrainingConfig:
     """What to learn: the examples, the group of each, and every choice of the page."""
 
     examples: tuple[Example, ...]
@@ -32,7 +32,7 @@ class Order:
 
 
 @dataclass(frozen=True, eq=False)
-class Taught:
+class TypeTrainingResult:
     """How well the current defect types were learned.
 
     unseen: judgements of the examples as inspected, in their order; left_out: (n,) confidence on each with its type
@@ -40,7 +40,7 @@ class Taught:
     in use and by its parent; away_kernel, away_parent: mean probability at the distances `AWAY`.
     """
 
-    order: Order
+    order: TypeTrainingConfig
     unseen: CrossValidation
     left_out: np.ndarray
     foreign: np.ndarray
@@ -54,13 +54,13 @@ class Taught:
         return self.unseen.kernel()
 
 
-def start(taught: TaughtPart, order: Order) -> None:
+def start(taught: TaughtPart, order: TypeTrainingConfig) -> None:
     """Learn in the background and attach the result to the part. Raises Busy as `Jobs.submit`."""
     title = f"Learning the defect types of {taught.product}"
     result_cache.start(title, about(taught), lambda job: _learn(taught, order, job))
 
 
-def last(taught: TaughtPart) -> Taught | None:
+def last(taught: TaughtPart) -> TypeTrainingResult | None:
     """How the part's defect types were learned; None when they were not learned here."""
     found = result_cache.kept().get(about(taught))
     return found if found is not None and taught.defect_types is not None else None
@@ -87,7 +87,7 @@ def about(taught: TaughtPart) -> tuple[str, str]:
     return "kinds", taught.id
 
 
-def _learn(taught: TaughtPart, order: Order, job: Job) -> Taught:
+def _learn(taught: TaughtPart, order: TypeTrainingConfig, job: Job) -> TypeTrainingResult:
     points = []
     with device_lock(taught.preparation.backbone.device):
         for done, example in enumerate(order.examples):
@@ -113,7 +113,7 @@ def _learn(taught: TaughtPart, order: Order, job: Job) -> Taught:
     ways = classifier.predict_proba, classifier.parent_proba
     posteriors = [way(foreign) if len(foreign) else nothing for way in ways]
     open_product_store.change(taught.id, lambda held: replace(held, defect_types=learned.defect_types))
-    return Taught(order, learned.unseen, left_out, *posteriors, *away)
+    return TypeTrainingResult(order, learned.unseen, left_out, *posteriors, *away)
 
 
 def _foreign(taught: TaughtPart, by_region: bool, job: Job) -> np.ndarray:

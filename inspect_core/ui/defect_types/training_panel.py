@@ -6,7 +6,7 @@ from inspect_core.images.samples import counted
 from inspect_core.ui import crops, defect_labels, shell, teaching_job
 from inspect_core.ui.crops import REGION, WHOLE
 from inspect_core.ui.defect_types import training_job
-from inspect_core.ui.defect_types.training_job import Order
+from inspect_core.ui.defect_types.training_job import TypeTrainingConfig
 from inspect_core.ui.defect_types.training_results import PARENTS
 from inspect_core.ui.photo_source import SAMPLE
 from inspect_core.ui.session import in_force
@@ -120,7 +120,7 @@ def _learn_button(taught: TaughtPart, groups: dict[str, str], by_region: bool, p
     if st.button(label, type="primary", icon=icon, disabled=busy or few, key="learn_kinds"):
         examples = _examples(taught, by_region, labels)
         owners = tuple(groups[taught.scored.photos[example.position].name] for example in examples)
-        shell.begin(lambda: training_job.start(taught, Order(examples, owners, parent, by_region, seed)))
+        shell.begin(lambda: training_job.start(taught, TypeTrainingConfig(examples, owners, parent, by_region, seed)))
     shell.follow(about, "The result appears here when training finishes.")
 
 

@@ -13,7 +13,7 @@ from inspect_core.judge.metrics import (
 from inspect_core.plots import defect_type_plots
 from inspect_core.ui import charts, defect_naming, open_product_store, shell
 from inspect_core.ui.defect_types import training_job
-from inspect_core.ui.defect_types.training_job import Taught
+from inspect_core.ui.defect_types.training_job import TypeTrainingResult
 from inspect_core.ui.taught_product import TaughtPart
 from inspect_core.whole_part.defect_type_training import FOREST, NETWORK
 from inspect_core.whole_part.defect_types import DefectTypes
@@ -58,7 +58,7 @@ def results(taught: TaughtPart) -> None:
     _trust(known, learned)
 
 
-def in_words(learned: Taught) -> tuple[str, str]:
+def in_words(learned: TypeTrainingResult) -> tuple[str, str]:
     """Two plain sentences: how many are named correctly, and the effect of a higher probability."""
     stated = learned.posterior.max(axis=1)
     right = learned.posterior.argmax(axis=1) == learned.unseen.y
@@ -70,7 +70,7 @@ def in_words(learned: Taught) -> tuple[str, str]:
     )
 
 
-def is_guessing(learned: Taught) -> bool:
+def is_guessing(learned: TypeTrainingResult) -> bool:
     """Whether always naming the most frequent type could well have got as many right: within two standard errors."""
     y = learned.unseen.y
     chance = np.bincount(y).max() / len(y)
@@ -78,7 +78,7 @@ def is_guessing(learned: Taught) -> bool:
     return bool(fraction < chance + 2 * np.sqrt(chance * (1 - chance) / len(y)))
 
 
-def at_limit(learned: Taught, defect_types: DefectTypes) -> list[str]:
+def at_limit(learned: TypeTrainingResult, defect_types: DefectTypes) -> list[str]:
     """What the limit does, in counts: known types, types left out, other products."""
     stated = learned.posterior.max(axis=1)
     named = stated >= defect_types.minimum_confidence
@@ -95,7 +95,7 @@ def at_limit(learned: Taught, defect_types: DefectTypes) -> list[str]:
     return lines
 
 
-def confusion(learned: Taught, minimum_confidence: float) -> np.ndarray:
+def confusion(learned: TypeTrainingResult, minimum_confidence: float) -> np.ndarray:
     """(C, C + 1) counts of true types by types named; the last column is for those without a name."""
     posterior, kinds = learned.posterior, learned.posterior.shape[1]
     given = np.where(posterior.max(axis=1) >= minimum_confidence, posterior.argmax(axis=1), kinds)
@@ -104,7 +104,7 @@ def confusion(learned: Taught, minimum_confidence: float) -> np.ndarray:
     return counts
 
 
-def _trust(known: DefectTypes, learned: Taught) -> None:
+def _trust(known: DefectTypes, learned: TypeTrainingResult) -> None:
     """Is the stated probability right, and does it fall away from the examples?"""
     row = st.container(horizontal=True, gap="medium")
     parent, kernel = PARENTS[learned.order.parent].lower(), KERNEL[learned.order.parent]
@@ -147,7 +147,7 @@ def _trust(known: DefectTypes, learned: Taught) -> None:
         )
 
 
-def elsewhere(learned: Taught, prior: np.ndarray) -> dict[str, list[str]]:
+def elsewhere(learned: TypeTrainingResult, prior: np.ndarray) -> dict[str, list[str]]:
     """The column of errors on defects of other products, in the order of the models; none without such defects."""
     if not len(learned.foreign):
         return {}

@@ -18,7 +18,7 @@ from inspect_core.tuning import scatter_points as explore
 from inspect_core.tuning import sensitivity
 from inspect_core.tuning.patch_sample import PatchSample, explained
 from inspect_core.tuning.scatter_points import Points
-from inspect_core.tuning.sensitivity import Reading
+from inspect_core.tuning.sensitivity import SensitivityPoint
 from inspect_core.tuning.tsne import arrange
 from inspect_core.ui import result_cache
 from inspect_core.ui.taught_product import TaughtPart
@@ -61,13 +61,15 @@ def draw_map(taught: TaughtPart, order: MapOrder, live: dict[str, int], limit: f
     return DrawnMap(points, arrange(points, feature_store(), report=stage(job.report, 0.3, 1.0)))
 
 
-def follow_live(taught: TaughtPart, name: str, live: dict[str, int], job: Job) -> list[Reading]:
+def follow_live(taught: TaughtPart, name: str, live: dict[str, int], job: Job) -> list[SensitivityPoint]:
     """The figures at stops of a live parameter, the one in force among them."""
     stops = sensitivity.chosen_stops(taught.scored, name, live[name])
     return sensitivity.over_live(taught.scored, truth_masks(taught.scored), name, stops, live, job.report)
 
 
-def follow_refits(taught: TaughtPart, name: str, in_force: float, live: dict[str, int], job: Job) -> list[Reading]:
+def follow_refits(
+    taught: TaughtPart, name: str, in_force: float, live: dict[str, int], job: Job
+) -> list[SensitivityPoint]:
     """The figures at values of γ, M or σ about the one in force, each fitted on the patch sample of previews."""
     job.report(0.0, "drawing a sample of good patches")
     position = taught.refit_view

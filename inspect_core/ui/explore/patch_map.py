@@ -10,8 +10,8 @@ import streamlit as st
 from inspect_core.images import boxes
 from inspect_core.images.photo_reader import ImageError
 from inspect_core.plots import scatter
-from inspect_core.plots.chart_theme import Look, as_text
-from inspect_core.plots.scatter import Marks
+from inspect_core.plots.chart_theme import ChartTheme, as_text
+from inspect_core.plots.scatter import PointMarkers
 from inspect_core.tuning import scatter_points as explore
 from inspect_core.ui import charts, open_product_store, result_cache, shell
 from inspect_core.ui.explore import explore_jobs, variance_panels
@@ -95,10 +95,12 @@ def _show(
             _show_picked(taught, drawn, picked, live, limits)
 
 
-def _coloured_scatter(taught: TaughtPart, drawn: DrawnMap, colour: str, limits: Limits | None, look: Look) -> go.Figure:
+def _coloured_scatter(
+    taught: TaughtPart, drawn: DrawnMap, colour: str, limits: Limits | None, look: ChartTheme
+) -> go.Figure:
     points, photos = drawn.points, taught.scored.photos
     limit = limits.review if limits is not None else None
-    marks = Marks(points.defect, points.peak > (math.inf if limit is None else limit))
+    marks = PointMarkers(points.defect, points.peak > (math.inf if limit is None else limit))
     hover = [_name_point(taught, drawn, i) for i in range(len(points))]
     if colour == SCORE:
         title = "score on the heatmap"

@@ -13,7 +13,7 @@ from inspect_core.methods.registry import CONTROLS
 from inspect_core.methods.spectrum import COLLAPSED, LocalSpectrum, variance_fractions
 from inspect_core.plots import explore_plots
 from inspect_core.tuning.patch_sample import explained
-from inspect_core.tuning.sensitivity import Reading
+from inspect_core.tuning.sensitivity import SensitivityPoint
 from inspect_core.ui import charts, result_cache, shell
 from inspect_core.ui.explore import explore_jobs
 from inspect_core.ui.session import in_force
@@ -138,7 +138,7 @@ def sensitivity(taught: TaughtPart) -> None:
         )  # fmt: skip
     known = live | taught.fitted()
     key = ("curve", taught.id, len(taught.scored.photos), name, tuple(live.items()), taught.scored.areas)
-    readings: list[Reading] | None = result_cache.kept().get(key)
+    readings: list[SensitivityPoint] | None = result_cache.kept().get(key)
     title = f"Following {CONTROLS[name].label.split(':')[0]}"
     if readings is not None:
         _curves(taught, name, known[name], readings)
@@ -153,7 +153,7 @@ def sensitivity(taught: TaughtPart) -> None:
     result_cache.offer("Draw the curve", words, title, key, work)
 
 
-def _curves(taught: TaughtPart, name: str, value: float, readings: list[Reading]) -> None:
+def _curves(taught: TaughtPart, name: str, value: float, readings: list[SensitivityPoint]) -> None:
     values, notes = [reading.value for reading in readings], None
     view = next((view for view in taught.scored.views if view.live == name), None)
     if view is not None and view.variances is not None:

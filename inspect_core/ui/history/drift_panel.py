@@ -6,7 +6,7 @@ import numpy as np
 import streamlit as st
 
 from inspect_core.audit.changes import in_words
-from inspect_core.audit.entry import Entry
+from inspect_core.audit.entry import LogEntry
 from inspect_core.audit.inspections import REJECT, Inspection
 from inspect_core.plots import history_plots as plots
 from inspect_core.process.drift import EVERY
@@ -60,7 +60,7 @@ def _told(left: Sequence[Left], found: Sequence[Inspection], selection: Selectio
     return f"{first.words} First at {part.name}, {local(part.time):%Y-%m-%d %H:%M}.{after}{again}"
 
 
-def _change(entry: Entry) -> str:
+def _change(entry: LogEntry) -> str:
     return f"{entry.kind}, {in_words(entry)}, {entry.time[:16].replace('T', ' ')} UTC by {entry.user}"
 
 

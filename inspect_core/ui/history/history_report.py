@@ -7,7 +7,7 @@ import numpy as np
 import streamlit as st
 
 from inspect_core.audit.changes import in_words
-from inspect_core.audit.entry import Entry
+from inspect_core.audit.entry import LogEntry
 from inspect_core.audit.inspections import Inspection, counts, defect_types, notches
 from inspect_core.images.samples import counted
 from inspect_core.line.html_page import page
@@ -81,7 +81,7 @@ def html_of(selection: Selection) -> str:
     )
 
 
-def _change(entry: Entry) -> list[str]:
+def _change(entry: LogEntry) -> list[str]:
     reason = str(entry.facts.get("reason") or "")
     return [entry.time[:19], entry.user, entry.kind, in_words(entry), reason, entry.product, entry.recipe[:12]]
 

@@ -6,7 +6,7 @@ from datetime import UTC, datetime, time, timedelta
 import streamlit as st
 
 from inspect_core.audit import inspections
-from inspect_core.audit.entry import INSPECTION, Entry
+from inspect_core.audit.entry import INSPECTION, LogEntry
 from inspect_core.audit.inspections import Inspection
 from inspect_core.audit.log import AuditLog
 from inspect_core.ui import shell
@@ -42,7 +42,7 @@ class Selection:
     """
 
     inspections: list[Inspection]
-    changes: list[Entry]
+    changes: list[LogEntry]
     words: str
     head: tuple[int, str]
     short: bool
@@ -124,7 +124,7 @@ def _period(row) -> tuple[datetime | None, datetime | None, str]:
 @st.cache_resource(max_entries=3, show_spinner="Reading the log…")
 def _read(
     name: str, head: tuple[int, str], since: datetime | None, until: datetime | None, _log: AuditLog
-) -> tuple[list[Inspection], list[Entry]]:
+) -> tuple[list[Inspection], list[LogEntry]]:
     """Read once for each state of the log, identified by name and head."""
     found = inspections.read(_log, since=since, until=until, most=MOST)
     return found, inspections.other_entries(_log, since=since, until=until, most=MOST)

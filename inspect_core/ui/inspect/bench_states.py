@@ -10,7 +10,7 @@ from inspect_core.study.evaluation import found_up_to, in_parts_of
 from inspect_core.ui import defect_naming
 from inspect_core.ui.bench.bench_state import Drawn
 from inspect_core.ui.inspect.live_parameters import describe
-from inspect_core.ui.previews import Run
+from inspect_core.ui.previews import PreviewRun
 from inspect_core.ui.taught_product import TaughtPart
 from inspect_core.verdict import InView, Limits, Verdict, assemble
 from inspect_core.whole_part.product_check import ProductCheck
@@ -31,7 +31,7 @@ def of_model(taught: TaughtPart, position: int, live: dict[str, int], limits: Li
     )  # fmt: skip
 
 
-def of_preview(taught: TaughtPart, position: int, run: Run, model: Drawn) -> Drawn:
+def of_preview(taught: TaughtPart, position: int, run: PreviewRun, model: Drawn) -> Drawn:
     """The preview's map as soon as it is there, its scores when all photos are done; nothing is counted or judged.
 
     Scores of two fits of one view have no common scale. Until the good photos are scored, all figures of the model are

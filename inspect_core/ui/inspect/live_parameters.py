@@ -17,7 +17,7 @@ from inspect_core.plots.explore_plots import figure_of
 from inspect_core.study.scored_photos import ScoredPhotos
 from inspect_core.tuning.patch_sample import explained
 from inspect_core.ui import open_product_store, previews, shell
-from inspect_core.ui.previews import Run
+from inspect_core.ui.previews import PreviewRun
 from inspect_core.ui.session import Settings, settings_at
 from inspect_core.ui.taught_product import TaughtPart
 
@@ -27,7 +27,7 @@ ROOMY = 2
 """Controls side by side that leave room below each for what a move does."""
 
 
-def choose(taught: TaughtPart, settings: Settings, *, busy: bool) -> Run | None:
+def choose(taught: TaughtPart, settings: Settings, *, busy: bool) -> PreviewRun | None:
     """Draw the controls; returns the preview that a refit control asks for, None for the model in force.
 
     busy: a job runs, so nothing can be refitted.

@@ -4,14 +4,14 @@ import streamlit as st
 
 from inspect_core.ui import open_product_store, previews, shell
 from inspect_core.ui.inspect import live_parameters
-from inspect_core.ui.previews import Run
+from inspect_core.ui.previews import PreviewRun
 from inspect_core.ui.session import settings_at
 from inspect_core.ui.taught_product import TaughtPart
 
 POLL_SECONDS = 0.4
 
 
-def show(taught: TaughtPart, run: Run, position: int, drawn: tuple[bool, bool]) -> None:
+def show(taught: TaughtPart, run: PreviewRun, position: int, drawn: tuple[bool, bool]) -> None:
     """Below the bench. A preview sets limits, judges and can be saved only after a full pass has applied it.
 
     drawn: the state of the run that the bench shows.
@@ -35,7 +35,7 @@ def show(taught: TaughtPart, run: Run, position: int, drawn: tuple[bool, bool]) 
     )  # fmt: skip
 
 
-def _apply(taught: TaughtPart, run: Run, what: str) -> None:
+def _apply(taught: TaughtPart, run: PreviewRun, what: str) -> None:
     open_product_store.require_room()
     shell.start(f"Applying {what}", lambda job: previews.apply(taught, run, job.report))
 

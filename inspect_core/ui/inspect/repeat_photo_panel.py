@@ -7,7 +7,7 @@ import numpy as np
 import streamlit as st
 
 from inspect_core.images import boxes, heatmap
-from inspect_core.images.tolerances import AS_TAKEN, Taken
+from inspect_core.images.tolerances import AS_TAKEN, CaptureVariation
 from inspect_core.judge.anomaly_map import AREA, image_score
 from inspect_core.runtime.jobs import device_lock
 from inspect_core.ui import shell
@@ -19,11 +19,11 @@ HELD = "again-held"
 """Where the session keeps the last answer to how far a verdict holds."""
 DONE = {"accept": "accepted", "review": "sent to review", "reject": "rejected"}
 NOISE, LIGHT, FOCUS, SHIFT = "noise", "light", "focus", "shift"
-MOVES: dict[str, Callable[[float], Taken]] = {
-    NOISE: lambda value: Taken(noise=value),
-    LIGHT: lambda value: Taken(light=1 + value / 100),
-    FOCUS: lambda value: Taken(focus=value),
-    SHIFT: lambda value: Taken(right=value),
+MOVES: dict[str, Callable[[float], CaptureVariation]] = {
+    NOISE: lambda value: CaptureVariation(noise=value),
+    LIGHT: lambda value: CaptureVariation(light=1 + value / 100),
+    FOCUS: lambda value: CaptureVariation(focus=value),
+    SHIFT: lambda value: CaptureVariation(right=value),
 }
 ENDS = {
     NOISE: ("noise {:g}", (12.0,), 0.5),
@@ -52,7 +52,7 @@ def _moved(taught: TaughtPart, position: int, live: dict[str, int], limits: Limi
         "Shift, pixels", -8.0, 8.0, 0.0, step=0.5, key=f"again_shift-{key}",
         help="To the right, in pixels of the picture that the network sees.",
     )  # fmt: skip
-    taken = Taken(noise=noise, light=1 + light / 100, focus=focus, right=right)
+    taken = CaptureVariation(noise=noise, light=1 + light / 100, focus=focus, right=right)
     picture, moved = _map(taught, position, live, taken)
     before = _map(taught, position, live, AS_TAKEN)[1]
     score, before = (float(image_score(own, area=live[AREA])) for own in (moved, before))
@@ -79,7 +79,9 @@ def _moved(taught: TaughtPart, position: int, live: dict[str, int], limits: Limi
             st.markdown(shell.plain(held[1]))
 
 
-def _map(taught: TaughtPart, position: int, live: dict[str, int], taken: Taken) -> tuple[np.ndarray, np.ndarray]:
+def _map(
+    taught: TaughtPart, position: int, live: dict[str, int], taken: CaptureVariation
+) -> tuple[np.ndarray, np.ndarray]:
     """The picture that the network sees, (h, w, 3) uint8, and its (H, W) float32 map."""
     photo, preparation = taught.scored.photos[position], taught.preparation
     picture = preparation.picture(taught.photo(position), photo.placed)

@@ -7,7 +7,7 @@ from inspect_core.judge.metrics import auroc
 from inspect_core.methods.spectrum import COLLAPSED
 from inspect_core.playgrounds import embeddings, mapped_digits
 from inspect_core.plots import explore_plots, playgrounds, scatter
-from inspect_core.plots.scatter import Marks
+from inspect_core.plots.scatter import PointMarkers
 from inspect_core.tuning.tsne import tsne
 from inspect_core.ui import charts
 
@@ -79,7 +79,7 @@ def corp() -> None:
             figure = playgrounds.error_histograms(side.errors, data.foreign, look)
             charts.show(figure, key=f"methods_errors_{i}", alt="Errors of known and foreign digits over each other.")
     words = np.where(data.foreign, "foreign", "known").tolist()
-    plain = Marks(np.zeros(len(words), bool), np.zeros(len(words), bool))
+    plain = PointMarkers(np.zeros(len(words), bool), np.zeros(len(words), bool))
     for i, (column, side) in enumerate(zip(columns, sides.values(), strict=True)):
         with column, st.spinner("Arranging the digits…"):
             figure = scatter.scatter_of_words(

@@ -17,7 +17,7 @@ from inspect_core.images.folders import inside
 from inspect_core.images.listing import photos_in
 from inspect_core.images.photo_reader import ImageError, read
 from inspect_core.images.samples import GOOD, counted
-from inspect_core.line.verdict_changes import Changed
+from inspect_core.line.verdict_changes import VerdictChanges
 from inspect_core.recipe import LoadedRecipe, Recipe, loaded_backbone
 from inspect_core.recipe_format.recorded_photos import TaughtPhoto
 from inspect_core.recipe_io import recipe_file
@@ -35,7 +35,7 @@ SHOWN = 24
 ACROSS = 6
 PICTURE = 110
 """Photos on a page of the list, in a row of it, and pixels of the longer side of each."""
-Found = tuple[Recipe, Changed, list[str], tuple[str, ...]]
+Found = tuple[Recipe, VerdictChanges, list[str], tuple[str, ...]]
 
 
 @dataclass(frozen=True)

@@ -14,7 +14,7 @@ from inspect_core.images.shape import SIDE, Size
 from inspect_core.images.splitting import Split
 from inspect_core.images.tiles import CELLS, TilePlan, smallest_seen
 from inspect_core.images.tolerances import CAREFUL, Tolerances
-from inspect_core.study.teaching_config import ALIGN, NO_ALIGNMENT, RIGID, Order
+from inspect_core.study.teaching_config import ALIGN, NO_ALIGNMENT, RIGID, TeachingConfig
 from inspect_core.tuning.alignment_training import Gain, gain_on, usual_preparation
 from inspect_core.tuning.tile_planning import OFF, ON, tiled
 from inspect_core.ui import shell
@@ -85,7 +85,7 @@ def choose_lying(good: Sequence[Sample], key: str) -> dict[str, Any]:
     key: of the files; it changes when they do.
     """
     gain = _gain(key, good)
-    begins = RIGID if gain is not None and gain.pays else Order.align
+    begins = RIGID if gain is not None and gain.pays else TeachingConfig.align
     at, label, say = f"align-{key}", "How parts lie in the photos", ALIGN.__getitem__
     align = st.segmented_control(label, ALIGN, default=begins, format_func=say, required=True, key=at, help=TO_LYING)
     if gain is not None and gain.pays:
@@ -94,9 +94,10 @@ def choose_lying(good: Sequence[Sample], key: str) -> dict[str, Any]:
         return {"align": align}
     left, right = st.columns(2)
     at, words = f"align_turn-{key}", "Or as far as in the good photos, if that is farther."
-    begins = round(Order.align_turn)
+    begins = round(TeachingConfig.align_turn)
     turn = left.number_input("Turned by up to, degrees", 0, int(MOST_TURN), begins, key=at, help=words)
-    at, label, begins = f"align_shift-{key}", "Shifted by up to, % of the picture", round(100 * Order.align_shift)
+    at, label = f"align_shift-{key}", "Shifted by up to, % of the picture"
+    begins = round(100 * TeachingConfig.align_shift)
     shift = right.number_input(label, 0, round(100 * MOST_SHIFT), begins, key=at, help=words)
     return {"align": align, "align_turn": float(turn), "align_shift": shift / 100}
 
@@ -104,7 +105,7 @@ def choose_lying(good: Sequence[Sample], key: str) -> dict[str, Any]:
 @st.cache_data(max_entries=32, show_spinner="Looking at how the parts lie…", show_time=True)
 def _gain(key: str, _good: Sequence[Sample]) -> Gain | None:
     try:
-        return gain_on(_good, usual_preparation(Order("", Split((), (), ()))), lambda fraction, step: None)
+        return gain_on(_good, usual_preparation(TeachingConfig("", Split((), (), ()))), lambda fraction, step: None)
     except (ValueError, OSError):  # the network is missing; the page says so below
         return None
 

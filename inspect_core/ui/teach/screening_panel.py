@@ -16,10 +16,10 @@ from inspect_core.images.png import png_of
 from inspect_core.images.samples import Samples, counted
 from inspect_core.images.splitting import Split
 from inspect_core.runtime.jobs import Job
-from inspect_core.study.teaching_config import Order
-from inspect_core.tuning.photo_screening import TOPICS, FirstLook, Seen, first_look
+from inspect_core.study.teaching_config import TeachingConfig
+from inspect_core.tuning.photo_screening import TOPICS, FirstLook, ScreenedPhoto, first_look
 from inspect_core.ui import shell
-from inspect_core.ui.result_cache import Kept
+from inspect_core.ui.result_cache import ResultCache
 
 ON_A_PAGE, CELL, PICTURE = 20, 205, 240
 HELD = 4
@@ -27,8 +27,8 @@ STRANGEST = "strangest first"
 
 
 @st.cache_resource(show_spinner=False)
-def _looks() -> Kept:
-    return Kept(HELD)
+def _looks() -> ResultCache:
+    return ResultCache(HELD)
 
 
 def choose_good(samples: Samples, key: str) -> Samples | None:
@@ -53,22 +53,24 @@ def choose_good(samples: Samples, key: str) -> Samples | None:
     return None
 
 
-def _order(samples: Samples, key: str) -> Order:
+def _order(samples: Samples, key: str) -> TeachingConfig:
     """The order for the look, with the settings chosen further down the page."""
     chosen = st.session_state.get
     size = shape.input_size([sample.size for sample in samples.good], chosen("size", shape.SIDE))
     grid = shape.grid_of(size, chosen("grid", shape.CELL))
-    order = Order(samples.root.name, Split((), (), ()), chosen("backbone", Order.backbone), size=size, grid=grid)
-    shift = chosen(f"align_shift-{key}", 100 * Order.align_shift) / 100
-    align, turn = chosen(f"align-{key}", Order.align), chosen(f"align_turn-{key}", Order.align_turn)
+    order = TeachingConfig(
+        samples.root.name, Split((), (), ()), chosen("backbone", TeachingConfig.backbone), size=size, grid=grid
+    )
+    shift = chosen(f"align_shift-{key}", 100 * TeachingConfig.align_shift) / 100
+    align, turn = chosen(f"align-{key}", TeachingConfig.align), chosen(f"align_turn-{key}", TeachingConfig.align_turn)
     return replace(order, align=align, align_turn=turn, align_shift=shift)
 
 
-def _look_key(key: str, order: Order) -> str:
+def _look_key(key: str, order: TeachingConfig) -> str:
     return f"{key}-{order.backbone}-{order.size}-{order.grid}-{order.align}-{order.align_turn}-{order.align_shift}"
 
 
-def _offer(samples: Samples, order: Order, key: str) -> None:
+def _offer(samples: Samples, order: TeachingConfig, key: str) -> None:
     about = ("first look", key)
     busy = shell.jobs().about(about) is not None
     if st.button("Look at the good photos", icon=":material/search:", disabled=busy, key="first_look"):
@@ -109,7 +111,7 @@ def _gallery(look: FirstLook, key: str, left: set[str]) -> None:
             _cell(seen, key, is_out=seen.sample.name in left)
 
 
-def _cell(seen: Seen, key: str, *, is_out: bool) -> None:
+def _cell(seen: ScreenedPhoto, key: str, *, is_out: bool) -> None:
     sample, box = seen.sample, f"leave-{key}-{seen.sample.name}"
     try:
         picture = _picture(key, sample.name, sample.path, sample.depth, seen.place)
@@ -123,7 +125,7 @@ def _cell(seen: Seen, key: str, *, is_out: bool) -> None:
     st.caption(f"**{shell.plain(sample.name)}**  \n{shell.plain(' '.join(sentences))}")
 
 
-def _belongs(seen: Seen, topic: str) -> bool:
+def _belongs(seen: ScreenedPhoto, topic: str) -> bool:
     return topic == STRANGEST or any(finding.topic == topic for finding in seen.findings)
 
 

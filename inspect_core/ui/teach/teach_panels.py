@@ -25,7 +25,7 @@ from inspect_core.methods import registry
 from inspect_core.methods.method import Method
 from inspect_core.methods.registry import CANDIDATES, FIRST, METHODS, OFFERED, SECOND
 from inspect_core.study.evaluation import most_promised
-from inspect_core.study.teaching_config import Order
+from inspect_core.study.teaching_config import TeachingConfig
 from inspect_core.tuning.comparison_result import Shortlist
 from inspect_core.ui import contact_sheet, shell, teaching_job, weights_panel
 from inspect_core.ui.photo_source import FOLDER, SAMPLE, UPLOAD, Source, choose_folder, choose_upload
@@ -152,7 +152,7 @@ def choose_split(samples: Samples) -> tuple[Split, int, tuple[str, ...]] | None:
     return None
 
 
-def choose_settings(product: str, photos: Split, seed: int, notes: tuple[str, ...], key: str) -> Order | None:
+def choose_settings(product: str, photos: Split, seed: int, notes: tuple[str, ...], key: str) -> TeachingConfig | None:
     """Name, detector, backbone and detail. The defaults suit most parts; None when a choice cannot be used.
 
     key: of the files; it changes when they do.
@@ -198,7 +198,9 @@ def choose_settings(product: str, photos: Split, seed: int, notes: tuple[str, ..
         )  # fmt: skip
         grid = grids[cell]
         parameters = _parameters(method, tiles)
-        budget = _budget(grid, parameters) if photos.choose and method is None and tiles is None else Order.budget
+        budget = (
+            _budget(grid, parameters) if photos.choose and method is None and tiles is None else TeachingConfig.budget
+        )
         say, key = CHECK_SCORES.__getitem__, "guard_scores"
         check_scores = st.segmented_control(
             "Product check", CHECK_SCORES, default=ALONE, format_func=say, required=True, key=key, help=TO_CHECK
@@ -208,7 +210,7 @@ def choose_settings(product: str, photos: Split, seed: int, notes: tuple[str, ..
     if not name.strip():
         st.error("The part has no name; type one above.", icon=":material/error:")
         return None
-    order = Order(name.strip(), photos, backbone, taps, size, grid, method, budget, parameters)
+    order = TeachingConfig(name.strip(), photos, backbone, taps, size, grid, method, budget, parameters)
     fused = check_scores == FUSED
     order = replace(
         order, tiles=tiles, tolerances=tolerances, seed=seed, notes=notes, fused_product_check=fused, **lying
@@ -218,7 +220,7 @@ def choose_settings(product: str, photos: Split, seed: int, notes: tuple[str, ..
     return None
 
 
-def show_forecast(order: Order) -> None:
+def show_forecast(order: TeachingConfig) -> None:
     """How long teaching will take and what it will need, before it starts."""
     expected = None
     with shell.errors_shown(ValueError, OSError):
@@ -264,7 +266,7 @@ def _of_method(row: Method, values: dict[str, Any], tiles: TilePlan | None) -> d
 
 def _budget(grid: tuple[int, int], parameters: dict[str, float]) -> float:
     """The most time that a detector chosen for the photos may take, with what that leaves out."""
-    label, most = "Most time a photo, in milliseconds", Order.budget
+    label, most = "Most time a photo, in milliseconds", TeachingConfig.budget
     most = st.number_input(label, 1.0, 10_000.0, most, step=10.0, key="budget", help=TO_BUDGET)
     shortlist = Shortlist.of(grid, parameters, budget=most)
     with st.popover(f"{len(shortlist.candidates)} of {len(CANDIDATES)} detectors take part"):
