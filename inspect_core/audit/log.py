@@ -16,8 +16,6 @@ import sqlalchemy as sa
 from inspect_core.audit.database import ENTRIES, HEAD, Database, LogError
 from inspect_core.audit.entry import CLOCK_SET_BACK, LogEntry, NewLogEntry, digest_of, storable
 
-__all__ = ["AuditLog", "LogEntry", "LogError", "NewLogEntry"]
-
 Row = dict[str, Any]
 BATCH = 1000
 _LAST = sa.select(sa.func.max(HEAD.c.number)).scalar_subquery()

@@ -24,10 +24,9 @@ from inspect_core.images.manifests.manifest_entry import Annotation
 from inspect_core.images.manifests.photo_list import is_list, listed
 from inspect_core.images.photo_reader import ImageError, read_mask, thumbnail
 from inspect_core.images.samples import GOOD, Sample, Samples, ScanError, Skipped, counted, examples, shown
-from inspect_core.images.splitting import Split, split
+from inspect_core.images.splitting import Split as Split
+from inspect_core.images.splitting import split as split
 from inspect_core.runtime import workspace
-
-__all__ = ["Sample", "Samples", "Split", "inside", "scan", "split"]
 
 MAX_FILES = 100_000
 OTHER_PICTURES = frozenset({".gif", ".heic", ".heif", ".avif", ".jp2", ".svg", ".psd", ".dng", ".raw"})

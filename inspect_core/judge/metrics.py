@@ -19,20 +19,3 @@ from inspect_core.judge.calibration_metrics import (
 from inspect_core.judge.identification import identification_rate
 from inspect_core.judge.ranking import auroc, fpr95_of_foreign, fpr_at_tpr, roc_curve
 from inspect_core.judge.region_overlap import aupro, pro_curve
-
-__all__ = [
-    "ReliabilityCurve",
-    "accuracy",
-    "aupro",
-    "auroc",
-    "expected_calibration_error",
-    "fpr95_of_foreign",
-    "fpr_at_tpr",
-    "hellinger",
-    "identification_rate",
-    "mean_max_confidence",
-    "ood_calibration_error",
-    "pro_curve",
-    "reliability_curve",
-    "roc_curve",
-]

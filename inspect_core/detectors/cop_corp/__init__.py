@@ -14,19 +14,6 @@ from inspect_core.detectors.cop_corp.feature_maps import (
 from inspect_core.detectors.cop_corp.fitting import fit_cop, fit_corp
 from inspect_core.detectors.cop_corp.residual import KernelPCAMap
 
-__all__ = [
-    "KernelPCAMap",
-    "MappedCovariance",
-    "cosine",
-    "cosine_fourier_map",
-    "cosine_map",
-    "draw",
-    "fit_cop",
-    "fit_corp",
-    "identity_map",
-    "random_fourier",
-]
-
 
 def __getattr__(name: str) -> object:
     """Find the scores of a classifier and their fusion by their old names: they lie with the studies, in a checkout."""

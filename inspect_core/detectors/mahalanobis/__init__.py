@@ -6,8 +6,6 @@ from inspect_core.detectors.mahalanobis.model import Mahalanobis
 from inspect_core.detectors.mahalanobis.projections import gaussian, sampled, semi_orthogonal
 from inspect_core.detectors.mahalanobis.statistics import LocalGaussian, fit
 
-__all__ = ["LocalGaussian", "Mahalanobis", "fit", "gaussian", "sampled", "semi_orthogonal"]
-
 
 def __getattr__(name: str) -> object:
     """Find the ablations by their old names: only the studies call them, so they lie there, in a checkout."""

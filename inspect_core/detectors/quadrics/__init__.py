@@ -3,14 +3,3 @@
 from inspect_core.detectors.quadrics.distances import distance_1, distance_2, distance_algebraic
 from inspect_core.detectors.quadrics.fitting import fit, fit_algebraic, fit_algebraic_hs, fit_algebraic_quadratic
 from inspect_core.detectors.quadrics.model import Quadrics
-
-__all__ = [
-    "Quadrics",
-    "distance_1",
-    "distance_2",
-    "distance_algebraic",
-    "fit",
-    "fit_algebraic",
-    "fit_algebraic_hs",
-    "fit_algebraic_quadratic",
-]
