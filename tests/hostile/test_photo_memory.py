@@ -82,7 +82,7 @@ def test_a_webp_with_more_notes_than_pixels_is_refused_unread(monkeypatch):
 PEAK = """
 import sys
 from pathlib import Path
-from inspect_core.images import folders, read
+from inspect_core.images import folders, photo_reader
 
 def kilobytes(field):
     lines = Path("/proc/self/status").read_text().splitlines()
@@ -113,7 +113,7 @@ def peak_bytes(work, path):
 def test_reading_takes_six_bytes_a_pixel_and_100_mb(tmp_path, kind):
     coding, image, options = LARGEST[kind]
     (tmp_path / "part").write_bytes(encoded(image, coding, **options))
-    work = "read.squash(read.read(path).pixels, (256, 256))"
+    work = "photo_reader.squash(photo_reader.read(path).pixels, (256, 256))"
     assert peak_bytes(work, tmp_path / "part") <= 6 * LARGE.size + 100e6
 
 

@@ -262,8 +262,8 @@ def test_killed_while_storing_features_no_rest_stays_after_the_next_start(tmp_pa
 
 
 HOLDING = """
-from inspect_core.runtime import unfinished, workspace
-print(unfinished.process_folder(workspace.root() / "unpacked"), flush=True)
+from inspect_core.runtime import atomic_write, workspace
+print(atomic_write.process_folder(workspace.root() / "unpacked"), flush=True)
 input()
 """
 

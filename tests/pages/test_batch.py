@@ -76,7 +76,7 @@ def workers_asked_for(monkeypatch) -> list:
         asked.append((count, cluster))
         return contextlib.nullcontext()
 
-    monkeypatch.setattr("inspect_core.ui.batch.batch_jobs.choosing.workers", workers)
+    monkeypatch.setattr("inspect_core.ui.batch.batch_jobs.worker_selection.workers", workers)
     monkeypatch.setattr("os.cpu_count", lambda: 4)
     return asked
 

@@ -78,7 +78,7 @@ def test_a_scale_tells_the_smallest_area_in_square_millimetres_and_is_saved(open
 
 def test_a_preview_that_ends_while_the_page_is_drawn_is_shown_all_the_same(open_app, corp_in_hand, monkeypatch):
     app, notes, begun = open_app("pages/inspect.py"), [], threading.Event()
-    of_preview, work = inspect_panels.views.of_preview, previews.PreviewRun.work
+    of_preview, work = inspect_panels.bench_states.of_preview, previews.PreviewRun.work
 
     def drawn(taught, position, run, model):
         view = of_preview(taught, position, run, model)
@@ -87,7 +87,7 @@ def test_a_preview_that_ends_while_the_page_is_drawn_is_shown_all_the_same(open_
         assert run.ended.wait(60)
         return view
 
-    monkeypatch.setattr(inspect_panels.views, "of_preview", drawn)
+    monkeypatch.setattr(inspect_panels.bench_states, "of_preview", drawn)
     monkeypatch.setattr(previews.PreviewRun, "work", lambda run, *rest: begun.wait(60) and work(run, *rest))
     slider(app, "gamma", corp_in_hand).set_value(previews_options(corp_in_hand)[-1]).run()
     assert not app.exception

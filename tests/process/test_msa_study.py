@@ -110,7 +110,7 @@ def test_two_servers_lose_no_call(workspace):
     parts = tuple(Part(str(number), number % 2 == 0) for number in range(40))
     msa_study.save(study(("Ann", "Ben"), parts=parts))
     code = (
-        "import sys; from inspect_core.process import study_file as s\n"
+        "import sys; from inspect_core.process import msa_study as s\n"
         "for n in range(40): s.record('Line-4', s.Said(str(n), sys.argv[1], 1, False))"
     )
     root = Path(__file__).parents[2]

@@ -168,10 +168,10 @@ def test_a_move_is_taken_once_and_what_python_sets_later_stays() -> None:
     at = AppTest.from_function(a_page_that_says_what_was_set, default_timeout=60)
     moves = {"limits": {"review": 3.0, "reject": 4.0, "stamp": 5}, "position": {"value": 0, "stamp": 6}}
     at.session_state["bench"] = moves
-    assert in_force(at.run()) == "Taken(limits=Limits(review=3.0, reject=4.0), position=0, label=None)"
-    assert in_force(at.run()) == "Taken(limits=None, position=None, label=None)"
+    assert in_force(at.run()) == "BenchInput(limits=Limits(review=3.0, reject=4.0), position=0, label=None)"
+    assert in_force(at.run()) == "BenchInput(limits=None, position=None, label=None)"
     at.session_state["bench"] = moves | {"position": {"value": 7, "stamp": 8}}
-    assert in_force(at.run()) == "Taken(limits=None, position=7, label=None)"
+    assert in_force(at.run()) == "BenchInput(limits=None, position=7, label=None)"
 
 
 @pytest.mark.parametrize(
@@ -182,7 +182,7 @@ def test_a_move_is_taken_once_and_what_python_sets_later_stays() -> None:
 def test_what_the_bench_did_not_send_changes_nothing(move) -> None:
     at = AppTest.from_function(a_page_that_says_what_was_set, default_timeout=60)
     at.session_state["bench"] = dict.fromkeys(("limits", "position", "label"), move)
-    assert in_force(at.run()) == "Taken(limits=None, position=None, label=None)"
+    assert in_force(at.run()) == "BenchInput(limits=None, position=None, label=None)"
 
 
 def a_page_that_says_what_was_set() -> None:
