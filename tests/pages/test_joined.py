@@ -85,7 +85,7 @@ def areas_offered(app, part) -> list[int]:
 
 def test_the_smallest_area_decides_what_is_rejected_at_one_limit(open_app, curved, drawn):
     app = open_app(PAGE)
-    position = int(curved.scores(curved.scored.live).argmax())
+    position = int(curved.scored.scores(**curved.scored.live).argmax())
     largest = max(areas_offered(app, curved))
     own = curved.scored.map(position)
     limit = float(image_score(own, area=1) + image_score(own, area=largest)) / 2

@@ -66,7 +66,9 @@ def test_an_unsaved_part_comes_back_after_a_restart_with_what_was_said_and_drawn
     assert again.scored.areas == CORNER
     assert again.suggested_limits(again.scored.live) == limits
     assert (
-        dict(zip([photo.digest for photo in again.scored.photos], again.scores(again.scored.live), strict=True))
+        dict(
+            zip([photo.digest for photo in again.scored.photos], again.scored.scores(**again.scored.live), strict=True)
+        )
         == before
     )
     assert drawn[-1].setting_scores.tolist() == set_by.tolist()
@@ -179,7 +181,7 @@ def test_what_was_set_is_there_again_after_a_restart_and_moves_live(open_app, ta
     assert settings.live == {"k": stop, "area": 1}
     assert settings.limits == limits
     assert [photo.digest for photo in again.scored.photos] == [photo.digest for photo in shown]
-    assert again.scores(settings.live).tolist() == scores
+    assert again.scored.scores(**settings.live).tolist() == scores
     assert {photo.part for photo in again.scored.photos} == {"calibrate", "judge", "added"}
     app.select_slider(key=f"k-{part.id}").set_value(part.scored.stops("k")[0]).run()
     assert not app.exception
