@@ -47,8 +47,8 @@ class TaughtPhoto:
 
 @dataclass(frozen=True)
 class TaughtFrom:
-    """Every photo that a recipe was taught from, and the choices of the fit that it records nowhere else: fields of an
-    `Order`; tolerances: theirs by name.
+    """Every photo that a recipe was taught from, and the choices of the fit that it records nowhere else: fields of a
+    `TeachingConfig`; tolerances: theirs by name.
     """
 
     photos: tuple[TaughtPhoto, ...]

@@ -13,7 +13,7 @@ from inspect_core.recipe_io.recipe_file import save
 from inspect_core.study.scored_photos import ScoredPhotos
 from inspect_core.tuning import tsne
 from inspect_core.ui import open_product_store, result_cache, shell, taught_product
-from inspect_core.ui.explore import explore_jobs, patch_map, unusual_parts
+from inspect_core.ui.explore import explore_jobs, patch_map, unusual_parts, variance_panels
 from inspect_core.ui.explore.explore_jobs import MapOrder
 from inspect_core.verdict import Limits
 from tests.pages.waiting import finish, press, wait_for_job, words
@@ -115,7 +115,8 @@ def test_the_spectrum_the_rank_of_every_place_and_a_curve_along_k_without_the_ne
     app = open_app(PAGE)
     choose(app, "explore_view", "Variance")
     assert charts(app) == 2
-    assert "keeps 8 mixed features, learned from 11 good photos" in words(app)
+    assert "keeps 8 mixed features, learned from 11 good photos." in words(app)
+    assert variance_panels.learned_from(in_the_hand, 55) == "11 good photos and copies of them"
     choose(app, "rank_above", 0.1)
     assert charts(app) == 2
 

@@ -52,8 +52,8 @@ OURS = {
     "defect_types/training_panel": {"PARENTS.get"},
     "defect_types/training_results": {"in_words(learned)", "line"},
     "explore/variance_panels": {
-        "CONTROLS[name].label", "GLOSS.values()", "local.photos", "local.possible", "local.values.shape[-1]",
-        "mixed.photos", "mixed.possible", "views[i].row.title",
+        "CONTROLS[name].label", "GLOSS.values()", "learned_from(taught, local.photos)", "local.possible",
+        "local.values.shape[-1]", "views[i].row.title",
     },
     "explore/patch_map": {"explore.view_in_words(taught.scored.views[view].method, whole=points == PHOTOS)"},
     "history/history_overview": {"list(STEPS.values())", 

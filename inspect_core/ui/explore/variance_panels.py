@@ -93,6 +93,14 @@ def _falling_variance(taught: TaughtPart, position: int) -> None:
         )
 
 
+def learned_from(taught: TaughtPart, seen: int) -> str:
+    """Name the good photos it learned from, `seen` with the copies that were made of them."""
+    record = taught.recipe.taught if taught.recipe else None
+    photos = sum(photo.set == "fit" for photo in record.photos) if record else seen
+    photos = len(taught.study.split.fit) if taught.study else photos
+    return f"{photos} good photos{' and copies of them' if photos < seen else ''}"
+
+
 def _local_variance(taught: TaughtPart, local: LocalSpectrum, k: int) -> None:
     width = local.values.shape[-1]
     above = st.segmented_control(
@@ -102,9 +110,9 @@ def _local_variance(taught: TaughtPart, local: LocalSpectrum, k: int) -> None:
     )  # fmt: skip
     counts = local.rank_map(above)
     st.markdown(
-        f"At every place the detector keeps {width} mixed features, learned from {local.photos} good photos. At a "
-        f"typical place the parts differ in **{np.median(counts):.0f}** directions"
-        + (f"; {local.photos} photos cannot show more than {local.possible}." if local.possible < width else ".")
+        f"At every place the detector keeps {width} mixed features, learned from {learned_from(taught, local.photos)}. "
+        f"At a typical place the parts differ in **{np.median(counts):.0f}** directions"
+        + (f"; so few photos cannot show more than {local.possible}." if local.possible < width else ".")
     )
     row = st.container(horizontal=True, gap="medium")
     left, right = row.container(width=SPECTRUM_WIDTH), row.container(width=PLACES_WIDTH)
