@@ -75,10 +75,12 @@ def open_header(file: SparingFile, name: str) -> ImageFile.ImageFile:
     file.seek(0)
     first = file.peek(12)
     kind = next((kind for kind, (_, pattern) in FORMATS.items() if re.match(pattern, first)), "")
-    limit /= 2 if kind == "WebP" else 1  # libwebp holds the file twice and the picture three times
+    share = 2 if kind == "WebP" else 1  # libwebp holds the file twice and the picture three times
+    limit /= share
     longest = decode_memory.FILE_PER_PIXEL * 1e6 * limit
     check(length > 0, "the file is empty", AGAIN)
-    remedy = f"export it as PNG or JPEG, crop it to the part, or {_raised(length / 1e6 / decode_memory.FILE_PER_PIXEL)}"
+    needed = share * length / 1e6 / decode_memory.FILE_PER_PIXEL
+    remedy = f"export it as PNG or JPEG, crop it to the part, or {_raised(needed)}"
     check(length <= longest, f"the file has {length:,} bytes, more than the limit of {longest:,.0f}", remedy)
     known = "it is not a photo in PNG, JPEG, BMP, TIFF or WebP, whatever its name says"
     check(kind != "", known, "export it in one of these formats")
@@ -106,7 +108,7 @@ def open_header(file: SparingFile, name: str) -> ImageFile.ImageFile:
     remedy = "crop it to the part or export it smaller"
     check(max(image.size) <= MAX_SIDE, f"{size}; the limit is {MAX_SIDE:,} px a side", remedy)
     large = f"{size}, which is {megapixels:.4g} megapixels; the limit of a {kind} is {limit:g}"
-    check(megapixels <= limit, large, f"crop it to the part, export it smaller, or {_raised(megapixels)}")
+    check(megapixels <= limit, large, f"crop it to the part, export it smaller, or {_raised(share * megapixels)}")
     tiles = f"it is stored in tiles of {tile:.4g} megapixels; the limit is {limit:g}"  # each is decoded whole
     check(tile <= limit, tiles, "export it as PNG")
     many = "it has several pages" if kind == "TIFF" else "it is animated"

@@ -62,8 +62,8 @@ class RemoteTask:
             content = states(merged(self.task.fit, content))
         elif isinstance(self.task, EvaluationTask):
             masked = [sample for sample in shard.samples if sample.mask]
-        content, found = list(content), features.notes.found
-        found |= {name: (digest, replace(placed, alignment=None)) for name, (digest, placed) in found.items()}
+        content, photos = list(content), features.notes.found
+        photos |= {name: (digest, replace(placement, alignment=None)) for name, (digest, placement) in photos.items()}
         return ShardResult(features.notes, content, [sample.name for sample in masked if not _has_mask(sample)])
 
 
@@ -93,9 +93,9 @@ class OnWorkers:
 
     def results(self, task: Task, features: PhotoFeatures, samples: Sequence[Sample], report: Report) -> Iterator[Any]:
         work = self._work(task, features, samples, AT_ONCE, report)
-        for _, found in work.results():
-            _add(features, found.notes)
-            yield from found.content
+        for _, shard_result in work.results():
+            _add(features, shard_result.notes)
+            yield from shard_result.content
         work.kept.remove()
 
     def _work(
@@ -161,12 +161,12 @@ def merged_states(
     """
     total, notes, following = Merged(fit), PhotoNotes(), 0
     if whole and (before := kept.get(MERGED)) is not None:
-        following, found = before
-        total.add_block(restored(fit, found.content))
-        notes.add(found.notes)
-    for number, found in results_from(following):
-        (total.add_block if whole else total.add_shard)(restored(fit, found.content))
-        notes.add(found.notes)
+        following, shard_result = before
+        total.add_block(restored(fit, shard_result.content))
+        notes.add(shard_result.notes)
+    for number, shard_result in results_from(following):
+        (total.add_block if whole else total.add_shard)(restored(fit, shard_result.content))
+        notes.add(shard_result.notes)
         if whole and (number + 1) % KEEPING == 0:
             kept.put(MERGED, (number + 1, ShardResult(notes, states(total.total()))))
             for done in range(following, number + 1):
@@ -189,13 +189,13 @@ def restored(fit: Fit, content: list[dict[str, np.ndarray]]) -> Gathered:
     return gathered
 
 
-def fault(shard: Shard, found: Any) -> str:
+def fault(shard: Shard, result: Any) -> str:
     """Why the result of a worker, which may be a faulty machine, is not one of this shard; "" for a sound one."""
-    if not isinstance(found, ShardResult):
+    if not isinstance(result, ShardResult):
         return "it gave no result"
-    if not set().union(found.unreadable_masks, *vars(found.notes).values()) <= set(_names(shard)):
+    if not set().union(result.unreadable_masks, *vars(result.notes).values()) <= set(_names(shard)):
         return "its result is about other photos"
-    return "" if _is_finite(found.content) else "its result holds numbers that are not finite"
+    return "" if _is_finite(result.content) else "its result holds numbers that are not finite"
 
 
 def _is_finite(content: Any) -> bool:
@@ -210,7 +210,9 @@ def _is_finite(content: Any) -> bool:
 def _add(features: PhotoFeatures, notes: PhotoNotes) -> None:
     """Note what workers found of photos."""
     alignment = features.preparation.alignment
-    placed = {name: (digest, replace(own, alignment=alignment)) for name, (digest, own) in notes.found.items()}
+    placed = {
+        name: (digest, replace(placement, alignment=alignment)) for name, (digest, placement) in notes.found.items()
+    }
     features.notes.add(replace(notes, found=placed))
 
 
@@ -233,12 +235,12 @@ def _written(path: Path | None) -> tuple[int, int] | None:
     return facts.st_size, facts.st_mtime_ns
 
 
-def _readable_here(shard: Shard, found: ShardResult) -> bool:
+def _readable_here(shard: Shard, result: ShardResult) -> bool:
     """Whether this machine can read a photo or a mask that the worker could not."""
     for sample in shard.samples:
-        if sample.name in found.unreadable_masks and _has_mask(sample):
+        if sample.name in result.unreadable_masks and _has_mask(sample):
             return True
-        if sample.name in found.notes.damaged:
+        if sample.name in result.notes.damaged:
             try:
                 read(sample.path, sample.depth)
             except ImageError:

@@ -92,7 +92,7 @@ class ScoringTask:
 
 @dataclass(frozen=True, eq=False)
 class EvaluationTask:
-    """Gives the photos, AT_ONCE at a time, at each of the moves, as `judged.judge`; again: as there."""
+    """Gives the photos, AT_ONCE at a time, at each of the moves, as `evaluation_scores.judge`; again: as there."""
 
     views: tuple[View, ...]
     moves: tuple[Live, ...]

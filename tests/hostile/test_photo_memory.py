@@ -41,6 +41,15 @@ def test_a_webp_may_have_half_the_pixels(monkeypatch):
         photo_reader.read_bytes(encoded(BLANK, "WEBP"), "part")
 
 
+def test_the_setting_that_a_refused_webp_names_lets_it_in(monkeypatch):
+    large = encoded(np.zeros((1000, 1500, 3), np.uint8), "WEBP")
+    monkeypatch.setenv("LOUPE_MAX_MEGAPIXELS", "2")
+    with pytest.raises(photo_reader.ImageError, match=r"set LOUPE_MAX_MEGAPIXELS to 3,"):
+        photo_reader.read_bytes(large, "part")
+    monkeypatch.setenv("LOUPE_MAX_MEGAPIXELS", "3")
+    photo_reader.read_bytes(large, "part")
+
+
 def in_segments(marker, start):
     segment = struct.pack(">BBH", 0xFF, marker, 65_535) + start.ljust(65_533, b"z")
     return BASELINE[:2] + 144 * segment + BASELINE[2:]
