@@ -169,7 +169,9 @@ def test_areas_are_drawn_by_mouse_and_by_keys_and_what_cannot_be_is_said(bench):
     expect(picture).to_be_visible()
 
     def drag(*shares):
-        box = picture.bounding_box()
+        box = None
+        while box != (box := picture.bounding_box()):  # what opens above it still moves it
+            page.wait_for_timeout(300)
         points = [(box["x"] + x * box["width"], box["y"] + y * box["height"]) for x, y in shares]
         page.mouse.move(*points[0])
         page.mouse.down()
