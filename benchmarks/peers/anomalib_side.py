@@ -26,7 +26,7 @@ def race(order: dict) -> None:
     warnings.simplefilter("ignore")
     logging.disable(logging.WARNING)
     torch.manual_seed(0)
-    size = (order["side"], order["side"])
+    size = tuple(order["size"])
     shared = {
         "backbone": order["network"],
         "layers": order["layers"],

@@ -30,8 +30,7 @@ def race(order: dict) -> None:
     scratch = Path(order["scratch"])
     samples = scan(Path(order["folder"]))
     photos = learned_from_all(split(samples, seed=0, blind=True, calibrate=0.0))
-    size = (order["side"], order["side"])
-    asked = TeachingConfig("race", photos, size=size, method=order["detector"], product_check=OFF)
+    asked = TeachingConfig("race", photos, size=tuple(order["size"]), method=order["detector"], product_check=OFF)
     if not order["tolerances"]:
         asked = replace(asked, tolerances=None)
     started = time.perf_counter()

@@ -4,9 +4,10 @@ LOUPE_PEERS=ENVIRONMENT/bin/python python -m benchmarks.peers.race [NAME=FOLDER 
 
 `python -m venv ENVIRONMENT && ENVIRONMENT/bin/pip install anomalib==2.7.0` makes the environment; without it only Loupe
 runs. Folders are in MVTec AD layout; the bundled sample parts otherwise. All learn from train/good, see no defect, and
-judge test/. Everybody gets the weights of EfficientNet Lite0, photos of 256 × 256 and two threads; anomalib the stages
-that its authors' choice of layers (1, 2 and 3 of a residual network; 2 and 3 for PatchCore) corresponds to. Fit is the
-time from photos to a model that can judge: for Loupe limits from folds and copies within the tolerances are in it.
+judge test/. Everybody gets the weights of EfficientNet Lite0, photos at the size that Loupe proposes for their shape
+(256 × 256 for square ones) and two threads; anomalib the stages that its authors' choice of layers (1, 2 and 3 of a
+residual network; 2 and 3 for PatchCore) corresponds to. Fit is the time from photos to a model that can judge: for Loupe
+limits from folds and copies within the tolerances are in it.
 """
 
 import json
@@ -24,13 +25,13 @@ from benchmarks.measure import RESULTS, Others, machine, parser, sets, write
 from inspect_core.features.backbones import load
 from inspect_core.images.folders import scan
 from inspect_core.images.photo_reader import read_mask
+from inspect_core.images.shape import input_size
 from inspect_core.judge.masks import mask_at
 from inspect_core.judge.metrics import aupro, auroc
 
 HERE = Path(__file__).parent
 COSTS = HERE.parents[1] / "docs/COSTS.md"
 MARKS = ("<!-- race -->", "<!-- /race -->")
-SIDE = 256
 STAGES = ["blocks.1", "blocks.2", "blocks.4"]
 CONTENDERS = {
     "Loupe, localized Mahalanobis, tolerances off": ("loupe", {"detector": "mahalanobis", "tolerances": False}),
@@ -91,14 +92,15 @@ def main() -> None:
     with tempfile.TemporaryDirectory(prefix="loupe-race-") as scratch:
         weights = Path(scratch) / "weights.pt"
         torch.save(backbone._network().state_dict(), weights)
-        shared = {"network": "tf_efficientnet_lite0", "weights": str(weights), "side": SIDE}
+        shared = {"network": "tf_efficientnet_lite0", "weights": str(weights)}
         shared |= {"mean": [0.5] * 3, "sd": [0.5] * 3}
         for photos, folder in sets(options.folders).items():
+            size = input_size([sample.size for sample in scan(folder).good if sample.part_of == "train"])
             for name, (side, told) in CONTENDERS.items():
                 if told["detector"] in options.without or (side != "loupe" and "LOUPE_PEERS" not in os.environ):
                     continue
                 own = Path(tempfile.mkdtemp(dir=scratch))
-                order = shared | told | {"folder": str(folder.resolve())}
+                order = shared | told | {"folder": str(folder.resolve()), "size": size}
                 figures.setdefault(photos, {})[name] = run(side, order, own)
                 print(photos, name, figures[photos][name], flush=True)
     path = write(options.name, figures, measured_on=machine() | {"others": others.fraction()})
