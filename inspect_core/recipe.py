@@ -116,8 +116,8 @@ class Recipe:
     def facts(self) -> dict[str, Any]:
         """The fields of its `PhotoInspector`."""
         shared = {field.name for field in fields(PhotoInspector)} & {field.name for field in fields(self)}
-        own = {"area": self.live[AREA], "size": self.backbone.size, "digest": self.digest or ""}
-        return {name: getattr(self, name) for name in shared} | own
+        network_facts = {"area": self.live[AREA], "size": self.backbone.size, "digest": self.digest or ""}
+        return {name: getattr(self, name) for name in shared} | network_facts
 
     def counts(self) -> tuple[Counts, bool]:
         """What its limits do to the parts they were tested on, as `counts_of`."""
@@ -166,11 +166,11 @@ class LoadedRecipe(PhotoInspector):
         return self.backbone.engine
 
     def see(self, image: np.ndarray, placement: Placement, picture: np.ndarray, *, head: bool) -> Sequence[np.ndarray]:
-        features, *found = (
+        features, *further_outputs = (
             self.preparation.describe(image, placement, picture) if head else (self.preparation.of_picture(picture),)
         )
         errors = joined_errors(self.recipe.views, features, self.recipe.live)
-        return to_pixels(errors, self.map_size, sigma=SIGMA), *found
+        return to_pixels(errors, self.map_size, sigma=SIGMA), *further_outputs
 
     def embed(self, picture: np.ndarray) -> np.ndarray:
         return embed(picture, self.backbone)

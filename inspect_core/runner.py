@@ -34,29 +34,32 @@ class ExportedModel(PhotoInspector):
     def __init__(self, graphs: Mapping[str, bytes], views: int, *, threads: int | None = None, **facts: Any) -> None:
         super().__init__(**facts)
         head = [] if self.product_check is None and self.defect_types is None else [EMBEDDING, LOGITS]
-        seen = [MAP] if self.tiles is None else cells_of(views)
+        outputs = [MAP] if self.tiles is None else cells_of(views)
         photos = [(IMAGES, "tensor(uint8)", [*self.size, 3])]
-        self._session = _session(graphs, recipe_package.MODEL, photos, [*seen, *head], threads)
+        self._session = _session(graphs, recipe_package.MODEL, photos, [*outputs, *head], threads)
         if self.tiles is not None:
             widths = [output.shape[1] for output in self._session.get_outputs()[:views]]
-            cells = [(name, "tensor(float)", [k, *self.tiles.grid]) for name, k in zip(seen, widths, strict=True)]
+            cells = [(name, "tensor(float)", [k, *self.tiles.grid]) for name, k in zip(outputs, widths, strict=True)]
             self._whole = _session(graphs, recipe_package.WHOLE, cells, [MAP], threads)
 
     def see(self, image: np.ndarray, placement: Placement, picture: np.ndarray, *, head: bool) -> Sequence[np.ndarray]:
         names = [EMBEDDING, LOGITS] if head else []
         if self.tiles is None:
-            pixel_map, *found = self._run(picture[None], [MAP, *names])
+            pixel_map, *further_outputs = self._run(picture[None], [MAP, *names])
         else:
             pixel_map = self._map_of_tiles(picture, self.tiles)
-            found = self._run(placement.at(image, self.size)[None], names) if head else []
-        return pixel_map[0], *found
+            further_outputs = self._run(placement.at(image, self.size)[None], names) if head else []
+        return pixel_map[0], *further_outputs
 
     def embed(self, picture: np.ndarray) -> np.ndarray:
         return self._run(squash(picture, self.size)[None], [EMBEDDING])[0][0]
 
     def _map_of_tiles(self, picture: np.ndarray, plan: TilePlan) -> np.ndarray:
         """(1, H, W): the first graph on each tile, the second on all cells, channels first."""
-        whole = {given.name: np.empty((1, *given.shape[1:]), np.float32) for given in self._whole.get_inputs()}
+        whole = {
+            graph_input.name: np.empty((1, *graph_input.shape[1:]), np.float32)
+            for graph_input in self._whole.get_inputs()
+        }
         plan.fill(
             [np.moveaxis(cells, 1, -1) for cells in whole.values()],
             picture,
@@ -65,7 +68,7 @@ class ExportedModel(PhotoInspector):
         return np.asarray(self._whole.run([MAP], whole)[0])
 
     def _run(self, pictures: np.ndarray, outputs: list[str]) -> list[np.ndarray]:
-        return [np.asarray(found) for found in self._session.run(outputs, {IMAGES: pictures})]
+        return [np.asarray(output) for output in self._session.run(outputs, {IMAGES: pictures})]
 
 
 class Runner(ExportedModel):
@@ -79,9 +82,9 @@ class Runner(ExportedModel):
     def __init__(self, path: str | os.PathLike[str], *, threads: int | None = None, release: str | None = None) -> None:
         self.path = Path(path)
         package = recipe_package.check(self.path)
-        name, found = self.path.name, package.release
-        if release is not None and found != release.strip().lower():
-            raise RecipeError(f"{name}: its release is {found}, not {release}; use the approved export")
+        name, actual_release = self.path.name, package.release
+        if release is not None and actual_release != release.strip().lower():
+            raise RecipeError(f"{name}: its release is {actual_release}, not {release}; use the approved export")
         document = recipe_package.read_document(package, None)
         images = golden_images.read_table(package)
         calibration, _ = recorded_photos.read_table(package, document)
@@ -122,7 +125,7 @@ class Runner(ExportedModel):
 
 
 def _session(
-    graphs: Mapping[str, bytes], name: str, given: list[tuple], found: list[str], threads: int | None
+    graphs: Mapping[str, bytes], name: str, inputs: list[tuple], outputs: list[str], threads: int | None
 ) -> InferenceSession:
     """The graph of that name. Raises ValueError when it is missing, unusable, or has other inputs or outputs."""
     if name not in graphs:
@@ -131,11 +134,11 @@ def _session(
         session = session_of(graphs[name], threads=threads)
     except REFUSALS as error:
         raise ValueError(f"ONNX Runtime cannot use {name} ({error})") from error
-    taken = [(own.name, own.type, own.shape[1:]) for own in session.get_inputs()]
-    if taken != given or [output.name for output in session.get_outputs()] != found:
+    actual = [(graph_input.name, graph_input.type, graph_input.shape[1:]) for graph_input in session.get_inputs()]
+    if actual != inputs or [output.name for output in session.get_outputs()] != outputs:
         raise ValueError(f"{name} is not the graph of this recipe")
     return session
 
 
-def _words(said: tuple[str, str, str]) -> str:
-    return ", ".join(word for word in said if word)
+def _words(verdict_key: tuple[str, str, str]) -> str:
+    return ", ".join(word for word in verdict_key if word)

@@ -104,15 +104,15 @@ class Inputs:
 
     @classmethod
     def of(cls, quality: Quality | None, check: ProductCheckResult | None, placement: Placement) -> "Inputs":
-        found: dict[str, float] = {}
+        measurements: dict[str, float] = {}
         if quality is not None:
-            found = {name: getattr(quality, name) for name in ("brightness", "sharpness", "noise")}
+            measurements = {name: getattr(quality, name) for name in ("brightness", "sharpness", "noise")}
         if check is not None and check.distance is not None:
-            found["product_distance"] = check.distance
+            measurements["product_distance"] = check.distance
         if (located := placement.located) is not None:
             x, y = located.shift
-            found |= {"shift_x": float(x), "shift_y": float(y), "angle": located.angle}
-        return cls(**found)
+            measurements |= {"shift_x": float(x), "shift_y": float(y), "angle": located.angle}
+        return cls(**measurements)
 
 
 INPUTS = tuple(field.name for field in fields(Inputs))
@@ -203,13 +203,13 @@ def assemble(
     area: int = 1,
     check: ProductCheckResult | None = None,
     quality: Quality | None = None,
-    taught: QualityRange | None = None,
+    quality_range: QualityRange | None = None,
     name_type: Callable[[tuple[Region, ...]], tuple[str, float] | None] | None = None,
 ) -> Verdict:
     """The one place where findings become a verdict, for the page, the command line and the recipe.
 
     anomaly_map: (H, W) float32, of the photo as placed, returned by `inspected`; view: which of its pixels are judged;
-    area: the smallest that counts, in pixels of the map; quality: of the picture as the network sees it; taught: of the
+    area: the smallest that counts, in pixels of the map; quality: of the picture as the network sees it; quality_range: of the
     good photos. name_type: from the regions found, in pixels of the picture, to (type, probability) or None; called
     only for a part that is neither accepted nor stopped. Raises ValueError when the score is not finite.
     """
@@ -218,8 +218,8 @@ def assemble(
     word, reason = limits.verdict(score), None
     if word == "accept" and is_partly_out(view.missing, view.left, area):
         word, reason = "review", PARTLY_OUT
-    found = regions(anomaly_map, limits.review, area=area)
-    regions_found = tuple(_in_photo(region, placement, size) for region in found)
+    found_regions = regions(anomaly_map, limits.review, area=area)
+    regions_found = tuple(_in_photo(region, placement, size) for region in found_regions)
     verdict = Verdict(
         score,
         word,
@@ -230,14 +230,14 @@ def assemble(
         reason=reason,
         placement=placement,
         left_out=view.left_out if view.left < view.left_out.size else None,
-        photo="" if quality is None or taught is None else taught.words(quality),
+        photo="" if quality is None or quality_range is None else quality_range.words(quality),
         inputs=Inputs.of(quality, check, placement),
     )
     if check is not None and check.stops:
         return replace(verdict, verdict="reject", reason=OTHER_PRODUCT)
-    if name_type is None or not found:
+    if name_type is None or not found_regions:
         return verdict
-    named = name_type(tuple(scale_region(region, size, placement.size) for region in found))
+    named = name_type(tuple(scale_region(region, size, placement.size) for region in found_regions))
     return replace(verdict, defect_type=named, of_unknown_type=named is None)
 
 

@@ -67,7 +67,7 @@ def memory(inspector: Inspector, photos: list[Photo], root: Path) -> dict[str, f
     def told(row: ResultRow) -> None:
         own.append(resident_mb().get("own", 0.0))
 
-    run(inspector, photos, Outputs(root / "memory.csv"), told=told)
+    run(inspector, photos, Outputs(root / "memory.csv"), on_row=told)
     fifth = own[len(own) // 5]
     return {"after_a_fifth_mb": fifth, "after_all_mb": own[-1], "growth": own[-1] / fifth - 1 if fifth else 0.0}
 

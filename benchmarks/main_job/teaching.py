@@ -114,7 +114,7 @@ def by_default(setting: Setting) -> dict:
 
 def compared(order: TeachingConfig, store: Store, report: Report) -> Comparison:
     """All candidates for a new folder."""
-    return compare(order, store, report, CANDIDATES, judged=False)
+    return compare(order, store, report, CANDIDATES, with_test_photos=False)
 
 
 def _in_seconds(watch: Stopwatch, *, skip: int = 0) -> dict:

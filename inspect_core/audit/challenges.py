@@ -21,8 +21,8 @@ def override(log: AuditLog, *, product: str, recipe: str, reason: str, user: str
 def last(log: AuditLog, recipe: str) -> LogEntry | None:
     """The latest challenge or override of a recipe, by its digest. Raises LogError."""
     kinds = (CHALLENGE, CHALLENGE_OVERRIDE)
-    found = [entry for kind in kinds for entry in log.entries(kind=kind, recipe=recipe, newest=1)]
-    return max(found, key=lambda entry: entry.number, default=None)
+    entries = [entry for kind in kinds for entry in log.entries(kind=kind, recipe=recipe, newest=1)]
+    return max(entries, key=lambda entry: entry.number, default=None)
 
 
 def why_blocked(log: AuditLog, recipe: str) -> str | None:

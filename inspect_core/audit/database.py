@@ -82,9 +82,9 @@ class Database:
     def __init__(self, url: str | None = None) -> None:
         """url: of SQLAlchemy; None for LOUPE_DATABASE, else `loupe.sqlite` in the workspace."""
         url = url or os.environ.get("LOUPE_DATABASE")
-        own = sa.URL.create("sqlite", database=str(workspace.root() / "loupe.sqlite"))
+        default_url = sa.URL.create("sqlite", database=str(workspace.root() / "loupe.sqlite"))
         try:
-            address = sa.make_url(url) if url else own
+            address = sa.make_url(url) if url else default_url
         except (ArgumentError, ValueError) as error:
             remedy = "write it as sqlite:////folder/loupe.sqlite or postgresql://user:password@host/name"
             raise LogError(f"LOUPE_DATABASE is not the address of a database; {remedy}") from error

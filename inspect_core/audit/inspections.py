@@ -48,8 +48,8 @@ class Inspection:
     @property
     def final(self) -> str:
         """The operator's verdict when there is one, else that of Loupe."""
-        said = None if self.overridden is None else self.overridden.facts.get("verdict")
-        return said if said in OUTCOMES else self.verdict
+        override_verdict = None if self.overridden is None else self.overridden.facts.get("verdict")
+        return override_verdict if override_verdict in OUTCOMES else self.verdict
 
     def moved(self, notches: int) -> str:
         """Loupe's verdict if both limits had been so many notches higher; a stop by the product check stays."""
@@ -73,18 +73,18 @@ def of_entry(entry: LogEntry, overridden: LogEntry | None = None) -> Inspection:
     texts = {name: str(facts.get(name) or "") for name in _TEXTS}
     unread = [name for name, value in numbers.items() if value is None and facts.get(name) is not None]
     reasons = [texts["reason"], *(f"its {name} is not a number" for name in unread if name != "area")]
-    said = {name: getattr(entry, name) for name in ("number", "product", "recipe", "user")}
-    said |= {"verdict": facts.get("verdict") if facts.get("verdict") in OUTCOMES else NOT_JUDGED}
-    said["inputs"] = {name: value for name in INPUTS if (value := _number(facts.get(name))) is not None}
-    said |= numbers | texts | {"reason": "; ".join(filter(None, reasons))}
-    return Inspection(**said, time=datetime.fromisoformat(entry.time), overridden=overridden)
+    values = {name: getattr(entry, name) for name in ("number", "product", "recipe", "user")}
+    values |= {"verdict": facts.get("verdict") if facts.get("verdict") in OUTCOMES else NOT_JUDGED}
+    values["inputs"] = {name: value for name in INPUTS if (value := _number(facts.get(name))) is not None}
+    values |= numbers | texts | {"reason": "; ".join(filter(None, reasons))}
+    return Inspection(**values, time=datetime.fromisoformat(entry.time), overridden=overridden)
 
 
 def read(log: AuditLog, *, since: datetime | None = None, until: datetime | None = None, most: int) -> list[Inspection]:
     """The inspections of a period, the latest first, at most `most`, each with its last override. Raises LogError."""
     overrides = {str(entry.facts.get("entry")): entry for entry in log.entries(kind=OVERRIDE, since=since)}
-    found = log.entries(kind=INSPECTION, since=since, until=until, newest=most)
-    return [of_entry(entry, overrides.get(str(entry.number))) for entry in found]
+    entries = log.entries(kind=INSPECTION, since=since, until=until, newest=most)
+    return [of_entry(entry, overrides.get(str(entry.number))) for entry in entries]
 
 
 def other_entries(
@@ -92,8 +92,8 @@ def other_entries(
 ) -> list[LogEntry]:
     """All entries of that period except inspections, the latest first. Raises LogError."""
     kinds = (kind for kind in KINDS if kind != INSPECTION)
-    found = [entry for kind in kinds for entry in log.entries(kind=kind, since=since, until=until, newest=most)]
-    return sorted(found, key=lambda entry: -entry.number)[:most]
+    entries = [entry for kind in kinds for entry in log.entries(kind=kind, since=since, until=until, newest=most)]
+    return sorted(entries, key=lambda entry: -entry.number)[:most]
 
 
 def counts(inspections: Iterable[Inspection]) -> Counter[str]:
@@ -103,7 +103,7 @@ def counts(inspections: Iterable[Inspection]) -> Counter[str]:
 
 def notches(inspections: Sequence[Inspection]) -> dict[int, Counter[str]]:
     """Verdicts of Loupe with the limits one notch lower (-1), as they were (0), and one notch higher (1)."""
-    return {step: Counter(one.moved(step) for one in inspections) for step in (-1, 0, 1)}
+    return {step: Counter(inspection.moved(step) for inspection in inspections) for step in (-1, 0, 1)}
 
 
 def defect_types(inspections: Iterable[Inspection]) -> dict[str, list[Inspection]]:
@@ -111,11 +111,11 @@ def defect_types(inspections: Iterable[Inspection]) -> dict[str, list[Inspection
 
     Those without a type are counted by the reason: stopped by the product check, or no defect type named.
     """
-    found = defaultdict(list)
-    for one in inspections:
-        if one.final in (REVIEW, REJECT):
-            found[one.kind or one.reason or "no defect type"].append(one)
-    return dict(sorted(found.items(), key=lambda item: -len(item[1])))
+    by_type = defaultdict(list)
+    for inspection in inspections:
+        if inspection.final in (REVIEW, REJECT):
+            by_type[inspection.kind or inspection.reason or "no defect type"].append(inspection)
+    return dict(sorted(by_type.items(), key=lambda item: -len(item[1])))
 
 
 def _number(value: object) -> float | None:

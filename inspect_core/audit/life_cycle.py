@@ -32,8 +32,8 @@ def released(log: AuditLog, release: str, *, recipe: str, product: str, user: st
 
 def releases(log: AuditLog, digest: str) -> list[str]:
     """The exports of a recipe that are recorded, the first one first. Raises LogError."""
-    found = (entry.facts.get("release") for entry in log.entries(kind=EXPORT, recipe=digest))
-    return list(dict.fromkeys(release for release in found if isinstance(release, str)))
+    recorded_releases = (entry.facts.get("release") for entry in log.entries(kind=EXPORT, recipe=digest))
+    return list(dict.fromkeys(release for release in recorded_releases if isinstance(release, str)))
 
 
 def approve(log: AuditLog, digest: str, *, product: str, reason: str, user: str) -> LogEntry:
@@ -66,17 +66,17 @@ def history(log: AuditLog, digest: str) -> list[LogEntry]:
 
 def _read(log: AuditLog) -> tuple[dict[str, str], dict[str, str]]:
     """States by digest, and digests in force by product."""
-    found: dict[str, str] = {}
+    status_by_recipe: dict[str, str] = {}
     in_force: dict[str, str] = {}
     for entry in log.entries(kind=RECIPE_STATE):
-        found[entry.recipe] = str(entry.facts.get("state"))
-        if in_force.get(entry.product, entry.recipe) != entry.recipe and found[entry.recipe] == APPROVED:
-            found[in_force[entry.product]] = RETIRED
-        if found[entry.recipe] == APPROVED:
+        status_by_recipe[entry.recipe] = str(entry.facts.get("state"))
+        if in_force.get(entry.product, entry.recipe) != entry.recipe and status_by_recipe[entry.recipe] == APPROVED:
+            status_by_recipe[in_force[entry.product]] = RETIRED
+        if status_by_recipe[entry.recipe] == APPROVED:
             in_force[entry.product] = entry.recipe
         elif in_force.get(entry.product) == entry.recipe:
             del in_force[entry.product]
-    return found, in_force
+    return status_by_recipe, in_force
 
 
 def _new(state: str, digest: str, product: str, reason: str, user: str, **facts: list[str]) -> NewLogEntry:

@@ -69,14 +69,14 @@ class AuditLog:
 
     def append_all(self, new: Iterable[NewLogEntry]) -> list[LogEntry]:
         """Record all of them or, on an error, none; otherwise as `append`. Entries in the order given."""
-        wanted = [entry.stored() for entry in new]
-        if not wanted:
+        columns_to_insert = [entry.stored() for entry in new]
+        if not columns_to_insert:
             return []
         with self._database.writing() as connection:
             head = _head(connection, sa.select(HEAD).with_for_update())
-            known = _rows_by_key(connection, [columns["key"] for columns in wanted])
+            known = _rows_by_key(connection, [columns["key"] for columns in columns_to_insert])
             rows, recorded = [], []
-            for columns in wanted:
+            for columns in columns_to_insert:
                 row = known.get(columns["key"])
                 if row is None:
                     rows += _chained(columns, rows[-1] if rows else head)
@@ -92,8 +92,8 @@ class AuditLog:
     def find(self, key: str) -> LogEntry | None:
         """The entry recorded under this key."""
         with self._database.reading() as connection:
-            found = _rows_by_key(connection, [storable(key)])
-        return next(map(_entry, found.values()), None)
+            existing_rows = _rows_by_key(connection, [storable(key)])
+        return next(map(_entry, existing_rows.values()), None)
 
     def head(self) -> tuple[int, str]:
         """Number and digest of the last entry; (0, "") for an empty log."""
@@ -154,9 +154,11 @@ class AuditLog:
                 met = met or head == last
             after = last["number"]
         if not met:
-            gone = f"the log ended with entry {head['number']!s:.20}, digest {head['digest']!s:.64}, which is missing"
+            missing_end = (
+                f"the log ended with entry {head['number']!s:.20}, digest {head['digest']!s:.64}, which is missing"
+            )
             why = "entries were removed from the end, or the last one or the head was changed"
-            problems.append(f"{gone}: {why}")
+            problems.append(f"{missing_end}: {why}")
         elif all(after > now["number"] for now in self._rows(sa.select(HEAD))):
             problems.append(f"entry {after} was appended by another program")
         if noted:
@@ -169,26 +171,26 @@ class AuditLog:
 
 
 def _rows_by_key(connection: sa.Connection, keys: list[str | None]) -> dict[str | None, Row]:
-    found: dict[str | None, Row] = {}
-    given = [key for key in keys if key is not None]
-    for start in range(0, len(given), BATCH):
-        query = sa.select(ENTRIES).where(_COUNTED, ENTRIES.c.key.in_(given[start : start + BATCH]))
-        found |= {row["key"]: dict(row) for row in connection.execute(query).mappings()}
-    return found
+    existing_rows: dict[str | None, Row] = {}
+    present_keys = [key for key in keys if key is not None]
+    for start in range(0, len(present_keys), BATCH):
+        query = sa.select(ENTRIES).where(_COUNTED, ENTRIES.c.key.in_(present_keys[start : start + BATCH]))
+        existing_rows |= {row["key"]: dict(row) for row in connection.execute(query).mappings()}
+    return existing_rows
 
 
 def _chained(columns: Row, last: Mapping) -> list[Row]:
     """The row of an entry after `last`; if the clock was set back, preceded by one that says so."""
-    now, wanted = _now(), [columns]
+    now, new_rows = _now(), [columns]
     time = _in_utc(now)
     if time < last["time"]:
         if (datetime.fromisoformat(last["time"]) - now).total_seconds() <= TOLERATED_SECONDS:
             time = last["time"]
         else:
             facts = {"last entry": last["time"], "clock": time}
-            wanted = [NewLogEntry(CLOCK_SET_BACK, facts, columns["user"]).stored(), columns]
+            new_rows = [NewLogEntry(CLOCK_SET_BACK, facts, columns["user"]).stored(), columns]
     rows: list[Row] = []
-    for number, one in enumerate(wanted, last["number"] + 1):
+    for number, one in enumerate(new_rows, last["number"] + 1):
         previous = rows[-1]["digest"] if rows else last["digest"]
         row = {"number": number, "time": time, **one, "previous": previous}
         rows.append(row | {"digest": digest_of(row)})

@@ -53,21 +53,21 @@ def problems(connection: sa.Connection) -> list[str]:
     """What differs from the triggers that belong to the log, in plain words, one each; a log of an earlier version,
     which has its own, lacks nothing.
     """
-    expected, first, found = _expected_and_found(connection)
-    if found == first:
+    expected, first, actual = _expected_and_found(connection)
+    if actual == first:
         return []
     wrong = [
-        f"the trigger {name}, which protects the log, {'was altered' if name in found else 'is missing'}"
+        f"the trigger {name}, which protects the log, {'was altered' if name in actual else 'is missing'}"
         for name in expected
-        if found.get(name) != expected[name]
+        if actual.get(name) != expected[name]
     ]
-    return wrong + [f"the log has an unknown trigger, {name}" for name in sorted({*found} - {*expected})]
+    return wrong + [f"the log has an unknown trigger, {name}" for name in sorted({*actual} - {*expected})]
 
 
 def complete(connection: sa.Connection) -> bool:
     """Whether all of them are there, unaltered."""
-    expected, _, found = _expected_and_found(connection)
-    return all(found.get(name) == what for name, what in expected.items())
+    expected, _, actual = _expected_and_found(connection)
+    return all(actual.get(name) == what for name, what in expected.items())
 
 
 def put_in_place(connection: sa.Connection) -> None:
@@ -92,14 +92,16 @@ def put_in_place(connection: sa.Connection) -> None:
 def _expected_and_found(connection: sa.Connection) -> tuple[dict, dict, dict]:
     """By name, what must be there, what an earlier version had, and what is there."""
     if connection.dialect.name == "sqlite":
-        own = "type = 'trigger' AND tbl_name IN ('audit_entries', 'audit_head')"
-        found = dict(map(tuple, connection.exec_driver_sql(f"SELECT name, sql FROM sqlite_master WHERE {own}")))
+        table_filter = "type = 'trigger' AND tbl_name IN ('audit_entries', 'audit_head')"
+        actual = dict(
+            map(tuple, connection.exec_driver_sql(f"SELECT name, sql FROM sqlite_master WHERE {table_filter}"))
+        )
         expected, first = (
             {name: f"CREATE TRIGGER {name} {what}" for name, what in own.items()} for own in (_SQLITE, _SQLITE_FIRST)
         )
-        return expected, first, found
+        return expected, first, actual
     if connection.dialect.name == "postgresql":
-        found = {
+        actual = {
             name: tuple(facts)
             for name, *facts in connection.exec_driver_sql(
                 "SELECT tgname, relname::text, tgtype::int, tgenabled::text, tgqual IS NULL, proname::text, "
@@ -115,5 +117,5 @@ def _expected_and_found(connection: sa.Connection) -> tuple[dict, dict, dict]:
             }
             for own in (_POSTGRESQL, _POSTGRESQL_FIRST)
         )
-        return expected, first, found
+        return expected, first, actual
     return {}, {}, {}

@@ -64,17 +64,17 @@ class KernelDensityClassifier:
 
     def arrays(self) -> dict[str, np.ndarray]:
         """mu, var, codes, log_ratio, prior, constant, scale and the parent's arrays: all numbers, no pickle."""
-        own = {"mu": self.gaussians.mu, "var": self.gaussians.var, "codes": self.gaussians.codes}
-        own |= {"log_ratio": self.log_ratio, "prior": self.prior}
-        own |= {"constant": np.array([self.constant]), "scale": np.array([self.scale])}
-        return own | self.parent.arrays()
+        arrays_by_name = {"mu": self.gaussians.mu, "var": self.gaussians.var, "codes": self.gaussians.codes}
+        arrays_by_name |= {"log_ratio": self.log_ratio, "prior": self.prior}
+        arrays_by_name |= {"constant": np.array([self.constant]), "scale": np.array([self.scale])}
+        return arrays_by_name | self.parent.arrays()
 
     def params(self) -> dict:
         """All values that are not arrays; JSON-able when the labels are."""
-        own = {"classes": self.classes.tolist(), "power": self.power, "lam": self.lam, "euclidean": self.euclidean}
+        params = {"classes": self.classes.tolist(), "power": self.power, "lam": self.lam, "euclidean": self.euclidean}
         if isinstance(self.parent, Forest):
-            return own | {"parent": "forest"}
-        return own | {"parent": "network", "with_output": self.parent.with_output}
+            return params | {"parent": "forest"}
+        return params | {"parent": "network", "with_output": self.parent.with_output}
 
     @classmethod
     def from_arrays(cls, arrays: dict[str, np.ndarray], params: dict) -> "KernelDensityClassifier":
@@ -227,16 +227,16 @@ def _choose(
         powers = (settings.power,)
     gaussians, counts = _fit_gaussians(parent, sample, train, settings)
     nearest, log_normal = gaussians.log_density(parent, calibration[0], euclidean=settings.euclidean)
-    found = []
+    candidates = []
     for ratio in log_class_ratios(parent, gaussians.codes, counts, powers):
         log_density = ratio[nearest] + log_normal[:, None]
         constant = calibrated_constant(log_density)
         in_force = constant if settings.log_b is None else fixed_constant(settings.log_b, len(train[0]))
-        found.append(
+        candidates.append(
             (calibration_error(posterior(log_density, in_force, _prior(train[1], sample)), calibration[1]), constant)
         )
-    best = min(range(len(powers)), key=lambda i: found[i][0])
-    return float(powers[best]), found[best][1]
+    best = min(range(len(powers)), key=lambda i: candidates[i][0])
+    return float(powers[best]), candidates[best][1]
 
 
 def _assemble(

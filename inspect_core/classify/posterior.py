@@ -15,13 +15,13 @@ def posterior(log_density: np.ndarray, constant: float, prior: np.ndarray) -> np
     largest = joint.max(axis=1, keepdims=True)
     nothing = np.isneginf(largest)
     shares = np.where(nothing, prior, np.exp(joint - np.where(nothing, 0, largest)))
-    found = shares / shares.sum(axis=1, keepdims=True)
-    finite = np.isfinite(found).all(axis=1)
+    normalised = shares / shares.sum(axis=1, keepdims=True)
+    finite = np.isfinite(normalised).all(axis=1)
     if not finite.all():
         raise ValueError(
             f"the probabilities of example {int(np.argmin(finite))} are not finite; train the classifier again"
         )
-    return found
+    return normalised
 
 
 def fixed_constant(log_b: float, n: int) -> float:

@@ -27,11 +27,11 @@ def run(options: argparse.Namespace) -> int:
         return _name(options)
     inspector = inspector_options.open_inspector(options)
     answers = challenge(inspector, photos_by_part(options.folder))
-    own = {"product": inspector.product, "recipe": inspector.digest, "user": users.at_this_machine()}
+    log_context = {"product": inspector.product, "recipe": inspector.digest, "user": users.at_this_machine()}
     with AuditLog.open() as log:
-        challenges.record(log, [facts(answer) for answer in answers], **own)
+        challenges.record(log, [facts(answer) for answer in answers], **log_context)
         if options.override is not None and not all(answer.passed for answer in answers):
-            challenges.override(log, reason=options.override, **own)
+            challenges.override(log, reason=options.override, **log_context)
     for answer in answers:
         say(f"{'passed' if answer.passed else 'FAILED'}  {answer.part.name}: {answer.words}")
     passed = sum(answer.passed for answer in answers)

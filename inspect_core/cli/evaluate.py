@@ -68,25 +68,25 @@ def _evaluate(options: argparse.Namespace) -> int:
     if photos.setters(order.seed):  # else the judged ones set the limit
         order = replace(order, photos=replace(photos, judge=()))
     with worker_options.study_workers(options) as workers, bar() as report:
-        found = teach(order, feature_store(), stage(report, 0.0, TEACHING), workers)
-        study = found.study
+        result = teach(order, feature_store(), stage(report, 0.0, TEACHING), workers)
+        study = result.study
         moves, name = _moves(study, options.ks)
         lives = [study.live | move for move in moves]
         lives += () if study.live in lives else (study.live,)
         known = {*dict(study.skipped), *study.lost}
-        judged = judge_photos(study, shown, lives, stage(report, TEACHING, 1.0))
+        scores_by_move = judge_photos(study, shown, lives, stage(report, TEACHING, 1.0))
     unscored = study.photo_features.unscored(("judge", sample) for sample in shown)
-    teaching_options.say_taught(found)
+    teaching_options.say_taught(result)
     lost = [(photo, reason) for photo, reason in [*study.skipped, *study.lost.items()] if photo not in known]
     say_notes(f"{photo} was not judged: {reason}" for photo, reason in lost)
     print(f"{name:>6} {'image AUROC':>12} {'pixel AUROC':>12} {'AUPRO':>12} {'FPR95':>12} {'good at 95 %':>12}")
     rows = []
-    for move, live, own in zip(moves, lives, judged, strict=False):
-        row = figures(own, study.default_limits(**live), unscored)
+    for move, live, evaluated in zip(moves, lives, scores_by_move, strict=False):
+        row = figures(evaluated, study.default_limits(**live), unscored)
         measured = {name: getattr(row, name) for name in MEASURED}
         print(f"{move.get(name, ''):>6}", *(f"{fraction:12.4f}" for fraction in measured.values()))
         rows.append({"live": live, **measured, "in_parts": in_parts(row.counts), **outcomes(row)})
-    begun = judged[lives.index(study.live)]
+    begun = scores_by_move[lives.index(study.live)]
     say(_sentence(study, begun, unscored))
     if changed := figures(begun, study.default_limits()).changed:
         say(changed.sentence())
@@ -96,16 +96,18 @@ def _evaluate(options: argparse.Namespace) -> int:
     return ACCEPTED
 
 
-def _sentence(study: Study, judged: EvaluationScores, unscored: Sequence[UnscoredPhoto]) -> str:
+def _sentence(study: Study, evaluated: EvaluationScores, unscored: Sequence[UnscoredPhoto]) -> str:
     """What the suggested limits do at the current live values, in parts; without other good photos, to their own."""
-    limits, good = study.default_limits(), judged.scores[~judged.defect]
-    own = not (len(good) or any(photo.kind == "good" for photo in unscored))
-    if own:
+    limits, good = study.default_limits(), evaluated.scores[~evaluated.defect]
+    same_parts_set_limit = not (len(good) or any(photo.kind == "good" for photo in unscored))
+    if same_parts_set_limit:
         good = study.calibration_scores()
         unscored = [*unscored, *(photo for photo in study.results.unscored if photo.part == "calibrate")]
-    found = {"found_up_to": judged.found[judged.defect], **unscored_counts(unscored)}
-    counts = count_parts(good, judged.scores[judged.defect], review=limits.review, reject=limits.reject, **found)
-    return in_parts(counts, limit_set_on_these=own)
+    hit_limits = {"found_up_to": evaluated.found[evaluated.defect], **unscored_counts(unscored)}
+    counts = count_parts(
+        good, evaluated.scores[evaluated.defect], review=limits.review, reject=limits.reject, **hit_limits
+    )
+    return in_parts(counts, limit_set_on_these=same_parts_set_limit)
 
 
 def _moves(study: Study, values: list[int] | None) -> tuple[list[dict[str, int]], str]:

@@ -28,21 +28,21 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(options: argparse.Namespace) -> int:
     recipe = load(options.recipe)
-    found = find_photos(recipe, options.photos)
+    photos = find_photos(recipe, options.photos)
     also = [path for _, path in photos_in(options.also)] if options.also else []
     with bar() as report:
-        proof = {"check_images": [*found.paths, *also], "source": options.recipe}
+        proof = {"check_images": [*photos.paths, *also], "source": options.recipe}
         parity = export(recipe, options.out, **proof, bits=options.bits, report=report)
-    if found.missing:
-        say(f"Note: {len(found.missing)} photos of the recipe were not found, including {found.missing[0]}.")
+    if photos.missing:
+        say(f"Note: {len(photos.missing)} photos of the recipe were not found, including {photos.missing[0]}.")
     say_notes(f"{part} are not exported because the line does not use them." for part in parity.left_out)
     say(
         f"Verified on {len(parity.table)} photos: all verdicts match, and scores differ by at most "
         f"{parity.largest_difference:.2g} ({parity.allowed:.2g} allowed)."
     )
     with AuditLog.open() as log:
-        own = {"recipe": str(recipe.digest), "product": recipe.product, "user": users.at_this_machine()}
-        life_cycle.released(log, parity.release, **own)
+        log_context = {"recipe": str(recipe.digest), "product": recipe.product, "user": users.at_this_machine()}
+        life_cycle.released(log, parity.release, **log_context)
     say(f"Saved {options.out} (recipe {str(recipe.digest)[:12]}).")
     say(f"Release {parity.release}: pass it to inspect, watch and challenge with --release to refuse any other export.")
     return ACCEPTED

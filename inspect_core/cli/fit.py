@@ -52,14 +52,14 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 def run(options: argparse.Namespace) -> int:
     check_place(options.out, photos=options.folder)
     AuditLog.open().close()  # one that cannot be written is said before anything is learned
-    taught = teaching_options.taught(
+    result = teaching_options.taught(
         options, product_check=options.product_check, fused_product_check=options.product_check_scores == FUSED
     )
-    study, who = taught.study, users.at_this_machine()
+    study, who = result.study, users.at_this_machine()
     limits, product = _limits(study, options), shown(options.product or options.folder.resolve().stem)
     recipe = save(
         study.recipe(
-            limits, product=product, author=who, product_check=taught.product_check, mm_per_pixel=options.mm_per_pixel
+            limits, product=product, author=who, product_check=result.product_check, mm_per_pixel=options.mm_per_pixel
         ),
         options.out,
     )

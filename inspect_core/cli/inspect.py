@@ -53,21 +53,21 @@ def run(options: argparse.Namespace) -> int:
         with AuditLog.open() as log, worker_options.workers(options) as executor, bar() as report:
             record = Logged(log, inspector, users.at_this_machine())
             judging = None if executor is None else _judging(executor, options.recipe)
-            how: dict[str, Any] = {"report": report, "told": _tell, "judging": judging, "strict": options.strict}
+            how: dict[str, Any] = {"report": report, "on_row": _tell, "judging": judging, "strict": options.strict}
             rows = run_batch(inspector, photos, outputs, record=record, truths=truths, **how)
     except KeyboardInterrupt:
-        kept = f"; run the same command again to resume from {options.csv}" if options.csv else ""
-        say(f"loupe: stopped{kept}", sys.stderr)
+        resume_hint = f"; run the same command again to resume from {options.csv}" if options.csv else ""
+        say(f"loupe: stopped{resume_hint}", sys.stderr)
         return STOPPED
     say(f"{in_parts(rows)} Recipe {inspector.product} {inspector.digest[:12]}, {inspector.engine}.")
     if truth := confusion.sentence(rows):
         say(truth)
         say_table(confusion.table_of(rows))
     if options.against:
-        found = changed(before, rows)
-        say(f"Compared with {options.against.name}: {found.sentence()}")
-        for one in found.changes:
-            say(f"{one.before.verdict} → {one.after.verdict}  {one.after.name}  {one.way}".rstrip())
+        changes = changed(before, rows)
+        say(f"Compared with {options.against.name}: {changes.sentence()}")
+        for change in changes.changes:
+            say(f"{change.before.verdict} → {change.after.verdict}  {change.after.name}  {change.way}".rstrip())
     return ACCEPTED if all(row.verdict == "accept" for row in rows) else NOT_ACCEPTED
 
 

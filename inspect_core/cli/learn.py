@@ -50,8 +50,10 @@ def run(options: argparse.Namespace) -> int:
     recipe, who = inspector.recipe, users.at_this_machine()
     folders = [*options.photos, *recipe.provenance.folders]
     with AuditLog.open() as log:  # one that cannot be written is said before anything is learned
-        judged = [one for one in inspections.read(log, most=MOST_REJUDGED) if one.recipe == recipe.digest]
-    task = lesson(recipe, photos_in(options.good), folders, judged)
+        past_inspections = [
+            inspection for inspection in inspections.read(log, most=MOST_REJUDGED) if inspection.recipe == recipe.digest
+        ]
+    task = lesson(recipe, photos_in(options.good), folders, past_inspections)
     say_notes(task.sentences())
     if task.defective and options.override is None:
         named = f"{counted(len(task.defective), 'photo')} known to be defective ({examples(list(task.defective))})"
@@ -60,14 +62,14 @@ def run(options: argparse.Namespace) -> int:
     reason = options.reason if options.override is None else f"{options.reason}; {options.override}"
     with worker_options.study_workers(options) as workers, bar() as report:
         new, study = learn(task, feature_store(), report, workers, author=who, reason=reason)
-        found, notes = regression(task, inspector, new, study, judged, report)
-    for one in found.changes:
+        verdict_changes, notes = regression(task, inspector, new, study, past_inspections, report)
+    for one in verdict_changes.changes:
         known = f", known as {one.after.truth}" if one.after.truth else ""
         say(f"{SPOKEN[one.before.verdict]:>9} → {SPOKEN[one.after.verdict]:<9}  {one.after.name}{known}")
-    say(found.sentence())
+    say(verdict_changes.sentence())
     say_notes(notes)
-    if found.escapes and options.override is None:
-        what = f"{counted(len(found.escapes), 'known defect')} would now be accepted"
+    if verdict_changes.escapes and options.override is None:
+        what = f"{counted(len(verdict_changes.escapes), 'known defect')} would now be accepted"
         say(f"Not saved: {what}. Remove photos added by mistake, or use --override with a reason.")
         return NOT_ACCEPTED
     saved = save(new, options.out)

@@ -18,13 +18,13 @@ def run(options: argparse.Namespace) -> int:
     samples = teaching_options.samples_of(options)
     order = teaching_options.order_of(options, samples, product_check=OFF)
     with bar() as report:
-        look = first_look(samples, order, feature_store(), report)
-    say_notes(f"{name} was skipped: {reason}" for name, reason in look.skipped)
-    say(look.sentence())
-    for seen in look.found:
-        say(f"{seen.sample.name}: {' '.join(finding.sentence for finding in seen.findings)}")
+        screening = first_look(samples, order, feature_store(), report)
+    say_notes(f"{name} was skipped: {reason}" for name, reason in screening.skipped)
+    say(screening.sentence())
+    for screened in screening.found:
+        say(f"{screened.sample.name}: {' '.join(finding.sentence for finding in screened.findings)}")
     say("Most unusual first (score relative to the median):")
-    for seen in look.photos[: max(options.most, 0)]:
-        say(f"{seen.unlike:6.2f}  {seen.sample.name}")
+    for screened in screening.photos[: max(options.most, 0)]:
+        say(f"{screened.unlike:6.2f}  {screened.sample.name}")
     say("To exclude a photo: fit --leave-out NAME")
     return ACCEPTED

@@ -24,10 +24,10 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(options: argparse.Namespace) -> int:
     """Print what the study says, then a line per figure."""
-    found = results(_readings(options.table))
-    for sentence in sentences(found):
+    report = results(_readings(options.table))
+    for sentence in sentences(report):
         say(sentence)
-    (_, names), *columns = table_of(found.agreement).items()
+    (_, names), *columns = table_of(report.agreement).items()
     for i, name in enumerate(names):
         say(f"{name}: {'; '.join(f'{appraiser} {cells[i]}' for appraiser, cells in columns)}")
     return ACCEPTED

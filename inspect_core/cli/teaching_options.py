@@ -136,10 +136,10 @@ def order_of(
 ) -> TeachingConfig:
     """The order that the options describe; samples: of `samples_of`; the others: fields of the order."""
     samples = samples_of(options) if samples is None else samples
-    kept = {} if options.calibrate is None else {"calibrate": options.calibrate}
-    parts = split(samples, seed=options.seed, blind=options.blind, **kept)
+    calibration = {} if options.calibrate is None else {"calibrate": options.calibrate}
+    parts = split(samples, seed=options.seed, blind=options.blind, **calibration)
     require_enough(parts)
-    if not kept:
+    if not calibration:
         parts = learned_from_all(parts)
     say_notes(parts.notes)
     if options.download and options.weights is None:
@@ -150,7 +150,7 @@ def order_of(
     size = size if tiles is None else tile
     for sentence in sentences:
         say(sentence)
-    given = {name: value for name in OPTIONS if (value := getattr(options, name)) is not None}
+    fit_parameters = {name: value for name in OPTIONS if (value := getattr(options, name)) is not None}
     names = ("backbone", "budget", "area", "align", "align_turn", "seed", "weights", "device")
     order = TeachingConfig(
         options.folder.resolve().stem,
@@ -160,7 +160,7 @@ def order_of(
         **{name: getattr(options, name) for name in names},
         taps=_taps(options.taps),
         method=options.detector,
-        parameters=given,
+        parameters=fit_parameters,
         align_shift=options.align_shift / 100,
         tiles=tiles,
         tolerances=options.tolerance,
@@ -175,9 +175,9 @@ def taught(options: argparse.Namespace, *, product_check: str, fused_product_che
     order = order_of(options, product_check=product_check, fused_product_check=fused_product_check)
     say_lying(order)
     with worker_options.study_workers(options) as workers, bar() as report:
-        found = teach(order, feature_store(), report, workers)
-    say_taught(found)
-    return found
+        teaching_result = teach(order, feature_store(), report, workers)
+    say_taught(teaching_result)
+    return teaching_result
 
 
 def say_lying(order: TeachingConfig) -> None:
@@ -187,13 +187,13 @@ def say_lying(order: TeachingConfig) -> None:
     say_notes([note] if note else [])
 
 
-def say_taught(found: TeachingResult) -> None:
+def say_taught(teaching_result: TeachingResult) -> None:
     """Print what was used and chosen, and why."""
-    backbone = found.study.preparation.backbone
+    backbone = teaching_result.study.preparation.backbone
     say(f"Used {backbone.name} with {backbone.engine}.")
-    for line in (found.choice or "").splitlines():
+    for line in (teaching_result.choice or "").splitlines():
         say(line)
-    say_notes(found.notes)
+    say_notes(teaching_result.notes)
 
 
 @argument

@@ -55,7 +55,7 @@ def run(options: argparse.Namespace) -> int:
             except KeyboardInterrupt:
                 stopped = True
     say(", ".join(f"{shift.counts[outcome]} {outcome}" for outcome in OUTCOMES))
-    for words in dict.fromkeys(one.words for one in shift.following.left):
+    for words in dict.fromkeys(alarm.words for alarm in shift.following.left):
         say(f"Drift: {words}")
     if stopped:
         return STOPPED
@@ -119,16 +119,16 @@ def _once(shift: Shift) -> None:
 
 
 def _on_and_on(shift: Shift) -> None:
-    said = ""
+    last_problem = ""
     while True:
         shift.look()
-        if shift.problem and shift.problem != said:  # once, not at every look
+        if shift.problem and shift.problem != last_problem:  # once, not at every look
             say(f"loupe: {shift.problem}; still watching", sys.stderr)
-        said = shift.problem
+        last_problem = shift.problem
         time.sleep(EVERY)
 
 
 def _tell(facts: Facts, left: list[Left]) -> None:
     tell(facts["name"], facts["verdict"], facts["score"], facts["reason"])
-    for one in left:
-        tell(facts["name"], "drift", None, one.words)
+    for alarm in left:
+        tell(facts["name"], "drift", None, alarm.words)

@@ -29,10 +29,10 @@ def add_options(parser: argparse.ArgumentParser) -> None:
 def workers(options: argparse.Namespace) -> Generator[Executor | None]:
     """The workers that the options ask for, None for this process; prints them. Raises ValueError as `choosing`."""
     certificates = worker_selection.certificates_of(options.tls_ca, options.tls_cert, options.tls_key)
-    with worker_selection.workers(options.workers, options.cluster, certificates) as found:
-        if found is not None:
-            say(f"Running on {found.words}.")
-        yield found
+    with worker_selection.workers(options.workers, options.cluster, certificates) as executor:
+        if executor is not None:
+            say(f"Running on {executor.words}.")
+        yield executor
 
 
 @contextmanager
@@ -42,5 +42,5 @@ def study_workers(options: argparse.Namespace) -> Generator["Workers"]:
     from inspect_core.sharding.study_workers import OnWorkers
     from inspect_core.study.study_tasks import IN_PROCESS
 
-    with workers(options) as found:
-        yield IN_PROCESS if found is None else OnWorkers(found, options.weights)
+    with workers(options) as executor:
+        yield IN_PROCESS if executor is None else OnWorkers(executor, options.weights)

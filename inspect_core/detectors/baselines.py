@@ -50,7 +50,7 @@ class NearestNeighbour(Stored):
             with full_precision():
                 nearness = torch.addmm(self._half_squares, block - self._centre, self._centred.T)
             nearest = nearness.argmax(1, keepdim=True) if self.k == 1 else nearness.topk(self.k, dim=1).indices
-            apart = torch.stack([(block - self.bank[own]).norm(dim=-1) for own in nearest.T])
+            apart = torch.stack([(block - self.bank[column]).norm(dim=-1) for column in nearest.T])
             distances[place] = apart.amax(0)
         return distances.view(x.shape[:-1])
 
@@ -142,13 +142,13 @@ def spread_out(x: Tensor, count: int) -> Tensor:
     _, axes = torch.linalg.eigh(centred.T @ centred)
     sketch = (centred @ axes[:, -SKETCH:]).float()
     squares = sketch.square().sum(1)
-    taken, apart = [int(squares.argmin())], torch.full_like(squares, torch.inf)
+    chosen, apart = [int(squares.argmin())], torch.full_like(squares, torch.inf)
     with full_precision():
-        while len(taken) < count:
-            newest = taken[-1]
+        while len(chosen) < count:
+            newest = chosen[-1]
             torch.minimum(apart, squares - 2 * (sketch @ sketch[newest]) + squares[newest], out=apart)
-            taken.append(int(apart.argmax()))
-    return x[torch.tensor(taken, device=x.device)]
+            chosen.append(int(apart.argmax()))
+    return x[torch.tensor(chosen, device=x.device)]
 
 
 def fit_nearest_neighbour_unit(x: Tensor | np.ndarray) -> NearestNeighbour:

@@ -213,14 +213,14 @@ def _fit(x: Tensor | np.ndarray, kernel: Kernel, *, q: int | None) -> KernelPCA:
             FitWarning,
             stacklevel=3,
         )
-    wanted = suggest_q(eigenvalues) if q is None else int(q)
-    if wanted > rank > 0:
+    requested_q = suggest_q(eigenvalues) if q is None else int(q)
+    if requested_q > rank > 0:
         warnings.warn(
-            f"q = {wanted} exceeds the rank {rank} of the {len(x)} training samples; {rank} components are used",
+            f"q = {requested_q} exceeds the rank {rank} of the {len(x)} training samples; {rank} components are used",
             FitWarning,
             stacklevel=3,
         )
-    return KernelPCA(kernel, x, alpha, row_mean, eigenvalues, min(wanted, rank))
+    return KernelPCA(kernel, x, alpha, row_mean, eigenvalues, min(requested_q, rank))
 
 
 def _require_count(q: int) -> None:

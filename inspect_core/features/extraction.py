@@ -44,12 +44,12 @@ def stored_embedding(
     """
     parts = (backbone.name, backbone.weight_digest, backbone.size, backbone.engine, box, alignment and alignment.digest)
     key = f"{digest}-{hashlib.sha256(repr(parts).encode()).hexdigest()}-embedding"
-    kept = store.get(key, (backbone.embedding_width,))
-    if kept is None:
-        kept = embed(cropped(pixels(), box), backbone)
+    embedding = store.get(key, (backbone.embedding_width,))
+    if embedding is None:
+        embedding = embed(cropped(pixels(), box), backbone)
         with contextlib.suppress(OSError):  # with a full disk it is computed again next time
-            store.put(key, kept)
-    return kept
+            store.put(key, embedding)
+    return embedding
 
 
 def published_with_nearest(backbone: str) -> bool:
@@ -100,8 +100,8 @@ class Preparation:
 
     def __post_init__(self) -> None:
         if self.tiles is not None and (self.tiles.grid, self.tiles.tile) != (tuple(self.grid), self.backbone.size):
-            taken = f"the network takes {self.backbone.size} px, and the grid is {tuple(self.grid)}"
-            raise ValueError(f"tiles of {self.tiles.tile} px give a grid of {self.tiles.grid}; {taken}")
+            network_geometry = f"the network takes {self.backbone.size} px, and the grid is {tuple(self.grid)}"
+            raise ValueError(f"tiles of {self.tiles.tile} px give a grid of {self.tiles.grid}; {network_geometry}")
 
     @property
     def size(self) -> tuple[int, int]:
@@ -131,9 +131,9 @@ class Preparation:
     def shapes(self) -> tuple[tuple[int, int, int, int], ...]:
         """(1, h, w, k) for each look: the patch features of one photo."""
         channels = dict(zip(self.backbone.taps, self.backbone.tap_channels, strict=True))
-        joined = (sum(channels[tap] for tap in look.taps) for look in self.looks)
-        own = (None if look.projection is None else look.projection.shape[1] for look in self.looks)
-        return tuple((1, *self.grid, d if k is None else k) for d, k in zip(joined, own, strict=True))
+        joined = (sum(channels[tap] for tap in spec.taps) for spec in self.looks)
+        projected = (None if look.projection is None else look.projection.shape[1] for look in self.looks)
+        return tuple((1, *self.grid, d if k is None else k) for d, k in zip(joined, projected, strict=True))
 
     @property
     def bytes_per_photo(self) -> int:
@@ -151,7 +151,7 @@ class Preparation:
         backbone = self.backbone
         run = (backbone.name, backbone.weight_digest, backbone.size, backbone.engine)
         shared = repr((run, self.grid, POOLING, self.nearest, self.alignment and self.alignment.digest, self.tiles))
-        return tuple(hashlib.sha256(f"{shared} {look.digest}".encode()).hexdigest() for look in self.looks)
+        return tuple(hashlib.sha256(f"{shared} {spec.digest}".encode()).hexdigest() for spec in self.looks)
 
     def features(self, pixels: np.ndarray, placement: Placement | None = None) -> tuple[Tensor, ...]:
         """(H, W, 3) uint8 RGB of any size -> (1, h, w, k) float32 for each look, on the backbone's device.
@@ -173,7 +173,7 @@ class Preparation:
 
         def see(tiles: np.ndarray) -> list[Tensor]:
             maps = self.backbone.tap_maps(tiles)
-            return [self._joined(look, maps, grid) for look in self.looks]
+            return [self._joined(spec, maps, grid) for spec in self.looks]
 
         plan.fill(whole, picture, see, at_once=self.backbone.at_once)
         return tuple(averaged(cells, look.pool).contiguous() for look, cells in zip(self.looks, whole, strict=True))
@@ -202,11 +202,11 @@ class Preparation:
         return (placement or self.place(pixels)).at(pixels, self.backbone.size)
 
     def _join(self, maps: tuple[Tensor, ...]) -> tuple[Tensor, ...]:
-        return tuple(self._joined(look, maps, self.grid, pool=look.pool) for look in self.looks)
+        return tuple(self._joined(spec, maps, self.grid, pool=spec.pool) for spec in self.looks)
 
     def _joined(
-        self, look: PatchFeatureSpec, maps: tuple[Tensor, ...], grid: tuple[int, int], *, pool: int = 1
+        self, spec: PatchFeatureSpec, maps: tuple[Tensor, ...], grid: tuple[int, int], *, pool: int = 1
     ) -> Tensor:
         by_tap = dict(zip(self.backbone.taps, maps, strict=True))
-        own = [by_tap[tap] for tap in look.taps]
-        return join(own, grid=grid, projection=look.columns, pool=pool, nearest=self.nearest)
+        spec_maps = [by_tap[tap] for tap in spec.taps]
+        return join(spec_maps, grid=grid, projection=spec.columns, pool=pool, nearest=self.nearest)

@@ -48,8 +48,8 @@ class OnnxGraph:
 
     def fits(self, size: tuple[int, int], outputs: int) -> bool:
         """Whether it takes one image of this size and gives as many outputs."""
-        taken = [(given.name, given.type, given.shape) for given in self._session.get_inputs()]
-        return taken == [("images", "tensor(uint8)", [1, *size, 3])] and len(self._session.get_outputs()) == outputs
+        inputs = [(item.name, item.type, item.shape) for item in self._session.get_inputs()]
+        return inputs == [("images", "tensor(uint8)", [1, *size, 3])] and len(self._session.get_outputs()) == outputs
 
     def run(self, image: np.ndarray) -> list[np.ndarray]:
         return [np.asarray(output) for output in self._session.run(None, {"images": image[None]})]
@@ -75,8 +75,8 @@ def stored(identity: tuple[object, ...], use: Callable[[bytes], Used], cache: Pa
     which `use` raises ValueError or one of REFUSALS.
     """
     key = _key(identity)
-    found = (_read(path, key, use) for path in _files(cache) if path.name.startswith(key))
-    return next((used for used in found if used is not None), None)
+    usable = (_read(path, key, use) for path in _files(cache) if path.name.startswith(key))
+    return next((used for used in usable if used is not None), None)
 
 
 def store(identity: tuple[object, ...], content: bytes, cache: Path) -> None:
@@ -84,8 +84,8 @@ def store(identity: tuple[object, ...], content: bytes, cache: Path) -> None:
     key = _key(identity)
     with replacing(cache / _file_name(key, content)) as new:
         new.write_bytes(content)
-    kept = [(facts.st_mtime, path) for path in _files(cache) if (facts := workspace.ordinary(path))]
-    for _, path in sorted(kept, reverse=True)[GRAPHS_KEPT:]:
+    graphs = [(facts.st_mtime, path) for path in _files(cache) if (facts := workspace.ordinary(path))]
+    for _, path in sorted(graphs, reverse=True)[GRAPHS_KEPT:]:
         path.unlink(missing_ok=True)
 
 
@@ -107,16 +107,16 @@ def load_or_export(
         if (graph := kept((*identity, head), size=size, outputs=outputs, cache=cache)) is not None:
             return graph
         tapped = network()
-        found = {bool(tapped.classifier): export(tapped, size)}
+        graphs = {bool(tapped.classifier): export(tapped, size)}
         if tapped.classifier:
-            found[False] = _first_outputs(found[True], len(tapped.taps))
+            graphs[False] = _first_outputs(graphs[True], len(tapped.taps))
         try:
-            for with_head, content in found.items():
+            for with_head, content in graphs.items():
                 store((*identity, with_head), content, cache)
         except OSError as error:
             message = f"the exported backbone could not be kept in {cache} ({error})"
             warnings.warn(message, UserWarning, stacklevel=2)
-    return OnnxGraph(found[head])
+    return OnnxGraph(graphs[head])
 
 
 def export(network: TappedNetwork, size: tuple[int, int]) -> bytes:

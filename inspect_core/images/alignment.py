@@ -129,17 +129,17 @@ class Alignment:
             needs += f", with a correlation of at least {correlation.low:.2f}"
         all_round = angle.high - angle.low >= 2 * MOST_TURN
         turned = "at any angle" if all_round else f"{angle.low:.1f}° to {angle.high:.1f}°"
-        told = [
+        sentences = [
             f"The part was located in {self.seen - self.lost} of {self.seen} good photos. Search range: {x.low:.0%} "
             f"to {x.high:.0%} of the width, {y.low:.0%} to {y.high:.0%} of the height and {turned}{sizes}.",
             f"{needs}.",
             f"{self.always.mean():.0%} of the reference is inspected: the area visible in nearly all good photos.",
         ]
         if alike := " or ".join(f"{turn}°" for turn in self.turns):
-            told.append(
+            sentences.append(
                 f"The part looks the same when rotated by {alike}: Loupe cannot distinguish these orientations."
             )
-        return told
+        return sentences
 
     def arrays(self) -> dict[str, np.ndarray]:
         """reference (h, w, 3), mask and always (h, w), uint8."""
@@ -272,21 +272,21 @@ def _learned(
         raise ValueError("the part is round and looks the same however it is turned; teach without alignment")
     if reference is None:
         raise _unfit(0, len(smalls))
-    seen = _evenly(smalls, _SEEN)
-    found = [found for small in seen if (found := reference.pose(small)) is not None]
+    trials = _evenly(smalls, _SEEN)
+    poses = [poses for small in trials if (poses := reference.pose(small)) is not None]
     apart = _OUTLINES_APART if outlined else _APART
-    agreeing = np.median([agreement for _, _, agreement in found]) - apart if found else 0.0
-    found = [one for one in found if one[2] >= agreeing]
-    lost = len(seen) - len(found)
-    if lost > _LOST * len(seen):
-        raise _unfit(len(found), len(seen))
+    agreeing = np.median([agreement for _, _, agreement in poses]) - apart if poses else 0.0
+    poses = [one for one in poses if one[2] >= agreeing]
+    lost = len(trials) - len(poses)
+    if lost > _LOST * len(trials):
+        raise _unfit(len(poses), len(trials))
     pictures = reference.picture, reference.mask, reference.always
-    least = Alignment(*pictures, photo, scale, {}, seen=len(seen), lost=lost, outlined=outlined)
-    measured = [_measured(least._located(pose, photo, coarse.share, agreement)) for coarse, pose, agreement in found]
+    least = Alignment(*pictures, photo, scale, {}, seen=len(trials), lost=lost, outlined=outlined)
+    measured = [_measured(least._located(pose, photo, coarse.share, agreement)) for coarse, pose, agreement in poses]
     ranges = {name: _range(name, [one[name] for one in measured]) for name in _MEASURED}
     correlation = ranges["correlation"].low
     if not outlined and reference.repeats(correlation):
-        raise _unfit(len(found), len(seen))
+        raise _unfit(len(poses), len(trials))
     if not reference.always.any():
         raise ValueError("no area is visible in nearly all good photos; part positions vary too much")
     for name, middle, reach in (("x", 0, shift), ("y", 0, shift), ("angle", 0, turn), ("scale", 1, _SCALE)):
@@ -308,9 +308,9 @@ def _evenly(photos: Sequence[Small], most: int) -> list[Small]:
     return [photos[i] for i in np.unique(np.linspace(0, len(photos) - 1, most).astype(int))]
 
 
-def _unfit(found: int, count: int) -> ValueError:
+def _unfit(located_count: int, count: int) -> ValueError:
     why = "it has too little structure or a repeating pattern; teach without alignment"
-    return ValueError(f"the part was located in {found} of {count} good photos, but not reliably: {why}")
+    return ValueError(f"the part was located in {located_count} of {count} good photos, but not reliably: {why}")
 
 
 def _outside(name: str, value: float, allowed: Range) -> str:
@@ -318,9 +318,9 @@ def _outside(name: str, value: float, allowed: Range) -> str:
     _, words, least, unit = _MEASURED[name]
     bound = allowed.low if value < allowed.low else allowed.high
     tellers = [partial(_told, decimals=decimals, unit=unit) for decimals in range(least, 16)]
-    told = next((tell for tell in tellers if tell(value) != tell(bound)), tellers[-1])
-    most = "or more" if name in _OPEN_ABOVE else f"to {told(allowed.high)}"
-    return f"{words.format(told(value))}; accepted: {told(allowed.low)} {most}"
+    formatted = next((tell for tell in tellers if tell(value) != tell(bound)), tellers[-1])
+    most = "or more" if name in _OPEN_ABOVE else f"to {formatted(allowed.high)}"
+    return f"{words.format(formatted(value))}; accepted: {formatted(allowed.low)} {most}"
 
 
 def _told(value: float, decimals: int, unit: str) -> str:

@@ -20,11 +20,11 @@ def max_megapixels() -> float:
     """The largest image to be read, in millions of pixels: LOUPE_MAX_MEGAPIXELS, else MAX_MEGAPIXELS; the limits on
     a file's length and on memory are in proportion to it. Raises ValueError when the setting is no number above 0.
     """
-    given = os.environ.get(SETTING) or str(MAX_MEGAPIXELS)
+    setting = os.environ.get(SETTING) or str(MAX_MEGAPIXELS)
     with contextlib.suppress(ValueError):
-        if 0 < (limit := float(given)) < math.inf:
+        if 0 < (limit := float(setting)) < math.inf:
             return limit
-    raise ValueError(f"the setting {SETTING} is {given!r}, which is not a number of megapixels above 0")
+    raise ValueError(f"the setting {SETTING} is {setting!r}, which is not a number of megapixels above 0")
 
 
 class SparingFile(io.BufferedReader):

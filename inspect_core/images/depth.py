@@ -43,10 +43,10 @@ class Values:
         counts = np.zeros(DEEPEST + 1, np.int64)
         for rows in bands(*stored.shape):
             counts += np.bincount(stored[rows].ravel(), minlength=len(counts))
-        below, found = np.cumsum(counts), np.flatnonzero(counts)
+        below, used_values = np.cumsum(counts), np.flatnonzero(counts)
         darkest, brightest = (int(np.searchsorted(below, tail * below[-1], side="right")) for tail in _TAILS)
-        bits = int(np.bitwise_or.reduce(found))
-        return cls(bits, darkest, brightest, int(found[-1]), counts.reshape(_BINS, -1).sum(axis=1))
+        bits = int(np.bitwise_or.reduce(used_values))
+        return cls(bits, darkest, brightest, int(used_values[-1]), counts.reshape(_BINS, -1).sum(axis=1))
 
     @classmethod
     def together(cls, photos: Sequence[Self]) -> Self:

@@ -110,7 +110,7 @@ def _samples(
     with ThreadPoolExecutor(min(MAX_WORKERS, os.cpu_count() or 1)) as pool:
         looks = list(pool.map(lambda file: _look(root, file, images[file], masks.get(file)), images))
     skipped += [one for _, refused in looks for one in refused]
-    usable = _distinct(_of_one_depth([look for look, _ in looks if look is not None], skipped), skipped)
+    usable = _distinct(_of_one_depth([scanned for scanned, _ in looks if scanned is not None], skipped), skipped)
     samples = [look.sample for look in usable]
     good, defects = (tuple(one for one in samples if (one.kind == GOOD) == is_good) for is_good in (True, False))
     skipped.sort()
@@ -126,7 +126,7 @@ def _samples(
 
 def _copies(looks: Sequence[_Look]) -> tuple[tuple[str, ...], ...]:
     """Names of the good photos that are nearly the same, set by set."""
-    good = [look for look in looks if look.sample.kind == GOOD]
+    good = [scanned for scanned in looks if scanned.sample.kind == GOOD]
     hashes = np.array([difference_hash(look.grey) for look in good], np.uint64).reshape(-1, 4)
     return tuple(tuple(good[i].sample.name for i in group) for group in near_duplicates(hashes))
 
@@ -137,11 +137,13 @@ def _distinct(looks: list[_Look], skipped: list[Skipped]) -> list[_Look]:
     """
     first: dict[tuple[bytes, str | None], str] = {}
     distinct = []
-    for look in looks:
-        sample = look.sample
-        name = first.setdefault((look.file_digest, sample.part_of), sample.name) if sample.kind == GOOD else sample.name
+    for scanned in looks:
+        sample = scanned.sample
+        name = (
+            first.setdefault((scanned.file_digest, sample.part_of), sample.name) if sample.kind == GOOD else sample.name
+        )
         if name == sample.name:
-            distinct.append(look)
+            distinct.append(scanned)
         else:
             skipped.append(
                 Skipped(sample.name, f"it is a copy of {shown(name)}; one photo counts as one part", "photo")
@@ -149,20 +151,20 @@ def _distinct(looks: list[_Look], skipped: list[Skipped]) -> list[_Look]:
     return distinct
 
 
-def _of_one_depth(found: list[_Look], skipped: list[Skipped]) -> list[_Look]:
+def _of_one_depth(photos: list[_Look], skipped: list[Skipped]) -> list[_Look]:
     """The photos of the depth that most good ones have; others are skipped."""
-    depth = depth_of([look.values for look in found if look.sample.kind == GOOD])
+    depth = depth_of([scanned.values for scanned in photos if scanned.sample.kind == GOOD])
     if depth is None:
-        return found
-    kept = []
-    for look in found:
+        return photos
+    same_depth = []
+    for look in photos:
         try:
             depth.check_file(look.sample.name, is_deep=look.values is not None)
         except ImageError as error:
             skipped.append(Skipped(look.sample.name, error.why, "photo"))
         else:
-            kept.append(look._replace(sample=replace(look.sample, depth=depth)))
-    return kept
+            same_depth.append(look._replace(sample=replace(look.sample, depth=depth)))
+    return same_depth
 
 
 def _descend(root: Path, *, archive: bool) -> Path:
@@ -234,23 +236,23 @@ def _look(
     """The photo if it can be used, and what of it and its mask cannot."""
     path = root / file
     try:
-        look = thumbnail(path, HASH_GRID)
+        preview = thumbnail(path, HASH_GRID)
         with opened(path) as content:
             file_digest = hashlib.file_digest(content, "sha256").digest()
     except ImageError as error:
         return None, [Skipped(str(file), error.why, "photo")]
-    kept, kind, skipped = None, place.kind, []
+    mask_path, kind, skipped = None, place.kind, []
     try:
         if isinstance(mask, Annotation):
-            kept, kind = mask.kept(look.size)
+            mask_path, kind = mask.kept(preview.size)
         elif mask is not None:
-            if not read_mask(root / mask, look.size).any():
+            if not read_mask(root / mask, preview.size).any():
                 raise ImageError(mask.name, "the mask is empty", "paint the defect white, or remove the mask")
-            kept = root / mask
+            mask_path = root / mask
     except ImageError as error:
         skipped.append(Skipped(mask.name if isinstance(mask, Annotation) else str(mask), error.why, "mask"))
-    sample = Sample(path, str(file), kind, look.size, kept, place.part_of, place.group)
-    return _Look(sample, look.grey, file_digest, look.values), skipped
+    sample = Sample(path, str(file), kind, preview.size, mask_path, place.part_of, place.group)
+    return _Look(sample, preview.grey, file_digest, preview.values), skipped
 
 
 def _require_good(root: Path, good: Sequence[Sample], defects: Sequence[Sample], skipped: Sequence[Skipped]) -> None:
@@ -264,7 +266,7 @@ def _require_good(root: Path, good: Sequence[Sample], defects: Sequence[Sample],
         kinds = examples(sorted({sample.kind for sample in defects}))
         raise ScanError(f"{name} has no good photos, only {kinds}; put good photos into a folder named good")
     if skipped:
-        found = f"{counted(len(skipped), 'other file')} ({skipped[0].name}: {skipped[0].reason})"
+        others = f"{counted(len(skipped), 'other file')} ({skipped[0].name}: {skipped[0].reason})"
         remedy = "add photos of good parts as PNG, JPEG, BMP, TIFF or WebP"
-        raise ScanError(f"{name} has no usable photo and {found}; {remedy}")
+        raise ScanError(f"{name} has no usable photo and {others}; {remedy}")
     raise ScanError(f"{name} is empty; put photos of good parts into it")

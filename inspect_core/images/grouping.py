@@ -125,7 +125,7 @@ def _grouping(good: Sequence[Sample], labels: Mapping[str, str], why: str) -> Gr
 def _lots_by_folder(good: Sequence[Sample]) -> dict[str, str]:
     labels = {}
     for sample in good:
-        if folders := [one for one in (sample.group or "").split("/") if one and not _VIEW.fullmatch(one)]:
+        if folders := [folder for folder in (sample.group or "").split("/") if folder and not _VIEW.fullmatch(folder)]:
             labels[sample.name] = "/".join(folders)
     return labels
 

@@ -25,11 +25,11 @@ def heat_colours() -> np.ndarray:
     return np.concatenate([_ramp(COOL, COOL_ALPHA), _ramp(HOT, HOT_ALPHA)])
 
 
-def heat(anomaly_map: np.ndarray, *, calm: float, limit: float) -> np.ndarray:
+def heat(anomaly_map: np.ndarray, *, typical_score: float, limit: float) -> np.ndarray:
     """(H, W) scores -> (H, W, 4) uint8 colours on the scale tied to the limit; calm is where colour begins."""
-    span = max(limit - calm, np.finfo(np.float32).tiny)
+    span = max(limit - typical_score, np.finfo(np.float32).tiny)
     with np.errstate(over="ignore"):  # the span is 0 if more than half of the map lies above the limit
-        position = (anomaly_map - calm) / span
+        position = (anomaly_map - typical_score) / span
         below = np.clip(position * STEPS, 0, STEPS - 1)
         above = STEPS + np.clip((position - 1) * STEPS, 0, STEPS - 1)
     return heat_colours()[np.where(anomaly_map > limit, above, below).astype(np.intp)]
@@ -40,15 +40,15 @@ def overlay(
     anomaly_map: np.ndarray,
     limit: float,
     *,
-    calm: float | None = None,
+    typical_score: float | None = None,
     left_out: np.ndarray | None = None,
 ) -> Image.Image:
     """The photo, (H, W, 3) uint8, at its own size with the heatmap over it; calm defaults to the map's median.
 
     left_out: (h, w) bool, what was not inspected, hatched.
     """
-    calm = min(float(np.median(anomaly_map)), limit) if calm is None else calm
-    colours = Image.fromarray(heat(anomaly_map, calm=calm, limit=limit))
+    typical_score = min(float(np.median(anomaly_map)), limit) if typical_score is None else typical_score
+    colours = Image.fromarray(heat(anomaly_map, typical_score=typical_score, limit=limit))
     height, width = pixels.shape[:2]
     hatch = None if left_out is None else Image.fromarray(left_out)
     shown = Image.new("RGB", (width, height))

@@ -84,7 +84,9 @@ def labels(paths: Sequence[PurePosixPath]) -> dict[PurePosixPath, str]:
     """What the folders of a tree say of its photos: "good" or the defect type; nothing unless a folder says good or
     defect, or the tree has a test/ or train/. Touches no file.
     """
-    if not any(is_side(one) or is_good_word(one) or is_defect_word(one) for path in paths for one in path.parts[:-1]):
+    if not any(
+        is_side(part) or is_good_word(part) or is_defect_word(part) for path in paths for part in path.parts[:-1]
+    ):
         return {}
     return {path: place.kind for path, place in arrange(paths).images.items()}
 

@@ -41,14 +41,14 @@ def walk(root: Path, *, passed_over: Callable[[str], bool] = is_clutter) -> Iter
             continue
         try:
             with os.scandir(root / folder) as entries:
-                found = sorted((entry.name, entry.is_dir(follow_symlinks=False)) for entry in entries)
+                children = sorted((entry.name, entry.is_dir(follow_symlinks=False)) for entry in entries)
         except OSError as error:
             if not folder:
                 raise
             yield folder, f"the folder cannot be read ({error.strerror}); check its permissions"
             continue
         lists += lists_of(real / folder)
-        for name, is_folder in found:
+        for name, is_folder in children:
             if passed_over(name):
                 continue
             path = f"{folder}/{name}" if folder else name

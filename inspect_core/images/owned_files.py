@@ -36,8 +36,8 @@ class Written:
         if lines and not _LINE.fullmatch(lines[0]):
             raise ValueError(f"{path} is not a list that Loupe wrote")
         for line in lines:
-            if found := _LINE.fullmatch(line):
-                self._digests[found[2]].add(found[1])
+            if match := _LINE.fullmatch(line):
+                self._digests[match[2]].add(match[1])
 
     def holds(self, path: Path) -> bool:
         """Whether the file at `path`, with all links in its folders resolved, is as Loupe wrote it."""
@@ -72,4 +72,4 @@ def lists_of(folder: Path) -> tuple[Written, ...]:
 
 def lists_around(folder: Path) -> tuple[Written, ...]:
     """The lists of this folder, with all links resolved, and of those in which it lies."""
-    return tuple(found for place in (folder, *folder.parents) for found in lists_of(place))
+    return tuple(listed for place in (folder, *folder.parents) for listed in lists_of(place))

@@ -61,14 +61,14 @@ def measured(pixels: np.ndarray) -> Quality:
         grey = cv2.resize(grey, None, fx=LONGEST / longest, fy=LONGEST / longest, interpolation=cv2.INTER_AREA)
     smooth = cv2.GaussianBlur(grey.astype(np.float32), (0, 0), 1.0)  # noise must not count as sharpness
     slopes = [cv2.Sobel(smooth, cv2.CV_32F, *way, scale=1 / 8) for way in ((1, 0), (0, 1))]
-    slope = math.hypot(*(float(cv2.norm(own)) for own in slopes)) / math.sqrt(grey.size)
+    slope = math.hypot(*(float(cv2.norm(gradient)) for gradient in slopes)) / math.sqrt(grey.size)
     sharpness = float(cv2.Laplacian(smooth, cv2.CV_32F).std()) / max(slope, _FAINTEST)
     return Quality(_noise(grey), sharpness, float(grey.mean()), black, white)
 
 
 def noise_as_read(spread: float, photo: tuple[int, int], size: tuple[int, int]) -> float:
     """What is measured of noise of this spread, in grey levels, in a photo (height, width) squashed to this size."""
-    height, width = (max(_TRIED * own // to, 1) for own, to in zip(photo, size, strict=True))
+    height, width = (max(_TRIED * side // to, 1) for side, to in zip(photo, size, strict=True))
     grey = 128 + spread * np.random.default_rng(0).standard_normal((height, width, 1))
     noisy = np.clip(np.rint(grey), 0, 255).astype(np.uint8).repeat(3, axis=2)
     return measured(squash(noisy, (_TRIED, _TRIED))).noise
@@ -97,15 +97,15 @@ class QualityRange:
         """From what was measured; None for fewer photos than FEWEST."""
         if len(qualities) < FEWEST:
             return None
-        found = {}
+        ranges = {}
         for name, (least, _, _) in _WIDENED.items():
-            values = [getattr(own, name) for own in qualities]
+            values = [getattr(quality, name) for quality in qualities]
             wider = max(_WIDER * (max(values) - min(values)), least * float(np.median(values)))
-            found[name] = (max(min(values) - wider, 0.0), max(values) + wider)
+            ranges[name] = (max(min(values) - wider, 0.0), max(values) + wider)
         low, high = min(own.sharpness for own in qualities), max(own.sharpness for own in qualities)
         wider = max((high / max(low, 1e-6)) ** _SHARPER, 1 + _WIDENED["sharpness"][0])
-        found["sharpness"] = low / wider, high * wider
-        return cls(**found)
+        ranges["sharpness"] = low / wider, high * wider
+        return cls(**ranges)
 
     def within(self, noise: float, light: float, focus: float) -> Self:
         """The range of the same photos taken again with so much noise (as read), light (± %) and blur (pixels).
@@ -113,35 +113,37 @@ class QualityRange:
         A blur takes (1 + focus²)^-1.5 of the finest detail if that is white noise, and less of edges;
         (1 + focus²)^-.5 of curvature over slope.
         """
-        (calm, noisy), (dark, bright), (soft, sharp) = self.noise, self.brightness, self.sharpness
+        (quiet, noisy), (dark, bright), (soft, sharp) = self.noise, self.brightness, self.sharpness
         softer = (1 + focus**2) ** -1.5
         brightness = dark * (1 - light / 100), bright * (1 + light / 100)
-        return type(self)((calm * softer, math.hypot(noisy, noise)), brightness, (soft * softer ** (1 / 3), sharp))
+        return type(self)((quiet * softer, math.hypot(noisy, noise)), brightness, (soft * softer ** (1 / 3), sharp))
 
     @classmethod
     def loaded(cls, record: Mapping[str, Sequence[float]] | None) -> Self | None:
         """From the checked record of a recipe."""
         return None if record is None else cls(**{name: (least, most) for name, (least, most) in record.items()})
 
-    def words(self, own: Quality) -> str:
+    def words(self, quality: Quality) -> str:
         """How a photo differs, "noisier than taught, darker than taught"; "" for one within."""
-        said = []
+        deviations = []
         for name, (_, below, above) in _WIDENED.items():
-            (least, most), value = getattr(self, name), getattr(own, name)
+            (least, most), value = getattr(self, name), getattr(quality, name)
             if value < least or value > most:
-                said.append(f"{below if value < least else above} than taught")
-        return ", ".join(said)
+                deviations.append(f"{below if value < least else above} than taught")
+        return ", ".join(deviations)
 
 
 def findings(qualities: Sequence[Quality]) -> list[list[Finding]]:
     """For each photo, what stands out in comparison with all of them."""
-    found: list[list[Finding]] = [[] for _ in qualities]
+    findings_by_photo: list[list[Finding]] = [[] for _ in qualities]
     names = ("sharpness", "brightness", "black", "white")
-    sharpness, brightness, black, white = (np.array([getattr(own, name) for own in qualities]) for name in names)
+    sharpness, brightness, black, white = (
+        np.array([getattr(quality, name) for quality in qualities]) for name in names
+    )
     median, middle = (float(np.median(values)) if len(values) else 0.0 for values in (sharpness, brightness))
     blurred = -distances(np.log(np.maximum(sharpness, 1e-6)), least=_SHARPNESS)
     shifted = distances(brightness, least=_BRIGHTNESS)
-    for i, own in enumerate(found):
+    for i, own in enumerate(findings_by_photo):
         if blurred[i] > STANDS_OUT:
             sentence = f"Blurred: sharpness is {100 * sharpness[i] / median:.0f}% of the median."
             own.append(Finding(BLUR, sentence))
@@ -154,8 +156,8 @@ def findings(qualities: Sequence[Quality]) -> list[list[Finding]]:
             if distance > STANDS_OUT:
                 others = 100 * np.median(shares)
                 sentence = f"{100 * shares[i]:.1f}% of its pixels are {word}, {others:.1f}% of the others' (median)."
-                found[i].append(Finding(EXPOSURE, sentence))
-    return found
+                findings_by_photo[i].append(Finding(EXPOSURE, sentence))
+    return findings_by_photo
 
 
 def distances(values: np.ndarray, *, least: float) -> np.ndarray:

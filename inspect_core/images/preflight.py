@@ -33,7 +33,7 @@ def warnings(
 
 
 def _skipped(skipped: Sequence[Skipped], role: str, done: str) -> str:
-    names = [one.name for one in skipped if one.role == role]
+    names = [file.name for file in skipped if file.role == role]
     return (f"{counted(len(names), role)} {done} ({examples(names)}); see the table for the reasons.") if names else ""
 
 
@@ -45,13 +45,13 @@ def _mixed_sizes(samples: Sequence[Sample]) -> str:
     (height, width), most = sizes.most_common(1)[0]
     odd = [sample.name for sample in samples if sample.size != (height, width)]
     if len(odd) < most:
-        found = f"{most} of {len(samples)} photos are {width} × {height} px, but not {examples(odd)}"
+        size_sentence = f"{most} of {len(samples)} photos are {width} × {height} px, but not {examples(odd)}"
     else:
         smallest, largest = min(sizes, key=np.prod), max(sizes, key=np.prod)
-        found = f"The photos have {len(sizes)} different sizes, from {smallest[1]} × {smallest[0]} to "
-        found += f"{largest[1]} × {largest[0]} px"
+        size_sentence = f"The photos have {len(sizes)} different sizes, from {smallest[1]} × {smallest[0]} to "
+        size_sentence += f"{largest[1]} × {largest[0]} px"
     why = "All are resized to one size, so the same defect looks larger in one than in another"
-    return f"{found}. {why}; crop them to the same size if you can."
+    return f"{size_sentence}. {why}; crop them to the same size if you can."
 
 
 def _copies(samples: Sequence[Sample], file_digests: Sequence[bytes]) -> str:

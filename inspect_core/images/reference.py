@@ -94,11 +94,11 @@ class Reference(Small):
 
         The mask is what most of them cover.
         """
-        found = [(small, pose[1]) for small in smalls if (pose := self.pose(small)) is not None]
-        if len(found) < FEWEST_PHOTOS:
+        located = [(small, pose[1]) for small in smalls if (pose := self.pose(small)) is not None]
+        if len(located) < FEWEST_PHOTOS:
             return None
-        back = cv2.invertAffineTransform(_median_pose([pose for _, pose in found], self.grey.shape))
-        poses = ((small.picture, registration.chained(pose, back)) for small, pose in found)
+        back = cv2.invertAffineTransform(_median_pose([pose for _, pose in located], self.grey.shape))
+        poses = ((small.picture, registration.chained(pose, back)) for small, pose in located)
         over, covers = zip(*(registration.laid_over(*one, self.grey.shape) for one in poses), strict=True)
         covered = np.mean(covers, axis=0)
         reach = round(_MARGIN * max(covered.shape))
@@ -121,12 +121,12 @@ class Reference(Small):
 
     def _refined(self, grey: np.ndarray, starts: Sequence[Coarse]) -> tuple[Coarse, np.ndarray, float] | None:
         """Of the poses near these, the one that agrees best."""
-        found = []
+        poses = []
         for coarse in starts:
             fine = registration.refined(self.grey, self.mask, grey, coarse.pose, alike=coarse.share > 0)
             if fine is not None:
-                found.append((coarse, *fine))
-        return max(found, key=lambda one: one[2], default=None)
+                poses.append((coarse, *fine))
+        return max(poses, key=lambda one: one[2], default=None)
 
 
 def most_alike(smalls: Sequence[Small], *, scale: bool, outlined: bool) -> Reference | None:
@@ -134,9 +134,9 @@ def most_alike(smalls: Sequence[Small], *, scale: bool, outlined: bool) -> Refer
     everywhere = np.ones(smalls[0].grey.shape, bool)
     candidates = [Reference(small.picture, everywhere, everywhere, scale, outlined) for small in smalls]
     agreement = np.full((len(smalls), len(smalls)), np.nan)
-    for one, other in combinations(range(len(smalls)), 2):
-        pose = candidates[one].pose(smalls[other])
-        agreement[one, other] = agreement[other, one] = pose[2] if pose is not None else 0.0
+    for first, other in combinations(range(len(smalls)), 2):
+        pose = candidates[first].pose(smalls[other])
+        agreement[first, other] = agreement[other, first] = pose[2] if pose is not None else 0.0
     usual = np.nanmedian(agreement, axis=1)
     return candidates[int(usual.argmax())] if usual.max() >= _ALIKE else None
 

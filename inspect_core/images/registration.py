@@ -31,8 +31,8 @@ class Features(NamedTuple):
     def of(cls, grey: np.ndarray, mask: np.ndarray | None = None) -> "Features":
         """ORB features of (h, w) uint8, only where the mask is True."""
         orb = cv2.ORB.create(_MOST, scaleFactor=1.3, nlevels=4, edgeThreshold=12, patchSize=25, fastThreshold=8)
-        found, codes = orb.detectAndCompute(grey, None if mask is None else mask.astype(np.uint8))
-        points = np.array([key.pt for key in found], np.float32).reshape(-1, 2)
+        keypoints, codes = orb.detectAndCompute(grey, None if mask is None else mask.astype(np.uint8))
+        points = np.array([key.pt for key in keypoints], np.float32).reshape(-1, 2)
         return cls(points, np.zeros((0, 32), np.uint8) if codes is None else codes)
 
 
@@ -73,13 +73,13 @@ def by_phase(reference: np.ndarray, photo: np.ndarray) -> list[Coarse]:
     if reference.std() < 1 or photo.std() < 1:
         return []
     (_, down), _ = cv2.phaseCorrelate(_polar(reference), _polar(photo))
-    window, found = cv2.createHanningWindow(photo.shape[::-1], cv2.CV_32F), []
+    window, poses = cv2.createHanningWindow(photo.shape[::-1], cv2.CV_32F), []
     for turn in (360 * down / _TURNS, 360 * down / _TURNS + 180, 0.0):
         pose = turned(photo.shape, turn)
         upright, _ = laid_over(photo, pose, photo.shape)
         (x, y), _ = cv2.phaseCorrelate(reference.astype(np.float32), upright.astype(np.float32), window)
-        found.append(Coarse(chained(pose, np.array([[1, 0, x], [0, 1, y]]))))
-    return found
+        poses.append(Coarse(chained(pose, np.array([[1, 0, x], [0, 1, y]]))))
+    return poses
 
 
 def refined(

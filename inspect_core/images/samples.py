@@ -100,7 +100,7 @@ class Samples:
             depth = depth.with_bits(bits, self.values)
         if learned:
             depth = depth.learned(self.values)
-        good, defects = (tuple(replace(one, depth=depth) for one in some) for some in (self.good, self.defects))
+        good, defects = (tuple(replace(sample, depth=depth) for sample in some) for some in (self.good, self.defects))
         return replace(self, good=good, defects=defects)
 
     def without(self, names: Collection[str]) -> Self:

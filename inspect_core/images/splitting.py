@@ -58,33 +58,35 @@ class Split:
 
     def without(self, names: Collection[str]) -> "Split":
         """The same without some good photos, which the user leaves out. Raises ValueError when none is left to fit."""
-        fit, kept = (tuple(one for one in part if one.name not in names) for part in (self.fit, self.calibrate))
+        fit, calibration = (
+            tuple(sample for sample in part if sample.name not in names) for part in (self.fit, self.calibrate)
+        )
         if not fit:
             raise ValueError("no good photos would remain for training; exclude fewer")
         groups = {name: group for name, group in self.groups.items() if name not in names}
         left_out = (*self.left_out, *sorted(names))
-        return replace(self, fit=fit, calibrate=kept, groups=groups, left_out=left_out)
+        return replace(self, fit=fit, calibrate=calibration, groups=groups, left_out=left_out)
 
-    def relabelled(self, said: Iterable[Sample]) -> "Split":
+    def relabelled(self, relabelled_photos: Iterable[Sample]) -> "Split":
         """The same with these photos, new or of another kind than before: good ones to learn from, defects to choose
         settings by, since who labels a part has seen its score. Names are made unique. Raises ValueError as `without`.
         """
-        said = list(said)
-        paths = {sample.path for sample in said}
-        fit, kept, judge, choose = (
+        relabelled_photos = list(relabelled_photos)
+        paths = {sample.path for sample in relabelled_photos}
+        fit, calibration, judge, choose = (
             [one for one in part if one.path not in paths]
             for part in (self.fit, self.calibrate, self.judge, self.choose)
         )
-        taken = {sample.name for sample in (*fit, *kept, *judge, *choose)}
-        for sample in said:
+        taken = {sample.name for sample in (*fit, *calibration, *judge, *choose)}
+        for sample in relabelled_photos:
             own = (
                 sample if sample.name not in taken else replace(sample, name=f"{sample.path.parent.name}/{sample.name}")
             )
             (fit if own.kind == GOOD else choose).append(own)
         if not fit:
             raise ValueError("no good photos would remain for training; relabel fewer")
-        parts = (tuple(sorted(part, key=_name)) for part in (fit, kept, judge))
-        names = {sample.name for sample in (*fit, *kept)}
+        parts = (tuple(sorted(part, key=_name)) for part in (fit, calibration, judge))
+        names = {sample.name for sample in (*fit, *calibration)}
         groups = {name: group for name, group in self.groups.items() if name in names}
         return Split(*parts, self.notes, groups, tuple(choose), self.left_out)
 
@@ -111,10 +113,10 @@ def split(
         raise ValueError(f"calibrate is {calibrate}; give the fraction of good photos that sets the limit, 0 to 0.5")
     good = sorted(samples.good, key=_name)
     labels = _labels(good, propose_groups(samples) if groups is None else groups)
-    judged = {labels[sample.name] for sample in good if sample.part_of == "test"}
+    test_groups = {labels[sample.name] for sample in good if sample.part_of == "test"}
     members = defaultdict(list)
     for sample in good:
-        if labels[sample.name] not in judged:
+        if labels[sample.name] not in test_groups:
             members[labels[sample.name]].append(sample)
     if not members:
         raise ValueError(
@@ -130,14 +132,14 @@ def split(
     parts: tuple[list[Sample], ...] = ([], [], [])
     for row, side in zip(order, sides, strict=True):
         parts[side].extend(members[names[row]])
-    tested = [sample for sample in good if labels[sample.name] in judged]
+    tested = [sample for sample in good if labels[sample.name] in test_groups]
     choose = [] if blind else _to_choose_by(samples.defects, seed)
     judge = [*parts[2], *tested, *(sample for sample in samples.defects if sample not in choose)]
     notes = _notes(parts, fractions, len(members), sum(sample.part_of != "test" for sample in tested))
     sizes = Counter(labels.values())
     together = {name: label for name, label in labels.items() if sizes[label] > 1}
-    fit, kept, judged_by, chosen_by = (tuple(sorted(part, key=_name)) for part in (*parts[:2], judge, choose))
-    return Split(fit, kept, judged_by, notes, together, chosen_by, samples.left_out)
+    fit, calibration, judged_by, chosen_by = (tuple(sorted(part, key=_name)) for part in (*parts[:2], judge, choose))
+    return Split(fit, calibration, judged_by, notes, together, chosen_by, samples.left_out)
 
 
 def _to_choose_by(defects: Sequence[Sample], seed: int) -> list[Sample]:
@@ -194,10 +196,10 @@ def folds(samples: Sequence[Sample], groups: Mapping[str, str], *, seed: int, co
     count = min(count, len(names))
     order = np.random.default_rng(seed).permutation(len(names))
     fold_of = {names[row]: place % count for place, row in enumerate(order)}
-    found: list[list[Sample]] = [[] for _ in range(count)]
+    folds: list[list[Sample]] = [[] for _ in range(count)]
     for sample, label in zip(samples, labels, strict=True):
-        found[fold_of[label]].append(sample)
-    return found
+        folds[fold_of[label]].append(sample)
+    return folds
 
 
 def _labels(good: Sequence[Sample], groups: Mapping[str, str]) -> dict[str, str]:
@@ -239,8 +241,10 @@ def _assign(sizes: Sequence[int], fractions: Sequence[float]) -> list[int]:
 def _notes(parts: Sequence[Sequence[Sample]], fractions: Sequence[float], groups: int, moved: int) -> tuple[str, ...]:
     notes, jobs = [], ("for training", "for setting the limit", "for testing")
     if empty := [job for job, part, share in zip(jobs, parts, fractions, strict=True) if share > 0 and not part]:
-        found = counted(groups, "group")
-        notes.append(f"Only {found} of good photos, so none is left {' or '.join(empty)}; add more good parts or lots.")
+        group_count = counted(groups, "group")
+        notes.append(
+            f"Only {group_count} of good photos, so none is left {' or '.join(empty)}; add more good parts or lots."
+        )
     if moved:
         notes.append(f"{counted(moved, 'photo')} of train/ moved to the test photos: their group has photos in test/.")
     return tuple(notes)

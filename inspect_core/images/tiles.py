@@ -127,8 +127,8 @@ class TilePlan:
         """
         for first in range(0, len(self.tiles), at_once):
             tiles = self.tiles[first : first + at_once]
-            seen = see(np.stack([self.cut(picture, tile) for tile in tiles]))
-            for cells_of_all, of_tiles in zip(whole, seen, strict=True):
+            features = see(np.stack([self.cut(picture, tile) for tile in tiles]))
+            for cells_of_all, of_tiles in zip(whole, features, strict=True):
                 for tile, cells in zip(tiles, of_tiles, strict=True):
                     cells_of_all[0][tile.cells] = cells[tile.own]
 
@@ -169,7 +169,9 @@ def proposed(
     cells that leave fewer than LEAST_K.
     """
     fraction = 1.0 if smallest_defect is None else min(1.0, SEEN / smallest_defect)
-    height, width = (max(own, STEP * round(side * fraction / STEP)) for side, own in zip(photo, tile, strict=True))
+    height, width = (
+        max(side_of_tile, STEP * round(side * fraction / STEP)) for side, side_of_tile in zip(photo, tile, strict=True)
+    )
     overlap = 2 * STEP * max(1, min(tile) // (8 * STEP))
     plans = [TilePlan((height, width), tile, overlap, side) for side in (CELLS if cell is None else (cell,))]
     plan = next((plan for plan in plans if plan.largest_k >= WANTED_K), plans[-1])
@@ -179,12 +181,12 @@ def proposed(
 
 def smallest_seen(photo: Size, size: Size) -> int:
     """Pixels of a photo of (height, width) that a defect needs to be seen when the photo is squashed to `size`."""
-    return math.ceil(SEEN * max(side / own for side, own in zip(photo, size, strict=True)))
+    return math.ceil(SEEN * max(side / input_side for side, input_side in zip(photo, size, strict=True)))
 
 
 def recommendation(photo: Size, smallest_defect: float, size: Size) -> tuple[bool, str]:
     """Whether tiles help for photos of (height, width), otherwise squashed to `size`, and why, in a sentence."""
-    left = smallest_defect * min(own / side for side, own in zip(photo, size, strict=True))
+    left = smallest_defect * min(input_side / side for side, input_side in zip(photo, size, strict=True))
     why = (
         f"A defect of {smallest_defect:g} px is {left:.2g} px after resizing to {_sides(size)}; at least {SEEN} px "
         "is needed"

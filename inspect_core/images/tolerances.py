@@ -64,7 +64,7 @@ class CaptureVariation:
 def _noise(size: tuple[int, int], photo: tuple[int, int], rng: np.random.Generator, *, mono: bool) -> np.ndarray:
     """(h, w, 1 or 3) float32: noise of spread 1 in every pixel of the photo, squashed as the photo is."""
     channels = 1 if mono else 3
-    height, width = (min(own, to) for own, to in zip(photo, size, strict=True))
+    height, width = (min(photo_side, to) for photo_side, to in zip(photo, size, strict=True))
     drawn = rng.standard_normal((height, width, channels), dtype=np.float32)
     for own, to in zip(photo, size, strict=True):
         drawn *= _left(own, to)
@@ -119,17 +119,17 @@ class Tolerances:
         """From "noise=2,light=4", those not named 0; None from "none". Raises ValueError with what is wrong."""
         if text.strip() == NONE:
             return None
-        given: dict[str, Any] = dict.fromkeys(RANGES, 0.0) | {"jpeg": 100}
+        values: dict[str, Any] = dict.fromkeys(RANGES, 0.0) | {"jpeg": 100}
         for part in text.split(","):
             name, _, value = part.partition("=")
             if (name := name.strip()) not in RANGES:
                 known = f"give {NONE}, or some of {', '.join(RANGES)}: noise=2"
                 raise ValueError(f"unknown tolerance {part.strip()!r}; {known}")
             try:
-                given[name] = int(value) if name == "jpeg" else float(value)
+                values[name] = int(value) if name == "jpeg" else float(value)
             except ValueError as error:
                 raise ValueError(f"{name} is {value!r}, not a number") from error
-        return cls(**given)
+        return cls(**values)
 
     def __str__(self) -> str:
         """What `parse` reads."""
@@ -152,8 +152,8 @@ class Tolerances:
     def copies_of(self, picture: np.ndarray, photo: tuple[int, int], digest: str) -> Iterator[np.ndarray]:
         """Return the copies of one photo, as `CaptureVariation.of`; the same for the same digest of its content."""
         rng = np.random.default_rng([self.seed, int(digest[:16], 16)])
-        for taken in self.draws(rng):
-            yield taken.of(picture, photo, rng)
+        for variation in self.draws(rng):
+            yield variation.of(picture, photo, rng)
 
 
 CAREFUL = Tolerances()  # those of a careful station

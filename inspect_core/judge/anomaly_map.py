@@ -170,11 +170,11 @@ def regions(pixel_map: np.ndarray, limit: float, *, area: int = 1) -> list[Regio
     count, labels, boxes, _ = cv2.connectedComponentsWithStats(above.view(np.uint8), connectivity=8)
     peaks = np.full(count, -np.inf)
     np.maximum.at(peaks, labels[above], pixel_map[above])
-    found = [
+    regions = [
         Region(area=int(area), peak=float(peak), box=(int(x), int(y), int(x + width), int(y + height)))
         for (x, y, width, height, area), peak in zip(boxes[1:], peaks[1:], strict=True)
     ]
-    return sorted(found, key=lambda region: (-region.peak, -region.area, *region.box))
+    return sorted(regions, key=lambda region: (-region.peak, -region.area, *region.box))
 
 
 def _whole_area(area: int, pixels: int) -> int:

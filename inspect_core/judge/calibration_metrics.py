@@ -52,8 +52,8 @@ def reliability_curve(proba: ArrayLike, y: ArrayLike, *, bins: int = 20) -> Reli
     count = np.bincount(index, minlength=bins)
     with np.errstate(invalid="ignore"):
         confidence = np.bincount(index, weights=largest, minlength=bins) / count
-        found = np.bincount(index, weights=proba.argmax(axis=1) == y, minlength=bins) / count
-    return ReliabilityCurve(count=count, confidence=confidence, accuracy=found)
+        accuracy_per_bin = np.bincount(index, weights=proba.argmax(axis=1) == y, minlength=bins) / count
+    return ReliabilityCurve(count=count, confidence=confidence, accuracy=accuracy_per_bin)
 
 
 def expected_calibration_error(proba: ArrayLike, y: ArrayLike, *, bins: int = 20) -> float:

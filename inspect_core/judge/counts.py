@@ -23,10 +23,10 @@ def counted_parts(good: np.ndarray, defect: np.ndarray, subsets: Sequence[str]) 
     those of `judge`: not those used to choose settings, nor those whose label was given by someone who had seen the
     score.
     """
-    own = np.array(subsets, dtype=str)
-    judge, calibrate = good & (own == "judge"), good & (own == "calibrate")
+    subset_names = np.array(subsets, dtype=str)
+    judge, calibrate = good & (subset_names == "judge"), good & (subset_names == "calibrate")
     shown = judge if judge.any() else calibrate
-    return shown, defect & (own == "judge"), not (judge.any() and calibrate.any())
+    return shown, defect & (subset_names == "judge"), not (judge.any() and calibrate.any())
 
 
 @dataclass(frozen=True)
@@ -121,8 +121,8 @@ def count_parts(
         raise ValueError(f"review is {review:g}, reject {reject:g}; the review limit may not exceed the reject limit")
     good = as_finite(good_scores, name="good_scores")
     defects = as_finite(defect_scores, name="defect_scores")
-    found = np.full(defects.shape, np.nan) if found_up_to is None else np.asarray(found_up_to, np.float64)
-    caught, known = defects > review, ~np.isnan(found)
+    hit_limits = np.full(defects.shape, np.nan) if found_up_to is None else np.asarray(found_up_to, np.float64)
+    caught, known = defects > review, ~np.isnan(hit_limits)
     return Counts(
         good_rejected=int((good > reject).sum()),
         good_total=good.size + good_unscored.total,
@@ -132,8 +132,8 @@ def count_parts(
         defects_reviewed=int((caught & (defects <= reject)).sum()),
         two_limits=review < reject,
         with_mask=int(known.sum()),
-        caught_there=int((found > review).sum()),
-        caught_elsewhere=int((caught & known & ~(found > review)).sum()),
+        caught_there=int((hit_limits > review).sum()),
+        caught_elsewhere=int((caught & known & ~(hit_limits > review)).sum()),
         good_unscored=good_unscored,
         defects_unscored=defects_unscored,
     )

@@ -36,16 +36,18 @@ def found_up_to(pixel_map: np.ndarray, near: np.ndarray, *, area: int) -> float:
     if not near.any():
         return np.nan
     places = np.flatnonzero(near)
-    own = pixel_map.ravel()[places]
-    found = own.min() if _is_found_from(pixel_map, places, own.min(), area) else pixel_map.min()
-    left = pixel_map[(pixel_map > found) & (pixel_map <= own.max())]
+    masked_values = pixel_map.ravel()[places]
+    lower_bound = (
+        masked_values.min() if _is_found_from(pixel_map, places, masked_values.min(), area) else pixel_map.min()
+    )
+    left = pixel_map[(pixel_map > lower_bound) & (pixel_map <= masked_values.max())]
     while left.size:
         some = np.sort(left[:: left.size // SOME + 1])
         if _is_found_from(pixel_map, places, middle := some[some.size // 2], area):
-            found, left = middle, left[left > middle]
+            lower_bound, left = middle, left[left > middle]
         else:
             left = left[left < middle]
-    return float(found)
+    return float(lower_bound)
 
 
 def _is_found_from(pixel_map: np.ndarray, places: np.ndarray, value: np.floating, area: int) -> bool:

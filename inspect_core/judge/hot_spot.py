@@ -40,7 +40,7 @@ def bright_place(maps: np.ndarray, *, limit: float, area: int) -> BrightPlace | 
     if len(maps) < LEAST:
         return None
     size = maps.shape[1:]
-    peaks = np.array([np.unravel_index(own.argmax(), size) for own in maps])
+    peaks = np.array([np.unravel_index(peak_boxes.argmax(), size) for peak_boxes in maps])
     reach, band = (share * min(size) for share in (REACH, BAND))
     near = np.hypot(*(peaks[:, None] - peaks[None]).transpose(2, 0, 1)) <= reach
     here = near[near.sum(axis=1).argmax()]
@@ -71,11 +71,11 @@ def bright_place(maps: np.ndarray, *, limit: float, area: int) -> BrightPlace | 
     return BrightPlace(in_shares, int(here.sum()), bool(at_border), float(drop))
 
 
-def _around(own: np.ndarray, peak: tuple[int, ...], limit: float) -> tuple[int, int, int, int]:
+def _around(anomaly_map: np.ndarray, peak: tuple[int, ...], limit: float) -> tuple[int, int, int, int]:
     """(left, top, right, bottom) in pixels of the region around a peak above the limit, or above half its height over
     the map's median if that is lower.
     """
-    above = own >= min((own[peak] + np.median(own)) / 2, limit)
+    above = anomaly_map >= min((anomaly_map[peak] + np.median(anomaly_map)) / 2, limit)
     _, labels, boxes, _ = cv2.connectedComponentsWithStats(above.view(np.uint8), connectivity=8)
     left, top, width, height = boxes[labels[peak]][:4]
     return left, top, left + width, top + height

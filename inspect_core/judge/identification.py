@@ -37,14 +37,14 @@ def identification_rate(
     if not (positive.any() and negative.any()):
         what = "identification needs pairs of one identity and pairs of different ones"
         return undefined(f"{what}; there are {positive.sum()} and {negative.sum()}")
-    found = similarity >= _threshold(similarity[negative], fpr)
+    matched = similarity >= _threshold(similarity[negative], fpr)
     if distractors is not None:
         strangers = as_scores(distractors, name="distractors")
         if strangers.ndim != 2 or len(strangers) != len(similarity):
             raise ValueError(f"distractors has shape {strangers.shape}; give ({len(similarity)}, D)")
         nearest = strangers.max(axis=1, initial=-np.inf)
-        found &= similarity > np.maximum(nearest[:, None], nearest)
-    return float(found[positive].mean())
+        matched &= similarity > np.maximum(nearest[:, None], nearest)
+    return float(matched[positive].mean())
 
 
 def _threshold(negatives: np.ndarray, fpr: float) -> float:

@@ -72,11 +72,11 @@ def carried(
     If one of these is not positive, the limit is unchanged. ceilings: as for `limits_from_good`, of the scores before
     and after.
     """
-    own, old, new = (
+    typical, old, new = (
         float(_endless(np.array(value), ceiling))
         for value, ceiling in zip((limit, before, after), (ceilings[0], *ceilings), strict=True)
     )
-    return _below(own * new / old, ceilings[1]) if old > 0 and new > 0 else limit
+    return _below(typical * new / old, ceilings[1]) if old > 0 and new > 0 else limit
 
 
 @dataclass(frozen=True)

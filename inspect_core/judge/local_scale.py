@@ -163,7 +163,9 @@ def joined(errors: Sequence[ArrayLike], scales: Sequence[LocalScale | None]) -> 
     """
     if len(errors) == 1:
         return np.asarray(errors[0], np.float32) if scales[0] is None else scales[0].apply(errors[0])
-    standardised = [scale.standardised(own) for own, scale in zip(errors, scales, strict=True) if scale is not None]
+    standardised = [
+        scale.standardised(view_errors) for view_errors, scale in zip(errors, scales, strict=True) if scale is not None
+    ]
     if len(standardised) < len(errors):
         raise ValueError(
             "a detector has no local scale, so its map cannot be added to another; keep good photos for it"

@@ -64,7 +64,9 @@ class OverlapCounts:
     def merged(cls, counts: Iterable[Self]) -> Self:
         """Of the maps of all, added in their order."""
         each = [cls.none(), *counts]
-        classes, where = np.unique(np.concatenate([own.classes for own in each]), return_inverse=True)
+        classes, where = np.unique(
+            np.concatenate([counts_of_photo.classes for counts_of_photo in each]), return_inverse=True
+        )
         normal, defect, weight = (
             np.bincount(where, np.concatenate([getattr(own, name) for own in each]), minlength=len(classes))
             for name in ("normal", "defect", "weight")

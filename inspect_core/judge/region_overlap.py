@@ -52,7 +52,7 @@ def pro_curve(maps: ArrayLike, masks: ArrayLike, *, max_fpr: float = 0.3) -> tup
     at = np.ceil((1 - np.linspace(0, max_fpr, POINTS)) * normal.size).astype(int) - 1
     thresholds = normal[np.maximum(at, 0)]
     fpr = 1 - np.searchsorted(normal, thresholds, side="right") / normal.size
-    pro = [1 - np.searchsorted(np.sort(own), thresholds, side="right") / own.size for own in regions]
+    pro = [1 - np.searchsorted(np.sort(region), thresholds, side="right") / region.size for region in regions]
     return np.concatenate([[0.0], fpr]), np.concatenate([[0.0], np.mean(pro, axis=0)])
 
 
@@ -67,14 +67,14 @@ def _checked(maps: ArrayLike, masks: ArrayLike, max_fpr: float) -> tuple[np.ndar
 
 def _region_pixels(maps: np.ndarray, masks: np.ndarray) -> list[np.ndarray]:
     """The scores of the pixels of every region of every image."""
-    found = []
+    region_scores = []
     for image in np.flatnonzero(masks.any(axis=(1, 2))):
         labels, count = label_regions(masks[image])
         inside = labels > 0
         order = np.argsort(labels[inside], kind="stable")
         ends = np.cumsum(np.bincount(labels[inside], minlength=count + 1)[1:])[:-1]
-        found += np.split(maps[image][inside][order], ends)
-    return found
+        region_scores += np.split(maps[image][inside][order], ends)
+    return region_scores
 
 
 def partial_area(above: np.ndarray, at_least: np.ndarray, weights: np.ndarray, max_fpr: float) -> float:

@@ -79,7 +79,7 @@ def run(
     *,
     record: Record | None = None,
     report: Report = silent,
-    told: Callable[[ResultRow], None] = lambda row: None,
+    on_row: Callable[[ResultRow], None] = lambda row: None,
     judging: BatchInspector | None = None,
     strict: bool = False,
     truths: Mapping[str, str] = MappingProxyType({}),
@@ -88,7 +88,7 @@ def run(
 
     strict: whether photos that differ from those taught go to review instead of being accepted; truths: of photos, by
     name (`line.confusion`). Rows of an unfinished
-    earlier run with this recipe and table are checked and kept, the rest is judged; `told` is called with every new
+    earlier run with this recipe and table are checked and kept, the rest is judged; `on_row` is called with every new
     row. Every row is in the record, then on disk, before the next is taken, and has the verdict of the record. After an
     error, a kill or Cancelled, raised by `report`, the same call goes on where it was. Raises PlaceError for a file in
     the way; OSError, naming the remedy, when the disk is full or the folder is missing.
@@ -99,8 +99,8 @@ def run(
         if journal is not None:
             until_the_end.callback(journal.close)
         batch = journal.run if journal is not None else secrets.token_hex(8)
-        kept, paths = _kept(journal, inspector, photos, outputs.maps, record, report), dict(photos)
-        rows = {name: row for name, row in kept.items() if (row == strictly(row) if strict else not is_moved(row))}
+        reusable, paths = _kept(journal, inspector, photos, outputs.maps, record, report), dict(photos)
+        rows = {name: row for name, row in reusable.items() if (row == strictly(row) if strict else not is_moved(row))}
         rest = [photo for photo in photos if photo[0] not in rows]
         for number, (row, file, files) in enumerate((judging or _side_by_side)(inspector, rest, outputs.maps), 1):
             row = strictly(row) if strict else row
@@ -112,24 +112,24 @@ def run(
             if journal is not None:
                 journal.append(file, row)
             rows[row.name] = row
-            told(row)
+            on_row(row)
             report(number / len(rest), f"{len(rows):,} of {len(photos):,} photos")
-        found = [with_truth(rows[name], truths.get(name, ""), inspector.taught) for name, _ in photos]
+        results = [with_truth(rows[name], truths.get(name, ""), inspector.taught) for name, _ in photos]
         if outputs.table:
-            write_table(outputs.table, found)
+            write_table(outputs.table, results)
         if outputs.report or outputs.pictures:
-            pictures = pictures_of(inspector, found, paths)
+            pictures = pictures_of(inspector, results, paths)
             if outputs.pictures:
                 with replacing(outputs.pictures) as new:
                     new.mkdir()
-                    for rank, row in enumerate(worst(found)):
+                    for rank, row in enumerate(worst(results)):
                         if row.name in pictures:
                             (new / f"{rank:02d}.webp").write_bytes(pictures[row.name])
             if outputs.report:
-                write_report(outputs.report, inspector, found, pictures)
+                write_report(outputs.report, inspector, results, pictures)
         if journal is not None:
             journal.remove()
-    return found
+    return results
 
 
 def _key(batch: str, row: ResultRow) -> str:
@@ -172,11 +172,11 @@ def _side_by_side(inspector: Inspector, photos: Sequence[Photo], maps: Maps | No
 
 def judge_and_draw(inspector: Inspector, name: str, path: Path, endings: Sequence[str]) -> Drawn:
     """One photo judged, with its maps for these endings."""
-    judged = judge(inspector, name, path)
-    if judged.picture is None or judged.verdict is None:
-        return judged.row, judged.file, {}
-    maps = drawn(judged.picture.pixels, judged.verdict, judged.row.review, endings)
-    return judged.row, judged.file, maps
+    inspected = judge(inspector, name, path)
+    if inspected.picture is None or inspected.verdict is None:
+        return inspected.row, inspected.file, {}
+    maps = drawn(inspected.picture.pixels, inspected.verdict, inspected.row.review, endings)
+    return inspected.row, inspected.file, maps
 
 
 @contextmanager

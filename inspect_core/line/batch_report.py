@@ -80,11 +80,11 @@ def pictures_of(inspector: Inspector, rows: Sequence[ResultRow], photos: Mapping
 
 def picture_of(inspector: Inspector, name: str, path: Path, *, side: int = SIDE) -> bytes | None:
     """The photo with its heatmap, reduced, as WebP: read and judged once more; None when it no longer can be."""
-    judged = judge(inspector, name, path)
-    if judged.picture is None or (verdict := judged.verdict) is None:
+    inspected = judge(inspector, name, path)
+    if inspected.picture is None or (verdict := inspected.verdict) is None:
         return None
-    pixels = reduced(judged.picture.pixels, side)
-    return webp(heatmap.overlay(pixels, verdict.photo_map, judged.row.review, left_out=verdict.photo_left_out))
+    pixels = reduced(inspected.picture.pixels, side)
+    return webp(heatmap.overlay(pixels, verdict.photo_map, inspected.row.review, left_out=verdict.photo_left_out))
 
 
 def in_words(row: ResultRow) -> str:

@@ -114,8 +114,8 @@ class Camera:
         """Take photos until `stop` is set or a film ends. A lost camera and a full disk are said, and waited for."""
         seconds, number = (1 / max(self._capture.get(cv2.CAP_PROP_FPS), 1) if self._ends and self._capture else 0.0), 0
         while not self.stop.is_set():
-            found, frame = self._capture.read() if self._capture is not None else (False, None)
-            if not found or frame is None:
+            is_ok, frame = self._capture.read() if self._capture is not None else (False, None)
+            if not is_ok or frame is None:
                 if self._ends:
                     return
                 self._find_again()
@@ -145,7 +145,7 @@ class Camera:
 
     def _write(self, frame: np.ndarray) -> None:
         name = f"{datetime.now():%Y%m%d-%H%M%S-%f}.png"
-        content, said = cv2.imencode(".png", frame)[1].tobytes(), False
+        content, is_reported = cv2.imencode(".png", frame)[1].tobytes(), False
         while not self.stop.is_set():
             hidden = self.folder / f".{name}.part"  # the watch passes over it
             try:
@@ -157,9 +157,9 @@ class Camera:
             except OSError as error:
                 with suppress(OSError):
                     hidden.unlink(missing_ok=True)
-                if not said:
+                if not is_reported:
                     self._say(f"{name} cannot be written into {self.folder} ({error.strerror or error}); trying again")
-                said = True
+                is_reported = True
                 self.stop.wait(AGAIN)
             else:
                 self.written += 1

@@ -52,28 +52,28 @@ def name_parts(inspector: Inspector, good: Sequence[Path], defects: Sequence[Pat
     Raises ValueError for two of one name, a photo that cannot be judged, a good part that is not accepted, a defect
     that is accepted, and a score right at a limit: such parts would only prove that the recipe is wrong.
     """
-    found: dict[str, ChallengePart] = {}
+    parts: dict[str, ChallengePart] = {}
     for path, is_good in [*((path, True) for path in good), *((path, False) for path in defects)]:
-        judged = judge(inspector, path.name, path)
-        if judged.verdict is None or judged.verdict.score is None:
-            raise ValueError(f"{path.name}: {judged.row.reason}")
-        word, score = judged.verdict.verdict, judged.verdict.score
-        if judged.verdict.reason == PARTLY_OUT:
+        inspected = judge(inspector, path.name, path)
+        if inspected.verdict is None or inspected.verdict.score is None:
+            raise ValueError(f"{path.name}: {inspected.row.reason}")
+        word, score = inspected.verdict.verdict, inspected.verdict.score
+        if inspected.verdict.reason == PARTLY_OUT:
             raise ValueError(f"{path.name}: the part is {PARTLY_OUT}; photograph all of it")
         if (word == "accept") != is_good:
             sort = "good" if is_good else "defective"
             raise ValueError(
                 f"{path.name}: a {sort} part with verdict {word} cannot be a challenge part; choose another"
             )
-        if path.stem in found:
+        if path.stem in parts:
             raise ValueError(f"{path.name}: two challenge parts are called {path.stem}; rename one")
-        part = ChallengePart(path.stem, is_good, word, score, judged.row.reason)
+        part = ChallengePart(path.stem, is_good, word, score, inspected.row.reason)
         if part.under(inspector.limits) is None:
             raise ValueError(f"{path.name}: its score is exactly at a limit, so any change fails; choose another")
-        found[path.stem] = part
-    if not found:
+        parts[path.stem] = part
+    if not parts:
         raise ValueError("no photos of challenge parts; put good parts into good/ and defective ones next to it")
-    return tuple(found.values())
+    return tuple(parts.values())
 
 
 def photos_by_part(folder: Path) -> dict[str, Path]:
@@ -81,12 +81,12 @@ def photos_by_part(folder: Path) -> dict[str, Path]:
 
     Raises ValueError when two photos are of one part.
     """
-    found: dict[str, Path] = {}
+    photos: dict[str, Path] = {}
     for _, path in photos_in([folder]):
-        if path.stem in found:
+        if path.stem in photos:
             raise ValueError(f"{path}: there are two photos of {path.stem}; leave one")
-        found[path.stem] = path
-    return found
+        photos[path.stem] = path
+    return photos
 
 
 def facts(answer: Answer) -> dict:
@@ -101,20 +101,20 @@ def _answer(inspector: Inspector, part: ChallengePart, path: Path | None) -> Ans
     if path is None:
         return Answer(part, NO_PHOTO, None, "", had, None, False, "no photo of this part; take one now")
     row = judge(inspector, path.name, path).row
-    now, kept = None, False
+    now, has_margin = None, False
     if row.score is None:
         words = row.reason
     elif (row.verdict, row.reason) != (part.verdict, part.reason):
         words = f"{_with_reason(row)} instead of {_with_reason(part)}"
     elif had is None:
-        kept, words = True, _with_reason(row)
+        has_margin, words = True, _with_reason(row)
     else:
         now = margin(inspector.limits, row.verdict, row.score)
-        kept = now >= MARGIN_KEPT * had
-        least = "" if kept else f", below the required {100 * MARGIN_KEPT:.0f}%"
+        has_margin = now >= MARGIN_KEPT * had
+        least = "" if has_margin else f", below the required {100 * MARGIN_KEPT:.0f}%"
         words = f"{row.verdict} with {100 * now / had:.0f}% of its margin{least}"
-    return Answer(part, row.verdict, row.score, row.digest, had, now, kept, words)
+    return Answer(part, row.verdict, row.score, row.digest, had, now, has_margin, words)
 
 
-def _with_reason(found: ResultRow | ChallengePart) -> str:
-    return f"{found.verdict} ({found.reason})" if found.reason else found.verdict
+def _with_reason(part_or_row: ResultRow | ChallengePart) -> str:
+    return f"{part_or_row.verdict} ({part_or_row.reason})" if part_or_row.reason else part_or_row.verdict

@@ -24,7 +24,9 @@ def listed_photos(path: Path) -> tuple[list[tuple[str, Path]], dict[str, str]]:
     Raises ScanError for a damaged list, OSError.
     """
     places, _, _ = listed(path, [PurePosixPath(name) for name, _ in photos_in([path.parent])], {})
-    return [(str(file), path.parent / file) for file in places], {str(file): one.kind for file, one in places.items()}
+    return [(str(file), path.parent / file) for file in places], {
+        str(file): entry.kind for file, entry in places.items()
+    }
 
 
 def truths_of(paths: Sequence[Path], names: Collection[str]) -> dict[str, str]:
@@ -37,23 +39,23 @@ def truths_of(paths: Sequence[Path], names: Collection[str]) -> dict[str, str]:
     return {str(file): kind for file, kind in labels([PurePosixPath(name) for name in names]).items()}
 
 
-def with_truth(row: ResultRow, truth: str, taught: Collection[str]) -> ResultRow:
-    """The row with what its photo shows. taught: digests of the photos that the recipe learned from."""
-    return replace(row, truth=TAUGHT if truth == GOOD and row.digest in taught else truth)
+def with_truth(row: ResultRow, truth: str, training_digests: Collection[str]) -> ResultRow:
+    """The row with what its photo shows. training_digests: digests of the photos that the recipe learned from."""
+    return replace(row, truth=TAUGHT if truth == GOOD and row.digest in training_digests else truth)
 
 
 def confusion(rows: Sequence[ResultRow]) -> dict[str, Counter[str]]:
     """How many photos have which verdict, by truth: good, then the defect types. Photos taught are left out."""
-    found: dict[str, Counter[str]] = {}
+    counts_by_truth: dict[str, Counter[str]] = {}
     for truth in sorted({row.truth for row in rows} - {"", TAUGHT}, key=lambda truth: (truth != GOOD, truth)):
-        found[truth] = Counter(row.verdict for row in rows if row.truth == truth)
-    return found
+        counts_by_truth[truth] = Counter(row.verdict for row in rows if row.truth == truth)
+    return counts_by_truth
 
 
 def counts_of(rows: Sequence[ResultRow]) -> Counts:
     """Overkill and escapes by the verdicts, whatever they go by."""
-    found = confusion(rows)
-    good, defect = found.pop(GOOD, Counter()), sum(found.values(), Counter[str]())
+    table = confusion(rows)
+    good, defect = table.pop(GOOD, Counter()), sum(table.values(), Counter[str]())
     unscored = [_unscored(verdicts) for verdicts in (good, defect)]
     return Counts(
         good_rejected=good["reject"],
@@ -70,15 +72,15 @@ def counts_of(rows: Sequence[ResultRow]) -> Counts:
 
 def sentence(rows: Sequence[ResultRow]) -> str:
     """Overkill and escapes in parts; "" where no truth is known."""
-    taught = sum(row.truth == TAUGHT for row in rows)
-    aside = f" {counted(taught, 'photo')} used for training not counted." if taught else ""
+    training_count = sum(row.truth == TAUGHT for row in rows)
+    aside = f" {counted(training_count, 'photo')} used for training not counted." if training_count else ""
     return f"{in_parts(counts_of(rows))}{aside}" if confusion(rows) else ""
 
 
 def table_of(rows: Sequence[ResultRow]) -> dict[str, list[str]]:
     """The confusion table, a column by its head: a line for good, for each defect type, and for all defects."""
     lines = confusion(rows)
-    defects = [own for truth, own in lines.items() if truth != GOOD]
+    defects = [counts for truth, counts in lines.items() if truth != GOOD]
     if len(defects) > 1:
         lines["all defects"] = sum(defects, Counter[str]())
     shown = [

@@ -18,9 +18,9 @@ class Following:
         self._record, self.left = record, list[Left]()
         self._signals = Signals(record.inspector.good_scores.tolist())
         earlier = [of_entry(entry) for entry in record.log.entries(kind=INSPECTION, newest=BEFORE)]
-        for one in reversed(earlier):
-            if one.recipe == record.inspector.digest:
-                self._signals.add(one.score, rejected=one.verdict == REJECT, inputs=one.inputs)
+        for inspection in reversed(earlier):
+            if inspection.recipe == record.inspector.digest:
+                self._signals.add(inspection.score, rejected=inspection.verdict == REJECT, inputs=inspection.inputs)
 
     def add(self, facts: Facts) -> list[Left]:
         """The signals that leave their limits with this part; each is recorded. Raises OSError as the log does."""
@@ -28,10 +28,15 @@ class Following:
         score = facts["score"]
         score = float(score) if isinstance(score, int | float) else None
         left = self._signals.add(score, rejected=facts["verdict"] == REJECT, inputs=inputs)
-        for one in left:
-            said = {"signal": one.signal, "chart": one.alarm.chart, "words": one.words, "name": facts["name"]}
+        for alarm in left:
+            alarm_facts = {
+                "signal": alarm.signal,
+                "chart": alarm.alarm.chart,
+                "words": alarm.words,
+                "name": facts["name"],
+            }
             inspector = self._record.inspector
-            own = {"user": self._record.user, "product": inspector.product, "recipe": inspector.digest}
-            self._record.log.append(DRIFT, said, **own)
+            log_context = {"user": self._record.user, "product": inspector.product, "recipe": inspector.digest}
+            self._record.log.append(DRIFT, alarm_facts, **log_context)
         self.left += left
         return left

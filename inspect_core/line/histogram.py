@@ -17,13 +17,13 @@ WORDS = 130
 def histogram(rows: Sequence[ResultRow], *, ink: str = "currentColor") -> str:
     """How many photos of a batch have which score, by verdict; "" when none has a score. ink: of its words."""
     scored = [row for row in rows if row.score is not None]
-    judged = [row for row in scored if drawable(row.score or 0.0, row.review, row.reject)]
-    note = _text(WIDTH - 12, HEIGHT - 6, not_drawn(len(scored) - len(judged)), "end")
-    if not judged:
+    drawn_rows = [row for row in scored if drawable(row.score or 0.0, row.review, row.reject)]
+    note = _text(WIDTH - 12, HEIGHT - 6, not_drawn(len(scored) - len(drawn_rows)), "end")
+    if not drawn_rows:
         return _svg(note, 0, ink, WIDTH, HEIGHT) if scored else ""
-    scores, words = np.array([row.score for row in judged], float), np.array([row.verdict for row in judged])
+    scores, words = np.array([row.score for row in drawn_rows], float), np.array([row.verdict for row in drawn_rows])
     groups = [(word, colour, scores[words == word]) for word, colour in COLOURS.items()]
-    return stacked(groups, (judged[0].review, judged[0].reject), ink=ink, note=note)
+    return stacked(groups, (drawn_rows[0].review, drawn_rows[0].reject), ink=ink, note=note)
 
 
 def stacked(
@@ -39,7 +39,7 @@ def stacked(
 
     limits: review, reject; width, height: pixels; ink: colour of the words; note: an SVG text to add.
     """
-    scores, (review, reject) = np.concatenate([own for _, _, own in groups]), limits
+    scores, (review, reject) = np.concatenate([values for _, _, values in groups]), limits
     # One part far off would squeeze all others into one bar, so the last bar holds everything beyond.
     spread = float(np.quantile(scores, 0.99) - scores.min())
     low, high = min(scores.min(), review), max(np.quantile(scores, 0.99) + 0.1 * spread, reject)

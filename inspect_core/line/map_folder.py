@@ -74,10 +74,10 @@ class Maps:
     def write(self, name: str, files: Mapping[str, bytes]) -> None:
         """Write the files of one expected photo."""
         for ending, content in files.items():
-            own = f"{self._stems[name]}{ending}"
-            self._check(self.folder / own)
-            self._written.add(own, content)  # before the file, so that a kill in between leaves no unlisted file
-            with replacing(self.folder / own) as new:
+            file_name = f"{self._stems[name]}{ending}"
+            self._check(self.folder / file_name)
+            self._written.add(file_name, content)  # before the file, so that a kill in between leaves no unlisted file
+            with replacing(self.folder / file_name) as new:
                 new.write_bytes(content)
 
     def _files(self, name: str) -> list[Path]:
@@ -102,18 +102,18 @@ def output_names(names: Sequence[str]) -> list[str]:
     """
     paths = list(map(PurePath, names))
     parts = ([part for part in path.parts[bool(path.anchor) :] if part != ".."] for path in paths)
-    whole = [PurePath(*map(_short, own)) for own in parts]
+    whole = [PurePath(*map(_short, parts_of_name)) for parts_of_name in parts]
     stems = [path.with_suffix("") if is_image(path.name) else path for path in whole]
     times = Counter(map(_key, stems))
-    taken = {_key(parent) for path in whole for parent in path.parents}
+    used_names = {_key(parent) for path in whole for parent in path.parents}
     found = []
     for path, stem in zip(whole, stems, strict=True):
-        wanted = free = stem if times[_key(stem)] == 1 else path
+        requested_name = free = stem if times[_key(stem)] == 1 else path
         number = 1
-        while (files := {f"{_key(free)}.png", f"{_key(free)}.npy"}) & taken:
+        while (files := {f"{_key(free)}.png", f"{_key(free)}.npy"}) & used_names:
             number += 1
-            free = wanted.with_name(f"{wanted.name}-{number}")
-        taken |= files
+            free = requested_name.with_name(f"{requested_name.name}-{number}")
+        used_names |= files
         found.append(free.as_posix())
     return found
 

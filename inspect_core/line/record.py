@@ -55,9 +55,9 @@ def is_recorded(row: ResultRow, facts: Facts | None) -> bool:
     """Whether the facts in the log are those of this row, wherever its photo lies."""
     if facts is None:
         return False
-    own = facts_of(row, path="", source="batch")
+    row_facts = facts_of(row, path="", source="batch")
     apart = {"path", "source", *INPUTS}
-    return all(facts.get(name) == value for name, value in own.items() if name not in apart)
+    return all(facts.get(name) == value for name, value in row_facts.items() if name not in apart)
 
 
 def as_recorded(row: ResultRow, facts: Facts) -> ResultRow:

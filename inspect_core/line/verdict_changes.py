@@ -43,11 +43,11 @@ class VerdictChanges:
 
     @property
     def escapes(self) -> list[VerdictChange]:
-        return [one for one in self.changes if one.escapes]
+        return [change for change in self.changes if change.escapes]
 
     def crossed(self) -> Counter[tuple[str, str]]:
         """How many photos went from which verdict to which."""
-        return Counter((one.before.verdict, one.after.verdict) for one in self.changes)
+        return Counter((change.before.verdict, change.after.verdict) for change in self.changes)
 
     def sentence(self) -> str:
         """ "2 of 110 photos change: 1 accepted → rejected (1 better), 1 ..."."""
@@ -56,10 +56,10 @@ class VerdictChanges:
         steps = [
             f"{count:,} {SPOKEN[before]} → {SPOKEN[after]}" for (before, after), count in self.crossed().most_common()
         ]
-        ways = Counter(one.way for one in self.changes)
-        told = [f"{ways[way]:,} {way}" for way in (BETTER, WORSE) if ways[way]]
-        judged = f"; {', '.join(told)}" if told else ""
-        return f"{len(self.changes):,} of {self.common:,} verdicts change: {', '.join(steps)}{judged}."
+        ways = Counter(change.way for change in self.changes)
+        direction_counts = [f"{ways[way]:,} {way}" for way in (BETTER, WORSE) if ways[way]]
+        unscored_note = f"; {', '.join(direction_counts)}" if direction_counts else ""
+        return f"{len(self.changes):,} of {self.common:,} verdicts change: {', '.join(steps)}{unscored_note}."
 
 
 def changed(before: Sequence[ResultRow], after: Sequence[ResultRow]) -> VerdictChanges:

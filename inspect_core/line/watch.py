@@ -80,20 +80,20 @@ class Watch:
     def __post_init__(self) -> None:
         self.out = Path(os.path.realpath(self.out))
 
-    def poll(self, told: Callable[[Facts], None] = lambda facts: None) -> int:
-        """Take every photo that no longer changes; return how many were moved. `told` is called after each move.
+    def poll(self, on_moved: Callable[[Facts], None] = lambda facts: None) -> int:
+        """Take every photo that no longer changes; return how many were moved. `on_moved` is called after each move.
 
         Raises OSError, naming folder and remedy, when a folder is missing, the disk is full or the log cannot be
         written; PhotosLeft, once all others are moved, for photos that cannot be. Nothing is lost then, and the next
         call goes on.
         """
-        now, taken = time.monotonic(), 0
+        now, moved_count = time.monotonic(), 0
         self._problems = {}
-        self._seen = {path: self._since(path, found, now) for path, found in self._found()}
+        self._seen = {path: self._since(path, state, now) for path, state in self._found()}
         ready = [
             path
-            for path, seen in self._seen.items()
-            if now - seen.since >= (self.patience if seen.unread else self.steady)
+            for path, file_state in self._seen.items()
+            if now - file_state.since >= (self.patience if file_state.unread else self.steady)
         ]
         if ready:
             self._require_out()
@@ -102,15 +102,15 @@ class Watch:
                 for path, arrival in zip(ready, arrivals, strict=True):
                     if arrival is not None and (facts := self._settle(path, arrival)) is not None:
                         del self._seen[path]
-                        taken += 1
-                        told(facts)
+                        moved_count += 1
+                        on_moved(facts)
         finally:
             self.waiting = len(self._seen.keys() - self._problems.keys())
             self._give_back()
         if self._problems:
             first, *others = self._problems.values()
             raise PhotosLeft(f"{first} (and {len(others):,} more photos)" if others else first)
-        return taken
+        return moved_count
 
     def _found(self) -> Iterator[tuple[str, os.stat_result]]:
         for path, problem in walk(self.folder, passed_over=lambda name: is_clutter(name) and name != CLAIMED):
@@ -123,15 +123,15 @@ class Watch:
             if (facts := workspace.ordinary(lies)) is not None:
                 yield path, facts
 
-    def _since(self, path: str, found: os.stat_result, now: float) -> _Seen:
-        before, seen = self._seen.get(path), _Seen(found.st_size, found.st_mtime_ns, now)
-        return before if before is not None and before[:2] == seen[:2] else seen
+    def _since(self, path: str, state: os.stat_result, now: float) -> _Seen:
+        before, file_state = self._seen.get(path), _Seen(state.st_size, state.st_mtime_ns, now)
+        return before if before is not None and before[:2] == file_state[:2] else file_state
 
     def _judge(self, path: str) -> _Arrival | None:
         """The photo with its record in the log, else the inspector's result; None when it must wait, has gone or cannot
         be claimed.
         """
-        seen, name, file = self._seen[path], name_of(path), ""
+        file_state, name, file = self._seen[path], name_of(path), ""
         try:
             claimed = claim(self.folder / path)
         except FileNotFoundError:
@@ -144,19 +144,19 @@ class Watch:
             return None
         if claimed is not None:
             self._claims[claimed] = False
-        if claimed is None or not _is_as(seen, claimed):
+        if claimed is None or not _is_as(file_state, claimed):
             return None
         with suppress(OSError):  # `judge` gives the reason why it cannot be read
             file = file_digest(claimed)
         judged_by = self.inspector.release or self.inspector.digest
-        key = key_of("watch", judged_by, file, str(seen.written), name, *["strict"] * self.strict)
+        key = key_of("watch", judged_by, file, str(file_state.written), name, *["strict"] * self.strict)
         if (known := self.record.find(key)) is not None:
             self._claims[claimed] = True
             return _Arrival(claimed, name, file, key, known)
         row = judge(self.inspector, name, claimed, file=file).row
         row = strictly(row) if self.strict else row
-        if row.verdict == NOT_JUDGED and time.monotonic() - seen.since < self.patience:
-            self._seen[path] = seen._replace(unread=True)
+        if row.verdict == NOT_JUDGED and time.monotonic() - file_state.since < self.patience:
+            self._seen[path] = file_state._replace(unread=True)
             return None
         return _Arrival(claimed, name, file, key, facts_of(row, path="", source="watch"))
 
@@ -202,9 +202,9 @@ class Watch:
             raise OSError(f"the output folder {self.out} is missing; restore it and watching continues")
 
 
-def _is_as(seen: _Seen, path: Path) -> bool:
+def _is_as(file_state: _Seen, path: Path) -> bool:
     now = workspace.ordinary(path)
-    return now is not None and (now.st_size, now.st_mtime_ns) == (seen.size, seen.written)
+    return now is not None and (now.st_size, now.st_mtime_ns) == (file_state.size, file_state.written)
 
 
 @contextmanager

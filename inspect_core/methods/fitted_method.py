@@ -93,7 +93,9 @@ def joined_errors(views: Sequence[View], features: Sequence[Tensor], live: Mappi
     values = [view.value(live) for view in views]
     if any(view.scales and value not in view.scales for view, value in zip(views, values, strict=True)):
         raise ValueError("a view has no local scale at its live value; take a value it was learned at")
-    errors = [view.errors(own, value) for view, own, value in zip(views, features, values, strict=True)]
+    errors = [
+        view.errors(view_features, value) for view, view_features, value in zip(views, features, values, strict=True)
+    ]
     return joined(errors, [view.scales.get(value) for view, value in zip(views, values, strict=True)])
 
 
@@ -106,11 +108,11 @@ def remarks(
     photos: int,
 ) -> tuple[str, ...]:
     """What an engineer should know of views fitted on this many photos, each sentence once."""
-    said = [
-        view.row.remark(view.detector, Patches(photos, shape[1:3], shape[3]), own, view.value(live))
-        for view, shape, own in zip(views, preparation.shapes, parameters, strict=True)
+    warnings_found = [
+        view.row.remark(view.detector, Patches(photos, shape[1:3], shape[3]), view_parameters, view.value(live))
+        for view, shape, view_parameters in zip(views, preparation.shapes, parameters, strict=True)
     ]
-    return tuple(dict.fromkeys(sentence for sentence in said if sentence))
+    return tuple(dict.fromkeys(sentence for sentence in warnings_found if sentence))
 
 
 def with_taps(
@@ -128,20 +130,22 @@ def with_taps(
     """
     presets = spec_of(backbone, has_weights=weights is not None).presets
     loaded = partial(shared, backbone) if weights is None else partial(load, backbone, weights=weights)
-    wanted = _best_taps(methods, presets) if taps is None else [None]
-    if None in wanted:
+    tap_choices = _best_taps(methods, presets) if taps is None else [None]
+    if None in tap_choices:
         network = loaded(taps=taps, **more)
         return network, [network.taps] * len(methods)
-    seen = {tap for own in wanted for tap in own or ()}
+    all_taps = {tap for choice in tap_choices for tap in choice or ()}
     # In one order whatever that of the methods: it is one network.
-    network = loaded(taps=tuple(dict.fromkeys(tap for own in presets.values() for tap in own if tap in seen)), **more)
-    return network, [own or network.taps for own in wanted]
+    network = loaded(
+        taps=tuple(dict.fromkeys(tap for own in presets.values() for tap in own if tap in all_taps)), **more
+    )
+    return network, [own or network.taps for own in tap_choices]
 
 
 def chosen_taps(methods: Sequence[str], preparation: Preparation) -> tuple[str, ...] | None:
     """The taps that were chosen for all methods, as `with_taps` takes them; None: each sees those it works best on."""
-    seen, known = [look.taps for look in preparation.looks], CATALOGUE.get(preparation.backbone.name)
-    return None if known is not None and seen == _best_taps(methods, known.presets) else seen[0]
+    current, known = [spec.taps for spec in preparation.looks], CATALOGUE.get(preparation.backbone.name)
+    return None if known is not None and current == _best_taps(methods, known.presets) else current[0]
 
 
 def _best_taps(methods: Sequence[str], presets: Mapping[str, tuple[str, ...]]) -> list[tuple[str, ...] | None]:
@@ -158,10 +162,12 @@ def looks_of(
     """What each method sees of a patch; taps: for each method, those of the backbone's that it sees, None: all."""
     channels = dict(zip(backbone.taps, backbone.tap_channels, strict=True))
     looks = []
-    for name, own, seen in zip(methods, parameters, taps or [backbone.taps] * len(methods), strict=True):
-        columns = METHODS[name].project(sum(channels[tap] for tap in seen), seed, own)
+    for name, parameters_of_method, method_taps in zip(
+        methods, parameters, taps or [backbone.taps] * len(methods), strict=True
+    ):
+        columns = METHODS[name].project(sum(channels[tap] for tap in method_taps), seed, parameters_of_method)
         looks.append(
-            PatchFeatureSpec(tuple(seen), None if columns is None else columns.cpu().numpy(), METHODS[name].pool)
+            PatchFeatureSpec(tuple(method_taps), None if columns is None else columns.cpu().numpy(), METHODS[name].pool)
         )
     return tuple(looks)
 
@@ -172,8 +178,8 @@ def costs_of(
     """What fitting the methods one after another takes. Raises ValueError for more memory than a fit may take."""
     places = preparation.grid[0] * preparation.grid[1]
     each = [
-        METHODS[name].costs(Workload(fit, shown, places, shape[-1]), own)
-        for name, own, shape in zip(methods, parameters, preparation.shapes, strict=True)
+        METHODS[name].costs(Workload(fit, shown, places, shape[-1]), parameters_of_method)
+        for name, parameters_of_method, shape in zip(methods, parameters, preparation.shapes, strict=True)
     ]
     total = Costs(sum(costs.seconds for costs in each), sum(costs.memory for costs in each))
     most = LARGEST_FIT if preparation.tiles is None else LARGEST_TILED_FIT

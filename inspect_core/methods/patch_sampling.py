@@ -24,9 +24,9 @@ class DrawnPatches:
 
     def draw(self, patches: Tensor, photos: Sequence[int]) -> Self:
         """Take from patches (n, ..., k) of the n photos of these numbers, which come in ascending order."""
-        for number, own in zip(photos, patches.reshape(len(photos), -1, patches.shape[-1]), strict=True):
-            chosen = np.sort(np.random.default_rng([self.seed, number]).permutation(len(own))[: self.each])
-            self._rows[number] = own[torch.from_numpy(chosen).to(own.device)]
+        for number, photo_patches in zip(photos, patches.reshape(len(photos), -1, patches.shape[-1]), strict=True):
+            chosen = np.sort(np.random.default_rng([self.seed, number]).permutation(len(photo_patches))[: self.each])
+            self._rows[number] = photo_patches[torch.from_numpy(chosen).to(photo_patches.device)]
         return self
 
     def merge(self, other: Self) -> Self:

@@ -70,7 +70,7 @@ def known_parameters(detector: str) -> set[str]:
 
 
 def parameters_of(
-    methods: Sequence[str], given: Parameters, tiles: TilePlan | None = None
+    methods: Sequence[str], values: Parameters, tiles: TilePlan | None = None
 ) -> tuple[dict[str, float | None], ...]:
     """For each method, its defaults overlaid with the given values; with tiles, k comes from the plan.
 
@@ -78,15 +78,18 @@ def parameters_of(
     """
     defaults = [METHODS[name].defaults for name in methods]
     if tiles is not None:
-        defaults = [{**own, "k": tiles.k} if "k" in own else own for own in defaults]
-        tiles.require(int(given.get("k") or tiles.k))
+        defaults = [
+            {**method_defaults, "k": tiles.k} if "k" in method_defaults else method_defaults
+            for method_defaults in defaults
+        ]
+        tiles.require(int(values.get("k") or tiles.k))
     known = {name for own in defaults for name in own}
-    unknown = sorted(set(given) - known)
+    unknown = sorted(set(values) - known)
     if unknown:
         raise ValueError(
             f"{JOIN.join(methods)} has no parameter {unknown[0]!r}; it takes {', '.join(sorted(known)) or 'none'}"
         )
-    return tuple({name: given.get(name, value) for name, value in own.items()} for own in defaults)
+    return tuple({name: values.get(name, value) for name, value in own.items()} for own in defaults)
 
 
 def title_of(detector: str, *, as_published: bool = False) -> str:

@@ -74,8 +74,8 @@ class SubspaceMethod(Method):
         """One covariance of the mapped features over all patches, and its eigenvectors."""
         D = int(parameters.get("M") or work.width)
         rows = work.places * work.fit // _every(work.places * work.fit, parameters) + work.places * work.shown
-        kept = 32 * D * D + 32 * D * work.width + 64 * work.width**2
-        memory = kept + 2 * ROW_BYTES * max(D, work.width) + 8 * BATCH * work.places * work.width
+        state_bytes = 32 * D * D + 32 * D * work.width + 64 * work.width**2
+        memory = state_bytes + 2 * ROW_BYTES * max(D, work.width) + 8 * BATCH * work.places * work.width
         return Costs(2.5e-11 * rows * D * D + 1.5e-9 * D**3, memory)
 
     def top(self, detector: KernelPCAMap) -> int:
@@ -107,9 +107,9 @@ class SubspaceErrors(nn.Module):
     def __init__(self, detector: KernelPCAMap, q: int) -> None:
         super().__init__()
         self.feature_map = detector.feature_map.to(torch.device("cpu"))
-        kept = detector.components.shape[1]
+        dimensions = detector.components.shape[1]
         # If few components are left, their coordinates give the length; if few are removed, the remainder does.
-        self.of_the_rest = kept == len(detector.mean) and kept - q < q
+        self.of_the_rest = dimensions == len(detector.mean) and dimensions - q < q
         part = slice(q, None) if self.of_the_rest else slice(q)
         constant(self, mean=detector.mean, components=detector.components[:, part])
 
@@ -120,9 +120,9 @@ class SubspaceErrors(nn.Module):
         return rest.square().sum(-1).sqrt().float().unflatten(1, features.shape[2:])
 
 
-def on_alike(found: int, patches: Patches) -> str | None:
+def on_alike(rank: int, patches: Patches) -> str | None:
     """The remark on a fit that found this many components."""
-    if found:
+    if rank:
         return None
     return (
         f"The {patches.photos} good photos are identical, so Loupe cannot learn normal variation. Add new photos of "

@@ -104,8 +104,8 @@ def seen(x: np.ndarray, title: str, knobs: Knobs, places: np.ndarray) -> Sight:
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", FitWarning)  # few points and far places are what is played with
         score = FITS[title](x, knobs)
-        own = baselines.fit_nearest_neighbour(x, k=2).score if title == "Nearest neighbour" else score
-        scores, points = score(places).double().numpy(), own(x).double().numpy()
+        scorer = baselines.fit_nearest_neighbour(x, k=2).score if title == "Nearest neighbour" else score
+        scores, points = score(places).double().numpy(), scorer(x).double().numpy()
     limit = 0.0 if title == "One-class SVM" else float(np.quantile(points, 1 - knobs.nu, method="higher"))
     return Sight(scores, limit, points > limit)
 

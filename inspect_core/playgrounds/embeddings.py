@@ -18,8 +18,8 @@ EMBEDDINGS = {"semi-orthogonal": semi_orthogonal, "Gaussian": gaussian, "sampled
 def redundant_features(n: int, distinct: int, seed: int) -> np.ndarray:
     """(n, 120): each feature repeats one of `distinct` normal ones, drawn at random; their variances fall as 1 / j."""
     rng = np.random.default_rng(seed)
-    own = rng.standard_normal((n, distinct)) / np.sqrt(np.arange(1, distinct + 1))
-    return own[:, rng.integers(0, distinct, FEATURES)]
+    distinct_features = rng.standard_normal((n, distinct)) / np.sqrt(np.arange(1, distinct + 1))
+    return distinct_features[:, rng.integers(0, distinct, FEATURES)]
 
 
 def spectra(features: np.ndarray, k: int, seed: int = 0) -> dict[str, LocalSpectrum]:
@@ -34,5 +34,5 @@ def spectra(features: np.ndarray, k: int, seed: int = 0) -> dict[str, LocalSpect
 
 def ranks(features: np.ndarray, ks: Sequence[int], seed: int = 0) -> dict[str, list[float]]:
     """Share of the k eigenvalues above 1e-4, for every k and embedding."""
-    found = [spectra(features, k, seed) for k in ks]
-    return {name: [one[name].fraction() for one in found] for name in EMBEDDINGS}
+    spectra_by_k = [spectra(features, k, seed) for k in ks]
+    return {name: [spectrum_of[name].fraction() for spectrum_of in spectra_by_k] for name in EMBEDDINGS}

@@ -34,11 +34,11 @@ def isoline(values: np.ndarray, box: Box, level: float = 0.0) -> np.ndarray:
     at = places(values.shape, box)
     corners = [(slice(i, len(values) - 1 + i), slice(j, values.shape[1] - 1 + j)) for i, j in _CORNERS]
     crossed, crossings = [], []
-    for one, other in zip(corners, corners[1:] + corners[:1], strict=True):
-        crossed.append(above[one] != above[other])
-        apart = finite[one] - finite[other]
-        share = finite[one] / np.where(apart == 0, 1, apart)
-        crossings.append(at[one] + share[..., None] * (at[other] - at[one]))
+    for corner, other in zip(corners, corners[1:] + corners[:1], strict=True):
+        crossed.append(above[corner] != above[other])
+        apart = finite[corner] - finite[other]
+        share = finite[corner] / np.where(apart == 0, 1, apart)
+        crossings.append(at[corner] + share[..., None] * (at[other] - at[corner]))
     # A cell is crossed on 0, 2 or 4 of its sides, so the sides met in order pair up within their cell.
     return np.stack(crossings, axis=2)[np.stack(crossed, axis=2)].reshape(-1, 2, 2)
 

@@ -55,8 +55,8 @@ def as_printed(points: np.ndarray, m: int) -> Quadrics:
 def of_coefficients(coefficients: NumpyCoefficients) -> Quadrics:
     """The quadrics of A (m, d, d), b (m, d) and c (m,), in the coordinates of the points."""
     A, b, c = map(torch.from_numpy, coefficients)
-    origin, one = torch.zeros(A.shape[1], dtype=torch.float64), torch.ones((), dtype=torch.float64)
-    return Quadrics(A, b, c, origin, one, None, 1.0, math.nan, "closed form")
+    origin, unit = torch.zeros(A.shape[1], dtype=torch.float64), torch.ones((), dtype=torch.float64)
+    return Quadrics(A, b, c, origin, unit, None, 1.0, math.nan, "closed form")
 
 
 def fits(points: np.ndarray, m: int) -> dict[str, Quadrics]:
@@ -94,10 +94,10 @@ def slices(model: Quadrics, centre: np.ndarray, reach: float) -> list[np.ndarray
     box: Box = (centre[0] - reach, centre[1] - reach, centre[0] + reach, centre[1] + reach)
     side = np.linspace(-reach, reach, ACROSS)
     across, up, height = np.meshgrid(centre[0] + side, centre[1] + side, heights)
-    found = values(model, np.stack([across, up, height], axis=-1))
+    levels = values(model, np.stack([across, up, height], axis=-1))
     return [
-        np.concatenate([_lifted(isoline(found[:, :, i, k], box), height) for i, height in enumerate(heights)])
-        for k in range(found.shape[-1])
+        np.concatenate([_lifted(isoline(levels[:, :, i, k], box), height) for i, height in enumerate(heights)])
+        for k in range(levels.shape[-1])
     ]
 
 

@@ -40,14 +40,14 @@ def as_text(name: str) -> str:
     return html.escape(name, quote=False)
 
 
-def blank(look: ChartTheme, *, height: int = 320) -> go.Figure:
+def blank(theme: ChartTheme, *, height: int = 320) -> go.Figure:
     """An empty figure in the shared template."""
-    line = {"showgrid": False, "zeroline": False, "showline": True, "linewidth": 1, "linecolor": look.faint}
-    ticks = {"ticks": "outside", "ticklen": 4, "tickcolor": look.faint, "automargin": True}
+    line = {"showgrid": False, "zeroline": False, "showline": True, "linewidth": 1, "linecolor": theme.faint}
+    ticks = {"ticks": "outside", "ticklen": 4, "tickcolor": theme.faint, "automargin": True}
     axis = line | ticks | {"title": {"standoff": 8, "font": {"size": 13}}}
     template = go.layout.Template(
         layout={
-            "font": {"family": FONT, "size": 13, "color": look.ink},
+            "font": {"family": FONT, "size": 13, "color": theme.ink},
             "paper_bgcolor": "rgba(0,0,0,0)",
             "plot_bgcolor": "rgba(0,0,0,0)",
             "margin": {"l": 8, "r": 16, "t": 28, "b": 8},
@@ -72,13 +72,13 @@ def label(figure: go.Figure, text: str, colour: str, **place: Any) -> None:
     figure.add_annotation(text=text, showarrow=False, font={"color": colour, "size": 12}, **place)
 
 
-def mark_value(figure: go.Figure, value: float, text: str, look: ChartTheme) -> None:
+def mark_value(figure: go.Figure, value: float, text: str, theme: ChartTheme) -> None:
     """The value in force as a thin upright line with its words at the top; on an axis with a range they stay inside."""
-    figure.add_vline(x=value, line={"color": look.ink, "width": 1.5, "dash": "dot"})
+    figure.add_vline(x=value, line={"color": theme.ink, "width": 1.5, "dash": "dot"})
     axis = figure.layout.xaxis
     at, fraction = np.log10(value) if axis.type == "log" else value, 0.5
     if axis.range is not None:
         left, right = axis.range
         fraction = (at - left) / (right - left)
     side = "left" if fraction < 0.3 else "right" if fraction > 0.7 else "center"
-    label(figure, text, look.ink, x=at, xanchor=side, y=1, yref="paper", yanchor="bottom")
+    label(figure, text, theme.ink, x=at, xanchor=side, y=1, yref="paper", yanchor="bottom")

@@ -12,10 +12,10 @@ BINS = 30
 
 
 def rates(
-    lines: Mapping[str, tuple[np.ndarray, np.ndarray]], look: ChartTheme, *, x: str, y: str, most: float = 1.0
+    lines: Mapping[str, tuple[np.ndarray, np.ndarray]], theme: ChartTheme, *, x: str, y: str, most: float = 1.0
 ) -> go.Figure:
     """A line (x (n,), y (n,)) for each name, shares from 0 to `most` across and from 0 to 1 up; x, y: axis titles."""
-    figure, colours = blank(look, height=380 + 18 * len(lines)), (look.good, *look.defect_types)
+    figure, colours = blank(theme, height=380 + 18 * len(lines)), (theme.good, *theme.defect_types)
     for number, (name, (across, up)) in enumerate(lines.items()):
         dash, words = DASHES[number // len(colours) % len(DASHES)], as_text(name)
         line = {"color": colours[number % len(colours)], "width": 2, "dash": dash}
@@ -27,19 +27,19 @@ def rates(
     return figure
 
 
-def scores(good: np.ndarray, defects: np.ndarray, limits: tuple[float, float], look: ChartTheme) -> go.Figure:
+def scores(good: np.ndarray, defects: np.ndarray, limits: tuple[float, float], theme: ChartTheme) -> go.Figure:
     """Counts of the scores of good parts (n,) and of defects (m,), with the limits (review, reject) marked."""
-    figure, both = blank(look, height=230), np.concatenate([good, defects])
+    figure, both = blank(theme, height=230), np.concatenate([good, defects])
     edges = np.histogram_bin_edges(np.concatenate([both, limits]), bins=BINS)
-    for name, own, colour in (("good", good, look.good), ("defect", defects, look.defect)):
+    for name, values, colour in (("good", good, theme.good), ("defect", defects, theme.defect)):
         marker, hover = {"color": colour, "opacity": 0.65, "line": {"width": 0}}, "%{y} at %{x:.3g}<extra>" + name
-        bars = {"x": (edges[:-1] + edges[1:]) / 2, "y": np.histogram(own, edges)[0], "width": np.diff(edges)}
+        bars = {"x": (edges[:-1] + edges[1:]) / 2, "y": np.histogram(values, edges)[0], "width": np.diff(edges)}
         figure.add_bar(**bars, name=name, marker=marker, hovertemplate=hover + "</extra>")
     figure.update_layout(barmode="overlay", bargap=0)
     figure.update_xaxes(title="score", range=[edges[0], edges[-1]])
     figure.update_yaxes(title="parts")
     review, reject = limits
     if review < reject:
-        mark_value(figure, review, "", look)
-    mark_value(figure, reject, "reject above" if review == reject else "review · reject above", look)
+        mark_value(figure, review, "", theme)
+    mark_value(figure, reject, "reject above" if review == reject else "review · reject above", theme)
     return figure

@@ -12,9 +12,9 @@ FEW_IN_BIN = 5
 DOUBLINGS = (0.5, 1, 2, 4, 8)
 
 
-def confusion(counts: np.ndarray, names: Sequence[str], look: ChartTheme) -> go.Figure:
+def confusion(counts: np.ndarray, names: Sequence[str], theme: ChartTheme) -> go.Figure:
     """(C, C + 1) counts, rows true types, columns the types named; the last column is "unknown defect type"."""
-    figure = blank(look, height=120 + 44 * len(names))
+    figure = blank(theme, height=120 + 44 * len(names))
     names = [as_text(name) for name in names]
     called = [*names, "unknown"]
     fractions = counts / np.maximum(counts.sum(axis=1, keepdims=True), 1)
@@ -22,13 +22,13 @@ def confusion(counts: np.ndarray, names: Sequence[str], look: ChartTheme) -> go.
     wrong = ~diagonal
     wrong[:, -1] = False
     style = {"zmin": 0, "zmax": 1, "showscale": False, "xgap": 2, "ygap": 2, "hoverinfo": "skip"}
-    for cells, colour in ((diagonal, look.good), (wrong, look.defect), (~diagonal & ~wrong, look.unknown)):
+    for cells, colour in ((diagonal, theme.good), (wrong, theme.defect), (~diagonal & ~wrong, theme.unknown)):
         scale = [(0.0, faded(colour, 0.04)), (1.0, faded(colour, 0.62))]
         figure.add_heatmap(z=np.where(cells, fractions, np.nan), x=called, y=names, colorscale=scale, **style)
     for row, name in enumerate(names):
         for column, other in enumerate(called):
             if counts[row, column]:
-                words, font = str(int(counts[row, column])), {"size": 15, "color": look.ink}
+                words, font = str(int(counts[row, column])), {"size": 15, "color": theme.ink}
                 figure.add_annotation(x=other, y=name, text=words, showarrow=False, font=font)
     figure.update_xaxes(title="predicted type", side="top", showline=False, ticks="", type="category", tickangle=0)
     figure.update_yaxes(title="true type", autorange="reversed", showline=False, ticks="", type="category")
@@ -36,17 +36,17 @@ def confusion(counts: np.ndarray, names: Sequence[str], look: ChartTheme) -> go.
     return figure
 
 
-def reliability(curves: Mapping[str, ReliabilityCurve], look: ChartTheme) -> go.Figure:
+def reliability(curves: Mapping[str, ReliabilityCurve], theme: ChartTheme) -> go.Figure:
     """Fraction named correctly against stated probability; marks are as large as their bins' counts, the first is bold.
 
     Lines lead through bins of `FEW_IN_BIN` examples or more only: the fraction of fewer is chance.
     """
-    figure = blank(look, height=380)
+    figure = blank(theme, height=380)
     bare = {"mode": "lines", "hoverinfo": "skip", "showlegend": False}
-    figure.add_scatter(x=[0, 1], y=[0, 1], line={"color": look.faint, "width": 2}, **bare)
-    words = {"text": "well calibrated", "showarrow": False, "font": {"color": look.unknown}}
+    figure.add_scatter(x=[0, 1], y=[0, 1], line={"color": theme.faint, "width": 2}, **bare)
+    words = {"text": "well calibrated", "showarrow": False, "font": {"color": theme.unknown}}
     figure.add_annotation(x=0.12, y=0.12, yshift=-14, xanchor="left", **words)
-    colours = (look.good, *look.defect_types)
+    colours = (theme.good, *theme.defect_types)
     for number, ((name, curve), colour) in enumerate(zip(curves.items(), colours, strict=False)):
         filled, firm = curve.count > 0, curve.count >= FEW_IN_BIN
         line, opacity = {"color": colour, "width": 1 if number else 2}, 0.7 if number else 1.0
@@ -63,14 +63,14 @@ def reliability(curves: Mapping[str, ReliabilityCurve], look: ChartTheme) -> go.
 
 
 def falling(
-    away: Sequence[float], lines: Mapping[str, np.ndarray], prior: float, minimum_confidence: float, look: ChartTheme
+    away: Sequence[float], lines: Mapping[str, np.ndarray], prior: float, minimum_confidence: float, theme: ChartTheme
 ) -> go.Figure:
     """Mean stated probability against distance from the examples, 1 at the examples, with the prior and the limit."""
-    figure = blank(look, height=380)
+    figure = blank(theme, height=380)
     ticks = {"tickvals": DOUBLINGS, "ticktext": [f"{factor:g} ×" for factor in DOUBLINGS]}
     figure.update_xaxes(title="distance from the centre of the examples, × their spread", type="log", **ticks)
     figure.update_xaxes(range=np.log10([min(away), max(away)]))
-    for (name, ys), colour in zip(lines.items(), (look.good, *look.defect_types), strict=False):
+    for (name, ys), colour in zip(lines.items(), (theme.good, *theme.defect_types), strict=False):
         line, hover = {"color": colour, "width": 2}, "%{x:.1f} × as far: %{y:.0%}<extra>" + name + "</extra>"
         figure.add_scatter(x=list(away), y=list(ys), mode="lines", name=name, line=line, hovertemplate=hover)
     # Beside their lines where a curve seldom runs: below at the near end, above at the far one.
@@ -78,9 +78,9 @@ def falling(
         (prior, "guessing", "solid", 0, "left", "top"),
         (minimum_confidence, "reported above this", "dot", 1, "right", "bottom"),
     ):
-        figure.add_hline(y=level, line={"color": look.unknown, "width": 1, "dash": dash})
-        label(figure, text, look.unknown, x=x, xref="paper", xanchor=side, y=level, yanchor=edge)
-    mark_value(figure, 1.0, "the examples", look)
+        figure.add_hline(y=level, line={"color": theme.unknown, "width": 1, "dash": dash})
+        label(figure, text, theme.unknown, x=x, xref="paper", xanchor=side, y=level, yanchor=edge)
+    mark_value(figure, 1.0, "the examples", theme)
     figure.update_yaxes(title="mean confidence", range=[0, 1.05], tickformat=".0%", dtick=0.2)
     figure.update_layout(showlegend=True, margin={"t": 52}, legend={"y": 1.06})
     return figure

@@ -12,32 +12,32 @@ VANISHED = 1e-7  # of an eigenvalue: the rounding that float32 statistics leave 
 COUNTS = ((0.0, "#c2410c"), (0.5, "#e6dfd3"), (1.0, "#0f766e"))
 
 
-def eigenvalues(fractions: np.ndarray, q: int, explained: float, look: ChartTheme) -> go.Figure:
+def eigenvalues(fractions: np.ndarray, q: int, explained: float, theme: ChartTheme) -> go.Figure:
     """Shares of variance (r,) on log scales, largest first, the cut at q components that explain that much of it."""
-    figure = blank(look, height=380)
+    figure = blank(theme, height=380)
     number = np.arange(1, len(fractions) + 1)
-    line = {"color": look.good, "width": 2}
+    line = {"color": theme.good, "width": 2}
     hover = "component %{x}: %{y:.2%} of the variance<br>up to here: %{customdata:.1%}<extra></extra>"
     so_far = np.cumsum(fractions)
     figure.add_scatter(x=number, y=fractions, mode="lines", line=line, customdata=so_far, hovertemplate=hover)
-    figure.add_vrect(x0=max(q, 1), x1=len(fractions), fillcolor=look.defect, opacity=0.08, line_width=0, layer="below")
+    figure.add_vrect(x0=max(q, 1), x1=len(fractions), fillcolor=theme.defect, opacity=0.08, line_width=0, layer="below")
     across = [0, np.log10(len(fractions)) + 0.02]
     figure.update_xaxes(title="component, largest first", type="log", dtick=1, range=across)
     figure.update_yaxes(title="fraction of the variance", type="log", dtick=1, exponentformat="power")
-    mark_value(figure, max(q, 1), f"q = {q} explains {explained:.1%}; components to the right are scored", look)
+    mark_value(figure, max(q, 1), f"q = {q} explains {explained:.1%}; components to the right are scored", theme)
     return figure
 
 
 def local_spectra(
-    bands: Mapping[str, np.ndarray], look: ChartTheme, *, level: tuple[str, float] | None = None, k: int | None = None
+    bands: Mapping[str, np.ndarray], theme: ChartTheme, *, level: tuple[str, float] | None = None, k: int | None = None
 ) -> go.Figure:
     """Median eigenvalue over all locations with its 10 to 90 % band, (3, k) each by name, on a log scale.
 
     The first is drawn in the colour of good parts, the second in that of defects, others in their own; a line ends
     where nothing varies any more. level: words and variance of a line across; k: the value in force, marked.
     """
-    figure, longest = blank(look, height=380), k or 1
-    for (name, band), colour in zip(bands.items(), (look.good, look.defect, *look.defect_types), strict=False):
+    figure, longest = blank(theme, height=380), k or 1
+    for (name, band), colour in zip(bands.items(), (theme.good, theme.defect, *theme.defect_types), strict=False):
         low, median, high = np.maximum(band[:, band[1] > VANISHED], VANISHED)
         number = np.arange(1, len(median) + 1)
         longest = max(longest, len(median))
@@ -49,32 +49,32 @@ def local_spectra(
             label(figure, name, colour, x=number[-1], y=np.log10(median[-1]), xanchor="left", xshift=6)
     if level is not None:
         words, variance = level
-        figure.add_hline(y=variance, line={"color": look.unknown, "width": 1})
+        figure.add_hline(y=variance, line={"color": theme.unknown, "width": 1})
         beside = {"x": 0, "xref": "paper", "xanchor": "left", "xshift": 4}
-        label(figure, words, look.unknown, **beside, y=np.log10(variance), yanchor="top")
+        label(figure, words, theme.unknown, **beside, y=np.log10(variance), yanchor="top")
     figure.update_xaxes(title="eigenvalue, largest first", range=[0, 1.25 * longest])
     figure.update_yaxes(title="variance", type="log", exponentformat="power", dtick=1)
     if k is not None:
-        mark_value(figure, k, f"k = {k}", look)
+        mark_value(figure, k, f"k = {k}", theme)
     return figure
 
 
-def fall(variances: np.ndarray, look: ChartTheme) -> go.Figure:
+def fall(variances: np.ndarray, theme: ChartTheme) -> go.Figure:
     """-log of eigenvalues (d,) over the largest, as far as they stand above rounding."""
-    figure = blank(look, height=380)
-    kept = variances[variances > VANISHED * variances.max()]
+    figure = blank(theme, height=380)
+    positive = variances[variances > VANISHED * variances.max()]
     hover = "eigenvalue %{x}: %{y:.2f}<extra></extra>"
-    line = {"color": look.good, "width": 2}
-    across = np.arange(1, len(kept) + 1)
-    figure.add_scatter(x=across, y=-np.log(kept / variances.max()), mode="lines", line=line, hovertemplate=hover)
+    line = {"color": theme.good, "width": 2}
+    across = np.arange(1, len(positive) + 1)
+    figure.add_scatter(x=across, y=-np.log(positive / variances.max()), mode="lines", line=line, hovertemplate=hover)
     figure.update_xaxes(title="n, eigenvalues largest first")
     figure.update_yaxes(title="−log λₙ / λ₁", rangemode="tozero")
     return figure
 
 
-def location_map(counts: np.ndarray, possible: int, look: ChartTheme) -> go.Figure:
+def location_map(counts: np.ndarray, possible: int, theme: ChartTheme) -> go.Figure:
     """(h, w) number of eigenvalues that stand above a threshold at every location, of those that could."""
-    figure = blank(look, height=380)
+    figure = blank(theme, height=380)
     bar = {"thickness": 10, "outlinewidth": 0, "title": {"text": f"of {possible} possible", "side": "right"}}
     hover = "row %{y}, column %{x}: %{z}<extra></extra>"
     figure.add_heatmap(z=counts, colorscale=COUNTS, zmin=0, zmax=possible, colorbar=bar, hovertemplate=hover)
@@ -86,7 +86,7 @@ def location_map(counts: np.ndarray, possible: int, look: ChartTheme) -> go.Figu
 def curves(
     values: Sequence[float],
     lines: Mapping[str, Sequence[float]],
-    look: ChartTheme,
+    theme: ChartTheme,
     *,
     parameter: str,
     in_force: float | None,
@@ -98,10 +98,10 @@ def curves(
 
     notes: what the hover adds at every value; fractions: the axis runs from 0 to 100 %.
     """
-    figure = blank(look, height=340)
+    figure = blank(theme, height=340)
     ends: list[tuple[float, str, str]] = []
     figures = "%{y:.1%}" if fractions else "%{y:.2f}"
-    for (name, ys), colour in zip(lines.items(), (look.good, *look.defect_types), strict=False):
+    for (name, ys), colour in zip(lines.items(), (theme.good, *theme.defect_types), strict=False):
         y = np.asarray(ys, float)
         if not np.isfinite(y).any():
             continue
@@ -123,7 +123,7 @@ def curves(
     if fractions:
         figure.update_yaxes(range=[-0.02, 1.02], tickformat=".0%")
     if in_force is not None:
-        mark_value(figure, in_force, f"current: {figure_of(in_force)}", look)
+        mark_value(figure, in_force, f"current: {figure_of(in_force)}", theme)
     return figure
 
 

@@ -19,7 +19,7 @@ def scores_over_time(
     words: Sequence[str],
     limits: np.ndarray,
     names: Sequence[str],
-    look: ChartTheme,
+    theme: ChartTheme,
     *,
     unit: str = "score",
 ) -> go.Figure:
@@ -28,24 +28,24 @@ def scores_over_time(
     when: (n,) ascending, datetime64 in local time or float hours; scores: (n,); words: verdicts of SYMBOLS; limits:
     (n, 2), review and reject in force. A part far above the limit is drawn at the upper edge, with its score on hover.
     """
-    figure = blank(look, height=340)
-    said = np.asarray(words)
+    figure = blank(theme, height=340)
+    verdicts = np.asarray(words)
     limit, most = limits[:, 1].max(), float(np.quantile(scores, 0.98))
     top = max(limit + abs(limit), most + 0.05 * abs(most))
-    for word, colour in zip(SYMBOLS, (look.good, look.defect_types[2], look.defect), strict=True):
-        own = _thinned(np.flatnonzero(said == word), room=MOST_POINTS if word == "accept" else len(said))
+    for word, colour in zip(SYMBOLS, (theme.good, theme.defect_types[2], theme.defect), strict=True):
+        shown = _thinned(np.flatnonzero(verdicts == word), room=MOST_POINTS if word == "accept" else len(verdicts))
         size, opacity = (5, 0.45) if word == "accept" else (8, 0.9)
         marks = {
-            "customdata": np.array([[as_text(names[i]), f"{scores[i]:.4g}"] for i in own]) if len(own) else None,
+            "customdata": np.array([[as_text(names[i]), f"{scores[i]:.4g}"] for i in shown]) if len(shown) else None,
             "marker": {"color": colour, "size": size, "symbol": SYMBOLS[word], "opacity": opacity},
             "hovertemplate": (f"%{{customdata[0]}}<br>%{{x}}<br>{unit}%{{customdata[1]}}<extra>{SPOKEN[word]}</extra>"),
         }
-        figure.add_scatter(x=when[own], y=np.minimum(scores[own], top), mode="markers", name=SPOKEN[word], **marks)
+        figure.add_scatter(x=when[shown], y=np.minimum(scores[shown], top), mode="markers", name=SPOKEN[word], **marks)
     two = bool((limits[:, 0] < limits[:, 1]).any())
     for column, name, dash in ((0, "review above", "dash"), (1, "reject above", "solid")):
         if column == 1 or two:
             x, y = _steps(when, limits[:, column])
-            line, hover = {"color": look.ink, "width": 1.5, "dash": dash}, f"{name}%{{y:.4g}}<extra></extra>"
+            line, hover = {"color": theme.ink, "width": 1.5, "dash": dash}, f"{name}%{{y:.4g}}<extra></extra>"
             figure.add_scatter(x=x, y=y, mode="lines", name=name, line=line, hovertemplate=hover)
     low = min(float(scores.min()), float(limits.min()), 0.0)
     figure.update_yaxes(title=unit, range=[1.05 * low, top + 0.04 * abs(top) or 1.0])
@@ -54,21 +54,21 @@ def scores_over_time(
 
 
 def levels_over_time(
-    when: np.ndarray, levels: np.ndarray, left: Sequence[tuple[int, str]], look: ChartTheme
+    when: np.ndarray, levels: np.ndarray, left: Sequence[tuple[int, str]], theme: ChartTheme
 ) -> go.Figure:
     """A signal as a share of its limits, which are at 1 and -1, and what was said where it left them.
 
     when: (n,) ascending, datetime64 in local time; levels: (n,); left: (position, words).
     """
-    figure = blank(look, height=150)
-    line = {"color": look.ink, "width": 1.2}
+    figure = blank(theme, height=150)
+    line = {"color": theme.ink, "width": 1.2}
     shown = np.clip(levels, -2, 2)
     figure.add_scatter(x=when, y=shown, mode="lines", line=line, hovertemplate="%{x}<br>%{y:.2f}<extra></extra>")
     for edge in (-1, 1):
-        figure.add_hline(edge, line={"color": look.defect, "width": 1, "dash": "dash"})
+        figure.add_hline(edge, line={"color": theme.defect, "width": 1, "dash": "dash"})
     if left:
         at, words = [i for i, _ in left], [as_text(words) for _, words in left]
-        marks = {"color": look.defect, "size": 9, "symbol": "x"}
+        marks = {"color": theme.defect, "size": 9, "symbol": "x"}
         hover = "%{customdata}<br>%{x}<extra></extra>"
         figure.add_scatter(x=when[at], y=shown[at], mode="markers", marker=marks, customdata=words, hovertemplate=hover)
     figure.update_yaxes(range=[-2.1, 2.1], tickvals=[-1, 0, 1], ticktext=["limit", "as released", "limit"])
@@ -76,13 +76,13 @@ def levels_over_time(
     return figure
 
 
-def frequencies(counts: Sequence[tuple[str, int]], look: ChartTheme) -> go.Figure:
+def frequencies(counts: Sequence[tuple[str, int]], theme: ChartTheme) -> go.Figure:
     """Bars of (defect type, parts), the most frequent first, each with its count and the share up to there."""
-    figure = blank(look, height=92 + 34 * len(counts))
+    figure = blank(theme, height=92 + 34 * len(counts))
     values = np.array([count for _, count in counts])
     so_far = np.cumsum(values) / values.sum()
     labels = [f"{count} · {share:.0%} cumulative" for count, share in zip(values, so_far, strict=True)]
-    bars = {"orientation": "h", "marker": {"color": look.defect, "line": {"width": 0}}, "cliponaxis": False}
+    bars = {"orientation": "h", "marker": {"color": theme.defect, "line": {"width": 0}}, "cliponaxis": False}
     words = {"text": labels, "textposition": "outside", "hovertemplate": "%{y}: %{x}<extra></extra>"}
     figure.add_bar(x=values, y=[as_text(name) for name, _ in counts], **bars, **words)
     figure.update_yaxes(autorange="reversed", type="category", showline=False, ticks="")

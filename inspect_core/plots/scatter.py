@@ -20,16 +20,16 @@ class PointMarkers:
     rings: np.ndarray
 
 
-def type_colours(defect_types: Iterable[str], look: ChartTheme) -> dict[str, str]:
+def type_colours(defect_types: Iterable[str], theme: ChartTheme) -> dict[str, str]:
     """Kind -> colour: good and unknown have their own, a lone defect type that of defects, several one each."""
     others = sorted(set(defect_types) - {"good", "unknown"})
-    several = {kind: look.defect_types[i % len(look.defect_types)] for i, kind in enumerate(others)}
-    return {"unknown": look.unknown, "good": look.good} | ({others[0]: look.defect} if len(others) == 1 else several)
+    several = {kind: theme.defect_types[i % len(theme.defect_types)] for i, kind in enumerate(others)}
+    return {"unknown": theme.unknown, "good": theme.good} | ({others[0]: theme.defect} if len(others) == 1 else several)
 
 
-def colours_of_groups(groups: Iterable[str], look: ChartTheme) -> dict[str, str]:
+def colours_of_groups(groups: Iterable[str], theme: ChartTheme) -> dict[str, str]:
     """Any words -> colours, in the order of the words; from the ninth on they repeat."""
-    return {group: look.defect_types[i % len(look.defect_types)] for i, group in enumerate(sorted(set(groups)))}
+    return {group: theme.defect_types[i % len(theme.defect_types)] for i, group in enumerate(sorted(set(groups)))}
 
 
 def scatter_of_words(
@@ -38,18 +38,18 @@ def scatter_of_words(
     colours: Mapping[str, str],
     marks: PointMarkers,
     hover: Sequence[str],
-    look: ChartTheme,
+    theme: ChartTheme,
 ) -> go.Figure:
     """(n, 2) positions coloured by a word each; drawn in the order of `colours`, the last on top.
 
     The index of a point is its customdata, so a click on any trace leads to it.
     """
-    figure, names = _field(look), np.asarray(words, dtype=object)
+    figure, names = _field(theme), np.asarray(words, dtype=object)
     for word, colour in colours.items():
         at = np.flatnonzero(names == word)
         if len(at):
             name = f"{as_text(word)} ({len(at)})"
-            figure.add_trace(_cloud(positions, at, marks, hover, look, name, colour))
+            figure.add_trace(_cloud(positions, at, marks, hover, theme, name, colour))
     figure.update_layout(showlegend=True)
     return figure
 
@@ -59,14 +59,14 @@ def scatter_of_values(
     values: np.ndarray,
     marks: PointMarkers,
     hover: Sequence[str],
-    look: ChartTheme,
+    theme: ChartTheme,
     *,
     title: str,
     limit: float | None = None,
 ) -> go.Figure:
     """(n, 2) positions coloured by a number each; with a limit the colours turn hot exactly there."""
-    figure, order = _field(look), np.argsort(values, kind="stable")
-    cloud = _cloud(positions, order, marks, hover, look, title, values[order])
+    figure, order = _field(theme), np.argsort(values, kind="stable")
+    cloud = _cloud(positions, order, marks, hover, theme, title, values[order])
     low, high = float(values.min()), float(values.max())
     scale = "Viridis" if limit is None else _turning_hot(low, high, limit)
     cloud.marker.update(colorscale=scale, cmin=low, cmax=high)
@@ -76,16 +76,16 @@ def scatter_of_values(
     return figure
 
 
-def ring_point(figure: go.Figure, position: np.ndarray, look: ChartTheme) -> None:
+def ring_point(figure: go.Figure, position: np.ndarray, theme: ChartTheme) -> None:
     """A ring around the point that was picked."""
-    ring = {"size": 20, "color": "rgba(0,0,0,0)", "line": {"color": look.ink, "width": 2.5}}
+    ring = {"size": 20, "color": "rgba(0,0,0,0)", "line": {"color": theme.ink, "width": 2.5}}
     style = {"mode": "markers", "hoverinfo": "skip", "showlegend": False, "marker": ring}
     figure.add_scatter(x=position[:1], y=position[1:2], **style)
 
 
-def _field(look: ChartTheme) -> go.Figure:
+def _field(theme: ChartTheme) -> go.Figure:
     """An arrangement: no axes, for its directions and distances mean nothing."""
-    figure = blank(look, height=440)
+    figure = blank(theme, height=440)
     hidden = {"visible": False}
     figure.update_layout(xaxis=hidden, yaxis=hidden, margin={"l": 0, "r": 0, "t": 36, "b": 0}, clickmode="event+select")
     return figure
@@ -96,7 +96,7 @@ def _cloud(
     at: np.ndarray,
     marks: PointMarkers,
     hover: Sequence[str],
-    look: ChartTheme,
+    theme: ChartTheme,
     name: str,
     colour: str | np.ndarray,
 ) -> go.Scatter:
@@ -106,7 +106,7 @@ def _cloud(
         "opacity": np.where(marked, 1.0, 0.5),
         "size": np.where(marked, size + 3, size),
         "symbol": np.where(marks.diamonds[at], "diamond", "circle"),
-        "line": {"color": look.ink, "width": np.where(marks.rings[at], 1.5, 0.0)},
+        "line": {"color": theme.ink, "width": np.where(marks.rings[at], 1.5, 0.0)},
     }
     words = {"name": name, "text": [hover[i] for i in at], "hovertemplate": "%{text}<extra></extra>"}
     picked = {"selected": {"marker": {"opacity": 1.0}}, "unselected": {"marker": {"opacity": 0.7}}}

@@ -17,7 +17,7 @@ MARKS = {
 DASHES = {"solid": "none", "dash": "7 4", "dot": "2 3"}
 
 
-def svg(figure: go.Figure, look: ChartTheme, *, width: int, height: int, legend: int) -> str:
+def svg(figure: go.Figure, theme: ChartTheme, *, width: int, height: int, legend: int) -> str:
     """The lines and marks of a figure whose axes have ranges; sizes in pixels.
 
     legend: share of the width at its right for the names of the lines.
@@ -35,13 +35,13 @@ def svg(figure: go.Figure, look: ChartTheme, *, width: int, height: int, legend:
 
     def drawn() -> Iterator[str]:
         floor = y(low)
-        yield f'<path d="M{LEFT} {TOP}V{floor}H{LEFT + wide}" fill="none" stroke="{look.faint}"/>'
+        yield f'<path d="M{LEFT} {TOP}V{floor}H{LEFT + wide}" fill="none" stroke="{theme.faint}"/>'
         for value in _ticks(left, right):
-            yield _text(x(value), floor + 16, format(value, across.tickformat or ".3g"), "middle", look.unknown)
+            yield _text(x(value), floor + 16, format(value, across.tickformat or ".3g"), "middle", theme.unknown)
         for value in _ticks(low, high):
-            yield _text(LEFT - 6, y(value) + 4, format(value, up.tickformat or ".3g"), "end", look.unknown)
-        yield _text(LEFT + wide / 2, height - 8, across.title.text, "middle", look.ink)
-        yield _text(4, 14, up.title.text, "start", look.ink)
+            yield _text(LEFT - 6, y(value) + 4, format(value, up.tickformat or ".3g"), "end", theme.unknown)
+        yield _text(LEFT + wide / 2, height - 8, across.title.text, "middle", theme.ink)
+        yield _text(4, 14, up.title.text, "start", theme.ink)
         for number, trace in enumerate(figure.data):
             at, row = LEFT + wide + 10, TOP + ROW * number + 8
             if trace.mode == "markers":
@@ -56,7 +56,7 @@ def svg(figure: go.Figure, look: ChartTheme, *, width: int, height: int, legend:
                 stroke = f'stroke="{trace.line.color}" stroke-width="2" stroke-dasharray="{DASHES[trace.line.dash]}"'
                 yield f'<polyline points="{points}" fill="none" {stroke}/>'
                 yield f'<path d="M{at} {row}h18" {stroke}/>'
-            yield _text(at + 24, row + 4, html.unescape(trace.name), "start", look.ink)
+            yield _text(at + 24, row + 4, html.unescape(trace.name), "start", theme.ink)
 
     size = f'width="{width}" height="{height}" viewBox="0 0 {width} {height}"'
     return (

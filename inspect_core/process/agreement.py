@@ -107,16 +107,17 @@ def agreement(readings: Iterable[Appraisal]) -> Agreement:
     """The attribute agreement of a complete study. Raises ValueError, naming it, for a reading that is missing, given
     twice or contradicts the truth of its part, and without two readings of any part.
     """
-    said, truth = _table(list(readings))
-    names = list(said)
-    judged = {name: _appraised(calls, truth) for name, calls in said.items()}
+    calls_by_appraiser, truth = _table(list(readings))
+    names = list(calls_by_appraiser)
+    appraisers = {name: _appraised(calls, truth) for name, calls in calls_by_appraiser.items()}
     pairs = {
-        (one, other): cohen(said[one].ravel(), said[other].ravel()) for one, other in itertools.combinations(names, 2)
+        (first, other): cohen(calls_by_appraiser[first].ravel(), calls_by_appraiser[other].ravel())
+        for first, other in itertools.combinations(names, 2)
     }
-    calls = np.concatenate(list(said.values()), axis=1)
+    calls = np.concatenate(list(calls_by_appraiser.values()), axis=1)
     same = (calls == calls[:, :1]).all(axis=1)
     right = same & (calls[:, 0] == truth)
-    return Agreement(judged, pairs, Share(int(same.sum()), len(truth)), Share(int(right.sum()), len(truth)))
+    return Agreement(appraisers, pairs, Share(int(same.sum()), len(truth)), Share(int(right.sum()), len(truth)))
 
 
 def parts_to_prove(rate: float) -> int:
@@ -126,10 +127,10 @@ def parts_to_prove(rate: float) -> int:
     return math.ceil(math.log(1 - CONFIDENCE) / math.log1p(-rate))
 
 
-def cohen(one: np.ndarray, other: np.ndarray) -> Kappa:
+def cohen(first: np.ndarray, other: np.ndarray) -> Kappa:
     """Cohen's kappa of two (n,) bool calls, with the interval of its large-sample standard error."""
-    n, agree = len(one), float((one == other).mean())
-    a, b = float(one.mean()), float(other.mean())
+    n, agree = len(first), float((first == other).mean())
+    a, b = float(first.mean()), float(other.mean())
     return _kappa(agree, a * b + (1 - a) * (1 - b), n)
 
 
@@ -181,22 +182,22 @@ def _band(value: float, good: float, fair: float, *, total: int) -> str:
 
 def _table(readings: Sequence[Appraisal]) -> tuple[dict[str, np.ndarray], np.ndarray]:
     """((parts, trials) bool calls by appraiser, (parts,) bool truth), parts and trials in order of appearance."""
-    parts, trials = (list(dict.fromkeys(getattr(one, name) for one in readings)) for name in ("part", "trial"))
+    parts, trials = (list(dict.fromkeys(getattr(reading, name) for reading in readings)) for name in ("part", "trial"))
     if len(trials) < 2:
         raise ValueError("every part is appraised at least twice; add a second trial")
     truth = {one.part: one.defective for one in readings}
-    found: dict[tuple[str, str, int], bool] = {}
+    calls: dict[tuple[str, str, int], bool] = {}
     for one in readings:
         key = one.appraiser, one.part, one.trial
-        if key in found:
+        if key in calls:
             raise ValueError(f"{one.appraiser} appraised part {one.part} twice in trial {one.trial}; keep one")
         if truth[one.part] != one.defective:
             raise ValueError(f"part {one.part} is once good and once defective; give one truth")
-        found[key] = one.stopped
+        calls[key] = one.stopped
     tables = {}
     for name in dict.fromkeys(one.appraiser for one in readings):
-        missing = next((key for key in itertools.product([name], parts, trials) if key not in found), None)
+        missing = next((key for key in itertools.product([name], parts, trials) if key not in calls), None)
         if missing is not None:
             raise ValueError(f"{name} has not appraised part {missing[1]} in trial {missing[2]}; complete the study")
-        tables[name] = np.array([[found[name, part, trial] for trial in trials] for part in parts], bool)
+        tables[name] = np.array([[calls[name, part, trial] for trial in trials] for part in parts], bool)
     return tables, np.array([truth[part] for part in parts], bool)

@@ -58,15 +58,15 @@ class Signals:
     def add(self, score: float | None, *, rejected: bool, inputs: Mapping[str, float]) -> list[Left]:
         """The signals that leave their limits with this part. Rejects never count as usual."""
         self._position += 1
-        found, values = [], dict(inputs) | ({} if score is None else {SCORE: score}) | {REJECTS: float(rejected)}
+        alarms, values = [], dict(inputs) | ({} if score is None else {SCORE: score}) | {REJECTS: float(rejected)}
         for name, value in values.items():
             monitor = self._monitors.get(name) or self._begin(name, value, rejected=rejected)
             if monitor is None:
                 continue
-            found += [Left(name, alarm, self._position) for alarm in monitor.add(value)]
+            alarms += [Left(name, alarm, self._position) for alarm in monitor.add(value)]
             shares = [own / monitor.limits[chart] for chart, own in monitor.values.items()]
             self.levels.setdefault(name, []).append((self._position, max(shares, key=abs)))
-        return found
+        return alarms
 
     def _begin(self, name: str, value: float, *, rejected: bool) -> None:
         """Collects what is usual for a signal until it is enough to watch it."""

@@ -42,7 +42,7 @@ class Gauge:
         total = self.measuring + self.part
         named = {"measuring": self.measuring, "part": self.part, "repeatability": self.repeatability}
         named |= {"trial": self.trial, "part by trial": self.part_trial}
-        return {name: 100 * math.sqrt(own / total) if total else math.nan for name, own in named.items()}
+        return {name: 100 * math.sqrt(variance / total) if total else math.nan for name, variance in named.items()}
 
     @property
     def distinct(self) -> int:

@@ -71,7 +71,7 @@ class MeasurementStudy:
 
     def next_for(self, appraiser: str) -> tuple[Part, int] | None:
         """The part to appraise now and the trial; each trial in an order of its own. None when all is said."""
-        done = {(one.part, one.trial) for one in self.said if one.appraiser == appraiser}
+        done = {(appraisal.part, appraisal.trial) for appraisal in self.said if appraisal.appraiser == appraiser}
         for trial in range(1, self.trials + 1):
             order = list(self.parts)
             random.Random(f"{self.name} {appraiser} {trial}").shuffle(order)
@@ -80,29 +80,38 @@ class MeasurementStudy:
                     return part, trial
         return None
 
-    def with_said(self, one: Said) -> Self:
+    def with_said(self, appraisal: Said) -> Self:
         """The study with one more appraisal. Raises ValueError for a part, trial or appraiser that is not in it, for
         what was said already, and for a photo that was used before: a trial is a new photo.
         """
-        if one.part not in {part.name for part in self.parts} or one.appraiser not in self.appraisers:
-            raise ValueError(f"{one.part} by {one.appraiser} is not in this study")
-        if not 1 <= one.trial <= self.trials:
-            raise ValueError(f"trial {one.trial} is not in this study; it has {self.trials}")
+        if appraisal.part not in {part.name for part in self.parts} or appraisal.appraiser not in self.appraisers:
+            raise ValueError(f"{appraisal.part} by {appraisal.appraiser} is not in this study")
+        if not 1 <= appraisal.trial <= self.trials:
+            raise ValueError(f"trial {appraisal.trial} is not in this study; it has {self.trials}")
         for other in self.said:
-            if (other.part, other.appraiser, other.trial) == one[:3]:
-                raise ValueError(f"{one.appraiser} has already appraised part {one.part} in trial {one.trial}")
-            if one.digest and other.digest == one.digest:
+            if (other.part, other.appraiser, other.trial) == appraisal[:3]:
+                raise ValueError(
+                    f"{appraisal.appraiser} has already appraised part {appraisal.part} in trial {appraisal.trial}"
+                )
+            if appraisal.digest and other.digest == appraisal.digest:
                 same = f"this is the same photo as for part {other.part}, trial {other.trial}"
-                raise ValueError(f"{same}; put part {one.part} back into the fixture and photograph it again")
-        return replace(self, said=(*self.said, one))
+                raise ValueError(f"{same}; put part {appraisal.part} back into the fixture and photograph it again")
+        return replace(self, said=(*self.said, appraisal))
 
     def readings(self) -> list[Appraisal]:
         """What was said, of the appraisers who have said everything."""
         truth, complete = dict(self.parts), {name for name in self.appraisers if self.next_for(name) is None}
         return [
-            Appraisal(one.part, truth[one.part], one.appraiser, one.trial, one.stopped, one.score)
-            for one in self.said
-            if one.appraiser in complete
+            Appraisal(
+                appraisal.part,
+                truth[appraisal.part],
+                appraisal.appraiser,
+                appraisal.trial,
+                appraisal.stopped,
+                appraisal.score,
+            )
+            for appraisal in self.said
+            if appraisal.appraiser in complete
         ]
 
 
@@ -146,8 +155,8 @@ def record(stem: str, *said: Said) -> MeasurementStudy:
 
 def names() -> list[str]:
     """The studies on disk by file, the latest first."""
-    found = [path for path in folder().glob("*.json") if workspace.ordinary(path)]
-    return [path.stem for path in sorted(found, key=lambda path: path.stat().st_mtime_ns, reverse=True)]
+    files = [path for path in folder().glob("*.json") if workspace.ordinary(path)]
+    return [path.stem for path in sorted(files, key=lambda path: path.stat().st_mtime_ns, reverse=True)]
 
 
 def load(stem: str) -> MeasurementStudy:
@@ -169,17 +178,17 @@ def load(stem: str) -> MeasurementStudy:
         raise ValueError(f"{path.name} is damaged ({error}); delete it, or put a copy in its place") from error
 
 
-def free_name(wanted: str) -> str:
+def free_name(requested_name: str) -> str:
     """The name, with a number where a study has it."""
-    taken, number = {workspace.file_name(name) for name in names()}, 1
-    while workspace.file_name(name := wanted if number == 1 else f"{wanted} {number}") in taken:
+    used_names, number = {workspace.file_name(name) for name in names()}, 1
+    while workspace.file_name(name := requested_name if number == 1 else f"{requested_name} {number}") in used_names:
         number += 1
     return name
 
 
-def _replayed(study: MeasurementStudy, said: Sequence[Said]) -> MeasurementStudy:
-    for one in said:
-        study = study.with_said(one)
+def _replayed(study: MeasurementStudy, appraisals: Sequence[Said]) -> MeasurementStudy:
+    for appraisal in appraisals:
+        study = study.with_said(appraisal)
     return study
 
 

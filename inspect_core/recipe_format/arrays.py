@@ -144,10 +144,10 @@ def expected(document: Mapping, names: Collection[str], detectors: Detectors) ->
     product_check, defect_types = document["guard"], document["kinds"]
     arrays: dict[str, Array] = {}
     for number, part in enumerate(document["views"]):
-        own = dict(detectors[part["name"]]) | (_SCALES if part["scales"] else {})
-        if "projection" not in own and f"{view(number)}.columns" in names:
-            own |= {"columns": unit("d k")}
-        arrays |= under(view(number), own)
+        view_arrays = dict(detectors[part["name"]]) | (_SCALES if part["scales"] else {})
+        if "projection" not in view_arrays and f"{view(number)}.columns" in names:
+            view_arrays |= {"columns": unit("d k")}
+        arrays |= under(view(number), view_arrays)
     if product_check is not None:
         arrays |= under("guard", subspace("e", 1.01) if product_check["detector"]["gamma"] is None else fourier("e"))
     if document["gallery"] is not None:

@@ -72,10 +72,10 @@ def read_table(package: Package) -> list[Golden]:
         if name not in package.sizes:
             raise RecipeError(f"{package.where.name}: it has no {name}; export it first: python -m inspect_core export")
     with refusing(package.where, f"{recipe_package.EXPECTED} is damaged"):
-        found = []
+        images = []
         for row in package.rows(recipe_package.EXPECTED):
             score = as_finite_number(float(row["score"]), name="score") if row["score"] else None
-            found.append(Golden(row["file"], row["name"], score, row["verdict"], row["reason"], row["defect_type"]))
-        if not found or not {row.file for row in found} <= set(package.sizes):
+            images.append(Golden(row["file"], row["name"], score, row["verdict"], row["reason"], row["defect_type"]))
+        if not images or not {row.file for row in images} <= set(package.sizes):
             raise ValueError("it lists no image, or a missing one")
-    return found
+    return images

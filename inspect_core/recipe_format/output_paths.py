@@ -30,15 +30,15 @@ def check_apart(files: Iterable[Path | None]) -> None:
 
     However they are spelled: links in their folders are resolved, and letter case tells no two apart. None is no file.
     """
-    taken: set[Path] = set()
+    used_paths: set[Path] = set()
     folders: set[Path] = set()
     for file in files:
         if file is None:
             continue
         place = Path(os.path.realpath(file).casefold())
-        if place in taken or place in folders or not taken.isdisjoint(place.parents):
+        if place in used_paths or place in folders or not used_paths.isdisjoint(place.parents):
             raise PlaceError(f"two outputs would be written to {file}; choose another name for one of them")
-        taken.add(place)
+        used_paths.add(place)
         folders.update(place.parents)
 
 

@@ -95,9 +95,9 @@ class PhotoInspector(ABC):
         product_check, types = self.product_check, self.defect_types
         picture = placement.at(image, self.size if self.tiles is None else self.tiles.size)
         head = (product_check is not None and product_check.is_on) or (types is not None and not types.by_region)
-        pixel_map, *seen = self.see(image, placement, picture, head=head)
-        check = product_check.check(*seen) if product_check is not None and seen else None
-        whole = seen[0][0] if seen else None
+        pixel_map, *whole_photo = self.see(image, placement, picture, head=head)
+        check = product_check.check(*whole_photo) if product_check is not None and whole_photo else None
+        whole = whole_photo[0][0] if whole_photo else None
         view = InView.of(placement, self.map_size, self.areas)
 
         weighted, picture_of = inspected(pixel_map, view.left_out, self.areas), placement.picture
@@ -110,7 +110,7 @@ class PhotoInspector(ABC):
             view=view,
             check=check,
             quality=quality,
-            taught=self.quality,
+            quality_range=self.quality,
             name_type=None if types is None else lambda found: types.name(picture_of(image), found, self.embed, whole),
         )
 
@@ -122,10 +122,10 @@ def read_facts(
 
     Raises ValueError for parts that do not fit together; RecipeError, naming the part, for one that cannot be used.
     """
-    geometry, area, found = document["geometry"], document["live"].get(AREA), {}
+    geometry, area, facts = document["geometry"], document["live"].get(AREA), {}
     for name, (field, kind, words) in parts.items():
         with refusing(where, f"{words} cannot be used"):
-            found[field] = document[name] and kind.from_arrays(recipe_arrays.of_part(name, arrays), document[name])
+            facts[field] = document[name] and kind.from_arrays(recipe_arrays.of_part(name, arrays), document[name])
     size = tuple(geometry["size"])
     tiles = document["tiles"] and TilePlan.from_params(document["tiles"], size)
     if tiles is not None and list(tiles.grid) != geometry["grid"]:
@@ -135,8 +135,8 @@ def read_facts(
         raise ValueError(f"live.area is {area}, outside 1..{largest_area(map_size)} pixels of the map")
     areas = document["areas"] and Areas.from_params(document["areas"])
     if areas:
-        areas.check(map_size, found["alignment"], least=area)
-    return found | {
+        areas.check(map_size, facts["alignment"], least=area)
+    return facts | {
         "product": document["product"],
         "limits": Limits(**document["limits"]),
         "challenge": read_challenge(document),

@@ -64,8 +64,8 @@ def refusing(where: Path, what: str) -> Generator[None]:
     except RecipeError:
         raise
     except OSError as error:
-        said = f"cannot be read ({error.strerror or error}); check disk and permissions"
-        raise RecipeError(f"{where.name}: {said}") from error
+        message = f"cannot be read ({error.strerror or error}); check disk and permissions"
+        raise RecipeError(f"{where.name}: {message}") from error
     except Exception as error:
         reason = str(error) if isinstance(error, ValueError) else f"{type(error).__name__}: {error}"
         raise RecipeError(
@@ -108,12 +108,12 @@ class Package:
         """The arrays by name: those of these parts ("guard", "kinds"), or all."""
         data = self.read(ARRAYS)
         start = 8 + int.from_bytes(data[:8], "little")
-        entries, found = from_json(data[8:start]), {}
+        entries, arrays = from_json(data[8:start]), {}
         for name, (kind, shape) in self.header.items():
             if parts is None or name.split(".")[0] in parts:
                 first = start + entries[name]["data_offsets"][0]
-                found[name] = np.frombuffer(data, DTYPES[kind], math.prod(shape), first).reshape(shape).copy()
-        return found
+                arrays[name] = np.frombuffer(data, DTYPES[kind], math.prod(shape), first).reshape(shape).copy()
+        return arrays
 
 
 def check(where: Path) -> Package:
@@ -217,10 +217,10 @@ class _Zip:
         self.path, self.archive, self.open = path, archive, archive.open
 
     def entries(self) -> Iterator[tuple[str, int]]:
-        seen: set[str] = set()
+        names_so_far: set[str] = set()
         for entry in self.archive.infolist():
             where = f"{self.path.name}: {entry.filename}"
-            if entry.filename in seen:
+            if entry.filename in names_so_far:
                 raise RecipeError(f"{where} appears twice; copy the recipe again from the source")
             if stat.S_ISLNK(entry.external_attr >> 16):
                 raise RecipeError(f"{where} is a link; a recipe may contain only files")
@@ -228,7 +228,7 @@ class _Zip:
                 raise RecipeError(f"{where} is encrypted; save the recipe without a password")
             if entry.file_size > MAX_RATIO * max(entry.compress_size, 1):
                 raise RecipeError(f"{where} expands more than {MAX_RATIO} times when read; refused")
-            seen.add(entry.filename)
+            names_so_far.add(entry.filename)
             yield entry.filename, entry.file_size
 
 
@@ -275,10 +275,10 @@ def _parse_sums(listing: bytes, where: Path) -> dict[str, str]:
 
 
 def _stream_digest(file: IO[bytes], size: int, where: Path, name: str) -> str:
-    digest, seen = hashlib.sha256(), 0
+    digest, byte_count = hashlib.sha256(), 0
     while chunk := file.read(MEGABYTE):
-        seen += len(chunk)
-        if seen > size:
+        byte_count += len(chunk)
+        if byte_count > size:
             raise RecipeError(f"{where.name}: {name} is larger than declared; refused")
         digest.update(chunk)
     return digest.hexdigest()

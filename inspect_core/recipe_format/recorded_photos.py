@@ -66,10 +66,10 @@ class TaughtFrom:
     @classmethod
     def from_params(cls, params: Mapping[str, Any]) -> Self:
         """Of checked fields of recipe.json."""
-        said: dict[str, Any] = dict(params)
-        said["photos"] = tuple(TaughtPhoto(**photo) for photo in params["photos"])
-        said["taps"] = None if params["taps"] is None else tuple(params["taps"])
-        return cls(**said)
+        values: dict[str, Any] = dict(params)
+        values["photos"] = tuple(TaughtPhoto(**photo) for photo in params["photos"])
+        values["taps"] = None if params["taps"] is None else tuple(params["taps"])
+        return cls(**values)
 
 
 @dataclass(frozen=True)
@@ -89,20 +89,20 @@ class UnscoredPart:
 def counts_of(
     limits: Limits,
     set_on: Sequence[Calibrated],
-    judged: Sequence[Calibrated],
+    recorded: Sequence[Calibrated],
     unscored: Sequence[UnscoredPart] = (),
 ) -> tuple[Counts, bool]:
     """Return what the limits do to the parts they were tested on, and whether the good ones set the limits.
 
     The latter are counted when no good part was kept to test. A part whose kind is not known is not counted.
     """
-    rows = [(row.kind, JUDGE) for row in judged] + [(GOOD, CALIBRATE)] * len(set_on)
+    rows = [(row.kind, JUDGE) for row in recorded] + [(GOOD, CALIBRATE)] * len(set_on)
     rows += [(part.kind, part.set) for part in unscored]
     kinds = [kind for kind, _ in rows]
     is_good = np.array([kind == GOOD for kind in kinds], bool)
     is_defect = np.array([kind not in ("", UNKNOWN, GOOD) for kind in kinds], bool)
     good, defect, is_own = counted_parts(is_good, is_defect, [part for _, part in rows])
-    scores = np.array([row.score for row in (*judged, *set_on)], float)
+    scores = np.array([row.score for row in (*recorded, *set_on)], float)
     count = len(scores)
     return (
         count_parts(
@@ -171,9 +171,9 @@ def read_challenge(document: Mapping) -> tuple[ChallengePart, ...]:
     return parts
 
 
-def table_of(calibration: tuple[Calibrated, ...], judged: tuple[Calibrated, ...]) -> bytes:
+def table_of(calibration: tuple[Calibrated, ...], test_photos: tuple[Calibrated, ...]) -> bytes:
     """calibration.csv."""
-    sets = ((calibration, CALIBRATE), (judged, JUDGE))
+    sets = ((calibration, CALIBRATE), (test_photos, JUDGE))
     rows = [[*astuple(row), part] for photos, part in sets for row in photos]
     return csv_text([["name", "digest", "score", "kind", "set"], *rows]).encode()
 

@@ -46,15 +46,15 @@ class FusedRecipe(LoadedRecipe):
         model = self._fused()
         if model is None:
             return super().see(image, placement, picture, head=head)
-        found = model.see(image, placement, picture, head=head)
+        result = model.see(image, placement, picture, head=head)
         if not self._proved:
             known = super().see(image, placement, picture, head=head)
-            scores = [float(image_score(seen[0], area=self.area)) for seen in (known, found)]
+            scores = [float(image_score(outputs[0], area=self.area)) for outputs in (known, result)]
             if not golden_images.difference(*scores) <= golden_images.tolerance(self.good_scores, self.limits):
                 self._model, self._after = None, sys.maxsize
                 return known
             self._proved = True
-        return found
+        return result
 
     def _fused(self) -> ExportedModel | None:
         """The graph's model, None as long as there is none; begins to write it when it is worth while."""
@@ -85,9 +85,9 @@ def _kept(recipe: Recipe) -> ExportedModel | None:
     """The model of the graphs that are kept for a recipe."""
     names = [recipe_package.MODEL] if recipe.tiles is None else [recipe_package.MODEL, recipe_package.WHOLE]
     graphs = {name: stored(_identity(recipe, name), lambda content: content, _cache()) for name in names}
-    found = {name: content for name, content in graphs.items() if content is not None}
+    contents = {name: content for name, content in graphs.items() if content is not None}
     with suppress(ValueError):
-        return ExportedModel(found, len(recipe.views), threads=cores(), **recipe.facts | {"digest": recipe.digest})
+        return ExportedModel(contents, len(recipe.views), threads=cores(), **recipe.facts | {"digest": recipe.digest})
     return None
 
 

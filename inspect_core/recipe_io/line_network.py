@@ -56,11 +56,11 @@ class CellExtractor(nn.Module):
 
     def __init__(self, network: TappedNetwork, taps: Sequence[Sequence[int]], views: Sequence[ViewCells]) -> None:
         super().__init__()
-        self.network, self.taps, self.views = network, [list(own) for own in taps], nn.ModuleList(views)
+        self.network, self.taps, self.views = network, [list(tap) for tap in taps], nn.ModuleList(views)
 
     def forward(self, images: Tensor) -> tuple[Tensor, ...]:
         maps = self.network(images)
-        cells = [view([maps[tap] for tap in own]) for view, own in zip(self.views, self.taps, strict=True)]
+        cells = [view([maps[tap] for tap in view_taps]) for view, view_taps in zip(self.views, self.taps, strict=True)]
         return *cells, *maps[len(self.network.taps) :]
 
 
@@ -99,9 +99,9 @@ class LineNetwork(nn.Module):
         self.seeing, self.judging = seeing, judging
 
     def forward(self, images: Tensor) -> tuple[Tensor, ...]:
-        seen = self.seeing(images)
+        outputs = self.seeing(images)
         views = len(self.seeing.views)
-        return self.judging(*seen[:views]), *seen[views:]
+        return self.judging(*outputs[:views]), *outputs[views:]
 
 
 def exported(recipe: Recipe, backbone: Backbone) -> dict[str, bytes]:
@@ -136,11 +136,13 @@ def exported(recipe: Recipe, backbone: Backbone) -> dict[str, bytes]:
     }
 
 
-def _graph(module: nn.Module, examples: tuple[Tensor, ...], given: list[str], found: list[str]) -> bytes:
+def _graph(module: nn.Module, examples: tuple[Tensor, ...], inputs: list[str], outputs: list[str]) -> bytes:
     batch = {0: torch.export.Dim("n", min=1)}
     shapes = tuple(batch for _ in examples)
     shaped = (shapes,) if isinstance(module, MapHead) else shapes
-    return graph_of(module, examples, input_names=given, output_names=found, opset_version=OPSET, dynamic_shapes=shaped)
+    return graph_of(
+        module, examples, input_names=inputs, output_names=outputs, opset_version=OPSET, dynamic_shapes=shaped
+    )
 
 
 def _affine(scale: LocalScale | None, grid: tuple[int, int], *, alone: bool) -> tuple[Tensor, Tensor, Tensor]:

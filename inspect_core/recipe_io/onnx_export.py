@@ -144,16 +144,16 @@ def _compare(
 ) -> list[tuple[Compared, Golden]]:
     """Every photo in the app and the graph, each content once, with its entry as a golden image."""
     app_inspector = LoadedRecipe(recipe, backbone)
-    sets, found = known_sets(recipe), {}
+    sets, compared_photos = known_sets(recipe), {}
     for done, (path, picture) in enumerate(_pictures(paths, recipe.depth), start=1):
         app, line, digest = app_inspector.inspect(picture.pixels), model.inspect(picture.pixels), picture.digest
-        said = ["; ".join(filter(None, golden_images.said(verdict))) for verdict in (app, line)]
-        row = Compared(picture.name, sets.get(digest, OTHER_PHOTO), digest, app.score, line.score, *said)
-        found[digest] = row, Golden(str(path), picture.name, app.score, *golden_images.said(app))
+        texts = ["; ".join(filter(None, golden_images.said(verdict))) for verdict in (app, line)]
+        row = Compared(picture.name, sets.get(digest, OTHER_PHOTO), digest, app.score, line.score, *texts)
+        compared_photos[digest] = row, Golden(str(path), picture.name, app.score, *golden_images.said(app))
         report(done / len(paths), f"comparing photo {done} of {len(paths)}")
-    if not found:
+    if not compared_photos:
         raise ExportError("no photos to verify the export with; specify the folder with the good photos")
-    return list(found.values())
+    return list(compared_photos.values())
 
 
 def _pictures(paths: Sequence[str | Path], depth: Depth | None) -> Iterator[tuple[Path, Picture]]:

@@ -49,19 +49,19 @@ def by_content(
     rows: Sequence[Calibrated | TaughtPhoto], folders: Sequence[Path], depth: Depth | None
 ) -> dict[str, tuple[Path, tuple[int, int]]]:
     """Path and (height, width) of these photos by the digest of their content, wherever they lie in the folders."""
-    wanted: set[str] = {row.digest for row in rows}
-    found: dict[str, tuple[Path, tuple[int, int]]] = {}
+    missing_digests: set[str] = {row.digest for row in rows}
+    photos: dict[str, tuple[Path, tuple[int, int]]] = {}
     for root in folders:
         if not root.is_dir():
             continue
         by_name = [path for row in rows if (path := root / row.name).is_file()]
         for path in dict.fromkeys([*by_name, *(path for _, path in photos_in([root]))]):
-            if wanted <= found.keys():
+            if missing_digests <= photos.keys():
                 break
             with suppress(ImageError):
-                if (picture := read(path, depth)).digest in wanted:
-                    found.setdefault(picture.digest, (path, picture.pixels.shape[:2]))
-    return found
+                if (picture := read(path, depth)).digest in missing_digests:
+                    photos.setdefault(picture.digest, (path, picture.pixels.shape[:2]))
+    return photos
 
 
 def masks_in(folder: Path) -> dict[Path, Path]:

@@ -56,14 +56,14 @@ def difference(before: Recipe, after: Recipe) -> list[Difference]:
     """The differences, in the order of `in_words`; another fit or other photos are named even if the words agree."""
     old, new = in_words(before), in_words(after)
     rows = [Difference(what, old.get(what, ""), new.get(what, "")) for what in old | new]
-    found = [row for row in rows if row.before != row.after]
+    differing = [row for row in rows if row.before != row.after]
     digests, others = ({part.digest for part in recipe.calibration} for recipe in (before, after))
     if digests != others:
-        gone, added = (f"{len(only)} only in this version" for only in (digests - others, others - digests))
-        found.append(Difference("Calibration photos", gone, added))
+        removed, added = (f"{len(only)} only in this version" for only in (digests - others, others - digests))
+        differing.append(Difference("Calibration photos", removed, added))
     if not _same_fit(before, after):
-        found.append(Difference("Trained model", "", "retrained"))
-    return found
+        differing.append(Difference("Trained model", "", "retrained"))
+    return differing
 
 
 def made(recipe: Recipe) -> str:

@@ -66,8 +66,8 @@ def write(files: Mapping[str, bytes], path: Path, check: Callable[[Path], object
                 _write_folder(files, new)
             check(new)
     except OSError as error:
-        said = f"recipe {path.name} was not saved ({error.strerror}); free some disk space or choose another folder"
-        raise OSError(error.errno, said) from error
+        message = f"recipe {path.name} was not saved ({error.strerror}); free some disk space or choose another folder"
+        raise OSError(error.errno, message) from error
 
 
 def sums_of(files: Mapping[str, bytes]) -> dict[str, str]:
@@ -153,18 +153,20 @@ def files_of(recipe: Recipe) -> dict[str, bytes]:
 
 
 def _packed(recipe: Recipe) -> dict[str, np.ndarray]:
-    found: dict[str, Any] = {}
+    all_arrays: dict[str, Any] = {}
     for number, view in enumerate(recipe.views):
-        own = view.detector.arrays() | _scale_arrays(view)
-        if view.look.projection is not None and "projection" not in own:
-            own["columns"] = view.look.projection
-        found |= recipe_arrays.under(recipe_arrays.view(number), own)
+        arrays = view.detector.arrays() | _scale_arrays(view)
+        if view.look.projection is not None and "projection" not in arrays:
+            arrays["columns"] = view.look.projection
+        all_arrays |= recipe_arrays.under(recipe_arrays.view(number), arrays)
     for prefix, part in _extras(recipe).items():
-        found |= recipe_arrays.under(prefix, part.arrays() if part else {})
-    for name, value in found.items():
+        all_arrays |= recipe_arrays.under(prefix, part.arrays() if part else {})
+    for name, value in all_arrays.items():
         plain = value.detach().cpu().numpy() if isinstance(value, Tensor) else value
-        found[name] = np.ascontiguousarray(recipe_arrays.pack_triangle(plain) if name.endswith(TRIANGLE) else plain)
-    return found
+        all_arrays[name] = np.ascontiguousarray(
+            recipe_arrays.pack_triangle(plain) if name.endswith(TRIANGLE) else plain
+        )
+    return all_arrays
 
 
 def _scale_arrays(view: View) -> dict[str, np.ndarray]:
@@ -173,7 +175,7 @@ def _scale_arrays(view: View) -> dict[str, np.ndarray]:
     if not scales:
         return {}
     kinds = {"centre": np.float32, "gain": np.float32, "level": np.float64, "spread": np.float64}
-    return {f"scale_{name}": np.array([getattr(own, name) for own in scales], kind) for name, kind in kinds.items()}
+    return {f"scale_{name}": np.array([getattr(scale, name) for scale in scales], kind) for name, kind in kinds.items()}
 
 
 def _extras(recipe: Recipe) -> dict[str, ProductCheck | KnownCases | DefectTypes | Alignment | None]:
@@ -182,7 +184,7 @@ def _extras(recipe: Recipe) -> dict[str, ProductCheck | KnownCases | DefectTypes
 
 def _recipe_of(document: dict, arrays: dict, package: recipe_package.Package) -> Recipe:
     geometry, chosen, live = document["geometry"], document["backbone"], document["live"]
-    calibration, judged = recorded_photos.read_table(package, document)
+    calibration, test_photos = recorded_photos.read_table(package, document)
     made = {part.name: document[part.name] for part in fields(Provenance) if part.name in document}
     made |= {"photo_folders": tuple(document["photo_folders"]), "calibration_note": document["calibration"]["note"]}
     if geometry["sigma"] != SIGMA:
@@ -206,7 +208,7 @@ def _recipe_of(document: dict, arrays: dict, package: recipe_package.Package) ->
         views=views,
         live=live,
         calibration=calibration,
-        judged=judged,
+        judged=test_photos,
         unscored=tuple(recorded_photos.UnscoredPart(**part) for part in document["unscored"]),
         provenance=Provenance(**made),
         mm_per_pixel=document["mm_per_pixel"],
@@ -217,17 +219,19 @@ def _recipe_of(document: dict, arrays: dict, package: recipe_package.Package) ->
 
 
 def _view_of(number: int, part: dict, arrays: dict[str, np.ndarray], where: Path) -> View:
-    found = recipe_arrays.of_part(recipe_arrays.view(number), arrays)
-    own = {name: torch.from_numpy(value) for name, value in found.items()}
-    projection = own.get("columns", own.get("projection"))
+    view_arrays = recipe_arrays.of_part(recipe_arrays.view(number), arrays)
+    tensors = {name: torch.from_numpy(value) for name, value in view_arrays.items()}
+    projection = tensors.get("columns", tensors.get("projection"))
     with refusing(where, "the detector cannot be used"):
-        detector = METHODS[part["name"]].fitted.from_arrays(own, part["params"])
+        detector = METHODS[part["name"]].fitted.from_arrays(tensors, part["params"])
     scales = {}
     for row, value in enumerate(part["scales"]):
-        centre, gain, level, spread = (found[f"scale_{name}"][row] for name in ("centre", "gain", "level", "spread"))
+        centre, gain, level, spread = (
+            view_arrays[f"scale_{name}"][row] for name in ("centre", "gain", "level", "spread")
+        )
         scales[value] = LocalScale(centre, gain, float(level), float(spread))
-    look = PatchFeatureSpec(tuple(part["taps"]), None if projection is None else projection.numpy(), part["pool"])
-    return View(part["name"], detector, look, scales, raw=not scales)
+    spec = PatchFeatureSpec(tuple(part["taps"]), None if projection is None else projection.numpy(), part["pool"])
+    return View(part["name"], detector, spec, scales, raw=not scales)
 
 
 def _write_folder(files: dict[str, bytes], folder: Path) -> None:

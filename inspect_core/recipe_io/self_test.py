@@ -60,8 +60,8 @@ def _prove_detector(recipe: Recipe, patches: Sequence[torch.Tensor]) -> None:
     """The map of (1, h, w, k) features at the live values in force, and each view's at its first and its last."""
     views = [replace(view, detector=copy(view.detector)) for view in recipe.views]
     errors = [joined_errors(views, patches, recipe.live)]
-    for view, own in zip(views, patches, strict=True):
-        errors += list(view.sweep(own, (view.start, view.row.top(view.detector)) if view.live else (0,)))
+    for view, view_patches in zip(views, patches, strict=True):
+        errors += list(view.sweep(view_patches, (view.start, view.row.top(view.detector)) if view.live else (0,)))
     as_finite(image_score(to_pixels(np.stack(errors), recipe.map_size, sigma=SIGMA)), name="its score")
 
 

@@ -49,7 +49,9 @@ def _check_node(node: memoryview, left: Iterator[int]) -> None:
             operator = bytes(_message(value))
         elif number == _NODE_DOMAIN and (domain := bytes(_message(value))) not in DOMAINS:
             raise GraphError(f"it holds an operator of the domain {_shown(domain)}, which Loupe never exports")
-        elif number == _NODE_ATTRIBUTE and any(own in _ATTRIBUTE_GRAPHS for own, _ in _fields(_message(value), left)):
+        elif number == _NODE_ATTRIBUTE and any(
+            field_number in _ATTRIBUTE_GRAPHS for field_number, _ in _fields(_message(value), left)
+        ):
             raise GraphError(f"its operator {_shown(operator)} contains a subgraph, which could loop forever")
 
 

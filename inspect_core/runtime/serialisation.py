@@ -32,23 +32,23 @@ def pack(value: Any) -> bytes:
         arrays.append(np.asarray(values, order="C"))
         return len(arrays) - 1
 
-    def plain(own: Any) -> Any:
-        match own:
+    def plain(item: Any) -> Any:
+        match item:
             case bytes():
-                return {"bytes": array(np.frombuffer(own, np.uint8))}
+                return {"bytes": array(np.frombuffer(item, np.uint8))}
             case Path():
-                return {"path": str(own)}
+                return {"path": str(item)}
             case Mapping():
-                return {"map": [[plain(name), plain(inner)] for name, inner in own.items()]}
-            case tuple() if not hasattr(own, "_fields"):
-                return {"tuple": [plain(inner) for inner in own]}
+                return {"map": [[plain(name), plain(inner)] for name, inner in item.items()]}
+            case tuple() if not hasattr(item, "_fields"):
+                return {"tuple": [plain(inner) for inner in item]}
             case list():
-                return [plain(inner) for inner in own]
-        if hasattr(own, "__array__"):
-            return {"array": array(np.asarray(own))}
-        if (names := _names(type(own))) is None:
-            return own
-        return {type(own).__name__: [plain(getattr(own, name)) for name in names]}
+                return [plain(inner) for inner in item]
+        if hasattr(item, "__array__"):
+            return {"array": array(np.asarray(item))}
+        if (names := _names(type(item))) is None:
+            return item
+        return {type(item).__name__: [plain(getattr(item, name)) for name in names]}
 
     text = json.dumps(plain(value)).encode()
     content = safetensors.numpy.save({str(i): own for i, own in enumerate(arrays)})
@@ -69,12 +69,12 @@ def unpack(content: bytes, kinds: Iterable[type], former: Mapping[str, type] = M
 
     makers = {**former, **{kind.__name__: kind for kind in kinds}}
 
-    def whole(own: Any) -> Any:
-        if isinstance(own, list):
-            return [whole(inner) for inner in own]
-        if not isinstance(own, dict):
-            return own
-        ((kind, inner),) = own.items()
+    def whole(item: Any) -> Any:
+        if isinstance(item, list):
+            return [whole(inner) for inner in item]
+        if not isinstance(item, dict):
+            return item
+        ((kind, inner),) = item.items()
         match kind:
             case "array":
                 return arrays[str(inner)]

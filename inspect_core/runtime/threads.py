@@ -30,8 +30,8 @@ def one_core() -> None:
 
 def cores() -> int:
     """Number of threads to share work: OMP_NUM_THREADS, or as many as torch used before it was limited to one."""
-    wanted = os.environ.get("OMP_NUM_THREADS", "")
-    return int(wanted) if wanted.isdecimal() and int(wanted) else _of_this_machine()
+    setting = os.environ.get("OMP_NUM_THREADS", "")
+    return int(setting) if setting.isdecimal() and int(setting) else _of_this_machine()
 
 
 @cache

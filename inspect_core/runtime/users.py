@@ -27,8 +27,8 @@ def at_this_machine() -> str:
     login = ""
     with suppress(KeyError, OSError):  # a number without a name
         login = getpass.getuser()
-    kept = workspace.content(_file(), at_most=4 * LONGEST) or b""
-    return tidy(os.environ.get("LOUPE_USER", "")) or tidy(login) or tidy(kept.decode(errors="ignore")) or UNKNOWN
+    stored_name = workspace.content(_file(), at_most=4 * LONGEST) or b""
+    return tidy(os.environ.get("LOUPE_USER", "")) or tidy(login) or tidy(stored_name.decode(errors="ignore")) or UNKNOWN
 
 
 def keep(name: str) -> None:
@@ -50,13 +50,13 @@ def proxies() -> tuple[Network, ...]:
     """
     if header() and os.environ.get("FORWARDED_ALLOW_IPS") != "none":
         raise ValueError("LOUPE_USER_HEADER needs FORWARDED_ALLOW_IPS=none too; set it and start Loupe again")
-    found = []
+    networks = []
     for part in filter(None, map(str.strip, os.environ.get(PROXIES, "").split(","))):
         try:
-            found.append(ipaddress.ip_network(part))
+            networks.append(ipaddress.ip_network(part))
         except ValueError as error:
             raise ValueError(f"{PROXIES}: {error}; write addresses or networks: 10.0.0.5, 10.1.0.0/16") from error
-    return tuple(found)
+    return tuple(networks)
 
 
 def named_by_proxy(values: Sequence[str], address: str | None) -> str:

@@ -87,8 +87,8 @@ def allowed_roots() -> tuple[Path, ...]:
     if named:
         return tuple(Path(os.path.realpath(part)) for part in named.split(os.pathsep) if part)
     project = Path(__file__).resolve().parents[2]
-    found = (Path.home().resolve(), Path.cwd().resolve(), project, project.parent, root())
-    return tuple(folder for folder in dict.fromkeys(found) if folder != Path(folder.anchor))
+    default_roots = (Path.home().resolve(), Path.cwd().resolve(), project, project.parent, root())
+    return tuple(folder for folder in dict.fromkeys(default_roots) if folder != Path(folder.anchor))
 
 
 def ordinary(path: str | os.PathLike[str]) -> os.stat_result | None:

@@ -130,8 +130,12 @@ class Cluster:
                 "Dask is not installed here; run: pip install -r requirements-cluster.txt, or use --workers"
             ) from error
         security = None
-        if (own := self._certificates) is not None:
-            files = {"tls_ca_file": str(own.ca), "tls_client_cert": str(own.cert), "tls_client_key": str(own.key)}
+        if (certificates := self._certificates) is not None:
+            files = {
+                "tls_ca_file": str(certificates.ca),
+                "tls_client_cert": str(certificates.cert),
+                "tls_client_key": str(certificates.key),
+            }
             security = Security(**files, require_encryption=True)
         for name in ("distributed", "tornado"):  # what they log of a connection is said below, in one line
             logging.getLogger(name).setLevel(logging.CRITICAL + 1)
@@ -167,9 +171,11 @@ class Cluster:
         for address, facts in self._workers().items():
             if facts["nthreads"] != 1:
                 raise ValueError(f"{address} has {facts['nthreads']} threads; start dask worker with --nthreads 1")
-        for address, found in self._client.run(check_stamp, stamp(), on_error="return").items():
-            if isinstance(found, Exception):
-                raise ValueError(f"{address} cannot be used: {found}; Loupe has to be installed there: pip install .")
+        for address, worker_stamp in self._client.run(check_stamp, stamp(), on_error="return").items():
+            if isinstance(worker_stamp, Exception):
+                raise ValueError(
+                    f"{address} cannot be used: {worker_stamp}; Loupe has to be installed there: pip install ."
+                )
 
     def _come_back(self) -> None:
         """Connect again to a scheduler that was restarted. Raises OSError if it was not."""

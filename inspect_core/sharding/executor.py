@@ -73,10 +73,10 @@ def stamp() -> dict[str, str]:
 
 def check_stamp(asked: dict[str, str]) -> None:
     """Raise Refused, naming the differences, unless the stamp equals this side's."""
-    own = stamp()
-    differing = sorted(name for name in asked | own if asked.get(name) != own.get(name))
+    local_stamp = stamp()
+    differing = sorted(name for name in asked | local_stamp if asked.get(name) != local_stamp.get(name))
     if differing:
-        words = ", ".join(f"{name} {own.get(name)} instead of {asked.get(name)}" for name in differing)
+        words = ", ".join(f"{name} {local_stamp.get(name)} instead of {asked.get(name)}" for name in differing)
         raise Refused(f"a worker has {words}; install the same versions on every machine, then restart the workers")
 
 

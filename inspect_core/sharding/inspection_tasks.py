@@ -97,26 +97,26 @@ class JudgedByWorkers:
         def sent(number: int) -> list[Photo]:  # a worker may run in another folder
             return [(name, Path(os.path.abspath(path))) for name, path in some_of(number)]
 
-        def taken(number: int, found: Any) -> Any:
-            why = fault(found, [name for name, _ in some_of(number)], inspector)
-            return Failure(why) if why else found
+        def taken(number: int, shard_answer: Any) -> Any:
+            why = fault(shard_answer, [name for name, _ in some_of(number)], inspector)
+            return Failure(why) if why else shard_answer
 
-        for number, found in results(self.executor, task, sent, taken, range(len(parts))):
-            if isinstance(found, Failure):
-                reason = f"its shard failed {ATTEMPTS} times: {found.reason}"
+        for number, rows_of_shard in results(self.executor, task, sent, taken, range(len(parts))):
+            if isinstance(rows_of_shard, Failure):
+                reason = f"its shard failed {ATTEMPTS} times: {rows_of_shard.reason}"
                 yield from ((row_of(inspector, name, reason=reason), "", {}) for name, _ in some_of(number))
                 continue
-            for drawn, (name, path) in zip(found, some_of(number), strict=True):
+            for drawn, (name, path) in zip(rows_of_shard, some_of(number), strict=True):
                 yield judge_and_draw(inspector, name, path, task.endings) if drawn[0].verdict == NOT_JUDGED else drawn
 
 
-def fault(found: Any, names: Sequence[str], inspector: Inspector) -> str:
+def fault(shard_answer: Any, names: Sequence[str], inspector: Inspector) -> str:
     """Why the result of a worker, which may be a faulty machine, is not that of these photos; "" for a sound one: rows
     by this recipe, with the verdict that follows from the score.
     """
-    if not isinstance(found, list) or [getattr(drawn[0], "name", None) for drawn in found] != list(names):
+    if not isinstance(shard_answer, list) or [getattr(drawn[0], "name", None) for drawn in shard_answer] != list(names):
         return "its result is about other photos"
-    for row, _, _ in found:
+    for row, _, _ in shard_answer:
         if (row.recipe, row.release) != (inspector.digest, inspector.release):
             return "its result is by another recipe"
         if row.verdict in (NOT_JUDGED, NOT_LOCATED):

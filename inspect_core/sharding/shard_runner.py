@@ -27,17 +27,17 @@ def results(
     executor: Executor,
     task: Task,
     payload_of: Callable[[int], Any],
-    taken: Callable[[int, Any], Any],
+    accept: Callable[[int, Any], Any],
     numbers: Sequence[int],
 ) -> Iterator[Numbered]:
     """(number, result) of each as it is finished; a Failure only after ATTEMPTS attempts.
 
-    taken: called with number and result, returns what the result becomes, a Failure when it cannot be used.
+    accept: called with number and result, returns what the result becomes, a Failure when it cannot be used.
     """
     for attempt in range(1, ATTEMPTS + 1):
         failed = []
         for number, result in executor.map(task, ((number, payload_of(number)) for number in numbers)):
-            result = result if isinstance(result, Failure) else taken(number, result)
+            result = result if isinstance(result, Failure) else accept(number, result)
             if isinstance(result, Failure) and attempt < ATTEMPTS:
                 failed.append(number)
             else:
@@ -47,7 +47,7 @@ def results(
 
 
 def kept_results(
-    kept: ShardCheckpoints,
+    checkpoints: ShardCheckpoints,
     numbers: Sequence[int],
     names_of: Callable[[int], Sequence[str]],
     results_of: Callable[[Sequence[int]], Iterable[Numbered]],
@@ -57,34 +57,34 @@ def kept_results(
     results_of: as `results` of some numbers. Raises ShardsFailed after all others have been yielded.
     """
     reasons: dict[int, str] = {}
-    there, missing = kept.numbers(), []
+    there, missing = checkpoints.numbers(), []
     for number in numbers:
-        if (found := kept.get(number) if number in there else None) is None:
+        if (checkpoint := checkpoints.get(number) if number in there else None) is None:
             missing.append(number)
         else:
-            yield number, found
+            yield number, checkpoint
     for number, result in results_of(missing):
         if isinstance(result, Failure):
             reasons[number] = result.reason
         else:
-            kept.put(number, result)
+            checkpoints.put(number, result)
             yield number, result
     if reasons:
         raise ShardsFailed(reasons, [name for number in sorted(reasons) for name in names_of(number)])
 
 
-def in_order(found: Iterable[Numbered], first: int, kept: ShardCheckpoints) -> Iterator[Numbered]:
+def in_order(results_by_number: Iterable[Numbered], first: int, checkpoints: ShardCheckpoints) -> Iterator[Numbered]:
     """The results from number `first` on, in order; one that comes early waits on disk.
 
     Raises OSError when it is no longer there.
     """
     waiting, following = set(), first
-    for number, result in found:
+    for number, result in results_by_number:
         waiting.add(number)
         while following in waiting:
-            own = result if following == number else kept.get(following)
-            if own is None:
-                raise OSError(f"{kept.folder} lost results that were stored in it; start again")
-            yield following, own
+            shard_result = result if following == number else checkpoints.get(following)
+            if shard_result is None:
+                raise OSError(f"{checkpoints.folder} lost results that were stored in it; start again")
+            yield following, shard_result
             waiting.remove(following)
             following += 1

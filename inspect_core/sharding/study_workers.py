@@ -152,7 +152,7 @@ class _Work:
 
 
 def merged_states(
-    fit: Fit, kept: ShardCheckpoints, results_from: Callable[[int], Iterator[Numbered]], *, whole: bool
+    fit: Fit, checkpoints: ShardCheckpoints, results_from: Callable[[int], Iterator[Numbered]], *, whole: bool
 ) -> tuple[Gathered, PhotoNotes]:
     """The statistics of all shards, or of whole blocks, merged in order; their stored results are deleted.
 
@@ -160,7 +160,7 @@ def merged_states(
     the merged state is stored in their place.
     """
     total, notes, following = Merged(fit), PhotoNotes(), 0
-    if whole and (before := kept.get(MERGED)) is not None:
+    if whole and (before := checkpoints.get(MERGED)) is not None:
         following, shard_result = before
         total.add_block(restored(fit, shard_result.content))
         notes.add(shard_result.notes)
@@ -168,24 +168,24 @@ def merged_states(
         (total.add_block if whole else total.add_shard)(restored(fit, shard_result.content))
         notes.add(shard_result.notes)
         if whole and (number + 1) % KEEPING == 0:
-            kept.put(MERGED, (number + 1, ShardResult(notes, states(total.total()))))
+            checkpoints.put(MERGED, (number + 1, ShardResult(notes, states(total.total()))))
             for done in range(following, number + 1):
-                kept.drop(done)
+                checkpoints.drop(done)
             following = number + 1
-    kept.remove()
+    checkpoints.remove()
     return total.total(), notes
 
 
 def states(gathered: Gathered) -> list[dict[str, np.ndarray]]:
     """The statistics of each method as arrays."""
-    return [{name: own.cpu().contiguous().numpy() for name, own in each.state().items()} for each in gathered]
+    return [{name: array.cpu().contiguous().numpy() for name, array in each.state().items()} for each in gathered]
 
 
 def restored(fit: Fit, content: list[dict[str, np.ndarray]]) -> Gathered:
     """The statistics from their `states`. Raises ValueError for those of another fit."""
     gathered = fit.begin()
-    for own, state in zip(gathered, content, strict=True):
-        own.restore({name: torch.from_numpy(values) for name, values in state.items()})
+    for statistics, state in zip(gathered, content, strict=True):
+        statistics.restore({name: torch.from_numpy(values) for name, values in state.items()})
     return gathered
 
 

@@ -30,9 +30,16 @@ class Network:
     @classmethod
     def of(cls, backbone: Backbone, path: Path | None = None) -> Self:
         """path: of the weights, None for those installed here."""
-        found, own = path or needed_weights(spec_of(backbone.name, has_weights=False)), backbone
-        chosen = own.name, own.taps, own.size, own.device.type, own.engine, own.weight_digest
-        return cls(*chosen, found.name, found.read_bytes())
+        weights_path, sent_backbone = path or needed_weights(spec_of(backbone.name, has_weights=False)), backbone
+        chosen = (
+            sent_backbone.name,
+            sent_backbone.taps,
+            sent_backbone.size,
+            sent_backbone.device.type,
+            sent_backbone.engine,
+            sent_backbone.weight_digest,
+        )
+        return cls(*chosen, weights_path.name, weights_path.read_bytes())
 
 
 @lru_cache(maxsize=2)
@@ -41,14 +48,14 @@ def backbone_of(network: Network) -> Backbone:
     with tempfile.TemporaryDirectory(prefix="loupe-weights-") as folder:
         path = Path(folder, network.file)
         path.write_bytes(network.weights)
-        found = load(network.name, taps=network.taps, size=network.size, weights=path, device=network.device)
-    for what, own, asked in (
-        ("weights", found.weight_digest, network.weight_digest),
-        ("an engine", found.engine, network.engine),
+        backbone = load(network.name, taps=network.taps, size=network.size, weights=path, device=network.device)
+    for what, actual, asked in (
+        ("weights", backbone.weight_digest, network.weight_digest),
+        ("an engine", backbone.engine, network.engine),
     ):
-        if own != asked:
-            raise Refused(f"a worker has {what} {own!r} instead of {asked!r}; use identical machines")
-    return found
+        if actual != asked:
+            raise Refused(f"a worker has {what} {actual!r} instead of {asked!r}; use identical machines")
+    return backbone
 
 
 @dataclass(frozen=True, eq=False)
@@ -60,7 +67,11 @@ class Prepared:
 
     @classmethod
     def of(cls, preparation: Preparation, network: Network) -> Self:
-        rest = {own.name: bare(getattr(preparation, own.name)) for own in fields(preparation) if own.name != "backbone"}
+        rest = {
+            sent_backbone.name: bare(getattr(preparation, sent_backbone.name))
+            for sent_backbone in fields(preparation)
+            if sent_backbone.name != "backbone"
+        }
         return cls(network, rest)
 
 
@@ -76,4 +87,4 @@ def bare(value: Any) -> Any:
         return tuple(map(bare, value))
     if not is_dataclass(value):
         return value
-    return replace(value, **{own.name: bare(getattr(value, own.name)) for own in fields(value)})
+    return replace(value, **{field.name: bare(getattr(value, field.name)) for field in fields(value)})

@@ -52,13 +52,15 @@ class RepeatabilityCounts:
         cls, scores: np.ndarray, again: np.ndarray, defect: np.ndarray, limits: Limits
     ) -> "RepeatabilityCounts | None":
         """Of parts by their scores before and again, each (n,); None where none was photographed again."""
-        taken = ~np.isnan(again)
-        if not taken.any():
+        was_repeated = ~np.isnan(again)
+        if not was_repeated.any():
             return None
-        marks, defect = (limits.review, limits.reject), defect[taken]
-        before, after = (np.searchsorted(marks, own[taken].astype(float)) for own in (scores, again))
+        marks, defect = (limits.review, limits.reject), defect[was_repeated]
+        before, after = (
+            np.searchsorted(marks, scores_of_set[was_repeated].astype(float)) for scores_of_set in (scores, again)
+        )
         stopped, accepted = (before == 0) & (after > 0) & ~defect, (before > 0) & (after == 0) & defect
-        return cls(*map(int, map(np.sum, (before != after, stopped, accepted, taken))))
+        return cls(*map(int, map(np.sum, (before != after, stopped, accepted, was_repeated))))
 
 
 @dataclass(frozen=True)
@@ -89,29 +91,32 @@ def judge_photos(
     ValueError for a value outside the fit, and whatever `report` raises to stop.
     """
     lives = [study.live | dict(move) for move in moves]
-    views = [replace(view, only=tuple(sorted({view.value(own) for own in lives}))) for view in study.results.views]
+    views = [replace(view, only=tuple(sorted({view.value(live) for live in lives}))) for view in study.results.views]
     for own in lives:
         scored = study.at(own)
         for i, view in enumerate(views):
             views[i] = replace(view, scales={**view.scales, **scored.scales(i, [view.value(own)])})
     keep = study.store.would_fit(study.preparation.bytes_per_photo * len(samples))
     streamed = frozenset() if keep else frozenset(sample.name for sample in samples)
-    features, found = replace(study.photo_features, streamed=streamed), [EvaluationScores.merged([]) for _ in lives]
+    features, scores_by_setting = (
+        replace(study.photo_features, streamed=streamed),
+        [EvaluationScores.merged([]) for _ in lives],
+    )
     task = EvaluationTask(tuple(views), tuple(lives), study.fitting.again)
     for some in study.workers.results(task, features, samples, report):
-        found = [EvaluationScores.merged(own) for own in zip(found, some, strict=True)]
-    return found
+        scores_by_setting = [EvaluationScores.merged(own) for own in zip(scores_by_setting, some, strict=True)]
+    return scores_by_setting
 
 
 def evaluate_photos(scored: ScoredPhotos, limits: Limits, masks: list[np.ndarray | None], **live: int) -> Evaluation:
     """Figures of the judge photos under limits at a stored live value; masks: returned by `truth_masks`."""
-    judged = EvaluationScores.of(scored, live, np.flatnonzero(scored.of_subset("judge")).tolist(), masks)
-    return figures(judged, limits, [photo for photo in scored.unscored if photo.part == "judge"])
+    evaluated = EvaluationScores.of(scored, live, np.flatnonzero(scored.of_subset("judge")).tolist(), masks)
+    return figures(evaluated, limits, [photo for photo in scored.unscored if photo.part == "judge"])
 
 
-def figures(judged: EvaluationScores, limits: Limits, unscored: Sequence[UnscoredPhoto] = ()) -> Evaluation:
+def figures(evaluated: EvaluationScores, limits: Limits, unscored: Sequence[UnscoredPhoto] = ()) -> Evaluation:
     """Figures of judged photos under limits; unscored: those to judge that have no score."""
-    scores, defect, counts = judged.scores, judged.defect, judged.counts
+    scores, defect, counts = evaluated.scores, evaluated.defect, evaluated.counts
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", UserWarning)
         return Evaluation(
@@ -120,15 +125,19 @@ def figures(judged: EvaluationScores, limits: Limits, unscored: Sequence[Unscore
             aupro=counts.aupro(),
             fpr95=fpr95_of_foreign(scores[~defect], scores[defect]),
             good_rejected_at_95_caught=fpr_at_tpr(scores, defect),
-            counts=_counts(scores[~defect], scores[defect], limits, judged.found[defect], unscored),
-            changed=RepeatabilityCounts.of(scores, judged.again, defect, limits),
+            counts=_counts(scores[~defect], scores[defect], limits, evaluated.found[defect], unscored),
+            changed=RepeatabilityCounts.of(scores, evaluated.again, defect, limits),
         )
 
 
 def _counts(
-    good: np.ndarray, defects: np.ndarray, limits: Limits, found: np.ndarray | None, unscored: Sequence[UnscoredPhoto]
+    good: np.ndarray,
+    defects: np.ndarray,
+    limits: Limits,
+    hit_limits: np.ndarray | None,
+    unscored: Sequence[UnscoredPhoto],
 ) -> Counts:
-    return count_parts(good, defects, **asdict(limits), found_up_to=found, **unscored_counts(unscored))
+    return count_parts(good, defects, **asdict(limits), found_up_to=hit_limits, **unscored_counts(unscored))
 
 
 def unscored_counts(photos: Sequence[UnscoredPhoto]) -> dict[str, Unscored]:
@@ -151,7 +160,7 @@ def outcomes(evaluation: Evaluation) -> dict[str, int | None]:
     return {
         "caught_at_defect": counts.caught_there if known else None,
         "caught_elsewhere": counts.caught_elsewhere if known else None,
-        "not_located": sum(own.not_located for own in unscored),
+        "not_located": sum(photo.not_located for photo in unscored),
         "not_judged": sum(own.not_judged for own in unscored),
         "changed_again": None if changed is None else changed.changed,
         "again": None if changed is None else changed.total,
@@ -170,8 +179,8 @@ def promise(scored: ScoredPhotos, limits: Limits, setting_scores: np.ndarray, *,
     reviewed = [("above the review limit", limits.review)] if limits.review != limits.reject else []
     expected = []
     for word, limit in (*reviewed, ("rejected", limits.reject)):
-        found = overkill_at(limit, setting_scores, groups=groups, ceiling=ceiling)
-        expected.append(f"{found.expected:.0f} {word} ({found.low} to {found.high})")
+        forecast = overkill_at(limit, setting_scores, groups=groups, ceiling=ceiling)
+        expected.append(f"{forecast.expected:.0f} {word} ({forecast.low} to {forecast.high})")
     count, known = len(set(groups)), int(scored.chosen_defects().sum())
     sentence = f"The suggested limits are based on {number_of(count, 'good part')}"
     sentence += f" and {number_of(known, 'known defect')}." if known else "."
@@ -203,8 +212,8 @@ def found_up_to(scored: ScoredPhotos, **live: int) -> np.ndarray:
         known = list(masks)
         for first in range(0, len(known), AT_ONCE):
             some = known[first : first + AT_ONCE]
-            for i, own in zip(some, scored.maps(some, **live), strict=True):
-                limits[i] = found_in_map(own, masks[i], area=values[AREA])
+            for i, anomaly_map in zip(some, scored.maps(some, **live), strict=True):
+                limits[i] = found_in_map(anomaly_map, masks[i], area=values[AREA])
         return limits
 
     return scored.latest(("found", *sorted(values.items())), look)
@@ -250,9 +259,9 @@ def labelled_since(photos: Sequence[ScoredPhoto]) -> int:
     return sum(photo.part == RELABELLED or (photo.part == ADDED and photo.kind != UNKNOWN) for photo in photos)
 
 
-def in_parts_of(scored: ScoredPhotos, scores: np.ndarray, limits: Limits, found: np.ndarray | None = None) -> str:
-    """What the limits do to the photos, in parts; found: (photos,) up to which limit each defect is found."""
-    good, defect, unscored, own, hidden = counted(scored.photos, scored.unscored, scored.set_on)
+def in_parts_of(scored: ScoredPhotos, scores: np.ndarray, limits: Limits, hit_limits: np.ndarray | None = None) -> str:
+    """What the limits do to the photos, in parts; hit_limits: (photos,) up to which limit each defect is found."""
+    good, defect, unscored, set_on_these, hidden = counted(scored.photos, scored.unscored, scored.set_on)
     good_scores = np.concatenate([scores[good], hidden])
-    counts = _counts(good_scores, scores[defect], limits, None if found is None else found[defect], unscored)
-    return in_parts(counts, limit_set_on_these=own, relabelled=labelled_since(scored.photos))
+    counts = _counts(good_scores, scores[defect], limits, None if hit_limits is None else hit_limits[defect], unscored)
+    return in_parts(counts, limit_set_on_these=set_on_these, relabelled=labelled_since(scored.photos))

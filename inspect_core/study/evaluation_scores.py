@@ -37,18 +37,20 @@ class EvaluationScores:
     def of(cls, scored: ScoredPhotos, live: Live, which: Sequence[int], masks: Sequence[np.ndarray | None]) -> Self:
         """Of the photos at these positions, at stored live values; masks: of all photos, as `truth_masks`."""
         area, which = live.get(AREA, scored.live[AREA]), list(which)
-        scores, found, counts = [np.zeros(0, np.float32)], [], []
+        scores, hit_limits, counts = [np.zeros(0, np.float32)], [], []
         for first in range(0, len(which), AT_ONCE):
             some = which[first : first + AT_ONCE]
             maps = scored.maps(some, **live)
             scores.append(image_score(maps, area=area))
-            pairs = [(own, masks[i]) for own, i in zip(maps, some, strict=True)]
+            pairs = [(anomaly_map, masks[i]) for anomaly_map, i in zip(maps, some, strict=True)]
             known = ((own, mask) for own, mask in pairs if mask is not None)
             counts.append(OverlapCounts.merged(OverlapCounts.of(own, mask) for own, mask in known))
             for own, mask in pairs:
-                found.append(np.nan if mask is None or not mask.any() else found_up_to(own, grown(mask), area=area))
+                hit_limits.append(
+                    np.nan if mask is None or not mask.any() else found_up_to(own, grown(mask), area=area)
+                )
         again, defect = scored.scores_again(**live)[which], scored.good_and_defect()[1][which]
-        return cls(np.concatenate(scores), again, defect, np.array(found, float), OverlapCounts.merged(counts))
+        return cls(np.concatenate(scores), again, defect, np.array(hit_limits, float), OverlapCounts.merged(counts))
 
     @classmethod
     def merged(cls, parts: Sequence[Self]) -> Self:

@@ -81,7 +81,7 @@ class StudyFitter:
             tuple(self.methods[i] for i in numbers),
             tuple(numbers),
             tuple(self._patches(len(samples) * looks_in(tolerances), i) for i in numbers),
-            tuple(None if own is None else own.to(preparation.backbone.device) for own in columns),
+            tuple(None if column is None else column.to(preparation.backbone.device) for column in columns),
             tuple(self.parameters[i] for i in numbers),
             self.order.seed,
             tolerances=tolerances,
@@ -123,7 +123,7 @@ class CrossFitter:
         for fold in self.folds:
             step = stage(report, first / count, (first + len(fold)) / count)
             gathered = self._fitting.gather(replace(self._fit, first=first), fold, step)
-            self._places.append([self._keep(own.state()) for own in gathered])
+            self._places.append([self._keep(statistics.state()) for statistics in gathered])
             for own, other in zip(self._total, gathered, strict=True):
                 own.merge(other)
             first += len(fold)
@@ -141,9 +141,9 @@ class CrossFitter:
             yield ()
         for places in self._places:
             rest = []
-            for total, own, known in zip(self._total, self._fit.begin(), places, strict=True):
-                own.restore({name: self._kept(place) for name, place in known.items()})
-                rest.append(total.without(own))
+            for total, statistics, known in zip(self._total, self._fit.begin(), places, strict=True):
+                statistics.restore({name: self._kept(place) for name, place in known.items()})
+                rest.append(total.without(statistics))
             with warnings.catch_warnings():
                 warnings.simplefilter("ignore", UserWarning)  # the detector of all photos has said the same
                 views = self._fitting.finished(self._fit, rest, report)
@@ -166,13 +166,13 @@ class CrossFitter:
         scored = ScoredPhotos(views, features.preparation.grid, features.preparation.map_size, area=area)
         setters = split.setters(order.seed) or [[]]
         for number, (samples, left_out) in enumerate(zip(setters, self.left_out(silent), strict=True)):
-            seen = scored.seen_by(left_out)
+            by_fold = scored.seen_by(left_out)
             step = stage(report, crossed * number / len(setters), crossed * (number + 1) / len(setters))
             further = () if trying is None else tuple(trying(samples))
             each = len(samples) + len(further)
-            for sample, errors in fitting.score(seen, samples, stage(step, 0.0, len(samples) / max(each, 1))):
+            for sample, errors in fitting.score(by_fold, samples, stage(step, 0.0, len(samples) / max(each, 1))):
                 scored = scored.with_errors(features.photo(sample, "calibrate", split.groups), *errors)
-            for done, made in enumerate(features.each(partial(_tried, seen), further), len(samples) + 1):
+            for done, made in enumerate(features.each(partial(_tried, by_fold), further), len(samples) + 1):
                 step(done / each, "trying synthetic defects")
                 tried += [made] if made else []
         parts = [("choose", sample) for sample in split.choose] + [("judge", sample) for sample in split.judge]

@@ -72,14 +72,14 @@ class PhotoFeatures:
         if (looked := self._looked(sample)) is None:
             return None
         digest, pixels, placement = looked
-        notes.found[name], seen = (digest, placement), self.preparation.picture(pixels, placement)
-        notes.quality[name] = measured(seen)
+        notes.found[name], picture = (digest, placement), self.preparation.picture(pixels, placement)
+        notes.quality[name] = measured(picture)
         if (stored := self.stored(digest)) is not None:
             return stored
-        features = self.preparation.of_picture(seen)
+        features = self.preparation.of_picture(picture)
         if name not in self.streamed:
-            for key, own in zip(self.preparation.keys, features, strict=True):
-                self.store.put(f"{digest}-{key}", own.cpu().numpy())
+            for key, spec_features in zip(self.preparation.keys, features, strict=True):
+                self.store.put(f"{digest}-{key}", spec_features.cpu().numpy())
         return features
 
     def embed_and_classify(self, sample: Sample) -> tuple[np.ndarray, np.ndarray] | None:
@@ -144,10 +144,10 @@ class PhotoFeatures:
 
     def stored(self, digest: str) -> tuple[Tensor, ...] | None:
         """The features of a photo of this content for each view; None when one of them is not in the store."""
-        found = []
+        arrays = []
         for key, shape in zip(self.preparation.keys, self.preparation.shapes, strict=True):
             stored = self.store.get(f"{digest}-{key}", shape)
             if stored is None:
                 return None
-            found.append(torch.from_numpy(stored).to(self.preparation.backbone.device))
-        return tuple(found)
+            arrays.append(torch.from_numpy(stored).to(self.preparation.backbone.device))
+        return tuple(arrays)

@@ -29,7 +29,7 @@ def frozen(
     limits: Limits | None,
     *,
     quality: QualityRange | None,
-    taught: TaughtFrom | None,
+    teaching_record: TaughtFrom | None,
     product: str = "part",
     author: str = UNKNOWN,
     reason: str = "",
@@ -83,7 +83,7 @@ def frozen(
         areas=areas,
         tiles=preparation.tiles,
         quality=quality,
-        taught=taught,
+        taught=teaching_record,
         as_published=order.as_published,
         **parts,
     )

@@ -33,7 +33,7 @@ SeenBy = Sequence[tuple[View, tuple[int, ...]]]
 
 def swept(seen_by: SeenBy, features: Sequence[Tensor]) -> list[np.ndarray]:
     """(stops, h, w) float32 errors of one photo under each view, given its (1, h, w, k) features for each."""
-    return [view.sweep(own, stops) for (view, stops), own in zip(seen_by, features, strict=True)]
+    return [view.sweep(patch_features, stops) for (view, stops), patch_features in zip(seen_by, features, strict=True)]
 
 
 class ScoredPhotos:
@@ -131,8 +131,8 @@ class ScoredPhotos:
         their scores alone are here.
         """
         good, _ = self.good_and_defect()
-        kept = good & self.of_subset("calibrate")
-        return (kept if kept.any() else good & self.of_subset("judge")) & (self.set_on is None)
+        calibration = good & self.of_subset("calibrate")
+        return (calibration if calibration.any() else good & self.of_subset("judge")) & (self.set_on is None)
 
     def chosen_defects(self) -> np.ndarray:
         """(photos,) bool: the known defects kept to choose settings and limits by, which no figure counts."""
@@ -156,7 +156,7 @@ class ScoredPhotos:
 
         Raises ValueError for a parameter that does not move live here.
         """
-        began = {name: int(own) if name == AREA else self.stop_of(name, int(own)) for name, own in live.items()}
+        began = {name: int(value) if name == AREA else self.stop_of(name, int(value)) for name, value in live.items()}
         return self._with(live={**self.live, **began})
 
     def of_views(self, which: Sequence[int]) -> Self:
@@ -221,7 +221,9 @@ class ScoredPhotos:
         """(H, W) float32 anomaly map of any photo, given its (1, h, w, k) features for each view; nothing is kept."""
         stops, _ = self._chosen(live)
         errors = swept([(view, (stop,)) for view, stop in zip(self.views, stops, strict=True)], features)
-        scaled = joined([own[0] for own in errors], [self.scale(i, stop) for i, stop in enumerate(stops)])
+        scaled = joined(
+            [photo_errors[0] for photo_errors in errors], [self.scale(i, stop) for i, stop in enumerate(stops)]
+        )
         return inspected(to_pixels(scaled, self.size, sigma=SIGMA), placement.empty(self.size), self.areas)
 
     def scores(self, **live: int) -> np.ndarray:
@@ -241,10 +243,13 @@ class ScoredPhotos:
         def rank() -> np.ndarray:
             for view, stop in enumerate(stops):
                 self.scale(view, stop)  # learned from the photos as taken
-            other, taken = self._with(stored=self.stored.photographed_again()), np.flatnonzero(self.stored.again >= 0)
-            found = np.full((len(self.photos), largest_area(self.size)), np.nan, np.float32)
-            found[taken] = other._largest(stops, taken)
-            return found
+            other, repeated = (
+                self._with(stored=self.stored.photographed_again()),
+                np.flatnonzero(self.stored.again >= 0),
+            )
+            ranks = np.full((len(self.photos), largest_area(self.size)), np.nan, np.float32)
+            ranks[repeated] = other._largest(stops, repeated)
+            return ranks
 
         return self.latest(("again", *stops), rank)[:, area - 1]
 
@@ -279,19 +284,21 @@ class ScoredPhotos:
 
     def scale(self, view: int, stop: int) -> LocalScale | None:
         """The local scale of a view at a kept value of its live parameter; None for a raw map."""
-        own, (good, _) = self.views[view], self.good_and_defect()
+        fitted_method, (good, _) = self.views[view], self.good_and_defect()
         setters = np.flatnonzero(good & self.of_subset("calibrate"))
-        if own.raw or own.scales or not len(setters):
-            return own.scales.get(stop)
+        if fitted_method.raw or fitted_method.scales or not len(setters):
+            return fitted_method.scales.get(stop)
         if (view, stop) not in self._scales:
             errors = self.stored.at(setters, view, stop)
-            self._scales[view, stop] = GoodMaps.of(errors).finish(self.size, **self._manner(own, errors, setters))
+            self._scales[view, stop] = GoodMaps.of(errors).finish(
+                self.size, **self._manner(fitted_method, errors, setters)
+            )
         return self._scales[view, stop]
 
     def scales(self, view: int, stops: Iterable[int]) -> dict[int, LocalScale]:
         """The local scales of a view by value, none for a raw map."""
-        found = {stop: self.scale(view, stop) for stop in stops}
-        return {stop: scale for stop, scale in found.items() if scale is not None}
+        scales = {stop: self.scale(view, stop) for stop in stops}
+        return {stop: scale for stop, scale in scales.items() if scale is not None}
 
     def _manner(self, view: View, errors: np.ndarray, setters: np.ndarray) -> dict[str, bool]:
         """How a view's scales are learned from its errors on these photos; photos of one group count as one there."""
@@ -309,10 +316,14 @@ class ScoredPhotos:
         """Maps of the grid errors of the photos at these positions, under the areas and 0 where a photo is empty."""
         maps = to_pixels(errors, self.size, sigma=SIGMA)
         empty = self._empty[which] if maps.ndim == 3 else [self._empty[which]]
-        for own, packed in zip(maps.reshape(-1, *self.size), empty, strict=True):
+        for anomaly_map, packed in zip(maps.reshape(-1, *self.size), empty, strict=True):
             if packed is not None or self.areas is not None:
-                bits = np.zeros(own.size, np.uint8) if packed is None else np.unpackbits(packed, count=own.size)
-                own[:] = inspected(own, bits.reshape(own.shape).astype(bool), self.areas)
+                bits = (
+                    np.zeros(anomaly_map.size, np.uint8)
+                    if packed is None
+                    else np.unpackbits(packed, count=anomaly_map.size)
+                )
+                anomaly_map[:] = inspected(anomaly_map, bits.reshape(anomaly_map.shape).astype(bool), self.areas)
         return maps
 
     def _largest(self, stops: tuple[int, ...], which: np.ndarray) -> np.ndarray:

@@ -54,7 +54,9 @@ class Fit:
     def begin(self) -> Gathered:
         """Empty statistics."""
         each = zip(self.methods, self.patches, self.columns, self.parameters, strict=True)
-        return [METHODS[name].begin(patches, columns, self.seed, own) for name, patches, columns, own in each]
+        return [
+            METHODS[name].begin(patches, columns, self.seed, parameters) for name, patches, columns, parameters in each
+        ]
 
     def shard(self, photos: Iterable[tuple[int, Sequence[tuple[Tensor, ...]]]]) -> Gathered:
         """The statistics of the photos of one shard: (number, features for each view of it and of its copies).
@@ -70,15 +72,17 @@ class Fit:
         with ThreadPoolExecutor(len(self.methods), thread_name_prefix="loupe-fit") as pool:
             learning: list[Future[None]] = []
             while batch := list(islice(numbered, BATCH)):
-                for one in learning:
-                    one.result()
+                for future in learning:
+                    future.result()
                 if batch[0][1][0].device.type == "cpu":
-                    learning = [pool.submit(self._see, place, own, batch) for place, own in enumerate(gathered)]
+                    learning = [
+                        pool.submit(self._see, place, statistics, batch) for place, statistics in enumerate(gathered)
+                    ]
                 else:
                     for place, own in enumerate(gathered):
                         self._see(place, own, batch)
-            for one in learning:
-                one.result()
+            for future in learning:
+                future.result()
         return gathered
 
     def _see(self, place: int, statistics: Any, batch: Sequence[tuple[int, tuple[Tensor, ...]]]) -> None:
@@ -134,14 +138,14 @@ class Merged:
 
 
 def _merged(earlier: Gathered, later: Gathered) -> Gathered:
-    for own, other in zip(earlier, later, strict=True):
-        own.merge(other)
+    for statistics, other in zip(earlier, later, strict=True):
+        statistics.merge(other)
     return earlier
 
 
 def merged(fit: Fit, shards: Iterable[Gathered]) -> Gathered:
     """The statistics of all these shards."""
-    found = Merged(fit)
+    merger = Merged(fit)
     for shard in shards:
-        found.add_shard(shard)
-    return found.total()
+        merger.add_shard(shard)
+    return merger.total()

@@ -83,7 +83,7 @@ class StoredErrors:
     def of(self, position: int) -> list[np.ndarray]:
         """(stops, h, w) float32 of one photo under each view."""
         block = self.blocks.read()[self.rows[position]]
-        return [np.array(block[at : at + len(own)]) for at, own in zip(self.first, self.stops, strict=True)]
+        return [np.array(block[at : at + len(stops)]) for at, stops in zip(self.first, self.stops, strict=True)]
 
     def at(self, which: Which, view: int, stop: int) -> np.ndarray:
         """A copy under one view at one stop, (h, w) of one photo and (n, h, w) of several."""
@@ -91,8 +91,8 @@ class StoredErrors:
 
     def _stored(self, name: str, errors: Sequence[np.ndarray]) -> int:
         block = np.zeros(self.blocks.shape, np.float32)  # with room for views that are not among these
-        for at, stops, own in zip(self.first, self.stops, errors, strict=True):
-            block[at : at + len(stops)] = own
+        for at, stops, photo_errors in zip(self.first, self.stops, errors, strict=True):
+            block[at : at + len(stops)] = photo_errors
         if not (np.abs(block) <= LARGEST).all():
             raise ValueError(f"{name} has no finite score; check the photo, or teach again")
         return self.blocks.append(block)

@@ -167,9 +167,9 @@ class Study:
 
         Raises ValueError for a parameter that determines the features (k), or one that the methods do not know.
         """
-        taps = [look.taps for look in self.preparation.looks]
-        given = {**self.order.parameters, **parameters}
-        other = self._like(self.preparation.backbone, self.method, taps, given)
+        taps = [spec.taps for spec in self.preparation.looks]
+        values = {**self.order.parameters, **parameters}
+        other = self._like(self.preparation.backbone, self.method, taps, values)
         if other.preparation.keys != self.preparation.keys:
             raise ValueError(f"parameters {dict(parameters)} need other features; make a new study of the photos")
         return other
@@ -203,13 +203,16 @@ class Study:
         scored = self.results
         if scored.has(live):
             return scored
-        wanted = {name: value for name, value in {**scored.live, **live}.items() if name != AREA}
-        if self._exact is None or self._exact[0] != wanted:
-            views = [replace(view, only=(view.value(wanted),)) for view in scored.views]
+        requested_live = {name: value for name, value in {**scored.live, **live}.items() if name != AREA}
+        if self._exact is None or self._exact[0] != requested_live:
+            views = [replace(view, only=(view.value(requested_live),)) for view in scored.views]
             crossing = CrossFitter(self.fitting)
             crossing.gather(silent)
             anew, _ = crossing.score(views, self.area, silent)
-            self._exact = wanted, anew.beginning_with({**scored.live, **wanted}).with_areas(scored.areas)
+            self._exact = (
+                requested_live,
+                anew.beginning_with({**scored.live, **requested_live}).with_areas(scored.areas),
+            )
         return self._exact[1]
 
     def scores(self, **live: int) -> np.ndarray:
@@ -241,7 +244,7 @@ class Study:
         digests = self.photo_features.digests((*self.split.fit, *self.order.scored))
         chosen |= {
             "quality": self.quality,
-            "taught": self.order.record(digests, chosen_taps(self.methods, self.preparation)),
+            "teaching_record": self.order.record(digests, chosen_taps(self.methods, self.preparation)),
         }
         return frozen(self.order, self.preparation, self.results, scored, live, limits, **chosen)
 
@@ -303,11 +306,11 @@ class Study:
         """Range of the good photos that set limits, and of their copies; None where too few were read."""
         known, wider = self.photo_features.notes.quality, self.order.tolerances
         setters = [self.photos[i].name for i in np.flatnonzero(self.results.setters())]
-        found = QualityRange.of([known[name] for name in setters if name in known])
-        if found is None or wider is None:
-            return found
+        quality_range = QualityRange.of([known[name] for name in setters if name in known])
+        if quality_range is None or wider is None:
+            return quality_range
         noise = noise_as_read(wider.noise, self.photos[0].placed.photo, self.preparation.size)
-        return found.within(noise, wider.light, wider.focus)
+        return quality_range.within(noise, wider.light, wider.focus)
 
     @property
     def skipped(self) -> list[tuple[str, str]]:

@@ -82,7 +82,7 @@ class ScoringTask:
         samples = shard.samples
 
         def errors(sample: Sample) -> list[list[np.ndarray]]:
-            return [swept(self.seen_by, look) for look in features.looks(sample, self.again)]
+            return [swept(self.seen_by, features_of_copy) for features_of_copy in features.looks(sample, self.again)]
 
         for done, (sample, looks) in enumerate(zip(samples, features.each(errors, samples), strict=True), 1):
             if looks:

@@ -134,8 +134,8 @@ class TeachingConfig:
         usual = {key: getattr(TeachingConfig, key) for key in replaced if hasattr(TeachingConfig, key)}
         size = input_size([sample.size for sample in self.photos.fit])
         usual |= {"size": size, "grid": grid_of(size)}
-        kept = {key: value for key, value in self.parameters.items() if key not in replaced}
-        return replace(self, as_published=False, parameters=kept, **usual)
+        remaining = {key: value for key, value in self.parameters.items() if key not in replaced}
+        return replace(self, as_published=False, parameters=remaining, **usual)
 
     def given_to(self, methods: Sequence[str]) -> dict[str, float | None]:
         """Its parameters of the fit that these methods take."""

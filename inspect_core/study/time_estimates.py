@@ -61,8 +61,8 @@ class Expected:
         Raises ValueError as `costs_of`.
         """
         # In a grey photo no part is located.
-        one, tiles = replace(preparation.untiled, alignment=None), preparation.tiles
-        whole, reading = _timed(one), READING
+        untiled, tiles = replace(preparation.untiled, alignment=None), preparation.tiles
+        whole, reading = _timed(untiled), READING
         run = whole * (1 if tiles is None else len(tiles.tiles))
         if tiles is not None:
             reading += READING_PIXEL * math.prod(tiles.size)

@@ -185,12 +185,12 @@ def _read(folder: Path) -> Unsaved:
     try:
         if stored is None or hashlib.sha256(content).digest() != stored[:_DIGEST]:
             raise ValueError("it is missing, cut short or changed")
-        found = unpack(content, _KINDS, _FORMER)
-        if not isinstance(found, Unsaved) or found.order.weights is not None:
+        unpacked = unpack(content, _KINDS, _FORMER)
+        if not isinstance(unpacked, Unsaved) or unpacked.order.weights is not None:
             raise ValueError("it was not written by Loupe")
     except Exception as error:  # sealed, and yet of any other form
         raise ValueError(f"{folder.name}/{PART} cannot be used ({error}); teach the part again") from error
-    return found
+    return unpacked
 
 
 def _line_of(folder: Path) -> OpenPart:

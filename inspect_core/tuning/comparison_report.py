@@ -64,7 +64,7 @@ def figures_of(comparison: Comparison) -> list[dict]:
     """The figures of every row as JSON can hold them, the live parameters first; None for what is not known."""
     rows = []
     for row in comparison.rows:
-        found = row.evaluation
+        evaluation = row.evaluation
         figures: dict[str, Estimate] = {name: getattr(row, name) for name in FIGURES}
         rows.append(
             {
@@ -73,14 +73,14 @@ def figures_of(comparison: Comparison) -> list[dict]:
                 "title": row.title,
                 "as_published": row.as_published,
                 "chosen": row is comparison.chosen(),
-                **{name: _number(own.value) for name, own in figures.items()},
-                "pixel_auroc": found and _number(found.pixel_auroc),
-                "fpr95": found and _number(found.fpr95),
-                "good_rejected_at_95_caught": found and _number(found.good_rejected_at_95_caught),
+                **{name: _number(estimate.value) for name, estimate in figures.items()},
+                "pixel_auroc": evaluation and _number(evaluation.pixel_auroc),
+                "fpr95": evaluation and _number(evaluation.fpr95),
+                "good_rejected_at_95_caught": evaluation and _number(evaluation.good_rejected_at_95_caught),
                 "intervals": {name: [_number(own.low), _number(own.high)] for name, own in figures.items()},
                 "limits": row.limits and asdict(row.limits),
-                "in_parts": found and in_parts(found.counts),
-                **(outcomes(found) if found else {}),
+                "in_parts": evaluation and in_parts(evaluation.counts),
+                **(outcomes(evaluation) if evaluation else {}),
                 "fit_seconds": row.fit_seconds,
                 "verdict_ms": _number(row.verdict_ms),
                 "arrays_mb": row.arrays_mb,
@@ -95,7 +95,11 @@ def csv_of(comparison: Comparison) -> str:
     for row in figures_of(comparison):
         live, intervals = row.pop("live"), row.pop("intervals")
         limits = row.pop("limits") or {"review": None, "reject": None}
-        ends = {f"{name}_{end}": own[i] for name, own in intervals.items() for i, end in enumerate(("low", "high"))}
+        ends = {
+            f"{name}_{end}": interval[i]
+            for name, interval in intervals.items()
+            for i, end in enumerate(("low", "high"))
+        }
         live = " ".join(f"{name}={value}" for name, value in live.items())
         lines.append(row | ends | limits | {"live": live})
     return csv_text([list(lines[0]), *(list(line.values()) for line in lines)])
@@ -139,7 +143,7 @@ def _counted(evaluation: Evaluation) -> dict[str, str]:
     return cells
 
 
-def curves(rows: Sequence[ComparisonRow], look: ChartTheme) -> dict[str, tuple[str, Figure]]:
+def curves(rows: Sequence[ComparisonRow], theme: ChartTheme) -> dict[str, tuple[str, Figure]]:
     """(title, figure) of the ROC and PRO curves on the judge photos, a line per row; none where these have no good
     photo or no defect, or no mask.
     """
@@ -151,10 +155,10 @@ def curves(rows: Sequence[ComparisonRow], look: ChartTheme) -> dict[str, tuple[s
             roc[row.title] = roc_curve(np.concatenate([good, defects]), truth)
     drawn = {}
     if roc:
-        figure = plots.rates(roc, look, x="good parts above the limit", y="defects above the limit")
+        figure = plots.rates(roc, theme, x="good parts above the limit", y="defects above the limit")
         drawn["ROC"] = "Parts: defects caught against good parts rejected", figure
     if pro := {row.title: row.pro for row in rows if row.pro is not None}:
-        figure = plots.rates(pro, look, x="good pixels above the limit", y="defect area covered", most=0.3)
+        figure = plots.rates(pro, theme, x="good pixels above the limit", y="defect area covered", most=0.3)
         drawn["PRO"] = "Pixels: defect area covered against false alarms", figure
     return drawn
 
@@ -182,17 +186,22 @@ def most_telling(comparison: Comparison) -> list[int]:
 def side_by_side(comparison: Comparison, position: int) -> list[DetectorVerdict]:
     """One photo under every detector with limits. Raises ImageError for a photo that can no longer be read."""
     photo = comparison.rows[0].scored.photos[position]
-    pixels, found = reduced(read(photo.path, photo.depth).pixels, SIDE), []
+    pixels, verdicts = reduced(read(photo.path, photo.depth).pixels, SIDE), []
     for row in comparison.rows:
         if (limits := row.limits) is None:
             continue
         view = InView.of(photo.placed, row.scored.size, row.scored.areas)
         verdict = assemble(row.scored.map(position), limits, photo.placed, area=row.scored.live["area"], view=view)
-        calm = min(row.scored.typical_score(), limits.review)
-        found.append(
-            DetectorVerdict(row, limits, verdict, heatmap.overlay(pixels, verdict.photo_map, limits.review, calm=calm))
+        typical_score = min(row.scored.typical_score(), limits.review)
+        verdicts.append(
+            DetectorVerdict(
+                row,
+                limits,
+                verdict,
+                heatmap.overlay(pixels, verdict.photo_map, limits.review, typical_score=typical_score),
+            )
         )
-    return found
+    return verdicts
 
 
 def in_words(seen: DetectorVerdict) -> str:

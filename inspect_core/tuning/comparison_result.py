@@ -51,10 +51,12 @@ class Shortlist:
 
     @classmethod
     def of(
-        cls, grid: tuple[int, int], given: Collection[str] = (), *, budget: float = TeachingConfig.budget
+        cls, grid: tuple[int, int], fixed_names: Collection[str] = (), *, budget: float = TeachingConfig.budget
     ) -> "Shortlist":
         """Those that have all the given parameters; the cheapest one takes part whatever it costs."""
-        fitting = {name: forecast_ms(name, grid) for name in CANDIDATES if known_parameters(name).issuperset(given)}
+        fitting = {
+            name: forecast_ms(name, grid) for name in CANDIDATES if known_parameters(name).issuperset(fixed_names)
+        }
         least = min(fitting.values(), default=0.0)
         fast = {name: ms for name, ms in fitting.items() if ms <= max(budget, least)}
         return cls(fast, {name: ms for name, ms in fitting.items() if name not in fast}, budget)
@@ -83,9 +85,9 @@ class Shortlist:
 
 def forecast_ms(detector: str, grid: tuple[int, int]) -> float:
     """Milliseconds on two cores that the detector's methods are expected to take to score one more photo."""
-    one, two = (Workload(0, shown, grid[0] * grid[1], WIDEST) for shown in (1, 2))
+    single, two = (Workload(0, shown, grid[0] * grid[1], WIDEST) for shown in (1, 2))
     rows = [METHODS[name] for name in methods_of(detector)]
-    return 1000 * sum(row.costs(two, row.defaults).seconds - row.costs(one, row.defaults).seconds for row in rows)
+    return 1000 * sum(row.costs(two, row.defaults).seconds - row.costs(single, row.defaults).seconds for row in rows)
 
 
 @dataclass(frozen=True)
@@ -197,8 +199,10 @@ class Comparison:
 
     def standing(self, figure: str) -> tuple[str, ...]:
         """For each row "best", "tie" for one within the interval of the best, or "", by a figure with an interval."""
-        found: list[Estimate] = [getattr(row, figure) for row in self.rows]
-        best = max((each for each in found if not math.isnan(each.value)), key=lambda each: each.value, default=None)
+        estimates: list[Estimate] = [getattr(row, figure) for row in self.rows]
+        best = max(
+            (each for each in estimates if not math.isnan(each.value)), key=lambda each: each.value, default=None
+        )
         if best is None:
-            return ("",) * len(found)
-        return tuple("best" if each is best else "tie" if each.ties(best) else "" for each in found)
+            return ("",) * len(estimates)
+        return tuple("best" if each is best else "tie" if each.ties(best) else "" for each in estimates)

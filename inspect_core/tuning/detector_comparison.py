@@ -41,7 +41,7 @@ def compare(
     detectors: Sequence[str] = ALL,
     *,
     workers: Workers = IN_PROCESS,
-    judged: bool = True,
+    with_test_photos: bool = True,
     as_published: bool = False,
     pasted: bool = True,
 ) -> Comparison:
@@ -49,7 +49,7 @@ def compare(
     those that are one method once more, each as its paper has it (`TeachingConfig.published`).
 
     The methods begin at their defaults, except for the order's parameters. What is found of a detector is, to the bit,
-    what teaching it alone finds. workers: as `Study` takes them; judged: whether figures of the judge photos are worked
+    what teaching it alone finds. workers: as `Study` takes them; with_test_photos: whether figures of the test photos are worked
     out; pasted: whether defects are made up, beside those known to choose by. Holds the device all the while. Raises
     ValueError as Study does, and where too few good photos are there to set limits, and whatever `report` raises to
     stop.
@@ -57,12 +57,12 @@ def compare(
     order = aligned(order, report)
     again = published(order, detectors) if as_published else []
     share = 1 / (1 + len(again))
-    fixed = {"workers": workers, "judged": judged, "pasted": pasted}
+    fixed = {"workers": workers, "with_test_photos": with_test_photos, "pasted": pasted}
     comparison = _compared(order, store, stage(report, 0.0, share), detectors, **fixed)
-    for number, own in enumerate(again, start=1):
+    for number, published_config in enumerate(again, start=1):
         step = stage(report, number * share, (number + 1) * share)
-        found = _compared(own, store, step, (str(own.method),), **fixed)
-        comparison = replace(comparison, rows=comparison.rows + found.rows)
+        compared = _compared(published_config, store, step, (str(published_config.method),), **fixed)
+        comparison = replace(comparison, rows=comparison.rows + compared.rows)
     return comparison
 
 
@@ -78,25 +78,27 @@ def _compared(
     detectors: Sequence[str],
     *,
     workers: Workers,
-    judged: bool,
+    with_test_photos: bool,
     pasted: bool,
 ) -> Comparison:
     methods = methods_in(detectors)
     backbone, taps = order.network(methods)
     with device_lock(backbone.device):
-        given = order.given_to(methods)
-        study = Study(order, backbone, store, taps=taps, workers=workers, method=methods, parameters=given)
+        values = order.given_to(methods)
+        study = Study(order, backbone, store, taps=taps, workers=workers, method=methods, parameters=values)
         if not order.setters:
             raise ValueError("too few good photos to set limits; add good parts or lots, then compare")
         pasting = Pasting(study, order.setters, PASTED if pasted else 0)
         expected = study.expected(pasting.count)
-        share = expected.total / (expected.total + comparing(len(detectors) if judged else 0, len(order.scored)))
+        share = expected.total / (
+            expected.total + comparing(len(detectors) if with_test_photos else 0, len(order.scored))
+        )
         read = share * expected.extract / expected.total
         study.extract(stage(report, 0.0, read))
         place = place_of(study)
         study.fit(stage(report, read, share), trying=pasting.made_of, expected=expected)
         trial, tried = crossed_trial(study, pasting)
-        masks = truth_masks(study.results) if judged else None
+        masks = truth_masks(study.results) if with_test_photos else None
         timed = next((study.results.photos[i] for i in np.flatnonzero(study.results.setters())[:1]), None)
         rows = []
         for number, detector in enumerate(detectors):
@@ -109,7 +111,7 @@ def _compared(
                     **_of_trial(trial, tried.of_views(which)),
                     **_of_judged(scored, masks),
                     fit_seconds=_fit_seconds(study, which),
-                    verdict_ms=_verdict_ms(study, timed, scored.views) if judged and timed else math.nan,
+                    verdict_ms=_verdict_ms(study, timed, scored.views) if with_test_photos and timed else math.nan,
                     arrays_mb=sum(map(_megabytes, scored.views)),
                     scored=scored,
                     study=study,
@@ -145,16 +147,16 @@ def _of_trial(trial: Trial, tried: ScoredPhotos) -> dict:
 
 def _of_judged(scored: ScoredPhotos, masks: list[np.ndarray | None] | None) -> dict:
     """The fields of a row that come from the judge photos; masks: of `truth_masks`, None when these were not scored."""
-    found = {"limits": None, "evaluation": None, "image_auroc": Estimate(), "aupro": Estimate(), "pro": None}
+    figures = {"limits": None, "evaluation": None, "image_auroc": Estimate(), "aupro": Estimate(), "pro": None}
     if masks is None:
-        return found
-    found["limits"] = limits = scored.default_limits()
-    found["evaluation"] = evaluation = evaluate_photos(scored, limits, masks)
+        return figures
+    figures["limits"] = limits = scored.default_limits()
+    figures["evaluation"] = evaluation = evaluate_photos(scored, limits, masks)
     (good, defect), judge, scores = scored.good_and_defect(), scored.of_subset("judge"), scored.scores()
     if not ((good & judge).any() and (defect & judge).any()):
-        return found
+        return figures
     rows = np.flatnonzero(judge & (good | defect))
-    found["image_auroc"] = Estimate.of(
+    figures["image_auroc"] = Estimate.of(
         evaluation.image_auroc, _drawn(lambda rows: auroc(scores[rows], defect[rows]), rows, defect, DRAWS)
     )
     known = np.array([i for i in np.flatnonzero(judge) if masks[i] is not None], int)
@@ -166,9 +168,9 @@ def _of_judged(scored: ScoredPhotos, masks: list[np.ndarray | None] | None) -> d
         def covered(rows: np.ndarray) -> float:
             return aupro(np.stack([maps[i] for i in rows]), np.stack([small[i] for i in rows]))
 
-        found["aupro"] = Estimate.of(evaluation.aupro, _drawn(covered, known, defect, AUPRO_DRAWS))
-        found["pro"] = pro_curve(np.stack(list(maps.values())), np.stack(list(small.values())))
-    return found
+        figures["aupro"] = Estimate.of(evaluation.aupro, _drawn(covered, known, defect, AUPRO_DRAWS))
+        figures["pro"] = pro_curve(np.stack(list(maps.values())), np.stack(list(small.values())))
+    return figures
 
 
 def _mean(qualities: np.ndarray) -> Estimate:
@@ -195,8 +197,8 @@ def _verdict_ms(study: Study, photo: ScoredPhoto, views: Sequence[View]) -> floa
     try:
         for _ in range(RUNS):
             began = time.perf_counter()
-            for view, own in zip(views, look_at.features(read(photo.path, photo.depth).pixels), strict=True):
-                view.errors(own, view.start)
+            for view, view_features in zip(views, look_at.features(read(photo.path, photo.depth).pixels), strict=True):
+                view.errors(view_features, view.start)
             took.append(time.perf_counter() - began)
     except (ImageError, NotLocated):
         return math.inf

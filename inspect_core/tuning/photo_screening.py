@@ -78,7 +78,7 @@ class FirstLook:
     @property
     def found(self) -> tuple[ScreenedPhoto, ...]:
         """Photos in which something stands out."""
-        return tuple(seen for seen in self.photos if seen.findings)
+        return tuple(screened for screened in self.photos if screened.findings)
 
     def sentence(self) -> str:
         """What was found, in words."""
@@ -100,30 +100,30 @@ def first_look(samples: Samples, order: TeachingConfig, store: Store, report: Re
     with device_lock(backbone.device):
         photos, skipped = _read(samples, backbone, store, stage(report, 0.0, 0.4))
         samples = replace(samples, good=tuple(photo.sample for photo in photos))
-        found = findings([photo.quality for photo in photos])
-        for own, sample in zip(found, samples.good, strict=True):
+        findings_by_photo = findings([photo.quality for photo in photos])
+        for photo_findings, sample in zip(findings_by_photo, samples.good, strict=True):
             if twins := [name for copies in samples.copies if sample.name in copies for name in copies]:
                 twins.remove(sample.name)
-                own.append(Finding(COPY, f"Near-duplicate of {examples(twins, most=1)}."))
+                photo_findings.append(Finding(COPY, f"Near-duplicate of {examples(twins, most=1)}."))
         unlike, places = np.ones(len(photos)), [None] * len(photos)
         groups = propose_groups(samples, few=True)
         pairs = _pairs(samples.good, groups, order.seed)
         if pairs and len(photos) >= FEWEST:
             embeddings = {photo.sample.name: photo.embedding for photo in photos}
-            _note_foreign(found, _foreign(embeddings, pairs))
+            _note_foreign(findings_by_photo, _foreign(embeddings, pairs))
             order = aligned(replace(order, photos=Split(samples.good, (), (), groups=groups)), report)
             order = replace(order, parameters={}, area=None, as_published=False, tolerances=None, tiles=None)
             study = Study(order, backbone, store, taps=taps, method=BOTH)
             study.extract(stage(report, 0.4, 0.8))
             scores, places = _scores(study, pairs, stage(report, 0.8, 1.0))
-            for own, sample in zip(found, samples.good, strict=True):
+            for photo_findings, sample in zip(findings_by_photo, samples.good, strict=True):
                 if sample.name in study.lost:
-                    own.append(Finding(LOST, f"The part was not located: {study.lost[sample.name]}."))
+                    photo_findings.append(Finding(LOST, f"The part was not located: {study.lost[sample.name]}."))
             ratios = scores / max(float(np.nanmedian(scores)), np.finfo(np.float32).tiny)
-            _note_unlike(found, np.nan_to_num(ratios, nan=1.0))
+            _note_unlike(findings_by_photo, np.nan_to_num(ratios, nan=1.0))
             unlike = np.nan_to_num(ratios, nan=float(np.nanmax(ratios)))
-    seen = map(ScreenedPhoto, samples.good, map(tuple, found), map(float, unlike), places)
-    return FirstLook(tuple(sorted(seen, key=lambda one: -one.unlike)), tuple(skipped))
+    screened = map(ScreenedPhoto, samples.good, map(tuple, findings_by_photo), map(float, unlike), places)
+    return FirstLook(tuple(sorted(screened, key=lambda one: -one.unlike)), tuple(skipped))
 
 
 class _Photo(NamedTuple):
@@ -152,11 +152,11 @@ def _read(
 
 def _pairs(good: Sequence[Sample], groups: dict[str, str], seed: int) -> Pairs:
     """(fold, all others) of each fold; none with too few groups."""
-    found = []
+    pairs = []
     for fold in folds(good, groups, seed=seed, count=LEAST_FOLDS):
         inside = {sample.name for sample in fold}
-        found.append((fold, [sample for sample in good if sample.name not in inside]))
-    return found
+        pairs.append((fold, [sample for sample in good if sample.name not in inside]))
+    return pairs
 
 
 def _foreign(embeddings: dict[str, np.ndarray], pairs: Pairs) -> np.ndarray:
@@ -172,14 +172,14 @@ def _foreign(embeddings: dict[str, np.ndarray], pairs: Pairs) -> np.ndarray:
     return np.array([scores[name] for name in embeddings])
 
 
-def _note_foreign(found: list[list[Finding]], scores: np.ndarray) -> None:
+def _note_foreign(findings_by_photo: list[list[Finding]], scores: np.ndarray) -> None:
     """Note other products: photos whose score is halfway or more from the usual one to that of an unrelated photo."""
     median, apart = float(np.median(scores)), distances(scores, least=_PRODUCT)
-    for own, score, distance in zip(found, scores.tolist(), apart.tolist(), strict=True):
+    for photo_findings, score, distance in zip(findings_by_photo, scores.tolist(), apart.tolist(), strict=True):
         if distance > STANDS_OUT and score > (median + UNRELATED) / 2:
             words = f"product check {score:.2f} (0: the same, 1: nothing in common)"
-            said = f"Looks like another product: {words}, median of the photos {median:.2f}."
-            own.append(Finding(PRODUCT, said))
+            finding_text = f"Looks like another product: {words}, median of the photos {median:.2f}."
+            photo_findings.append(Finding(PRODUCT, finding_text))
 
 
 def _scores(study: Study, pairs: Pairs, report: Report) -> tuple[np.ndarray, list[tuple[float, float] | None]]:
@@ -200,17 +200,19 @@ def _scores(study: Study, pairs: Pairs, report: Report) -> tuple[np.ndarray, lis
     if scored is None:
         raise ValueError("there are too few photos to compare; add good photos")
     scores, (height, width) = scored.calibration_scores(), study.preparation.grid
-    found = {}
+    score_by_name = {}
     for photo, score, errors in zip(scored.photos, scores.tolist(), scored.grid_errors(), strict=True):
         shown = np.where(photo.placed.empty(errors.shape), errors.min(), errors)
         row, column = divmod(int(photo.placed.over_photo(shown).argmax()), width)
-        found[photo.name] = score, ((column + 0.5) / width, (row + 0.5) / height)
-    kept = [found.get(sample.name, (np.nan, None)) for sample in study.split.fit]
+        score_by_name[photo.name] = score, ((column + 0.5) / width, (row + 0.5) / height)
+    kept = [score_by_name.get(sample.name, (np.nan, None)) for sample in study.split.fit]
     return np.array([score for score, _ in kept]), [place for _, place in kept]
 
 
-def _note_unlike(found: list[list[Finding]], unlike: np.ndarray) -> None:
+def _note_unlike(findings_by_photo: list[list[Finding]], unlike: np.ndarray) -> None:
     apart = distances(np.log(np.maximum(unlike, np.finfo(np.float32).tiny)), least=_SCORE)
-    for own, ratio, distance in zip(found, unlike.tolist(), apart.tolist(), strict=True):
+    for photo_findings, ratio, distance in zip(findings_by_photo, unlike.tolist(), apart.tolist(), strict=True):
         if distance > STANDS_OUT:
-            own.append(Finding(UNLIKE, f"Unusual: its peak score is {ratio:.1f} times the median of the others."))
+            photo_findings.append(
+                Finding(UNLIKE, f"Unusual: its peak score is {ratio:.1f} times the median of the others.")
+            )

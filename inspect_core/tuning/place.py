@@ -47,10 +47,10 @@ def place_of(study: Study) -> float | None:
 
 def preferred(place: float | None, candidates: Collection[str]) -> str:
     """The detector to begin with, of these: by how fixed places are, the first where neither takes part."""
-    wanted = (LOOSE, FIXED)
+    detectors = (LOOSE, FIXED)
     if place is not None and not SCATTERED < place < PLACED:
-        wanted = (FIXED, LOOSE) if place >= PLACED else (ANYWHERE, LOOSE, FIXED)
-    return next((name for name in wanted if name in candidates), next(iter(candidates)))
+        detectors = (FIXED, LOOSE) if place >= PLACED else (ANYWHERE, LOOSE, FIXED)
+    return next((name for name in detectors if name in candidates), next(iter(candidates)))
 
 
 def in_words(place: float | None) -> str:

@@ -49,7 +49,7 @@ def train_product_check(
     known = _described(preparation, good, workers, stage(report, 0.0, share))
     unseen = _described(preparation, held_out, workers, stage(report, share, 1.0))
     if not len(unseen[0]):
-        unseen = tuple(np.zeros((0, own.shape[1]), np.float32) for own in known)
+        unseen = tuple(np.zeros((0, embedding.shape[1]), np.float32) for embedding in known)
     logits = {"good_logits": known[1], "held_out_logits": unseen[1]} if fused else {}
     return fit(known[0], unseen[0], mode=mode, **logits)
 

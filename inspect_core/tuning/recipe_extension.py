@@ -50,16 +50,16 @@ class Lesson:
 
     def sentences(self) -> list[str]:
         """What is learned and what is not, in words."""
-        found = [f"{counted(len(self.new), 'photo')} to add: {examples(list(self.new))}."]
+        sentences = [f"{counted(len(self.new), 'photo')} to add: {examples(list(self.new))}."]
         if self.known:
-            found.append(f"Already used for training, skipped: {counted(len(self.known), 'photo')}.")
+            sentences.append(f"Already used for training, skipped: {counted(len(self.known), 'photo')}.")
         if self.tested:
             leave = f"{counted(len(self.tested), 'test photo')} of the recipe ({examples(list(self.tested))})"
-            found.append(f"Among them {leave}: learned, they leave the test photos, so the figures rest on fewer.")
+            sentences.append(f"Among them {leave}: learned, they leave the test photos, so the figures rest on fewer.")
         if self.defective:
             named = f"{counted(len(self.defective), 'known defect')} ({examples(list(self.defective))})"
-            found.append(f"Among them {named}: learned, such defects are accepted.")
-        return [*found, *(f"{name} was skipped: {reason}" for name, reason in self.skipped)]
+            sentences.append(f"Among them {named}: learned, such defects are accepted.")
+        return [*sentences, *(f"{name} was skipped: {reason}" for name, reason in self.skipped)]
 
 
 def lesson(
@@ -75,12 +75,12 @@ def lesson(
     Raises ValueError, with the remedy, for a recipe that does not say what it was taught from, for photos of it that
     are not found, and when nothing is new.
     """
-    taught = recipe.taught
-    if taught is None:
+    teaching_record = recipe.taught
+    if teaching_record is None:
         reason = "does not record its training photos"
         raise ValueError(f"{recipe.product} {reason}; teach it again from its folder, with the new photos in it")
-    own = _own_photos(recipe, taught, folders)
-    learned = {one.digest for one in taught.photos if one.set in LEARNED_FROM}
+    original_photos = _own_photos(recipe, teaching_record, folders)
+    learned = {photo.digest for photo in teaching_record.photos if photo.set in LEARNED_FROM}
     called = {one.digest for one in inspections if _truth(one) == DEFECT}
     new: dict[str, Sample] = {}
     known, skipped, defective, tested = [], [], [], []
@@ -101,37 +101,37 @@ def lesson(
         if digest in learned or digest in new:
             known.append(sample.name)
         else:
-            new[digest] = replace(own[digest][1], kind=GOOD) if digest in own else sample
-            if digest in called or (digest in own and own[digest][1].kind != GOOD):
+            new[digest] = replace(original_photos[digest][1], kind=GOOD) if digest in original_photos else sample
+            if digest in called or (digest in original_photos and original_photos[digest][1].kind != GOOD):
                 defective.append(sample.name)
-            if digest in own and own[digest][0] == "judge":
+            if digest in original_photos and original_photos[digest][0] == "judge":
                 tested.append(sample.name)
     if not new:
         why = f"{counted(len(known), 'photo')} already used" if known else "no readable photo"
         raise ValueError(f"nothing to add: {why}; choose good photos that are new to this recipe")
-    split = _split(own.values()).relabelled(new.values())
+    split = _split(original_photos.values()).relabelled(new.values())
     names = tuple(sample.name for sample in new.values())
     known_of = tuple(known), tuple(skipped), tuple(defective), tuple(tested)
-    return Lesson(recipe, order_of(recipe, taught, split), names, *known_of)
+    return Lesson(recipe, order_of(recipe, teaching_record, split), names, *known_of)
 
 
-def order_of(recipe: Recipe, taught: TaughtFrom, photos: Split) -> TeachingConfig:
+def order_of(recipe: Recipe, teaching_record: TaughtFrom, photos: Split) -> TeachingConfig:
     """The order that taught the recipe, with other photos."""
-    check, tolerances = recipe.product_check, taught.tolerances
+    check, tolerances = recipe.product_check, teaching_record.tolerances
     return TeachingConfig(
         recipe.product,
         photos,
         backbone=recipe.backbone.name,
-        taps=taught.taps,
+        taps=teaching_record.taps,
         size=recipe.backbone.size,
         grid=recipe.grid,
         method=recipe.method,
-        parameters=taught.parameters,
+        parameters=teaching_record.parameters,
         as_published=recipe.as_published,
         area=recipe.live[AREA],
-        align=taught.align,
-        align_turn=taught.align_turn,
-        align_shift=taught.align_shift,
+        align=teaching_record.align,
+        align_turn=teaching_record.align_turn,
+        align_shift=teaching_record.align_shift,
         areas=recipe.areas,
         tiles=recipe.tiles,
         tolerances=None if tolerances is None else _tolerances(tolerances),
@@ -149,21 +149,21 @@ def learn(
     Equal to the bit to teaching the order from nothing. Known cases, defect types, areas and live values are kept;
     challenge parts are left out, since their photos are to be judged again. Raises ValueError as `teach`.
     """
-    recipe, taught = task.recipe, teach(task.order, store, report, workers)
-    if taught.study.preparation.backbone.weight_digest != recipe.backbone.weight_digest:
+    recipe, result = task.recipe, teach(task.order, store, report, workers)
+    if result.study.preparation.backbone.weight_digest != recipe.backbone.weight_digest:
         raise ValueError(f"the network's weights are not those of {recipe.product}; put that weights file in place")
-    new = taught.study.recipe(
+    new = result.study.recipe(
         parent=recipe.digest,
         product=recipe.product,
         gallery=recipe.gallery,
         defect_types=recipe.defect_types,
         areas=recipe.areas,
         mm_per_pixel=recipe.mm_per_pixel,
-        product_check=taught.product_check,
+        product_check=result.product_check,
         **said,
         **recipe.live,
     )
-    return new, taught.study
+    return new, result.study
 
 
 def regression(
@@ -182,7 +182,7 @@ def regression(
     """
     inspector = LoadedRecipe(new, study.preparation.backbone)
     before, after = _recorded(old), _recorded(inspector)
-    taught = [(one.name, one.path, "", one.kind, None) for one in task.order.photos.choose]
+    known_parts = [(sample.name, sample.path, "", sample.kind, None) for sample in task.order.photos.choose]
     latest = {one.digest: one for one in reversed(inspections) if one.score is not None and one.digest not in before}
     logged = [(one.name, Path(one.path), one.digest, _truth(one), one.verdict) for one in latest.values()]
 
@@ -197,49 +197,52 @@ def regression(
     unseen = 0
     for digest in before.keys() & after.keys():  # a photo learned as good is still what it was known to be
         after[digest] = replace(after[digest], truth=before[digest].truth or after[digest].truth)
-    for number, pair in enumerate(in_order(again, items := [*taught, *logged]), 1):
+    for number, pair in enumerate(in_order(again, items := [*known_parts, *logged]), 1):
         report(number / len(items), f"judging part {number} of {len(items)} again")
         unseen += pair is None
         if pair is not None:
             before[pair[0].digest], after[pair[1].digest] = pair
-    said = [f"{counted(unseen, 'part')} not re-inspected: the photo is missing or has changed."] if unseen else []
+    notes = [f"{counted(unseen, 'part')} not re-inspected: the photo is missing or has changed."] if unseen else []
     if old.challenge:
-        said.append(f"{counted(len(old.challenge), 'challenge part')} to be added again, from new photos.")
-    return changed(list(before.values()), list(after.values())), said
+        notes.append(f"{counted(len(old.challenge), 'challenge part')} to be added again, from new photos.")
+    return changed(list(before.values()), list(after.values())), notes
 
 
 def _recorded(inspector: LoadedRecipe) -> dict[str, ResultRow]:
     """By digest, the photos that set or judged the limits of a recipe, by their scores."""
     recipe, rows = inspector.recipe, {}
-    for one in (*recipe.calibration, *recipe.judged):
-        row, verdict = row_of(inspector, one.name), recipe.limits.verdict(one.score)
-        rows[one.digest] = replace(row, digest=one.digest, score=one.score, verdict=verdict, truth=one.kind)
+    for part in (*recipe.calibration, *recipe.judged):
+        row, verdict = row_of(inspector, part.name), recipe.limits.verdict(part.score)
+        rows[part.digest] = replace(row, digest=part.digest, score=part.score, verdict=verdict, truth=part.kind)
     return rows
 
 
-def _own_photos(recipe: Recipe, taught: TaughtFrom, folders: Sequence[Path]) -> dict[str, tuple[str, Sample, str]]:
+def _own_photos(
+    recipe: Recipe, teaching_record: TaughtFrom, folders: Sequence[Path]
+) -> dict[str, tuple[str, Sample, str]]:
     """(set, photo, group) of every photo that it was taught from, by digest. Raises ValueError for missing ones."""
-    found = by_content(taught.photos, folders, recipe.depth)
-    if missing := [photo.name for photo in taught.photos if photo.digest not in found]:
+    by_digest = by_content(teaching_record.photos, folders, recipe.depth)
+    if missing := [photo.name for photo in teaching_record.photos if photo.digest not in by_digest]:
         raise ValueError(
-            f"{len(missing)} of the {len(taught.photos)} training photos of {recipe.product} were not found "
+            f"{len(missing)} of the {len(teaching_record.photos)} training photos of {recipe.product} were not found "
             f"({examples(missing)}); all are needed because everything is retrained: specify their folder with "
             "--photos"
         )
     masks = {photo: mask for folder in folders if folder.is_dir() for photo, mask in masks_in(folder).items()}
-    own = {}
-    for one in taught.photos:
-        path, size = found[one.digest]
+    photos = {}
+    for one in teaching_record.photos:
+        path, size = by_digest[one.digest]
         sample = Sample(path, one.name, one.kind, size, masks.get(path), depth=recipe.depth)
-        own[one.digest] = one.set, sample, one.group
-    return own
+        photos[one.digest] = one.set, sample, one.group
+    return photos
 
 
-def _split(own: Collection[tuple[str, Sample, str]]) -> Split:
+def _split(original_photos: Collection[tuple[str, Sample, str]]) -> Split:
     fit, calibrate, judge, choose = (
-        tuple(sample for of, sample, _ in own if of == part) for part in ("fit", "calibrate", "judge", "choose")
+        tuple(sample for of, sample, _ in original_photos if of == part)
+        for part in ("fit", "calibrate", "judge", "choose")
     )
-    groups = {sample.name: group for _, sample, group in own if group}
+    groups = {sample.name: group for _, sample, group in original_photos if group}
     return Split(fit, calibrate, judge, groups=groups, choose=choose)
 
 
@@ -251,7 +254,7 @@ def _tolerances(recorded: Mapping[str, float]) -> Tolerances:
     return Tolerances(**values | {name: int(values[name]) for name in ("jpeg", "copies", "seed")})
 
 
-def _truth(one: Inspection) -> str:
-    if one.overridden is None:
+def _truth(inspection: Inspection) -> str:
+    if inspection.overridden is None:
         return ""
-    return {"accept": GOOD, "reject": DEFECT}.get(one.final, "")
+    return {"accept": GOOD, "reject": DEFECT}.get(inspection.final, "")

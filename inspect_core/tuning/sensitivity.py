@@ -38,8 +38,8 @@ class SensitivityPoint:
 def chosen_stops(scored: ScoredPhotos, name: str, value: int) -> tuple[int, ...]:
     """At most STOPS + 1 of a live parameter's stops, evenly spaced on a log scale, the one in force among them."""
     stops = scored.stops(name)
-    wanted = np.geomspace(max(stops[0], 1), stops[-1], STOPS)
-    nearest = {min(stops, key=lambda stop: abs(stop - target)) for target in wanted}
+    targets = np.geomspace(max(stops[0], 1), stops[-1], STOPS)
+    nearest = {min(stops, key=lambda stop: abs(stop - target)) for target in targets}
     return tuple(sorted(nearest | {scored.stop_of(name, value)}))
 
 
@@ -105,14 +105,14 @@ def read_figures(scored: ScoredPhotos, value: float, masks: list[np.ndarray | No
     """The figures of the photos under these live values; `value`: that of the parameter under study."""
     good, defect = scored.good_and_defect()
     judge = np.flatnonzero(scored.of_subset("judge") & (good | defect)).tolist()
-    judged = EvaluationScores.of(scored, live, judge, masks)
+    evaluated = EvaluationScores.of(scored, live, judge, masks)
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", UserWarning)  # only good or only defective photos: NaN shows it
         return SensitivityPoint(
             value,
-            auroc(judged.scores, judged.defect),
-            judged.counts.aupro(),
-            fpr_at_tpr(judged.scores, judged.defect),
+            auroc(evaluated.scores, evaluated.defect),
+            evaluated.counts.aupro(),
+            fpr_at_tpr(evaluated.scores, evaluated.defect),
             spread(scored.calibration_scores(**live)),
         )
 

@@ -56,7 +56,7 @@ class Pasting:
     def _made(self, sample: Sample, number: int) -> Made | None:
         preparation, donor = self._study.preparation, self._donors[sample.name]
         try:
-            photo, donated = (read(one.path, one.depth).pixels for one in (sample, donor))
+            photo, donated = (read(sample_read.path, sample_read.depth).pixels for sample_read in (sample, donor))
             placement = preparation.place(photo)
         except (ImageError, NotLocated):
             return None
@@ -97,7 +97,7 @@ class Trial:
         scored: these photos under a detector.
         """
         good = np.sort(scored.calibration_scores(**live))
-        scores, found = scored.scores(**live), []
+        scores, quality_scores = scored.scores(**live), []
         for i, photo in enumerate(self.photos):
             if not photo.is_defect:
                 continue
@@ -106,8 +106,8 @@ class Trial:
             if mask is not None and mask.any():
                 pixels = scored.map(i, **live)[SHRINK // 2 :: SHRINK, SHRINK // 2 :: SHRINK][None]
                 shares += [auroc(pixels, mask[None]), aupro(pixels, mask[None])]
-            found.append(float(np.mean(shares)))
-        return np.array(found)
+            quality_scores.append(float(np.mean(shares)))
+        return np.array(quality_scores)
 
 
 def is_better(qualities: np.ndarray, than: np.ndarray, *, tried: int = 1) -> bool:
@@ -136,7 +136,9 @@ def crossed_trial(study: Study, pasting: Pasting) -> tuple[Trial, ScoredPhotos]:
     chosen = results.setters() | results.of_subset("choose")
     each = [(results.photos[i], results.errors(i)) for i in np.flatnonzero(chosen).tolist()]
     for photo, errors in (*each, *study.tried):
-        scored = scored.with_errors(photo, [own[[stop]] for own, stop in zip(errors, first, strict=True)])
+        scored = scored.with_errors(
+            photo, [view_errors[[stop]] for view_errors, stop in zip(errors, first, strict=True)]
+        )
     masks = pasting.masks | masks_of(scored.photos, results.size)
     return Trial(scored.photos, masks, len(study.tried)), scored
 
@@ -151,7 +153,7 @@ def _window(preparation: Preparation, rng: np.random.Generator) -> tuple[slice, 
     """Where a defect is pasted: anywhere in a photo that the network sees whole, within one tile's size in a large
     one.
     """
-    free = [whole - seen for whole, seen in zip(preparation.size, preparation.backbone.size, strict=True)]
+    free = [whole - input_side for whole, input_side in zip(preparation.size, preparation.backbone.size, strict=True)]
     top, left = (int(rng.integers(most + 1)) if most else 0 for most in free)
     height, width = preparation.backbone.size
     return slice(top, top + height), slice(left, left + width)

@@ -104,7 +104,9 @@ def _by_known_defects(
     step = -(-len(photos.fit) // MOST_COMPARED)
     some = photos if step == 1 else replace(photos, fit=photos.fit[::step], judge=())
     order_of_some, candidates = replace(order, photos=some), tuple(shortlist.candidates)
-    comparison = compare(order_of_some, store, report, candidates, workers=workers, judged=False, pasted=False)
+    comparison = compare(
+        order_of_some, store, report, candidates, workers=workers, with_test_photos=False, pasted=False
+    )
     chosen, why = comparison.chosen(), " ".join(filter(None, (comparison.reason(), shortlist.sentence())))
     if step == 1:
         return fitted(chosen), why
@@ -139,5 +141,5 @@ def _by_place(order: TeachingConfig, study: Study) -> tuple[Study, str]:
 def _study(order: TeachingConfig, method: str | tuple[str, ...], store: Store, workers: Workers) -> Study:
     methods = methods_of(method) if isinstance(method, str) else method
     backbone, taps = order.network(methods)
-    given = order.parameters if isinstance(method, str) else order.given_to(methods)
-    return Study(order, backbone, store, taps=taps, workers=workers, method=method, parameters=given)
+    values = order.parameters if isinstance(method, str) else order.given_to(methods)
+    return Study(order, backbone, store, taps=taps, workers=workers, method=method, parameters=values)

@@ -25,13 +25,13 @@ def tiled(
     (photo, _), *_ = Counter(sample.size for sample in photos).most_common(1)
     if smallest_defect is not None and not 0 < smallest_defect < math.inf:
         raise ValueError(f"the smallest defect is {smallest_defect:g} px; give its length, above 0")
-    pays, said = False, ()
+    pays, sentences = False, ()
     if smallest_defect is not None:
         pays, sentence = recommendation(photo, smallest_defect, size)
-        said = (sentence,)
+        sentences = (sentence,)
     elif choice == AUTO:
         raise ValueError("automatic tiling needs the smallest relevant defect; give its length in photo pixels")
     if choice == OFF or (choice == AUTO and not pays):
-        return None, said
+        return None, sentences
     plan = proposed(photo, smallest_defect, tile=tile, cell=int(choice) if choice.isdecimal() else None)
-    return plan, (*said, plan.sentence())
+    return plan, (*sentences, plan.sentence())

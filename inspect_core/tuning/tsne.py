@@ -42,9 +42,9 @@ def arrange(points: Points, store: Store, *, seed: int = 0, report: Report = sil
     """`tsne` of the points' features, kept in the store under a digest of those very features and the seed."""
     rows = np.ascontiguousarray(points.features, np.float32)
     key = f"tsne-{seed}-{rows.shape}-{hashlib.sha256(rows.tobytes()).hexdigest()}"
-    kept = store.get(key, (len(rows), 2))
-    if kept is None:
-        kept = tsne(rows, seed=seed, report=report)
+    stored = store.get(key, (len(rows), 2))
+    if stored is None:
+        stored = tsne(rows, seed=seed, report=report)
         with contextlib.suppress(OSError):  # with a full disk it is arranged again next time
-            store.put(key, kept)
-    return kept
+            store.put(key, stored)
+    return stored

@@ -16,13 +16,13 @@ ACROSS, SIDE, GAP = 12, 76, 4
 
 def small(samples: Iterable[Sample]) -> list[np.ndarray]:
     """(h, w, 3) uint8 of the photos that can still be read, with the longer side SIDE."""
-    found = []
+    thumbnails = []
     for sample in samples:
         try:
-            found.append(reduced(read(sample.path, sample.depth).pixels, SIDE))
+            thumbnails.append(reduced(read(sample.path, sample.depth).pixels, SIDE))
         except ImageError:
             continue
-    return found
+    return thumbnails
 
 
 def sheet(photos: list[np.ndarray], *, room: int = 0) -> bytes:

@@ -23,44 +23,44 @@ REGION, WHOLE = "Most anomalous region", "Whole part"
 """The words for what to look at."""
 
 
-def found_box(taught: TaughtPart, position: int, live: dict[str, int], limits: Limits) -> Box | None:
+def found_box(product: TaughtPart, position: int, live: dict[str, int], limits: Limits) -> Box | None:
     """The largest region above the limit in pixels of the photo, as inspection finds it; None when accepted."""
-    return next(iter(found_boxes(taught, position, live, limits)), None)
+    return next(iter(found_boxes(product, position, live, limits)), None)
 
 
-def found_boxes(taught: TaughtPart, position: int, live: dict[str, int], limits: Limits) -> tuple[Box, ...]:
+def found_boxes(product: TaughtPart, position: int, live: dict[str, int], limits: Limits) -> tuple[Box, ...]:
     """The regions above the limit in pixels of the photo, the largest first."""
-    return _found_boxes(taught, taught.id, repr(taught.scored.areas), position, live, limits.review)
+    return _found_boxes(product, product.id, repr(product.scored.areas), position, live, limits.review)
 
 
-def true_box(taught: TaughtPart, position: int) -> Box | None:
+def true_box(product: TaughtPart, position: int) -> Box | None:
     """The box of the largest piece of a photo's true mask; None without a readable mask."""
-    return next(iter(true_boxes(taught, position)), None)
+    return next(iter(true_boxes(product, position)), None)
 
 
-def true_boxes(taught: TaughtPart, position: int) -> tuple[Box, ...]:
+def true_boxes(product: TaughtPart, position: int) -> tuple[Box, ...]:
     """Boxes of the pieces of a photo's true mask, largest first; none without a readable mask."""
-    photo = taught.scored.photos[position]
-    return _true_boxes(photo, taught.id, photo.mask) if photo.mask else ()
+    photo = product.scored.photos[position]
+    return _true_boxes(photo, product.id, photo.mask) if photo.mask else ()
 
 
-def embedding(taught: TaughtPart, position: int, box: Box | None) -> np.ndarray:
+def embedding(product: TaughtPart, position: int, box: Box | None) -> np.ndarray:
     """(d,) embedding of a photo on the bench or of the square around a box on it, kept in the feature store.
 
     Raises ImageError for a photo that can no longer be read.
     """
-    preparation, photo = taught.preparation, taught.scored.photos[position]
+    preparation, photo = product.preparation, product.scored.photos[position]
 
     def pixels() -> np.ndarray:  # the whole part as inspection sees it, warped once
-        return taught.pixels(position) if box else preparation.whole(taught.photo(position), photo.placed)
+        return product.pixels(position) if box else preparation.whole(product.photo(position), photo.placed)
 
-    store = taught.study.store if taught.study is not None else feature_store()
+    store = product.study.store if product.study is not None else feature_store()
     return stored_embedding(photo.digest, pixels, preparation.backbone, store, box, preparation.alignment)
 
 
-def picture(taught: TaughtPart, position: int, box: Box | None) -> np.ndarray:
+def picture(product: TaughtPart, position: int, box: Box | None) -> np.ndarray:
     """(64, 64, 3) uint8 of what `embedding` looks at. Raises ImageError as it does."""
-    return _picture(taught, taught.id, position, box)
+    return _picture(product, product.id, position, box)
 
 
 @st.cache_data(max_entries=4096, show_spinner=False)
@@ -68,8 +68,8 @@ def _found_boxes(
     _taught: TaughtPart, taught_id: str, areas: str, position: int, live: dict[str, int], review: float
 ) -> tuple[Box, ...]:
     photo = _taught.scored.photos[position]
-    found = regions(_taught.scored.map(position, **live), review, area=live[AREA])
-    scaled = [scale_region(region, _taught.scored.size, photo.size) for region in found]
+    regions_above = regions(_taught.scored.map(position, **live), review, area=live[AREA])
+    scaled = [scale_region(region, _taught.scored.size, photo.size) for region in regions_above]
     return tuple(region.box for region in sorted(scaled, key=lambda region: -region.area))
 
 

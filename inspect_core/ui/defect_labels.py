@@ -17,23 +17,23 @@ LONGEST_FILE = 2**26  # bytes: enough for half a million photos
 _writing = threading.Lock()
 
 
-def labels_of(taught: TaughtPart) -> dict[int, str]:
+def labels_of(product: TaughtPart) -> dict[int, str]:
     """Defect type by position; photos without one are left out."""
     said = _said()
     labels = {
         position: said.get(photo.digest, photo.kind if photo.is_defect else "")
-        for position, photo in enumerate(taught.scored.photos)
+        for position, photo in enumerate(product.scored.photos)
     }
     return {position: kind for position, kind in labels.items() if kind}
 
 
-def set_kind(taught: TaughtPart, positions: list[int], kind: str) -> None:
+def set_kind(product: TaughtPart, positions: list[int], kind: str) -> None:
     """Label these photos as `kind`; an empty word removes their label. Raises OSError when it cannot be stored."""
     word = as_word(kind)
     with _writing:
-        said = _said() | {taught.scored.photos[position].digest: word for position in positions}
+        labels = _said() | {product.scored.photos[position].digest: word for position in positions}
         with replacing(_path()) as new:
-            new.write_text(json.dumps(said, ensure_ascii=False, indent=1), encoding="utf-8")
+            new.write_text(json.dumps(labels, ensure_ascii=False, indent=1), encoding="utf-8")
 
 
 def as_word(kind: str) -> str:
@@ -44,10 +44,10 @@ def as_word(kind: str) -> str:
 def _said() -> dict[str, str]:
     """Kind by content digest. Unreadable entries count as missing: labels can be given again."""
     try:
-        said = from_json(workspace.content(_path(), at_most=LONGEST_FILE) or b"{}")
+        labels = from_json(workspace.content(_path(), at_most=LONGEST_FILE) or b"{}")
     except ValueError:
         return {}
-    pairs = said.items() if isinstance(said, dict) else ()
+    pairs = labels.items() if isinstance(labels, dict) else ()
     return {digest: as_word(kind) for digest, kind in pairs if isinstance(kind, str)}
 
 

@@ -11,14 +11,14 @@ from inspect_core.ui.taught_product import TaughtPart
 from inspect_core.verdict import UNKNOWN_TYPE, Verdict
 
 
-def name_type(taught: TaughtPart, position: int, regions: Sequence[Region]) -> tuple[str, float] | None:
+def name_type(product: TaughtPart, position: int, regions: Sequence[Region]) -> tuple[str, float] | None:
     """(defect type, probability) of one photo on the bench with these regions, the same as in inspection.
 
     Its embedding is stored. Raises ImageError for a photo that can no longer be read.
     """
-    if (defect_types := taught.defect_types) is None:
+    if (defect_types := product.defect_types) is None:
         return None
-    return defect_types.of_embedding(crops.embedding(taught, position, defect_types.box_of(regions)))
+    return defect_types.of_embedding(crops.embedding(product, position, defect_types.box_of(regions)))
 
 
 def in_words(verdict: Verdict) -> str | None:
@@ -28,14 +28,14 @@ def in_words(verdict: Verdict) -> str | None:
     return UNKNOWN_TYPE if verdict.of_unknown_type else verdict.reason
 
 
-def limit_slider(taught: TaughtPart, page: str) -> None:
+def limit_slider(product: TaughtPart, page: str) -> None:
     """The slider of the least probability at which a defect type is named, live; nothing while none was learned."""
-    if taught.defect_types is None:
+    if product.defect_types is None:
         return
-    key = f"minimum_confidence-{page}-{taught.id}"
-    st.session_state[key] = round(100 * taught.defect_types.minimum_confidence)
+    key = f"minimum_confidence-{page}-{product.id}"
+    st.session_state[key] = round(100 * product.defect_types.minimum_confidence)
     st.slider(
-        "Minimum confidence", 0, 100, format="%d %%", key=key, on_change=_set_limit, args=(taught.id, key),
+        "Minimum confidence", 0, 100, format="%d %%", key=key, on_change=_set_limit, args=(product.id, key),
         help="A part whose most likely defect type is below this confidence is reported as “unknown defect type”. "
             "Raise it to name fewer unknown defects by mistake; fewer known defects are then named as well.",
     )  # fmt: skip

@@ -40,16 +40,16 @@ class _Shelf:
         self.items: OrderedDict[str, TaughtPart] = OrderedDict()
         self.unsaved = UnsavedParts(workspace.open_folder())
 
-    def put(self, taught: TaughtPart) -> None:
+    def put(self, product: TaughtPart) -> None:
         with self._lock:
-            self.items[taught.id] = taught
-            self.items.move_to_end(taught.id)
+            self.items[product.id] = product
+            self.items.move_to_end(product.id)
             known = self.unsaved.lines
-            kept = [
-                other for other in self.items if other != taught.id and not (other in known and known[other].problem)
+            products = [
+                other for other in self.items if other != product.id and not (other in known and known[other].problem)
             ]
-            kept.sort(key=lambda other: other in known)
-            for other in kept[: max(0, len(self.items) - SIZE)]:
+            products.sort(key=lambda other: other in known)
+            for other in products[: max(0, len(self.items) - SIZE)]:
                 del self.items[other]
 
     def get(self, taught_id: str | None) -> TaughtPart | None:
@@ -62,13 +62,13 @@ class _Shelf:
         with self._lock:
             return next(reversed(self.items.values()), None)
 
-    def keep(self, taught: TaughtPart, *, anew: bool) -> None:
+    def keep(self, product: TaughtPart, *, anew: bool) -> None:
         """Write a part that is not saved to disk; anew: with its recipe."""
-        scored = taught.scored
-        known = taught.product, taught.made, _thumbnail(taught), taught.taught_by(), scored.photos, taught.notes
-        unsaved = Unsaved(*known, taught.choice, scored.unscored, taught.in_force)
-        freeze = partial(taught.frozen, None, scored.live)
-        self.unsaved.keep(_line(taught), unsaved, freeze if anew else None)
+        scored = product.scored
+        known = product.product, product.made, _thumbnail(product), product.taught_by(), scored.photos, product.notes
+        unsaved = Unsaved(*known, product.choice, scored.unscored, product.in_force)
+        freeze = partial(product.frozen, None, scored.live)
+        self.unsaved.keep(_line(product), unsaved, freeze if anew else None)
 
     def close(self, taught_id: str) -> None:
         with self._lock:
@@ -83,8 +83,8 @@ def _shelf() -> _Shelf:
 
 def open_parts() -> list[OpenPart]:
     """The open parts of this server, the latest first."""
-    found = {taught.id: _line(taught) for taught in list(_shelf().items.values())} | _shelf().unsaved.lines
-    return sorted(found.values(), key=lambda part: part.made, reverse=True)
+    lines = {product.id: _line(product) for product in list(_shelf().items.values())} | _shelf().unsaved.lines
+    return sorted(lines.values(), key=lambda part: part.made, reverse=True)
 
 
 def require_room() -> None:
@@ -92,17 +92,17 @@ def require_room() -> None:
     _shelf().unsaved.require_room()
 
 
-def put(taught: TaughtPart, *, keep: bool = True) -> str:
+def put(product: TaughtPart, *, keep: bool = True) -> str:
     """Put a part on the shelf; returns the id by which callbacks, fragments and jobs refer to it.
 
     keep: whether it is written to disk as long as it is not saved.
     """
     shelf = _shelf()
     with shelf.changing:
-        if keep and not taught.is_saved:
-            shelf.keep(taught, anew=True)
-        shelf.put(taught)
-    return taught.id
+        if keep and not product.is_saved:
+            shelf.keep(product, anew=True)
+        shelf.put(product)
+    return product.id
 
 
 def begin(order: TeachingConfig) -> str:
@@ -146,34 +146,34 @@ def change(taught_id: str, how: Callable[[TaughtPart], TaughtPart]) -> TaughtPar
     """
     shelf = _shelf()
     with shelf.changing:
-        taught = shelf.get(taught_id)
-        if taught is None:
+        product = shelf.get(taught_id)
+        if product is None:
             return None
-        changed = how(taught)
+        changed = how(product)
         shelf.put(changed)
         if changed.is_saved:
             shelf.unsaved.drop(taught_id)
         else:
-            other = any(getattr(changed, name) is not getattr(taught, name) for name in _IN_RECIPE)
-            anew = other or changed.scored.areas != taught.scored.areas or taught_id not in shelf.unsaved.lines
+            other = any(getattr(changed, name) is not getattr(product, name) for name in _IN_RECIPE)
+            anew = other or changed.scored.areas != product.scored.areas or taught_id not in shelf.unsaved.lines
             shelf.keep(changed, anew=anew)
         return changed
 
 
-def add(taught: TaughtPart, picture: Picture) -> TaughtPart | None:
+def add(product: TaughtPart, picture: Picture) -> TaughtPart | None:
     """The part with an uploaded photo on its bench, stored losslessly in the workspace; None when it was dropped.
 
     Raises NotLocated when the part is not found in it.
     """
-    if taught.position_of(picture.digest) is not None:
-        return taught
-    placement = taught.preparation.place(picture.pixels)
+    if product.position_of(picture.digest) is not None:
+        return product
+    placement = product.preparation.place(picture.pixels)
     path = uploads.keep_picture(picture, workspace.uploads_folder())
     photo = ScoredPhoto(picture.name, picture.digest, placement.size, UNKNOWN, ADDED, path, placement=placement)
-    features = taught.look(picture.pixels, picture.digest, placement)
-    taught.hold(path, picture.pixels)
+    features = product.look(picture.pixels, picture.digest, placement)
+    product.hold(path, picture.pixels)
     thumbnail = heatmap.thumbnail(placement.picture(picture.pixels))
-    return change(taught.id, lambda held: held.with_photo(photo, features, thumbnail))
+    return change(product.id, lambda held: held.with_photo(photo, features, thumbnail))
 
 
 def take(taught_id: str) -> None:
@@ -186,13 +186,13 @@ def current() -> TaughtPart | None:
 
     None when there is none, or when its part was dropped (see `is_put_away`): no other part replaces it unasked.
     """
-    wanted = st.session_state.get(_KEY)
-    if wanted is not None:
-        return find(wanted)
-    taught = _shelf().last_used()
-    if taught is not None:
-        take(taught.id)
-    return taught
+    product_id = st.session_state.get(_KEY)
+    if product_id is not None:
+        return find(product_id)
+    product = _shelf().last_used()
+    if product is not None:
+        take(product.id)
+    return product
 
 
 def is_put_away() -> bool:
@@ -209,19 +209,19 @@ def redrawn(draw: Callable[[TaughtPart], None]) -> Callable[[TaughtPart], None]:
     @st.fragment
     @wraps(draw)
     def fragment(taught_id: str) -> None:
-        taught = find(taught_id)
-        if taught is None:
+        product = find(taught_id)
+        if product is None:
             st.rerun()
-        draw(taught)
+        draw(product)
 
     return lambda taught: fragment(taught.id)
 
 
-def _line(taught: TaughtPart) -> OpenPart:
-    return OpenPart(taught.id, taught.product, taught.made, _thumbnail(taught), taught.is_saved)
+def _line(product: TaughtPart) -> OpenPart:
+    return OpenPart(product.id, product.product, product.made, _thumbnail(product), product.is_saved)
 
 
-def _thumbnail(taught: TaughtPart) -> bytes:
+def _thumbnail(product: TaughtPart) -> bytes:
     """Of the first good photo."""
-    good, _ = taught.scored.good_and_defect()
-    return taught.thumbnails[int(good.argmax())] if taught.thumbnails else b""
+    good, _ = product.scored.good_and_defect()
+    return product.thumbnails[int(good.argmax())] if product.thumbnails else b""

@@ -18,21 +18,21 @@ THUMBNAIL = 36  # pixels of the longer side
 
 def in_sidebar() -> None:
     """All open parts, and what is known of the one in use."""
-    taught, parts = open_product_store.current(), open_product_store.open_parts()
+    product, parts = open_product_store.current(), open_product_store.open_parts()
     if not parts:
         st.caption("No product has been taught yet.")
     for part in parts:
-        _part(part, chosen=taught is not None and part.id == taught.id)
-    if taught is not None:
-        if taught.is_saved:
-            st.caption(shell.plain(taught.describe() + _state(taught)))
-        st.caption(f"Runs on {shell.plain(taught.preparation.backbone.engine)}")
+        _part(part, chosen=product is not None and part.id == product.id)
+    if product is not None:
+        if product.is_saved:
+            st.caption(shell.plain(product.describe() + _state(product)))
+        st.caption(f"Runs on {shell.plain(product.preparation.backbone.engine)}")
 
 
 def title(page: str) -> None:
     """The head of a page about a part: its own name and that of the part in use."""
-    taught = open_product_store.current()
-    st.title(page if taught is None else f"{page} :gray[{shell.plain(taught.product)}]")
+    product = open_product_store.current()
+    st.title(page if product is None else f"{page} :gray[{shell.plain(product.product)}]")
 
 
 def open_last() -> bool:
@@ -53,12 +53,12 @@ def _part(part: OpenPart, *, chosen: bool) -> None:
         if part.thumbnail:
             st.image(part.thumbnail, width=THUMBNAIL, alt=f"A good part of {name}")
         with st.container(gap=None):
-            label, own = f"**{name}**" if chosen else name, f"open-{part.id}-sidebar"
+            label, widget_key = f"**{name}**" if chosen else name, f"open-{part.id}-sidebar"
             closed = part.interrupted or (bool(part.problem) and open_product_store.find(part.id) is None)
-            now = st.button(label, key=own, type="tertiary", disabled=closed, help="Open it on Inspect")
+            now = st.button(label, key=widget_key, type="tertiary", disabled=closed, help="Open it on Inspect")
             st.caption(shell.plain(f"{state} · {_when(part.made)}"))
-        gone, key = "Delete" if closed else "Close", f"close-{part.id}-sidebar"
-        if st.button(gone, key=key, type="tertiary", help=f"{gone} {name}"):
+        action, key = "Delete" if closed else "Close", f"close-{part.id}-sidebar"
+        if st.button(action, key=key, type="tertiary", help=f"{action} {name}"):
             _close(part)
     if part.interrupted and st.button(
         "Teach again", key=f"again-{part.id}-sidebar", icon=":material/restart_alt:", help="With the same settings"
@@ -114,12 +114,12 @@ def _when(made: float) -> str:
     return time.strftime("%H:%M" if then[:3] == today[:3] else "%d %b", then)
 
 
-def _state(taught: TaughtPart) -> str:
+def _state(product: TaughtPart) -> str:
     """The state of the recipe in use, shown after its name."""
-    if taught.recipe is None or taught.recipe.digest is None:
+    if product.recipe is None or product.recipe.digest is None:
         return ""
     try:
         with AuditLog.open() as log:
-            return f" · {life_cycle.state_of(log, taught.recipe.digest)}"
+            return f" · {life_cycle.state_of(log, product.recipe.digest)}"
     except LogError:  # named on Recipes and History, where it is needed
         return " · state unknown"

@@ -39,8 +39,8 @@ def buttons(recipe: Recipe, key: str, *, missing: bool) -> None:
             st.switch_page("pages/inspect.py")
     if any(found_of(recipe, row) for row in recipe.judged):
         label, words = "Open with photos", f"The {len(recipe.judged):d} photos used to test its limits."
-        icon, own = ":material/photo_library:", f"open-photos-{key}"
-        if st.button(label, key=own, icon=icon, help=words, disabled=missing):
+        icon, widget_key = ":material/photo_library:", f"open-photos-{key}"
+        if st.button(label, key=widget_key, icon=icon, help=words, disabled=missing):
             with shell.errors_shown(Busy):
                 shell.start(f"Opening {recipe.product} with its photos", partial(_judged, recipe))
                 st.switch_page("pages/inspect.py")
@@ -100,12 +100,12 @@ def with_photos(recipe: Recipe, photos: Sequence[ScoredPhoto], job: Job) -> Taug
             placement = part.preparation.place(picture.pixels)
         except (ImageError, NotLocated):
             continue
-        seen = replace(photo, size=placement.size, depth=recipe.depth, placement=placement)
+        located = replace(photo, size=placement.size, depth=recipe.depth, placement=placement)
         features = part.look(picture.pixels, photo.digest, placement)
-        part = part.with_photo(seen, features, heatmap.thumbnail(placement.picture(picture.pixels)))
-    gone = len(photos) - len(part.scored.photos)
-    lost = f"Missing or changed: {counted(gone, 'photo')} of the {len(photos)} used for its figures."
-    return replace(part, notes=(lost,)) if gone else part
+        part = part.with_photo(located, features, heatmap.thumbnail(placement.picture(picture.pixels)))
+    missing_count = len(photos) - len(part.scored.photos)
+    lost = f"Missing or changed: {counted(missing_count, 'photo')} of the {len(photos)} used for its figures."
+    return replace(part, notes=(lost,)) if missing_count else part
 
 
 def _judged(recipe: Recipe, job: Job) -> str:
@@ -118,46 +118,46 @@ def _judged(recipe: Recipe, job: Job) -> str:
 
 def _kept(taught_id: str, job: Job) -> str:
     try:
-        kept, recipe = unsaved_products.opened(workspace.open_folder() / taught_id)
-        for file in kept.files:
+        unsaved, recipe = unsaved_products.opened(workspace.open_folder() / taught_id)
+        for file in unsaved.files:
             inside(file, [*workspace.allowed_roots(), workspace.root()])
     except ValueError as error:
         open_product_store.refuse(taught_id, str(error))
         raise
-    taught = _fitted_again(kept, recipe, job) or _fixed(kept, recipe, job)
-    known = {"id": taught_id, "made": kept.made, "choice": kept.choice, "in_force": kept.in_force}
-    return open_product_store.put(replace(taught, **known), keep=False)
+    product = _fitted_again(unsaved, recipe, job) or _fixed(unsaved, recipe, job)
+    known = {"id": taught_id, "made": unsaved.made, "choice": unsaved.choice, "in_force": unsaved.in_force}
+    return open_product_store.put(replace(product, **known), keep=False)
 
 
-def _fitted_again(kept: unsaved_products.Unsaved, recipe: Recipe, job: Job) -> TaughtPart | None:
+def _fitted_again(unsaved: unsaved_products.Unsaved, recipe: Recipe, job: Job) -> TaughtPart | None:
     """The product as it was, fitted to its photos again, with features from the store where they still are; None where
     a photo is gone or has changed.
     """
-    if not all(sample.path.is_file() for sample in kept.samples):
+    if not all(sample.path.is_file() for sample in unsaved.samples):
         return None
     job.report(0.0, "fitting it to its photos again")
-    study = teach(replace(kept.order, product_check=OFF), feature_store(), job.report).study
+    study = teach(replace(unsaved.order, product_check=OFF), feature_store(), job.report).study
     known = {} if recipe.taught is None else {photo.name: photo.digest for photo in recipe.taught.photos}
-    if known != (known and study.photo_features.digests(kept.samples)):
+    if known != (known and study.photo_features.digests(unsaved.samples)):
         return None
     learned = {"defect_types": recipe.defect_types, "cases": recipe.gallery, "mm_per_pixel": recipe.mm_per_pixel}
-    taught = of_study(kept.product, study, kept.notes, recipe.product_check, **learned)
-    return with_changes(taught, kept.photos, recipe.areas)
+    product = of_study(unsaved.product, study, unsaved.notes, recipe.product_check, **learned)
+    return with_changes(product, unsaved.photos, recipe.areas)
 
 
-def _fixed(kept: unsaved_products.Unsaved, recipe: Recipe, job: Job) -> TaughtPart:
+def _fixed(unsaved: unsaved_products.Unsaved, recipe: Recipe, job: Job) -> TaughtPart:
     """The product with the values in force, which no longer move, and those photos that are still there."""
-    last = kept.in_force
+    last = unsaved.in_force
     if last.limits is not None and _has_scales(recipe, last.live):
         rows = zip(recipe.calibration, last.set_on, strict=False)
         calibration = tuple(replace(row, score=score) for row, score in rows)
         recipe = replace(recipe, live=last.live, limits=last.limits, calibration=calibration)
-    shown = [photo for photo in kept.photos if photo.part != CALIBRATE]
+    shown = [photo for photo in unsaved.photos if photo.part != CALIBRATE]
     part = with_photos(recipe, shown, job)
-    scored = part.scored.with_unscored(kept.unscored)
-    pictures = pictures_of(kept.unscored, recipe.alignment)
-    notes = (*kept.notes, *part.notes, f"{GONE} Its values are fixed as they were; teach again to change them.")
-    return replace(part, scored=scored, without_score=pictures, notes=notes, ordered=kept.order)
+    scored = part.scored.with_unscored(unsaved.unscored)
+    pictures = pictures_of(unsaved.unscored, recipe.alignment)
+    notes = (*unsaved.notes, *part.notes, f"{GONE} Its values are fixed as they were; teach again to change them.")
+    return replace(part, scored=scored, without_score=pictures, notes=notes, ordered=unsaved.order)
 
 
 def _has_scales(recipe: Recipe, live: Mapping[str, int]) -> bool:

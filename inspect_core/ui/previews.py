@@ -157,17 +157,17 @@ def ask(
     return run
 
 
-def apply(taught: TaughtPart, run: PreviewRun, report: Callable[[float, str], None]) -> str:
+def apply(product: TaughtPart, run: PreviewRun, report: Callable[[float, str], None]) -> str:
     """The full pass with the parameters of a preview, at its live values; returns the new part's id.
 
     Holds the device all the time. The network is not run again. The current part is unchanged.
     """
-    position = taught.refit_view
+    position = product.refit_view
     live_name = run.scored.views[position].live
-    study = taught.own_study.with_parameters(run.parameters)
+    study = product.own_study.with_parameters(run.parameters)
     with device_lock(study.preparation.backbone.device):
         study.fit(report)
-    latest = open_product_store.find(taught.id) or taught  # photos may have been added and types learned meanwhile
+    latest = open_product_store.find(product.id) or product  # photos may have been added and types learned meanwhile
     chosen = {name: value for name, value in latest.chosen().items() if name != live_name}
     if (value := run.chosen(position)) is not None:
         chosen[live_name] = value

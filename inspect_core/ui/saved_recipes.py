@@ -16,8 +16,8 @@ from inspect_core.runtime import workspace
 
 def paths() -> list[Path]:
     """Everything in the workspace's folder of recipes, the latest first."""
-    found = [path for path in workspace.recipes_folder().glob("*") if not path.name.startswith(".")]
-    return sorted(found, key=_written, reverse=True)
+    paths = [path for path in workspace.recipes_folder().glob("*") if not path.name.startswith(".")]
+    return sorted(paths, key=_written, reverse=True)
 
 
 def say_none() -> None:

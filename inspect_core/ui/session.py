@@ -35,47 +35,47 @@ class Settings:
     areas_stamp: float | None = None
     areas_problem: str = ""
 
-    def move_live(self, taught: TaughtPart, values: Mapping[str, int]) -> None:
+    def move_live(self, product: TaughtPart, values: Mapping[str, int]) -> None:
         """Set live values; scores then have another scale, and limits set by hand keep their ratio to the suggested."""
         live = self.live | dict(values)
         if self.limits is not None:
-            before, after = (taught.suggested_limits(at) for at in (self.live, live))
-            ceilings = taught.scored.ceiling(**self.live), taught.scored.ceiling(**live)
+            before, after = (product.suggested_limits(at) for at in (self.live, live))
+            ceilings = product.scored.ceiling(**self.live), product.scored.ceiling(**live)
             self.limits = self.limits.carried(before, after, ceilings)
         self.live = live
 
-    def product_check(self, taught: TaughtPart) -> ProductCheck | None:
+    def product_check(self, product: TaughtPart) -> ProductCheck | None:
         """The part's product check in this session's mode; None without one."""
-        return taught.product_check and taught.product_check.with_mode(self.mode)
+        return product.product_check and product.product_check.with_mode(self.mode)
 
 
-def settings_of(taught: TaughtPart) -> Settings:
+def settings_of(product: TaughtPart) -> Settings:
     """This session's settings for a part; drops those of parts no longer on the shelf."""
-    if _key(taught.id) not in st.session_state:
-        opened, last = taught.recipe if taught.study is None else None, taught.in_force
-        live = dict(opened.live if opened else taught.scored.live) | dict(last.live)
-        before = settings_at(taught.follows)
-        st.session_state[_key(taught.id)] = Settings(
+    if _key(product.id) not in st.session_state:
+        opened, last = product.recipe if product.study is None else None, product.in_force
+        live = dict(opened.live if opened else product.scored.live) | dict(last.live)
+        before = settings_at(product.follows)
+        st.session_state[_key(product.id)] = Settings(
             live,
             last.limits_by_hand if opened is None else last.limits or opened.limits,
-            before.position if before else _strangest(taught, live),
-            last.mode or (taught.product_check.mode if taught.product_check else OFF),
+            before.position if before else _strangest(product, live),
+            last.mode or (product.product_check.mode if product.product_check else OFF),
         )
         for key in [key for key in st.session_state if str(key).startswith(_key(""))]:
             if open_product_store.find(key.removeprefix(_key(""))) is None:
                 del st.session_state[key]
-    return st.session_state[_key(taught.id)]
+    return st.session_state[_key(product.id)]
 
 
-def remember(taught: TaughtPart, settings: Settings, limits: Limits, setting_scores: np.ndarray) -> None:
+def remember(product: TaughtPart, settings: Settings, limits: Limits, setting_scores: np.ndarray) -> None:
     """Keep what is in force with the product, for the next window and for after a restart.
 
     limits: in force; setting_scores: (n,) of the photos that set the suggested ones.
     """
     scores = tuple(map(float, setting_scores))
     in_force = InForce(dict(settings.live), limits, settings.limits is not None, scores, settings.mode)
-    if in_force != taught.in_force:
-        open_product_store.change(taught.id, lambda held: replace(held, in_force=in_force))
+    if in_force != product.in_force:
+        open_product_store.change(product.id, lambda held: replace(held, in_force=in_force))
 
 
 def settings_at(taught_id: str | None) -> Settings | None:
@@ -83,24 +83,24 @@ def settings_at(taught_id: str | None) -> Settings | None:
     return st.session_state.get(_key(taught_id))
 
 
-def in_force(taught: TaughtPart) -> tuple[dict[str, int], Limits | None]:
+def in_force(product: TaughtPart) -> tuple[dict[str, int], Limits | None]:
     """The live value and the limits this session works with; limits None while no photo can set them."""
-    settings = settings_of(taught)
+    settings = settings_of(product)
     try:
-        return settings.live, settings.limits or taught.suggested_limits(settings.live)
+        return settings.live, settings.limits or product.suggested_limits(settings.live)
     except ValueError:
         return settings.live, None
 
 
-def show_on_bench(taught: TaughtPart, position: int, place: tuple[int, int] | None) -> None:
+def show_on_bench(product: TaughtPart, position: int, place: tuple[int, int] | None) -> None:
     """Go to Inspect with this photo on the bench and the patch in this row and column of the grid framed."""
-    settings = settings_of(taught)
+    settings = settings_of(product)
     settings.position, settings.patch = position, None if place is None else (position, place)
     st.switch_page("pages/inspect.py")
 
 
-def _strangest(taught: TaughtPart, live: dict[str, int]) -> int:
-    return int(taught.scored.scores(**live).argmax()) if taught.scored.photos else 0
+def _strangest(product: TaughtPart, live: dict[str, int]) -> int:
+    return int(product.scored.scores(**live).argmax()) if product.scored.photos else 0
 
 
 def _key(taught_id: str | None) -> str:

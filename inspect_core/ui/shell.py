@@ -49,8 +49,8 @@ def open_gate() -> None:
                 job.session = _session()
                 st.session_state.setdefault(_STARTED, []).append(job)
     st.session_state[_MARK] = True
-    if wanted := st.session_state.pop(_WANTED, None):
-        st.switch_page(wanted)
+    if requested_page := st.session_state.pop(_WANTED, None):
+        st.switch_page(requested_page)
 
 
 def current_user() -> str:
@@ -143,11 +143,11 @@ def _queue(waiting: Sequence[Job]) -> None:
 
 def follow(about: object, then: str = "") -> None:
     """In a page: the job whose result is of this, with what happens after; without one, what a start would wait for."""
-    own, other = jobs().about(about), active_job()
-    if own is not None:
+    matching_job, other = jobs().about(about), active_job()
+    if matching_job is not None:
         if then:
-            st.info(f"{plain(own.title)}, {_whose(own)}. {then}", icon=":material/hourglass_top:")
-        _watch_in_page(own.id)
+            st.info(f"{plain(matching_job.title)}, {_whose(matching_job)}. {then}", icon=":material/hourglass_top:")
+        _watch_in_page(matching_job.id)
     elif other is not None:
         say_running("Anything you start here is queued and starts automatically.")
     show_problem()
@@ -269,11 +269,11 @@ def offer(
     follow(about)
 
 
-def one_page(found: Sequence[T], size: int, key: str) -> Sequence[T]:
+def one_page(items: Sequence[T], size: int, key: str) -> Sequence[T]:
     """So many of the things found, with the control that turns the page when there are more."""
-    pages = -(-len(found) // size)
+    pages = -(-len(items) // size)
     page = st.pagination(pages, key=f"{key}-{pages}") if pages > 1 else 1
-    return found[(page - 1) * size : page * size]
+    return items[(page - 1) * size : page * size]
 
 
 def _who() -> None:

@@ -117,14 +117,14 @@ class TaughtPart:
         """
         if self.compared is not None:
             return replace(self.compared, areas=self.scored.areas)
-        own = self.ordered or self.own_study.order
+        config = self.ordered or self.own_study.order
         methods = [view.method for view in self.scored.views] if self.study is None else self.study.methods
-        plain, usual = own.by_default(), parameters_of(methods, {}, own.tiles)
+        plain, usual = config.by_default(), parameters_of(methods, {}, config.tiles)
         chosen = {
             name: value for name, value in plain.parameters.items()
             if value is not None and any(of.get(name, value) != value for of in usual)
         }  # fmt: skip
-        taps = plain.taps if own.as_published else chosen_taps(methods, self.preparation)
+        taps = plain.taps if config.as_published else chosen_taps(methods, self.preparation)
         fused = self.product_check is not None and self.product_check.fused
         plain = replace(plain, product=self.product, method=None, parameters=chosen, notes=())
         return replace(plain, taps=taps, areas=self.scored.areas, product_check=OFF, fused_product_check=fused)
@@ -149,17 +149,17 @@ class TaughtPart:
         """Whether it is a recipe in the workspace."""
         return self.recipe is not None and self.recipe.digest is not None
 
-    def frozen(self, limits: Limits | None, live: Mapping[str, int], **said: Any) -> Recipe:
+    def frozen(self, limits: Limits | None, live: Mapping[str, int], **recipe_fields: Any) -> Recipe:
         """The recipe of the part as it is; limits: None for those it began with, and for a part from a recipe its own.
 
         said: who, why and what else `Study.recipe` and `Recipe.revised` take. Raises ValueError as `Study.recipe`.
         """
-        said = {"product": self.product, "product_check": self.product_check, **said}
-        said |= {"gallery": self.cases, "defect_types": self.defect_types, "areas": self.scored.areas}
-        said["mm_per_pixel"] = self.mm_per_pixel
+        recipe_fields = {"product": self.product, "product_check": self.product_check, **recipe_fields}
+        recipe_fields |= {"gallery": self.cases, "defect_types": self.defect_types, "areas": self.scored.areas}
+        recipe_fields["mm_per_pixel"] = self.mm_per_pixel
         if self.study is None and self.recipe is not None:
-            return self.recipe.revised(limits=limits or self.recipe.limits, **said)
-        return self.own_study.recipe(limits, parent=self.recipe and self.recipe.digest, **said, **live)
+            return self.recipe.revised(limits=limits or self.recipe.limits, **recipe_fields)
+        return self.own_study.recipe(limits, parent=self.recipe and self.recipe.digest, **recipe_fields, **live)
 
     def describe(self) -> str:
         """One line: the recipe in use with its short digest, or that nothing was saved yet."""
@@ -319,12 +319,12 @@ def of_study(
     return replace(taught, thumbnails=tuple(heatmap.thumbnail(taught.pixels(i)) for i in range(len(study.photos))))
 
 
-def with_changes(taught: TaughtPart, photos: Sequence[ScoredPhoto], areas: Areas | None) -> TaughtPart:
+def with_changes(product: TaughtPart, photos: Sequence[ScoredPhoto], areas: Areas | None) -> TaughtPart:
     """Return the product of a fit with what a user did before: photos added and labelled, areas drawn.
 
     photos: all that had a score. An added one that is gone, or in which the part is not located, is named in a note.
     """
-    study, missing = taught.own_study, []
+    study, missing = product.own_study, []
     learned = {sample.path for sample in (*study.split.fit, *study.order.scored)}
     for photo in photos:
         if photo.part == ADDED and photo.path not in learned:
@@ -335,10 +335,10 @@ def with_changes(taught: TaughtPart, photos: Sequence[ScoredPhoto], areas: Areas
                 missing.append(photo.name)
                 continue
             thumbnail = heatmap.thumbnail(placed.placed.picture(pixels))
-            taught = taught.with_photo(placed, study.features(placed), thumbnail)
+            product = product.with_photo(placed, study.features(placed), thumbnail)
     labels = {photo.digest: photo.kind for photo in photos if photo.was is not None}
     note = [f"Added before, and gone since or not located: {examples(missing)}."] if missing else []
-    return replace(taught.labelled(labels).with_areas(areas), notes=(*taught.notes, *note))
+    return replace(product.labelled(labels).with_areas(areas), notes=(*product.notes, *note))
 
 
 def pictures_of(unscored: Sequence[UnscoredPhoto], alignment: Alignment | None) -> tuple[bytes, ...]:
@@ -366,7 +366,7 @@ def refitted(before: TaughtPart, fitted: TaughtPart, chosen: Mapping[str, int]) 
     most = {view.live: view.row.top(view.detector) for view in scored.views} | {AREA: largest_area(scored.size)}
     live = {name: min(chosen[name], most[name]) for name in scored.live if name in chosen}
     live = {name: value if name == AREA else scored.stop_of(name, value) for name, value in live.items()}
-    kept = [
+    photos = [
         f"{name} {value}" if value == chosen[name] else f"{name} {chosen[name]} became {value}"
         for name, value in live.items()
     ]
@@ -375,11 +375,11 @@ def refitted(before: TaughtPart, fitted: TaughtPart, chosen: Mapping[str, int]) 
         was, now = dict(before.scored.live) | dict(last.live), dict(scored.live) | live
         suggested = before.suggested_limits(was), new.suggested_limits(now)
         limits = by_hand.carried(*suggested, (before.scored.ceiling(**was), scored.ceiling(**now)))
-        kept.append(f"limits {_in_words(by_hand)} became {_in_words(limits)}, as scores have another scale")
+        photos.append(f"limits {_in_words(by_hand)} became {_in_words(limits)}, as scores have another scale")
     notes = [note for note in new.notes if not note.startswith(KEPT)]
     return replace(
         new,
-        notes=(*notes, *([f"{KEPT}{'; '.join(kept)}."] if kept else ())),
+        notes=(*notes, *([f"{KEPT}{'; '.join(photos)}."] if photos else ())),
         in_force=InForce(dict(scored.live) | live, limits, limits is not None, mode=last.mode),
         defect_types=before.defect_types,
         cases=before.cases,

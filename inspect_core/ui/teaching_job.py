@@ -35,9 +35,9 @@ def start(order: TeachingConfig, follows: str | None = None) -> None:
     """
 
     def work(job: Job) -> str:
-        taught, before = teach(order, job.report), open_product_store.find(follows) if follows else None
+        product, before = teach(order, job.report), open_product_store.find(follows) if follows else None
         return open_product_store.put(
-            taught if before is None else taught_product.refitted(before, taught, before.chosen())
+            product if before is None else taught_product.refitted(before, product, before.chosen())
         )
 
     key = open_product_store.begin(order)
@@ -76,5 +76,5 @@ def expected(order: TeachingConfig, detectors: Sequence[str] = ()) -> Forecast:
 
 def teach(order: TeachingConfig, report: Report) -> taught_product.TaughtPart:
     """The taught part of an order. Raises ValueError in words the page can show."""
-    taught = teaching.teach(order, feature_store(), report)
-    return taught_product.of_study(order.product, **vars(taught))
+    product = teaching.teach(order, feature_store(), report)
+    return taught_product.of_study(order.product, **vars(product))

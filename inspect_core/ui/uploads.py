@@ -29,15 +29,15 @@ def keep(files: Sequence[tuple[str, bytes | memoryview]], below: Path) -> Path:
     is written again. Raises OSError when they cannot be written, with nothing left behind, or when something else lies
     in the folder, which stays.
     """
-    wanted = dict(zip(paths_of([name for name, _ in files]), (content for _, content in files), strict=True))
+    contents = dict(zip(paths_of([name for name, _ in files]), (content for _, content in files), strict=True))
     digest = hashlib.sha256(_NAMING)
     for name, content in files:
         digest.update(name.encode("utf-8", "backslashreplace") + b"\0" + hashlib.sha256(content).digest())
     folder = below / digest.hexdigest()[:24]
-    if os.path.lexists(folder) and _holds(folder, wanted):
+    if os.path.lexists(folder) and _holds(folder, contents):
         return folder
     with replacing(folder) as new:
-        for path, content in wanted.items():
+        for path, content in contents.items():
             target = new / path
             target.parent.mkdir(parents=True, exist_ok=True)
             target.write_bytes(content)
@@ -53,16 +53,16 @@ def keep_picture(picture: Picture, below: Path) -> Path:
     return path
 
 
-def _holds(folder: Path, wanted: Mapping[str, bytes | memoryview]) -> bool:
+def _holds(folder: Path, contents: Mapping[str, bytes | memoryview]) -> bool:
     """Whether all files, given by path and content, lie in the folder unchanged. Raises OSError for one that is not
     among them.
     """
-    own = set(map(_key, wanted))
+    names = set(map(_key, contents))
     for path in folder.rglob("*"):
         passed = is_clutter(path.name) or (path.is_dir() and not path.is_symlink())
-        if not passed and _key(path.relative_to(folder).as_posix()) not in own:
+        if not passed and _key(path.relative_to(folder).as_posix()) not in names:
             raise OSError(f"{path} is not part of this upload; remove it")
-    return all(workspace.content(folder / path, at_most=len(held)) == held for path, held in wanted.items())
+    return all(workspace.content(folder / path, at_most=len(held)) == held for path, held in contents.items())
 
 
 def paths_of(names: Sequence[str], *, windows: bool = WINDOWS) -> list[str]:
@@ -73,22 +73,24 @@ def paths_of(names: Sequence[str], *, windows: bool = WINDOWS) -> list[str]:
     gets a number.
     """
     split = [_parts(name, windows) for name in names]
-    taken = {_key(folder) for *folders, _ in split for folder in accumulate(folders, "{}/{}".format)}
+    used_names = {_key(folder) for *folders, _ in split for folder in accumulate(folders, "{}/{}".format)}
     paths, tried = [], Counter()
     for *folders, name in split:
-        path = wanted = "/".join([*folders, name])
-        while _key(path) in taken:
-            tried[wanted] += 1
-            path = "/".join([*folders, _fitted(name, f" ({tried[wanted] + 1})")])
-        taken.add(_key(path))
+        path = requested = "/".join([*folders, name])
+        while _key(path) in used_names:
+            tried[requested] += 1
+            path = "/".join([*folders, _fitted(name, f" ({tried[requested] + 1})")])
+        used_names.add(_key(path))
         paths.append(path)
     return paths
 
 
 def _parts(name: str, windows: bool) -> list[str]:
     *folders, file = [part for part in PurePosixPath(name).parts if part not in ("/", "//", "..")] or [""]
-    seen = (f"_{part}" if not part or part.startswith(".") or is_clutter(part) else part for part in (*folders, file))
-    return [_fitted(_allowed(part, windows)) for part in seen]
+    clean_parts = (
+        f"_{part}" if not part or part.startswith(".") or is_clutter(part) else part for part in (*folders, file)
+    )
+    return [_fitted(_allowed(part, windows)) for part in clean_parts]
 
 
 def _allowed(part: str, windows: bool) -> str:
@@ -101,8 +103,8 @@ def _allowed(part: str, windows: bool) -> str:
 
 def _fitted(name: str, number: str = "") -> str:
     """The name with a number before its extension, cut to NAME_BYTES bytes without losing either."""
-    found = re.fullmatch(r"(.+?)(\.\w{1,8})?", name)
-    stem, extension = (name, "") if found is None else found.groups("")
+    match = re.fullmatch(r"(.+?)(\.\w{1,8})?", name)
+    stem, extension = (name, "") if match is None else match.groups("")
     room = NAME_BYTES - len((number + extension).encode())
     return stem.encode()[:room].decode(errors="ignore") + number + extension
 

@@ -59,9 +59,9 @@ class CrossValidation:
     def kernel(self) -> np.ndarray:
         """(n, C) posteriors of KDF or KDN; power and constant of an example are chosen on the other folds."""
         found = np.empty_like(self.parent)
-        for own in self.fold == np.unique(self.fold)[:, None]:
-            number, constant = self.choose(~own)
-            found[own] = posterior(self.log_density[number, own], constant, self.prior[own])
+        for in_fold in self.fold == np.unique(self.fold)[:, None]:
+            number, constant = self.choose(~in_fold)
+            found[in_fold] = posterior(self.log_density[number, in_fold], constant, self.prior[in_fold])
         return found
 
 
@@ -87,10 +87,10 @@ def cross_validate(
     for done, number in enumerate(np.unique(fold)):
         step = f"cross-validating, fold {done + 1} of {fold.max() + 1}"
         report(done / (FOLDS + 1), step)
-        own = fold == number
-        model = fit(points[~own], numbers[~own], power=1.0, lam=LAM, log_b=-np.inf, seed=seed)
-        log_density[:, own] = _at_powers(model, points[~own], numbers[~own], points[own])
-        prior[own], from_parent[own] = model.prior, model.parent_proba(points[own])
+        in_fold = fold == number
+        model = fit(points[~in_fold], numbers[~in_fold], power=1.0, lam=LAM, log_b=-np.inf, seed=seed)
+        log_density[:, in_fold] = _at_powers(model, points[~in_fold], numbers[~in_fold], points[in_fold])
+        prior[in_fold], from_parent[in_fold] = model.prior, model.parent_proba(points[in_fold])
     return CrossValidation(classes, numbers, fold, log_density, prior, from_parent)
 
 

@@ -43,7 +43,7 @@ def fit(
     labels: Sequence[str],
     *,
     groups: Sequence[Hashable] | None = None,
-    judged: Sequence[bool] | None = None,
+    is_tested: Sequence[bool] | None = None,
     parent: str = FOREST,
     by_region: bool = False,
     seed: int = 0,
@@ -51,7 +51,7 @@ def fit(
 ) -> Trained:
     """Learn defect types from (n, d) embeddings, their labels and the groups (parts, lots) that must stay together.
 
-    groups: None takes every example as a group of its own. judged: which examples are as inspection sees them; only
+    groups: None takes every example as a group of its own. is_tested: which examples are as inspection sees them; only
     these are used to choose and are counted, the others only help to learn; None: all.
     Raises ValueError for an unknown parent, fewer than two types, a type without examples of two groups, embeddings
     that are all alike or not finite, a type of which no example is judged, and lists of unequal length.
@@ -61,7 +61,7 @@ def fit(
     points, numbers, classes, group = _checked(embeddings, labels, groups)
     with _few_examples_are_known():
         unseen = cross_validate(points, numbers, classes, group, FITS[parent], seed=seed, report=report)
-        unseen = unseen.only(_as_rows(judged, numbers, classes))
+        unseen = unseen.only(_as_rows(is_tested, numbers, classes))
         report(FOLDS / (FOLDS + 1), "training on all examples")
         number, constant = unseen.choose(np.ones(len(unseen.y), bool))
         log_b = constant + np.log(np.log(len(points))) if np.isfinite(constant) else -np.inf
@@ -77,7 +77,7 @@ def leave_types_out(
     labels: Sequence[str],
     *,
     groups: Sequence[Hashable] | None = None,
-    judged: Sequence[bool] | None = None,
+    is_tested: Sequence[bool] | None = None,
     parent: str = FOREST,
     seed: int = 0,
     report: Report = silent,
@@ -89,7 +89,7 @@ def leave_types_out(
     """
     points, names = np.asarray(embeddings), np.asarray(labels, dtype=object)
     owners = np.arange(len(names)) if groups is None else np.asarray(groups, dtype=object)
-    counted = np.ones(len(names), bool) if judged is None else np.asarray(judged, dtype=bool)
+    counted = np.ones(len(names), bool) if is_tested is None else np.asarray(is_tested, dtype=bool)
     defect_types = sorted(set(labels))
     if len(defect_types) < 3:
         return np.empty(0)
@@ -97,8 +97,8 @@ def leave_types_out(
     for done, name in enumerate(defect_types):
         report(done / len(defect_types), f"testing with {name} left out")
         rest = names != name
-        kept = {"groups": owners[rest].tolist(), "judged": counted[rest]}
-        learned = fit(points[rest], names[rest].tolist(), **kept, parent=parent, seed=seed)
+        arguments = {"groups": owners[rest].tolist(), "is_tested": counted[rest]}
+        learned = fit(points[rest], names[rest].tolist(), **arguments, parent=parent, seed=seed)
         sure[~rest] = learned.defect_types.classifier.predict_proba(points[~rest]).max(axis=1)
     return sure[counted]
 
@@ -150,8 +150,8 @@ def _checked(embeddings: np.ndarray, labels: Sequence[str], groups: Sequence[Has
     return points, numbers, classes, group
 
 
-def _as_rows(judged: Sequence[bool] | None, numbers: np.ndarray, classes: np.ndarray) -> np.ndarray:
-    rows = np.ones(len(numbers), bool) if judged is None else np.asarray(judged, dtype=bool)
+def _as_rows(is_tested: Sequence[bool] | None, numbers: np.ndarray, classes: np.ndarray) -> np.ndarray:
+    rows = np.ones(len(numbers), bool) if is_tested is None else np.asarray(is_tested, dtype=bool)
     if rows.shape != numbers.shape:
         raise ValueError(f"judged has {len(rows)} entries for {len(numbers)} examples; give one for each, or None")
     absent = np.setdiff1d(np.arange(len(classes)), numbers[rows])

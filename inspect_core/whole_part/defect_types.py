@@ -88,17 +88,17 @@ class DefectTypes:
         }
 
     def params(self) -> dict:
-        own = {"by_region": self.by_region, "known_from": self.minimum_confidence}
-        return own | {"classifier": self.classifier.params()}
+        params = {"by_region": self.by_region, "known_from": self.minimum_confidence}
+        return params | {"classifier": self.classifier.params()}
 
     @classmethod
     def from_arrays(cls, arrays: Mapping[str, np.ndarray], params: Mapping) -> "DefectTypes":
         """The defect types of a recipe; their posteriors are equal to the bit."""
-        own = {name: value.copy() for name, value in arrays.items()}
-        for value in own.values():
+        copies = {name: value.copy() for name, value in arrays.items()}
+        for value in copies.values():
             if value.dtype == np.float64:
                 value[value == _LOG_OF_NOTHING] = -np.inf
-        classifier = KernelDensityClassifier.from_arrays(own, params["classifier"])
+        classifier = KernelDensityClassifier.from_arrays(copies, params["classifier"])
         return cls(classifier, bool(params["by_region"]), float(params["known_from"]))
 
 

@@ -100,12 +100,12 @@ class KnownCases:
         score, off_surface = self.surface.score(query), self.surface.off_surface(query)
         cosine = to_unit(self.embeddings.astype(np.float64)) @ to_unit(query)[0]
         similarity = robust_similarity(cosine, self.outlier_scores, score, limit=self.limit)
-        found = []
+        nearest_cases = []
         for row in np.argsort(-similarity, kind="stable")[: count + 1]:
             near = off_surface < self.limit or 2 - 2 * similarity[row] < self.limit**2
             if similarity[row] > NEVER_SIMILAR and near and self.cases[row].digest != besides:
-                found.append((self.cases[row], float(similarity[row])))
-        return found[:count]
+                nearest_cases.append((self.cases[row], float(similarity[row])))
+        return nearest_cases[:count]
 
     def add(self, case: Case) -> "KnownCases":
         """These with one more case, vouched for by a person: it and parts like it are known from now on."""

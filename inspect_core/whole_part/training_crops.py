@@ -38,11 +38,11 @@ def boxes_of_mask(mask: np.ndarray) -> tuple[Box, ...]:
 
 
 def examples_of(
-    labels: Mapping[int, str], *, by_region: bool, found: Mapping[int, Box], true: Mapping[int, Sequence[Box]]
+    labels: Mapping[int, str], *, by_region: bool, boxes: Mapping[int, Box], true: Mapping[int, Sequence[Box]]
 ) -> tuple[Example, ...]:
     """One example for every labelled photo, and with `by_region` one more for each piece of its true mask.
 
-    labels: defect type by position; found: box of the largest region that the detector shows, if any; true: boxes of
+    labels: defect type by position; boxes: box of the largest region that the detector shows, if any; true: boxes of
     the pieces of the true mask, where it is known. A photo without a found region is judged by its largest true
     piece, or as a whole.
     """
@@ -51,8 +51,8 @@ def examples_of(
     examples = []
     for position, name in sorted(labels.items()):
         pieces = list(true.get(position, ()))
-        seen = found.get(position) or (pieces.pop(0) if pieces else None)
-        examples.append(Example(position, seen, name))
+        box = boxes.get(position) or (pieces.pop(0) if pieces else None)
+        examples.append(Example(position, box, name))
         examples += [Example(position, piece, name, as_inspected=False) for piece in pieces]
     return tuple(examples)
 

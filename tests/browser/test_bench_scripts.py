@@ -125,7 +125,7 @@ def test_colours_are_those_of_the_reports(run) -> None:
             return [...new Uint8Array(pixels.buffer)];""",
             [case],
         )[0]
-        wanted = heatmap.heat(values, calm=calm, limit=limit)
+        wanted = heatmap.heat(values, typical_score=calm, limit=limit)
         ours = np.array(painted, np.uint8).reshape(wanted.shape)
         # The report's positions are float32, so a value on the edge of a step may fall to its neighbour.
         assert np.abs(ours.astype(int) - wanted).max() <= 3

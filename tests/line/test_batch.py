@@ -46,7 +46,7 @@ def batch(photos, inspector, tmp_path):
     def judged(judging=None, *, photos=photos, **options):
         told = []
         outputs = options.pop("outputs", Outputs(tmp_path / "v.csv"))
-        rows = run(judging or inspector(), photos, outputs, told=lambda row: told.append(row.name), **options)
+        rows = run(judging or inspector(), photos, outputs, on_row=lambda row: told.append(row.name), **options)
         return rows, told
 
     return judged
@@ -236,7 +236,7 @@ def test_another_recipe_and_another_batch_leave_an_unfinished_one_alone(
         with pytest.raises(PlaceError, match="written by another batch; "):
             batch()
 
-    assert len(run(inspector(), photos, Outputs(tmp_path / "v.csv"), told=meanwhile)) == 6
+    assert len(run(inspector(), photos, Outputs(tmp_path / "v.csv"), on_row=meanwhile)) == 6
 
 
 @pytest.mark.parametrize("name", ["v.csv", "v.csv.unfinished", "r.html"])
@@ -320,7 +320,7 @@ def test_an_output_folder_that_vanishes_is_made_again_and_one_that_takes_nothing
         if row.name == "2.png":
             shutil.rmtree(tmp_path / "out")
 
-    run(inspector(), photos, Outputs(tmp_path / "out" / "v.csv", report=tmp_path / "out" / "r.html"), told=told)
+    run(inspector(), photos, Outputs(tmp_path / "out" / "v.csv", report=tmp_path / "out" / "r.html"), on_row=told)
     assert len(rows_of(tmp_path / "out" / "v.csv")) == 6
 
     def read_only(*_, **__):
@@ -346,5 +346,5 @@ def test_memory_holds_a_few_photos_however_many_there_are(photo, inspector, tmp_
     def told(row):
         held.append(sum(image() is not None for image in images))
 
-    run(judging, photos_of([tmp_path / "many"]), Outputs(maps=Maps(tmp_path / "maps")), told=told)
+    run(judging, photos_of([tmp_path / "many"]), Outputs(maps=Maps(tmp_path / "maps")), on_row=told)
     assert max(held) <= 2 * THREADS

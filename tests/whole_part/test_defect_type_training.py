@@ -41,7 +41,7 @@ def test_examples_are_judged_by_models_that_had_not_seen_them(parent):
 def test_only_judged_examples_are_counted_but_all_are_learned():
     points, labels = examples(8)
     judged = [i % 2 == 0 for i in range(len(labels))]
-    learned = fit(points, labels, judged=judged)
+    learned = fit(points, labels, is_tested=judged)
     assert len(learned.unseen.y) == sum(judged)
     assert learned.defect_types.classifier.prior == pytest.approx([1 / 3] * 3)
     assert len(learned.defect_types.classifier.gaussians.mu) == len(
@@ -52,9 +52,9 @@ def test_only_judged_examples_are_counted_but_all_are_learned():
 def test_a_type_without_a_judged_example_is_named():
     points, labels = examples(4)
     with pytest.raises(ValueError, match="'stain'"):
-        fit(points, labels, judged=[label != "stain" for label in labels])
+        fit(points, labels, is_tested=[label != "stain" for label in labels])
     with pytest.raises(ValueError, match="judged has 2 entries"):
-        fit(points, labels, judged=[True, False])
+        fit(points, labels, is_tested=[True, False])
 
 
 def test_the_suggested_limit_keeps_nine_right_names_of_ten_above_the_prior():
@@ -116,7 +116,7 @@ def test_two_types_leave_nothing_to_tell_a_third_from():
 def test_judged_rows_only_are_returned_with_a_type_left_out():
     points, labels = examples(6)
     judged = [i % 3 > 0 for i in range(len(labels))]
-    assert leave_types_out(points, labels, judged=judged).shape == (sum(judged),)
+    assert leave_types_out(points, labels, is_tested=judged).shape == (sum(judged),)
 
 
 def test_far_from_the_examples_the_kernel_falls_to_the_prior_and_its_parent_does_not():

@@ -57,8 +57,8 @@ class MappedCovariance:
         """
         left = MappedCovariance(self.feature_map, dtype=self.dtype)
         left._start(self._shift)
-        for own, sign in ((self, 1), (other, -1)):
-            left._add_sums(own, sign=sign)
+        for statistics, sign in ((self, 1), (other, -1)):
+            left._add_sums(statistics, sign=sign)
         return left
 
     def state(self) -> dict[str, Tensor]:
@@ -88,30 +88,30 @@ class MappedCovariance:
             raise ValueError("features is empty; update with at least one good sample before finish")
         require_fraction(explained_variance)
         model = self._decompose(explained_variance)
-        _warn_of_samples(self.count, kept=len(model.eigenvalues))
+        _warn_of_samples(self.count, rank=len(model.eigenvalues))
         return model.to(self.dtype)
 
     def _decompose(self, explained_variance: float) -> KernelPCAMap:
         offset = self._sum / self.count
         covariance = self._products / self.count - torch.outer(offset, offset)
         eigenvalues, vectors = torch.linalg.eigh(covariance)
-        kept = min(len(eigenvalues), self.count - 1)
+        rank = min(len(eigenvalues), self.count - 1)
         return _assemble(
             self.feature_map,
             mean=self._shift.double() + offset,
-            components=vectors.flip(-1)[:, :kept],
-            eigenvalues=eigenvalues.flip(-1)[:kept].clamp(min=0.0),
+            components=vectors.flip(-1)[:, :rank],
+            eigenvalues=eigenvalues.flip(-1)[:rank].clamp(min=0.0),
             explained_variance=explained_variance,
             resolution=torch.finfo(self.dtype).eps,
         )
 
     def _add_sums(self, other: "MappedCovariance", *, sign: int) -> None:
         """Add or subtract the sums of `other`, brought to the own shift and device."""
-        shift, sums, products = (own.to(self._sum.device) for own in (other._shift, other._sum, other._products))
+        shift, sums, products = (values.to(self._sum.device) for values in (other._shift, other._sum, other._products))
         step = shift.double() - self._shift.double()
         self._products.add_(products, alpha=sign)
-        for one, two, count in ((sums, step, 1), (step, sums, 1), (step, step, other.count)):
-            self._products.addr_(one, two, alpha=sign * count)
+        for first, two, count in ((sums, step, 1), (step, sums, 1), (step, step, other.count)):
+            self._products.addr_(first, two, alpha=sign * count)
         self._sum += sign * (sums + other.count * step)
         self.count += sign * other.count
 
@@ -148,7 +148,7 @@ def fit(x: Tensor | np.ndarray, feature_map: FeatureMap, *, explained_variance: 
     else:
         products = torch.float64 if samples * D * D <= _FLOAT64_PRODUCTS else dtype
         model = MappedCovariance(feature_map, dtype=products).update(x)._decompose(explained_variance)
-    _warn_of_samples(samples, kept=len(model.eigenvalues), stacklevel=4)
+    _warn_of_samples(samples, rank=len(model.eigenvalues), stacklevel=4)
     return model.to(dtype)
 
 
@@ -156,12 +156,12 @@ def _fit_by_svd(x: Tensor, feature_map: FeatureMap, *, explained_variance: float
     mapped = feature_map.to(x.device)(x.double())
     mean = mapped.mean(dim=0)
     _, singular, rows = torch.linalg.svd(mapped - mean, full_matrices=False)
-    kept = int((singular > torch.finfo(torch.float64).eps * max(mapped.shape) * singular[0]).sum())
+    rank = int((singular > torch.finfo(torch.float64).eps * max(mapped.shape) * singular[0]).sum())
     return _assemble(
         feature_map,
         mean=mean,
-        components=rows[:kept].T,
-        eigenvalues=singular[:kept].square() / len(x),
+        components=rows[:rank].T,
+        eigenvalues=singular[:rank].square() / len(x),
         explained_variance=explained_variance,
         resolution=torch.finfo(torch.float64).eps,
     )
@@ -183,10 +183,10 @@ def _assemble(
     return KernelPCAMap(feature_map.to(mean.device), mean, components, eigenvalues, float(explained_variance))
 
 
-def _warn_of_samples(samples: int, *, kept: int, stacklevel: int = 3) -> None:
+def _warn_of_samples(samples: int, *, rank: int, stacklevel: int = 3) -> None:
     if samples == 1:
         message = "fitted on 1 sample: the error is the distance to that one sample"
-    elif kept == 0:
+    elif rank == 0:
         message = f"all {samples} samples are alike: the error is the distance to their common value"
     else:
         return

@@ -64,7 +64,7 @@ class KernelPCAMap:
             q = self.components_for(self.explained_variance if explained_variance is None else explained_variance)
         else:
             self._require_count(q)
-        _warn_of_count(q, kept=self.components.shape[1], D=len(self.mean))
+        _warn_of_count(q, rank=self.components.shape[1], D=len(self.mean))
         return self._errors(x, [q])[0]
 
     def sweep(self, x: Tensor | np.ndarray, qs: Sequence[int]) -> Tensor:
@@ -113,8 +113,8 @@ class KernelPCAMap:
 
     def _errors(self, x: Tensor | np.ndarray, qs: Sequence[int]) -> Tensor:
         x = as_features(x, name="x", width=self.feature_map.m, dtype=self.components.dtype).to(self.mean.device)
-        kept = self.components.shape[1]
-        suffix = torch.tensor([kept - min(int(q), kept) for q in qs], dtype=torch.long, device=x.device)
+        dimensions = self.components.shape[1]
+        suffix = torch.tensor([dimensions - min(int(q), dimensions) for q in qs], dtype=torch.long, device=x.device)
         errors = x.new_empty(len(suffix), math.prod(x.shape[:-1]))
         with full_precision():
             for place, block in blocks(x, rows=_ROWS):
@@ -141,14 +141,14 @@ def require_fraction(explained_variance: float) -> None:
         raise ValueError(f"explained_variance is {explained_variance}; give a fraction in (0, 1], such as 0.9")
 
 
-def _warn_of_count(q: int, *, kept: int, D: int) -> None:
-    if q == kept == D:
+def _warn_of_count(q: int, *, rank: int, D: int) -> None:
+    if q == rank == D:
         warnings.warn(
             f"q = {q} keeps all {D} dimensions, so every error is 0; keep fewer components", FitWarning, stacklevel=3
         )
-    elif q > kept:
+    elif q > rank:
         warnings.warn(
-            f"q = {q} exceeds the {kept} components that the training samples determine; {kept} are used",
+            f"q = {q} exceeds the {rank} components that the training samples determine; {rank} are used",
             FitWarning,
             stacklevel=3,
         )

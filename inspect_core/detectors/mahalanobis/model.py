@@ -84,12 +84,12 @@ class Mahalanobis(Stored):
 
         Raises ValueError when a factor leaves the range in which float16 keeps its 11 bits.
         """
-        kept = torch.finfo(torch.float16)
+        float16_range = torch.finfo(torch.float16)
         largest, pivot = self.cholesky.abs().max().item(), self.cholesky.diagonal(dim1=-2, dim2=-1).min().item()
-        if largest > kept.max or pivot < kept.tiny:
+        if largest > float16_range.max or pivot < float16_range.tiny:
             raise ValueError(
                 f"cholesky has a smallest pivot of {pivot:.2g} and a largest entry of {largest:.2g}, float16 holds "
-                f"{kept.tiny:.2g} to {kept.max:.2g}; keep float32, or scale the features towards 1"
+                f"{float16_range.tiny:.2g} to {float16_range.max:.2g}; keep float32, or scale the features towards 1"
             )
         return replace(self, cholesky=self.cholesky.half())
 

@@ -182,10 +182,10 @@ class LocalGaussian:
         while len(rows):
             if not len(self._gathered):
                 self._gathered = torch.empty(GATHERED, *rows.shape[1:], device=self.projection.device)
-            taken = rows[: GATHERED - self._waiting]
-            self._gathered[self._waiting : self._waiting + len(taken)] = taken
-            self._waiting += len(taken)
-            rows = rows[len(taken) :]
+            head = rows[: GATHERED - self._waiting]
+            self._gathered[self._waiting : self._waiting + len(head)] = head
+            self._waiting += len(head)
+            rows = rows[len(head) :]
             if self._waiting == GATHERED:
                 self._join_gathered()
 

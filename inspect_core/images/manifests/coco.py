@@ -41,13 +41,13 @@ def entries(text: str) -> list[ManifestEntry]:
         kind = kind_of(None if category is None else names.get(category)) or UNNAMED
         if kind != GOOD:
             own[image].append((kind, row))
-    found = []
+    entries = []
     for number, row in enumerate(images):
         where = f"image {number}"
         if not isinstance(row.get("file_name"), str) or _id(row) is None:
             raise ManifestError(where, "it has no id or no file_name", AGAIN)
-        found.append(_entry(where, row, own[row["id"]]))
-    return found
+        entries.append(_entry(where, row, own[row["id"]]))
+    return entries
 
 
 def painted(shape: Mapping, size: tuple[int, int]) -> np.ndarray:
@@ -82,34 +82,36 @@ def painted(shape: Mapping, size: tuple[int, int]) -> np.ndarray:
     return mask
 
 
-def _entry(where: str, row: Mapping, own: Sequence[tuple[str, Mapping]]) -> ManifestEntry:
+def _entry(where: str, row: Mapping, annotations: Sequence[tuple[str, Mapping]]) -> ManifestEntry:
     photo = row["file_name"]
-    if not own:
+    if not annotations:
         return ManifestEntry(photo, GOOD, where)
-    types = tuple(dict.fromkeys(kind for kind, _ in own))
-    if len(types) > manifest_entry.MOST_TYPES or len(own) > manifest_entry.MOST_SHAPES:
-        reason = f"it has {len(own):,} annotations of {len(types)} defect types"
+    types = tuple(dict.fromkeys(kind for kind, _ in annotations))
+    if len(types) > manifest_entry.MOST_TYPES or len(annotations) > manifest_entry.MOST_SHAPES:
+        reason = f"it has {len(annotations):,} annotations of {len(types)} defect types"
         raise ManifestError(
             where, reason, f"give it at most {manifest_entry.MOST_SHAPES:,} of {manifest_entry.MOST_TYPES}"
         )
-    polygons = [shape["segmentation"] for _, shape in own if isinstance(shape.get("segmentation"), list)]
-    corners = sum(len(one) // 2 for several in polygons for one in several if isinstance(one, list))
+    polygons = [shape["segmentation"] for _, shape in annotations if isinstance(shape.get("segmentation"), list)]
+    corners = sum(len(polygon) // 2 for several in polygons for polygon in several if isinstance(polygon, list))
     if corners > MOST_CORNERS:
         reason = f"its polygons have {corners:,} corners"
         raise ManifestError(where, reason, f"simplify them to at most {MOST_CORNERS:,} in all")
-    drawn = [(types.index(kind) + 1, shape) for kind, shape in own if shape.get("segmentation") or shape.get("bbox")]
+    drawn = [
+        (types.index(kind) + 1, shape) for kind, shape in annotations if shape.get("segmentation") or shape.get("bbox")
+    ]
     stated = (row.get("height"), row.get("width"))
 
     def paint(size: tuple[int, int]) -> np.ndarray:
         reason = f"it was annotated at {stated[1]!s:.20} × {stated[0]!s:.20} px, the photo is {size[1]} × {size[0]} px"
         require(photo, None in stated or stated == tuple(size), reason, "annotate the photo as it is")
-        found = np.zeros(size, np.uint8)
+        mask = np.zeros(size, np.uint8)
         for value, shape in drawn:
             try:
-                found[painted(shape, size)] = value
+                mask[painted(shape, size)] = value
             except ValueError as error:
                 raise ImageError(photo, str(error), AGAIN) from error
-        return found
+        return mask
 
     marks = Annotation(f"{manifest_entry.named(photo)} ({where})", types, paint) if drawn else None
     return ManifestEntry(photo, types[0], where, marks)

@@ -29,12 +29,12 @@ def entries(text: str) -> list[ManifestEntry]:
     file = columns.most_common(1)[0][0]
     header = [] if is_image(dict(enumerate(rows[0][1])).get(file, "")) else rows[0][1]
     label = _label_column(header, file, max(len(row) for _, row in rows))
-    found = []
+    entries = []
     for line, row in rows[1:] if header else rows:
         if len(row) <= max(file, label):
             raise ManifestError(f"line {line}", "it has fewer columns than the others", "complete the line")
-        found.append(ManifestEntry(row[file], kind_of(row[label]), f"line {line}"))
-    return found
+        entries.append(ManifestEntry(row[file], kind_of(row[label]), f"line {line}"))
+    return entries
 
 
 def _rows(text: str, delimiter: str) -> list[tuple[int, list[str]]]:

@@ -44,7 +44,7 @@ def _entry(where: str, line: str, find: Callable[[str], Path]) -> ManifestEntry:
         raise ManifestError(where, "it is not a JSON object", AGAIN) from error
     if not isinstance(row, dict) or not isinstance(row.get("source-ref"), str):
         raise ManifestError(where, "it names no photo in source-ref", AGAIN)
-    kinds = [kind_of(own.get("class-name")) for _, own in _metadata(row, _CLASS)]
+    kinds = [kind_of(metadata.get("class-name")) for _, metadata in _metadata(row, _CLASS)]
     if not kinds or kinds[0] is None:
         raise ManifestError(where, "it has no class-name", "label the photo as normal or anomaly")
     for name, own in _metadata(row, _MASK):
@@ -56,17 +56,17 @@ def _entry(where: str, line: str, find: Callable[[str], Path]) -> ManifestEntry:
 
 def _metadata(row: Mapping, kind: str) -> Iterator[tuple[str, Mapping]]:
     """(name, metadata) of this type."""
-    for name, own in row.items():
-        if name.endswith(_METADATA) and isinstance(own, dict) and own.get("type") == kind:
-            yield name, own
+    for name, metadata in row.items():
+        if name.endswith(_METADATA) and isinstance(metadata, dict) and metadata.get("type") == kind:
+            yield name, metadata
 
 
-def _marks(where: str, reference: str, own: Mapping, find: Callable[[str], Path]) -> Annotation:
+def _marks(where: str, reference: str, metadata: Mapping, find: Callable[[str], Path]) -> Annotation:
     colours: dict[int, str] = {}
-    classes = own.get("internal-color-map")
-    for one in classes.values() if isinstance(classes, dict) else ():
+    classes = metadata.get("internal-color-map")
+    for label in classes.values() if isinstance(classes, dict) else ():
         try:
-            colours[int(one["hex-color"].removeprefix("#"), 16)] = str(one["class-name"])
+            colours[int(label["hex-color"].removeprefix("#"), 16)] = str(label["class-name"])
         except (TypeError, KeyError, AttributeError, ValueError) as error:
             reason = "a class of internal-color-map has no class-name or hex-color"
             raise ManifestError(where, reason, AGAIN) from error
@@ -85,14 +85,14 @@ def _marks(where: str, reference: str, own: Mapping, find: Callable[[str], Path]
         pixels = read(mask).pixels
         reason = f"the mask is {pixels.shape[1]} × {pixels.shape[0]} px but its photo is {size[1]} × {size[0]} px"
         require(reference, pixels.shape[:2] == tuple(size), reason, "export the mask at the size of its photo")
-        seen = pixels.astype(np.uint32) @ np.array([1 << 16, 1 << 8, 1], np.uint32)
+        colours = pixels.astype(np.uint32) @ np.array([1 << 16, 1 << 8, 1], np.uint32)
         painted = np.zeros(size, np.uint8)
         known = np.zeros(size, bool)
         for colour, value in values.items():
-            here = seen == colour
+            here = colours == colour
             painted[here], known = value, known | here
         if not known.all():
-            reason = f"the mask has the colour #{seen[~known][0]:06x}, which internal-color-map does not name"
+            reason = f"the mask has the colour #{colours[~known][0]:06x}, which internal-color-map does not name"
             raise ImageError(reference, reason, "export the mask again, as PNG")
         return painted
 

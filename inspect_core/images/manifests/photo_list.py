@@ -32,12 +32,12 @@ class Files:
     def meant(self, reference: str) -> PurePosixPath:
         """The file that a reference means. Raises LookupError(reason, remedy) if there is none, or several."""
         parts = _parts(reference.replace("\\", "/"))
-        found = self._by_name.get(parts[-1], []) if parts else []
-        if not found:
+        candidates = self._by_name.get(parts[-1], []) if parts else []
+        if not candidates:
             raise LookupError("it is outside the folder of the list", "copy it there")
-        fits = {file: _fits(parts, file) for file in found}
+        fits = {file: _fits(parts, file) for file in candidates}
         most = max(fits.values())
-        best = [file for file in found if fits[file] == most]
+        best = [file for file in candidates if fits[file] == most]
         whole = [file for file in best if len(file.parts) == most]
         if len(whole or best) > 1:
             raise LookupError(f"{len(best)} files fit this name", "name it with its folder in the list")
@@ -77,8 +77,8 @@ def listed(
         elif entry.kind is None:
             skipped[str(photo)] = f"{entry.where} has no label for it; enter good or the defect type"
         elif before.kind != entry.kind and GOOD in (before.kind, entry.kind):
-            said = f"{before.where} calls it {before.kind}, {entry.where} {entry.kind}"
-            skipped[str(photo)] = f"{said}; correct one of them"
+            conflict = f"{before.where} calls it {before.kind}, {entry.where} {entry.kind}"
+            skipped[str(photo)] = f"{conflict}; correct one of them"
     images, marks = {}, {}
     for photo, entry in first.items():
         if str(photo) in skipped or entry.kind is None:
@@ -95,16 +95,16 @@ def _entries(path: Path, find: Callable[[str], Path]) -> list[ManifestEntry]:
     try:
         text = _text_of(path)
         if suffix in TABLES:
-            found = csv_table.entries(text)
+            entries = csv_table.entries(text)
         else:
-            found = lookout.entries(text, find) if suffix in LINES else coco.entries(text)
-        if not found:
+            entries = lookout.entries(text, find) if suffix in LINES else coco.entries(text)
+        if not entries:
             raise ManifestError("the file", "it lists no photos", "export it again with its photos")
-        if len(found) > MOST_ENTRIES:
+        if len(entries) > MOST_ENTRIES:
             raise ManifestError("the file", f"it lists more than {MOST_ENTRIES:,} photos", "split it into several")
     except ManifestError as error:
         raise ScanError(f"{path.name}, {error}") from error
-    return found
+    return entries
 
 
 def _text_of(path: Path) -> str:

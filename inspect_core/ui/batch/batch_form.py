@@ -37,14 +37,14 @@ def new_batch(saved: list[Path]) -> None:
         return
     words = "The table, the report and images of the worst parts are always saved."
     label, say, key = "Also save for each photo", MAPS.__getitem__, "batch_maps"
-    kept = st.pills(label, list(MAPS), format_func=say, selection_mode="multi", key=key, help=words)
+    map_choices = st.pills(label, list(MAPS), format_func=say, selection_mode="multi", key=key, help=words)
     workers, cluster = _judges()
     if play("Start", "batch_start", disabled=source is None) and source is not None:
         with shell.errors_shown(ValueError, ScanError, OSError):
             with st.spinner("Checking the photos…"):
                 count = len(photos_of([source.path]))
             asked = {"product": recipe.product, "recipe": path.name, "digest": recipe.digest or "", "count": count}
-            endings, user = tuple(ending for ending in ENDINGS if ending in kept), shell.current_user()
+            endings, user = tuple(ending for ending in ENDINGS if ending in map_choices), shell.current_user()
             how = {"endings": endings, "user": user, "workers": workers, "cluster": cluster}
             _start(batch_store.new(**asked, **how, source=str(source.path)))
     if source is None:

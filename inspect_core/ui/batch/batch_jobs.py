@@ -90,8 +90,8 @@ def _judge(batch: BatchRun, job: Job, user: str) -> None:
     if batch.cluster:
         address, certificates = worker_selection.configured()
         if address is None:
-            gone = "LOUPE_CLUSTER is no longer set"
-            raise ValueError(f"{gone}; set it and restart the app, or start a new batch")
+            problem = "LOUPE_CLUSTER is no longer set"
+            raise ValueError(f"{problem}; set it and restart the app, or start a new batch")
         chosen = worker_selection.workers(cluster=address, certificates=certificates)
         job.report(0.0, f"waiting for the workers of {address}")
     else:
@@ -116,9 +116,9 @@ def _draw_changes(before: BatchRun, batch: BatchRun, inspector: Inspector, photo
     paths = {row.digest: photo for row, photo in zip(rows, photos, strict=True)}
     with replacing(batch.changed) as new:
         new.mkdir()
-        for rank, one in enumerate(changed(read_table(before.table), rows).changes[:MOST_DRAWN]):
+        for rank, change in enumerate(changed(read_table(before.table), rows).changes[:MOST_DRAWN]):
             for side, judging in zip(batch_store.SIDES, (first, inspector), strict=True):
-                if picture := picture_of(judging, *paths[one.after.digest]):
+                if picture := picture_of(judging, *paths[change.after.digest]):
                     (new / f"{rank:02d}-{side}.webp").write_bytes(picture)
 
 

@@ -60,8 +60,8 @@ def _counts(rows: list[ResultRow]) -> None:
 
 def _truth(rows: list[ResultRow]) -> None:
     """Against what the photos show, where their folders or a list say it."""
-    if told := confusion.sentence(rows):
-        st.markdown(shell.plain(told))
+    if truth_sentence := confusion.sentence(rows):
+        st.markdown(shell.plain(truth_sentence))
         columns = confusion.table_of(rows)
         st.table({head: [shell.plain(cell) for cell in cells] for head, cells in columns.items()}, hide_index=True)
 
@@ -71,13 +71,13 @@ def _changes(batch: BatchRun, rows: list[ResultRow]) -> None:
     before = batch_store.find(batch.against) if batch.against else None
     if before is None or not before.finished:
         return
-    found = changed(_rows(str(before.table), before.table.stat().st_mtime_ns), rows)
+    changes = changed(_rows(str(before.table), before.table.stat().st_mtime_ns), rows)
     other = workspace.recipes_folder() / before.recipe
     against = saved_recipes.names([other])[other]
-    st.markdown(f"**Compared with {shell.plain(against)}** · {shell.plain(found.sentence())}")
+    st.markdown(f"**Compared with {shell.plain(against)}** · {shell.plain(changes.sentence())}")
     drawn = [
-        (one, *pictures)
-        for rank, one in enumerate(found.changes)
+        (change, *pictures)
+        for rank, change in enumerate(changes.changes)
         if len(pictures := [own for side in SIDES if (own := _drawn(batch.changed / f"{rank:02d}-{side}.webp"))]) == 2
     ]
     shelf = st.container(horizontal=True, gap="medium")
@@ -91,15 +91,17 @@ def _changes(batch: BatchRun, rows: list[ResultRow]) -> None:
             truth = f" · {one.after.truth}" if one.after.truth else ""
             way = f"  \n{WAYS[one.way]}" if one.way else ""
             st.caption(f"{shell.plain(one.after.name)}{shell.plain(truth)}{way}")
-    if len(found.changes) > len(drawn):
+    if len(changes.changes) > len(drawn):
         st.caption("Other changes are listed in the tables of both batches.")
 
 
 def _downloads(batch: BatchRun) -> None:
     row = st.container(horizontal=True)
     for label, path, mime in (("Table (CSV)", batch.table, "text/csv"), ("Report (HTML)", batch.report, "text/html")):
-        key, icon, gone = f"batch_{path.name}", ":material/download:", not path.is_file()
-        row.download_button(label, path.read_bytes, path.name, mime, key, on_click="ignore", icon=icon, disabled=gone)
+        key, icon, is_missing = f"batch_{path.name}", ":material/download:", not path.is_file()
+        row.download_button(
+            label, path.read_bytes, path.name, mime, key, on_click="ignore", icon=icon, disabled=is_missing
+        )
     batch_form.compare(batch, row)
     batch_form.discard(batch, row)
     if batch.endings:
@@ -125,10 +127,10 @@ def _worst(batch: BatchRun, rows: list[ResultRow]) -> None:
 def _table(rows: list[ResultRow]) -> None:
     st.markdown("**Photos**")
     words, key = {word: SPOKEN[word].capitalize() for word in OUTCOMES}, "batch_outcomes"
-    wanted = st.segmented_control(
+    outcome = st.segmented_control(
         "Show", words, format_func=words.__getitem__, selection_mode="multi", key=key, label_visibility="collapsed"
     )
-    shown = [row for row in rows if not wanted or row.verdict in wanted]
+    shown = [row for row in rows if not outcome or row.verdict in outcome]
     st.dataframe(
         {
             "Photo": [row.name for row in shown],

@@ -116,7 +116,7 @@ def _counts(shift: Shift) -> None:
             shelf.metric(spoken.capitalize(), f"{shift.counts[word]:,}", border=True, width=COUNT)
     if shift.watch.waiting:
         st.caption(f"{shift.watch.waiting:,} photos still being written.")
-    if words := dict.fromkeys(one.words for one in shift.following.left):
+    if words := dict.fromkeys(alarm.words for alarm in shift.following.left):
         st.warning(f"Drift: {shell.plain(' '.join(words))}", icon=":material/warning:")
 
 
@@ -126,12 +126,12 @@ def _stopped(watched: Watched, stopped: Sequence[Facts]) -> None:
         return
     st.markdown("**Latest photos not accepted**")
     shelf = st.container(horizontal=True, gap="small")
-    for one in stopped:
+    for facts in stopped:
         with shelf.container(width=SMALL):
-            word = str(one["verdict"])
-            if content := _picture(watched, one):
-                _image(content, SMALL, f"{one['name']}: {_spoken(word)}")
-            st.caption(f"{shell.plain(_spoken(word))}  \n{shell.plain(one['name'])}")
+            word = str(facts["verdict"])
+            if content := _picture(watched, facts):
+                _image(content, SMALL, f"{facts['name']}: {_spoken(word)}")
+            st.caption(f"{shell.plain(_spoken(word))}  \n{shell.plain(facts['name'])}")
 
 
 def _ended(watched: Watched) -> None:

@@ -48,12 +48,12 @@ def _watches() -> list[Watched]:
 def all_watches() -> list[Watched]:
     """Those that go on, then the latest that have ended."""
     known = list(_watches())
-    ended = [one for one in known if not one.active]
+    ended = [watch for watch in known if not watch.active]
     return [*(one for one in known if one.active), *reversed(ended[-ENDED:])]
 
 
 def find(job_id: str) -> Watched | None:
-    return next((one for one in _watches() if one.job is not None and one.job.id == job_id), None)
+    return next((watch for watch in _watches() if watch.job is not None and watch.job.id == job_id), None)
 
 
 def start(recipe: Recipe, file: str, folder: Path, out: Path) -> None:
@@ -89,8 +89,8 @@ def pause(job_id: str) -> None:
 
 def in_words(shift: Shift) -> str:
     """ "12 accepted, 1 rejected"."""
-    told = [f"{shift.counts[word]:,} {spoken}" for word, spoken in SPOKEN.items() if shift.counts[word]]
-    return ", ".join(told) or "no photos yet"
+    verdict_counts = [f"{shift.counts[word]:,} {spoken}" for word, spoken in SPOKEN.items() if shift.counts[word]]
+    return ", ".join(verdict_counts) or "no photos yet"
 
 
 @st.cache_data(max_entries=64, show_spinner=False)

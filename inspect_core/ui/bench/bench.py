@@ -56,11 +56,11 @@ def film(key: str, token: str, thumbnails: Sequence[bytes]) -> None:
     """
     sent = st.session_state.setdefault("films-sent", {})
     missing = (st.session_state.get(key) or {}).get("missing")
-    kept = sent.pop(token, False) and missing != token
+    is_cached = sent.pop(token, False) and missing != token
     sent[token] = True
     if len(sent) > KEPT:
         del sent[next(iter(sent))]
-    _FILM(key=key, data=pixels.pack(token, None if kept else thumbnails), on_missing_change=noted)
+    _FILM(key=key, data=pixels.pack(token, None if is_cached else thumbnails), on_missing_change=noted)
 
 
 def bench(key: str, drawn: Drawn, thumbs: str) -> None:

@@ -92,12 +92,12 @@ class Drawn:
         not shown; own: whether the limit was set on the good parts that are counted; bounds: for every number of good
         parts rejected, the most in the long run, as the sentence prints it.
         """
-        good, defect, without, own, hidden = counted(self.photos, self.unscored, self.set_on)
+        good, defect, without, set_on, hidden = counted(self.photos, self.unscored, self.set_on)
         of_good, of_defects = unscored_counts(without).values()
         none = np.zeros(len(self.photos), bool)
-        found = np.full(len(self.photos), math.nan) if self.found_up_to is None else self.found_up_to
+        hit_limits = np.full(len(self.photos), math.nan) if self.found_up_to is None else self.found_up_to
         rows = zip(
-            self.photos, self.scores, np.where(good, "good", np.where(defect, "defect", "")), found,
+            self.photos, self.scores, np.where(good, "good", np.where(defect, "defect", "")), hit_limits,
             none if self.stopped is None else self.stopped, none if self.partly_out is None else self.partly_out,
             strict=True,
         )  # fmt: skip
@@ -116,7 +116,7 @@ class Drawn:
             ],
             "hidden": [{"score": float(score), "counted": "good"} for score in hidden],
             "without_score": {"good": asdict(of_good), "defect": asdict(of_defects)},
-            "own": own,
+            "own": set_on,
             "relabelled": labelled_since(self.photos),
             "bounds": list(_bounds(int(good.sum()) + len(hidden))),
             "setting_scores": [float(score) for score in self.setting_scores],

@@ -41,17 +41,17 @@ def found(order: TeachingConfig) -> Comparison | None:
     return _last().get(order)
 
 
-def put_on_bench(taught: TaughtPart, row: ComparisonRow) -> None:
+def put_on_bench(product: TaughtPart, row: ComparisonRow) -> None:
     """Put the part's photos under a detector on the bench, as a comparison fitted it, with the product check and
     the areas that the part has. Raises Busy as `Jobs.submit` and `require_room`.
     """
     open_product_store.require_room()
-    order = taught.order()
+    order = product.order()
 
     def work(job: Job) -> str:
         job.report(0.0, "loading the network")
         study = fitted(row)
-        part = of_study(taught.product, study, taught.notes, taught.product_check)
+        part = of_study(product.product, study, product.notes, product.product_check)
         return open_product_store.put(replace(part.with_areas(order.areas), compared=order))
 
     shell.start(f"Opening {row.title} on Inspect", work)

@@ -34,7 +34,7 @@ def start(order: TeachingConfig) -> None:
         try:
             again = published(order, detectors) if as_published else []
             seconds = teaching_job.expected(order, detectors).seconds + sum(
-                teaching_job.expected(own).seconds for own in again
+                teaching_job.expected(config).seconds for config in again
             )
         except ValueError as error:
             st.error(f"{shell.plain(error)}; or compare fewer detectors.", icon=":material/error:")
@@ -50,19 +50,19 @@ def start(order: TeachingConfig) -> None:
     )
 
 
-def results(taught: TaughtPart, order: TeachingConfig, comparison: Comparison) -> None:
+def results(product: TaughtPart, order: TeachingConfig, comparison: Comparison) -> None:
     """Everything found, from the table down to single parts."""
     recommended, why = comparison.reason().splitlines()
     st.markdown(shell.plain(recommended), help=shell.plain(why))
     for sentence in comparison.notes:
         st.caption(shell.plain(sentence))
-    current = title_of(JOIN.join(view.method for view in taught.scored.views), as_published=taught.as_published)
+    current = title_of(JOIN.join(view.method for view in product.scored.views), as_published=product.as_published)
     chosen = _table(comparison, current)
     with st.container(horizontal=True, gap="small"):
-        _put_on_bench(taught, chosen)
+        _put_on_bench(product, chosen)
         _downloads(order)
-    kept = {comparison.chosen().title, current, chosen.title}
-    rows = [row for row in comparison.rows if row.title in kept]
+    titles = {comparison.chosen().title, current, chosen.title}
+    rows = [row for row in comparison.rows if row.title in titles]
     _curves(rows)
     _one_part(order)
     _scores(rows)
@@ -79,21 +79,21 @@ def _table(comparison: Comparison, current: str) -> ComparisonRow:
     }
     columns["Detector"] = st.column_config.TextColumn(width=250, pinned=True)
     first = comparison.rows.index(comparison.chosen())
-    seen = st.dataframe(
+    event = st.dataframe(
         table, hide_index=True, column_config=columns, height="content", key="compare_table", on_select="rerun",
         selection_mode="single-row-required", selection_default={"selection": {"rows": [first]}},
         alt="Detectors side by side, one row each.",
     )  # fmt: skip
     st.caption("Brackets show 95% intervals. A value ties with the best if either lies within the other's interval.")
-    marked = seen.selection.rows
+    marked = event.selection.rows
     return comparison.rows[marked[0] if marked and marked[0] < len(comparison.rows) else first]
 
 
-def _put_on_bench(taught: TaughtPart, row: ComparisonRow) -> None:
+def _put_on_bench(product: TaughtPart, row: ComparisonRow) -> None:
     words = "Opens these photos on Inspect with the selected detector as fitted here."
     if st.button(f"Open {shell.plain(row.title)} on Inspect", key="compare_bench", type="primary", help=words):
         with shell.errors_shown(Busy):
-            comparison_jobs.put_on_bench(taught, row)
+            comparison_jobs.put_on_bench(product, row)
             st.switch_page("pages/inspect.py")
 
 
@@ -135,12 +135,12 @@ def _one_part(order: TeachingConfig) -> None:
         "Part", telling, format_func=lambda i: f"{photos[i].name} ({photos[i].kind})", key="compare_part"
     )
     try:
-        seen = comparison_report.side_by_side(comparison, position)
+        shown = comparison_report.side_by_side(comparison, position)
     except ImageError as error:
         st.error(shell.plain(error), icon=":material/broken_image:")
         return
     row = st.container(horizontal=True, gap="medium")
-    for each in seen:
+    for each in shown:
         with row.container(width=comparison_report.SIDE):
             st.caption(shell.plain(each.row.title))
             st.image(each.picture, caption=shell.plain(comparison_report.in_words(each)), width="stretch")

@@ -24,10 +24,10 @@ ON_BRUSH = (
 ON_REMOVE = "Keeps the photos but removes their defect type. The trained model keeps this name until you train again."
 
 
-def gallery(taught: TaughtPart, by_region: bool) -> None:
+def gallery(product: TaughtPart, by_region: bool) -> None:
     """All photos that have a type, are known defects, or exceed the limit; the highest score first."""
-    labels = defect_labels.labels_of(taught)
-    shown = _candidates(taught, labels)
+    labels = defect_labels.labels_of(product)
+    shown = _candidates(product, labels)
     if not shown:
         st.info(
             "Nothing to label yet: no photo is labelled as defective or exceeds the limit. Add photos on Inspect.",
@@ -35,51 +35,51 @@ def gallery(taught: TaughtPart, by_region: bool) -> None:
         )
         return
     defect_types = sorted(set(labels.values()))
-    tools, brush = st.container(horizontal=True, vertical_alignment="bottom", gap="medium"), f"brush-{taught.id}"
+    tools, brush = st.container(horizontal=True, vertical_alignment="bottom", gap="medium"), f"brush-{product.id}"
     say, words = "Defect type", "Select or type one"
     tools.selectbox(
         say, defect_types, index=None, key=brush, placeholder=words, accept_new_options=True, width=250, help=ON_BRUSH
     )
     options = [WITHOUT, *defect_types] if defect_types else []
-    wanted = tools.pills("Show", options, key=f"show-{taught.id}", format_func=shell.plain) if options else None
+    shown_type = tools.pills("Show", options, key=f"show-{product.id}", format_func=shell.plain) if options else None
     with tools:
-        _rename_or_remove(taught, labels, defect_types)
-    chosen = [i for i in shown if wanted is None or labels.get(i, WITHOUT) == wanted]
+        _rename_or_remove(product, labels, defect_types)
+    chosen = [i for i in shown if shown_type is None or labels.get(i, WITHOUT) == shown_type]
     if not chosen:
         st.caption("No photos.")
         return
     cells = st.container(horizontal=True)
-    for position in shell.one_page(chosen, ON_A_PAGE, f"page-{taught.id}-{wanted}"):
+    for position in shell.one_page(chosen, ON_A_PAGE, f"page-{product.id}-{shown_type}"):
         with cells.container(width=CELL):
-            _cell(taught, position, labels.get(position), by_region, brush)
+            _cell(product, position, labels.get(position), by_region, brush)
 
 
-def crop_of(taught: TaughtPart, position: int) -> Box | None:
+def crop_of(product: TaughtPart, position: int) -> Box | None:
     """The region a photo is learned from: the largest above the limit, else of its true mask; None for neither."""
-    live, limits = in_force(taught)
-    found = crops.found_box(taught, position, live, limits) if limits is not None else None
-    return found or crops.true_box(taught, position)
+    live, limits = in_force(product)
+    box = crops.found_box(product, position, live, limits) if limits is not None else None
+    return box or crops.true_box(product, position)
 
 
-def _candidates(taught: TaughtPart, labels: dict[int, str]) -> list[int]:
-    live, limits = in_force(taught)
-    scores, photos = taught.scored.scores(**live), taught.scored.photos
+def _candidates(product: TaughtPart, labels: dict[int, str]) -> list[int]:
+    live, limits = in_force(product)
+    scores, photos = product.scored.scores(**live), product.scored.photos
     above = scores > (limits.review if limits is not None else np.inf)
     order = np.argsort(-scores, kind="stable").tolist()
     return [position for position in order if position in labels or photos[position].is_defect or above[position]]
 
 
-def _cell(taught: TaughtPart, position: int, kind: str | None, by_region: bool, brush: str) -> None:
-    photo = taught.scored.photos[position]
-    box = crop_of(taught, position) if by_region else None
+def _cell(product: TaughtPart, position: int, kind: str | None, by_region: bool, brush: str) -> None:
+    photo = product.scored.photos[position]
+    box = crop_of(product, position) if by_region else None
     try:
         shown = f"{'Region of ' if box else ''}{photo.name}, {kind or WITHOUT}"
-        st.image(_picture(taught, taught.id, position, box), width="stretch", alt=shown)
+        st.image(_picture(product, product.id, position, box), width="stretch", alt=shown)
     except ImageError as error:
         st.caption(f":material/broken_image: {shell.plain(error)}")
-    key, kind_of = f"kind-{taught.id}-{photo.digest}", "secondary" if kind else "tertiary"
-    label, words, given = shell.plain(kind or WITHOUT), shell.plain(photo.name), (taught.id, position, kind, brush)
-    st.button(label, key=key, width="stretch", help=words, type=kind_of, on_click=_give, args=given)
+    key, kind_of = f"kind-{product.id}-{photo.digest}", "secondary" if kind else "tertiary"
+    label, words, arguments = shell.plain(kind or WITHOUT), shell.plain(photo.name), (product.id, position, kind, brush)
+    st.button(label, key=key, width="stretch", help=words, type=kind_of, on_click=_give, args=arguments)
 
 
 def _give(taught_id: str, position: int, kind: str | None, brush: str) -> None:
@@ -90,23 +90,25 @@ def _give(taught_id: str, position: int, kind: str | None, brush: str) -> None:
     _keep(taught_id, [position], "" if word == kind else word)
 
 
-def _rename_or_remove(taught: TaughtPart, labels: dict[int, str], defect_types: list[str]) -> None:
+def _rename_or_remove(product: TaughtPart, labels: dict[int, str], defect_types: list[str]) -> None:
     with st.popover("Rename or remove", icon=":material/edit:", disabled=not defect_types):
-        kind = st.selectbox("Defect type", defect_types, key=f"old-{taught.id}")
-        word = defect_labels.as_word(st.text_input("New name", key=f"new-{taught.id}", max_chars=defect_labels.LONGEST))
-        own = [position for position, label in labels.items() if label == kind]
+        kind = st.selectbox("Defect type", defect_types, key=f"old-{product.id}")
+        word = defect_labels.as_word(
+            st.text_input("New name", key=f"new-{product.id}", max_chars=defect_labels.LONGEST)
+        )
+        labelled_positions = [position for position, label in labels.items() if label == kind]
         joins = word in defect_types and word != kind
         if joins:
             st.caption(f"“{shell.plain(word)}” already exists. The two types will be merged; train again afterwards.")
-        given = (taught.id, own, kind, word, joins)
-        st.button("Rename", key=f"rename-{taught.id}", disabled=not word, on_click=_rename, args=given)
-        label, icon, given = (
-            (f"Remove label from {counted(len(own), 'photo')}"),
+        arguments = (product.id, labelled_positions, kind, word, joins)
+        st.button("Rename", key=f"rename-{product.id}", disabled=not word, on_click=_rename, args=arguments)
+        label, icon, arguments = (
+            (f"Remove label from {counted(len(labelled_positions), 'photo')}"),
             ":material/label_off:",
-            (taught.id, own, ""),
+            (product.id, labelled_positions, ""),
         )
-        off, key = kind is None, f"remove-{taught.id}"
-        st.button(label, key=key, icon=icon, on_click=_keep, args=given, disabled=off, help=ON_REMOVE)
+        off, key = kind is None, f"remove-{product.id}"
+        st.button(label, key=key, icon=icon, on_click=_keep, args=arguments, disabled=off, help=ON_REMOVE)
 
 
 def _rename(taught_id: str, positions: list[int], old: str, new: str, joins: bool) -> None:
@@ -116,10 +118,10 @@ def _rename(taught_id: str, positions: list[int], old: str, new: str, joins: boo
 
 
 def _keep(taught_id: str, positions: list[int], kind: str) -> None:
-    taught = open_product_store.find(taught_id)
+    product = open_product_store.find(taught_id)
     try:
-        if taught is not None:
-            defect_labels.set_kind(taught, positions, kind)
+        if product is not None:
+            defect_labels.set_kind(product, positions, kind)
     except OSError as error:
         st.toast(f"Could not save the defect type: {shell.plain(error.strerror or error)}", icon=":material/error:")
 

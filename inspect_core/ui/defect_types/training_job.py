@@ -54,51 +54,53 @@ class TypeTrainingResult:
         return self.unseen.kernel()
 
 
-def start(taught: TaughtPart, order: TypeTrainingConfig) -> None:
+def start(product: TaughtPart, order: TypeTrainingConfig) -> None:
     """Learn in the background and attach the result to the part. Raises Busy as `Jobs.submit`."""
-    title = f"Training defect types for {taught.product}"
-    result_cache.start(title, about(taught), lambda job: _learn(taught, order, job))
+    title = f"Training defect types for {product.product}"
+    result_cache.start(title, about(product), lambda job: _learn(product, order, job))
 
 
-def last(taught: TaughtPart) -> TypeTrainingResult | None:
+def last(product: TaughtPart) -> TypeTrainingResult | None:
     """How the part's defect types were learned; None when they were not learned here."""
-    found = result_cache.kept().get(about(taught))
-    return found if found is not None and taught.defect_types is not None else None
+    result = result_cache.kept().get(about(product))
+    return result if result is not None and product.defect_types is not None else None
 
 
 def rename(taught_id: str, old: str, new: str) -> None:
     """Rename one of the part's defect types, if it exists; nothing is learned again."""
-    taught = open_product_store.find(taught_id)
-    names = () if taught is None or taught.defect_types is None else taught.defect_types.names
-    if taught is None or old not in names or new in names:
+    product = open_product_store.find(taught_id)
+    names = () if product is None or product.defect_types is None else product.defect_types.names
+    if product is None or old not in names or new in names:
         return
 
     def renamed(held: TaughtPart) -> TaughtPart:
         return replace(held, defect_types=held.defect_types and held.defect_types.renamed(old, new))
 
-    open_product_store.change(taught.id, renamed)
-    if (found := last(taught)) is not None:
-        known = found.order.examples
-        examples = tuple(replace(one, defect_type=new) if one.defect_type == old else one for one in known)
-        result_cache.kept().put(about(taught), replace(found, order=replace(found.order, examples=examples)))
+    open_product_store.change(product.id, renamed)
+    if (result := last(product)) is not None:
+        known = result.order.examples
+        examples = tuple(
+            replace(example, defect_type=new) if example.defect_type == old else example for example in known
+        )
+        result_cache.kept().put(about(product), replace(result, order=replace(result.order, examples=examples)))
 
 
-def about(taught: TaughtPart) -> tuple[str, str]:
-    return "kinds", taught.id
+def about(product: TaughtPart) -> tuple[str, str]:
+    return "kinds", product.id
 
 
-def _learn(taught: TaughtPart, order: TypeTrainingConfig, job: Job) -> TypeTrainingResult:
+def _learn(product: TaughtPart, order: TypeTrainingConfig, job: Job) -> TypeTrainingResult:
     points = []
-    with device_lock(taught.preparation.backbone.device):
+    with device_lock(product.preparation.backbone.device):
         for done, example in enumerate(order.examples):
             job.report(0.3 * done / len(order.examples), f"processing example {done + 1} of {len(order.examples)}")
-            points.append(crops.embedding(taught, example.position, example.box))
-        foreign = _foreign(taught, order.by_region, job)
+            points.append(crops.embedding(product, example.position, example.box))
+        foreign = _foreign(product, order.by_region, job)
     embeddings = np.stack(points)
     settings = {
         "labels": [example.defect_type for example in order.examples],
         "groups": order.groups,
-        "judged": [example.as_inspected for example in order.examples],
+        "is_tested": [example.as_inspected for example in order.examples],
         "parent": order.parent,
         "seed": order.seed,
     }
@@ -112,20 +114,20 @@ def _learn(taught: TaughtPart, order: TypeTrainingConfig, job: Job) -> TypeTrain
     nothing = np.empty((0, len(classifier.classes)))
     ways = classifier.predict_proba, classifier.parent_proba
     posteriors = [way(foreign) if len(foreign) else nothing for way in ways]
-    open_product_store.change(taught.id, lambda held: replace(held, defect_types=learned.defect_types))
+    open_product_store.change(product.id, lambda held: replace(held, defect_types=learned.defect_types))
     return TypeTrainingResult(order, learned.unseen, left_out, *posteriors, *away)
 
 
-def _foreign(taught: TaughtPart, by_region: bool, job: Job) -> np.ndarray:
+def _foreign(product: TaughtPart, by_region: bool, job: Job) -> np.ndarray:
     """(m, d) embeddings of the bundled products' defects, except those of the part's own product."""
-    own = {photo.digest for photo in taught.scored.photos}
+    digests = {photo.digest for photo in product.scored.photos}
     photos = [sample for name in teaching_job.samples() for sample in scan(teaching_job.SAMPLES / name).defects]
-    found = []
+    crops = []
     for done, sample in enumerate(photos):
         job.report(0.3 + 0.1 * done / len(photos), "processing other products")
         picture = read(sample.path, sample.depth)
-        if picture.digest in own:
+        if picture.digest in digests:
             continue
         pieces = boxes_of_mask(read_mask(sample.mask, sample.size)) if by_region and sample.mask else ()
-        found.append(embed(cropped(picture.pixels, pieces[0] if pieces else None), taught.preparation.backbone))
-    return np.stack(found) if found else np.empty((0, 0))
+        crops.append(embed(cropped(picture.pixels, pieces[0] if pieces else None), product.preparation.backbone))
+    return np.stack(crops) if crops else np.empty((0, 0))

@@ -31,12 +31,12 @@ ON_MODEL = (
 )
 
 
-def say_if_changed(taught: TaughtPart) -> None:
+def say_if_changed(product: TaughtPart) -> None:
     """A note when labels or crops are no longer those from which the current defect types were learned."""
-    learned = training_job.last(taught)
+    learned = training_job.last(product)
     if learned is None:
         return
-    examples = _examples(taught, learned.order.by_region, _learnable(taught, _groups(taught)))
+    examples = _examples(product, learned.order.by_region, _learnable(product, _groups(product)))
     if set(examples) != set(learned.order.examples):
         st.warning(
             "The labels or the limit on Inspect have changed since training. Train again to use them.",
@@ -52,10 +52,10 @@ def say_which_sample_tells() -> None:
         st.switch_page("pages/teach.py")
 
 
-def learn(taught: TaughtPart) -> bool:
+def learn(product: TaughtPart) -> bool:
     """Number of examples, what to look at, and Learn. Returns whether regions are used instead of whole parts."""
-    labels, groups = defect_labels.labels_of(taught), _groups(taught)
-    rows = advice(labels, [groups[photo.name] for photo in taught.scored.photos])
+    labels, groups = defect_labels.labels_of(product), _groups(product)
+    rows = advice(labels, [groups[photo.name] for photo in product.scored.photos])
     row = st.container(horizontal=True, gap="large")
     with row.container(width=COUNTS_WIDTH):
         if rows:
@@ -69,76 +69,76 @@ def learn(taught: TaughtPart) -> bool:
             f"Each defect type needs photos of at least {LEAST} different parts: one for training, one for testing. "
             f"With {ENOUGH} or more, its confidence becomes useful."
         )
-        _keep_together(taught)
+        _keep_together(product)
     with row.container(width=ORDER_WIDTH):
-        key, ways = f"look_at-{taught.id}", [REGION, WHOLE]
-        first = WHOLE if taught.product == TELLING and TELLING in teaching_job.samples() else REGION
+        key, ways = f"look_at-{product.id}", [REGION, WHOLE]
+        first = WHOLE if product.product == TELLING and TELLING in teaching_job.samples() else REGION
         look_at = st.segmented_control("Classify by", ways, default=first, required=True, key=key, help=ON_LOOKING)
         with st.expander("Settings"):
-            key, captions = f"parent-{taught.id}", ["robust with few examples", "often better with many examples"]
+            key, captions = f"parent-{product.id}", ["robust with few examples", "often better with many examples"]
             parent = st.radio(
                 "Model", PARENTS, format_func=PARENTS.get, key=key, horizontal=True, captions=captions, help=ON_MODEL
             )
-            key, words = f"kinds_seed-{taught.id}", "A different seed changes the random draws in training."
+            key, words = f"kinds_seed-{product.id}", "A different seed changes the random draws in training."
             seed = st.number_input("Random seed", 0, 9999, 0, key=key, help=words)
-        _learn_button(taught, groups, look_at == REGION, parent, int(seed))
+        _learn_button(product, groups, look_at == REGION, parent, int(seed))
     return look_at == REGION
 
 
-def _keep_together(taught: TaughtPart) -> None:
+def _keep_together(product: TaughtPart) -> None:
     """Whether photos that look like one part or lot are judged together; a choice if there are any."""
-    count = len(set(groups_of([photo.sample for photo in taught.scored.photos]).values()))
-    if count < len(taught.scored.photos):
-        key = f"together-{taught.id}"
+    count = len(set(groups_of([photo.sample for photo in product.scored.photos]).values()))
+    if count < len(product.scored.photos):
+        key = f"together-{product.id}"
         st.session_state.setdefault(key, True)
         words = (
-            f"File names suggest that the {len(taught.scored.photos)} photos show {counted(count, 'part')} or lots. "
+            f"File names suggest that the {len(product.scored.photos)} photos show {counted(count, 'part')} or lots. "
             "Training on one photo of a part and testing on another makes results look too good. Turn this off if "
             "every photo shows a different part."
         )
         st.toggle("Keep photos of one part or lot together", key=key, persist_state="session", help=words)
 
 
-def _groups(taught: TaughtPart) -> dict[str, str]:
+def _groups(product: TaughtPart) -> dict[str, str]:
     """Group of each photo by its name; each its own when the toggle says so."""
-    if not st.session_state.get(f"together-{taught.id}", True):
-        return {photo.name: photo.name for photo in taught.scored.photos}
-    return groups_of([photo.sample for photo in taught.scored.photos])
+    if not st.session_state.get(f"together-{product.id}", True):
+        return {photo.name: photo.name for photo in product.scored.photos}
+    return groups_of([photo.sample for photo in product.scored.photos])
 
 
-def _learn_button(taught: TaughtPart, groups: dict[str, str], by_region: bool, parent: str, seed: int) -> None:
-    labels = _learnable(taught, groups)
-    left_out = sorted(set(defect_labels.labels_of(taught).values()) - set(labels.values()))
+def _learn_button(product: TaughtPart, groups: dict[str, str], by_region: bool, parent: str, seed: int) -> None:
+    labels = _learnable(product, groups)
+    left_out = sorted(set(defect_labels.labels_of(product).values()) - set(labels.values()))
     few = len(set(labels.values())) < 2
     if few:
         words = f"Training needs at least two defect types with {LEAST} parts each. Label more photos below."
         st.warning(words, icon=":material/label:")
     elif left_out:
         st.caption(f"Skipped (too few examples): {shell.plain(', '.join(left_out))}.")
-    about = training_job.about(taught)
+    about = training_job.about(product)
     busy = shell.jobs().about(about) is not None
     label, icon = "Train defect types", ":material/school:"
     if st.button(label, type="primary", icon=icon, disabled=busy or few, key="learn_kinds"):
-        examples = _examples(taught, by_region, labels)
-        owners = tuple(groups[taught.scored.photos[example.position].name] for example in examples)
-        shell.begin(lambda: training_job.start(taught, TypeTrainingConfig(examples, owners, parent, by_region, seed)))
+        examples = _examples(product, by_region, labels)
+        owners = tuple(groups[product.scored.photos[example.position].name] for example in examples)
+        shell.begin(lambda: training_job.start(product, TypeTrainingConfig(examples, owners, parent, by_region, seed)))
     shell.follow(about, "The result appears here when training finishes.")
 
 
-def _learnable(taught: TaughtPart, groups: dict[str, str]) -> dict[int, str]:
+def _learnable(product: TaughtPart, groups: dict[str, str]) -> dict[int, str]:
     """Labels of the types that have enough examples to be learned."""
-    labels = defect_labels.labels_of(taught)
-    ready = learnable(labels, [groups[photo.name] for photo in taught.scored.photos])
+    labels = defect_labels.labels_of(product)
+    ready = learnable(labels, [groups[photo.name] for photo in product.scored.photos])
     return {position: kind for position, kind in labels.items() if kind in ready}
 
 
-def _examples(taught: TaughtPart, by_region: bool, labels: dict[int, str]) -> tuple[Example, ...]:
+def _examples(product: TaughtPart, by_region: bool, labels: dict[int, str]) -> tuple[Example, ...]:
     if not by_region:
-        return examples_of(labels, by_region=False, found={}, true={})
-    live, limits = in_force(taught)
-    true = {position: crops.true_boxes(taught, position) for position in labels}
-    found = {}
+        return examples_of(labels, by_region=False, boxes={}, true={})
+    live, limits = in_force(product)
+    true = {position: crops.true_boxes(product, position) for position in labels}
+    examples = {}
     if limits is not None:
-        boxes = {position: crops.found_box(taught, position, live, limits) for position in labels}
-        found = {position: box for position, box in boxes.items() if box is not None}
-    return examples_of(labels, by_region=True, found=found, true=true)
+        boxes = {position: crops.found_box(product, position, live, limits) for position in labels}
+        examples = {position: box for position, box in boxes.items() if box is not None}
+    return examples_of(labels, by_region=True, boxes=examples, true=true)

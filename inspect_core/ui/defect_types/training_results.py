@@ -26,14 +26,14 @@ LIMIT_WIDTH, CONFUSION_WIDTH, CURVE_WIDTH = 400, 540, 470
 
 
 @open_product_store.redrawn
-def results(taught: TaughtPart) -> None:
+def results(product: TaughtPart) -> None:
     """First how often the name is right, then where the limit lies and how far the probability is right."""
-    learned, known = training_job.last(taught), taught.defect_types
+    learned, known = training_job.last(product), product.defect_types
     if known is None:
         return
     if learned is None:
         st.markdown(f"Trained on **{shell.plain(', '.join(known.names))}**. Train again to see how reliable it is.")
-        defect_naming.limit_slider(taught, "kinds")
+        defect_naming.limit_slider(product, "kinds")
         return
     right, surer = in_words(learned)
     st.markdown(f"## {right}")
@@ -46,7 +46,7 @@ def results(taught: TaughtPart) -> None:
         )
     row = st.container(horizontal=True, gap="medium", vertical_alignment="center")
     with row.container(width=LIMIT_WIDTH):
-        defect_naming.limit_slider(taught, "kinds")
+        defect_naming.limit_slider(product, "kinds")
         for line in at_limit(learned, known):
             st.markdown(line)
         st.caption("Inspect and the recipe report a defect type only at or above this confidence.")
@@ -98,9 +98,9 @@ def at_limit(learned: TypeTrainingResult, defect_types: DefectTypes) -> list[str
 def confusion(learned: TypeTrainingResult, minimum_confidence: float) -> np.ndarray:
     """(C, C + 1) counts of true types by types named; the last column is for those without a name."""
     posterior, kinds = learned.posterior, learned.posterior.shape[1]
-    given = np.where(posterior.max(axis=1) >= minimum_confidence, posterior.argmax(axis=1), kinds)
+    predicted = np.where(posterior.max(axis=1) >= minimum_confidence, posterior.argmax(axis=1), kinds)
     counts = np.zeros((kinds, kinds + 1), int)
-    np.add.at(counts, (learned.unseen.y, given), 1)
+    np.add.at(counts, (learned.unseen.y, predicted), 1)
     return counts
 
 

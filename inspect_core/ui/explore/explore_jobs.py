@@ -45,44 +45,44 @@ class DrawnMap:
     positions: np.ndarray
 
 
-def draw_map(taught: TaughtPart, order: MapOrder, live: dict[str, int], limit: float, job: Job) -> DrawnMap:
+def draw_map(product: TaughtPart, order: MapOrder, live: dict[str, int], limit: float, job: Job) -> DrawnMap:
     """Gather the points, look at them as the detector does if asked, and arrange them."""
     looking = stage(job.report, 0.0, 0.3)
-    with device_lock(taught.preparation.backbone.device):
+    with device_lock(product.preparation.backbone.device):
         if order.whole:
-            points = explore.whole_photos(taught.scored, lambda i: _embedding(taught, i), looking, **live)
+            points = explore.whole_photos(product.scored, lambda i: _embedding(product, i), looking, **live)
         else:
             points = explore.sample_patches(
-                taught.scored, lambda i: features(taught, i)[order.view], truth_masks(taught.scored),
-                limit=limit, count=max(PATCHES, len(taught.scored.photos)), report=looking, **live,
+                product.scored, lambda i: features(product, i)[order.view], truth_masks(product.scored),
+                limit=limit, count=max(PATCHES, len(product.scored.photos)), report=looking, **live,
             )  # fmt: skip
     if order.mapped:
-        points = explore.seen_by(taught.scored.views[order.view], points, live)
+        points = explore.seen_by(product.scored.views[order.view], points, live)
     return DrawnMap(points, arrange(points, feature_store(), report=stage(job.report, 0.3, 1.0)))
 
 
-def follow_live(taught: TaughtPart, name: str, live: dict[str, int], job: Job) -> list[SensitivityPoint]:
+def follow_live(product: TaughtPart, name: str, live: dict[str, int], job: Job) -> list[SensitivityPoint]:
     """The figures at stops of a live parameter, the one in force among them."""
-    stops = sensitivity.chosen_stops(taught.scored, name, live[name])
-    return sensitivity.over_live(taught.scored, truth_masks(taught.scored), name, stops, live, job.report)
+    stops = sensitivity.chosen_stops(product.scored, name, live[name])
+    return sensitivity.over_live(product.scored, truth_masks(product.scored), name, stops, live, job.report)
 
 
 def follow_refits(
-    taught: TaughtPart, name: str, in_force: float, live: dict[str, int], job: Job
+    product: TaughtPart, name: str, in_force: float, live: dict[str, int], job: Job
 ) -> list[SensitivityPoint]:
     """The figures at values of γ, M or σ about the one in force, each fitted on the patch sample of previews."""
     job.report(0.0, "sampling good patches")
-    position = taught.refit_view
-    view = taught.scored.views[position]
-    with device_lock(taught.preparation.backbone.device):
-        sample = PatchSample.of(taught.own_study, lambda: job.cancelling, view=position)
+    position = product.refit_view
+    view = product.scored.views[position]
+    with device_lock(product.preparation.backbone.device):
+        sample = PatchSample.of(product.own_study, lambda: job.cancelling, view=position)
 
         def fit_at(value: float) -> Any:
             return sample.fit({name: value}, lambda: job.cancelling)
 
         return sensitivity.over_refits(
-            taught.scored, truth_masks(taught.scored), values_about(name, in_force), fit_at,
-            lambda i: features(taught, i), live, view=position,
+            product.scored, truth_masks(product.scored), values_about(name, in_force), fit_at,
+            lambda i: features(product, i), live, view=position,
             fraction=float(explained(view, [live[view.live]])[0]), report=job.report,
         )  # fmt: skip
 
@@ -96,29 +96,29 @@ def values_about(name: str, in_force: float) -> tuple[float, ...]:
     return tuple(in_force * 2.0**step for step in STEPS_OF_TWO)
 
 
-def spectrum(taught: TaughtPart, view: View) -> LocalSpectrum | str:
+def spectrum(product: TaughtPart, view: View) -> LocalSpectrum | str:
     """Where variance goes in a view without components, computed once per fit."""
-    key = ("spectrum", taught.id, view.method)
-    if (found := result_cache.kept().get(key)) is None:
-        found = view.row.spectrum(view.detector)
-        result_cache.kept().put(key, found)
-    return found
+    key = ("spectrum", product.id, view.method)
+    if (result := result_cache.kept().get(key)) is None:
+        result = view.row.spectrum(view.detector)
+        result_cache.kept().put(key, result)
+    return result
 
 
-def patch_variances(taught: TaughtPart, view: int, job: Job) -> np.ndarray:
+def patch_variances(product: TaughtPart, view: int, job: Job) -> np.ndarray:
     """(d,) float64 variance of good patches along each principal direction, largest first, from a sample of them."""
     job.report(0.0, "sampling good patches")
-    sample = taught.own_study.patch_sample(SAMPLED, lambda: job.cancelling, view=view).double().cpu()
+    sample = product.own_study.patch_sample(SAMPLED, lambda: job.cancelling, view=view).double().cpu()
     return torch.linalg.eigvalsh(torch.cov(sample.T, correction=0)).flip(0).clamp_min(0).numpy()
 
 
-def features(taught: TaughtPart, position: int) -> tuple[Tensor, ...]:
+def features(product: TaughtPart, position: int) -> tuple[Tensor, ...]:
     """(1, h, w, k) patch features of a photo for each view, from the store if they are there."""
-    if taught.study is not None:
-        return taught.study.features(taught.scored.photos[position])
-    return taught.preparation.features(taught.photo(position), taught.scored.photos[position].placed)
+    if product.study is not None:
+        return product.study.features(product.scored.photos[position])
+    return product.preparation.features(product.photo(position), product.scored.photos[position].placed)
 
 
-def _embedding(taught: TaughtPart, position: int) -> Tensor:
-    preparation, placement = taught.preparation, taught.scored.photos[position].placed
-    return preparation.backbone.embed(preparation.whole(taught.photo(position), placement)[None])
+def _embedding(product: TaughtPart, position: int) -> Tensor:
+    preparation, placement = product.preparation, product.scored.photos[position].placed
+    return preparation.backbone.embed(preparation.whole(product.photo(position), placement)[None])

@@ -28,30 +28,30 @@ FRAME = (194, 65, 12)
 
 
 @open_product_store.redrawn
-def patch_map(taught: TaughtPart) -> None:
+def patch_map(product: TaughtPart) -> None:
     """t-SNE of patches or photos, with a click leading to the part and the patch."""
-    if not taught.scored.photos:
+    if not product.scored.photos:
         st.info("No photos yet. Photos you add on Inspect appear here.")
         return
-    live, limits = in_force(taught)
-    order, colour = _choose(taught)
-    key = map_key(taught, order, live)
+    live, limits = in_force(product)
+    order, colour = _choose(product)
+    key = map_key(product, order, live)
     drawn = result_cache.kept().get(key)
     if drawn is not None:
-        _show(taught, drawn, colour, chart_name(key), live, limits)
+        _show(product, drawn, colour, chart_name(key), live, limits)
         return
-    limit = _suggested_limit(taught, live)
+    limit = _suggested_limit(product, live)
     result_cache.offer(
         "Compute map", "Places similar points close together (t-SNE). Takes about ten seconds on an idle machine.",
         f"Computing the map of {('photos' if order.whole else 'patches')}", key,
-        lambda job: explore_jobs.draw_map(taught, order, live, limit, job),
+        lambda job: explore_jobs.draw_map(product, order, live, limit, job),
     )  # fmt: skip
 
 
-def map_key(taught: TaughtPart, order: MapOrder, live: dict[str, int]) -> tuple:
+def map_key(product: TaughtPart, order: MapOrder, live: dict[str, int]) -> tuple:
     """Key of a drawn map: everything that determines it. The limit in force does not, so moving it redraws nothing."""
-    seen = taught.id, len(taught.scored.photos), taught.scored.areas
-    return "map", *seen, order.whole, order.mapped, order.view, *live.values()
+    shown = product.id, len(product.scored.photos), product.scored.areas
+    return "map", *shown, order.whole, order.mapped, order.view, *live.values()
 
 
 def chart_name(key: tuple) -> str:
@@ -59,15 +59,15 @@ def chart_name(key: tuple) -> str:
     return f"map-{hashlib.sha256(repr(key).encode()).hexdigest()[:16]}"
 
 
-def _choose(taught: TaughtPart) -> tuple[MapOrder, str]:
-    lots = any(photo.group for photo in taught.scored.photos)
+def _choose(product: TaughtPart) -> tuple[MapOrder, str]:
+    lots = any(photo.group for photo in product.scored.photos)
     with st.container(horizontal=True, gap="medium"):
-        view = variance_panels.chosen_view(taught)
+        view = variance_panels.chosen_view(product)
         points = st.segmented_control("Points show", [PATCHES, PHOTOS], default=PATCHES, required=True, key="map_of")
         colour = st.segmented_control(
             "Colour by", [KIND, SCORE, PHOTO, *([LOT] if lots else [])], default=KIND, required=True, key="map_colour"
         )
-        words = explore.view_in_words(taught.scored.views[view].method, whole=points == PHOTOS)
+        words = explore.view_in_words(product.scored.views[view].method, whole=points == PHOTOS)
         seen = st.segmented_control(
             "Features", [BEFORE, AFTER], default=BEFORE, required=True, key="map_features", help=f"{AFTER}: {words}"
         )
@@ -77,14 +77,14 @@ def _choose(taught: TaughtPart) -> tuple[MapOrder, str]:
 
 
 def _show(
-    taught: TaughtPart, drawn: DrawnMap, colour: str, chart: str, live: dict[str, int], limits: Limits | None
+    product: TaughtPart, drawn: DrawnMap, colour: str, chart: str, live: dict[str, int], limits: Limits | None
 ) -> None:
-    picked, look = _picked(chart, len(drawn.points)), charts.look()
+    picked, theme = _picked(chart, len(drawn.points)), charts.look()
     left, right = st.columns([3, 1.3], gap="medium")
     with left:
-        figure = _coloured_scatter(taught, drawn, colour, limits, look)
+        figure = _coloured_scatter(product, drawn, colour, limits, theme)
         if picked is not None:
-            scatter.ring_point(figure, drawn.positions[picked], look)
+            scatter.ring_point(figure, drawn.positions[picked], theme)
         alt = f"Map of {len(drawn.points)} points; similar points lie close together."
         charts.show(figure, key=chart, alt=alt, on_select="rerun", selection_mode="points")
         st.caption(_how_to_read(drawn.points, limits))
@@ -92,53 +92,53 @@ def _show(
         if picked is None:
             st.markdown("**Click a point** to see its part and patch.")
         else:
-            _show_picked(taught, drawn, picked, live, limits)
+            _show_picked(product, drawn, picked, live, limits)
 
 
 def _coloured_scatter(
-    taught: TaughtPart, drawn: DrawnMap, colour: str, limits: Limits | None, look: ChartTheme
+    product: TaughtPart, drawn: DrawnMap, colour: str, limits: Limits | None, theme: ChartTheme
 ) -> go.Figure:
-    points, photos = drawn.points, taught.scored.photos
+    points, photos = drawn.points, product.scored.photos
     limit = limits.review if limits is not None else None
     marks = PointMarkers(points.defect, points.peak > (math.inf if limit is None else limit))
-    hover = [_name_point(taught, drawn, i) for i in range(len(points))]
+    hover = [_name_point(product, drawn, i) for i in range(len(points))]
     if colour == SCORE:
         title = "score on the heatmap"
-        return scatter.scatter_of_values(drawn.positions, points.peak, marks, hover, look, title=title, limit=limit)
+        return scatter.scatter_of_values(drawn.positions, points.peak, marks, hover, theme, title=title, limit=limit)
     if colour == PHOTO:
         values = points.photo.astype(float)
-        return scatter.scatter_of_values(drawn.positions, values, marks, hover, look, title="photo number")
+        return scatter.scatter_of_values(drawn.positions, values, marks, hover, theme, title="photo number")
     if colour == LOT:
         words = [photos[i].group or "no lot" for i in points.photo]
-        colours = scatter.colours_of_groups(words, look)
+        colours = scatter.colours_of_groups(words, theme)
     else:
-        words, colours = list(points.truth), scatter.type_colours(points.truth, look)
-    return scatter.scatter_of_words(drawn.positions, words, colours, marks, hover, look)
+        words, colours = list(points.truth), scatter.type_colours(points.truth, theme)
+    return scatter.scatter_of_words(drawn.positions, words, colours, marks, hover, theme)
 
 
-def _show_picked(taught: TaughtPart, drawn: DrawnMap, i: int, live: dict[str, int], limits: Limits | None) -> None:
+def _show_picked(product: TaughtPart, drawn: DrawnMap, i: int, live: dict[str, int], limits: Limits | None) -> None:
     """The part behind a point, its patch framed, and the way to the bench."""
     points, position = drawn.points, int(drawn.points.photo[i])
-    photo = taught.scored.photos[position]
+    photo = product.scored.photos[position]
     try:
-        pixels = taught.pixels(position)
+        pixels = product.pixels(position)
     except ImageError as error:
         st.error(shell.plain(error), icon=":material/broken_image:")
         return
     small = boxes.reduced(pixels, PICKED_SIDE)
-    score = f"The part: {_scored(float(taught.scored.scores(**live)[position]), limits, 'score')}."
+    score = f"The part: {_scored(float(product.scored.scores(**live)[position]), limits, 'score')}."
     st.markdown(f"**{shell.plain(photo.name)}** · {shell.plain(photo.kind)}")
     if points.whole:
         st.image(small, alt=photo.name, output_format="PNG", width="stretch")
         st.caption(score)
     else:
         row, column = (int(at) for at in points.place[i])
-        box = boxes.patch_box((row, column), taught.scored.grid, small.shape[:2])
+        box = boxes.patch_box((row, column), product.scored.grid, small.shape[:2])
         st.image(
             boxes.outlined(small, box, FRAME), output_format="PNG", width="stretch",
             alt=f"{photo.name} with the patch in row {row + 1}, column {column + 1} framed",
         )  # fmt: skip
-        box = boxes.patch_box((row, column), taught.scored.grid, pixels.shape[:2])
+        box = boxes.patch_box((row, column), product.scored.grid, pixels.shape[:2])
         around = boxes.cut(pixels, boxes.surroundings(box, pixels.shape[:2]))
         beside = st.container(horizontal=True, gap="small")
         beside.image(boxes.enlarged(around), output_format="PNG", width=NEAR_SIDE, alt="The patch, enlarged")
@@ -147,7 +147,7 @@ def _show_picked(taught: TaughtPart, drawn: DrawnMap, i: int, live: dict[str, in
             f"{_scored(float(points.peak[i]), limits, 'peak score')}.  \n{score}"
         )
     if st.button("Show on Inspect", key="to_bench", width="stretch"):
-        show_on_bench(taught, position, None if points.whole else (row, column))
+        show_on_bench(product, position, None if points.whole else (row, column))
 
 
 def _picked(chart: str, count: int) -> int | None:
@@ -161,9 +161,9 @@ def _picked(chart: str, count: int) -> int | None:
     return picked if picked is not None and picked < count else None
 
 
-def _name_point(taught: TaughtPart, drawn: DrawnMap, i: int) -> str:
+def _name_point(product: TaughtPart, drawn: DrawnMap, i: int) -> str:
     points = drawn.points
-    photo, (row, column) = taught.scored.photos[points.photo[i]], points.place[i]
+    photo, (row, column) = product.scored.photos[points.photo[i]], points.place[i]
     name, truth = as_text(photo.name), as_text(points.truth[i])
     if points.whole:
         return f"{name}<br>{truth}<br>score {points.score[i]:.3g}"
@@ -186,9 +186,9 @@ def _scored(value: float, limits: Limits | None, words: str) -> str:
     return f"{words} {value:.3g}" + (f", limit {limits.reject:.3g}" if limits is not None else "")
 
 
-def _suggested_limit(taught: TaughtPart, live: dict[str, int]) -> float:
+def _suggested_limit(product: TaughtPart, live: dict[str, int]) -> float:
     """The limit above which patches are preferred as points; independent of a limit set by hand."""
     try:
-        return taught.suggested_limits(live).review
+        return product.suggested_limits(live).review
     except ValueError:
         return math.inf

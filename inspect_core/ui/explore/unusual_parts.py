@@ -15,10 +15,10 @@ PUBLISHED = 0.0, 10.0
 """Scores between which the papers' colours run."""
 
 
-def strangest(taught: TaughtPart) -> None:
+def strangest(product: TaughtPart) -> None:
     """The ten good parts of highest score with their heatmaps, in Loupe's colours or in those of the papers."""
-    live, limits = in_force(taught)
-    scores, good = taught.scored.scores(**live), np.flatnonzero(taught.scored.good_and_defect()[0])
+    live, limits = in_force(product)
+    scores, good = product.scored.scores(**live), np.flatnonzero(product.scored.good_and_defect()[0])
     ranked = good[np.argsort(-scores[good], kind="stable")][:COUNT]
     if not len(ranked):
         st.info("No good photos yet. Add some on Inspect.")
@@ -32,24 +32,24 @@ def strangest(taught: TaughtPart) -> None:
         help="The papers' fixed colour scale (jet, clamped), the same for every part and detector. Loupe's own scale "
             "turns warm at the limit.",
     )  # fmt: skip
-    limit, calm = np.inf if limits is None else limits.review, taught.scored.typical_score(**live)
+    limit, typical_score = np.inf if limits is None else limits.review, product.scored.typical_score(**live)
     for rank, position in enumerate(ranked.tolist()):
         if rank % ACROSS == 0:
             columns = st.columns(ACROSS, gap="small")
-        name, score = taught.scored.photos[position].name, float(scores[position])
+        name, score = product.scored.photos[position].name, float(scores[position])
         with columns[rank % ACROSS].container(border=True):
             try:
-                pixels = reduced(taught.pixels(position), SIDE)
+                pixels = reduced(product.pixels(position), SIDE)
             except ImageError as error:
                 st.caption(shell.plain(error))
                 continue
-            shown = taught.scored.map(position, **live)
+            shown = product.scored.map(position, **live)
             picture = (
                 heatmap.rainbow(pixels, shown, *PUBLISHED) if rainbow
-                else heatmap.overlay(pixels, shown, limit, calm=min(calm, limit))
+                else heatmap.overlay(pixels, shown, limit, typical_score=min(typical_score, limit))
             )  # fmt: skip
             st.image(picture, output_format="PNG", width="stretch", alt=f"{name}, score {score:.3g}, with its heatmap")
             above = " · above the limit" if score > limit else ""
             st.caption(f"**{rank + 1:d}** · {shell.plain(name)} · score {score:.3g}{above}")
             if st.button("Show on Inspect", key=f"strangest-{rank}", width="stretch"):
-                show_on_bench(taught, position, None)
+                show_on_bench(product, position, None)

@@ -36,31 +36,31 @@ CURVE_WIDTH, SPECTRUM_WIDTH, PLACES_WIDTH = 460, 540, 380
 FIT_SECONDS, PHOTO_SECONDS = 3.0, 0.06  # of one value of γ, M or σ, measured on two cores
 
 
-def chosen_view(taught: TaughtPart) -> int:
+def chosen_view(product: TaughtPart) -> int:
     """Position of the view to show; a choice if the detector adds several."""
-    views = taught.scored.views
+    views = product.scored.views
     if len(views) < 2:
         return 0
     return st.segmented_control(
-        "Detector", range(len(views)), default=0, required=True, key=f"explored-{taught.id}",
+        "Detector", range(len(views)), default=0, required=True, key=f"explored-{product.id}",
         format_func=lambda i: views[i].row.title,
     )  # fmt: skip
 
 
-def variance(taught: TaughtPart) -> None:
+def variance(product: TaughtPart) -> None:
     """Where the variance of good patches goes: eigenvalues, and the remaining rank at every place."""
-    position, live = chosen_view(taught), in_force(taught)[0]
-    view = taught.scored.views[position]
+    position, live = chosen_view(product), in_force(product)[0]
+    view = product.scored.views[position]
     if view.variances is not None:
         _one_spectrum(view, view.variances, live[view.live])
         return
     with st.spinner("Computing spectra for all locations…"):
-        spectrum = explore_jobs.spectrum(taught, view)
+        spectrum = explore_jobs.spectrum(product, view)
     if isinstance(spectrum, str):
         st.info(shell.plain(spectrum))
-        _falling_variance(taught, position)
+        _falling_variance(product, position)
     else:
-        _local_variance(taught, spectrum, live[view.live])
+        _local_variance(product, spectrum, live[view.live])
 
 
 def _one_spectrum(view: View, variances: Tensor, q: int) -> None:
@@ -81,16 +81,16 @@ def _one_spectrum(view: View, variances: Tensor, q: int) -> None:
     )
 
 
-def _falling_variance(taught: TaughtPart, position: int) -> None:
-    key = ("fall", taught.id, position)
-    if taught.study is None:
+def _falling_variance(product: TaughtPart, position: int) -> None:
+    key = ("fall", product.id, position)
+    if product.study is None:
         st.caption("This plot needs the good photos. Teach the product again to see it.")
     elif (variances := result_cache.kept().get(key)) is None:
         result_cache.offer(
             "Plot variance decay", (
                 "Uses a sample of good patches; takes seconds."
 ), "Analysing good patches",
-            key, lambda job: explore_jobs.patch_variances(taught, position, job),
+            key, lambda job: explore_jobs.patch_variances(product, position, job),
         )  # fmt: skip
     else:
         alt = "Negative logarithm of each eigenvalue relative to the largest; higher means less variance."
@@ -101,15 +101,15 @@ def _falling_variance(taught: TaughtPart, position: int) -> None:
         )
 
 
-def learned_from(taught: TaughtPart, seen: int) -> str:
-    """Name the good photos it learned from, `seen` with the copies that were made of them."""
-    record = taught.recipe.taught if taught.recipe else None
-    photos = sum(photo.set == "fit" for photo in record.photos) if record else seen
-    photos = len(taught.study.split.fit) if taught.study else photos
-    return f"{photos} good photos{' and copies of them' if photos < seen else ''}"
+def learned_from(product: TaughtPart, photo_count: int) -> str:
+    """Name the good photos it learned from, `photo_count` with the copies that were made of them."""
+    record = product.recipe.taught if product.recipe else None
+    photos = sum(photo.set == "fit" for photo in record.photos) if record else photo_count
+    photos = len(product.study.split.fit) if product.study else photos
+    return f"{photos} good photos{' and copies of them' if photos < photo_count else ''}"
 
 
-def _local_variance(taught: TaughtPart, local: LocalSpectrum, k: int) -> None:
+def _local_variance(product: TaughtPart, local: LocalSpectrum, k: int) -> None:
     width = local.values.shape[-1]
     above = st.segmented_control(
         "Count directions with a variance of at least", THRESHOLDS, default=1e-2, required=True, key="rank_above",
@@ -122,7 +122,7 @@ def _local_variance(taught: TaughtPart, local: LocalSpectrum, k: int) -> None:
     counts = local.rank_map(above)
     st.markdown(
         f"At each location the detector keeps {width} mixed features, fitted on "
-        f"{learned_from(taught, local.photos)}. At a typical location, parts differ in "
+        f"{learned_from(product, local.photos)}. At a typical location, parts differ in "
         f"**{np.median(counts):.0f}** directions"
         + (f"; so few photos can show at most {local.possible}." if local.possible < width else ".")
     )
@@ -139,43 +139,43 @@ def _local_variance(taught: TaughtPart, local: LocalSpectrum, k: int) -> None:
         charts.show(explore_plots.location_map(counts, local.possible, charts.look()), key="rank_map", alt=alt)
 
 
-def sensitivity(taught: TaughtPart) -> None:
+def sensitivity(product: TaughtPart) -> None:
     """How the figures change with a parameter, with the value in force marked; useful also without defects."""
-    live, _ = in_force(taught)
-    at_once = [view.live for view in taught.scored.views if view.live]
-    offered = [*at_once, *taught.fitted()]
+    live, _ = in_force(product)
+    at_once = [view.live for view in product.scored.views if view.live]
+    offered = [*at_once, *product.fitted()]
     if not offered:
         st.info("This detector has no live parameter.")
         return
-    if sum(photo.kind == "good" for photo in taught.scored.photos) < 2:
+    if sum(photo.kind == "good" for photo in product.scored.photos) < 2:
         st.info("A curve needs at least two good photos. Teach the product again to load them.")
         return
     name = offered[0]
     if len(offered) > 1:
         name = st.segmented_control(
-            "Parameter", offered, default=name, required=True, key=f"followed-{taught.id}",
+            "Parameter", offered, default=name, required=True, key=f"followed-{product.id}",
             format_func=lambda name: CONTROLS[name].label,
         )  # fmt: skip
-    known = live | taught.fitted()
-    key = ("curve", taught.id, len(taught.scored.photos), name, tuple(live.items()), taught.scored.areas)
+    known = live | product.fitted()
+    key = ("curve", product.id, len(product.scored.photos), name, tuple(live.items()), product.scored.areas)
     readings: list[SensitivityPoint] | None = result_cache.kept().get(key)
     title = f"Computing sensitivity to {CONTROLS[name].label.split(':')[0]}"
     if readings is not None:
-        _curves(taught, name, known[name], readings)
+        _curves(product, name, known[name], readings)
         return
     words = "One fit covers all values. Takes seconds, or up to a minute with hundreds of photos."
-    work = partial(explore_jobs.follow_live, taught, name, live)
+    work = partial(explore_jobs.follow_live, product, name, live)
     if name not in at_once:
         fits = len(explore_jobs.values_about(name, known[name]))
-        took = shell.duration(fits * (FIT_SECONDS + PHOTO_SECONDS * len(taught.scored.photos)))
+        took = shell.duration(fits * (FIT_SECONDS + PHOTO_SECONDS * len(product.scored.photos)))
         words = f"Refits {fits} values on a sample of good patches; takes about {took}."
-        work = partial(explore_jobs.follow_refits, taught, name, known[name], live)
+        work = partial(explore_jobs.follow_refits, product, name, known[name], live)
     result_cache.offer("Plot curve", words, title, key, work)
 
 
-def _curves(taught: TaughtPart, name: str, value: float, readings: list[SensitivityPoint]) -> None:
+def _curves(product: TaughtPart, name: str, value: float, readings: list[SensitivityPoint]) -> None:
     values, notes = [reading.value for reading in readings], None
-    view = next((view for view in taught.scored.views if view.live == name), None)
+    view = next((view for view in product.scored.views if view.live == name), None)
     if view is not None and view.variances is not None:
         notes = [f" ({fraction:.1%} of the variance)" for fraction in explained(view, [int(v) for v in values])]
     lines = {

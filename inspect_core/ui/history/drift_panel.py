@@ -23,7 +23,7 @@ HOW = (
 
 def signals(selection: Selection) -> None:
     """The signals of one recipe over the chosen period."""
-    recipes = list(dict.fromkeys(one.recipe for one in selection.inspections))
+    recipes = list(dict.fromkeys(inspection.recipe for inspection in selection.inspections))
     recipe = recipes[0]
     if len(recipes) > 1:
         names = {one.recipe: f"{one.product} {one.recipe[:8]}" for one in selection.inspections}
@@ -32,28 +32,30 @@ def signals(selection: Selection) -> None:
             return shell.plain(names[digest])
 
         recipe = st.pills("Recipe", recipes, default=recipe, required=True, format_func=named, key="drift_recipe")
-    found = [one for one in reversed(selection.inspections) if one.recipe == recipe]
-    followed, left = _followed(tuple(one.number for one in found), found)
+    inspections_of_recipe = [one for one in reversed(selection.inspections) if one.recipe == recipe]
+    followed, left = _followed(tuple(one.number for one in inspections_of_recipe), inspections_of_recipe)
     st.caption("Each signal relative to its control limits.", help=HOW)
     if not followed.levels:
-        st.info(f"Drift signals appear after {REFERENCE} inspected parts; there are {len(found)} so far.")
+        st.info(
+            f"Drift signals appear after {REFERENCE} inspected parts; there are {len(inspections_of_recipe)} so far."
+        )
         return
-    when = np.array([local(one.time).replace(tzinfo=None) for one in found], "datetime64[ms]")
+    when = np.array([local(one.time).replace(tzinfo=None) for one in inspections_of_recipe], "datetime64[ms]")
     for name in (name for name in NAMES if name in followed.levels):
-        own = [one for one in left if one.signal == name]
+        signal_alarms = [one for one in left if one.signal == name]
         positions, levels = (np.array(column) for column in zip(*followed.levels[name], strict=True))
-        marks = [(int(np.searchsorted(positions, one.position)), one.words) for one in own]
+        marks = [(int(np.searchsorted(positions, one.position)), one.words) for one in signal_alarms]
         st.markdown(f"**{NAMES[name]}**")
-        if own:
-            st.warning(shell.plain(_told(own, found, selection)), icon=":material/warning:")
+        if signal_alarms:
+            st.warning(shell.plain(_told(signal_alarms, inspections_of_recipe, selection)), icon=":material/warning:")
         drawn = plots.levels_over_time(when[positions], levels, marks, charts.look())
-        charts.show(drawn, key=f"drift_{name}", alt=f"{NAMES[name]}: {len(own)} alarms.")
+        charts.show(drawn, key=f"drift_{name}", alt=f"{NAMES[name]}: {len(signal_alarms)} alarms.")
 
 
-def _told(left: Sequence[Left], found: Sequence[Inspection], selection: Selection) -> str:
+def _told(left: Sequence[Left], inspections: Sequence[Inspection], selection: Selection) -> str:
     """When a signal left first, at which part, and the last change before it."""
     first = left[0]
-    part = found[first.position]
+    part = inspections[first.position]
     before = next((entry for entry in selection.changes if entry.time <= part.time.isoformat()), None)
     after = f" Last change before it: {_change(before)}." if before is not None else ""
     again = f" {len(left) - 1} more alarms since." if len(left) > 1 else ""
@@ -68,8 +70,8 @@ def _change(entry: LogEntry) -> str:
 def _followed(numbers: tuple[int, ...], _found: Sequence[Inspection]) -> tuple[Signals, list[Left]]:
     """Followed once for the same entries of the log."""
     signals, left = Signals(_good_scores(_found[0].recipe)), []
-    for one in _found:
-        left += signals.add(one.score, rejected=one.final == REJECT, inputs=one.inputs)
+    for inspection in _found:
+        left += signals.add(inspection.score, rejected=inspection.final == REJECT, inputs=inspection.inputs)
     return signals, left
 
 

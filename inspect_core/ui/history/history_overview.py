@@ -25,37 +25,37 @@ TYPES_WIDTH, NOTCHES_WIDTH, FIGURE_WIDTH = 450, 400, 140
 
 def at_a_glance(selection: Selection) -> None:
     """The figures and plots at a glance."""
-    found = selection.inspections
-    _counts(found)
-    _scores(found)
+    inspections = selection.inspections
+    _counts(inspections)
+    _scores(inspections)
     row = st.container(horizontal=True, gap="medium")
     with row.container(width=TYPES_WIDTH):
-        _types(found)
+        _types(inspections)
     with row.container(width=NOTCHES_WIDTH):
-        _notches(found)
-    _pictures(found)
+        _notches(inspections)
+    _pictures(inspections)
 
 
-def picture(one: Inspection, side: int) -> bytes | None:
+def picture(inspection: Inspection, side: int) -> bytes | None:
     """The inspected photo, reduced, as WebP; None when it is no longer where the log says, or was changed."""
-    return _picture(one.path, one.digest, side) if one.path else None
+    return _picture(inspection.path, inspection.digest, side) if inspection.path else None
 
 
-def in_words(one: Inspection) -> str:
+def in_words(inspection: Inspection) -> str:
     """Verdict, score and limit in a line."""
-    score = "" if one.score is None else f", score {one.score:.4g}"
-    limit = "" if one.reject is None else f", limit {one.reject:.4g}"
-    return f"{SPOKEN[one.verdict]}{score}{limit}"
+    score = "" if inspection.score is None else f", score {inspection.score:.4g}"
+    limit = "" if inspection.reject is None else f", limit {inspection.reject:.4g}"
+    return f"{SPOKEN[inspection.verdict]}{score}{limit}"
 
 
-def _counts(found: list[Inspection]) -> None:
-    number = counts(found)
+def _counts(inspections: list[Inspection]) -> None:
+    number = counts(inspections)
     row = st.container(horizontal=True, gap="small")
-    row.metric("Parts inspected", f"{len(found):,}", border=True, width=FIGURE_WIDTH, height="stretch")
+    row.metric("Parts inspected", f"{len(inspections):,}", border=True, width=FIGURE_WIDTH, height="stretch")
     for word, spoken in SPOKEN.items():
         if word in (NOT_LOCATED, NOT_JUDGED) and not number[word]:
             continue
-        share = 100 * number[word] / len(found)
+        share = 100 * number[word] / len(inspections)
         row.metric(
             f"{ICONS[word]} {spoken.capitalize()}",
             f"{number[word]:,}",
@@ -66,17 +66,17 @@ def _counts(found: list[Inspection]) -> None:
             width=FIGURE_WIDTH,
             height="stretch",
         )
-    if overridden := sum(one.overridden is not None for one in found):
-        said = f"{counted(overridden, 'verdict')} overridden"
-        st.caption(f"Counts include operator overrides: {said}. Loupe's original verdicts are kept.")
+    if overridden := sum(inspection.overridden is not None for inspection in inspections):
+        overrides_text = f"{counted(overridden, 'verdict')} overridden"
+        st.caption(f"Counts include operator overrides: {overrides_text}. Loupe's original verdicts are kept.")
 
 
-def _scores(found: list[Inspection]) -> None:
-    judged, scores, limits, unit, left_out = series(found)
+def _scores(inspections: list[Inspection]) -> None:
+    judged, scores, limits, unit, left_out = series(inspections)
     if not judged:
         st.caption(shell.plain(left_out))
         return
-    when = np.array([local(one.time).replace(tzinfo=None) for one in judged], "datetime64[ms]")
+    when = np.array([local(inspection.time).replace(tzinfo=None) for inspection in judged], "datetime64[ms]")
     words, names = [one.final for one in judged], [one.name for one in judged]
     st.markdown("**Scores over time**")
     drawn = plots.scores_over_time(when, scores, words, limits, names, charts.look(), unit=unit)
@@ -90,26 +90,30 @@ def _scores(found: list[Inspection]) -> None:
     st.caption(" ".join(notes))
 
 
-def series(found: list[Inspection]) -> tuple[list[Inspection], np.ndarray, np.ndarray, str, str]:
+def series(inspections: list[Inspection]) -> tuple[list[Inspection], np.ndarray, np.ndarray, str, str]:
     """Those with a score and limits, the first one first; their scores (n,), limits (n, 2), the axis title, and a
     sentence on those that cannot be drawn.
 
     Of several products both are multiples of the limit for rejection.
     """
-    complete = [one for one in reversed(found) if one.score is not None and None not in (one.review, one.reject)]
-    judged = [one for one in complete if drawable(one.score or 0.0, one.review or 0.0, one.reject or 0.0)]
-    left_out = not_drawn(len(complete) - len(judged))
-    scores = np.array([one.score for one in judged], float)
-    limits = np.array([(one.review, one.reject) for one in judged], float).reshape(-1, 2)
-    if len({one.product for one in judged}) <= 1:
-        return judged, scores, limits, SCORE, left_out
+    complete = [
+        inspection
+        for inspection in reversed(inspections)
+        if inspection.score is not None and None not in (inspection.review, inspection.reject)
+    ]
+    drawn = [one for one in complete if drawable(one.score or 0.0, one.review or 0.0, one.reject or 0.0)]
+    left_out = not_drawn(len(complete) - len(drawn))
+    scores = np.array([one.score for one in drawn], float)
+    limits = np.array([(one.review, one.reject) for one in drawn], float).reshape(-1, 2)
+    if len({one.product for one in drawn}) <= 1:
+        return drawn, scores, limits, SCORE, left_out
     scale = np.where(np.abs(limits[:, 1]) < 1 / MOST, 1.0, np.abs(limits[:, 1]))
-    return judged, scores / scale, limits / scale[:, None], "score ÷ limit", left_out
+    return drawn, scores / scale, limits / scale[:, None], "score ÷ limit", left_out
 
 
-def _types(found: list[Inspection]) -> None:
+def _types(inspections: list[Inspection]) -> None:
     st.markdown("**Defect types of parts not accepted**")
-    types = defect_types(found)
+    types = defect_types(inspections)
     if not types:
         st.caption("All parts were accepted.")
         return
@@ -120,28 +124,28 @@ def _types(found: list[Inspection]) -> None:
         st.caption(f"{len(types) - MOST_TYPES} rarer types are not shown.")
 
 
-def _pictures(found: list[Inspection]) -> None:
+def _pictures(inspections: list[Inspection]) -> None:
     """The latest part of each type that can still be shown, in the order of the bars."""
-    shelf, types = st.container(horizontal=True, gap="small"), defect_types(found)
+    shelf, types = st.container(horizontal=True, gap="small"), defect_types(inspections)
     for kind, parts in list(types.items())[:MOST_TYPES]:
-        for one, content in examples(parts, most=1):
+        for part, content in examples(parts, most=1):
             with shelf.container(width=SIDE):
-                st.image(content, alt=f"{one.name}: {in_words(one)}", width="stretch")
-                st.caption(f"**{shell.plain(kind)}**  \n{shell.plain(one.name)}")
+                st.image(content, alt=f"{part.name}: {in_words(part)}", width="stretch")
+                st.caption(f"**{shell.plain(kind)}**  \n{shell.plain(part.name)}")
     if types and not any(one.path for parts in types.values() for one in parts):
         st.caption("No images: the log does not record where these photos are stored.")
 
 
 def examples(parts: list[Inspection], *, most: int) -> list[tuple[Inspection, bytes]]:
     """Up to `most` different photos that still exist, the latest first; only a few are tried."""
-    tried = list({one.digest: one for one in parts[: 4 * most]}.values())
-    found = ((one, picture(one, 2 * SIDE)) for one in tried)
-    return [(one, content) for one, content in found if content is not None][:most]
+    tried = list({inspection.digest: inspection for inspection in parts[: 4 * most]}.values())
+    pictures = ((one, picture(one, 2 * SIDE)) for one in tried)
+    return [(one, content) for one, content in pictures if content is not None][:most]
 
 
-def _notches(found: list[Inspection]) -> None:
+def _notches(inspections: list[Inspection]) -> None:
     st.markdown("**Effect of a different limit**")
-    by_step = notches(found)
+    by_step = notches(inspections)
     columns = {word: [by_step[step][word] for step in STEPS] for word in ("accept", "review", "reject")}
     cells = {SPOKEN[word].capitalize(): cells for word, cells in columns.items()}
     st.table({"Limit": list(STEPS.values())} | cells, hide_index=True)

@@ -55,29 +55,31 @@ def csv_of(selection: Selection) -> str:
 
 def html_of(selection: Selection) -> str:
     """The shift at a glance, the changes, and the parts, those not accepted first."""
-    found = selection.inspections
-    said = ", ".join(f"{count:,} {SPOKEN[word]}" for word in OUTCOMES if (count := counts(found)[word]))
-    figure, left_out = _drawn_scores(found)
-    first = sorted(found, key=lambda one: one.final == "accept")[:MOST_ROWS]
+    inspections = selection.inspections
+    counts_text = ", ".join(f"{count:,} {SPOKEN[word]}" for word in OUTCOMES if (count := counts(inspections)[word]))
+    figure, left_out = _drawn_scores(inspections)
+    first = sorted(inspections, key=lambda one: one.final == "accept")[:MOST_ROWS]
     return page(
         "ui/history/report.html",
         begins=BEGINS,
         title="History",
         selection=selection,
         now=datetime.now().astimezone().strftime("%Y-%m-%d %H:%M %Z"),
-        inspected=f"{counted(len(found), 'part')} inspected: {said}." if found else "No parts were inspected.",
-        found=found,
+        inspected=f"{counted(len(inspections), 'part')} inspected: {counts_text}."
+        if inspections
+        else "No parts were inspected.",
+        found=inspections,
         figure=figure,
         left_out=left_out,
-        types=defect_types(found),
+        types=defect_types(inspections),
         counted=counted,
         examples=examples,
         pictures=PICTURES,
         most_types=MOST_TYPES,
-        notches=_notches(found),
+        notches=_notches(inspections),
         changes=[_change(entry) for entry in selection.changes],
         parts=map(_cells, first),
-        left=len(found) - len(first),
+        left=len(inspections) - len(first),
     )
 
 
@@ -86,28 +88,46 @@ def _change(entry: LogEntry) -> list[str]:
     return [entry.time[:19], entry.user, entry.kind, in_words(entry), reason, entry.product, entry.recipe[:12]]
 
 
-def _line(one: Inspection) -> list[str | float | None]:
-    said = one.overridden
-    operator = ["", "", ""] if said is None else [one.final, said.user, str(said.facts.get("reason"))]
-    recorded = [getattr(one, name) for name in OF_INSPECTION]
-    return [one.number, one.time.isoformat(timespec="milliseconds"), *recorded, *operator]
+def _line(inspection: Inspection) -> list[str | float | None]:
+    override = inspection.overridden
+    operator = (
+        ["", "", ""] if override is None else [inspection.final, override.user, str(override.facts.get("reason"))]
+    )
+    recorded = [getattr(inspection, name) for name in OF_INSPECTION]
+    return [inspection.number, inspection.time.isoformat(timespec="milliseconds"), *recorded, *operator]
 
 
-def _cells(one: Inspection) -> list[str]:
-    operator = "" if one.overridden is None else f"{SPOKEN[one.final]}: {one.overridden.facts.get('reason')}"
-    score, limit = ("" if value is None else f"{value:.4g}" for value in (one.score, one.reject))
-    when = one.time.isoformat(sep=" ")[:19]
-    return [when, one.name, SPOKEN[one.verdict], score, limit, one.kind, one.reason, operator]
+def _cells(inspection: Inspection) -> list[str]:
+    operator = (
+        ""
+        if inspection.overridden is None
+        else f"{SPOKEN[inspection.final]}: {inspection.overridden.facts.get('reason')}"
+    )
+    score, limit = ("" if value is None else f"{value:.4g}" for value in (inspection.score, inspection.reject))
+    when = inspection.time.isoformat(sep=" ")[:19]
+    return [
+        when,
+        inspection.name,
+        SPOKEN[inspection.verdict],
+        score,
+        limit,
+        inspection.kind,
+        inspection.reason,
+        operator,
+    ]
 
 
-def _drawn_scores(found: list[Inspection]) -> tuple[str, str]:
+def _drawn_scores(inspections: list[Inspection]) -> tuple[str, str]:
     """The figure, and a sentence on the parts left out of it; each may be ""."""
-    judged, scores, limits, unit, left_out = series(found)
-    if not judged:
+    drawn, scores, limits, unit, left_out = series(inspections)
+    if not drawn:
         return "", left_out
-    first = judged[0].time
-    hours, words = [(one.time - first).total_seconds() / 3600 for one in judged], [one.final for one in judged]
-    names = [""] * len(judged)
+    first = drawn[0].time
+    hours, words = (
+        [(inspection.time - first).total_seconds() / 3600 for inspection in drawn],
+        [one.final for one in drawn],
+    )
+    names = [""] * len(drawn)
     figure = plots.scores_over_time(np.array(hours), scores, words, limits, names, LIGHT, unit=unit)
     last = max(*hours, 0.01)
     begin = local(first).strftime("%Y-%m-%d %H:%M")
@@ -115,8 +135,8 @@ def _drawn_scores(found: list[Inspection]) -> tuple[str, str]:
     return svg(figure, LIGHT, width=1100, height=340, legend=140), left_out
 
 
-def _notches(found: list[Inspection]) -> tuple[list[str], list[list[str]]]:
+def _notches(inspections: list[Inspection]) -> tuple[list[str], list[list[str]]]:
     """The heads and rows of the table of other limits."""
-    by_step = notches(found)
+    by_step = notches(inspections)
     rows = [[name, *(f"{by_step[step][word]:,}" for word in OUTCOMES)] for step, name in STEPS.items()]
     return ["Limit", *(SPOKEN[word].capitalize() for word in OUTCOMES)], rows

@@ -53,11 +53,13 @@ def choose(log: AuditLog) -> Selection:
     row = st.container(horizontal=True, vertical_alignment="bottom", gap="small")
     since, until, period = _period(row)
     head = log.head()
-    found, others = _read(log.name, head, since, until, log)
-    products = list(dict.fromkeys([one.product for one in found] + [one.product for one in others if one.product]))
+    inspections, others = _read(log.name, head, since, until, log)
+    products = list(
+        dict.fromkeys([entry.product for entry in inspections] + [one.product for one in others if one.product])
+    )
     spoken = {product: " ".join(product.split()) or "(no name)" for product in (*products, ALL_PRODUCTS)}
     product = row.selectbox("Product", list(spoken), key="history_product", width=160, format_func=spoken.__getitem__)
-    chosen = [one for one in found if product in (one.product, ALL_PRODUCTS)]
+    chosen = [one for one in inspections if product in (one.product, ALL_PRODUCTS)]
     changes = [one for one in others if product in (one.product, ALL_PRODUCTS) or not one.product]
     recipes = list(dict.fromkeys(one.recipe for one in chosen))
     key, options = "history_recipe", [ALL_RECIPES, *recipes]
@@ -73,8 +75,8 @@ def choose(log: AuditLog) -> Selection:
     types = row.multiselect("Defect type", known, key="history_type", width=200, placeholder="all")
     if types:
         chosen = [one for one in chosen if one.kind in types]
-    said = ", ".join([product or ALL_PRODUCTS, recipe[:12], period, *(SPOKEN[word] for word in words), *types])
-    return Selection(chosen, changes, said, head, len(found) == MOST)
+    filters_text = ", ".join([product or ALL_PRODUCTS, recipe[:12], period, *(SPOKEN[word] for word in words), *types])
+    return Selection(chosen, changes, filters_text, head, len(inspections) == MOST)
 
 
 def last_inspection(log: AuditLog) -> Inspection | None:

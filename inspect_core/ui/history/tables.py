@@ -21,10 +21,10 @@ _CHOSEN = "history_entry"
 
 def parts(selection: Selection) -> None:
     """One part with its picture, at first the latest not accepted, above the page of a table to choose from."""
-    found = selection.inspections
-    stopped = next((one for one in found if one.final != ACCEPT), found[0])
-    _show(next((one for one in found if one.number == st.session_state.get(_CHOSEN)), stopped))
-    shown = shell.one_page(found, ON_A_PAGE, "history_page")
+    inspections = selection.inspections
+    stopped = next((inspection for inspection in inspections if inspection.final != ACCEPT), inspections[0])
+    _show(next((one for one in inspections if one.number == st.session_state.get(_CHOSEN)), stopped))
+    shown = shell.one_page(inspections, ON_A_PAGE, "history_page")
     key = f"history_table-{shown[0].number}-{selection.head[0]}"  # its rows change when the log has grown
     st.dataframe(
         {
@@ -61,50 +61,54 @@ def _choose(key: str, numbers: list[int]) -> None:
     st.session_state[_CHOSEN] = numbers[rows[0]] if rows else None
 
 
-def _show(one: Inspection) -> None:
+def _show(inspection: Inspection) -> None:
     row = st.container(horizontal=True, gap="large", border=True)
     with row.container(width=PICTURE):
-        content = picture(one, PICTURE)
+        content = picture(inspection, PICTURE)
         if content is not None:
-            st.image(content, alt=f"{one.name}: {in_words(one)}")
+            st.image(content, alt=f"{inspection.name}: {in_words(inspection)}")
         else:
-            gone = "the photo is no longer at the recorded path, or the file there has changed"
-            why = gone if one.path else "the log does not record where this photo is stored"
+            missing_reason = "the photo is no longer at the recorded path, or the file there has changed"
+            why = missing_reason if inspection.path else "the log does not record where this photo is stored"
             st.info(f"No image: {why}.", icon=":material/hide_image:")
     with row.container(width=BESIDE):
-        st.markdown(f"**{shell.plain(one.name)}**")
-        st.markdown(f"Loupe: {shell.plain(in_words(one))}")
-        for words in (one.kind, one.reason, one.product_check):
+        st.markdown(f"**{shell.plain(inspection.name)}**")
+        st.markdown(f"Loupe: {shell.plain(in_words(inspection))}")
+        for words in (inspection.kind, inspection.reason, inspection.product_check):
             if words:
                 st.markdown(shell.plain(words))
-        if one.overridden is not None:
-            said = one.overridden.facts
-            st.markdown(f"Operator: {SPOKEN[one.final]}, {shell.plain(_operator(one))}")
-            st.caption(f"{shell.plain(said.get('reason'))}")
-        _override(one)
+        if inspection.overridden is not None:
+            override_facts = inspection.overridden.facts
+            st.markdown(f"Operator: {SPOKEN[inspection.final]}, {shell.plain(_operator(inspection))}")
+            st.caption(f"{shell.plain(override_facts.get('reason'))}")
+        _override(inspection)
 
 
-def _override(one: Inspection) -> None:
-    with st.form(f"override-{one.number}", clear_on_submit=True):
-        options: list[Word] = [word for word in (ACCEPT, REVIEW, REJECT) if word != one.final]
-        key, say = f"override_verdict-{one.number}", SPOKEN.__getitem__
+def _override(inspection: Inspection) -> None:
+    with st.form(f"override-{inspection.number}", clear_on_submit=True):
+        options: list[Word] = [word for word in (ACCEPT, REVIEW, REJECT) if word != inspection.final]
+        key, say = f"override_verdict-{inspection.number}", SPOKEN.__getitem__
         label, first = "Your verdict", options[0]
         verdict = st.segmented_control(label, options, default=first, required=True, format_func=say, key=key)
-        key = f"override_reason-{one.number}"
+        key = f"override_reason-{inspection.number}"
         reason = st.text_input("Reason", key=key, placeholder="e.g. dust, wiped off", max_chars=200)
         st.caption(f"Recorded as {shell.plain(shell.current_user())}. Loupe's verdict stays in the log.")
         if not st.form_submit_button("Override verdict", icon=":material/gavel:"):
             return
     with shell.errors_shown(ValueError, LogError):
-        entry = override(one, verdict, reason=reason, user=shell.current_user())
+        entry = override(inspection, verdict, reason=reason, user=shell.current_user())
         with AuditLog.open() as log:
             log.append_all([entry])
-        st.session_state[_CHOSEN] = one.number
+        st.session_state[_CHOSEN] = inspection.number
         st.rerun()
 
 
-def _operator(one: Inspection) -> str:
-    return "" if one.overridden is None else f"{one.overridden.user}: {one.overridden.facts.get('reason')}"
+def _operator(inspection: Inspection) -> str:
+    return (
+        ""
+        if inspection.overridden is None
+        else f"{inspection.overridden.user}: {inspection.overridden.facts.get('reason')}"
+    )
 
 
 def changes(selection: Selection) -> None:

@@ -14,22 +14,22 @@ SIDE = 640
 LINE = (250, 176, 5)
 
 
-def show(taught: TaughtPart, position: int, pixels: np.ndarray) -> None:
+def show(product: TaughtPart, position: int, pixels: np.ndarray) -> None:
     """An expander below the bench; nothing for a part that was taught without alignment.
 
     pixels: (H, W, 3) uint8, the photo as it lies over the reference.
     """
-    alignment, located = taught.preparation.alignment, taught.scored.photos[position].placed.located
+    alignment, located = product.preparation.alignment, product.scored.photos[position].placed.located
     if alignment is None or located is None:
         return
-    with st.expander("Part position", key=f"alignment-{taught.id}", on_change="rerun") as opened:
+    with st.expander("Part position", key=f"alignment-{product.id}", on_change="rerun") as opened:
         if not opened.open:
             return
         st.markdown(_in_words(located))
         for sentence in alignment.sentences():
             st.caption(shell.plain(sentence))
         part = st.slider(
-            "Reference on the left, this part on the right", 0, 100, 50, format="%d %%", key=f"wipe-{taught.id}",
+            "Reference on the left, this part on the right", 0, 100, 50, format="%d %%", key=f"wipe-{product.id}",
             help="Drag to check the alignment: edges must line up.",
         )  # fmt: skip
         st.image(wiped(alignment.reference, pixels, part / 100), width="content")

@@ -30,13 +30,13 @@ _DRAWING = st.components.v2.component(
 )
 
 
-def take(taught: TaughtPart, settings: Settings) -> TaughtPart:
+def take(product: TaughtPart, settings: Settings) -> TaughtPart:
     """The part with the last drawing in force; for invalid areas a message, and the drawing stays."""
-    drawn = (st.session_state.get(_key(taught)) or {}).get("areas") or {}
+    drawn = (st.session_state.get(_key(product)) or {}).get("areas") or {}
     if stamp_of(drawn) in (NEVER, settings.areas_stamp):
-        return taught
+        return product
     settings.areas_stamp, settings.areas_problem = stamp_of(drawn), ""
-    scored, alignment = taught.scored, taught.preparation.alignment
+    scored, alignment = product.scored, product.preparation.alignment
     reference = alignment.digest if alignment else ""
     try:
         areas = Areas(areas_of(drawn["areas"]), reference) if drawn["areas"] else None
@@ -44,58 +44,58 @@ def take(taught: TaughtPart, settings: Settings) -> TaughtPart:
             areas.check(scored.size, alignment, least=settings.live[AREA])
     except MALFORMED as error:
         settings.areas_problem = str(error) if isinstance(error, ValueError) else "The drawing cannot be read."
-        return taught
-    changed = open_product_store.change(taught.id, lambda held: held.with_areas(areas))
+        return product
+    changed = open_product_store.change(product.id, lambda held: held.with_areas(areas))
     if changed is None:  # removed from the shelf since this run began
         st.rerun()
     return changed
 
 
-def show(taught: TaughtPart, position: int, pixels: np.ndarray, drawn: Drawn) -> None:
+def show(product: TaughtPart, position: int, pixels: np.ndarray, drawn: Drawn) -> None:
     """An expander below the bench, and above it, where good parts light up at one place, the offer to ignore it.
 
     pixels: (H, W, 3) uint8, the photo shown, as placed.
     """
-    areas = taught.scored.areas
-    if taught.study is None:
+    areas = product.scored.areas
+    if product.study is None:
         if areas is not None:
             st.caption("Areas are fixed by the recipe. Teach again to change them.")
         return
-    offer, opening = _bright_place(taught, drawn), f"areas-open-{taught.id}"
+    offer, opening = _bright_place(product, drawn), f"areas-open-{product.id}"
     if offer is not None and not st.session_state.get(opening):
         row = st.container(horizontal=True, vertical_alignment="center")
         row.caption(f":material/flare: {shell.plain(offer['words'])}", width="content")
-        row.button("Show area", key=f"bright-{taught.id}", on_click=st.session_state.update, args=({opening: True},))
+        row.button("Show area", key=f"bright-{product.id}", on_click=st.session_state.update, args=({opening: True},))
     with st.expander("Areas", key=opening, on_change="rerun") as opened:
         if not opened.open:
             return
-        moves = "They move with the part." if taught.preparation.alignment else "They stay fixed in the photo."
+        moves = "They move with the part." if product.preparation.alignment else "They stay fixed in the photo."
         st.caption(f"Limit inspection to certain areas, ignore areas, or apply a stricter limit. {moves}")
-        if problem := settings_of(taught).areas_problem:
+        if problem := settings_of(product).areas_problem:
             st.error(shell.plain(problem), icon=":material/error:")
         photo, size = bytes_of.photo_file(reduced(pixels, SIDE))
         _DRAWING(
-            key=_key(taught),
+            key=_key(product),
             data={
                 "photo": data_url(photo, "png"),
                 "size": size,
                 "areas": [] if areas is None else areas.params()["areas"],
-                "in_force": settings_of(taught).areas_stamp,
-                "name": taught.scored.photos[position].name,
+                "in_force": settings_of(product).areas_stamp,
+                "name": product.scored.photos[position].name,
                 "offer": offer,
             },
             on_areas_change=noted,
         )
 
 
-def _bright_place(taught: TaughtPart, drawn: Drawn) -> dict | None:
+def _bright_place(product: TaughtPart, drawn: Drawn) -> dict | None:
     """{words, outlines} of the place at which the good parts above the review limit, or nearest to it, light up."""
-    scored = taught.scored
+    scored = product.scored
     good = np.flatnonzero(scored.good_and_defect()[0])
     highest = good[np.argsort(-drawn.scores[good], kind="stable")]
     above = int((drawn.scores[good] > drawn.limits.review).sum())
     highest = highest[: min(max(above, FEWEST), MOST)]
-    maps = scored.maps(highest, **settings_of(taught).live)
+    maps = scored.maps(highest, **settings_of(product).live)
     place = bright_place(maps, limit=drawn.limits.review, area=drawn.area)
     if place is None:
         return None
@@ -107,5 +107,5 @@ def _bright_place(taught: TaughtPart, drawn: Drawn) -> dict | None:
     return {"words": words, "outlines": [[(x0, y0), (x1, y0), (x1, y1), (x0, y1)] for x0, y0, x1, y1 in place.boxes]}
 
 
-def _key(taught: TaughtPart) -> str:
-    return f"areas-{taught.id}"
+def _key(product: TaughtPart) -> str:
+    return f"areas-{product.id}"

@@ -18,20 +18,20 @@ from inspect_core.whole_part.product_check import ProductCheck
 NO_VERDICTS = "Preview: no verdicts until you apply it."
 
 
-def of_model(taught: TaughtPart, position: int, live: dict[str, int], limits: Limits | None) -> Drawn:
+def of_model(product: TaughtPart, position: int, live: dict[str, int], limits: Limits | None) -> Drawn:
     """The fitted model at this live value; limits None: the suggested ones."""
-    scored, suggested = taught.scored, taught.suggested_limits(live)
-    scores, limits, found = scored.scores(**live), limits or suggested, found_up_to(scored, **live)
+    scored, suggested = product.scored, product.suggested_limits(live)
+    scores, limits, hit_limits = scored.scores(**live), limits or suggested, found_up_to(scored, **live)
     return Drawn(
         scored.photos, scores, position, scored.map(position, **live), limits, suggested,
-        scored.typical_score(**live), in_parts_of(scored, scores, limits, found),
+        scored.typical_score(**live), in_parts_of(scored, scores, limits, hit_limits),
         scored.calibration_scores(**live), live[AREA], scored.unscored,
-        scored.ceiling(**live), found, partly_out=scored.partly_out(live[AREA]), mm_per_pixel=taught.mm_per_pixel,
+        scored.ceiling(**live), hit_limits, partly_out=scored.partly_out(live[AREA]), mm_per_pixel=product.mm_per_pixel,
         set_on=scored.set_on,
     )  # fmt: skip
 
 
-def of_preview(taught: TaughtPart, position: int, run: PreviewRun, model: Drawn) -> Drawn:
+def of_preview(product: TaughtPart, position: int, run: PreviewRun, model: Drawn) -> Drawn:
     """The preview's map as soon as it is there, its scores when all photos are done; nothing is counted or judged.
 
     Scores of two fits of one view have no common scale. Until the good photos are scored, all figures of the model are
@@ -44,7 +44,7 @@ def of_preview(taught: TaughtPart, position: int, run: PreviewRun, model: Drawn)
         return replace(model, note=f"Computing the preview of {what}. The current model is still shown.")
     anomaly_map = run.map(position, run.live)
     if not run.complete:
-        alone = len(taught.scored.views) == 1
+        alone = len(product.scored.views) == 1
         fraction = _ratio(float(np.median(anomaly_map)), float(np.median(model.anomaly_map))) if alone else 1.0
         scores = model.scores * fraction
         scores[position] = image_score(anomaly_map, area=model.area)
@@ -60,12 +60,12 @@ def of_preview(taught: TaughtPart, position: int, run: PreviewRun, model: Drawn)
     return replace(
         model, scores=scores, anomaly_map=anomaly_map, limits=limits, suggested=suggested,
         calm=run.scored.typical_score(**run.live), area=run.live[AREA],
-        partly_out=taught.scored.partly_out(run.live[AREA]), found_up_to=None, ceiling=None,
+        partly_out=product.scored.partly_out(run.live[AREA]), found_up_to=None, ceiling=None,
         note=f"Preview of {what}, not applied.",
     )  # fmt: skip
 
 
-def verdict_of(taught: TaughtPart, view: Drawn, product_check: ProductCheck | None, *, gone: bool) -> Verdict:
+def verdict_of(product: TaughtPart, view: Drawn, product_check: ProductCheck | None, *, photo_missing: bool) -> Verdict:
     """The verdict on the photo shown in this view, the same as from the recipe.
 
     product_check: the part's, in the session's mode. No defect type is named on a preview. A missing photo has no type,
@@ -73,14 +73,14 @@ def verdict_of(taught: TaughtPart, view: Drawn, product_check: ProductCheck | No
     a photo that has just disappeared.
     """
     position = view.position
-    named = taught.defect_types is not None and not view.preview and not gone
-    scored, placement = taught.scored, taught.scored.photos[position].placed
+    named = product.defect_types is not None and not view.preview and not photo_missing
+    scored, placement = product.scored, product.scored.photos[position].placed
     return assemble(
-        view.anomaly_map, view.limits, placement, quality=None if gone else taught.quality_of(position),
-        taught=taught.quality,
+        view.anomaly_map, view.limits, placement, quality=None if photo_missing else product.quality_of(position),
+        quality_range=product.quality,
         area=view.area, view=InView.of(placement, scored.size, scored.areas),
-        check=taught.checked(position, product_check, ask=not gone),
-        name_type=partial(defect_naming.name_type, taught, position) if named else None,
+        check=product.checked(position, product_check, ask=not photo_missing),
+        name_type=partial(defect_naming.name_type, product, position) if named else None,
     )  # fmt: skip
 
 

@@ -20,21 +20,21 @@ from inspect_core.whole_part.training_crops import groups_of
 MOST_GOOD = 100
 
 
-def known_types(taught: TaughtPart) -> dict[int, str]:
+def known_types(product: TaughtPart) -> dict[int, str]:
     """Kind by position of the parts that can be known cases: the labelled defects and at most MOST_GOOD good parts."""
-    labels, good = defect_labels.labels_of(taught), good_parts(taught)
+    labels, good = defect_labels.labels_of(product), good_parts(product)
     chosen = {good[i] for i in np.unique(np.linspace(0, len(good) - 1, MOST_GOOD).astype(int))} if good else set()
     return dict(sorted({**labels, **dict.fromkeys(chosen, "good")}.items()))
 
 
-def good_parts(taught: TaughtPart) -> list[int]:
+def good_parts(product: TaughtPart) -> list[int]:
     """Positions of the good parts on the bench that have no label."""
-    labels = defect_labels.labels_of(taught)
-    return [int(i) for i in np.flatnonzero(taught.scored.good_and_defect()[0]) if i not in labels]
+    labels = defect_labels.labels_of(product)
+    return [int(i) for i in np.flatnonzero(product.scored.good_and_defect()[0]) if i not in labels]
 
 
 def start(
-    taught: TaughtPart, defect_types: dict[int, str], live: dict[str, int], limits: Limits, *, by_region: bool
+    product: TaughtPart, defect_types: dict[int, str], live: dict[str, int], limits: Limits, *, by_region: bool
 ) -> None:
     """Gather and learn in the background; the part then has the cases. Raises Busy as `Jobs.submit`.
 
@@ -44,43 +44,43 @@ def start(
 
     def cases(job: Job) -> Iterator[Case]:
         """One case for every photo that can still be read."""
-        groups = groups_of([photo.sample for photo in taught.scored.photos])
+        groups = groups_of([photo.sample for photo in product.scored.photos])
         for done, (position, kind) in enumerate(defect_types.items()):
             job.report(0.9 * done / len(defect_types), f"processing part {done + 1} of {len(defect_types)}")
-            box = box_of(taught, position, live, limits, known=True) if by_region else None
-            group = groups[taught.scored.photos[position].name]
+            box = box_of(product, position, live, limits, known=True) if by_region else None
+            group = groups[product.scored.photos[position].name]
             with suppress(ImageError):  # a photo that no longer exists is no case; the bench names it when it is chosen
-                yield case_of(taught, position, box, defect_type=kind, group=group)
+                yield case_of(product, position, box, defect_type=kind, group=group)
 
     def work(job: Job) -> None:
-        with device_lock(taught.preparation.backbone.device):
-            found = list(cases(job))
+        with device_lock(product.preparation.backbone.device):
+            known = list(cases(job))
         job.report(0.9, "fitting the gallery")
-        learned = known_cases_training.learn(found, by_region=by_region)
-        open_product_store.change(taught.id, lambda held: replace(held, cases=learned))
+        learned = known_cases_training.learn(known, by_region=by_region)
+        open_product_store.change(product.id, lambda held: replace(held, cases=learned))
 
-    shell.start(f"Building the gallery for {taught.product}", work, about=("gallery", taught.id))
+    shell.start(f"Building the gallery for {product.product}", work, about=("gallery", product.id))
 
 
-def box_of(taught: TaughtPart, position: int, live: dict[str, int], limits: Limits, *, known: bool) -> Box:
+def box_of(product: TaughtPart, position: int, live: dict[str, int], limits: Limits, *, known: bool) -> Box:
     """What to look at on a photo: its largest region, else its highest score.
 
     known: the defect of the part is known; its true mask is then preferred to the highest score.
     """
-    found = crops.found_box(taught, position, live, limits)
-    if found is None and known:
-        found = crops.true_box(taught, position)
-    photo = taught.scored.photos[position]
-    return found or known_cases.strangest_box(taught.scored.map(position, **live), photo.size)
+    box = crops.found_box(product, position, live, limits)
+    if box is None and known:
+        box = crops.true_box(product, position)
+    photo = product.scored.photos[position]
+    return box or known_cases.strangest_box(product.scored.map(position, **live), photo.size)
 
 
-def case_of(taught: TaughtPart, position: int, box: Box | None, *, defect_type: str, group: str | None = None) -> Case:
+def case_of(product: TaughtPart, position: int, box: Box | None, *, defect_type: str, group: str | None = None) -> Case:
     """A photo on the bench, or the square around a box on it, as a known case. Raises ImageError."""
     return Case(
-        crops.embedding(taught, position, box),
-        crops.picture(taught, position, box),
-        taught.scored.photos[position].digest,
-        taught.scored.photos[position].name,
+        crops.embedding(product, position, box),
+        crops.picture(product, position, box),
+        product.scored.photos[position].digest,
+        product.scored.photos[position].name,
         defect_type,
         group=group,
     )

@@ -40,10 +40,10 @@ OWN_MAP_SIDE = 480
 FUSION = ", fused with the energy of its class scores"
 
 
-def notes(taught: TaughtPart) -> None:
+def notes(product: TaughtPart) -> None:
     """What the engineer should know of the photos the part was taught with."""
-    beside = () if taught.study is None else taught.study.remarks({})  # at the sliders, where they change
-    shown = [note for note in taught.notes if note not in beside]
+    beside = () if product.study is None else product.study.remarks({})  # at the sliders, where they change
+    shown = [note for note in product.notes if note not in beside]
     if not shown:
         return
     with st.expander(f"{len(shown)} {('note' if len(shown) == 1 else 'notes')} about the photos"):
@@ -51,28 +51,28 @@ def notes(taught: TaughtPart) -> None:
             st.markdown(f"- {shell.plain(note)}")
 
 
-def add_photos(taught: TaughtPart) -> TaughtPart:
+def add_photos(product: TaughtPart) -> TaughtPart:
     """Photos of new parts, dropped here, are added to the bench; returns the part with them."""
     with st.popover("Add photos", icon=":material/add_photo_alternate:", width="stretch"):
-        files = st.file_uploader("Photos of new parts", TYPES, accept_multiple_files=True, key=f"added-{taught.id}")
+        files = st.file_uploader("Photos of new parts", TYPES, accept_multiple_files=True, key=f"added-{product.id}")
         by_camera = "Uses this device's camera. Browsers allow this only on this computer or over HTTPS."
-        if st.toggle("Take a photo", key=f"camera-{taught.id}", help=by_camera):
-            taken = st.camera_input("Photo of the part", key=f"taken-{taught.id}", resolution="1080p")
-            files = [*(files or []), *([] if taken is None else [taken])]
-    settings = settings_of(taught)
+        if st.toggle("Take a photo", key=f"camera-{product.id}", help=by_camera):
+            camera_photo = st.camera_input("Photo of the part", key=f"taken-{product.id}", resolution="1080p")
+            files = [*(files or []), *([] if camera_photo is None else [camera_photo])]
+    settings = settings_of(product)
     fresh = [file for file in files or [] if file.file_id not in settings.added]
     if fresh:
         settings.problems.clear()
     for file in fresh:
         settings.added.add(file.file_id)
         try:
-            picture = read_bytes(file.getvalue(), file.name, taught.depth)
-            with device_lock(taught.preparation.backbone.device):
-                added = open_product_store.add(taught, picture)
+            picture = read_bytes(file.getvalue(), file.name, product.depth)
+            with device_lock(product.preparation.backbone.device):
+                added = open_product_store.add(product, picture)
             if added is None:  # removed from the shelf since this run began
                 st.rerun()
-            taught = added
-            if (position := taught.position_of(picture.digest)) is not None:
+            product = added
+            if (position := product.position_of(picture.digest)) is not None:
                 settings.position = position
         except NotLocated as error:
             settings.problems.append(f"{file.name}: the part was not located: {error}")
@@ -81,142 +81,142 @@ def add_photos(taught: TaughtPart) -> TaughtPart:
         _let_go(file)
     if fresh and settings.problems:
         st.toast(shell.plain("; ".join(settings.problems)), icon=":material/broken_image:", duration="long")
-    return taught
+    return product
 
 
 @open_product_store.redrawn
-def bench_with_parameters(taught: TaughtPart) -> None:
+def bench_with_parameters(product: TaughtPart) -> None:
     """The live parameters of the detector in use and the bench; only this reruns on a move."""
-    settings = settings_of(taught)
-    taught = take_moves(taught, settings)
-    taught = areas_panel.take(taught, settings)
+    settings = settings_of(product)
+    product = take_moves(product, settings)
+    product = areas_panel.take(product, settings)
     busy = shell.active_job() is not None
     adding, moving = st.columns([1, 4], gap="medium")
     with adding:
-        taught = add_photos(taught)
+        product = add_photos(product)
         save = st.container()
     position, above, below = settings.position, st.container(), st.container()
     with moving:
-        run = live_parameters.choose(taught, settings, busy=busy)
+        run = live_parameters.choose(product, settings, busy=busy)
     with above:
-        if not taught.scored.photos:
-            _without_photos(taught, settings, save)
+        if not product.scored.photos:
+            _without_photos(product, settings, save)
             return
-        pixels, gone = _pixels(taught, position)
+        pixels, photo_missing = _pixels(product, position)
         try:
-            view = bench_states.of_model(taught, position, settings.live, settings.limits)
+            view = bench_states.of_model(product, position, settings.live, settings.limits)
             if settings.limits == view.suggested:
                 settings.limits = None
             drawn = None if run is None else run.state(position)  # before drawing: it goes on meanwhile
             if run is not None:
-                view = bench_states.of_preview(taught, position, run, view)
-            token = f"{taught.id}-{len(taught.thumbnails)}"
-            bench.film(f"film-{taught.id}", token, [*taught.thumbnails, *taught.without_score])
-            bench.bench(_key(taught), with_picture(taught, view, pixels, gone=gone), token)
+                view = bench_states.of_preview(product, position, run, view)
+            token = f"{product.id}-{len(product.thumbnails)}"
+            bench.film(f"film-{product.id}", token, [*product.thumbnails, *product.without_score])
+            bench.bench(_key(product), with_picture(product, view, pixels, photo_missing=photo_missing), token)
         except ValueError as error:  # no limit, or a score that is not finite: nothing is judged on it
             st.error(shell.plain(error), icon=":material/error:")
             return
     if run is None:
         with save:
-            saving.save_recipe(taught, view.limits, settings)
-        remember(taught, settings, view.limits, view.setting_scores)
+            saving.save_recipe(product, view.limits, settings)
+        remember(product, settings, view.limits, view.setting_scores)
     with below:
         for problem in settings.problems:
             st.error(shell.plain(problem), icon=":material/broken_image:")
         if run is None or drawn is None:
-            st.caption(promise(taught.scored, view.limits, view.setting_scores, ceiling=view.ceiling))
-            if changed := changed_again(taught.scored, view.limits, **settings.live):
+            st.caption(promise(product.scored, view.limits, view.setting_scores, ceiling=view.ceiling))
+            if changed := changed_again(product.scored, view.limits, **settings.live):
                 st.caption(changed.sentence())
-            relabelling.teach_again(taught)
-            missed_defects.strip(taught, view)
-            limit_advice.from_known_defects(taught, view)
-            show_choice(taught)
-            each_view(taught, position, settings.live, pixels)
-            if not gone:
-                repeat_photo_panel.show(taught, position, settings.live, view.limits, busy=busy)
-                alignment_panel.show(taught, position, pixels)
-                areas_panel.show(taught, position, pixels, view)
-                choose_scale(taught)
-            product_check_mode(taught, settings)
-            defect_naming.limit_slider(taught, "inspect")
-            if not gone:
-                known_cases_panel.seen_before(taught, position, settings.live, view.limits, busy=busy)
+            relabelling.teach_again(product)
+            missed_defects.strip(product, view)
+            limit_advice.from_known_defects(product, view)
+            show_choice(product)
+            each_view(product, position, settings.live, pixels)
+            if not photo_missing:
+                repeat_photo_panel.show(product, position, settings.live, view.limits, busy=busy)
+                alignment_panel.show(product, position, pixels)
+                areas_panel.show(product, position, pixels, view)
+                choose_scale(product)
+            product_check_mode(product, settings)
+            defect_naming.limit_slider(product, "inspect")
+            if not photo_missing:
+                known_cases_panel.seen_before(product, position, settings.live, view.limits, busy=busy)
         else:
-            preview_panel.show(taught, run, position, drawn)
+            preview_panel.show(product, run, position, drawn)
 
 
-def _without_photos(taught: TaughtPart, settings: Settings, save: DeltaGenerator) -> None:
+def _without_photos(product: TaughtPart, settings: Settings, save: DeltaGenerator) -> None:
     """What can be done with a product of which no photo is there."""
     st.info("No photos to show yet. Add photos below.", icon=":material/add_photo_alternate:")
-    relabelling.teach_again(taught)
-    _, limits = in_force(taught)
+    relabelling.teach_again(product)
+    _, limits = in_force(product)
     if limits is not None:
         with save:
-            saving.save_recipe(taught, limits, settings)
+            saving.save_recipe(product, limits, settings)
 
 
-def take_moves(taught: TaughtPart, settings: Settings) -> TaughtPart:
+def take_moves(product: TaughtPart, settings: Settings) -> TaughtPart:
     """Puts what was set on the bench in force: the limits, unless a preview is shown, the photo shown, what a part is
     said to be. Returns the part with it."""
-    limits, position, label = bench.taken(_key(taught))
+    limits, position, label = bench.taken(_key(product))
     if limits is not None and settings.preview is None:
         settings.limits = limits
-    if position is not None and 0 <= position < len(taught.scored.photos):
+    if position is not None and 0 <= position < len(product.scored.photos):
         settings.position = position
-    return taught if label is None or settings.preview is not None else relabelling.take(taught, *label)
+    return product if label is None or settings.preview is not None else relabelling.take(product, *label)
 
 
-def show_choice(taught: TaughtPart) -> None:
+def show_choice(product: TaughtPart) -> None:
     """This detector, and why."""
-    if taught.choice is not None:
-        chosen, _, why = taught.choice.partition("\n")
+    if product.choice is not None:
+        chosen, _, why = product.choice.partition("\n")
         st.caption(shell.plain(chosen), help=shell.plain(why) or None)
 
 
-def each_view(taught: TaughtPart, position: int, live: Mapping[str, int], pixels: np.ndarray) -> None:
+def each_view(product: TaughtPart, position: int, live: Mapping[str, int], pixels: np.ndarray) -> None:
     """The map of every view by itself, where the detector adds several."""
-    views = taught.scored.views
+    views = product.scored.views
     if len(views) < 2:
         return
-    with st.expander("Map of each method", key=f"views-{taught.id}", on_change="rerun") as opened:
+    with st.expander("Map of each method", key=f"views-{product.id}", on_change="rerun") as opened:
         if not opened.open:
             return
-        good = np.flatnonzero(taught.scored.setters())
+        good = np.flatnonzero(product.scored.setters())
         st.caption(
             "The detector adds these maps. Colours range from a typical score to the highest "
             + ("score of a good part." if good.size else "score of this photo.")
         )
         for column, (i, view) in zip(st.columns(len(views)), enumerate(views), strict=True):
-            limit = float(taught.scored.maps(good if good.size else [position], view=i, **live).max())
-            own = taught.scored.map(position, view=i, **live)
-            shown = heatmap.overlay(boxes.reduced(pixels, OWN_MAP_SIDE), own, limit)
+            limit = float(product.scored.maps(good if good.size else [position], view=i, **live).max())
+            method_map = product.scored.map(position, view=i, **live)
+            shown = heatmap.overlay(boxes.reduced(pixels, OWN_MAP_SIDE), method_map, limit)
             column.image(shown, caption=view.row.title, width="stretch")
 
 
-def product_check_mode(taught: TaughtPart, settings: Settings) -> None:
+def product_check_mode(product: TaughtPart, settings: Settings) -> None:
     """What happens when a photo does not show the product that was taught."""
-    if taught.product_check is None:
+    if product.product_check is None:
         return
-    words, key = {OFF: "Off", WARN: "Warn", STOP: "Stop"}, f"guard-{taught.id}"
+    words, key = {OFF: "Off", WARN: "Warn", STOP: "Stop"}, f"guard-{product.id}"
     st.segmented_control(
         "Product check", list(words), default=settings.mode, format_func=words.__getitem__, required=True, key=key,
-        on_change=_set_mode, args=(taught.id, key), help=(
+        on_change=_set_mode, args=(product.id, key), help=(
             "Checks that the photo shows the taught product. Warn: shows a warning above the verdict. Stop: rejects "
             "photos of anything else, whatever their score. The check compares the whole photo with the good photos "
-            f"(CoP on the network's last features{(FUSION if taught.product_check.fused else '')}, Fang et al. "
+            f"(CoP on the network's last features{(FUSION if product.product_check.fused else '')}, Fang et al. "
             "2024); its limit comes from good photos."
         ),
     )  # fmt: skip
 
 
-def choose_scale(taught: TaughtPart) -> None:
+def choose_scale(product: TaughtPart) -> None:
     """The scale of the photos: with it areas are shown in mm² too. No verdict depends on it."""
-    key = f"scale-{taught.id}"
-    st.session_state[key] = taught.mm_per_pixel
+    key = f"scale-{product.id}"
+    st.session_state[key] = product.mm_per_pixel
     with st.expander("Scale"):
         st.number_input(
             "Scale, mm per pixel", min_value=0.0, max_value=100.0, step=0.001, format="%.6g", key=key,
-            placeholder="unknown", on_change=_set_scale, args=(taught.id, key),
+            placeholder="unknown", on_change=_set_scale, args=(product.id, key),
             help="Divide a known length by its length in pixels: 25 mm across 500 pixels is 0.05. Areas and regions "
                 "are then also shown in mm and mm², and saved recipes keep the scale. Verdicts do not change.",
         )  # fmt: skip
@@ -232,32 +232,32 @@ def _set_mode(taught_id: str, key: str) -> None:
         settings.mode = st.session_state[key]
 
 
-def _pixels(taught: TaughtPart, position: int) -> tuple[np.ndarray, bool]:
+def _pixels(product: TaughtPart, position: int) -> tuple[np.ndarray, bool]:
     """The photo shown, and whether it is missing: score and map are kept, so the bench shows a blank photo."""
     try:
-        return taught.pixels(position), False
+        return product.pixels(position), False
     except ImageError as error:
         st.error(shell.plain(error), icon=":material/broken_image:")
-        return np.zeros((*taught.scored.photos[position].size, 3), np.uint8), True
+        return np.zeros((*product.scored.photos[position].size, 3), np.uint8), True
 
 
-def with_picture(taught: TaughtPart, view: Drawn, pixels: np.ndarray, *, gone: bool) -> Drawn:
+def with_picture(product: TaughtPart, view: Drawn, pixels: np.ndarray, *, photo_missing: bool) -> Drawn:
     """The view with the photo shown, its verdict in words, and what the product check says of all photos.
 
     Raises ValueError for a score that is not finite.
     """
-    settings, photos, position = settings_of(taught), taught.scored.photos, view.position
-    product_check = settings.product_check(taught)
-    verdict = bench_states.verdict_of(taught, view, product_check, gone=gone)
-    checks = [taught.checked(i, product_check, ask=False) for i in range(len(photos))]
+    settings, photos, position = settings_of(product), product.scored.photos, view.position
+    product_check = settings.product_check(product)
+    verdict = bench_states.verdict_of(product, view, product_check, photo_missing=photo_missing)
+    checks = [product.checked(i, product_check, ask=False) for i in range(len(photos))]
     notes, box = [view.note, verdict.photo and f"Photo quality: {verdict.photo}."], None
     if (patch := settings.patch) is not None and patch[0] == position:
-        box = boxes.patch_box(patch[1], taught.scored.grid, pixels.shape[:2])
+        box = boxes.patch_box(patch[1], product.scored.grid, pixels.shape[:2])
         notes.append("Frame: the patch selected on Explore.")
     return replace(
-        view, image=pixels, mask=photos[position].known_mask(taught.scored.size), left_out=verdict.left_out,
+        view, image=pixels, mask=photos[position].known_mask(product.scored.size), left_out=verdict.left_out,
         stopped=np.array([check is not None and check.stops for check in checks]), check=verdict.product_check,
-        foreign=(own := checks[position]) is not None and own.foreign, note=" ".join(filter(None, notes)) or None,
+        foreign=(check_result := checks[position]) is not None and check_result.foreign, note=" ".join(filter(None, notes)) or None,
         patch=box, defect_type=None if view.preview else defect_naming.in_words(verdict),
     )  # fmt: skip
 
@@ -268,5 +268,5 @@ def _let_go(file: UploadedFile) -> None:
         context.uploaded_file_mgr.remove_file(context.session_id, file.file_id)  # ty: ignore[missing-attribute]
 
 
-def _key(taught: TaughtPart) -> str:
-    return f"bench-{taught.id}"
+def _key(product: TaughtPart) -> str:
+    return f"bench-{product.id}"

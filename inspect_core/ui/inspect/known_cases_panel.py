@@ -26,16 +26,16 @@ HOW = (
 )
 
 
-def seen_before(taught: TaughtPart, position: int, live: dict[str, int], limits: Limits, *, busy: bool) -> None:
+def seen_before(product: TaughtPart, position: int, live: dict[str, int], limits: Limits, *, busy: bool) -> None:
     """Below the bench: the gallery's answer for the part shown, or how to make a gallery."""
     st.markdown("## Seen before?", help=HOW)
-    cases = taught.cases
+    cases = product.cases
     if cases is None:
-        _offer(taught, live, limits, busy=busy)
+        _offer(product, live, limits, busy=busy)
         return
     try:
-        box = _looked_at(taught, cases, position, live, limits)
-        case = gallery_building.case_of(taught, position, box, defect_type="")
+        box = _looked_at(product, cases, position, live, limits)
+        case = gallery_building.case_of(product, position, box, defect_type="")
     except (ImageError, OSError) as error:
         st.error(shell.plain(error), icon=":material/broken_image:")
         return
@@ -51,14 +51,14 @@ def seen_before(taught: TaughtPart, position: int, live: dict[str, int], limits:
         with others[0].container(width=520):
             st.info("Nothing similar in the gallery.", icon=":material/search_off:")
     with st.container(horizontal=True):
-        _add(taught, cases, case, position, busy=busy)
-        _settings(taught, cases, live, limits, busy=busy)
+        _add(product, cases, case, position, busy=busy)
+        _settings(product, cases, live, limits, busy=busy)
 
 
-def _offer(taught: TaughtPart, live: dict[str, int], limits: Limits, *, busy: bool) -> None:
+def _offer(product: TaughtPart, live: dict[str, int], limits: Limits, *, busy: bool) -> None:
     """Without a gallery: what it would be made of, and one button."""
-    defect_types = gallery_building.known_types(taught)
-    good, there = [i for i, kind in defect_types.items() if kind == "good"], gallery_building.good_parts(taught)
+    defect_types = gallery_building.known_types(product)
+    good, there = [i for i, kind in defect_types.items() if kind == "good"], gallery_building.good_parts(product)
     if len(defect_types) < LEAST:
         st.caption(
             f"A gallery shows whether a similar part was seen before. It needs at least {LEAST} good or labelled parts."
@@ -69,11 +69,11 @@ def _offer(taught: TaughtPart, live: dict[str, int], limits: Limits, *, busy: bo
         f"{(f'{len(good)} of ' if len(there) > len(good) else '')}{counted(len(there), 'good part')} and "
         f"{counted(len(defect_types) - len(good), 'labelled defect')}."
     )
-    _build(taught, defect_types, live, limits, words="Build the gallery", look_at=REGION, busy=busy)
+    _build(product, defect_types, live, limits, words="Build the gallery", look_at=REGION, busy=busy)
 
 
 def _build(
-    taught: TaughtPart,
+    product: TaughtPart,
     defect_types: dict[int, str],
     live: dict[str, int],
     limits: Limits,
@@ -84,26 +84,26 @@ def _build(
 ) -> None:
     """What to look at, beginning with `look_at`, and the button that builds a gallery of these parts."""
     look_at = st.segmented_control(
-        "Compare by", [REGION, WHOLE], default=look_at, required=True, key=f"similar_look_at-{taught.id}",
+        "Compare by", [REGION, WHOLE], default=look_at, required=True, key=f"similar_look_at-{product.id}",
         help="Region: a square around the largest region above the limit or, on an accepted part, around the highest "
             "score. Whole part: for defects that affect the entire part.",
     )  # fmt: skip
-    if st.button(words, icon=":material/photo_library:", key=f"build_gallery-{taught.id}", disabled=busy):
-        shell.begin(lambda: gallery_building.start(taught, defect_types, live, limits, by_region=look_at == REGION))
+    if st.button(words, icon=":material/photo_library:", key=f"build_gallery-{product.id}", disabled=busy):
+        shell.begin(lambda: gallery_building.start(product, defect_types, live, limits, by_region=look_at == REGION))
 
 
 def _looked_at(
-    taught: TaughtPart, cases: KnownCases, position: int, live: dict[str, int], limits: Limits
+    product: TaughtPart, cases: KnownCases, position: int, live: dict[str, int], limits: Limits
 ) -> Box | None:
     """The box that is compared: of the largest region, or of another one chosen; None for the whole part."""
     if not cases.by_region:
         return None
-    boxes = crops.found_boxes(taught, position, live, limits)[:MOST_REGIONS]
+    boxes = crops.found_boxes(product, position, live, limits)[:MOST_REGIONS]
     if len(boxes) < 2:
-        return gallery_building.box_of(taught, position, live, limits, known=False)
+        return gallery_building.box_of(product, position, live, limits, known=False)
     chosen = st.segmented_control(
         "Region", range(len(boxes)), default=0, required=True, format_func=lambda i: f"{i + 1}",
-        key=f"similar_region-{taught.id}-{position}-{len(boxes)}", help="Largest first.",
+        key=f"similar_region-{product.id}-{position}-{len(boxes)}", help="Largest first.",
     )  # fmt: skip
     return boxes[chosen]
 
@@ -121,34 +121,34 @@ def _novelty(cases: KnownCases, case: Case) -> str:
     return f"novelty score {cases.surface.score(case.embedding[None])[0]:.2f}, threshold {cases.limit:.2f}"
 
 
-def _add(taught: TaughtPart, cases: KnownCases, case: Case, position: int, *, busy: bool) -> None:
+def _add(product: TaughtPart, cases: KnownCases, case: Case, position: int, *, busy: bool) -> None:
     """The part shown becomes a known case, with a defect type and a note, or is taken out again.
 
     busy: a job runs; it may be building a gallery, in which a change made meanwhile would be lost.
     """
     if cases.row_of(case.digest) is not None:
         st.button(
-            "Remove from gallery", icon=":material/remove:", key=f"take_out-{taught.id}-{position}",
-            disabled=busy, on_click=_take_out, args=(taught.id, case.digest),
+            "Remove from gallery", icon=":material/remove:", key=f"take_out-{product.id}-{position}",
+            disabled=busy, on_click=_take_out, args=(product.id, case.digest),
         )  # fmt: skip
         return
     with st.popover("Add to the gallery", icon=":material/add:"):
         known = sorted({known_case.defect_type for known_case in cases.cases})
         kind = st.selectbox(
-            "Defect type", known, index=None, accept_new_options=True, key=f"case_kind-{taught.id}-{position}",
+            "Defect type", known, index=None, accept_new_options=True, key=f"case_kind-{product.id}-{position}",
             placeholder="Select or type one",
         )  # fmt: skip
         note = st.text_input(
             "Note",
-            key=f"case_note-{taught.id}-{position}",
+            key=f"case_note-{product.id}-{position}",
             max_chars=120,
             placeholder=("e.g. cause, machine, action taken"),
         )
         kind = (kind or "").strip()
-        if st.button("Add", type="primary", disabled=busy or not kind, key=f"add_case-{taught.id}-{position}"):
+        if st.button("Add", type="primary", disabled=busy or not kind, key=f"add_case-{product.id}-{position}"):
             known_case = replace(case, defect_type=kind, note=note.strip())
             open_product_store.change(
-                taught.id, lambda held: replace(held, cases=held.cases and held.cases.add(known_case))
+                product.id, lambda held: replace(held, cases=held.cases and held.cases.add(known_case))
             )
             st.toast(
                 f"{shell.plain(case.name)} was added to the gallery. Save the recipe to use it on the line.",
@@ -166,11 +166,11 @@ def _take_out(taught_id: str, digest: str) -> None:
     open_product_store.change(taught_id, without)
 
 
-def _settings(taught: TaughtPart, cases: KnownCases, live: dict[str, int], limits: Limits, *, busy: bool) -> None:
+def _settings(product: TaughtPart, cases: KnownCases, live: dict[str, int], limits: Limits, *, busy: bool) -> None:
     """The limit of what counts as known, and rebuilding the gallery."""
     with st.popover("Gallery", icon=":material/photo_library:"):
         defect_types, suggested = [case.defect_type for case in cases.cases], cases.suggested
-        key = f"similar_limit-{taught.id}"
+        key = f"similar_limit-{product.id}"
         st.caption(
             ", ".join(f"{defect_types.count(kind)} {shell.plain(kind)}" for kind in sorted(set(defect_types)))
             or "empty"
@@ -178,14 +178,14 @@ def _settings(taught: TaughtPart, cases: KnownCases, live: dict[str, int], limit
         st.session_state[key] = cases.limit
         st.slider(
             "Novelty threshold", 0.0, max(1.5, 2 * suggested, cases.limit), step=0.01, key=key,
-            on_change=_set_limit, args=(taught.id, key),
+            on_change=_set_limit, args=(product.id, key),
             help="The novelty score is the distance from all known parts. A part above the threshold matches "
                 "nothing. The suggested value comes from good parts held out of training.",
         )  # fmt: skip
         st.caption(f"Suggested {suggested:.2f}, from good parts held out of training.")
-        if taught.study is not None:
-            known, look_at = gallery_building.known_types(taught), REGION if cases.by_region else WHOLE
-            _build(taught, known, live, limits, words="Rebuild", look_at=look_at, busy=busy)
+        if product.study is not None:
+            known, look_at = gallery_building.known_types(product), REGION if cases.by_region else WHOLE
+            _build(product, known, live, limits, words="Rebuild", look_at=look_at, busy=busy)
             st.caption("Uses the current labels and regions. Parts added by hand must be added again.")
 
 

@@ -15,67 +15,71 @@ from inspect_core.ui.taught_product import TaughtPart
 from inspect_core.verdict import Limits
 
 
-def from_known_defects(taught: TaughtPart, drawn: Drawn) -> None:
+def from_known_defects(product: TaughtPart, drawn: Drawn) -> None:
     """The limit that known defects suggest once an escape has a price; applied only by a click."""
-    if taught.study is None:
+    if product.study is None:
         return
-    good, defect = taught.scored.good_and_defect()
+    good, defect = product.scored.good_and_defect()
     if not (good.any() and defect.any()):
         return
     with st.popover("Limit from known defects", icon=":material/balance:"):
         cost = st.number_input(
-            "Cost of one escape, in false rejects", 0.1, 10_000.0, ESCAPE_COST, key=f"escape_cost-{taught.id}"
+            "Cost of one escape, in false rejects", 0.1, 10_000.0, ESCAPE_COST, key=f"escape_cost-{product.id}"
         )
         try:
-            found, sets = _suggest(taught, drawn, cost)
+            suggestion, sets = _suggest(product, drawn, cost)
         except ValueError as error:
             st.info(shell.plain(error))
             return
-        st.markdown(f"**{found.limit:.4g}** has the lowest cost on {sets}. Cross-validated: {in_parts(found.counts)}")
+        st.markdown(
+            f"**{suggestion.limit:.4g}** has the lowest cost on {sets}. Cross-validated: {in_parts(suggestion.counts)}"
+        )
         st.caption(
             "The suggested limits need only good parts. This one assumes that your known defects are representative."
         )
         st.button(
-            "Use this limit", key=f"use_cost-{taught.id}", on_click=_use, args=(taught.id, found.limit)
+            "Use this limit", key=f"use_cost-{product.id}", on_click=_use, args=(product.id, suggestion.limit)
         )  # fmt: skip
 
 
-def offer_limit(row: DeltaGenerator, taught: TaughtPart, drawn: Drawn) -> None:
+def offer_limit(row: DeltaGenerator, product: TaughtPart, drawn: Drawn) -> None:
     """A button in this row that takes the limit known defects suggest, with what it does to them; none without it."""
     try:
-        found, sets = _suggest(taught, drawn, ESCAPE_COST)
+        suggestion, sets = _suggest(product, drawn, ESCAPE_COST)
     except ValueError:
         return
-    counts = found.counts
+    counts = suggestion.counts
     missed = [f"{counts.defects_missed:d} escapes", *counts.defects_unscored.clauses()]
     stopped = [f"{counts.good_rejected:d} false rejects", *counts.good_unscored.clauses()]
     row.button(
         f"Limit from known defects: {', '.join(missed + stopped)}",
-        icon=":material/balance:", key=f"offer_cost-{taught.id}", on_click=_use, args=(taught.id, found.limit),
-        help=f"{found.limit:.4g} has the lowest cost when one escape costs as much as {ESCAPE_COST:.0f} false rejects. "
+        icon=":material/balance:", key=f"offer_cost-{product.id}", on_click=_use, args=(product.id, suggestion.limit),
+        help=f"{suggestion.limit:.4g} has the lowest cost when one escape costs as much as {ESCAPE_COST:.0f} false rejects. "
         f"Cross-validated on {sets}.",
     )  # fmt: skip
 
 
-def _suggest(taught: TaughtPart, drawn: Drawn, cost: float) -> tuple[CostLimit, str]:
+def _suggest(product: TaughtPart, drawn: Drawn, cost: float) -> tuple[CostLimit, str]:
     """The limit, and the sets it is from: photos not used for figures, if there are any."""
-    scored = taught.scored
+    scored = product.scored
     defect = scored.good_and_defect()[1]
     choose, setters = scored.of_subset("choose") & defect, scored.setters()
     chosen = choose if choose.any() else defect & scored.of_subset("judge")
-    good_parts, defect_parts = ({photo.part for photo in compress(scored.photos, own)} for own in (setters, chosen))
+    good_parts, defect_parts = (
+        {photo.part for photo in compress(scored.photos, is_used)} for is_used in (setters, chosen)
+    )
     unscored = unscored_counts([
         photo for photo in scored.unscored if photo.part in (good_parts if photo.kind == "good" else defect_parts)
     ])  # fmt: skip
     groups = [photo.split_group or photo.group or photo.name for photo in scored.photos]
-    found = cost_limit(
+    suggestion = cost_limit(
         drawn.setting_scores, drawn.scores[chosen], escape_cost=cost,
         good_groups=[*compress(groups, setters)], defect_groups=[*compress(groups, chosen)],
         good_unscored=unscored["good_unscored"], defects_unscored=unscored["defects_unscored"],
     )  # fmt: skip
     defects = "validation defects" if choose.any() else "test defects"
     good = " and ".join(SETS.get(part, part) for part in sorted(good_parts))
-    return found, f"{found.counts.defects_total} {defects} and {found.counts.good_total} good {good}"
+    return suggestion, f"{suggestion.counts.defects_total} {defects} and {suggestion.counts.good_total} good {good}"
 
 
 def _use(taught_id: str, limit: float) -> None:

@@ -27,54 +27,54 @@ ROOMY = 2
 """Controls side by side that leave room below each for what a move does."""
 
 
-def choose(taught: TaughtPart, settings: Settings, *, busy: bool) -> PreviewRun | None:
+def choose(product: TaughtPart, settings: Settings, *, busy: bool) -> PreviewRun | None:
     """Draw the controls; returns the preview that a refit control asks for, None for the model in force.
 
     busy: a job runs, so nothing can be refitted.
     """
-    scored = taught.scored
+    scored = product.scored
     names = [view.live for view in scored.views if view.live]
-    if taught.study is None:
+    if product.study is None:
         values = [f"{CONTROLS[name].label}: {settings.live[name]}" for name in names]
         values.append(f"minimum area: {settings.live[AREA]} map pixels")
-        remedy = " Teach again to change them." if taught.ordered else ""
+        remedy = " Teach again to change them." if product.ordered else ""
         st.caption(f"{', '.join(values)}: fixed by the recipe.{remedy}")
         return None
-    controls = [*names, *taught.refits, AREA]
+    controls = [*names, *product.refits, AREA]
     columns = {
         name: column.container(gap="xsmall") for name, column in zip(controls, st.columns(len(controls)), strict=True)
     }
     wanted = {}
-    for name in taught.refits:
+    for name in product.refits:
         with columns[name]:
-            wanted[name] = _refit_control(taught, name, disabled=busy)
-    if busy or wanted == taught.fitted():
+            wanted[name] = _refit_control(product, name, disabled=busy)
+    if busy or wanted == product.fitted():
         if settings.preview is not None:
             settings.preview.cancel()
         settings.preview = None
         run = None
     else:
-        view, held = scored.views[taught.refit_view], settings.preview
+        view, held = scored.views[product.refit_view], settings.preview
         chosen = settings.live[view.live] if settings.live[view.live] != view.start else None
         run = settings.preview = previews.ask(
-            taught.patch_sample, held, wanted, scored.photos, settings.live, first=settings.position,
-            chosen=chosen if held is None else held.chosen(taught.refit_view), areas=scored.areas,
+            product.patch_sample, held, wanted, scored.photos, settings.live, first=settings.position,
+            chosen=chosen if held is None else held.chosen(product.refit_view), areas=scored.areas,
         )  # fmt: skip
         run.want(settings.position)
     waiting = run is not None and not run.live
     drawn, live = (scored, settings.live) if run is None or waiting else (run.scored, run.live)
     for name in names:
         with columns[name]:
-            _live_control(taught, settings, drawn, live, name, waiting=waiting)
+            _live_control(product, settings, drawn, live, name, waiting=waiting)
     with columns[AREA]:
-        _area_control(taught, settings, live, waiting=waiting)
+        _area_control(product, settings, live, waiting=waiting)
     return run
 
 
 def discard_preview(taught_id: str) -> None:
     """Set the controls back to the model in force: for the callback of a button."""
-    taught = open_product_store.find(taught_id)
-    for name, value in ({} if taught is None else taught.fitted()).items():
+    product = open_product_store.find(taught_id)
+    for name, value in ({} if product is None else product.fitted()).items():
         st.session_state[f"{name}-{taught_id}"] = value
 
 
@@ -83,19 +83,19 @@ def describe(values: Mapping[str, float]) -> str:
     return ", ".join(f"{CONTROLS[name].sign} {figure_of(value)}" for name, value in values.items())
 
 
-def _refit_control(taught: TaughtPart, name: str, *, disabled: bool) -> float:
-    control, in_force = CONTROLS[name], taught.fitted()[name]
-    key = f"{name}-{taught.id}"
+def _refit_control(product: TaughtPart, name: str, *, disabled: bool) -> float:
+    control, in_force = CONTROLS[name], product.fitted()[name]
+    key = f"{name}-{product.id}"
     st.session_state.setdefault(key, in_force)
     value = st.select_slider(
-        control.label, _stops(taught, name), key=key, help=control.story, format_func=figure_of, disabled=disabled
+        control.label, _stops(product, name), key=key, help=control.story, format_func=figure_of, disabled=disabled
     )
-    _explain(taught, name, figure_of(in_force))
+    _explain(product, name, figure_of(in_force))
     return value
 
 
 def _live_control(
-    taught: TaughtPart,
+    product: TaughtPart,
     settings: Settings,
     scored: ScoredPhotos,
     live: Mapping[str, int],
@@ -107,7 +107,7 @@ def _live_control(
 
     waiting: the preview has no values of its own yet, so nothing can be moved.
     """
-    key, stops = _key_of(taught, settings, name, waiting=waiting), scored.stops(name)
+    key, stops = _key_of(product, settings, name, waiting=waiting), scored.stops(name)
     control, fractions = CONTROLS[name], {}
     view = next(view for view in scored.views if view.live == name)
     if view.variances is not None:
@@ -116,20 +116,20 @@ def _live_control(
     st.select_slider(
         control.label, stops, key=key, help=control.story, disabled=waiting,
         format_func=lambda stop: f"{stop} · {_percent(fractions[stop])}" if fractions else f"{stop}",
-        on_change=None if waiting else _move, args=(taught.id, name, key),
+        on_change=None if waiting else _move, args=(product.id, name, key),
     )  # fmt: skip
-    remarks = () if settings.preview or taught.study is None else taught.study.remarks({name: live[name]})
-    _explain(taught, name, f"{settings.live[name]}", " ".join(remarks))
+    remarks = () if settings.preview or product.study is None else product.study.remarks({name: live[name]})
+    _explain(product, name, f"{settings.live[name]}", " ".join(remarks))
 
 
-def _area_control(taught: TaughtPart, settings: Settings, live: Mapping[str, int], *, waiting: bool) -> None:
+def _area_control(product: TaughtPart, settings: Settings, live: Mapping[str, int], *, waiting: bool) -> None:
     """The slider of the smallest area that counts, in pixels of the map, with its size in pixels of the photo shown."""
-    key, size = _key_of(taught, settings, AREA, waiting=waiting), taught.scored.size
-    photo = taught.scored.photos[settings.position].size if taught.scored.photos else size
+    key, size = _key_of(product, settings, AREA, waiting=waiting), product.scored.size
+    photo = product.scored.photos[settings.position].size if product.scored.photos else size
     down, across = (pixels / cells for pixels, cells in zip(photo, size, strict=True))
-    square_mm = across * down * taught.mm_per_pixel**2 if taught.mm_per_pixel else None
+    square_mm = across * down * product.mm_per_pixel**2 if product.mm_per_pixel else None
     st.session_state[key] = live[AREA]
-    most = inspected_pixels(size, taught.scored.areas, taught.preparation.alignment)
+    most = inspected_pixels(size, product.scored.areas, product.preparation.alignment)
     st.select_slider(
         "N: minimum area", sorted({*(area for area in _areas(size) if area <= most), live[AREA]}), key=key,
         disabled=waiting,
@@ -137,13 +137,13 @@ def _area_control(taught: TaughtPart, settings: Settings, live: Mapping[str, int
             "marks; 1 uses the single highest pixel. The square on the photo shows this area to scale.",
         format_func=lambda area: f"{area:d} · {across * math.sqrt(area):.0f} × {down * math.sqrt(area):.0f} px"
         + (f" · {area * square_mm:.3g} mm²" if square_mm else ""),
-        on_change=None if waiting else _move, args=(taught.id, AREA, key),
+        on_change=None if waiting else _move, args=(product.id, AREA, key),
     )  # fmt: skip
-    smaller, known = int((taught.defect_areas() < live[AREA]).sum()), len(taught.defect_areas())
+    smaller, known = int((product.defect_areas() < live[AREA]).sum()), len(product.defect_areas())
     if smaller:
-        st.caption(f"{smaller} of {known} " + ("defects smaller" if _crowded(taught) else "known defects are smaller"))
+        st.caption(f"{smaller} of {known} " + ("defects smaller" if _crowded(product) else "known defects are smaller"))
     else:
-        st.caption(f"Current: {settings.live[AREA]:d}" + ("" if _crowded(taught) else " · higher ignores small marks"))
+        st.caption(f"Current: {settings.live[AREA]:d}" + ("" if _crowded(product) else " · higher ignores small marks"))
 
 
 def _areas(size: tuple[int, int]) -> list[int]:
@@ -152,37 +152,37 @@ def _areas(size: tuple[int, int]) -> list[int]:
     return sorted({*np.round(steps).astype(int).tolist(), default_area(size)})
 
 
-def _key_of(taught: TaughtPart, settings: Settings, name: str, *, waiting: bool = False) -> str:
+def _key_of(product: TaughtPart, settings: Settings, name: str, *, waiting: bool = False) -> str:
     """Of the slider of a live value: another for each preview, and another while that has no values of its own."""
     preview = "" if settings.preview is None else f"-{settings.preview.number}"
-    return f"{name}-{taught.id}{preview}{'-waiting' if waiting else ''}"
+    return f"{name}-{product.id}{preview}{'-waiting' if waiting else ''}"
 
 
 def _move(taught_id: str, name: str, key: str) -> None:
-    taught, settings = open_product_store.find(taught_id), settings_at(taught_id)
-    if taught is None or settings is None or key != _key_of(taught, settings, name):
+    product, settings = open_product_store.find(taught_id), settings_at(taught_id)
+    if product is None or settings is None or key != _key_of(product, settings, name):
         return  # the move is of a preview that another one followed
     if settings.preview is None:
-        settings.move_live(taught, {name: st.session_state[key]})
+        settings.move_live(product, {name: st.session_state[key]})
     else:
         settings.preview.live = settings.preview.live | {name: st.session_state[key]}
 
 
-def _explain(taught: TaughtPart, name: str, in_force: str, remark: str = "") -> None:
+def _explain(product: TaughtPart, name: str, in_force: str, remark: str = "") -> None:
     """The value in force and what a move does; remark: what the photos say against it."""
     control = CONTROLS[name]
-    words = "too few photos for it" if remark else "" if _crowded(taught) else control.effect
+    words = "too few photos for it" if remark else "" if _crowded(product) else control.effect
     st.caption(f"Current: {in_force}{' · ' if words else ''}{words}", help=shell.plain(remark) or None)
 
 
-def _crowded(taught: TaughtPart) -> bool:
+def _crowded(product: TaughtPart) -> bool:
     """Whether the controls are too many for captions of more than a few words."""
-    return len(taught.scored.live) + len(taught.refits) > ROOMY
+    return len(product.scored.live) + len(product.refits) > ROOMY
 
 
-def _stops(taught: TaughtPart, name: str) -> list[float]:
+def _stops(product: TaughtPart, name: str) -> list[float]:
     """Values spaced evenly on a log scale about the one in force, which is among them."""
-    in_force = taught.fitted()[name]
+    in_force = product.fitted()[name]
     if stops := CONTROLS[name].stops:
         return sorted({*stops, in_force})
     return [in_force * 2 ** (step / 2) for step in range(-HALF_OCTAVES, HALF_OCTAVES + 1)]

@@ -17,12 +17,12 @@ SHOWN = 6
 WIDTH = 112
 
 
-def strip(taught: TaughtPart, drawn: Drawn) -> None:
+def strip(product: TaughtPart, drawn: Drawn) -> None:
     """Shown for the suggested limits alone; a limit set by hand is the engineer's own."""
-    scored = taught.scored
+    scored = product.scored
     parts, setters = counted_parts(scored.photos, scored.unscored), np.flatnonzero(scored.setters())
     known = parts.defect
-    if taught.study is None or not known.any() or not len(setters) or drawn.limits != drawn.suggested:
+    if product.study is None or not known.any() or not len(setters) or drawn.limits != drawn.suggested:
         return
     missed = int((drawn.scores[known] <= drawn.limits.review).sum())
     total = int(known.sum())
@@ -37,22 +37,22 @@ def strip(taught: TaughtPart, drawn: Drawn) -> None:
         columns = st.columns(len(highest))
         for column, position in zip(columns, highest.tolist(), strict=True):
             with column:
-                st.image(taught.thumbnails[position], width=WIDTH)
+                st.image(product.thumbnails[position], width=WIDTH)
                 st.checkbox(
-                    shell.plain(scored.photos[position].name.rsplit("/", 1)[-1]), key=_key(taught, position),
+                    shell.plain(scored.photos[position].name.rsplit("/", 1)[-1]), key=_key(product, position),
                     help=shell.plain(f"{scored.photos[position].name}, score {drawn.scores[position]:.4g}"),
                 )  # fmt: skip
-        left_out = [scored.photos[i].name for i in highest.tolist() if st.session_state.get(_key(taught, i))]
+        left_out = [scored.photos[i].name for i in highest.tolist() if st.session_state.get(_key(product, i))]
         row = st.container(horizontal=True)
         if row.button(
             "Exclude and teach again", icon=":material/restart_alt:", disabled=not left_out,
-            key=f"leave_out-{taught.id}", help="Teaches again without them, using the same detector.",
+            key=f"leave_out-{product.id}", help="Teaches again without them, using the same detector.",
         ):  # fmt: skip
-            relabelling.start_again(taught, lambda photos: photos.without(left_out))
-        limit_advice.offer_limit(row, taught, drawn)
-        if row.button("Compare detectors", icon=":material/compare:", key=f"to_compare-{taught.id}"):
+            relabelling.start_again(product, lambda photos: photos.without(left_out))
+        limit_advice.offer_limit(row, product, drawn)
+        if row.button("Compare detectors", icon=":material/compare:", key=f"to_compare-{product.id}"):
             st.switch_page("pages/compare.py")
 
 
-def _key(taught: TaughtPart, position: int) -> str:
-    return f"leave_out-{taught.id}-{position}"
+def _key(product: TaughtPart, position: int) -> str:
+    return f"leave_out-{product.id}-{position}"

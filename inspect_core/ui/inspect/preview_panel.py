@@ -11,7 +11,7 @@ from inspect_core.ui.taught_product import TaughtPart
 POLL_SECONDS = 0.4
 
 
-def show(taught: TaughtPart, run: PreviewRun, position: int, drawn: tuple[bool, bool]) -> None:
+def show(product: TaughtPart, run: PreviewRun, position: int, drawn: tuple[bool, bool]) -> None:
     """Below the bench. A preview sets limits, judges and can be saved only after a full pass has applied it.
 
     drawn: the state of the run that the bench shows.
@@ -20,11 +20,11 @@ def show(taught: TaughtPart, run: PreviewRun, position: int, drawn: tuple[bool, 
     if run.error:
         st.error(shell.plain(run.error), icon=":material/error:")
     elif not ended:
-        _follow(taught.id, position, drawn)
+        _follow(product.id, position, drawn)
     left, middle, _ = st.columns([2, 2, 5])
     what = live_parameters.describe(run.parameters)
     if left.button(
-        "Apply", key=f"apply-{taught.id}", type="primary", icon=":material/check:", disabled=not run.live,
+        "Apply", key=f"apply-{product.id}", type="primary", icon=":material/check:", disabled=not run.live,
         width=(
             "stretch"
         ), help=(
@@ -32,16 +32,16 @@ def show(taught: TaughtPart, run: PreviewRun, position: int, drawn: tuple[bool, 
             "recipes."
         ),
     ):  # fmt: skip
-        shell.begin(lambda: _apply(taught, run, what))
+        shell.begin(lambda: _apply(product, run, what))
     middle.button(
-        "Discard preview", key=f"leave-{taught.id}", width="stretch", icon=":material/close:",
-        on_click=live_parameters.discard_preview, args=(taught.id,),
+        "Discard preview", key=f"leave-{product.id}", width="stretch", icon=":material/close:",
+        on_click=live_parameters.discard_preview, args=(product.id,),
     )  # fmt: skip
 
 
-def _apply(taught: TaughtPart, run: PreviewRun, what: str) -> None:
+def _apply(product: TaughtPart, run: PreviewRun, what: str) -> None:
     open_product_store.require_room()
-    shell.start(f"Applying {what}", lambda job: previews.apply(taught, run, job.report))
+    shell.start(f"Applying {what}", lambda job: previews.apply(product, run, job.report))
 
 
 @st.fragment(run_every=POLL_SECONDS)

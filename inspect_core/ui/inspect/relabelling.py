@@ -19,47 +19,47 @@ DEFECT = "defect"
 REOPENED = "Values are fixed, because not all photos it was taught with are there unchanged."
 
 
-def take(taught: TaughtPart, position: int, kind: str) -> TaughtPart:
+def take(product: TaughtPart, position: int, kind: str) -> TaughtPart:
     """The part with one of its photos as this kind; recorded in the audit log, never in the engineer's files."""
     word = defect_labels.as_word(kind)
-    if not (word and 0 <= position < len(taught.scored.photos)):
-        return taught
-    photo = taught.scored.photos[position]
+    if not (word and 0 <= position < len(product.scored.photos)):
+        return product
+    photo = product.scored.photos[position]
     if word == DEFECT and photo.was is not None and photo.was[0] not in (GOOD, UNKNOWN):
         word = photo.was[0]  # as it was taught
-    recipe = "" if taught.recipe is None else str(taught.recipe.digest)
-    said = {"product": taught.product, "recipe": recipe, "user": shell.current_user()}
-    entry = changes.relabelled(photo.name, photo.digest, photo.kind, word, **said)
+    recipe = "" if product.recipe is None else str(product.recipe.digest)
+    log_context = {"product": product.product, "recipe": recipe, "user": shell.current_user()}
+    entry = changes.relabelled(photo.name, photo.digest, photo.kind, word, **log_context)
     with shell.errors_shown(LogError, OSError, begins="Could not record the label: "):
         with AuditLog.open() as log:
             log.append_all([entry])
-        defect_labels.set_kind(taught, [position], "" if word == "good" else word)
-    return open_product_store.change(taught.id, lambda held: held.labelled({photo.digest: word})) or taught
+        defect_labels.set_kind(product, [position], "" if word == "good" else word)
+    return open_product_store.change(product.id, lambda held: held.labelled({photo.digest: word})) or product
 
 
-def teach_again(taught: TaughtPart) -> None:
+def teach_again(product: TaughtPart) -> None:
     """What was relabelled, and teaching with it."""
-    said = [photo for photo in taught.scored.photos if photo.was is not None]
-    if not said and taught.ordered is None:
+    relabelled_photos = [photo for photo in product.scored.photos if photo.was is not None]
+    if not relabelled_photos and product.ordered is None:
         return
     row = st.container(horizontal=True, vertical_alignment="center")
-    names = ", ".join(f"{photo.name} is {photo.kind}" for photo in said)
-    words = f"Teach again with {counted(len(said), 'change')}" if said else "Teach again"
-    if (taught.study or taught.ordered) and row.button(
-        words, icon=":material/restart_alt:", key=f"relabelled-{taught.id}",
+    names = ", ".join(f"{photo.name} is {photo.kind}" for photo in relabelled_photos)
+    words = f"Teach again with {counted(len(relabelled_photos), 'change')}" if relabelled_photos else "Teach again"
+    if (product.study or product.ordered) and row.button(
+        words, icon=":material/restart_alt:", key=f"relabelled-{product.id}",
         help=(
             "Good parts are used for training, defective parts to help set the limits. The detector stays the same."
 ),
     ):  # fmt: skip
-        start_again(taught, lambda photos: photos.relabelled(photo.sample for photo in said))
-    row.caption(shell.plain(f"{names}." if said else REOPENED))
+        start_again(product, lambda photos: photos.relabelled(photo.sample for photo in relabelled_photos))
+    row.caption(shell.plain(f"{names}." if relabelled_photos else REOPENED))
 
 
-def start_again(taught: TaughtPart, how: Callable[[Split], Split]) -> None:
+def start_again(product: TaughtPart, how: Callable[[Split], Split]) -> None:
     """Teach the photos of a part as `how` changes them, with its detector and product check."""
     try:
-        order = taught.taught_by()
-        teaching_job.start(replace(order, photos=how(order.photos)), taught.id)
+        order = product.taught_by()
+        teaching_job.start(replace(order, photos=how(order.photos)), product.id)
     except (Busy, ValueError, OSError) as error:
         st.warning(shell.plain(error))
     else:

@@ -34,17 +34,17 @@ ENDS = {
 """Of each move: its words, the farthest values tried, and the step to which the last one that holds is found."""
 
 
-def show(taught: TaughtPart, position: int, live: Mapping[str, int], limits: Limits, *, busy: bool) -> None:
+def show(product: TaughtPart, position: int, live: Mapping[str, int], limits: Limits, *, busy: bool) -> None:
     """An expander below the bench; busy: whether a job holds the network."""
-    with st.expander("Simulate a repeat photo", key=f"again-{taught.id}", on_change="rerun") as opened:
+    with st.expander("Simulate a repeat photo", key=f"again-{product.id}", on_change="rerun") as opened:
         if opened.open and busy:
             st.caption("Available when the job in the sidebar finishes.")
         elif opened.open:
-            _moved(taught, position, dict(live), limits)
+            _moved(product, position, dict(live), limits)
 
 
-def _moved(taught: TaughtPart, position: int, live: dict[str, int], limits: Limits) -> None:
-    columns, key = st.columns(4), f"{taught.id}-{position}"
+def _moved(product: TaughtPart, position: int, live: dict[str, int], limits: Limits) -> None:
+    columns, key = st.columns(4), f"{product.id}-{position}"
     noise = columns[0].slider("Noise, grey levels", 0.0, 12.0, 0.0, step=0.5, key=f"again_noise-{key}")
     light = columns[1].slider("Brightness, %", -20.0, 20.0, 0.0, step=1.0, key=f"again_light-{key}")
     focus = columns[2].slider("Blur, pixels", 0.0, 3.0, 0.0, step=0.1, key=f"again_focus-{key}")
@@ -52,10 +52,10 @@ def _moved(taught: TaughtPart, position: int, live: dict[str, int], limits: Limi
         "Shift, pixels", -8.0, 8.0, 0.0, step=0.5, key=f"again_shift-{key}",
         help="To the right, in pixels of the network input.",
     )  # fmt: skip
-    taken = CaptureVariation(noise=noise, light=1 + light / 100, focus=focus, right=right)
-    picture, moved = _map(taught, position, live, taken)
-    before = _map(taught, position, live, AS_TAKEN)[1]
-    score, before = (float(image_score(own, area=live[AREA])) for own in (moved, before))
+    variation = CaptureVariation(noise=noise, light=1 + light / 100, focus=focus, right=right)
+    picture, moved = _map(product, position, live, variation)
+    before = _map(product, position, live, AS_TAKEN)[1]
+    score, before = (float(image_score(anomaly_map, area=live[AREA])) for anomaly_map in (moved, before))
     word, was = (DONE[limits.verdict(own)] for own in (score, before))
     left, middle, right_side = st.columns([2, 2, 3])
     left.image(boxes.reduced(picture, SIDE), caption="Simulated repeat photo", width="stretch")
@@ -63,47 +63,47 @@ def _moved(taught: TaughtPart, position: int, live: dict[str, int], limits: Limi
     middle.image(shown, caption="Heatmap", width="stretch")
     with right_side:
         st.markdown(f"**{word.capitalize()}** with score {score:.4g}; original photo: {was}, score {before:.4g}.")
-        study = taught.study
-        if study is not None and taught.scored.photos[position].name in {sample.name for sample in study.split.fit}:
+        study = product.study
+        if study is not None and product.scored.photos[position].name in {sample.name for sample in study.split.fit}:
             st.caption(
                 "This is a training photo, so it scores lower here than in the gallery, where its score is "
                 "cross-validated. Try a test photo instead."
             )
         if word != was:
             st.warning("The verdict changes.", icon=":material/warning:")
-        asked, held = (taught.id, position, live, limits), st.session_state.get(HELD)
+        asked, held = (product.id, position, live, limits), st.session_state.get(HELD)
         if st.button("How stable is this verdict?", key=f"again_range-{key}", icon=":material/straighten:"):
             with st.spinner("Simulating repeat photos…"):
-                held = st.session_state[HELD] = asked, _holds(taught, position, live, limits, was)
+                held = st.session_state[HELD] = asked, _holds(product, position, live, limits, was)
         if held is not None and held[0] == asked:
             st.markdown(shell.plain(held[1]))
 
 
 def _map(
-    taught: TaughtPart, position: int, live: dict[str, int], taken: CaptureVariation
+    product: TaughtPart, position: int, live: dict[str, int], variation: CaptureVariation
 ) -> tuple[np.ndarray, np.ndarray]:
     """The picture that the network sees, (h, w, 3) uint8, and its (H, W) float32 map."""
-    photo, preparation = taught.scored.photos[position], taught.preparation
-    picture = preparation.picture(taught.photo(position), photo.placed)
-    if taken != AS_TAKEN:
-        picture = taken.of(picture, photo.placed.photo, np.random.default_rng(0))
+    photo, preparation = product.scored.photos[position], product.preparation
+    picture = preparation.picture(product.photo(position), photo.placed)
+    if variation != AS_TAKEN:
+        picture = variation.of(picture, photo.placed.photo, np.random.default_rng(0))
     with device_lock(preparation.backbone.device):
         features = preparation.of_picture(picture)
-        return picture, taught.scored.map_of(features, photo.placed, **live)
+        return picture, product.scored.map_of(features, photo.placed, **live)
 
 
-def _holds(taught: TaughtPart, position: int, live: dict[str, int], limits: Limits, was: str) -> str:
+def _holds(product: TaughtPart, position: int, live: dict[str, int], limits: Limits, was: str) -> str:
     """Up to where the verdict stays as it is, each way by itself: "Stays accepted up to noise 4, light -9 to +9 %."""
 
     def same(name: str, value: float) -> bool:
-        _, moved = _map(taught, position, live, MOVES[name](value))
+        _, moved = _map(product, position, live, MOVES[name](value))
         return DONE[limits.verdict(float(image_score(moved, area=live[AREA])))] == was
 
-    found = [
+    ranges = [
         words.format(*(farthest(partial(same, name), end, step) for end in ends))
         for name, (words, ends, step) in ENDS.items()
     ]
-    return f"Stays {was} up to " + ", ".join(found) + "."
+    return f"Stays {was} up to " + ", ".join(ranges) + "."
 
 
 def farthest(holds: Callable[[float], bool], end: float, step: float) -> float:

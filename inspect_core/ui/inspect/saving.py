@@ -15,30 +15,30 @@ from inspect_core.ui.taught_product import TaughtPart
 from inspect_core.verdict import Limits
 
 
-def save_recipe(taught: TaughtPart, limits: Limits, settings: Settings) -> None:
+def save_recipe(product: TaughtPart, limits: Limits, settings: Settings) -> None:
     """Save what is in force as a recipe in the workspace; from an opened recipe, a revision with it as its parent."""
-    if taught.study is None and taught.recipe is None:
+    if product.study is None and product.recipe is None:
         return
-    state = f"{taught.id}-{taught.recipe and taught.recipe.digest}"  # another one once it is saved: closed and empty
+    state = f"{product.id}-{product.recipe and product.recipe.digest}"  # another one once it is saved: closed and empty
     with st.popover("Save as recipe", icon=":material/inventory_2:", width="stretch", key=f"saving-{state}"):
-        name = st.text_input("Name", value=taught.product, max_chars=60, key=f"recipe_name-{state}")
+        name = st.text_input("Name", value=product.product, max_chars=60, key=f"recipe_name-{state}")
         placeholder = "e.g. first release, new lamp"
         reason = st.text_input("Reason", max_chars=200, key=f"recipe_reason-{state}", placeholder=placeholder)
-        if st.button("Save", type="primary", key=f"save-{taught.id}"):
+        if st.button("Save", type="primary", key=f"save-{product.id}"):
             if not (name.strip() and reason.strip()):
                 st.warning("Enter a name and a reason. Both are recorded.")
                 return
-            said = {"product": name.strip(), "author": shell.current_user(), "reason": reason.strip()}
-            check = settings.product_check(taught)
-            recipe = taught.frozen(limits, settings.live, product_check=check, **said)
+            provenance = {"product": name.strip(), "author": shell.current_user(), "reason": reason.strip()}
+            check = settings.product_check(product)
+            recipe = product.frozen(limits, settings.live, product_check=check, **provenance)
             path = workspace.free_recipe_path(name.strip())
             try:
                 saved = recipe_file.save(recipe, path)
             except OSError as error:
                 st.error(shell.plain(error.strerror or error), icon=":material/error:")
                 return
-            _record(taught.recipe if taught.is_saved else None, saved)
-            open_product_store.change(taught.id, lambda held: replace(held, recipe=saved, product=name.strip()))
+            _record(product.recipe if product.is_saved else None, saved)
+            open_product_store.change(product.id, lambda held: replace(held, recipe=saved, product=name.strip()))
             st.toast(f"Saved as {shell.plain(saved_recipes.names([path])[path])}.", icon=":material/check_circle:")
             st.rerun()
 

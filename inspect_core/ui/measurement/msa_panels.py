@@ -88,7 +88,7 @@ def of_one(stem: str) -> None:
             "Appraiser", study.appraisers, default=LOUPE, required=True, format_func=shell.plain, key=f"who-{stem}"
         )
         turn, total = study.next_for(who), len(study.parts) * study.trials
-        done = sum(one.appraiser == who for one in study.said)
+        done = sum(appraisal.appraiser == who for appraisal in study.said)
         st.progress(done / total, f"{done} of {total} appraisals by {shell.plain(who)}")
         if turn is None:
             st.success(f"{shell.plain(who)} has completed all trials.", icon=":material/check_circle:")
@@ -123,14 +123,14 @@ def _photograph(stem: str, study: MeasurementStudy, part: msa_study.Part, trial:
 def _judge(stem: str, recipe: Recipe, photos: Sequence[tuple[str, int, str, bytes]]) -> None:
     """Judges the photos, (part, trial, name, content) each, and keeps what Loupe says; all of them or none."""
     with shell.errors_shown(ValueError, OSError):
-        loaded, said = _loaded(str(recipe.digest), recipe), []
+        loaded, appraisals = _loaded(str(recipe.digest), recipe), []
         with st.spinner("Inspecting…"):
             for part, trial, name, content in photos:
                 picture: Picture = read_bytes(content, name, recipe.depth)
                 with device_lock(loaded.backbone.device):
                     verdict = loaded.inspect(picture.pixels)
-                said.append(Said(part, LOUPE, trial, verdict.verdict != "accept", verdict.score, picture.digest))
-        msa_study.record(stem, *said)
+                appraisals.append(Said(part, LOUPE, trial, verdict.verdict != "accept", verdict.score, picture.digest))
+        msa_study.record(stem, *appraisals)
         st.rerun()
 
 
@@ -151,30 +151,30 @@ def _results(study: MeasurementStudy) -> None:
         st.caption("No appraiser has called every part in every trial, so there is nothing to show.")
         return
     with shell.errors_shown(ValueError):
-        found = results(readings)
+        report = results(readings)
         st.header("Results")
-        said = sentences(found)
+        report_lines = sentences(report)
         recipe = _recipe(study)
-        if found.gauge is not None and recipe is not None:
-            said.insert(-1, guard_bands(found.gauge, recipe.limits.review, recipe.limits.reject))
-        for sentence in said:
+        if report.gauge is not None and recipe is not None:
+            report_lines.insert(-1, guard_bands(report.gauge, recipe.limits.review, recipe.limits.reject))
+        for sentence in report_lines:
             st.markdown(f"- {shell.plain(sentence)}")
-        table = table_of(found.agreement)
+        table = table_of(report.agreement)
         st.table(
             {shell.plain(name): [shell.plain(cell) for cell in cells] for name, cells in table.items()}, hide_index=True
         )
         st.caption("Brackets show 95% confidence intervals (exact for proportions).")
-        data, icon = partial(html_of, study, table, said), ":material/download:"
+        data, icon = partial(html_of, study, table, report_lines), ":material/download:"
         st.download_button("Report (HTML)", data, "measurement-study.html", "text/html", icon=icon, on_click="ignore")
 
 
-def html_of(study: MeasurementStudy, table: Mapping[str, Sequence[str]], said: Sequence[str]) -> str:
+def html_of(study: MeasurementStudy, table: Mapping[str, Sequence[str]], report_lines: Sequence[str]) -> str:
     """The report: what the study says, its table of figures, and every call, in one page that needs no network."""
     truth = dict(study.parts)
     calls = [
-        [one.part, "defective" if truth[one.part] else "good", one.appraiser, str(one.trial),
-         "defective" if one.stopped else "good", "" if one.score is None else f"{one.score:.4g}"]
-        for one in sorted(study.said, key=lambda one: (one.appraiser, one.trial, one.part))
+        [appraisal.part, "defective" if truth[appraisal.part] else "good", appraisal.appraiser, str(appraisal.trial),
+         "defective" if appraisal.stopped else "good", "" if appraisal.score is None else f"{appraisal.score:.4g}"]
+        for appraisal in sorted(study.said, key=lambda one: (one.appraiser, one.trial, one.part))
     ]  # fmt: skip
     return page(
         "ui/measurement/report.html",
@@ -183,7 +183,7 @@ def html_of(study: MeasurementStudy, table: Mapping[str, Sequence[str]], said: S
         study=study,
         defective=sum(truth.values()),
         now=datetime.now().astimezone().strftime("%Y-%m-%d %H:%M %Z"),
-        said=said,
+        said=report_lines,
         heads=list(table),
         rows=list(zip(*table.values(), strict=True)),
         calls=calls,
@@ -194,10 +194,10 @@ def _part_of(study: MeasurementStudy, file: str) -> str:
     """The part that a file is named after: its stem, or the last word of it. Raises ValueError naming the file."""
     stem, names = PurePosixPath(file).stem, {part.name for part in study.parts}
     words = [stem, *stem.replace("-", "_").replace(" ", "_").split("_")[::-1]]
-    found = next((word for word in words if word in names), None)
-    if found is None:
+    name = next((word for word in words if word in names), None)
+    if name is None:
         raise ValueError(f"{file} does not match a part of the study; name it after the part, for example 7.png")
-    return found
+    return name
 
 
 def _recipe(study: MeasurementStudy) -> Recipe | None:

@@ -29,25 +29,25 @@ def semi_orthogonal() -> None:
     width = row[0].slider("k: dimensions kept", 1, embeddings.LARGEST_K, 40, key="embedding_width")
     photos = row[1].slider("Good photos", 5, 400, 200, 5, key="embedding_photos")
     distinct = row[2].slider("Distinct channels, of 120", 5, 120, 60, 5, key="embedding_distinct")
-    features, look = embeddings.redundant_features(photos, distinct, 0), charts.look()
-    found = embeddings.spectra(features, width)
+    features, theme = embeddings.redundant_features(photos, distinct, 0), charts.look()
+    spectra = embeddings.spectra(features, width)
     left, right = st.columns(2, gap="medium")
     with left:
         st.markdown("**Spectrum of the covariance**")
-        bands = {name: spectrum.band for name, spectrum in found.items()}
+        bands = {name: spectrum.band for name, spectrum in spectra.items()}
         level = (f"counted above {COLLAPSED:g}", COLLAPSED)
         charts.show(
-            explore_plots.local_spectra(bands, look, level=level, k=width), key="methods_spectra",
+            explore_plots.local_spectra(bands, theme, level=level, k=width), key="methods_spectra",
             alt="Eigenvalues of each embedding, largest first; the sampled one ends early.",
         )  # fmt: skip
     with right:
         st.markdown("**Rank retained**")
         figure = explore_plots.curves(
-            _KS, embeddings.ranks(features, _KS), look, parameter="k, kept", in_force=width, title="share of the rank"
+            _KS, embeddings.ranks(features, _KS), theme, parameter="k, kept", in_force=width, title="share of the rank"
         )
         charts.show(figure, key="methods_ranks", alt="Rank retained against k, for each embedding.")
     st.markdown(
-        " · ".join(f"{name} **{found[name].fraction():.0%}**" for name in embeddings.EMBEDDINGS)
+        " · ".join(f"{name} **{spectra[name].fraction():.0%}**" for name in embeddings.EMBEDDINGS)
         + f" of {min(width, photos - 1):d} possible directions"
     )
 
@@ -72,11 +72,11 @@ def corp() -> None:
         "Before: raw features": mapped_digits.before(data, explained),
         "After: mapped by CoRP": mapped_digits.after(data, explained, gamma=gamma, M=width),
     }
-    look, columns = charts.look(), st.columns(2, gap="medium")
+    theme, columns = charts.look(), st.columns(2, gap="medium")
     for i, (column, (title, side)) in enumerate(zip(columns, sides.items(), strict=True)):
         with column:
             st.markdown(f"**{title}** · AUROC {auroc(side.errors, data.foreign):.3f}")
-            figure = playgrounds.error_histograms(side.errors, data.foreign, look)
+            figure = playgrounds.error_histograms(side.errors, data.foreign, theme)
             charts.show(
                 figure, key=f"methods_errors_{i}", alt=("Overlaid error histograms of known and foreign digits.")
             )
@@ -85,7 +85,7 @@ def corp() -> None:
     for i, (column, side) in enumerate(zip(columns, sides.values(), strict=True)):
         with column, st.spinner("Computing the digit map…"):
             figure = scatter.scatter_of_words(
-                _arranged(side.features), words, {"known": look.good, "foreign": look.defect}, plain, words, look
+                _arranged(side.features), words, {"known": theme.good, "foreign": theme.defect}, plain, words, theme
             )
             charts.show(
                 figure, key=f"methods_tsne_{i}", alt=("t-SNE map of the digits; similar digits lie close together.")

@@ -46,11 +46,11 @@ def novelty() -> None:
     )  # fmt: skip
     begun = start.draw()
     shown = plane.points(_KEY, name, np.column_stack([begun, np.zeros(len(begun))]))
-    look = charts.look()
+    theme = charts.look()
     places = grid(start.box)
-    panels = [_panel(title, shown[:, :2], knobs, start, places, look.ink) for title in boundaries.FITS]
-    groups = [Group("good", look.good, adds=True)]
-    plane.draw(_KEY, name, shown, groups, panels, start.box, colours=(look.good, look.defect), across=4)
+    panels = [_panel(title, shown[:, :2], knobs, start, places, theme.ink) for title in boundaries.FITS]
+    groups = [Group("good", theme.good, adds=True)]
+    plane.draw(_KEY, name, shown, groups, panels, start.box, colours=(theme.good, theme.defect), across=4)
 
 
 def _panel(

@@ -38,18 +38,18 @@ def posteriors() -> None:
     )
     begun = np.column_stack(SIMULATIONS[name](_EXAMPLES, np.random.default_rng(0)))
     shown = plane.points(_KEY, name, begun)
-    look = charts.look()
-    colours = look.defect_types[0], look.defect_types[2]
+    theme = charts.look()
+    colours = theme.defect_types[0], theme.defect_types[2]
     groups = [Group(f"class {'AB'[i]}", colour, adds=True) for i, colour in enumerate(colours)]
     x, classes = shown[:, :2], shown[:, 2].astype(int)
     enough = np.bincount(classes, minlength=2).min() >= learned.LEAST_OF_A_CLASS
-    found = learned.fitted(x, classes) if enough else {}
-    panels = [_panel(title, proba, look.ink) for title, proba in found.items()]
+    models = learned.fitted(x, classes) if enough else {}
+    panels = [_panel(title, proba, theme.ink) for title, proba in models.items()]
     panels = panels or [Panel("Too few points", f"Each class needs at least {learned.LEAST_OF_A_CLASS} points.")]
     plane.draw(_KEY, name, shown, groups, panels, _BOX, colours=colours, across=4)
     with st.expander("Reliability diagram", on_change="rerun", key="posterior_reliability") as opened:
-        if opened.open and found:
-            figure = defect_type_plots.reliability(learned.calibration(found, name), look)
+        if opened.open and models:
+            figure = defect_type_plots.reliability(learned.calibration(models, name), theme)
             charts.show(figure, key="methods_reliability", alt="Fraction correct against stated confidence.")
             st.caption("Measured on 1,000 new points from the selected set, not on the points you moved.")
 
@@ -63,8 +63,8 @@ def shifts() -> None:
         "see METHODS, section 10."
     )
     with st.spinner("Training on circles and rectangles…"):
-        taught = _taught_shapes()
-    look = charts.look()
+        product = _taught_shapes()
+    theme = charts.look()
     for column, (shift, values) in zip(st.columns(3, gap="medium"), SHIFTS.items(), strict=True):
         with column:
             steps = [float(value) for value in values]
@@ -72,8 +72,8 @@ def shifts() -> None:
             middle = centres(_IMAGES, np.random.default_rng(1))
             images = shifted(shift, value, np.full((2, 2), 50.0))
             st.image(images.astype(np.uint8)[0], width=100, output_format="PNG", alt="Example photo at this shift")
-            curves = _curves(shift, middle, taught)
-            figure = playgrounds.confidence(steps, curves, value, look, title=_WORDS[shift])
+            curves = _curves(shift, middle, product)
+            figure = playgrounds.confidence(steps, curves, value, theme, title=_WORDS[shift])
             charts.show(figure, key=f"shift-curve-{shift}", alt=f"Mean probability of net and KDN against {shift}.")
 
 
@@ -91,10 +91,10 @@ def _curves(shift: str, middle: np.ndarray, _taught: dict[str, learned.Posterior
 def _panel(title: str, proba: learned.Posterior, ink: str) -> Panel:
     box: Box = _BOX
     places = grid(box, _COLUMNS)
-    found = proba(places.reshape(-1, 2))
-    sure, reach = found.max(axis=1), np.abs(places).max(axis=2).ravel()
+    posterior = proba(places.reshape(-1, 2))
+    sure, reach = posterior.max(axis=1), np.abs(places).max(axis=2).ravel()
     words = (
         f"confidence {sure[reach <= _AMONG].mean():.0%} near the examples, {sure[reach >= _FAR].mean():.0%} far away"
     )
-    second = found[:, 1].reshape(places.shape[:2])
+    second = posterior[:, 1].reshape(places.shape[:2])
     return Panel(title, words, 2 * second - 1, [(isoline(second, box, 0.5), ink, 1.5)])

@@ -41,14 +41,14 @@ def _flat() -> None:
     begun = quadric_clouds.noisy_ellipse(0, 0.05)
     groups = np.array([*[_POINT] * (len(begun) - 1), _OUTLIER, _CLOUD])
     shown = plane.points("flat", "", np.column_stack([np.vstack([begun, [0, 0]]), groups]))
-    look, places = charts.look(), grid(_BOX)
+    theme, places = charts.look(), grid(_BOX)
     x, outlier = shown[shown[:, 2] != _CLOUD, :2], shown[shown[:, 2] == _OUTLIER, :2]
     panels = []
     for title, model in quadric_clouds.fits(x, 1).items():
         scores, limit = model.score(places).numpy(), float(np.quantile(model.score(x).numpy(), 0.9))
         line = isoline(quadric_clouds.values(model, places)[..., 0], _BOX)
         words = f"the outlier lies {float(model.score(outlier)[0]):.2f} from the curve"
-        panels.append(Panel(title, words, beyond(scores, limit), [(line, look.ink, 2.0)]))
+        panels.append(Panel(title, words, beyond(scores, limit), [(line, theme.ink, 2.0)]))
     _draw("flat", "", shown, panels, _BOX, len(begun) - 1, adds=True)
 
 
@@ -57,21 +57,21 @@ def _space(turn: int, tilt: int) -> None:
     rotation, version = quadric_clouds.view(turn, tilt), f"{turn} {tilt}"
     begun = np.vstack([quadric_clouds.noisy_curve(5, 0.05, n=60), np.zeros(3)])
     groups = np.array([*[_POINT] * (len(begun) - 2), _OUTLIER, _CLOUD])
-    seen = st.session_state.setdefault("cloud-in-space", begun) @ rotation.T
-    shown = plane.points("space", version, np.column_stack([seen[:, :2], groups]))
-    held = np.column_stack([shown[:, :2], seen[:, 2]]) @ rotation
+    rotated = st.session_state.setdefault("cloud-in-space", begun) @ rotation.T
+    shown = plane.points("space", version, np.column_stack([rotated[:, :2], groups]))
+    held = np.column_stack([shown[:, :2], rotated[:, 2]]) @ rotation
     st.session_state["cloud-in-space"] = held
-    look, middle = charts.look(), held[-1]
+    theme, middle = charts.look(), held[-1]
     truth = quadric_clouds.curve(np.linspace(0, 2 * np.pi, 121)) + middle
     panels = []
     for title, model in quadric_clouds.fits(held[:-1], 2).items():
-        found = quadric_clouds.onto(model, truth)
+        projected = quadric_clouds.onto(model, truth)
         lines = [
             ((pieces @ rotation.T)[..., :2], colour, 0.6)
-            for pieces, colour in zip(quadric_clouds.slices(model, middle, _REACH), look.defect_types, strict=False)
+            for pieces, colour in zip(quadric_clouds.slices(model, middle, _REACH), theme.defect_types, strict=False)
         ]
-        flat = (found @ rotation.T)[:, :2]
-        lines.append((np.stack([flat[:-1], flat[1:]], axis=1), look.ink, 2.5))
+        flat = (projected @ rotation.T)[:, :2]
+        lines.append((np.stack([flat[:-1], flat[1:]], axis=1), theme.ink, 2.5))
         words = f"the true curve lies {float(model.score(truth).mean()):.3f} from both surfaces on average"
         panels.append(Panel(title, words, None, lines))
     _draw("space", version, shown, panels, _NEAR, len(held) - 2)
@@ -80,10 +80,10 @@ def _space(turn: int, tilt: int) -> None:
 def _draw(
     key: str, version: str, shown: np.ndarray, panels: list[Panel], box: Box, outlier: int, *, adds: bool = False
 ) -> None:
-    look = charts.look()
+    theme = charts.look()
     groups = [
-        Group("part of the cloud", look.good, adds=adds),
-        Group("the outlier", look.defect, 2.2),
-        Group("the whole cloud", look.ink, 2.2, leads=True),
+        Group("part of the cloud", theme.good, adds=adds),
+        Group("the outlier", theme.defect, 2.2),
+        Group("the whole cloud", theme.ink, 2.2, leads=True),
     ]
-    plane.draw(key, version, shown, groups, panels, box, colours=(look.good, look.defect), across=3, chosen=outlier)
+    plane.draw(key, version, shown, groups, panels, box, colours=(theme.good, theme.defect), across=3, chosen=outlier)

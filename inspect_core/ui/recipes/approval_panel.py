@@ -116,14 +116,14 @@ def _meant(recipe: Recipe, key: str) -> bool:
     counts, set_on_these = recipe.counts()
     st.markdown(in_parts(counts, limit_set_on_these=set_on_these))
     without_score = counts.good_unscored.total + counts.defects_unscored.total
-    found = (
+    error_counts = (
         (counts.defects_missed, counts.defects_inspected),
         (counts.good_rejected, counts.good_inspected),
         (without_score, counts.good_total + counts.defects_total),
     )
     poor = [
         words.format(count, total)
-        for (words, most), (count, total) in zip(POOR.items(), found, strict=True)
+        for (words, most), (count, total) in zip(POOR.items(), error_counts, strict=True)
         if count > most * total
     ]
     if not counts.defects_inspected:

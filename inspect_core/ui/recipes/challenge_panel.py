@@ -61,12 +61,12 @@ def _challenge(recipe: Recipe, key: str) -> None:
             with st.spinner("Inspecting…"):
                 answers = challenge(_inspector(recipe), _kept(files))
             st.session_state[f"answers-{key}"] = answers
-            given = [facts(answer) for answer in answers]
-            approval_panel.record(challenges.record, recipe, recipe=str(recipe.digest), answers=given)
+            results = [facts(answer) for answer in answers]
+            approval_panel.record(challenges.record, recipe, recipe=str(recipe.digest), answers=results)
     for answer in st.session_state.get(f"answers-{key}", ()):
         icon, colour = (":material/check_circle:", "green") if answer.passed else (":material/cancel:", "red")
-        said = "passed" if answer.passed else "failed"
-        st.markdown(f":{colour}[{icon} **{said}**] {shell.plain(answer.part.name)}: {shell.plain(answer.words)}")
+        outcome = "passed" if answer.passed else "failed"
+        st.markdown(f":{colour}[{icon} **{outcome}**] {shell.plain(answer.part.name)}: {shell.plain(answer.words)}")
 
 
 def _name(recipe: Recipe, key: str) -> None:
@@ -79,8 +79,8 @@ def _name(recipe: Recipe, key: str) -> None:
                     parts = name_parts(_inspector(recipe), [*_kept(good).values()], [*_kept(defects).values()])
                     named = recipe.with_challenge(parts, author=shell.current_user())
                     saved = recipe_file.save(named, workspace.free_recipe_path(recipe.product))
-                said = f"Saved version {str(saved.digest)[:8]} with the challenge parts."
-                st.toast(said, icon=":material/check_circle:")
+                message = f"Saved version {str(saved.digest)[:8]} with the challenge parts."
+                st.toast(message, icon=":material/check_circle:")
                 st.rerun()
 
 
@@ -95,5 +95,5 @@ def _inspector(recipe: Recipe) -> LoadedRecipe:
 def _kept(files: Sequence) -> dict[str, Path]:
     if not files:
         return {}
-    kept = uploads.keep([(file.name, file.getbuffer()) for file in files], workspace.uploads_folder())
-    return photos_by_part(kept)
+    paths = uploads.keep([(file.name, file.getbuffer()) for file in files], workspace.uploads_folder())
+    return photos_by_part(paths)

@@ -37,8 +37,8 @@ def section(recipe: Recipe, source: Path) -> None:
     )
     if recipe.gallery is not None:
         st.caption("Known cases (“Seen before?”) are not exported.")
-    found = "Photos are found by name, or by content anywhere in the folder."
-    folder = folder_at("Folder with these photos", recipe.provenance.photos or "", key=f"photos-{key}", help=found)
+    help_text = "Photos are found by name, or by content anywhere in the folder."
+    folder = folder_at("Folder with these photos", recipe.provenance.photos or "", key=f"photos-{key}", help=help_text)
     if folder is not None:
         label = "Export again" if path.is_file() else "Export and verify"
         begin = partial(_begin, recipe, source, folder, path)
@@ -46,15 +46,15 @@ def section(recipe: Recipe, source: Path) -> None:
 
 
 def _begin(recipe: Recipe, source: Path, folder: Path, path: Path) -> None:
-    own = {"recipe": str(recipe.digest), "product": recipe.product, "user": shell.current_user()}
+    log_context = {"recipe": str(recipe.digest), "product": recipe.product, "user": shell.current_user()}
 
     def work(job: Job) -> None:
         job.report(0.0, "searching for the photos")
-        found = find_photos(recipe, folder)
+        photos = find_photos(recipe, folder)
         path.parent.mkdir(parents=True, exist_ok=True)
-        parity = export(recipe, path, check_images=found.paths, source=source, report=job.report)
+        parity = export(recipe, path, check_images=photos.paths, source=source, report=job.report)
         with AuditLog.open() as log:
-            life_cycle.released(log, parity.release, **own)
+            life_cycle.released(log, parity.release, **log_context)
 
     shell.start(f"Exporting {recipe.product}", work, about=path)
 

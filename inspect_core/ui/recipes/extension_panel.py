@@ -63,24 +63,26 @@ def section(recipe: Recipe, key: str) -> None:
     if photos:
         title, work = f"Adding {counted(len(photos), 'photo')} to {recipe.product}", partial(_work, recipe, photos)
         result_cache.offer("Add and show changes", "", title, about, work)
-    found = result_cache.kept().get(about)
-    if found is not None:
-        _shown(recipe, found, key, about)
+    result = result_cache.kept().get(about)
+    if result is not None:
+        _shown(recipe, result, key, about)
 
 
 def _work(recipe: Recipe, photos: list[tuple[str, Path]], job: Job) -> Found:
     with AuditLog.open() as log:
-        judged = [one for one in inspections.read(log, most=MOST) if one.recipe == recipe.digest]
+        past_inspections = [
+            inspection for inspection in inspections.read(log, most=MOST) if inspection.recipe == recipe.digest
+        ]
     roots = [inside(folder, [*workspace.allowed_roots(), workspace.root()]) for folder in recipe.provenance.folders]
-    task = lesson(recipe, photos, roots, judged)
+    task = lesson(recipe, photos, roots, past_inspections)
     new, study = learn(task, feature_store(), stage(job.report, 0.0, 0.9), author=job.owner)
     old = LoadedRecipe(recipe, loaded_backbone(recipe.backbone))
-    changes, notes = regression(task, old, new, study, judged, stage(job.report, 0.9, 1.0))
+    changes, notes = regression(task, old, new, study, past_inspections, stage(job.report, 0.9, 1.0))
     return new, changes, [*task.sentences(), *notes], task.defective
 
 
-def _shown(recipe: Recipe, found: Found, key: str, about: tuple) -> None:
-    new, changes, notes, defective = found
+def _shown(recipe: Recipe, result: Found, key: str, about: tuple) -> None:
+    new, changes, notes, defective = result
     st.markdown(f"**{shell.plain(changes.sentence())}**")
     limits = f"New limits: {limits_in_words(new.limits)}. Before: {limits_in_words(recipe.limits)}."
     st.caption(shell.plain(limits))
@@ -89,7 +91,7 @@ def _shown(recipe: Recipe, found: Found, key: str, about: tuple) -> None:
     if changes.changes:
         st.table(
             {
-                "Part": [shell.plain(one.after.name) for one in changes.changes],
+                "Part": [shell.plain(change.after.name) for change in changes.changes],
                 "Label": [shell.plain(one.after.truth or "–") for one in changes.changes],
                 "Before": [SPOKEN[one.before.verdict] for one in changes.changes],
                 "After": [SPOKEN[one.after.verdict] for one in changes.changes],
@@ -113,8 +115,8 @@ def _shown(recipe: Recipe, found: Found, key: str, about: tuple) -> None:
 
 def _save(recipe: Recipe, new: Recipe, reason: str) -> None:
     saved = recipe_file.save(new.explained(reason), workspace.free_recipe_path(new.product))
-    own = {"product": saved.product, "recipe": str(saved.digest), "user": saved.provenance.author}
-    entry = limits_changed(recipe.limits, saved.limits, reason=reason, **own)
+    log_context = {"product": saved.product, "recipe": str(saved.digest), "user": saved.provenance.author}
+    entry = limits_changed(recipe.limits, saved.limits, reason=reason, **log_context)
     with AuditLog.open() as log:
         log.append_all([] if entry is None else [entry])
     st.toast(shell.plain(f"Saved {saved.product} {str(saved.digest)[:8]} as a draft."), icon=":material/check_circle:")
@@ -126,15 +128,15 @@ def _choose(recipe: Recipe, candidates: list[Candidate], key: str) -> list[tuple
         return []
     known = {} if recipe.taught is None else {photo.digest: photo for photo in recipe.taught.photos}
     with st.spinner("Reading the photos…"):
-        seen = [_looked_at(str(own.path), own.path.stat().st_mtime_ns, recipe.depth) for own in candidates]
+        scanned = [_looked_at(str(own.path), own.path.stat().st_mtime_ns, recipe.depth) for own in candidates]
     described = [
         _described(own, known.get(digest), digest in {row.digest for row in recipe.judged})
-        for own, (digest, _) in zip(candidates, seen, strict=True)
+        for own, (digest, _) in zip(candidates, scanned, strict=True)
     ]
     shown = shell.one_page(range(len(candidates)), SHOWN, f"learn-page-{key}")
     for first in range(0, len(shown), ACROSS):
         for column, number in zip(st.columns(ACROSS), shown[first : first + ACROSS], strict=False):
-            candidate, (digest, picture), (words, is_chosen) = candidates[number], seen[number], described[number]
+            candidate, (digest, picture), (words, is_chosen) = candidates[number], scanned[number], described[number]
             with column:
                 if picture:
                     st.image(picture, width=PICTURE, alt=shell.plain(candidate.name))
@@ -176,22 +178,28 @@ def _looked_at(path: str, written: int, _depth: Depth | None) -> tuple[str, byte
 def _called_good(recipe: Recipe) -> list[Candidate]:
     """The parts that people called good under this recipe, where their photos are still there."""
     photos = {photo.digest: photo for photo in recipe.taught.photos} if recipe.taught else {}
-    found: dict[str, Candidate] = {}
+    candidates: dict[str, Candidate] = {}
     with shell.errors_shown(LogError), AuditLog.open() as log:
-        for one in inspections.read(log, most=MOST):
-            if one.recipe == recipe.digest and one.overridden is not None and one.final == "accept":
-                found[one.digest] = Candidate(one.name, Path(one.path), f"{SPOKEN[one.verdict]}, then marked good")
+        for inspection in inspections.read(log, most=MOST):
+            if (
+                inspection.recipe == recipe.digest
+                and inspection.overridden is not None
+                and inspection.final == "accept"
+            ):
+                candidates[inspection.digest] = Candidate(
+                    inspection.name, Path(inspection.path), f"{SPOKEN[inspection.verdict]}, then marked good"
+                )
         for entry in log.entries(kind=RELABELLED, newest=MOST):
             name, digest = str(entry.facts.get("name")), str(entry.facts.get("digest"))
             if entry.recipe == recipe.digest and entry.facts.get("after") == GOOD:
                 added = workspace.uploads_folder() / f"{digest[:32]}.png"
                 path = added if added.is_file() else Path(recipe.provenance.photos or "") / name
-                found[digest] = Candidate(name, path, "labelled good on Inspect")
+                candidates[digest] = Candidate(name, path, "labelled good on Inspect")
     learned = {digest for digest, photo in photos.items() if photo.set in LEARNED_FROM}
     defects = {digest for digest, photo in photos.items() if photo.kind != GOOD}
     return [
         replace(candidate, defective=digest in defects)
-        for digest, candidate in found.items()
+        for digest, candidate in candidates.items()
         if digest not in learned and _readable(candidate.path)
     ]
 

@@ -47,8 +47,10 @@ def of_one(line: Line, others: Sequence[Line], states: dict[str, str] | None) ->
                 open_recipe.buttons(recipe, key, missing=missing)
                 approval_panel.change_state(recipe, state, key)
                 data, name, icon = partial(zipped, path), f"{path.stem}.zip", ":material/download:"
-                own = f"download-{key}"
-                st.download_button("Download", data, name, "application/zip", key=own, icon=icon, on_click="ignore")
+                widget_key = f"download-{key}"
+                st.download_button(
+                    "Download", data, name, "application/zip", key=widget_key, icon=icon, on_click="ignore"
+                )
                 _delete(path, recipe.digest, in_force=state == APPROVED)
     with st.container(width=FORM), shell.errors_shown(Exception):
         same = (other.digest for other in others if other.product == recipe.product)

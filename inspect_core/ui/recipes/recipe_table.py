@@ -33,25 +33,25 @@ class Line(NamedTuple):
 
 def lines(paths: Sequence[Path]) -> tuple[list[Line], dict[Path, str]]:
     """The recipes at these paths, and why the others cannot be used, by path."""
-    found, refused = [], {}
+    recipes, refused = [], {}
     for path in paths:
         try:
-            found.append(_line(path, path.lstat().st_mtime_ns))
+            recipes.append(_line(path, path.lstat().st_mtime_ns))
         except Exception as error:  # whatever reading a file from elsewhere raises
             refused[path] = saved_recipes.reason(path, error)
-    return found, refused
+    return recipes, refused
 
 
-def choose(found: Sequence[Line], states: dict[str, str] | None) -> Line:
+def choose(recipes: Sequence[Line], states: dict[str, str] | None) -> Line:
     """One of these recipes: of the product that is chosen, the row that is; at first the version in force.
 
     states: returned by `releasing.states`.
     """
-    products = list(dict.fromkeys(line.product for line in found))
+    products = list(dict.fromkeys(line.product for line in recipes))
     product = products[0]
     if len(products) > 1:
         product = st.pills("Product", products, default=product, required=True, format_func=shell.plain, key="product")
-    rows = [line for line in found if line.product == product]
+    rows = [line for line in recipes if line.product == product]
     state = [approval_panel.state_of(line.digest, states) for line in rows]
     first = state.index(APPROVED) if APPROVED in state else 0
     table = {

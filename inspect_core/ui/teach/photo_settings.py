@@ -110,7 +110,7 @@ def choose_tiles(photos: Sequence[Sample], size: Size, tile: Size) -> TilePlan |
     """The plan as chosen, to see how much of the smallest defect is left after squashing; None for photos that are
     squashed to `size`. tile: the size of one. Small photos offer no choice.
     """
-    if max(side / own for side, own in zip(photos[0].size, size, strict=True)) < LARGE:
+    if max(side / input_side for side, input_side in zip(photos[0].size, size, strict=True)) < LARGE:
         return None
     with st.expander("Small defects in large photos", expanded=True):
         left, right = st.columns(2)
@@ -119,11 +119,11 @@ def choose_tiles(photos: Sequence[Sample], size: Size, tile: Size) -> TilePlan |
         cells = {ON: "finest that fits in memory"} | {str(side): f"{side} px" for side in CELLS}
         cell = right.selectbox("Cells", list(cells), key="tile_cell", format_func=cells.__getitem__, help=TO_CELLS)
         with shell.errors_shown(ValueError):
-            _, said = tiled(OFF, photos, smallest, size, tile=tile)
-            st.markdown(shell.plain(" ".join(said)))
+            _, tile_notes = tiled(OFF, photos, smallest, size, tile=tile)
+            st.markdown(shell.plain(" ".join(tile_notes)))
             if st.toggle("Split photos into tiles", key="tiles", help=TO_TILES):
-                plan, said = tiled(cell, photos, smallest, size, tile=tile)
-                st.caption(shell.plain(said[-1]))
+                plan, tile_notes = tiled(cell, photos, smallest, size, tile=tile)
+                st.caption(shell.plain(tile_notes[-1]))
                 return plan
     return None
 
@@ -135,11 +135,11 @@ def show_input(photos: Sequence[Sample], size: Size, key: str) -> None:
         picture, words = st.columns((1, 3), vertical_alignment="center")
         picture.image(_squashed(key, photos[0], size), alt="A photo as the network sees it", width=min(width, SIDE))
         least = smallest_seen(photos[0].size, size)
-        seen = (
+        sentence = (
             f"What the network sees: {width} × {height} px, in the shape of your photos. A defect needs about {least} "
             "px of the photo to be seen."
         )
-        words.caption(shell.plain(seen))
+        words.caption(shell.plain(sentence))
 
 
 @st.cache_data(max_entries=16, show_spinner=False)

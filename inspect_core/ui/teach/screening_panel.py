@@ -37,17 +37,17 @@ def choose_good(samples: Samples, key: str) -> Samples | None:
     key: of the files; it changes when they do.
     """
     order = _order(samples, key)
-    look, left = _looks().get(_look_key(key, order)), _left_out(key)
+    screening, left = _looks().get(_look_key(key, order)), _left_out(key)
     with st.expander("Check the good photos first", expanded=True):
         st.caption(
             "Good photos may contain overlooked defects. Loupe compares each photo with the others: blur, exposure, "
             "duplicates, other products, unusual areas. A ring marks where a photo differs most. Nothing is "
             "excluded unless you choose to, and no file is changed."
         )
-        if look is None:
+        if screening is None:
             _offer(samples, order, _look_key(key, order))
         else:
-            _gallery(look, key, left)
+            _gallery(screening, key, left)
     with shell.errors_shown(ValueError):
         return samples.without(left)
     return None
@@ -86,16 +86,16 @@ def _offer(samples: Samples, order: TeachingConfig, key: str) -> None:
         shell.follow(about)
 
 
-def _gallery(look: FirstLook, key: str, left: set[str]) -> None:
-    st.markdown(f"**{shell.plain(look.sentence())}**")
-    for name, reason in look.skipped:
+def _gallery(screening: FirstLook, key: str, left: set[str]) -> None:
+    st.markdown(f"**{shell.plain(screening.sentence())}**")
+    for name, reason in screening.skipped:
         st.text(f"{name} was skipped: {reason}")
-    topics = {topic: count for topic in TOPICS if (count := sum(_belongs(seen, topic) for seen in look.photos))}
-    counts = {STRANGEST: len(look.photos)} | topics
+    topics = {topic: count for topic in TOPICS if (count := sum(_belongs(photo, topic) for photo in screening.photos))}
+    counts = {STRANGEST: len(screening.photos)} | topics
     labels = {topic: f"{topic[0].upper()}{topic[1:]} ({count})" for topic, count in counts.items()}
     at, say = f"look-topic-{key}", labels.__getitem__
     chosen = st.pills("Show", list(labels), default=STRANGEST, required=True, key=at, format_func=say)
-    shown = [seen for seen in look.photos if _belongs(seen, chosen)]
+    shown = [seen for seen in screening.photos if _belongs(seen, chosen)]
     with st.container(horizontal=True, vertical_alignment="center"):
         names = [seen.sample.name for seen in shown]
         if chosen in topics and len(shown) > 1:
@@ -111,22 +111,22 @@ def _gallery(look: FirstLook, key: str, left: set[str]) -> None:
             _cell(seen, key, is_out=seen.sample.name in left)
 
 
-def _cell(seen: ScreenedPhoto, key: str, *, is_out: bool) -> None:
-    sample, box = seen.sample, f"leave-{key}-{seen.sample.name}"
+def _cell(photo: ScreenedPhoto, key: str, *, is_out: bool) -> None:
+    sample, box = photo.sample, f"leave-{key}-{photo.sample.name}"
     try:
-        picture = _picture(key, sample.name, sample.path, sample.depth, seen.place)
+        picture = _picture(key, sample.name, sample.path, sample.depth, photo.place)
         st.image(picture, width="stretch", alt=f"{sample.name}{', excluded' if is_out else ''}")
     except ImageError as error:
         st.caption(f":material/broken_image: {shell.plain(error)}")
     st.session_state[box] = is_out
     st.checkbox("Exclude", key=box, on_change=_leave, args=(key, sample.name, box))
-    least = f"Peak score: {seen.unlike:.2f} times the median of the good photos."
-    sentences = [finding.sentence for finding in seen.findings] or [least]
+    least = f"Peak score: {photo.unlike:.2f} times the median of the good photos."
+    sentences = [finding.sentence for finding in photo.findings] or [least]
     st.caption(f"**{shell.plain(sample.name)}**  \n{shell.plain(' '.join(sentences))}")
 
 
-def _belongs(seen: ScreenedPhoto, topic: str) -> bool:
-    return topic == STRANGEST or any(finding.topic == topic for finding in seen.findings)
+def _belongs(photo: ScreenedPhoto, topic: str) -> bool:
+    return topic == STRANGEST or any(finding.topic == topic for finding in photo.findings)
 
 
 def _left_out(key: str) -> set[str]:

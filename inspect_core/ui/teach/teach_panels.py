@@ -110,7 +110,7 @@ def look(source: Source, key: str) -> Samples | None:
 def _strips(_samples: Samples, key: str) -> list[bytes]:
     """The first photos of every kind, in the order of the table: good, then the defect types; key: of the files."""
     types = sorted({sample.kind for sample in _samples.defects})
-    kinds = [_samples.good, *([one for one in _samples.defects if one.kind == kind] for kind in types)]
+    kinds = [_samples.good, *([defect for defect in _samples.defects if defect.kind == kind] for kind in types)]
     return [contact_sheet.sheet(contact_sheet.small(photos[: contact_sheet.ACROSS])) for photos in kinds]
 
 
@@ -121,10 +121,10 @@ def choose_split(samples: Samples) -> tuple[Split, int, tuple[str, ...]] | None:
     are too few.
     """
     grouping = propose_groups(samples)
-    found = grouping.count < len(samples.good)
-    with st.expander("How the good photos are used", expanded=found):
+    has_groups = grouping.count < len(samples.good)
+    with st.expander("How the good photos are used", expanded=has_groups):
         st.markdown(shell.plain(grouping.reason))
-        if found and not st.toggle("Keep groups together", value=True, key="use_groups"):
+        if has_groups and not st.toggle("Keep groups together", value=True, key="use_groups"):
             st.warning(
                 "The same part may now be in both training and test photos, so results may look better than they are."
             )
