@@ -128,7 +128,7 @@ class Recipe:
         looks = tuple(view.look for view in self.views)
         return Preparation(backbone, self.grid, looks, self.nearest, self.alignment, self.tiles)
 
-    def revised(self, *, author: str, reason: str, **changed: Any) -> "Recipe":
+    def with_changes(self, *, author: str, reason: str, **changed: Any) -> "Recipe":
         """An unsaved recipe of the same fit with the fields `changed`, and this one as its parent.
 
         Challenge parts that prove nothing under its limits are left out.
@@ -141,16 +141,16 @@ class Recipe:
             parent=self.digest,
         )
         new = replace(self, provenance=provenance, digest=None, **changed)
-        challenge = (part.under(new.limits) for part in self.challenge)
+        challenge = (part.with_limits(new.limits) for part in self.challenge)
         return replace(new, challenge=tuple(part for part in challenge if part is not None))
 
-    def explained(self, reason: str) -> "Recipe":
+    def with_reason(self, reason: str) -> "Recipe":
         """The same unsaved recipe with the reason why it was made."""
         return replace(self, provenance=replace(self.provenance, reason=reason))
 
     def with_challenge(self, parts: tuple[ChallengePart, ...], *, author: str) -> "Recipe":
         """An unsaved recipe with these challenge parts, and this one as its parent."""
-        return replace(self.revised(author=author, reason="challenge parts named"), challenge=parts)
+        return replace(self.with_changes(author=author, reason="challenge parts named"), challenge=parts)
 
 
 class LoadedRecipe(PhotoInspector):
@@ -165,9 +165,9 @@ class LoadedRecipe(PhotoInspector):
         """What runs the network, in words."""
         return self.backbone.engine
 
-    def see(self, image: np.ndarray, placement: Placement, picture: np.ndarray, *, head: bool) -> Sequence[np.ndarray]:
+    def compute_map(self, image: np.ndarray, placement: Placement, picture: np.ndarray, *, head: bool) -> Sequence[np.ndarray]:
         features, *further_outputs = (
-            self.preparation.describe(image, placement, picture) if head else (self.preparation.of_picture(picture),)
+            self.preparation.describe(image, placement, picture) if head else (self.preparation.features_of_input(picture),)
         )
         errors = joined_errors(self.recipe.views, features, self.recipe.live)
         return to_pixels(errors, self.map_size, sigma=SIGMA), *further_outputs

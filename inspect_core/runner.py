@@ -42,13 +42,13 @@ class ExportedModel(PhotoInspector):
             cells = [(name, "tensor(float)", [k, *self.tiles.grid]) for name, k in zip(outputs, widths, strict=True)]
             self._whole = _session(graphs, recipe_package.WHOLE, cells, [MAP], threads)
 
-    def see(self, image: np.ndarray, placement: Placement, picture: np.ndarray, *, head: bool) -> Sequence[np.ndarray]:
+    def compute_map(self, image: np.ndarray, placement: Placement, picture: np.ndarray, *, head: bool) -> Sequence[np.ndarray]:
         names = [EMBEDDING, LOGITS] if head else []
         if self.tiles is None:
             pixel_map, *further_outputs = self._run(picture[None], [MAP, *names])
         else:
             pixel_map = self._map_of_tiles(picture, self.tiles)
-            further_outputs = self._run(placement.at(image, self.size)[None], names) if head else []
+            further_outputs = self._run(placement.render(image, self.size)[None], names) if head else []
         return pixel_map[0], *further_outputs
 
     def embed(self, picture: np.ndarray) -> np.ndarray:

@@ -178,7 +178,7 @@ class InView:
     @classmethod
     def of(cls, placement: Placement, size: tuple[int, int], areas: Areas | None) -> Self:
         """For a photo so placed, whose map of `size` is judged by areas."""
-        outside, known = placement.outside(size), placement.known(size)
+        outside, known = placement.outside_mask(size), placement.known(size)
         if areas is not None:
             known = known & (areas.weights(size) > 0)
         left_out = outside | ~known
@@ -230,7 +230,7 @@ def assemble(
         reason=reason,
         placement=placement,
         left_out=view.left_out if view.left < view.left_out.size else None,
-        photo="" if quality is None or quality_range is None else quality_range.words(quality),
+        photo="" if quality is None or quality_range is None else quality_range.describe_deviation(quality),
         inputs=Inputs.of(quality, check, placement),
     )
     if check is not None and check.stops:

@@ -10,7 +10,7 @@ FOLDER, WATCH = "Inspect a folder", "Watch a folder"
 shell.gate("pages/batch.py")
 
 st.title("Batch")
-first = WATCH if shell.jobs().beside else FOLDER
+first = WATCH if shell.jobs().unqueued_jobs else FOLDER
 mode = st.segmented_control(
     "Mode", [FOLDER, WATCH], default=first, required=True, key="batch_mode", label_visibility="collapsed"
 )

@@ -38,7 +38,7 @@ with plan_side.container(key="teach-plan"):
         st.stop()
     with start:
         teach_panels.show_forecast(order)
-        busy = shell.jobs().about(order) is not None
+        busy = shell.jobs().find_by_subject(order) is not None
         if st.button("Teach", type="primary", icon=":material/school:", disabled=busy, key="teach", width="stretch"):
             shell.begin(lambda: teaching_job.start(order))
         shell.follow(

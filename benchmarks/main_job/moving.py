@@ -120,7 +120,7 @@ def move_on_page(fitted: Study, repeats: int, *, by_hand: bool) -> dict:
         view = bench_states.of_model(part, 0, settings.live, settings.limits)
         verdict = bench_states.verdict_of(part, view, settings.product_check(part), photo_missing=False)
         drawn = replace(view, image=part.pixels(0), check=verdict.product_check)
-        drawn.refuse_undrawable()
+        drawn.validate()
         drawn.payload()
         pixels.planes(drawn.anomaly_map, None)
 

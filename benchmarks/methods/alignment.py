@@ -49,7 +49,7 @@ def error(product: str, conveyor: Conveyor) -> dict:
     places, reasons = [], []
     for index in range(LEARNED, LEARNED + JUDGED):
         try:
-            found = learned.look(photo(index))
+            found = learned.locate_or_raise(photo(index))
         except NotLocated as error:
             reasons.append(str(error))
             continue

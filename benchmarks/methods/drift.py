@@ -54,7 +54,7 @@ def run_of(inspector: LoadedRecipe, photos: list[Sample], fault: str, seed: int)
     def judged(item: tuple[Sample, CaptureVariation, int]) -> Verdict:
         sample, taken, own = item
         photo = read(sample.path, sample.depth).pixels
-        seen = preparation.picture(photo, preparation.place(photo))
+        seen = preparation.network_input(photo, preparation.place(photo))
         return inspector.inspect(taken.of(seen, photo.shape[:2], np.random.default_rng(own)))
 
     signals, rejected, alarms = Signals(inspector.good_scores.tolist()), [], []

@@ -65,7 +65,7 @@ def times(study: Study, paths: list[Path]) -> dict:
         watch.lap("read")
         inspect(pixels, recipe, backbone=backbone)
         watch.lap("inspect")
-        picture = preparation.picture(pixels)
+        picture = preparation.network_input(pixels)
         watch.lap("squash")
         network = join = 0.0
         for tile in plan.tiles:

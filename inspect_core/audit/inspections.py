@@ -46,12 +46,12 @@ class Inspection:
     overridden: LogEntry | None = None
 
     @property
-    def final(self) -> str:
+    def final_verdict(self) -> str:
         """The operator's verdict when there is one, else that of Loupe."""
         override_verdict = None if self.overridden is None else self.overridden.facts.get("verdict")
         return override_verdict if override_verdict in OUTCOMES else self.verdict
 
-    def moved(self, notches: int) -> str:
+    def verdict_at(self, notches: int) -> str:
         """Loupe's verdict if both limits had been so many notches higher; a stop by the product check stays."""
         if self.score is None or self.review is None or self.reject is None or self.reason == OTHER_PRODUCT:
             return self.verdict
@@ -98,12 +98,12 @@ def other_entries(
 
 def counts(inspections: Iterable[Inspection]) -> Counter[str]:
     """Number of inspections by final verdict."""
-    return Counter(inspection.final for inspection in inspections)
+    return Counter(inspection.final_verdict for inspection in inspections)
 
 
 def notches(inspections: Sequence[Inspection]) -> dict[int, Counter[str]]:
     """Verdicts of Loupe with the limits one notch lower (-1), as they were (0), and one notch higher (1)."""
-    return {step: Counter(inspection.moved(step) for inspection in inspections) for step in (-1, 0, 1)}
+    return {step: Counter(inspection.verdict_at(step) for inspection in inspections) for step in (-1, 0, 1)}
 
 
 def defect_types(inspections: Iterable[Inspection]) -> dict[str, list[Inspection]]:
@@ -113,7 +113,7 @@ def defect_types(inspections: Iterable[Inspection]) -> dict[str, list[Inspection
     """
     by_type = defaultdict(list)
     for inspection in inspections:
-        if inspection.final in (REVIEW, REJECT):
+        if inspection.final_verdict in (REVIEW, REJECT):
             by_type[inspection.kind or inspection.reason or "no defect type"].append(inspection)
     return dict(sorted(by_type.items(), key=lambda item: -len(item[1])))
 

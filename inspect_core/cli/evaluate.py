@@ -65,7 +65,7 @@ def _evaluate(options: argparse.Namespace) -> int:
     order = teaching_options.order_of(options, product_check=OFF)
     teaching_options.say_lying(order)
     shown, photos = order.photos.judge, order.photos
-    if photos.setters(order.seed):  # else the judged ones set the limit
+    if photos.limit_photos(order.seed):  # else the judged ones set the limit
         order = replace(order, photos=replace(photos, judge=()))
     with worker_options.study_workers(options) as workers, bar() as report:
         result = teach(order, feature_store(), stage(report, 0.0, TEACHING), workers)

@@ -67,7 +67,7 @@ def run(options: argparse.Namespace) -> int:
         changes = changed(before, rows)
         say(f"Compared with {options.against.name}: {changes.sentence()}")
         for change in changes.changes:
-            say(f"{change.before.verdict} → {change.after.verdict}  {change.after.name}  {change.way}".rstrip())
+            say(f"{change.before.verdict} → {change.after.verdict}  {change.after.name}  {change.direction}".rstrip())
     return ACCEPTED if all(row.verdict == "accept" for row in rows) else NOT_ACCEPTED
 
 

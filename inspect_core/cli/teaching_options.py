@@ -116,7 +116,7 @@ def add_options(parser: argparse.ArgumentParser) -> None:
 
 def samples_of(options: argparse.Namespace) -> Samples:
     """The photos of the folder, except those to leave out; prints what was found."""
-    samples = scan(options.folder).read_as(bits=options.depth, learned=options.window == LEARNED)
+    samples = scan(options.folder).with_depth(bits=options.depth, learned=options.window == LEARNED)
     for row in samples.table():
         say(f"{row.what:>16} {row.count:5}  {row.remark}")
     if samples.depth is not None and samples.values is not None:

@@ -105,7 +105,7 @@ def _once(shift: Shift) -> None:
     until, left = time.monotonic() + watch.steady + PATIENCE + 2 * EVERY, None
     while True:
         try:
-            watch.poll(shift.take)
+            watch.poll(shift.count_photo)
             left = None
         except PhotosLeft as error:
             left = error
@@ -121,7 +121,7 @@ def _once(shift: Shift) -> None:
 def _on_and_on(shift: Shift) -> None:
     last_problem = ""
     while True:
-        shift.look()
+        shift.poll_folder()
         if shift.problem and shift.problem != last_problem:  # once, not at every look
             say(f"loupe: {shift.problem}; still watching", sys.stderr)
         last_problem = shift.problem

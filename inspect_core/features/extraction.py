@@ -158,9 +158,9 @@ class Preparation:
 
         placement: of the photo; found by `place` when not given. Raises NotLocated as `place`.
         """
-        return self.of_picture(self.picture(pixels, placement))
+        return self.features_of_input(self.network_input(pixels, placement))
 
-    def of_picture(self, picture: np.ndarray) -> tuple[Tensor, ...]:
+    def features_of_input(self, picture: np.ndarray) -> tuple[Tensor, ...]:
         """The features of what `picture` returns.
 
         Neighbours of tiles are averaged last, over the whole grid: within a tile the average would take in cells
@@ -187,19 +187,19 @@ class Preparation:
         at the last tap and is quicker. Raises NotLocated, and ValueError for a network without a last linear layer.
         """
         placement = placement or self.place(pixels)
-        picture = self.picture(pixels, placement) if picture is None else picture
-        whole = picture if self.tiles is None else self.whole(pixels, placement)
+        picture = self.network_input(pixels, placement) if picture is None else picture
+        whole = picture if self.tiles is None else self.whole_network_input(pixels, placement)
         maps, embedding, logits = self.backbone.describe(whole[None])
-        features = self._join(maps) if self.tiles is None else self.of_picture(picture)
+        features = self._join(maps) if self.tiles is None else self.features_of_input(picture)
         return features, embedding.cpu().numpy(), logits.cpu().numpy()
 
-    def picture(self, pixels: np.ndarray, placement: Placement | None = None) -> np.ndarray:
+    def network_input(self, pixels: np.ndarray, placement: Placement | None = None) -> np.ndarray:
         """(height, width, 3) uint8: a photo as the network sees it, whole or in tiles; otherwise as `features`."""
-        return (placement or self.place(pixels)).at(pixels, self.size)
+        return (placement or self.place(pixels)).render(pixels, self.size)
 
-    def whole(self, pixels: np.ndarray, placement: Placement | None = None) -> np.ndarray:
+    def whole_network_input(self, pixels: np.ndarray, placement: Placement | None = None) -> np.ndarray:
         """(height, width, 3) uint8: a photo at the network's input, also with tiles; otherwise as `features`."""
-        return (placement or self.place(pixels)).at(pixels, self.backbone.size)
+        return (placement or self.place(pixels)).render(pixels, self.backbone.size)
 
     def _join(self, maps: tuple[Tensor, ...]) -> tuple[Tensor, ...]:
         return tuple(self._joined(spec, maps, self.grid, pool=spec.pool) for spec in self.looks)

@@ -90,11 +90,11 @@ class Alignment:
     def locate(self, pixels: np.ndarray) -> Located | None:
         """Where the part lies in a photo, (H, W, 3) uint8 of any size; None when it is not found."""
         try:
-            return self.look(pixels)
+            return self.locate_or_raise(pixels)
         except NotLocated:
             return None
 
-    def look(self, pixels: np.ndarray) -> Located:
+    def locate_or_raise(self, pixels: np.ndarray) -> Located:
         """As `locate`, but raises NotLocated, which says why, when the part is not found."""
         height, width = pixels.shape[:2]
         ratio = (height / width) / (self.photo[0] / self.photo[1])
@@ -267,7 +267,7 @@ def _learned(
     """As `learn`, from photos of this (height, width) at working size."""
     reference = most_alike(_evenly(smalls, _CANDIDATES), scale=scale, outlined=outlined)
     for _ in range(2):
-        reference = reference and reference.averaged(_evenly(smalls, _MEDIAN))
+        reference = reference and reference.median_reference(_evenly(smalls, _MEDIAN))
     if _is_round(smalls[0]):
         raise ValueError("the part is round and looks the same however it is turned; teach without alignment")
     if reference is None:

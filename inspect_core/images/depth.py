@@ -109,7 +109,7 @@ class Depth:
             raise ValueError(f"depth is {bits} bits, and the good photos fill {self.bits}; give {self.bits} or more")
         return type(self).full(bits, left=left, dimmest=self.dimmest)
 
-    def learned(self, values: Values) -> Self:
+    def with_learned_window(self, values: Values) -> Self:
         """The same depth with the window that these good photos fill, and a margin."""
         margin = round(_MARGIN * (values.brightest - values.darkest))
         black = min(max(values.darkest - margin, 0), self.largest - 1)  # overexposed photos have no darker value

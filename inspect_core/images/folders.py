@@ -244,7 +244,7 @@ def _look(
     mask_path, kind, skipped = None, place.kind, []
     try:
         if isinstance(mask, Annotation):
-            mask_path, kind = mask.kept(preview.size)
+            mask_path, kind = mask.save_mask(preview.size)
         elif mask is not None:
             if not read_mask(root / mask, preview.size).any():
                 raise ImageError(mask.name, "the mask is empty", "paint the defect white, or remove the mask")

@@ -107,7 +107,7 @@ class QualityRange:
         ranges["sharpness"] = low / wider, high * wider
         return cls(**ranges)
 
-    def within(self, noise: float, light: float, focus: float) -> Self:
+    def widened_by(self, noise: float, light: float, focus: float) -> Self:
         """The range of the same photos taken again with so much noise (as read), light (± %) and blur (pixels).
 
         A blur takes (1 + focus²)^-1.5 of the finest detail if that is white noise, and less of edges;
@@ -119,11 +119,11 @@ class QualityRange:
         return type(self)((quiet * softer, math.hypot(noisy, noise)), brightness, (soft * softer ** (1 / 3), sharp))
 
     @classmethod
-    def loaded(cls, record: Mapping[str, Sequence[float]] | None) -> Self | None:
+    def from_record(cls, record: Mapping[str, Sequence[float]] | None) -> Self | None:
         """From the checked record of a recipe."""
         return None if record is None else cls(**{name: (least, most) for name, (least, most) in record.items()})
 
-    def words(self, quality: Quality) -> str:
+    def describe_deviation(self, quality: Quality) -> str:
         """How a photo differs, "noisier than taught, darker than taught"; "" for one within."""
         deviations = []
         for name, (_, below, above) in _WIDENED.items():

@@ -27,9 +27,9 @@ class Placement:
 
     def picture(self, pixels: np.ndarray) -> np.ndarray:
         """(H, W, 3) uint8: the photo as it is looked at; over the reference, at the size of the photos learned from."""
-        return self.at(pixels, self.size) if self.located else pixels
+        return self.render(pixels, self.size) if self.located else pixels
 
-    def at(self, pixels: np.ndarray, size: tuple[int, int]) -> np.ndarray:
+    def render(self, pixels: np.ndarray, size: tuple[int, int]) -> np.ndarray:
         """(height, width, 3) uint8: `picture` at this size, interpolated once; the reference where the photo ends."""
         ground = self.alignment.reference if self.alignment else None
         return self.located.squash(pixels, size, ground) if self.located else squash(pixels, size)
@@ -38,7 +38,7 @@ class Placement:
         """A mask of the photo, (H, W) bool, as it lies on `picture`."""
         return self.located.mask(mask, self.size) if self.located else mask
 
-    def outside(self, size: tuple[int, int]) -> np.ndarray:
+    def outside_mask(self, size: tuple[int, int]) -> np.ndarray:
         """(height, width) bool: pixels of a map of this size that the photo does not show."""
         return self.located.empty(size) if self.located else np.zeros(size, bool)
 
@@ -46,9 +46,9 @@ class Placement:
         """(height, width) bool: pixels shown by enough good photos to know how they should look."""
         return self.alignment.known(size) if self.alignment else np.ones(size, bool)
 
-    def empty(self, size: tuple[int, int]) -> np.ndarray:
+    def uninspected_mask(self, size: tuple[int, int]) -> np.ndarray:
         """(height, width) bool: pixels of a map of this size that are not inspected: outside, or not known."""
-        return self.outside(size) | ~self.known(size)
+        return self.outside_mask(size) | ~self.known(size)
 
     def over_photo(self, values: np.ndarray) -> np.ndarray:
         """Values of a map, (h, w) float32, over the photo as taken, at the size of the map; 0 where they end."""
@@ -70,4 +70,4 @@ AS_TAKEN = Placement((1, 1))  # for a verdict or a photo of which nothing but th
 
 def place(pixels: np.ndarray, alignment: Alignment | None) -> Placement:
     """The placement of a photo, (H, W, 3) uint8 RGB. Raises NotLocated when the alignment does not find its part."""
-    return Placement(pixels.shape[:2], alignment.look(pixels) if alignment else None, alignment)
+    return Placement(pixels.shape[:2], alignment.locate_or_raise(pixels) if alignment else None, alignment)

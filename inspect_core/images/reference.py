@@ -89,7 +89,7 @@ class Reference(Small):
             shares.append(covered[self.mask].mean())
         return float(min(shares))
 
-    def averaged(self, smalls: Sequence[Small]) -> "Reference | None":
+    def median_reference(self, smalls: Sequence[Small]) -> "Reference | None":
         """The median of these photos, in their median pose; None when the part is found on too few of them.
 
         The mask is what most of them cover.

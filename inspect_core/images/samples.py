@@ -86,7 +86,7 @@ class Samples:
         """Bit depth at which the photos are read."""
         return self.good[0].depth if self.good else None
 
-    def read_as(self, *, bits: int | None = None, learned: bool = False) -> Self:
+    def with_depth(self, *, bits: int | None = None, learned: bool = False) -> Self:
         """The same photos, read with this number of bits (None: as found) and over a learned window.
 
         Raises ValueError for photos of 8 bits, which have nothing to choose, and for fewer bits than were found.
@@ -99,7 +99,7 @@ class Samples:
         if bits is not None:
             depth = depth.with_bits(bits, self.values)
         if learned:
-            depth = depth.learned(self.values)
+            depth = depth.with_learned_window(self.values)
         good, defects = (tuple(replace(sample, depth=depth) for sample in some) for some in (self.good, self.defects))
         return replace(self, good=good, defects=defects)
 

@@ -47,7 +47,7 @@ class Split:
         """The photos to fit in the folds by which they set limits; none where photos are kept for that, or too few."""
         return [] if self.calibrate else folds(self.fit, self.groups, seed=seed)
 
-    def setters(self, seed: int) -> list[list[Sample]]:
+    def limit_photos(self, seed: int) -> list[list[Sample]]:
         """The good photos that set limits: those kept for that, else of each fold all, or of more than MOST_CROSSED
         photos every second, third, ...
         """
@@ -67,7 +67,7 @@ class Split:
         left_out = (*self.left_out, *sorted(names))
         return replace(self, fit=fit, calibrate=calibration, groups=groups, left_out=left_out)
 
-    def relabelled(self, relabelled_photos: Iterable[Sample]) -> "Split":
+    def with_labels(self, relabelled_photos: Iterable[Sample]) -> "Split":
         """The same with these photos, new or of another kind than before: good ones to learn from, defects to choose
         settings by, since who labels a part has seen its score. Names are made unique. Raises ValueError as `without`.
         """

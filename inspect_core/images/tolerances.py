@@ -135,7 +135,7 @@ class Tolerances:
         """What `parse` reads."""
         return ",".join(f"{name}={getattr(self, name):g}" for name in RANGES)
 
-    def draws(self, rng: np.random.Generator) -> Iterator[CaptureVariation]:
+    def sample_variations(self, rng: np.random.Generator) -> Iterator[CaptureVariation]:
         """How the copies of one photo are taken: each time differing in about half of the ways, mostly by much."""
         for _ in range(self.copies):
             differs, signs = rng.uniform(size=5) < 0.5, rng.choice((-1.0, 1.0), 3)
@@ -144,7 +144,7 @@ class Tolerances:
             x, y = self.shift * signs[1] * right, self.shift * signs[2] * down
             yield CaptureVariation(self.noise * noise, gain, x, y, self.focus * focus, quality)
 
-    def edge(self, side: int) -> CaptureVariation:
+    def extreme_variation(self, side: int) -> CaptureVariation:
         """All of them at once, at the darker (-1) or the brighter end (1)."""
         gain, shift = 1 + side * self.light / 100, side * self.shift
         return CaptureVariation(self.noise, gain, shift, shift, self.focus, self.jpeg)
@@ -152,7 +152,7 @@ class Tolerances:
     def copies_of(self, picture: np.ndarray, photo: tuple[int, int], digest: str) -> Iterator[np.ndarray]:
         """Return the copies of one photo, as `CaptureVariation.of`; the same for the same digest of its content."""
         rng = np.random.default_rng([self.seed, int(digest[:16], 16)])
-        for variation in self.draws(rng):
+        for variation in self.sample_variations(rng):
             yield variation.of(picture, photo, rng)
 
 

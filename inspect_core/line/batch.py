@@ -53,7 +53,7 @@ class Outputs:
         if self.report:
             check_report(self.report)
         if self.maps:
-            self.maps.expect(names)
+            self.maps.assign_file_names(names)
         journal = self.table and journal_of(self.table)
         check_apart([*(self.maps.files() if self.maps else ()), self.table, journal, self.report, self.pictures])
 

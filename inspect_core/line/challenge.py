@@ -68,7 +68,7 @@ def name_parts(inspector: Inspector, good: Sequence[Path], defects: Sequence[Pat
         if path.stem in parts:
             raise ValueError(f"{path.name}: two challenge parts are called {path.stem}; rename one")
         part = ChallengePart(path.stem, is_good, word, score, inspected.row.reason)
-        if part.under(inspector.limits) is None:
+        if part.with_limits(inspector.limits) is None:
             raise ValueError(f"{path.name}: its score is exactly at a limit, so any change fails; choose another")
         parts[path.stem] = part
     if not parts:

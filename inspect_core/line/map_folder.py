@@ -54,7 +54,7 @@ class Maps:
             raise PlaceError(f"{error}; choose another folder for the maps") from error
         self._stems: dict[str, str] = {}
 
-    def expect(self, names: Sequence[str]) -> None:
+    def assign_file_names(self, names: Sequence[str]) -> None:
         """Assign every photo, by its unique name from `photos_in`, its own files, and check that all can be written.
 
         Their paths below the folder follow the name, without its extension unless two would then be the same.

@@ -21,7 +21,7 @@ class VerdictChange:
     after: ResultRow
 
     @property
-    def way(self) -> str:
+    def direction(self) -> str:
         truth = self.after.truth or self.before.truth
         step = _SEVERE[self.after.verdict] - _SEVERE[self.before.verdict]
         if not truth or not step:
@@ -31,7 +31,7 @@ class VerdictChange:
     @property
     def escapes(self) -> bool:
         """A known defect that was not accepted before, and is now."""
-        return self.way == WORSE and self.after.verdict == "accept"
+        return self.direction == WORSE and self.after.verdict == "accept"
 
 
 @dataclass(frozen=True)
@@ -45,7 +45,7 @@ class VerdictChanges:
     def escapes(self) -> list[VerdictChange]:
         return [change for change in self.changes if change.escapes]
 
-    def crossed(self) -> Counter[tuple[str, str]]:
+    def transition_counts(self) -> Counter[tuple[str, str]]:
         """How many photos went from which verdict to which."""
         return Counter((change.before.verdict, change.after.verdict) for change in self.changes)
 
@@ -54,9 +54,9 @@ class VerdictChanges:
         if not self.changes:
             return f"No verdicts change ({self.common:,} photos)."
         steps = [
-            f"{count:,} {SPOKEN[before]} → {SPOKEN[after]}" for (before, after), count in self.crossed().most_common()
+            f"{count:,} {SPOKEN[before]} → {SPOKEN[after]}" for (before, after), count in self.transition_counts().most_common()
         ]
-        ways = Counter(change.way for change in self.changes)
+        ways = Counter(change.direction for change in self.changes)
         direction_counts = [f"{ways[way]:,} {way}" for way in (BETTER, WORSE) if ways[way]]
         unscored_note = f"; {', '.join(direction_counts)}" if direction_counts else ""
         return f"{len(self.changes):,} of {self.common:,} verdicts change: {', '.join(steps)}{unscored_note}."
@@ -68,4 +68,4 @@ def changed(before: Sequence[ResultRow], after: Sequence[ResultRow]) -> VerdictC
     pairs = [(known[key], row) for row in after if (key := row.digest or row.name) in known]
     changes = [VerdictChange(*pair) for pair in pairs if pair[0].verdict != pair[1].verdict]
     order = (WORSE, UNKNOWN, BETTER)
-    return VerdictChanges(len(pairs), tuple(sorted(changes, key=lambda one: (order.index(one.way), one.after.name))))
+    return VerdictChanges(len(pairs), tuple(sorted(changes, key=lambda one: (order.index(one.direction), one.after.name))))

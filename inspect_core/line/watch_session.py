@@ -37,19 +37,19 @@ class Shift:
     problem: str = ""
     paused: bool = False
 
-    def look(self) -> None:
+    def poll_folder(self) -> None:
         """Look at the folder once, unless it is paused. Errors of the folder or of the log become the problem."""
         if self.paused:
             return
         try:
-            self.watch.poll(self.take)
+            self.watch.poll(self.count_photo)
             self.problem = ""
         except _Paused:
             pass
         except OSError as error:
             self.problem = str(error)
 
-    def take(self, facts: Facts) -> None:
+    def count_photo(self, facts: Facts) -> None:
         """Count one photo that was moved."""
         self.counts[str(facts["verdict"])] += 1
         self.last = facts

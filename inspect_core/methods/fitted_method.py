@@ -63,7 +63,7 @@ class View:
             return (0,)
         if self.only is not None:
             return self.only
-        return tuple(sorted({*stops_up_to(self.row.top(self.detector)), self.start, *self.scales}))
+        return tuple(sorted({*stops_up_to(self.row.max_value(self.detector)), self.start, *self.scales}))
 
     @property
     def variances(self) -> Tensor | None:
@@ -109,7 +109,7 @@ def remarks(
 ) -> tuple[str, ...]:
     """What an engineer should know of views fitted on this many photos, each sentence once."""
     warnings_found = [
-        view.row.remark(view.detector, Patches(photos, shape[1:3], shape[3]), view_parameters, view.value(live))
+        view.row.fit_warning(view.detector, Patches(photos, shape[1:3], shape[3]), view_parameters, view.value(live))
         for view, shape, view_parameters in zip(views, preparation.shapes, parameters, strict=True)
     ]
     return tuple(dict.fromkeys(sentence for sentence in warnings_found if sentence))

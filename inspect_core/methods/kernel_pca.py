@@ -64,7 +64,7 @@ class ExactKernel(DrawnMethod):
             raise ValueError(f"q is {value}, above the rank {detector.rank} of the fit; keep fewer components")
         return super().score(detector, patches, value)
 
-    def top(self, detector: KernelPCA) -> int:
+    def max_value(self, detector: KernelPCA) -> int:
         return detector.rank
 
     def start(self, detector: KernelPCA) -> int:
@@ -76,14 +76,14 @@ class ExactKernel(DrawnMethod):
     def variances(self, detector: KernelPCA) -> Tensor:
         return detector.eigenvalues
 
-    def in_space(self, detector: KernelPCA, features: Tensor, places: np.ndarray, value: int | None) -> Tensor:
+    def to_space(self, detector: KernelPCA, features: Tensor, places: np.ndarray, value: int | None) -> Tensor:
         """f_l(z), l <= q: coordinates along the principal components in kernel space (Hoffmann 2007, eq. 9)."""
         z = features.to(detector.x.device).double()
         values = detector.kernel(z, detector.x)
         centred = values - values.mean(dim=-1, keepdim=True) - detector.row_mean + detector.row_mean.mean()
         return (centred @ detector.alpha[:, : detector.q if value is None else value]).float()
 
-    def remark(self, detector: KernelPCA, patches: Patches, parameters: Parameters, value: int) -> str | None:
+    def fit_warning(self, detector: KernelPCA, patches: Patches, parameters: Parameters, value: int) -> str | None:
         if 0 < detector.rank < (asked := parameters["q"] or 0):
             return (
                 f"q = {asked:g} was requested, but the good photos support only {detector.rank}; {detector.rank} is "

@@ -63,7 +63,7 @@ class PlaceByPlace(Method):
         assert columns is not None
         return LocalGaussian(columns, grid=patches.grid)
 
-    def see(self, statistics: LocalGaussian, features: Tensor, photos: Sequence[int]) -> object:
+    def update(self, statistics: LocalGaussian, features: Tensor, photos: Sequence[int]) -> object:
         return statistics.update_projected(features)
 
     def finish(self, statistics: LocalGaussian, seed: int, parameters: Parameters, report: Tell) -> Mahalanobis:
@@ -82,17 +82,17 @@ class PlaceByPlace(Method):
     def sweep(self, detector: Mahalanobis, patches: Tensor, stops: tuple[int, ...]) -> Tensor:
         return detector.sweep_projected(patches, stops)
 
-    def top(self, detector: Mahalanobis) -> int:
+    def max_value(self, detector: Mahalanobis) -> int:
         return int(detector.projection.shape[1])
 
-    def steps(self, name: str, chosen: Parameters, tiles: TilePlan | None) -> tuple[range, int]:
+    def slider_values(self, name: str, chosen: Parameters, tiles: TilePlan | None) -> tuple[range, int]:
         most = _MOST_ON_TEACH if tiles is None else min(tiles.largest_k, _MOST_ON_TEACH)
         return range(10, most + 1, 10), int(chosen["k"]) // 10 * 10
 
     def spectrum(self, detector: Mahalanobis) -> LocalSpectrum:
         return LocalSpectrum(detector.spectrum().cpu().numpy(), detector.images, detector.ridge)
 
-    def in_space(self, detector: Mahalanobis, features: Tensor, places: np.ndarray, value: int | None) -> Tensor:
+    def to_space(self, detector: Mahalanobis, features: Tensor, places: np.ndarray, value: int | None) -> Tensor:
         """y = L⁻¹ (z - mean) of each patch at its own location, in the first k dimensions; ‖y‖ is the patch's score."""
         k = detector.mean.shape[-1] if value is None else value
         z = features.to(detector.mean.device)
@@ -105,7 +105,7 @@ class PlaceByPlace(Method):
             y[here] = torch.linalg.solve_triangular(factor, centred, upper=False)[:, :, 0].float()
         return y
 
-    def remark(self, detector: Mahalanobis, patches: Patches, parameters: Parameters, value: int) -> str | None:
+    def fit_warning(self, detector: Mahalanobis, patches: Patches, parameters: Parameters, value: int) -> str | None:
         if not 1 < patches.photos <= value:
             return None
         return (

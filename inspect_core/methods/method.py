@@ -100,7 +100,7 @@ class Control:
     stops: tuple[int, ...] = ()
 
     @property
-    def story(self) -> str:
+    def tooltip(self) -> str:
         """Help text of the control: what a move does, the reason, and the unit."""
         return f"{self.effect[0].upper()}{self.effect[1:]}. {self.help} Unit: {self.unit}."
 
@@ -192,7 +192,7 @@ class Method(ABC):
         """
 
     @abstractmethod
-    def see(self, statistics: Any, features: Tensor, photos: Sequence[int]) -> object:
+    def update(self, statistics: Any, features: Tensor, photos: Sequence[int]) -> object:
         """Add photos, (n, h, w, k) float32, with their numbers, in ascending order."""
 
     @abstractmethod
@@ -214,13 +214,13 @@ class Method(ABC):
         """(1, h, w, k) -> (stops, 1, h, w) errors at each of these values of the live parameter."""
         return detector.sweep(patches, stops) if self.live else detector.score(patches)[None]
 
-    def top(self, detector: Any) -> int:
+    def max_value(self, detector: Any) -> int:
         """Largest value of the live parameter."""
         return 0
 
     def start(self, detector: Any) -> int:
         """Value of the live parameter to begin with."""
-        return self.top(detector)
+        return self.max_value(detector)
 
     def ceiling(self, detector: Any, value: int) -> float | None:
         """Largest score, which strange patches reach, at a live value; the local scale is then the same at every place.
@@ -236,7 +236,7 @@ class Method(ABC):
         """Patches that a preview is fitted on, where `value` of the live parameter is in force."""
         return max(LEAST_PATCHES, PATCHES_A_COMPONENT * value)
 
-    def steps(self, name: str, chosen: Parameters, tiles: TilePlan | None) -> tuple[range, int]:
+    def slider_values(self, name: str, chosen: Parameters, tiles: TilePlan | None) -> tuple[range, int]:
         """Values of the slider of an option on Teach, and the one to begin with; chosen: the parameters so far."""
         return self.options[name].values, int(chosen[name])
 
@@ -248,11 +248,11 @@ class Method(ABC):
         """Where the variance of good patches goes, for a method without `variances`: place by place, or in words."""
         return "This detector does not use variances, so it has no spectrum to show."
 
-    def in_space(self, detector: Any, features: Tensor, places: np.ndarray, value: int | None) -> Tensor:
+    def to_space(self, detector: Any, features: Tensor, places: np.ndarray, value: int | None) -> Tensor:
         """(n, k) -> (n, D): patches in `space`, at a live value; places: (n, 2) row and column of each."""
         return features
 
-    def remark(self, detector: Any, patches: Patches, parameters: Parameters, value: int) -> str | None:
+    def fit_warning(self, detector: Any, patches: Patches, parameters: Parameters, value: int) -> str | None:
         """What an engineer should know of a fit on these patches at a live value, and what to do about it, in plain
         words; None for nothing.
         """

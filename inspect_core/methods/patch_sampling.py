@@ -73,7 +73,7 @@ class DrawnMethod(Method):
     def begin(self, patches: Patches, columns: Tensor | None, seed: int, parameters: Parameters) -> DrawnPatches:
         return DrawnPatches(int(parameters["patches"]), patches.photos, seed)
 
-    def see(self, statistics: DrawnPatches, features: Tensor, photos: Sequence[int]) -> DrawnPatches:
+    def update(self, statistics: DrawnPatches, features: Tensor, photos: Sequence[int]) -> DrawnPatches:
         return statistics.draw(features, photos)
 
     def sample_size(self, parameters: Parameters, value: int) -> int:

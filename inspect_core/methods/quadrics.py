@@ -91,12 +91,12 @@ class Curved(DrawnMethod):
         fitting = forecast_seconds(n, d, m, operations_per_second=_RATE, refined=bool(parameters["robust"]))
         return Costs(fitting + scoring / _RATE, 8 * n * work.width + 32 * d**4)
 
-    def top(self, detector: Quadrics) -> int:
+    def max_value(self, detector: Quadrics) -> int:
         return len(detector.c)
 
-    def steps(self, name: str, chosen: Parameters, tiles: TilePlan | None) -> tuple[range, int]:
+    def slider_values(self, name: str, chosen: Parameters, tiles: TilePlan | None) -> tuple[range, int]:
         if name != "m":
-            return super().steps(name, chosen, tiles)
+            return super().slider_values(name, chosen, tiles)
         return range(10, min(_MOST_ON_TEACH, monomial_count(int(chosen["components"]))) + 1, 10), MOST
 
     def spectrum(self, detector: Quadrics) -> str:
@@ -105,7 +105,7 @@ class Curved(DrawnMethod):
             f"{detector.kept_variance:.1%} of the variance of the good patches."
         )
 
-    def remark(self, detector: Quadrics, patches: Patches, parameters: Parameters, value: int) -> str | None:
+    def fit_warning(self, detector: Quadrics, patches: Patches, parameters: Parameters, value: int) -> str | None:
         r = detector.A.shape[1]
         if min(int(parameters["patches"]), patches.photos * math.prod(patches.grid)) < monomial_count(r) + r + 1:
             return "Too few good photos: the surfaces overfit and say little about new parts. Add good photos."

@@ -64,7 +64,7 @@ class SubspaceMethod(Method):
         every = _every(patches.photos * patches.grid[0] * patches.grid[1], parameters)
         return ThinnedCovariance(self.feature_map(patches.width, seed, parameters), every)
 
-    def see(self, statistics: ThinnedCovariance, features: Tensor, photos: Sequence[int]) -> object:
+    def update(self, statistics: ThinnedCovariance, features: Tensor, photos: Sequence[int]) -> object:
         return statistics.update_photos(features, photos)
 
     def finish(self, statistics: MappedCovariance, seed: int, parameters: Parameters, report: Tell) -> KernelPCAMap:
@@ -78,7 +78,7 @@ class SubspaceMethod(Method):
         memory = state_bytes + 2 * ROW_BYTES * max(D, work.width) + 8 * BATCH * work.places * work.width
         return Costs(2.5e-11 * rows * D * D + 1.5e-9 * D**3, memory)
 
-    def top(self, detector: KernelPCAMap) -> int:
+    def max_value(self, detector: KernelPCAMap) -> int:
         return int(detector.components.shape[1])
 
     def start(self, detector: KernelPCAMap) -> int:
@@ -87,11 +87,11 @@ class SubspaceMethod(Method):
     def variances(self, detector: KernelPCAMap) -> Tensor:
         return detector.eigenvalues
 
-    def in_space(self, detector: KernelPCAMap, features: Tensor, places: np.ndarray, value: int | None) -> Tensor:
+    def to_space(self, detector: KernelPCAMap, features: Tensor, places: np.ndarray, value: int | None) -> Tensor:
         """The patches after the detector's own feature map."""
         return detector.feature_map(features.to(detector.mean.device)).float()
 
-    def remark(self, detector: KernelPCAMap, patches: Patches, parameters: Parameters, value: int) -> str | None:
+    def fit_warning(self, detector: KernelPCAMap, patches: Patches, parameters: Parameters, value: int) -> str | None:
         return on_alike(detector.components.shape[1], patches)
 
     def graph(self, detector: KernelPCAMap, columns: Tensor | None, value: int) -> Graph:

@@ -80,7 +80,7 @@ class MeasurementStudy:
                     return part, trial
         return None
 
-    def with_said(self, appraisal: Said) -> Self:
+    def with_appraisal(self, appraisal: Said) -> Self:
         """The study with one more appraisal. Raises ValueError for a part, trial or appraiser that is not in it, for
         what was said already, and for a photo that was used before: a trial is a new photo.
         """
@@ -188,7 +188,7 @@ def free_name(requested_name: str) -> str:
 
 def _replayed(study: MeasurementStudy, appraisals: Sequence[Said]) -> MeasurementStudy:
     for appraisal in appraisals:
-        study = study.with_said(appraisal)
+        study = study.with_appraisal(appraisal)
     return study
 
 

@@ -71,7 +71,7 @@ class PhotoInspector(ABC):
         return self.size if self.tiles is None else self.tiles.map_size
 
     @abstractmethod
-    def see(self, image: np.ndarray, placement: Placement, picture: np.ndarray, *, head: bool) -> Sequence[np.ndarray]:
+    def compute_map(self, image: np.ndarray, placement: Placement, picture: np.ndarray, *, head: bool) -> Sequence[np.ndarray]:
         """The calibrated map (H, W) float32 and, with `head`, embedding (1, d) and logits (1, c) of the whole photo.
 
         picture: (h, w, 3) uint8, the image as placed, at the size of the network's input or of the tiles.
@@ -93,9 +93,9 @@ class PhotoInspector(ABC):
         except NotLocated as error:
             return not_located(str(error), self.map_size, area=self.area)
         product_check, types = self.product_check, self.defect_types
-        picture = placement.at(image, self.size if self.tiles is None else self.tiles.size)
+        picture = placement.render(image, self.size if self.tiles is None else self.tiles.size)
         head = (product_check is not None and product_check.is_on) or (types is not None and not types.by_region)
-        pixel_map, *whole_photo = self.see(image, placement, picture, head=head)
+        pixel_map, *whole_photo = self.compute_map(image, placement, picture, head=head)
         check = product_check.check(*whole_photo) if product_check is not None and whole_photo else None
         whole = whole_photo[0][0] if whole_photo else None
         view = InView.of(placement, self.map_size, self.areas)
@@ -143,5 +143,5 @@ def read_facts(
         "depth": document["depth"] and Depth(**document["depth"]),
         "areas": areas,
         "tiles": tiles,
-        "quality": QualityRange.loaded(document["quality"]),
+        "quality": QualityRange.from_record(document["quality"]),
     }

@@ -146,7 +146,7 @@ class ChallengePart:
         """Its distance from the nearest limit; None when its score does not decide."""
         return None if self.reason == OTHER_PRODUCT else margin(limits, self.verdict, self.score)
 
-    def under(self, limits: Limits) -> Self | None:
+    def with_limits(self, limits: Limits) -> Self | None:
         """The same part under other limits; None when it would prove nothing: good and not accepted, defective and
         accepted, or right at a limit.
         """
@@ -166,7 +166,7 @@ def read_challenge(document: Mapping) -> tuple[ChallengePart, ...]:
     for part in parts:
         if names[part.name] > 1:
             raise ValueError(f"two challenge parts are called {part.name!r:.80}")
-        if part.under(limits) != part:
+        if part.with_limits(limits) != part:
             raise ValueError(f"challenge part {part.name!r:.80} cannot be used: its score is too close to a limit")
     return parts
 

@@ -42,13 +42,13 @@ class FusedRecipe(LoadedRecipe):
         if backbone.device.type != "cpu" or not all(view.row.exportable for view in recipe.views):
             self._after = sys.maxsize
 
-    def see(self, image: np.ndarray, placement: Placement, picture: np.ndarray, *, head: bool) -> Sequence[np.ndarray]:
+    def compute_map(self, image: np.ndarray, placement: Placement, picture: np.ndarray, *, head: bool) -> Sequence[np.ndarray]:
         model = self._fused()
         if model is None:
-            return super().see(image, placement, picture, head=head)
-        result = model.see(image, placement, picture, head=head)
+            return super().compute_map(image, placement, picture, head=head)
+        result = model.compute_map(image, placement, picture, head=head)
         if not self._proved:
-            known = super().see(image, placement, picture, head=head)
+            known = super().compute_map(image, placement, picture, head=head)
             scores = [float(image_score(outputs[0], area=self.area)) for outputs in (known, result)]
             if not golden_images.difference(*scores) <= golden_images.tolerance(self.good_scores, self.limits):
                 self._model, self._after = None, sys.maxsize

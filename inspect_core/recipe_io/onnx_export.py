@@ -132,9 +132,9 @@ def _inputs(pixels: np.ndarray, recipe: Recipe) -> Iterator[np.ndarray]:
     except NotLocated:
         return
     if recipe.tiles is None:
-        yield placement.at(pixels, recipe.backbone.size)
+        yield placement.render(pixels, recipe.backbone.size)
         return
-    picture, tiles = placement.at(pixels, recipe.tiles.size), recipe.tiles.tiles
+    picture, tiles = placement.render(pixels, recipe.tiles.size), recipe.tiles.tiles
     for tile in tiles[:: -(-len(tiles) // QUANTISED_TILES)]:
         yield recipe.tiles.cut(picture, tile)
 

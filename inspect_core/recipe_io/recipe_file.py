@@ -196,8 +196,8 @@ def _recipe_of(document: dict, arrays: dict, package: recipe_package.Package) ->
             f"live parameters {sorted(live)} are not those of {' and '.join(view.method for view in views)}"
         )
     for view in views:
-        if view.live and live[view.live] > view.row.top(view.detector):
-            raise ValueError(f"live.{view.live} is {live[view.live]}, above {view.row.top(view.detector)} of the fit")
+        if view.live and live[view.live] > view.row.max_value(view.detector):
+            raise ValueError(f"live.{view.live} is {live[view.live]}, above {view.row.max_value(view.detector)} of the fit")
     if not set(chosen["taps"]) >= {tap for view in views for tap in view.look.taps}:
         raise ValueError("a view uses a tap that the backbone does not have")
     return Recipe(

@@ -153,7 +153,7 @@ class Jobs:
         """The job that ended last."""
         return max((job for job in self._jobs if not job.active), key=lambda job: job.ended_at, default=None)
 
-    def about(self, what: object) -> Job | None:
+    def find_by_subject(self, what: object) -> Job | None:
         """The job that waits or runs whose result is of this; None without one."""
         return next((job for job in [*self._jobs, *self._beside] if job.active and job.about == what), None)
 
@@ -175,7 +175,7 @@ class Jobs:
         """
         job = Job(title, owner, title if about is None else about, session=session, _on_end=on_end)
         with self._lock:
-            if (same := self.about(job.about)) is not None:
+            if (same := self.find_by_subject(job.about)) is not None:
                 doing = "running" if same.state is State.RUNNING else "waiting"
                 raise Busy(f"“{same.title}” by {same.owner} is already {doing}; wait for it to finish, or cancel it")
             if len(self.waiting) >= MOST:
@@ -186,19 +186,19 @@ class Jobs:
         return job
 
     @property
-    def beside(self) -> list[Job]:
+    def unqueued_jobs(self) -> list[Job]:
         """The jobs that run beside the queue."""
         return [job for job in self._beside if job.active]
 
-    def run_beside(self, title: str, work: Callable[[Job], Any], *, owner: str, about: object) -> Job:
+    def run_unqueued(self, title: str, work: Callable[[Job], Any], *, owner: str, about: object) -> Job:
         """Do `work(job)` at once, in a thread of its own, until it is cancelled: in the queue it would hold up all
         others. Raises Busy while the same runs.
         """
         job = Job(title, owner, about)
         with self._lock:
-            if (same := self.about(about)) is not None:
+            if (same := self.find_by_subject(about)) is not None:
                 raise Busy(f"“{same.title}” by {same.owner} is already running; stop it first")
-            self._beside = [*self.beside, job]
+            self._beside = [*self.unqueued_jobs, job]
         threading.Thread(target=_run, args=(job, work), name="loupe-beside", daemon=True).start()
         return job
 

@@ -208,7 +208,7 @@ def found_up_to(scored: ScoredPhotos, **live: int) -> np.ndarray:
 
     def look() -> np.ndarray:
         limits = np.full(len(scored.photos), math.nan)
-        masks = {i: near for i, photo in enumerate(scored.photos) if (near := photo.near(scored.size)) is not None}
+        masks = {i: near for i, photo in enumerate(scored.photos) if (near := photo.dilated_mask(scored.size)) is not None}
         known = list(masks)
         for first in range(0, len(known), AT_ONCE):
             some = known[first : first + AT_ONCE]
@@ -216,13 +216,13 @@ def found_up_to(scored: ScoredPhotos, **live: int) -> np.ndarray:
                 limits[i] = found_in_map(anomaly_map, masks[i], area=values[AREA])
         return limits
 
-    return scored.latest(("found", *sorted(values.items())), look)
+    return scored.cached(("found", *sorted(values.items())), look)
 
 
 def changed_again(scored: ScoredPhotos, limits: Limits, **live: int) -> RepeatabilityCounts | None:
     """Of the parts that the sentence counts; None where no tolerances were taught."""
     good, defect, *_ = counted(scored.photos, scored.unscored)
-    scores, again = scored.scores(**live), scored.scores_again(**live)
+    scores, again = scored.scores(**live), scored.repeat_scores(**live)
     known = good | defect
     return RepeatabilityCounts.of(scores[known], again[known], defect[known], limits)
 

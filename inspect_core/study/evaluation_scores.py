@@ -49,7 +49,7 @@ class EvaluationScores:
                 hit_limits.append(
                     np.nan if mask is None or not mask.any() else found_up_to(own, grown(mask), area=area)
                 )
-        again, defect = scored.scores_again(**live)[which], scored.good_and_defect()[1][which]
+        again, defect = scored.repeat_scores(**live)[which], scored.good_and_defect()[1][which]
         return cls(np.concatenate(scores), again, defect, np.array(hit_limits, float), OverlapCounts.merged(counts))
 
     @classmethod
@@ -84,7 +84,7 @@ def judge(
     preparation = features.preparation
     scored = ScoredPhotos(views, preparation.grid, preparation.map_size)
     for sample in samples:
-        if looks := features.looks(sample, again):
+        if looks := features.augmented_features(sample, again):
             scored = scored.with_photo(features.photo(sample, "judge"), *looks)
     masks = truth_masks(scored)
     return [EvaluationScores.of(scored, live, range(len(masks)), masks) for live in moves]

@@ -135,7 +135,7 @@ class CrossFitter:
         self.gather(report)
         return self._fitting.finished(self._fit, self._total, stage(report, 1.0, 1.0))
 
-    def left_out(self, report: Report) -> Iterator[tuple[View, ...]]:
+    def fold_detectors(self, report: Report) -> Iterator[tuple[View, ...]]:
         """For each fold the methods fitted on all others; once none, where there are no folds."""
         if not self.folds:
             yield ()
@@ -164,8 +164,8 @@ class CrossFitter:
         fitting, order, tried = self._fitting, self._fitting.order, []
         features, split = fitting.features, order.photos
         scored = ScoredPhotos(views, features.preparation.grid, features.preparation.map_size, area=area)
-        setters = split.setters(order.seed) or [[]]
-        for number, (samples, left_out) in enumerate(zip(setters, self.left_out(silent), strict=True)):
+        setters = split.limit_photos(order.seed) or [[]]
+        for number, (samples, left_out) in enumerate(zip(setters, self.fold_detectors(silent), strict=True)):
             by_fold = scored.seen_by(left_out)
             step = stage(report, crossed * number / len(setters), crossed * (number + 1) / len(setters))
             further = () if trying is None else tuple(trying(samples))

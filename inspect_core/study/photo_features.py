@@ -72,11 +72,11 @@ class PhotoFeatures:
         if (looked := self._looked(sample)) is None:
             return None
         digest, pixels, placement = looked
-        notes.found[name], picture = (digest, placement), self.preparation.picture(pixels, placement)
+        notes.found[name], picture = (digest, placement), self.preparation.network_input(pixels, placement)
         notes.quality[name] = measured(picture)
         if (stored := self.stored(digest)) is not None:
             return stored
-        features = self.preparation.of_picture(picture)
+        features = self.preparation.features_of_input(picture)
         if name not in self.streamed:
             for key, spec_features in zip(self.preparation.keys, features, strict=True):
                 self.store.put(f"{digest}-{key}", spec_features.cpu().numpy())
@@ -87,7 +87,7 @@ class PhotoFeatures:
         if (looked := self._looked(sample)) is None:
             return None
         _, pixels, placement = looked
-        whole = self.preparation.whole(pixels, placement)
+        whole = self.preparation.whole_network_input(pixels, placement)
         _, embedding, logits = self.preparation.backbone.describe(whole[None])
         # Copies: a view would keep the network's whole output buffer of every photo.
         return embedding[0].cpu().numpy().copy(), logits[0].cpu().numpy().copy()
@@ -103,7 +103,7 @@ class PhotoFeatures:
             self.notes.lost[sample.name] = str(error)
         return None
 
-    def looks(self, sample: Sample, tolerances: Tolerances | None) -> list[tuple[Tensor, ...]]:
+    def augmented_features(self, sample: Sample, tolerances: Tolerances | None) -> list[tuple[Tensor, ...]]:
         """The features of a photo and of its copies within the tolerances, which are never stored; empty where `of`
         gives none.
         """
@@ -112,9 +112,9 @@ class PhotoFeatures:
             return [] if features is None else [features]
         digest, placement = self.notes.found[sample.name]
         photo = read(sample.path, sample.depth).pixels
-        picture = self.preparation.picture(photo, placement)
+        picture = self.preparation.network_input(photo, placement)
         copies = tolerances.copies_of(picture, photo.shape[:2], digest)
-        return [features, *map(self.preparation.of_picture, copies)]
+        return [features, *map(self.preparation.features_of_input, copies)]
 
     def photo(self, sample: Sample, part: str, groups: Mapping[str, str] | None = None) -> ScoredPhoto:
         """A photo that was read, as one of a part of the study; groups: by name, those of the split."""

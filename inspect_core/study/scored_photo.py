@@ -66,7 +66,7 @@ class ScoredPhoto:
             return None
         return None if known is None else mask_at(known, size)
 
-    def near(self, size: tuple[int, int]) -> np.ndarray | None:
+    def dilated_mask(self, size: tuple[int, int]) -> np.ndarray | None:
         """(height, width) bool, the true mask of a defect as `found.grown`, made once; None where it is not known."""
         if size not in self._near:
             known = self.known_mask(size) if self.is_defect else None

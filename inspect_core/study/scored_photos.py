@@ -64,9 +64,9 @@ class ScoredPhotos:
         self.stored = StoredErrors.empty([view.stops for view in self.views], grid)
         self._empty = np.zeros(0, object)
         self._scales: dict[tuple[int, int], LocalScale | None] = {}
-        self._forget()
+        self._clear_cache()
 
-    def _forget(self) -> None:
+    def _clear_cache(self) -> None:
         self._latest: dict[tuple, np.ndarray] = {}
         self._in_view: np.ndarray | None = None
 
@@ -74,10 +74,10 @@ class ScoredPhotos:
         """These with other attributes, and nothing remembered of the photos, apart from scales unless they change."""
         other = copy.copy(self)
         vars(other).update(changed)
-        other._forget()
+        other._clear_cache()
         return other
 
-    def latest(self, key: tuple, make: Callable[[], np.ndarray]) -> np.ndarray:
+    def cached(self, key: tuple, make: Callable[[], np.ndarray]) -> np.ndarray:
         """What `make` returns, read-only; the last KEPT that were asked for are remembered."""
         made = self._latest.pop(key) if key in self._latest else make()
         made.flags.writeable = False
@@ -97,7 +97,7 @@ class ScoredPhotos:
         """These with one more photo, given its (stops, h, w) float32 errors for each view; again: those of the same
         part photographed again, none where it was not. Raises as `with_photo`.
         """
-        empty, packed = photo.placed.empty(self.size), np.array([None], object)
+        empty, packed = photo.placed.uninspected_mask(self.size), np.array([None], object)
         packed[0] = np.packbits(empty) if empty.any() else None
         stored, empties = self.stored.with_photo(photo.name, errors, again), np.concatenate([self._empty, packed])
         return self._with(photos=(*self.photos, photo), stored=stored, _empty=empties, _scales={})
@@ -151,7 +151,7 @@ class ScoredPhotos:
         """These photos, judged by areas."""
         return self._with(areas=areas)
 
-    def beginning_with(self, live: Mapping[str, int]) -> Self:
+    def with_initial_live(self, live: Mapping[str, int]) -> Self:
         """These, with live parameters that begin at these values, or at the next smaller stops.
 
         Raises ValueError for a parameter that does not move live here.
@@ -217,14 +217,14 @@ class ScoredPhotos:
         """(H, W) float32 anomaly map of one photo, by position or name; otherwise as `maps`."""
         return self.maps(self.index(image), view=view, **live)
 
-    def map_of(self, features: Sequence[Tensor], placement: Placement, **live: int) -> np.ndarray:
+    def map_from_features(self, features: Sequence[Tensor], placement: Placement, **live: int) -> np.ndarray:
         """(H, W) float32 anomaly map of any photo, given its (1, h, w, k) features for each view; nothing is kept."""
         stops, _ = self._chosen(live)
         errors = swept([(view, (stop,)) for view, stop in zip(self.views, stops, strict=True)], features)
         scaled = joined(
             [photo_errors[0] for photo_errors in errors], [self.scale(i, stop) for i, stop in enumerate(stops)]
         )
-        return inspected(to_pixels(scaled, self.size, sigma=SIGMA), placement.empty(self.size), self.areas)
+        return inspected(to_pixels(scaled, self.size, sigma=SIGMA), placement.uninspected_mask(self.size), self.areas)
 
     def scores(self, **live: int) -> np.ndarray:
         """(photos,) float32 image scores, read-only: equal to the bit to those of `inspect`.
@@ -233,10 +233,10 @@ class ScoredPhotos:
         of the limit computes no map.
         """
         stops, area = self._chosen(live)
-        ranked = self.latest(("ranked", *stops), lambda: self._largest(stops, np.arange(len(self.photos))))
+        ranked = self.cached(("ranked", *stops), lambda: self._largest(stops, np.arange(len(self.photos))))
         return ranked[:, area - 1]
 
-    def scores_again(self, **live: int) -> np.ndarray:
+    def repeat_scores(self, **live: int) -> np.ndarray:
         """(photos,) float32 scores of the same parts photographed again, NaN where they were not, read-only."""
         stops, area = self._chosen(live)
 
@@ -251,7 +251,7 @@ class ScoredPhotos:
             ranks[repeated] = other._largest(stops, repeated)
             return ranks
 
-        return self.latest(("again", *stops), rank)[:, area - 1]
+        return self.cached(("again", *stops), rank)[:, area - 1]
 
     def calibration_scores(self, **live: int) -> np.ndarray:
         """(n,) float32 scores of the good photos that set limits, in their order: those that the bench draws.

@@ -87,7 +87,7 @@ class Fit:
 
     def _see(self, place: int, statistics: Any, batch: Sequence[tuple[int, tuple[Tensor, ...]]]) -> None:
         numbers, features = zip(*batch, strict=True)
-        METHODS[self.methods[place]].see(
+        METHODS[self.methods[place]].update(
             statistics, torch.cat([photo[self.views[place]] for photo in features]), numbers
         )
 

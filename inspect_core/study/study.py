@@ -160,7 +160,7 @@ class Study:
 
     def with_method(self, method: str, backbone: Backbone, taps: Sequence[tuple[str, ...]]) -> "Study":
         """Return an unfitted study of the same photos by one detector; backbone, taps: of `TeachingConfig.network`."""
-        return self._like(backbone, method, taps, self.order.given_to(methods_of(method)))
+        return self._like(backbone, method, taps, self.order.parameters_for(methods_of(method)))
 
     def with_parameters(self, parameters: Mapping[str, float | None]) -> "Study":
         """An unfitted study of the same photos and features with other parameters of the fit; nothing is read again.
@@ -211,7 +211,7 @@ class Study:
             anew, _ = crossing.score(views, self.area, silent)
             self._exact = (
                 requested_live,
-                anew.beginning_with({**scored.live, **requested_live}).with_areas(scored.areas),
+                anew.with_initial_live({**scored.live, **requested_live}).with_areas(scored.areas),
             )
         return self._exact[1]
 
@@ -310,7 +310,7 @@ class Study:
         if quality_range is None or wider is None:
             return quality_range
         noise = noise_as_read(wider.noise, self.photos[0].placed.photo, self.preparation.size)
-        return quality_range.within(noise, wider.light, wider.focus)
+        return quality_range.widened_by(noise, wider.light, wider.focus)
 
     @property
     def skipped(self) -> list[tuple[str, str]]:

@@ -50,7 +50,7 @@ class FitTask:
         count = len(shard.samples)
 
         def looks_of(number: int) -> list[tuple[Tensor, ...]]:
-            return features.looks(shard.samples[number], self.fit.tolerances)
+            return features.augmented_features(shard.samples[number], self.fit.tolerances)
 
         def seen(numbers: range) -> Iterator[tuple[int, list[tuple[Tensor, ...]]]]:
             for number, looks in zip(numbers, features.each(looks_of, numbers), strict=True):
@@ -82,7 +82,7 @@ class ScoringTask:
         samples = shard.samples
 
         def errors(sample: Sample) -> list[list[np.ndarray]]:
-            return [swept(self.seen_by, features_of_copy) for features_of_copy in features.looks(sample, self.again)]
+            return [swept(self.seen_by, features_of_copy) for features_of_copy in features.augmented_features(sample, self.again)]
 
         for done, (sample, looks) in enumerate(zip(samples, features.each(errors, samples), strict=True), 1):
             if looks:

@@ -73,7 +73,7 @@ class TeachingConfig:
     @property
     def setters(self) -> list[Sample]:
         """The good photos that set limits, fold after fold; none where there are too few."""
-        return [sample for fold in self.photos.setters(self.seed) for sample in fold]
+        return [sample for fold in self.photos.limit_photos(self.seed) for sample in fold]
 
     @property
     def scored(self) -> tuple[Sample, ...]:
@@ -126,7 +126,7 @@ class TeachingConfig:
         parameters = dict(self.parameters) | {key: row.published[key] for key in row.published.keys() - changed.keys()}
         return replace(self, method=method, as_published=True, parameters=parameters, **changed)
 
-    def by_default(self) -> "TeachingConfig":
+    def with_defaults(self) -> "TeachingConfig":
         """This order with Loupe's own choice of all that `published` replaced."""
         if not self.as_published:
             return self
@@ -137,7 +137,7 @@ class TeachingConfig:
         remaining = {key: value for key, value in self.parameters.items() if key not in replaced}
         return replace(self, as_published=False, parameters=remaining, **usual)
 
-    def given_to(self, methods: Sequence[str]) -> dict[str, float | None]:
+    def parameters_for(self, methods: Sequence[str]) -> dict[str, float | None]:
         """Its parameters of the fit that these methods take."""
         known = {name for method in methods for name in METHODS[method].defaults}
         return {name: value for name, value in self.parameters.items() if name in known}

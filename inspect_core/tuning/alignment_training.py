@@ -63,7 +63,7 @@ class Gain:
     turned: float = 0.0
 
     @property
-    def pays(self) -> bool:
+    def is_worthwhile(self) -> bool:
         """Whether to propose it."""
         return self.after < PAYS * self.before or self.turned > TURNED
 
@@ -86,7 +86,7 @@ def proposed(order: TeachingConfig, report: Report) -> str:
     if order.align != NO_ALIGNMENT or order.alignment is not None:
         return ""
     gain = gain_on(order.photos.fit, usual_preparation(order, methods_to_fit(order)), report)
-    return "" if gain is None or not gain.pays else f"{gain.sentence()} Use --align {RIGID}."
+    return "" if gain is None or not gain.is_worthwhile else f"{gain.sentence()} Use --align {RIGID}."
 
 
 def usual_preparation(order: TeachingConfig, methods: Sequence[str] = methods_of(FIRST)) -> Preparation:

@@ -120,7 +120,7 @@ def table_of(comparison: Comparison, current: str = "") -> dict[str, list[str]]:
     for heading, name in SHARES.items():
         estimates = [getattr(row, name) for row in rows]
         if not all(math.isnan(estimate.value) for estimate in estimates):
-            table[heading] = list(map(_cell, estimates, comparison.standing(name)))
+            table[heading] = list(map(_cell, estimates, comparison.tie_marks(name)))
     table["Fit"] = [f"{row.fit_seconds:.1f} s" for row in rows]
     table["Verdict"] = [f"{row.verdict_ms:.0f} ms" if math.isfinite(row.verdict_ms) else "" for row in rows]
     table["Size"] = [f"{row.arrays_mb:.1f} MB" for row in rows]

@@ -197,7 +197,7 @@ class Comparison:
         lies = place.in_words(self.place)
         return f"Detector: {first.title}. No other was clearly better.\n{lies}Compared on {self.basis}."
 
-    def standing(self, figure: str) -> tuple[str, ...]:
+    def tie_marks(self, figure: str) -> tuple[str, ...]:
         """For each row "best", "tie" for one within the interval of the best, or "", by a figure with an interval."""
         estimates: list[Estimate] = [getattr(row, figure) for row in self.rows]
         best = max(

@@ -84,7 +84,7 @@ def _compared(
     methods = methods_in(detectors)
     backbone, taps = order.network(methods)
     with device_lock(backbone.device):
-        values = order.given_to(methods)
+        values = order.parameters_for(methods)
         study = Study(order, backbone, store, taps=taps, workers=workers, method=methods, parameters=values)
         if not order.setters:
             raise ValueError("too few good photos to set limits; add good parts or lots, then compare")
@@ -96,7 +96,7 @@ def _compared(
         read = share * expected.extract / expected.total
         study.extract(stage(report, 0.0, read))
         place = place_of(study)
-        study.fit(stage(report, read, share), trying=pasting.made_of, expected=expected)
+        study.fit(stage(report, read, share), trying=pasting.paste_defects, expected=expected)
         trial, tried = crossed_trial(study, pasting)
         masks = truth_masks(study.results) if with_test_photos else None
         timed = next((study.results.photos[i] for i in np.flatnonzero(study.results.setters())[:1]), None)

@@ -45,7 +45,7 @@ def forecast(order: TeachingConfig, store: Store, detectors: Sequence[str] = ())
     """
     order = replace(order, tolerances=order.copied)
     methods = methods_to_fit(order, detectors)
-    parameters, (backbone, taps) = parameters_of(methods, order.given_to(methods), order.tiles), order.network(methods)
+    parameters, (backbone, taps) = parameters_of(methods, order.parameters_for(methods), order.tiles), order.network(methods)
     grid = order.grid if order.tiles is None else order.tiles.grid
     preparation = Preparation(backbone, grid, looks_of(methods, parameters, backbone, taps, 0), tiles=order.tiles)
 

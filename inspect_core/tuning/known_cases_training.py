@@ -27,7 +27,7 @@ def learn(cases: Sequence[Case], *, by_region: bool) -> KnownCases:
     if (~aside).sum() < LEAST:
         aside[:] = False
     defect = np.array([case.defect_type != "good" for case in cases], bool)
-    surface = fit_surface(embeddings[~aside]).vouch(embeddings[defect])
+    surface = fit_surface(embeddings[~aside]).mark_as_known(embeddings[defect])
     scores = surface.score(embeddings)
     limit = float(np.quantile(scores[aside] if aside.any() else scores, QUANTILE))
     return KnownCases(tuple(cases), scores, surface, limit, suggested=limit, by_region=by_region)

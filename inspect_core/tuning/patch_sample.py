@@ -59,7 +59,7 @@ class PatchSample:
         statistics = method.begin(Patches(1, (height, width), channels), None, study.order.seed, parameters)
         for block in self.patches.split(_ROWS):
             report(0.0)
-            method.see(statistics, block[None], (0,))
+            method.update(statistics, block[None], (0,))
         return method.finish(statistics, study.order.seed, parameters, report)
 
 

@@ -202,7 +202,7 @@ def _scores(study: Study, pairs: Pairs, report: Report) -> tuple[np.ndarray, lis
     scores, (height, width) = scored.calibration_scores(), study.preparation.grid
     score_by_name = {}
     for photo, score, errors in zip(scored.photos, scores.tolist(), scored.grid_errors(), strict=True):
-        shown = np.where(photo.placed.empty(errors.shape), errors.min(), errors)
+        shown = np.where(photo.placed.uninspected_mask(errors.shape), errors.min(), errors)
         row, column = divmod(int(photo.placed.over_photo(shown).argmax()), width)
         score_by_name[photo.name] = score, ((column + 0.5) / width, (row + 0.5) / height)
     kept = [score_by_name.get(sample.name, (np.nan, None)) for sample in study.split.fit]

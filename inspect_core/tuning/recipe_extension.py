@@ -109,7 +109,7 @@ def lesson(
     if not new:
         why = f"{counted(len(known), 'photo')} already used" if known else "no readable photo"
         raise ValueError(f"nothing to add: {why}; choose good photos that are new to this recipe")
-    split = _split(original_photos.values()).relabelled(new.values())
+    split = _split(original_photos.values()).with_labels(new.values())
     names = tuple(sample.name for sample in new.values())
     known_of = tuple(known), tuple(skipped), tuple(defective), tuple(tested)
     return Lesson(recipe, order_of(recipe, teaching_record, split), names, *known_of)
@@ -257,4 +257,4 @@ def _tolerances(recorded: Mapping[str, float]) -> Tolerances:
 def _truth(inspection: Inspection) -> str:
     if inspection.overridden is None:
         return ""
-    return {"accept": GOOD, "reject": DEFECT}.get(inspection.final, "")
+    return {"accept": GOOD, "reject": DEFECT}.get(inspection.final_verdict, "")

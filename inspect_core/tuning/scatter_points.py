@@ -108,7 +108,7 @@ def seen_by(view: View, points: Points, live: Mapping[str, int]) -> Points:
         return points
     patches = torch.from_numpy(points.features)
     value = view.value(live) if view.live else None
-    return replace(points, features=view.row.in_space(view.detector, patches, points.place, value).cpu().numpy())
+    return replace(points, features=view.row.to_space(view.detector, patches, points.place, value).cpu().numpy())
 
 
 def view_in_words(method: str, *, whole: bool) -> str:

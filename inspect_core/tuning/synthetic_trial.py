@@ -47,7 +47,7 @@ class Pasting:
             self._numbers.setdefault(good[i].name, []).append(number)
         self._donors = {sample.name: good[(i + len(good) // 2) % len(good)] for i, sample in enumerate(good)}
 
-    def made_of(self, samples: Sequence[Sample]) -> Iterator[Callable[[], Made | None]]:
+    def paste_defects(self, samples: Sequence[Sample]) -> Iterator[Callable[[], Made | None]]:
         """What makes each photo from some of the good ones; None for one that cannot be read."""
         for sample in samples:
             for number in self._numbers.get(sample.name, ()):
@@ -60,11 +60,11 @@ class Pasting:
             placement = preparation.place(photo)
         except (ImageError, NotLocated):
             return None
-        pixels, other = preparation.picture(photo, placement), preparation.picture(donated)
+        pixels, other = preparation.network_input(photo, placement), preparation.network_input(donated)
         rng = np.random.default_rng([self._study.order.seed, number])
         here, mask = _window(preparation, rng), np.zeros(preparation.size, bool)
         pixels[here], mask[here] = KINDS[number % len(KINDS)](pixels[here], rng, other[here])
-        mask &= ~placement.empty(preparation.size)
+        mask &= ~placement.uninspected_mask(preparation.size)
         name = f"pasted {number}"
         self.masks[name] = mask_at(mask, small(preparation.map_size))
         made = ScoredPhoto(name, name, placement.size, "pasted", "choose", sample.path, placement=placement)

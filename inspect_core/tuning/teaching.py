@@ -141,5 +141,5 @@ def _by_place(order: TeachingConfig, study: Study) -> tuple[Study, str]:
 def _study(order: TeachingConfig, method: str | tuple[str, ...], store: Store, workers: Workers) -> Study:
     methods = methods_of(method) if isinstance(method, str) else method
     backbone, taps = order.network(methods)
-    values = order.parameters if isinstance(method, str) else order.given_to(methods)
+    values = order.parameters if isinstance(method, str) else order.parameters_for(methods)
     return Study(order, backbone, store, taps=taps, workers=workers, method=method, parameters=values)

@@ -52,7 +52,7 @@ def embedding(product: TaughtPart, position: int, box: Box | None) -> np.ndarray
     preparation, photo = product.preparation, product.scored.photos[position]
 
     def pixels() -> np.ndarray:  # the whole part as inspection sees it, warped once
-        return product.pixels(position) if box else preparation.whole(product.photo(position), photo.placed)
+        return product.pixels(position) if box else preparation.whole_network_input(product.photo(position), photo.placed)
 
     store = product.study.store if product.study is not None else feature_store()
     return stored_embedding(photo.digest, pixels, preparation.backbone, store, box, preparation.alignment)

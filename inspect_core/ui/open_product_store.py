@@ -65,9 +65,9 @@ class _Shelf:
     def keep(self, product: TaughtPart, *, anew: bool) -> None:
         """Write a part that is not saved to disk; anew: with its recipe."""
         scored = product.scored
-        known = product.product, product.made, _thumbnail(product), product.taught_by(), scored.photos, product.notes
+        known = product.product, product.made, _thumbnail(product), product.config_with_choice(), scored.photos, product.notes
         unsaved = Unsaved(*known, product.choice, scored.unscored, product.in_force)
-        freeze = partial(product.frozen, None, scored.live)
+        freeze = partial(product.to_recipe, None, scored.live)
         self.unsaved.keep(_line(product), unsaved, freeze if anew else None)
 
     def close(self, taught_id: str) -> None:
@@ -170,8 +170,8 @@ def add(product: TaughtPart, picture: Picture) -> TaughtPart | None:
     placement = product.preparation.place(picture.pixels)
     path = uploads.keep_picture(picture, workspace.uploads_folder())
     photo = ScoredPhoto(picture.name, picture.digest, placement.size, UNKNOWN, ADDED, path, placement=placement)
-    features = product.look(picture.pixels, picture.digest, placement)
-    product.hold(path, picture.pixels)
+    features = product.extract_features(picture.pixels, picture.digest, placement)
+    product.cache_photo(path, picture.pixels)
     thumbnail = heatmap.thumbnail(placement.picture(picture.pixels))
     return change(product.id, lambda held: held.with_photo(photo, features, thumbnail))
 

@@ -101,7 +101,7 @@ def with_photos(recipe: Recipe, photos: Sequence[ScoredPhoto], job: Job) -> Taug
         except (ImageError, NotLocated):
             continue
         located = replace(photo, size=placement.size, depth=recipe.depth, placement=placement)
-        features = part.look(picture.pixels, photo.digest, placement)
+        features = part.extract_features(picture.pixels, photo.digest, placement)
         part = part.with_photo(located, features, heatmap.thumbnail(placement.picture(picture.pixels)))
     missing_count = len(photos) - len(part.scored.photos)
     lost = f"Missing or changed: {counted(missing_count, 'photo')} of the {len(photos)} used for its figures."

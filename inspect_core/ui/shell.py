@@ -143,7 +143,7 @@ def _queue(waiting: Sequence[Job]) -> None:
 
 def follow(about: object, then: str = "") -> None:
     """In a page: the job whose result is of this, with what happens after; without one, what a start would wait for."""
-    matching_job, other = jobs().about(about), active_job()
+    matching_job, other = jobs().find_by_subject(about), active_job()
     if matching_job is not None:
         if then:
             st.info(f"{plain(matching_job.title)}, {_whose(matching_job)}. {then}", icon=":material/hourglass_top:")
@@ -226,13 +226,13 @@ def _watch(news: object) -> None:
         _queue(jobs().waiting)
     elif (ended := jobs().last_ended) is not None:
         st.caption(f"{plain(ended.title)}: {_ending(ended)}.")
-    for job in jobs().beside:
+    for job in jobs().unqueued_jobs:
         st.caption(f":material/visibility: {plain(job.title)}: {plain(job.step)}.")
 
 
 def _news() -> tuple[str | None, ...]:
     """What a page shows of the jobs and open parts of all windows, besides how far they are."""
-    shown = (active_job(), jobs().last_ended, *jobs().waiting, *jobs().beside)
+    shown = (active_job(), jobs().last_ended, *jobs().waiting, *jobs().unqueued_jobs)
     parts = (f"{part.id} {part.saved} {part.problem}" for part in open_product_store.open_parts())
     return (*(None if each is None else each.id for each in shown), *parts)
 
@@ -264,7 +264,7 @@ def offer(
     """A button that starts work in the background, or the progress of the job whose result is of this."""
     if words:
         st.caption(words)
-    if st.button(label, type="primary", disabled=disabled or jobs().about(about) is not None, key=key):
+    if st.button(label, type="primary", disabled=disabled or jobs().find_by_subject(about) is not None, key=key):
         begin(work)
     follow(about)
 

@@ -119,7 +119,7 @@ class TaughtPart:
             return replace(self.compared, areas=self.scored.areas)
         config = self.ordered or self.own_study.order
         methods = [view.method for view in self.scored.views] if self.study is None else self.study.methods
-        plain, usual = config.by_default(), parameters_of(methods, {}, config.tiles)
+        plain, usual = config.with_defaults(), parameters_of(methods, {}, config.tiles)
         chosen = {
             name: value for name, value in plain.parameters.items()
             if value is not None and any(of.get(name, value) != value for of in usual)
@@ -135,7 +135,7 @@ class TaughtPart:
         made = self.recipe if self.study is None else self.study.order
         return made is not None and made.as_published
 
-    def taught_by(self) -> TeachingConfig:
+    def config_with_choice(self) -> TeachingConfig:
         """The order that teaches it again, with its detector and product check. Raises ValueError as `own_study`."""
         if self.ordered is not None:
             return self.ordered
@@ -149,7 +149,7 @@ class TaughtPart:
         """Whether it is a recipe in the workspace."""
         return self.recipe is not None and self.recipe.digest is not None
 
-    def frozen(self, limits: Limits | None, live: Mapping[str, int], **recipe_fields: Any) -> Recipe:
+    def to_recipe(self, limits: Limits | None, live: Mapping[str, int], **recipe_fields: Any) -> Recipe:
         """The recipe of the part as it is; limits: None for those it began with, and for a part from a recipe its own.
 
         said: who, why and what else `Study.recipe` and `Recipe.revised` take. Raises ValueError as `Study.recipe`.
@@ -158,7 +158,7 @@ class TaughtPart:
         recipe_fields |= {"gallery": self.cases, "defect_types": self.defect_types, "areas": self.scored.areas}
         recipe_fields["mm_per_pixel"] = self.mm_per_pixel
         if self.study is None and self.recipe is not None:
-            return self.recipe.revised(limits=limits or self.recipe.limits, **recipe_fields)
+            return self.recipe.with_changes(limits=limits or self.recipe.limits, **recipe_fields)
         return self.own_study.recipe(limits, parent=self.recipe and self.recipe.digest, **recipe_fields, **live)
 
     def describe(self) -> str:
@@ -184,7 +184,7 @@ class TaughtPart:
             held = self._memo.read = photo.path, read(photo.path, photo.depth).pixels
         return held[1]
 
-    def hold(self, path: Path, pixels: np.ndarray) -> None:
+    def cache_photo(self, path: Path, pixels: np.ndarray) -> None:
         """Keep pixels just read from a path, (H, W, 3) uint8, as the last photo that `photo` read."""
         self._memo.read = path, pixels
 
@@ -209,12 +209,12 @@ class TaughtPart:
             return None
         digest, known = self.scored.photos[position].digest, self._memo.foreign
         if ask and (digest, product_check.fused) not in known:
-            self.look(self.photo(position), digest, self.scored.photos[position].placed)
+            self.extract_features(self.photo(position), digest, self.scored.photos[position].placed)
         return (
             product_check.judge(known[digest, product_check.fused]) if (digest, product_check.fused) in known else None
         )
 
-    def look(self, pixels: np.ndarray, digest: str, placement: Placement) -> tuple[Tensor, ...]:
+    def extract_features(self, pixels: np.ndarray, digest: str, placement: Placement) -> tuple[Tensor, ...]:
         """(1, h, w, k) patch features of a photo for each view; the product check of the same run is kept."""
         if self.product_check is None:
             return self.preparation.features(pixels, placement)
@@ -234,7 +234,7 @@ class TaughtPart:
             return None
         photo, known = self.scored.photos[position], self._memo.quality
         if photo.digest not in known:
-            known[photo.digest] = measured(self.preparation.picture(self.photo(position), photo.placed))
+            known[photo.digest] = measured(self.preparation.network_input(self.photo(position), photo.placed))
         return known[photo.digest]
 
     @property
@@ -363,7 +363,7 @@ def refitted(before: TaughtPart, fitted: TaughtPart, chosen: Mapping[str, int]) 
         fitted._memo.foreign.update(before._memo.foreign)
     new = with_changes(fitted, before.scored.photos, before.scored.areas)
     scored, last = new.scored, before.in_force
-    most = {view.live: view.row.top(view.detector) for view in scored.views} | {AREA: largest_area(scored.size)}
+    most = {view.live: view.row.max_value(view.detector) for view in scored.views} | {AREA: largest_area(scored.size)}
     live = {name: min(chosen[name], most[name]) for name in scored.live if name in chosen}
     live = {name: value if name == AREA else scored.stop_of(name, value) for name, value in live.items()}
     photos = [

@@ -109,7 +109,7 @@ class KnownCases:
 
     def add(self, case: Case) -> "KnownCases":
         """These with one more case, vouched for by a person: it and parts like it are known from now on."""
-        surface, scores = self.surface.vouch(case.embedding[None]), np.append(self.outlier_scores, 0.0)
+        surface, scores = self.surface.mark_as_known(case.embedding[None]), np.append(self.outlier_scores, 0.0)
         return replace(self, cases=(*self.cases, case), outlier_scores=scores, surface=surface)
 
     def without(self, row: int) -> "KnownCases":

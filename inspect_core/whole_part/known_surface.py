@@ -69,7 +69,7 @@ class KnownSurface(Stored):
         distance = np.divide(size, root + steepness, out=np.zeros_like(size), where=size != 0)
         return distance.mean(axis=1) * self.scale
 
-    def vouch(self, embeddings: np.ndarray) -> "KnownSurface":
+    def mark_as_known(self, embeddings: np.ndarray) -> "KnownSurface":
         """The same with more parts vouched for. embeddings: (n, d)."""
         return replace(self, vouched=np.concatenate([self.vouched, finite_unit(embeddings)]))
 

@@ -96,7 +96,7 @@ def test_an_override_keeps_the_original(log):
     for verdict, reason in (("review", "unsure"), ("accept", "dust")):
         log.append_all([override(latest, verdict, reason=reason, user="Ben")])
     found = read(log, most=10)
-    assert [(one.number, one.verdict, one.final) for one in found] == [(2, "reject", "accept"), (1, "accept", "accept")]
+    assert [(one.number, one.verdict, one.final_verdict) for one in found] == [(2, "reject", "accept"), (1, "accept", "accept")]
     assert found[0].overridden.facts["reason"] == "dust"
     assert counts(found) == {"accept": 2}
     assert [in_words(entry) for entry in log.entries(kind=OVERRIDE)] == [
@@ -130,7 +130,7 @@ def test_defect_types_are_counted_of_what_was_not_accepted(log):
 
 def test_facts_that_lack_something_are_read(log):
     one = of_entry(log.append(INSPECTION, {"score": "high", "verdict": "maybe"}, user="line"))
-    assert (one.score, one.verdict, one.name, one.moved(1)) == (None, "not judged", "", "not judged")
+    assert (one.score, one.verdict, one.name, one.verdict_at(1)) == (None, "not judged", "", "not judged")
 
 
 def test_other_limits_are_recorded_once(log):

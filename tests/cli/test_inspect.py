@@ -65,7 +65,7 @@ def test_labelled_photos_are_counted_and_set_against_an_earlier_table(taught, pr
     assert "Upper bound (95%)" in said
     recipe = load(taught)
     limits = Limits(recipe.calibration[0].score / 2, recipe.limits.reject)
-    save(recipe.revised(author="Ana", reason="try", limits=limits), lower)
+    save(recipe.with_changes(author="Ana", reason="try", limits=limits), lower)
     main(["inspect", str(lower), str(product / "test"), "--against", str(table)])
     said = capsys.readouterr().out
     assert "Against v.csv: " in said

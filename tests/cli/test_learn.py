@@ -50,7 +50,7 @@ def test_the_result_is_that_of_teaching_everything_anew(product, backbone, tmp_p
     store = Store(tmp_path / "features")
     old = taught_by(order, store, silent)
     recipe = old.study.recipe(k=5, product_check=old.product_check)
-    anew = taught_by(replace(order, photos=photos.relabelled(new)), Store(tmp_path / "other"), silent)
+    anew = taught_by(replace(order, photos=photos.with_labels(new)), Store(tmp_path / "other"), silent)
     wanted = anew.study.recipe(k=5, product_check=anew.product_check)
 
     task = lesson(recipe, [(path.name, path) for path in (*NEW, NEW[0], photos.fit[0].path)], [product])

@@ -82,7 +82,7 @@ def recipes(recipe, network) -> dict:
         columns = semi_orthogonal(CHANNELS, 6) if name == "nearest" else row.project(CHANNELS, 0, parameters)
         seen = photos if columns is None else [photo @ columns for photo in photos]
         statistics = row.begin(Patches(len(seen), GRID, seen[0].shape[-1]), columns, 0, parameters)
-        row.see(statistics, torch.cat(seen), range(len(seen)))
+        row.update(statistics, torch.cat(seen), range(len(seen)))
         detector = row.finish(statistics, 0, parameters, lambda fraction: None)
         look = PatchFeatureSpec(network.taps, None if columns is None else columns.numpy(), row.pool)
         return View(name, detector, look)

@@ -109,7 +109,7 @@ def test_a_part_taught_lying_still_is_found_turned_and_shifted_as_far_as_was_sai
     assert usual.ranges["y"].high >= 0.1
     for way, reason in (({"turn": 7}, "rotated"), ({"x": 0.06}, "sideways")):
         with pytest.raises(NotLocated, match=reason):
-            narrow.look(lying(part, rng, **way)[0])
+            narrow.locate_or_raise(lying(part, rng, **way)[0])
     assert narrow.locate(lying(part, rng, x=0.01, turn=-2)[0])
 
 
@@ -117,10 +117,10 @@ def test_a_photo_just_outside_is_told_with_the_decimals_that_show_it(part):
     rng = np.random.default_rng(4)
     learned = learn([lying(part, rng)[0] for _ in range(4)])
     photo = lying(part, rng, turn=3)[0]
-    angle = learned.look(photo).angle
+    angle = learned.locate_or_raise(photo).angle
     just = replace(learned, ranges=learned.ranges | {"angle": Range(-5.0, float(angle) - 1e-4)})
     with pytest.raises(NotLocated) as refused:
-        just.look(photo)
+        just.locate_or_raise(photo)
     value, low, high = re.findall(r"-?\d+\.\d+(?=°)", str(refused.value))
     assert float(value) > float(high)
     assert low.startswith("-5.0")
@@ -166,7 +166,7 @@ def test_two_parts_of_the_size_that_was_taught_are_told(part):
     rng = np.random.default_rng(4)
     small = learn(lying(part, rng, **drawn(rng), size=0.45)[0] for _ in range(6))
     with pytest.raises(NotLocated, match="two parts"):
-        small.look(two_parts(part, rng, 0.45))
+        small.locate_or_raise(two_parts(part, rng, 0.45))
 
 
 def test_a_part_of_little_texture_is_found_by_phase_correlation():
@@ -375,4 +375,4 @@ def test_a_bar_that_is_the_same_turned_by_half_says_so():
     bar[30:60, 40:560] = (170, 170, 170, 255)
     learned = learn([thrown(bar, rng, turn=rng.uniform(-180, 180))[0] for _ in range(10)], turn=180)
     assert learned.turns == (180,)
-    assert learned.look(thrown(bar, rng, turn=70)[0]).ambiguous
+    assert learned.locate_or_raise(thrown(bar, rng, turn=70)[0]).ambiguous

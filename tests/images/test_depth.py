@@ -134,15 +134,15 @@ def test_a_folder_is_of_the_depth_of_most_good_photos_and_one_of_8_bits_has_noth
     assert samples.skipped[0].name == "good/0.png"
     assert "8 bits" in samples.skipped[0].reason
     assert samples.depth.sentence().startswith("The photos have 12 bits, right-aligned in 16: 0 maps to black, 4,095")
-    assert not samples.read_as(learned=True).depth.is_full
-    assert samples.read_as(bits=14).good[0].depth.bits == 14
+    assert not samples.with_depth(learned=True).depth.is_full
+    assert samples.with_depth(bits=14).good[0].depth.bits == 14
     for number in range(1, 6):
         (tmp_path / "good" / f"{number}.png").unlink()
     samples = scan(tmp_path)
     assert samples.depth == EIGHT
-    assert samples.read_as() == samples
+    assert samples.with_depth() == samples
     with pytest.raises(ValueError, match="16 bits only"):
-        samples.read_as(learned=True)
+        samples.with_depth(learned=True)
 
 
 @pytest.mark.parametrize("tags", [{262: 32803}, {33422: b"\x00\x01\x01\x02"}])

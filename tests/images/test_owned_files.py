@@ -22,7 +22,7 @@ def product(tmp_path):
     for number, name in enumerate(NAMES):
         (good / name).parent.mkdir(parents=True, exist_ok=True)
         Image.fromarray(np.full((32, 32, 3), 60 + 40 * number, np.uint8)).save(good / name)
-    maps.expect([f"good/{name}" for name in NAMES])
+    maps.assign_file_names([f"good/{name}" for name in NAMES])
     for name in NAMES:
         maps.write(f"good/{name}", {".png": (good / name).read_bytes(), ".npy": b"raw"})
     assert len([path for path in good.rglob("*.*") if path.is_file()]) == 9
@@ -36,7 +36,7 @@ def test_no_reader_of_folders_takes_them(product, tmp_path):
         assert samples.skipped == ()
         assert len(list(walk(place))) == len(photos_in([place])) == 3
     maps = Maps(tmp_path / "maps")
-    maps.expect(["a.png"])
+    maps.assign_file_names(["a.png"])
     maps.write("a.png", {".png": (product / "train/good/1.jpg").read_bytes()})
     assert len(scan(tmp_path).good) == 3, "a folder of nothing but maps does not change the layout"
     with zipfile.ZipFile(tmp_path / "part.zip", "w") as archive:

@@ -73,13 +73,13 @@ CHANGES = {
 @pytest.mark.parametrize("word", CHANGES)
 def test_a_photo_that_differs_from_those_taught_is_told_how(word):
     changed = np.clip(CHANGES[word](photo(50).astype(np.float32)), 0, 255).round().astype(np.uint8)
-    said = TAUGHT.words(measured(changed)).split(", ")
+    said = TAUGHT.describe_deviation(measured(changed)).split(", ")
     assert f"{word} than taught" in said
     assert all(words.endswith(" than taught") for words in said)
 
 
 def test_photos_like_those_taught_are_not_told_and_few_teach_no_range():
-    assert not any(TAUGHT.words(measured(photo(seed))) for seed in range(50, 80))
+    assert not any(TAUGHT.describe_deviation(measured(photo(seed))) for seed in range(50, 80))
     assert QualityRange.of(GOOD[:4]) is None
 
 

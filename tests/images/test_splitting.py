@@ -218,11 +218,11 @@ def test_relabelled_photos_are_learned_from_or_choose_settings_and_leave_the_res
     parts = split(samples_of(20, defects=8), seed=0)
     bad, good = parts.fit[0], next(sample for sample in parts.judge if sample.kind != "good")
     new = Sample(Path("/uploads/1", parts.fit[1].name), parts.fit[1].name, "good", (64, 64))
-    again = parts.relabelled(iter([replace(bad, kind="dent"), replace(good, kind="good"), new]))
+    again = parts.with_labels(iter([replace(bad, kind="dent"), replace(good, kind="good"), new]))
     assert [sample.kind for sample in again.choose] == ["dent"]
     assert {sample.path for sample in again.fit} == {one.path for one in (*parts.fit[1:], good, new)}
     assert {sample.path for sample in again.judge} == {one.path for one in parts.judge} - {good.path}
     names = [sample.name for part in (*again, again.choose) for sample in part]
     assert len(names) == len(set(names)), "names stay unique"
     with pytest.raises(ValueError, match="no good photos would remain for training;"):
-        parts.relabelled(replace(sample, kind="dent") for sample in (*parts.fit, *parts.calibrate))
+        parts.with_labels(replace(sample, kind="dent") for sample in (*parts.fit, *parts.calibrate))

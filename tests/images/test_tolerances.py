@@ -58,8 +58,8 @@ def test_copies_stay_within_reach_of_the_tolerances(seed, noise, light, shift):
     tolerances = Tolerances(noise=noise, light=light, shift=shift, focus=0.5, jpeg=90)
     for side in (-1, 1):
         edge = CaptureVariation(noise, 1 + side * light / 100, side * shift, side * shift, 0.5, 90)
-        assert tolerances.edge(side) == edge
-    drawn = list(tolerances.draws(np.random.default_rng(seed)))
+        assert tolerances.extreme_variation(side) == edge
+    drawn = list(tolerances.sample_variations(np.random.default_rng(seed)))
     assert len(drawn) == tolerances.copies
     for own in drawn:
         assert 0 <= own.noise <= REACH * noise

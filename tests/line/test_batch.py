@@ -136,10 +136,10 @@ def test_what_is_larger_than_loupe_writes_is_refused_before_it_is_read(photos, b
     ):
         read_table(tmp_path / "v.csv")
     again = Maps(tmp_path / "maps")
-    again.expect([name for name, _ in photos])
+    again.assign_file_names([name for name, _ in photos])
     monkeypatch.setattr(owned_files, "LARGEST", 10)
     with pytest.raises(PlaceError, match=r"0\.png already exists .* choose another folder"):
-        again.expect([name for name, _ in photos])
+        again.assign_file_names([name for name, _ in photos])
 
 
 def test_what_is_there_is_checked_before_it_is_kept(photos, photo, batch, stopped, tmp_path):

@@ -58,7 +58,7 @@ def test_a_photo_of_another_product_is_no_answer_to_a_part_that_its_score_reject
     (answer,) = challenge(parts, {"dent": path})
     assert (answer.passed, answer.words) == (False, "reject (other product) instead of reject")
     (named,) = name_parts(parts, [], [path])
-    assert (named.reason, named.under(Limits(0.0, 300.0))) == (OTHER_PRODUCT, named)
+    assert (named.reason, named.with_limits(Limits(0.0, 300.0))) == (OTHER_PRODUCT, named)
     parts.challenge = (named,)
     (answer,) = challenge(parts, {"dent": photo(tmp_path / "other.png", 3)})
     assert (answer.passed, answer.margin_had, answer.words) == (True, None, "reject (other product)")
@@ -127,7 +127,7 @@ def test_a_score_that_moves_by_less_than_the_margin_keeps_its_verdict(score, mov
 @given(st.floats(-10, 10), st.floats(-10, 10), st.floats(0, 5), st.booleans())
 def test_other_limits_keep_only_parts_that_prove_something(score, review, band, good):
     limits = Limits(review, review + band)
-    kept = ChallengePart("a", good, "accept" if good else "reject", score).under(limits)
+    kept = ChallengePart("a", good, "accept" if good else "reject", score).with_limits(limits)
     clear = score not in (limits.review, limits.reject)
     assert (kept is not None) == ((limits.verdict(score) == "accept") == good and clear)
     assert kept is None or kept == replace(kept, verdict=limits.verdict(score))

@@ -80,7 +80,7 @@ def test_what_changes_between_two_recipes_and_whether_for_the_better():
     after += [row("d", "reject", GOOD, "4"), row("e", "accept", GOOD, "other"), row("f", "reject", "dent")]
     found = changed(before, after)
     assert found.common == 5
-    assert [(one.after.name, one.way) for one in found.changes] == [
+    assert [(one.after.name, one.direction) for one in found.changes] == [
         ("d", "worse"), ("c2", ""), ("f", ""), ("a", "better"), ("b", "better"),
     ]  # fmt: skip
     assert found.sentence().startswith("5 of 5 verdicts change: 1 to review → rejected, 1 accepted → rejected")

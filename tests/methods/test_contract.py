@@ -40,7 +40,7 @@ def learned(method: Method, features: torch.Tensor, columns, chosen: dict, repor
     count, *grid, width = features.shape
     statistics = method.begin(Patches(count, tuple(grid), width), columns, SEED, chosen)
     for numbers in torch.arange(count).split(7):
-        method.see(statistics, features[numbers], numbers.tolist())
+        method.update(statistics, features[numbers], numbers.tolist())
         report(0.0)
     return method.finish(statistics, SEED, chosen, report)
 

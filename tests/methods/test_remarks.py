@@ -40,4 +40,4 @@ def test_the_same_remark_of_two_views_is_said_once():
 )  # fmt: skip
 def test_what_a_method_says_of_a_fit(name, detector, parameters, words):
     patches, method = Patches(30, (8, 8), 12), METHODS[name]
-    assert words in method.remark(SimpleNamespace(**detector), patches, parameters, 5)
+    assert words in method.fit_warning(SimpleNamespace(**detector), patches, parameters, 5)

@@ -19,7 +19,7 @@ def test_patches_are_taken_evenly_from_all_photos_and_places(name, most):
     statistics = row.begin(Patches(photos, GRID, WIDTH), None, 0, parameters)
     for first in range(0, photos, 5):
         numbers = range(photos)[first : first + 5]
-        row.see(statistics, features[first : first + 5], numbers)
+        row.update(statistics, features[first : first + 5], numbers)
     every = 1 if most != 20 else 12
     assert statistics.every == every
     taken = [patches[i % every :: every][: 20 // every] for i, patches in enumerate(features.flatten(1, 2))]

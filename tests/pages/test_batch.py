@@ -156,7 +156,7 @@ def test_a_folder_is_watched_beside_the_queue_seen_by_every_window_paused_and_st
     app.segmented_control(key="batch_mode").set_value("Watch a folder").run()
     app.text_input(key="watch_folder").set_value(str(incoming)).run()
     press(app, "watch_start")
-    (job,) = shell.jobs().beside
+    (job,) = shell.jobs().unqueued_jobs
     assert shell.jobs().current is None
     press(app, "watch_start")
     assert "is already running;" in words(app)
@@ -179,7 +179,7 @@ def test_a_folder_is_watched_beside_the_queue_seen_by_every_window_paused_and_st
     press(app, f"watch_pause-{job.id}")
     wait_until(lambda: "1 accepted" in job.step)
     press(app, f"watch_stop-{job.id}")
-    wait_until(lambda: not shell.jobs().beside)
+    wait_until(lambda: not shell.jobs().unqueued_jobs)
     app.run()
     assert "Stopped: 1 accepted, 1 rejected." in words(app)
     assert not app.exception

@@ -79,7 +79,7 @@ def test_an_unsaved_part_comes_back_after_a_restart_with_what_was_said_and_drawn
     wait_for_job()
     (order,) = asked
     assert judged.name in {sample.name for sample in order.photos.choose}
-    assert replace(order, photos=taught.study.split) == replace(part.taught_by(), photos=taught.study.split)
+    assert replace(order, photos=taught.study.split) == replace(part.config_with_choice(), photos=taught.study.split)
     assert {open_product_store.find(part.id), *open_product_store._shelf().items.values()} > {again}, (
         "the one before stays in the list"
     )

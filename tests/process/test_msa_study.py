@@ -27,7 +27,7 @@ def finished(begun: MeasurementStudy, who: str, scores=(1.0, 2.0, 9.0)) -> list[
         part, trial = turn
         score = scores[truth.index(part.name)] * (1 + 0.01 * trial)
         one = Said(part.name, who, trial, part.defective, score if who == LOUPE else None, f"{who}{part.name}{trial}")
-        begun = begun.with_said(one)
+        begun = begun.with_appraisal(one)
         said.append(one)
     return said
 
@@ -85,7 +85,7 @@ def test_results_say_what_the_study_shows_and_what_it_does_not_prove():
     begun = study(("Ann",))
     for who in begun.appraisers:
         for one in finished(begun, who):
-            begun = begun.with_said(one)
+            begun = begun.with_appraisal(one)
     found = results(begun.readings())
     assert list(table_of(found.agreement)) == ["", LOUPE, "Ann"]
     said = " ".join(sentences(found))

@@ -46,13 +46,13 @@ def test_the_same_work_is_not_asked_for_twice_and_the_queue_is_bounded():
     with pytest.raises(Busy, match=r"Teach tile.*Ana.*is already running;"):
         jobs.submit("Teach tile", lambda job: None, about=("teach", 1))
     others = [jobs.submit("Teach tile", lambda job: None, about=("teach", 2 + number)) for number in range(MOST)]
-    assert jobs.about(("teach", 3)) is others[1]
+    assert jobs.find_by_subject(("teach", 3)) is others[1]
     with pytest.raises(Busy, match="the queue is full"):
         jobs.submit("Teach board", lambda job: None)
     release.set()
     ended(others[-1])
     assert first.state is State.DONE
-    assert jobs.about(("teach", 1)) is None
+    assert jobs.find_by_subject(("teach", 1)) is None
     assert ended(jobs.submit("Teach tile", lambda job: "next", about=("teach", 1))).result == "next"
 
 
@@ -64,14 +64,14 @@ def test_what_runs_beside_the_queue_holds_up_nothing_and_goes_on_until_it_is_can
             job.report(0.0, "watching")
             time.sleep(0.005)
 
-    beside = jobs.run_beside("Watching in", watch, owner="Ana", about=("watch", "in"))
+    beside = jobs.run_unqueued("Watching in", watch, owner="Ana", about=("watch", "in"))
     with pytest.raises(Busy, match=r"Watching in.*Ana.*is already running;"):
-        jobs.run_beside("Watching in", watch, owner="Ben", about=("watch", "in"))
+        jobs.run_unqueued("Watching in", watch, owner="Ben", about=("watch", "in"))
     assert ended(jobs.submit("Fit", lambda job: 42)).result == 42
-    assert (jobs.beside, jobs.current.active, jobs.about(("watch", "in"))) == ([beside], False, beside)
+    assert (jobs.unqueued_jobs, jobs.current.active, jobs.find_by_subject(("watch", "in"))) == ([beside], False, beside)
     jobs.cancel(beside.id)
     assert ended(beside).state is State.CANCELLED
-    assert jobs.beside == []
+    assert jobs.unqueued_jobs == []
 
 
 def test_a_job_is_cancelled_by_its_own_id_and_stops_at_its_next_report():

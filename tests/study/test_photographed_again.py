@@ -38,7 +38,7 @@ def study(taught) -> Study:
 
 
 def test_copies_are_learned_from_with_their_photo_and_never_stored(study, taught, monkeypatch):
-    stored, seen, left_out = set(study.store.folder.iterdir()), [], fitting.CrossFitter.left_out
+    stored, seen, left_out = set(study.store.folder.iterdir()), [], fitting.CrossFitter.fold_detectors
 
     def noted(self, report):
         for fold, views in zip(self.folds, left_out(self, report), strict=True):

@@ -23,7 +23,7 @@ def test_each_method_has_an_order_as_published_and_a_way_back(name):
     assert order.parameters["k"] == 50, "what no paper says stays as chosen"
     found = {**order.parameters, **vars(order)}
     assert {key: found[key] for key in row.published} == {**row.published, "taps": None}
-    back = order.by_default()
+    back = order.with_defaults()
     assert (back.as_published, back.size, back.grid) == (False, (416, 160), (52, 20)), "in the shape of the photos"
     assert (back.area, back.parameters) == (None, {"k": 50})
     assert (back.tolerances, back.fused_product_check) == (TeachingConfig.tolerances, False)

@@ -192,7 +192,7 @@ def test_k_is_the_plans_and_a_larger_one_is_refused_with_the_figure(product, bac
 
 def test_defects_of_the_trial_are_as_large_as_in_a_photo_of_one_tile(study):
     pasting = Pasting(study, study.split.fit, 12)
-    assert all(make() is not None for make in pasting.made_of(study.split.fit))
+    assert all(make() is not None for make in pasting.paste_defects(study.split.fit))
     assert len(pasting.masks) == 12
     assert all(0 < mask.mean() < 0.2 for mask in pasting.masks.values())
 

@@ -50,7 +50,7 @@ def test_it_pays_for_a_moved_part_alone_and_is_measured_where_it_is_located(prep
     alignment = learn(shown)
     gain = measured(shown, alignment, preparation)
     assert gain.photos == 12
-    assert gain.pays == (reach > 0)
+    assert gain.is_worthwhile == (reach > 0)
     assert reach == 0 or gain.after < 0.2 * gain.before
     with pytest.raises(ValueError, match="located on 0 photos"):
         measured([np.full_like(shown[0], 90)], alignment, preparation)
@@ -65,7 +65,7 @@ def test_it_is_tried_on_few_photos_and_none_where_they_have_no_part_in_common(pr
             Image.fromarray(pixels).save(tmp_path / name / f"{number}.png")
     gain = gain_on(scan(tmp_path / "moved").good, preparation, lambda fraction, step: None)
     assert gain.photos == 4
-    assert gain.pays
+    assert gain.is_worthwhile
     assert 0 < gain.seconds < 1
     assert gain_on(scan(tmp_path / "noise").good, preparation, lambda fraction, step: None) is None
 
@@ -79,7 +79,7 @@ def test_how_far_parts_may_be_moved_reaches_what_is_learned(monkeypatch):
 
 
 def test_only_less_variance_pays_and_is_told():
-    assert not Gain(0.0, 0.0, 2, 0.0).pays
+    assert not Gain(0.0, 0.0, 2, 0.0).is_worthwhile
     said = Gain(4.0, 1.0, 12, 0.034).sentence()
     assert "12 good photos differ 75% less" in said
     assert "0.03 s per photo" in said
@@ -88,8 +88,8 @@ def test_only_less_variance_pays_and_is_told():
 
 def test_parts_turned_far_are_to_be_aligned_whatever_it_leaves():
     turned, any_angle = Gain(4.0, 4.1, 12, 0.03, turned=35.2), Gain(4.0, 3.9, 12, 0.03, turned=262.0)
-    assert turned.pays
-    assert any_angle.pays
-    assert not Gain(4.0, 4.1, 12, 0.03, turned=10.0).pays
+    assert turned.is_worthwhile
+    assert any_angle.is_worthwhile
+    assert not Gain(4.0, 4.1, 12, 0.03, turned=10.0).is_worthwhile
     assert turned.sentence().startswith("The parts lie turned by up to 35°. Alignment adds 0.03 s per photo")
     assert any_angle.sentence().startswith("The parts lie at any angle. ")

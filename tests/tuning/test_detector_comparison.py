@@ -56,8 +56,8 @@ def test_a_tie_lies_in_the_interval_of_the_best_or_holds_it():
     )
     rows = tuple(row(ALONE, [0.5, 0.6], each) for each in (far, best, near, wide, Estimate()))
     comparison = compared_rows(*rows)
-    assert comparison.standing("image_auroc") == ("", "best", "tie", "tie", "")
-    assert comparison.standing("known") == ("",) * 5, "a figure that nobody has"
+    assert comparison.tie_marks("image_auroc") == ("", "best", "tie", "tie", "")
+    assert comparison.tie_marks("known") == ("",) * 5, "a figure that nobody has"
 
 
 @pytest.mark.parametrize(

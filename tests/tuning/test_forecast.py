@@ -82,7 +82,7 @@ def test_an_order_without_a_detector_is_forecast_with_those_it_may_be_given(prod
     assert methods_to_fit(order) == methods_in((FIXED, LOOSE))
     by_defects = replace(order, photos=replace(order.photos, choose=order.photos.judge[:1]))
     assert methods_to_fit(by_defects) == methods_in(CANDIDATES)
-    assert (len(order.photos.fit), len(order.scored), len(order.photos.setters(0))) == (14, 7, 10)
+    assert (len(order.photos.fit), len(order.scored), len(order.photos.limit_photos(0))) == (14, 7, 10)
     assert tuple(Shortlist.of_order(order).candidates) == CANDIDATES
     plan = TilePlan((512, 512), (128, 128), 64, 32)
     few = replace(order.photos, fit=order.photos.fit[:2])

@@ -41,7 +41,7 @@ class Annotation(NamedTuple):
     types: tuple[str, ...]
     paint: Callable[[tuple[int, int]], np.ndarray]
 
-    def kept(self, size: tuple[int, int]) -> tuple[Path, str]:
+    def save_mask(self, size: tuple[int, int]) -> tuple[Path, str]:
         """A mask in the workspace, which stays until the process ends, and the type that covers most pixels.
 
         Raises ImageError when nothing is marked, or the marks do not fit a photo of this size; OSError.

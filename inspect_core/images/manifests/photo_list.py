@@ -29,7 +29,7 @@ class Files:
         for file in files:
             self._by_name[_parts(str(file))[-1]].append(file)
 
-    def meant(self, reference: str) -> PurePosixPath:
+    def resolve(self, reference: str) -> PurePosixPath:
         """The file that a reference means. Raises LookupError(reason, remedy) if there is none, or several."""
         parts = _parts(reference.replace("\\", "/"))
         candidates = self._by_name.get(parts[-1], []) if parts else []
@@ -65,9 +65,9 @@ def listed(
     below = Files([*files, *map(PurePosixPath, problems)])
     first: dict[PurePosixPath, ManifestEntry] = {}
     skipped: dict[str, str] = {}
-    for entry in _entries(path, lambda reference: path.parent / below.meant(reference)):
+    for entry in _entries(path, lambda reference: path.parent / below.resolve(reference)):
         try:
-            photo = below.meant(entry.photo)
+            photo = below.resolve(entry.photo)
         except LookupError as error:
             skipped.setdefault(named(entry.photo), f"{entry.where} names it, but {'; '.join(error.args)}")
             continue

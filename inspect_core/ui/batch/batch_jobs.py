@@ -48,7 +48,7 @@ def running() -> str | None:
 
 def waits(batch: BatchRun) -> bool:
     """Whether a batch waits for its turn."""
-    return shell.jobs().about((BATCH, batch.id)) is not None
+    return shell.jobs().find_by_subject((BATCH, batch.id)) is not None
 
 
 def start(batch: BatchRun) -> None:

@@ -89,7 +89,7 @@ def _changes(batch: BatchRun, rows: list[ResultRow]) -> None:
                     st.image(picture, width="stretch", alt=f"{row.name}: {in_words(row)}")
                     st.caption(shell.plain(_in_short(row)))
             truth = f" · {one.after.truth}" if one.after.truth else ""
-            way = f"  \n{WAYS[one.way]}" if one.way else ""
+            way = f"  \n{WAYS[one.direction]}" if one.direction else ""
             st.caption(f"{shell.plain(one.after.name)}{shell.plain(truth)}{way}")
     if len(changes.changes) > len(drawn):
         st.caption("Other changes are listed in the tables of both batches.")

@@ -73,11 +73,11 @@ def start(recipe: Recipe, file: str, folder: Path, out: Path) -> None:
             watched.shift = shift = Shift(watch, Following(record), lambda facts, left: job.report(0.0))
             while True:
                 job.report(0.0, "paused" if shift.paused else in_words(shift))
-                shift.look()
+                shift.poll_folder()
                 time.sleep(EVERY)
 
     title, about = f"Watching {folder.name} for {recipe.product}", (WATCH, str(folder))
-    watched.job = shell.jobs().run_beside(title, work, owner=user, about=about)
+    watched.job = shell.jobs().run_unqueued(title, work, owner=user, about=about)
     _watches()[:] = [one for one in all_watches() if one.folder != folder] + [watched]
 
 

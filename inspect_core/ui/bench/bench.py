@@ -70,7 +70,7 @@ def bench(key: str, drawn: Drawn, thumbs: str) -> None:
     What the engineer sets on it is asked for by `taken` at the top of the next run. Raises ValueError for what cannot
     be drawn.
     """
-    drawn.refuse_undrawable()
+    drawn.validate()
     photo, size = pixels.photo_file(drawn.image)
     films = {
         "thumbs": thumbs,

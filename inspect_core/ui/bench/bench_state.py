@@ -64,7 +64,7 @@ class Drawn:
     preview: bool = False
     set_on: Sequence[float] | None = None
 
-    def refuse_undrawable(self) -> None:
+    def validate(self) -> None:
         """Raises ValueError for a score or map that is not finite, another shape, no such part, an area off the map."""
         for photo, score in zip(self.photos, self.scores, strict=True):
             if not np.isfinite(score):

@@ -116,7 +116,7 @@ def _learn_button(product: TaughtPart, groups: dict[str, str], by_region: bool, 
     elif left_out:
         st.caption(f"Skipped (too few examples): {shell.plain(', '.join(left_out))}.")
     about = training_job.about(product)
-    busy = shell.jobs().about(about) is not None
+    busy = shell.jobs().find_by_subject(about) is not None
     label, icon = "Train defect types", ":material/school:"
     if st.button(label, type="primary", icon=icon, disabled=busy or few, key="learn_kinds"):
         examples = _examples(product, by_region, labels)

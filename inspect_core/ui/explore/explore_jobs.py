@@ -121,4 +121,4 @@ def features(product: TaughtPart, position: int) -> tuple[Tensor, ...]:
 
 def _embedding(product: TaughtPart, position: int) -> Tensor:
     preparation, placement = product.preparation, product.scored.photos[position].placed
-    return preparation.backbone.embed(preparation.whole(product.photo(position), placement)[None])
+    return preparation.backbone.embed(preparation.whole_network_input(product.photo(position), placement)[None])

@@ -71,7 +71,7 @@ def _followed(numbers: tuple[int, ...], _found: Sequence[Inspection]) -> tuple[S
     """Followed once for the same entries of the log."""
     signals, left = Signals(_good_scores(_found[0].recipe)), []
     for inspection in _found:
-        left += signals.add(inspection.score, rejected=inspection.final == REJECT, inputs=inspection.inputs)
+        left += signals.add(inspection.score, rejected=inspection.final_verdict == REJECT, inputs=inspection.inputs)
     return signals, left
 
 

@@ -77,7 +77,7 @@ def _scores(inspections: list[Inspection]) -> None:
         st.caption(shell.plain(left_out))
         return
     when = np.array([local(inspection.time).replace(tzinfo=None) for inspection in judged], "datetime64[ms]")
-    words, names = [one.final for one in judged], [one.name for one in judged]
+    words, names = [one.final_verdict for one in judged], [one.name for one in judged]
     st.markdown("**Scores over time**")
     drawn = plots.scores_over_time(when, scores, words, limits, names, charts.look(), unit=unit)
     charts.show(drawn, key="history_scores", alt=f"Scores of {len(judged)} parts over time.")

@@ -58,7 +58,7 @@ def html_of(selection: Selection) -> str:
     inspections = selection.inspections
     counts_text = ", ".join(f"{count:,} {SPOKEN[word]}" for word in OUTCOMES if (count := counts(inspections)[word]))
     figure, left_out = _drawn_scores(inspections)
-    first = sorted(inspections, key=lambda one: one.final == "accept")[:MOST_ROWS]
+    first = sorted(inspections, key=lambda one: one.final_verdict == "accept")[:MOST_ROWS]
     return page(
         "ui/history/report.html",
         begins=BEGINS,
@@ -91,7 +91,7 @@ def _change(entry: LogEntry) -> list[str]:
 def _line(inspection: Inspection) -> list[str | float | None]:
     override = inspection.overridden
     operator = (
-        ["", "", ""] if override is None else [inspection.final, override.user, str(override.facts.get("reason"))]
+        ["", "", ""] if override is None else [inspection.final_verdict, override.user, str(override.facts.get("reason"))]
     )
     recorded = [getattr(inspection, name) for name in OF_INSPECTION]
     return [inspection.number, inspection.time.isoformat(timespec="milliseconds"), *recorded, *operator]
@@ -101,7 +101,7 @@ def _cells(inspection: Inspection) -> list[str]:
     operator = (
         ""
         if inspection.overridden is None
-        else f"{SPOKEN[inspection.final]}: {inspection.overridden.facts.get('reason')}"
+        else f"{SPOKEN[inspection.final_verdict]}: {inspection.overridden.facts.get('reason')}"
     )
     score, limit = ("" if value is None else f"{value:.4g}" for value in (inspection.score, inspection.reject))
     when = inspection.time.isoformat(sep=" ")[:19]
@@ -125,7 +125,7 @@ def _drawn_scores(inspections: list[Inspection]) -> tuple[str, str]:
     first = drawn[0].time
     hours, words = (
         [(inspection.time - first).total_seconds() / 3600 for inspection in drawn],
-        [one.final for one in drawn],
+        [one.final_verdict for one in drawn],
     )
     names = [""] * len(drawn)
     figure = plots.scores_over_time(np.array(hours), scores, words, limits, names, LIGHT, unit=unit)

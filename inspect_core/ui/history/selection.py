@@ -70,7 +70,7 @@ def choose(log: AuditLog) -> Selection:
     key, say = "history_verdict", SPOKEN.__getitem__
     words = row.multiselect("Verdict", OUTCOMES, key=key, width=200, placeholder="all", format_func=say)
     if words:
-        chosen = [one for one in chosen if one.final in words]
+        chosen = [one for one in chosen if one.final_verdict in words]
     known = sorted({one.kind for one in chosen if one.kind})
     types = row.multiselect("Defect type", known, key="history_type", width=200, placeholder="all")
     if types:

@@ -22,7 +22,7 @@ _CHOSEN = "history_entry"
 def parts(selection: Selection) -> None:
     """One part with its picture, at first the latest not accepted, above the page of a table to choose from."""
     inspections = selection.inspections
-    stopped = next((inspection for inspection in inspections if inspection.final != ACCEPT), inspections[0])
+    stopped = next((inspection for inspection in inspections if inspection.final_verdict != ACCEPT), inspections[0])
     _show(next((one for one in inspections if one.number == st.session_state.get(_CHOSEN)), stopped))
     shown = shell.one_page(inspections, ON_A_PAGE, "history_page")
     key = f"history_table-{shown[0].number}-{selection.head[0]}"  # its rows change when the log has grown
@@ -30,7 +30,7 @@ def parts(selection: Selection) -> None:
         {
             "Time": [local(one.time).replace(tzinfo=None) for one in shown],
             "Part": [one.name for one in shown],
-            "Verdict": [f"{SIGNS[one.final]} {SPOKEN[one.final]}" for one in shown],
+            "Verdict": [f"{SIGNS[one.final_verdict]} {SPOKEN[one.final_verdict]}" for one in shown],
             "Score": [one.score for one in shown],
             "Limit": [one.reject for one in shown],
             "Defect type": [one.kind for one in shown],
@@ -79,14 +79,14 @@ def _show(inspection: Inspection) -> None:
                 st.markdown(shell.plain(words))
         if inspection.overridden is not None:
             override_facts = inspection.overridden.facts
-            st.markdown(f"Operator: {SPOKEN[inspection.final]}, {shell.plain(_operator(inspection))}")
+            st.markdown(f"Operator: {SPOKEN[inspection.final_verdict]}, {shell.plain(_operator(inspection))}")
             st.caption(f"{shell.plain(override_facts.get('reason'))}")
         _override(inspection)
 
 
 def _override(inspection: Inspection) -> None:
     with st.form(f"override-{inspection.number}", clear_on_submit=True):
-        options: list[Word] = [word for word in (ACCEPT, REVIEW, REJECT) if word != inspection.final]
+        options: list[Word] = [word for word in (ACCEPT, REVIEW, REJECT) if word != inspection.final_verdict]
         key, say = f"override_verdict-{inspection.number}", SPOKEN.__getitem__
         label, first = "Your verdict", options[0]
         verdict = st.segmented_control(label, options, default=first, required=True, format_func=say, key=key)

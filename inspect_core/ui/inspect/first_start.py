@@ -28,7 +28,7 @@ def first_start() -> None:
         with contextlib.suppress(Busy):  # another window was faster
             if open_products.open_last() or (not open_product_store.open_parts() and teaching_job.start_sample()):
                 st.rerun()
-    if (job := shell.jobs().about(teaching_job.SAMPLE)) is None:
+    if (job := shell.jobs().find_by_subject(teaching_job.SAMPLE)) is None:
         st.info("No product has been taught yet.", icon=":material/info:")
         shell.say_running("This page opens as soon as a product is ready.")
     else:
@@ -43,7 +43,7 @@ def first_start() -> None:
 @st.fragment(run_every=shell.POLL_SECONDS)
 def _arriving(job_id: str) -> None:
     """The sample's photos, one by one; the bar of the job and its cancel stand in the sidebar."""
-    job = shell.jobs().about(teaching_job.SAMPLE)
+    job = shell.jobs().find_by_subject(teaching_job.SAMPLE)
     if job is None or job.id != job_id:
         st.rerun()
     photos = _photos()

@@ -88,7 +88,7 @@ def _refit_control(product: TaughtPart, name: str, *, disabled: bool) -> float:
     key = f"{name}-{product.id}"
     st.session_state.setdefault(key, in_force)
     value = st.select_slider(
-        control.label, _stops(product, name), key=key, help=control.story, format_func=figure_of, disabled=disabled
+        control.label, _stops(product, name), key=key, help=control.tooltip, format_func=figure_of, disabled=disabled
     )
     _explain(product, name, figure_of(in_force))
     return value
@@ -114,7 +114,7 @@ def _live_control(
         fractions = dict(zip(stops, explained(view, stops), strict=True))
     st.session_state[key] = scored.stop_of(name, live[name])
     st.select_slider(
-        control.label, stops, key=key, help=control.story, disabled=waiting,
+        control.label, stops, key=key, help=control.tooltip, disabled=waiting,
         format_func=lambda stop: f"{stop} · {_percent(fractions[stop])}" if fractions else f"{stop}",
         on_change=None if waiting else _move, args=(product.id, name, key),
     )  # fmt: skip

@@ -51,14 +51,14 @@ def teach_again(product: TaughtPart) -> None:
             "Good parts are used for training, defective parts to help set the limits. The detector stays the same."
 ),
     ):  # fmt: skip
-        start_again(product, lambda photos: photos.relabelled(photo.sample for photo in relabelled_photos))
+        start_again(product, lambda photos: photos.with_labels(photo.sample for photo in relabelled_photos))
     row.caption(shell.plain(f"{names}." if relabelled_photos else REOPENED))
 
 
 def start_again(product: TaughtPart, how: Callable[[Split], Split]) -> None:
     """Teach the photos of a part as `how` changes them, with its detector and product check."""
     try:
-        order = product.taught_by()
+        order = product.config_with_choice()
         teaching_job.start(replace(order, photos=how(order.photos)), product.id)
     except (Busy, ValueError, OSError) as error:
         st.warning(shell.plain(error))

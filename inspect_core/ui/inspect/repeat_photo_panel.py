@@ -84,12 +84,12 @@ def _map(
 ) -> tuple[np.ndarray, np.ndarray]:
     """The picture that the network sees, (h, w, 3) uint8, and its (H, W) float32 map."""
     photo, preparation = product.scored.photos[position], product.preparation
-    picture = preparation.picture(product.photo(position), photo.placed)
+    picture = preparation.network_input(product.photo(position), photo.placed)
     if variation != AS_TAKEN:
         picture = variation.of(picture, photo.placed.photo, np.random.default_rng(0))
     with device_lock(preparation.backbone.device):
-        features = preparation.of_picture(picture)
-        return picture, product.scored.map_of(features, photo.placed, **live)
+        features = preparation.features_of_input(picture)
+        return picture, product.scored.map_from_features(features, photo.placed, **live)
 
 
 def _holds(product: TaughtPart, position: int, live: dict[str, int], limits: Limits, was: str) -> str:

@@ -30,7 +30,7 @@ def save_recipe(product: TaughtPart, limits: Limits, settings: Settings) -> None
                 return
             provenance = {"product": name.strip(), "author": shell.current_user(), "reason": reason.strip()}
             check = settings.product_check(product)
-            recipe = product.frozen(limits, settings.live, product_check=check, **provenance)
+            recipe = product.to_recipe(limits, settings.live, product_check=check, **provenance)
             path = workspace.free_recipe_path(name.strip())
             try:
                 saved = recipe_file.save(recipe, path)

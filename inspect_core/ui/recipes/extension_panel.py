@@ -114,7 +114,7 @@ def _shown(recipe: Recipe, result: Found, key: str, about: tuple) -> None:
 
 
 def _save(recipe: Recipe, new: Recipe, reason: str) -> None:
-    saved = recipe_file.save(new.explained(reason), workspace.free_recipe_path(new.product))
+    saved = recipe_file.save(new.with_reason(reason), workspace.free_recipe_path(new.product))
     log_context = {"product": saved.product, "recipe": str(saved.digest), "user": saved.provenance.author}
     entry = limits_changed(recipe.limits, saved.limits, reason=reason, **log_context)
     with AuditLog.open() as log:
@@ -184,7 +184,7 @@ def _called_good(recipe: Recipe) -> list[Candidate]:
             if (
                 inspection.recipe == recipe.digest
                 and inspection.overridden is not None
-                and inspection.final == "accept"
+                and inspection.final_verdict == "accept"
             ):
                 candidates[inspection.digest] = Candidate(
                     inspection.name, Path(inspection.path), f"{SPOKEN[inspection.verdict]}, then marked good"

@@ -66,7 +66,7 @@ def choose_depth(samples: Samples) -> Samples:
         allowed, label = [bits for bits in DEPTHS if bits >= depth.bits], "Bit depth of the camera"
         bits = st.selectbox(label, allowed, format_func=lambda bits: f"{bits} bits", key="depth_bits", help=TO_DEPTH)
         label = "Stretch contrast to the range of the good photos"
-        chosen = samples.read_as(bits=bits, learned=st.toggle(label, key="depth_learned", help=TO_STRETCH))
+        chosen = samples.with_depth(bits=bits, learned=st.toggle(label, key="depth_learned", help=TO_STRETCH))
         depth = chosen.depth or depth
         st.markdown(shell.plain(depth.sentence()))
         first, share = zip(*depth.histogram(values), strict=True)
@@ -81,10 +81,10 @@ def choose_lying(good: Sequence[Sample], key: str) -> dict[str, Any]:
     key: of the files; it changes when they do.
     """
     gain = _gain(key, good)
-    begins = RIGID if gain is not None and gain.pays else TeachingConfig.align
+    begins = RIGID if gain is not None and gain.is_worthwhile else TeachingConfig.align
     at, label, say = f"align-{key}", "Part position", ALIGN.__getitem__
     align = st.segmented_control(label, ALIGN, default=begins, format_func=say, required=True, key=at, help=TO_LYING)
-    if gain is not None and gain.pays:
+    if gain is not None and gain.is_worthwhile:
         st.caption(shell.plain(gain.sentence()))
     if align == NO_ALIGNMENT:
         return {"align": align}
@@ -178,4 +178,4 @@ def _pictures(key: str, _sample: Sample, size: tuple[int, int], text: str) -> li
     if tolerances is None:
         return [picture]
     rng = np.random.default_rng(0)
-    return [picture, *(tolerances.edge(side).of(picture, photo.shape[:2], rng) for side in (-1, 1))]
+    return [picture, *(tolerances.extreme_variation(side).of(picture, photo.shape[:2], rng) for side in (-1, 1))]

@@ -72,7 +72,7 @@ def _look_key(key: str, order: TeachingConfig) -> str:
 
 def _offer(samples: Samples, order: TeachingConfig, key: str) -> None:
     about = ("first look", key)
-    busy = shell.jobs().about(about) is not None
+    busy = shell.jobs().find_by_subject(about) is not None
     if st.button("Check good photos", icon=":material/search:", disabled=busy, key="first_look"):
 
         def work(job: Job) -> None:

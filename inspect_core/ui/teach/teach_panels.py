@@ -257,7 +257,7 @@ def _of_method(row: Method, values: dict[str, Any], tiles: TilePlan | None) -> d
     sliders = [name for name, option in shown.items() if option.kind is not bool]
     key = "fit" if tiles is None else "tiled"
     for column, name in zip(st.columns(len(sliders)) if sliders else (), sliders, strict=True):
-        option, (stops, begin) = shown[name], row.steps(name, values, tiles)
+        option, (stops, begin) = shown[name], row.slider_values(name, values, tiles)
         ends, at = (stops[0], stops[-1]), f"{key}_{name}"
         values[name] = column.slider(option.label, *ends, begin, step=stops.step, key=at, help=option.help)
     for name, option in shown.items():

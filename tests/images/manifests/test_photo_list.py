@@ -34,7 +34,7 @@ def listing(folder, *rows):
     ],
 )
 def test_a_reference_means_the_file_that_fits_its_end_best(reference, file):
-    assert str(Files(BELOW).meant(reference)) == file
+    assert str(Files(BELOW).resolve(reference)) == file
 
 
 def test_a_name_that_fits_several_is_not_guessed_and_a_missing_photo_is_skipped_and_listed(photos):
@@ -49,7 +49,7 @@ def test_a_name_that_fits_several_is_not_guessed_and_a_missing_photo_is_skipped_
 @given(st.text(max_size=40))
 def test_no_reference_gives_anything_but_a_file_of_the_folder(reference):
     with contextlib.suppress(LookupError):
-        assert Files(BELOW).meant(reference) in BELOW
+        assert Files(BELOW).resolve(reference) in BELOW
 
 
 @pytest.mark.parametrize(
