@@ -129,7 +129,7 @@ def test_a_defect_caught_elsewhere_says_so_while_the_limit_moves(open_page, addr
     page.locator('.more-filters button[value="elsewhere"]').click()
     assert page.locator(".part:visible").count() == counts.caught_elsewhere > 0
     page.locator(".part:visible").first.click()
-    page.get_by_text("Caught elsewhere: no region above the minimum area overlaps the true defect.").wait_for()
+    page.get_by_text("↗ Detected elsewhere: no region above the minimum area overlaps the true defect.").wait_for()
 
 
 def test_a_photo_without_a_score_is_shown_beside_the_reference_with_its_reason(open_page, address):
@@ -223,7 +223,7 @@ def test_less_than_the_smallest_area_is_dashed_and_no_region(open_page, address,
     score = float(image_score(anomaly_map, area=area))
     assert scores[position] == score
     page.get_by_label("Heatmap", exact=True).uncheck()
-    page.get_by_role("checkbox", name="Smallest area").uncheck()
+    page.get_by_role("checkbox", name="Minimum area").uncheck()
 
     def painted_at(limit: float) -> int:
         page.get_by_label("Limit", exact=True).last.fill(repr(limit))
@@ -246,7 +246,7 @@ def test_less_than_the_smallest_area_is_dashed_and_no_region(open_page, address,
 
     square = page.locator(".smallest")
     expect(square).to_be_hidden()
-    page.get_by_role("checkbox", name="Smallest area").check()
+    page.get_by_role("checkbox", name="Minimum area").check()
     expect(square).to_have_text("minimum area 14 × 10 px")
     zooms = {100: page.locator(".smallest i").bounding_box()}
     page.get_by_role("button", name="Zoom in").click()

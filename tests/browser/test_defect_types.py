@@ -5,7 +5,7 @@ import re
 from playwright.sync_api import Page, expect
 
 WORK = 240_000
-NAMED = re.compile(r"^[a-z ]+, \d+ %$")
+NAMED = re.compile(r"^[a-z ]+, \d+%$")
 expect.set_options(timeout=60_000)
 
 

@@ -146,7 +146,7 @@ def test_no_page_is_led_astray(serve, open_page, hostile):
     folder.fill(str(photos))
     folder.press("Enter")
     expect(page.get_by_text("18 good, 2 defects of 1 type")).to_be_visible()
-    page.get_by_text("1 skipped: which, and why").click()
+    page.get_by_text("1 file skipped, with reasons").click()
     untouched(page)
     page.get_by_text("Advanced: detector, network, detail").click()
     page.get_by_text("By location", exact=True).click()

@@ -132,7 +132,7 @@ def test_what_is_larger_than_loupe_writes_is_refused_before_it_is_read(photos, b
     batch(outputs=Outputs(tmp_path / "v.csv", Maps(tmp_path / "maps")))
     os.truncate(tmp_path / "v.csv", LARGEST + 1)
     with pytest.raises(
-        ValueError, match=("v\\.csv is larger than 256 MB, so it was not read; open it .* split the batch")
+        ValueError, match=r"v\.csv is larger than 256 MB, so it was not read; open it .* split the batch"
     ):
         read_table(tmp_path / "v.csv")
     again = Maps(tmp_path / "maps")

@@ -73,7 +73,7 @@ def test_what_stands_out_is_shown_and_only_a_photo_left_out_is_not_taught(looked
     assert "3 of 18 good photos are unusual." in words(looked)
     assert "sharpness 34%" in words(looked)
     assert "as \\*x\\*" in words(looked)
-    assert "Peak score: 1.20 times the median" in words(looked)
+    assert "Peak score\\: 1.20 times the median" in words(looked)
     assert len(boxes(looked)) == 18
     names, left_out = taught(looked, orders)
     assert len([name for name in names if "good" in name]) == 18

@@ -98,7 +98,7 @@ def look(source: Source, key: str) -> Samples | None:
     for line in samples.warnings:
         st.warning(shell.plain(line), icon=":material/info:")
     if samples.skipped:
-        with st.expander(f"{len(samples.skipped)} skipped files and reasons"):
+        with st.expander(f"{counted(len(samples.skipped), 'file')} skipped, with reasons"):
             for skipped in samples.skipped[:MAX_LISTED]:
                 st.text(f"{skipped.name}: {skipped.reason}")
             if len(samples.skipped) > MAX_LISTED:
