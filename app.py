@@ -51,7 +51,7 @@ if __name__ == "__main__":  # run for a session
         workspace.require_writable()
         users.proxies()
     except (OSError, ValueError) as error:
-        st.error(shell.plain(error), icon=":material/error:")
+        st.error(shell.escape(error), icon=":material/error:")
         st.stop()
 
     page = st.navigation(

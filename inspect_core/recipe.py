@@ -10,19 +10,25 @@ from typing import Any
 import numpy as np
 
 from inspect_core.features.backbones import Backbone, shared
-from inspect_core.features.extraction import Preparation, embed
+from inspect_core.features.extraction import FeatureExtractor, embed
 from inspect_core.images.alignment import Alignment
-from inspect_core.images.areas import Areas
+from inspect_core.images.areas import InspectionAreas
 from inspect_core.images.depth import Depth
 from inspect_core.images.photo_quality import QualityRange
 from inspect_core.images.placement import Placement
 from inspect_core.images.tiles import TilePlan
 from inspect_core.judge.anomaly_map import AREA, SIGMA, to_pixels
-from inspect_core.judge.counts import Counts
-from inspect_core.methods.fitted_method import View, joined_errors
+from inspect_core.judge.counts import VerdictCounts
+from inspect_core.methods.fitted_method import FittedMethod, joined_errors
 from inspect_core.methods.registry import JOIN
 from inspect_core.recipe_format.photo_inspector import PhotoInspector
-from inspect_core.recipe_format.recorded_photos import Calibrated, ChallengePart, TaughtFrom, UnscoredPart, counts_of
+from inspect_core.recipe_format.recorded_photos import (
+    CalibrationPhoto,
+    ChallengePart,
+    TeachingRecord,
+    UnscoredPart,
+    counts_of,
+)
 from inspect_core.runtime.users import UNKNOWN
 from inspect_core.verdict import Limits, Verdict
 from inspect_core.whole_part.defect_types import DefectTypes
@@ -81,24 +87,24 @@ class Recipe:
     backbone: BackboneChoice
     grid: tuple[int, int]
     nearest: bool
-    views: tuple[View, ...]
+    views: tuple[FittedMethod, ...]
     live: Mapping[str, int]
     limits: Limits
-    calibration: tuple[Calibrated, ...]
+    calibration: tuple[CalibrationPhoto, ...]
     provenance: Provenance
     product_check: ProductCheck | None = None
     gallery: KnownCases | None = None
     defect_types: DefectTypes | None = None
-    judged: tuple[Calibrated, ...] = ()
+    judged: tuple[CalibrationPhoto, ...] = ()
     unscored: tuple[UnscoredPart, ...] = ()
     challenge: tuple[ChallengePart, ...] = ()
     depth: Depth | None = None
     alignment: Alignment | None = None
-    areas: Areas | None = None
+    areas: InspectionAreas | None = None
     tiles: TilePlan | None = None
     mm_per_pixel: float | None = None
     quality: QualityRange | None = None
-    taught: TaughtFrom | None = None
+    taught: TeachingRecord | None = None
     as_published: bool = False
     digest: str | None = None
 
@@ -119,14 +125,14 @@ class Recipe:
         network_facts = {"area": self.live[AREA], "size": self.backbone.size, "digest": self.digest or ""}
         return {name: getattr(self, name) for name in shared} | network_facts
 
-    def counts(self) -> tuple[Counts, bool]:
+    def counts(self) -> tuple[VerdictCounts, bool]:
         """What its limits do to the parts they were tested on, as `counts_of`."""
         return counts_of(self.limits, self.calibration, self.judged, self.unscored)
 
-    def prepare(self, backbone: Backbone) -> Preparation:
+    def prepare(self, backbone: Backbone) -> FeatureExtractor:
         """How this recipe turns a photo into patch features on a loaded backbone."""
         looks = tuple(view.look for view in self.views)
-        return Preparation(backbone, self.grid, looks, self.nearest, self.alignment, self.tiles)
+        return FeatureExtractor(backbone, self.grid, looks, self.nearest, self.alignment, self.tiles)
 
     def with_changes(self, *, author: str, reason: str, **changed: Any) -> "Recipe":
         """An unsaved recipe of the same fit with the fields `changed`, and this one as its parent.
@@ -165,9 +171,13 @@ class LoadedRecipe(PhotoInspector):
         """What runs the network, in words."""
         return self.backbone.engine
 
-    def compute_map(self, image: np.ndarray, placement: Placement, picture: np.ndarray, *, head: bool) -> Sequence[np.ndarray]:
+    def compute_map(
+        self, image: np.ndarray, placement: Placement, picture: np.ndarray, *, head: bool
+    ) -> Sequence[np.ndarray]:
         features, *further_outputs = (
-            self.preparation.describe(image, placement, picture) if head else (self.preparation.features_of_input(picture),)
+            self.preparation.describe(image, placement, picture)
+            if head
+            else (self.preparation.features_of_input(picture),)
         )
         errors = joined_errors(self.recipe.views, features, self.recipe.live)
         return to_pixels(errors, self.map_size, sigma=SIGMA), *further_outputs

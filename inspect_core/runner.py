@@ -17,7 +17,7 @@ from inspect_core.images.tiles import TilePlan
 from inspect_core.judge.anomaly_map import AREA
 from inspect_core.recipe_format import arrays, golden_images, recipe_package, recorded_photos
 from inspect_core.recipe_format.photo_inspector import PARTS, PhotoInspector, read_facts
-from inspect_core.recipe_format.recipe_package import RecipeError, refusing
+from inspect_core.recipe_format.recipe_package import RecipeError, recipe_errors
 from inspect_core.runtime.graph import EMBEDDING, IMAGES, LOGITS, MAP, REFUSALS, InferenceSession, cells_of, session_of
 
 
@@ -42,7 +42,9 @@ class ExportedModel(PhotoInspector):
             cells = [(name, "tensor(float)", [k, *self.tiles.grid]) for name, k in zip(outputs, widths, strict=True)]
             self._whole = _session(graphs, recipe_package.WHOLE, cells, [MAP], threads)
 
-    def compute_map(self, image: np.ndarray, placement: Placement, picture: np.ndarray, *, head: bool) -> Sequence[np.ndarray]:
+    def compute_map(
+        self, image: np.ndarray, placement: Placement, picture: np.ndarray, *, head: bool
+    ) -> Sequence[np.ndarray]:
         names = [EMBEDDING, LOGITS] if head else []
         if self.tiles is None:
             pixel_map, *further_outputs = self._run(picture[None], [MAP, *names])
@@ -88,7 +90,7 @@ class Runner(ExportedModel):
         document = recipe_package.read_document(package, None)
         images = golden_images.read_table(package)
         calibration, _ = recorded_photos.read_table(package, document)
-        with refusing(self.path, "its contents are inconsistent"):
+        with recipe_errors(self.path, "its contents are inconsistent"):
             # What the graph replaces, and what stays behind, is not read.
             rest = document | {"views": [], "gallery": None}
             graphs = {
@@ -106,19 +108,19 @@ class Runner(ExportedModel):
             super().__init__(graphs, len(document["views"]), threads=threads, size=size, **facts)
         self._prove(package, images)
 
-    def _prove(self, package: recipe_package.Package, images: list[golden_images.Golden]) -> None:
+    def _prove(self, package: recipe_package.Package, images: list[golden_images.GoldenImage]) -> None:
         most = golden_images.tolerance(self.good_scores, self.limits)
         for known in images:
-            with refusing(self.path, f"golden image {known.file} cannot be inspected"):
+            with recipe_errors(self.path, f"golden image {known.file} cannot be inspected"):
                 verdict = self.inspect(read_bytes(package.read(known.file), known.file, self.depth).pixels)
             expected = known.verdict, known.reason, known.defect_type
             if (
-                golden_images.said(verdict) != expected
+                golden_images.verdict_key(verdict) != expected
                 or not golden_images.difference(verdict.score, known.score) <= most
             ):
                 raise RecipeError(
                     f"{self.path.name}: golden image {known.file} ({known.name}) gets "
-                    f"{_words(golden_images.said(verdict))} with score {verdict.score} on this PC, but "
+                    f"{_words(golden_images.verdict_key(verdict))} with score {verdict.score} on this PC, but "
                     f"{_words(expected)} with score {known.score} at export. Do not inspect on this PC: install the "
                     "versions in requirements-line.txt, or export again here"
                 )

@@ -6,23 +6,23 @@ from typing import Any, Literal, Self
 
 import numpy as np
 
-from inspect_core.images.areas import Areas
-from inspect_core.images.photo_quality import Quality, QualityRange
+from inspect_core.images.areas import InspectionAreas
+from inspect_core.images.photo_quality import PhotoQuality, QualityRange
 from inspect_core.images.placement import AS_TAKEN, Placement
 from inspect_core.judge.anomaly_map import Region, image_score, regions, scale_region
 from inspect_core.judge.input_checks import as_finite_number
-from inspect_core.judge.limits import carried
+from inspect_core.judge.limits import rescale_limit
 
-Word = Literal["accept", "review", "reject", "not located"]
+VerdictWord = Literal["accept", "review", "reject", "not located"]
 NOT_LOCATED: Literal["not located"] = "not located"
 """The word of a part that was not found in its photo: never accepted, and without a score."""
 NOT_JUDGED: Literal["not judged"] = "not judged"
 """The word of a photo that could not be read or inspected."""
-SPOKEN = {"accept": "accepted", "review": "to review", "reject": "rejected"}
-SPOKEN |= {NOT_LOCATED: NOT_LOCATED, NOT_JUDGED: NOT_JUDGED}
+VERDICT_PHRASES = {"accept": "accepted", "review": "to review", "reject": "rejected"}
+VERDICT_PHRASES |= {NOT_LOCATED: NOT_LOCATED, NOT_JUDGED: NOT_JUDGED}
 """What can become of a photo, from the best, and how it is said of several."""
-SIGNS = dict(zip(SPOKEN, "✓?✕ø–", strict=True))
-OUTCOMES = tuple(SPOKEN)
+VERDICT_SYMBOLS = dict(zip(VERDICT_PHRASES, "✓?✕ø–", strict=True))
+ALL_VERDICTS = tuple(VERDICT_PHRASES)
 PARTLY_OUT = "partly out of view"
 """The reason of a part that would have been accepted if the photo had shown all of it."""
 OTHER_PRODUCT = "other product"
@@ -55,12 +55,12 @@ class Limits:
         if self == before:
             return after
         to_review, to_reject = (
-            carried(limit, before=before.reject, after=after.reject, ceilings=ceilings)
+            rescale_limit(limit, before=before.reject, after=after.reject, ceilings=ceilings)
             for limit in (self.review, self.reject)
         )
         return replace(self, review=to_review, reject=to_reject)
 
-    def verdict(self, score: float) -> Word:
+    def verdict(self, score: float) -> VerdictWord:
         """ "accept" for score <= review, "review" for score <= reject, else "reject".
 
         Compared in float64, whatever the type of the score. Raises ValueError when the score is not finite: a part
@@ -87,11 +87,11 @@ class ProductCheckResult:
 
 
 @dataclass(frozen=True)
-class Inputs:
+class DriftInputs:
     """What of a photo besides its score may drift; None where it was not measured.
 
-    brightness, sharpness, noise: as `Quality`; product_distance: of the product check; shift_x, shift_y: of the part,
-    as shares of the photo; angle: in degrees.
+    brightness, sharpness, noise: as `PhotoQuality`; product_distance: of the product check; shift_x, shift_y: of the
+    part, as shares of the photo; angle: in degrees.
     """
 
     brightness: float | None = None
@@ -103,7 +103,7 @@ class Inputs:
     angle: float | None = None
 
     @classmethod
-    def of(cls, quality: Quality | None, check: ProductCheckResult | None, placement: Placement) -> "Inputs":
+    def of(cls, quality: PhotoQuality | None, check: ProductCheckResult | None, placement: Placement) -> "DriftInputs":
         measurements: dict[str, float] = {}
         if quality is not None:
             measurements = {name: getattr(quality, name) for name in ("brightness", "sharpness", "noise")}
@@ -115,7 +115,7 @@ class Inputs:
         return cls(**measurements)
 
 
-INPUTS = tuple(field.name for field in fields(Inputs))
+INPUTS = tuple(field.name for field in fields(DriftInputs))
 
 
 @dataclass(frozen=True, eq=False)
@@ -133,7 +133,7 @@ class Verdict:
     """
 
     score: float | None
-    verdict: Word
+    verdict: VerdictWord
     anomaly_map: np.ndarray
     regions: tuple[Region, ...] = ()
     area: int = 1
@@ -144,7 +144,7 @@ class Verdict:
     placement: Placement = AS_TAKEN
     left_out: np.ndarray | None = None
     photo: str = ""
-    inputs: Inputs = Inputs()
+    inputs: DriftInputs = DriftInputs()
 
     @property
     def photo_map(self) -> np.ndarray:
@@ -157,14 +157,14 @@ class Verdict:
         return None if self.left_out is None else self.placement.mask_over_photo(self.left_out)
 
 
-def inspected(anomaly_map: np.ndarray, left_out: np.ndarray, areas: Areas | None) -> np.ndarray:
+def mask_uninspected(anomaly_map: np.ndarray, left_out: np.ndarray, areas: InspectionAreas | None) -> np.ndarray:
     """A map, (H, W) float32, weighted by its areas, and 0 where `left_out`, (H, W) bool, is True."""
     weighted = anomaly_map if areas is None else anomaly_map * areas.weights(anomaly_map.shape)
     return np.where(left_out, np.float32(0), weighted)
 
 
 @dataclass(frozen=True, eq=False)
-class InView:
+class Visibility:
     """Which pixels of a part are judged on one photo.
 
     left_out: (H, W) bool, pixels of the map that are not judged; missing: number of pixels that would be judged if the
@@ -176,7 +176,7 @@ class InView:
     left: int
 
     @classmethod
-    def of(cls, placement: Placement, size: tuple[int, int], areas: Areas | None) -> Self:
+    def of(cls, placement: Placement, size: tuple[int, int], areas: InspectionAreas | None) -> Self:
         """For a photo so placed, whose map of `size` is judged by areas."""
         outside, known = placement.outside_mask(size), placement.known(size)
         if areas is not None:
@@ -199,19 +199,19 @@ def assemble(
     limits: Limits,
     placement: Placement,
     *,
-    view: InView,
+    view: Visibility,
     area: int = 1,
     check: ProductCheckResult | None = None,
-    quality: Quality | None = None,
+    quality: PhotoQuality | None = None,
     quality_range: QualityRange | None = None,
     name_type: Callable[[tuple[Region, ...]], tuple[str, float] | None] | None = None,
 ) -> Verdict:
     """The one place where findings become a verdict, for the page, the command line and the recipe.
 
     anomaly_map: (H, W) float32, of the photo as placed, returned by `inspected`; view: which of its pixels are judged;
-    area: the smallest that counts, in pixels of the map; quality: of the picture as the network sees it; quality_range: of the
-    good photos. name_type: from the regions found, in pixels of the picture, to (type, probability) or None; called
-    only for a part that is neither accepted nor stopped. Raises ValueError when the score is not finite.
+    area: the smallest that counts, in pixels of the map; quality: of the picture as the network sees it; quality_range:
+    of the good photos. name_type: from the regions found, in pixels of the picture, to (type, probability) or None;
+    called only for a part that is neither accepted nor stopped. Raises ValueError when the score is not finite.
     """
     size = anomaly_map.shape
     score = float(image_score(anomaly_map, area=area))
@@ -231,7 +231,7 @@ def assemble(
         placement=placement,
         left_out=view.left_out if view.left < view.left_out.size else None,
         photo="" if quality is None or quality_range is None else quality_range.describe_deviation(quality),
-        inputs=Inputs.of(quality, check, placement),
+        inputs=DriftInputs.of(quality, check, placement),
     )
     if check is not None and check.stops:
         return replace(verdict, verdict="reject", reason=OTHER_PRODUCT)

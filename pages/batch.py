@@ -17,13 +17,13 @@ mode = st.segmented_control(
 
 recipes = saved_recipes.paths()
 if not recipes:
-    saved_recipes.say_none()
+    saved_recipes.show_no_recipes()
 if mode == WATCH:
     watch_panel.watch(recipes)
     st.stop()
 running = batch_jobs.running()
 if running is not None:
-    batch_form.under_way()
+    batch_form.running_batch()
 shell.show_problem()
 everything = [run for run in batch_store.all_runs() if run.id != running]
 for run in [run for run in everything if not run.finished]:

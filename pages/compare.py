@@ -12,7 +12,7 @@ st.caption("Which detector suits your product? All are tested on the same photos
 
 taught = open_product_store.current()
 if taught is None:
-    shell.nothing_taught("This page compares detectors on the photos of a taught product.")
+    shell.show_no_product("This page compares detectors on the photos of a taught product.")
     st.stop()
 if taught.study is None and taught.ordered is None:
     st.info("Comparison needs the training photos. Teach the product again.", icon=":material/info:")
@@ -20,7 +20,7 @@ if taught.study is None and taught.ordered is None:
         st.switch_page("pages/teach.py")
     st.stop()
 order = taught.order()
-comparison = comparison_jobs.found(order)
+comparison = comparison_jobs.last_comparison(order)
 if comparison is None:
     comparison_panels.start(order)
 else:

@@ -15,13 +15,13 @@ st.caption(
 
 taught = open_product_store.current()
 if taught is None:
-    shell.nothing_taught("This page names the defects of a taught product.")
+    shell.show_no_product("This page names the defects of a taught product.")
     st.stop()
 if taught.defect_types is not None:
     training_results.results(taught)
     training_panel.say_if_changed(taught)
-if taught.product == teaching_job.FIRST_SAMPLE and training_panel.TELLING in teaching_job.samples():
-    training_panel.say_which_sample_tells()
+if taught.product == teaching_job.FIRST_SAMPLE and training_panel.LEARNABLE_SAMPLE in teaching_job.samples():
+    training_panel.show_sample_hint()
 st.header("Examples")
 by_region = training_panel.learn(taught)
 gallery.gallery(taught, by_region)

@@ -9,7 +9,7 @@ VIEWS = {
     "Patch map": patch_map.patch_map,
     "Variance": variance_panels.variance,
     "Sensitivity": variance_panels.sensitivity,
-    "Most unusual good parts": unusual_parts.strangest,
+    "Most unusual good parts": unusual_parts.show_unusual_parts,
 }
 
 shell.gate("pages/explore.py")
@@ -19,7 +19,7 @@ st.caption("Why this verdict? See what the network and the detector respond to."
 
 taught = open_product_store.current()
 if taught is None:
-    shell.nothing_taught("This page shows what the network and the detector respond to in a taught product.")
+    shell.show_no_product("This page shows what the network and the detector respond to in a taught product.")
     st.stop()
 view = st.segmented_control(
     "View", list(VIEWS), default=next(iter(VIEWS)), required=True, key="explore_view", label_visibility="collapsed"

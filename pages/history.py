@@ -21,17 +21,17 @@ try:
     with AuditLog.open() as log:
         last = selection.last_inspection(log)
         if last is None and log.head()[0] == 0:
-            selection.nothing_yet()
+            selection.show_empty_log()
             st.stop()
         chosen = selection.choose(log)
 except LogError as error:
-    st.error(shell.plain(error), icon=":material/error:")
+    st.error(shell.escape(error), icon=":material/error:")
     st.stop()
 history_report.downloads(chosen)
 view = st.segmented_control(
     "View", list(VIEWS), default=next(iter(VIEWS)), required=True, key="history_view", label_visibility="collapsed"
 )
 if view != "Changes" and not chosen.inspections:
-    selection.none_in_this_time(last)
+    selection.show_no_matches(last)
     st.stop()
 VIEWS[view](chosen)

@@ -12,7 +12,7 @@ with st.container(horizontal=True, horizontal_alignment="distribute", vertical_a
     recipe_panels.add_from_file()
 paths = saved_recipes.paths()
 if not paths:
-    saved_recipes.say_none()
+    saved_recipes.show_no_recipes()
 states = approval_panel.states()
 found, refused = recipe_table.lines(paths)
 if found:

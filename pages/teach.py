@@ -19,7 +19,7 @@ with photos_side:
         st.info("Choose photos above. Twenty good parts are enough to start; sixty give a stable limit.")
         st.stop()
     files = teach_panels.fingerprint(source.path)
-    samples = teach_panels.look(source, files)
+    samples = teach_panels.show_scan(source, files)
     if samples is None:
         st.stop()
     samples = photo_settings.choose_depth(samples)
@@ -41,6 +41,6 @@ with plan_side.container(key="teach-plan"):
         busy = shell.jobs().find_by_subject(order) is not None
         if st.button("Teach", type="primary", icon=":material/school:", disabled=busy, key="teach", width="stretch"):
             shell.begin(lambda: teaching_job.start(order))
-        shell.follow(
+        shell.show_job_status(
             order, ("The product opens on Inspect when teaching finishes. You can use other pages in the meantime.")
         )

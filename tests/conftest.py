@@ -72,9 +72,9 @@ def recipe():
     """A small recipe on a 4 x 3 grid of 6-channel features, k = 5."""
     from inspect_core.detectors import mahalanobis
     from inspect_core.features.extraction import PatchFeatureSpec
-    from inspect_core.methods.fitted_method import View
+    from inspect_core.methods.fitted_method import FittedMethod
     from inspect_core.recipe import BackboneChoice, Provenance, Recipe
-    from inspect_core.recipe_format.recorded_photos import Calibrated
+    from inspect_core.recipe_format.recorded_photos import CalibrationPhoto
     from inspect_core.verdict import Limits
 
     rng = np.random.default_rng(3)
@@ -85,10 +85,10 @@ def recipe():
         backbone=BackboneChoice("efficientnet_lite0", ("blocks.1.1",), "0" * 64, (64, 96)),
         grid=(4, 3),
         nearest=False,
-        views=(View("mahalanobis", detector, PatchFeatureSpec(("blocks.1.1",), projection.numpy())),),
+        views=(FittedMethod("mahalanobis", detector, PatchFeatureSpec(("blocks.1.1",), projection.numpy())),),
         live={"k": 4, "area": 12},
         limits=Limits(3.25, 4.5),
-        calibration=(Calibrated("a,b.png", "1" * 64, 2.5), Calibrated("ü.png", "2" * 64, 0.1 + 0.2)),
+        calibration=(CalibrationPhoto("a,b.png", "1" * 64, 2.5), CalibrationPhoto("ü.png", "2" * 64, 0.1 + 0.2)),
         provenance=Provenance("2026-11-21T10:00:00+00:00", author="Ana", reason="first", seeds={"detector": 1}),
     )
 
@@ -201,13 +201,13 @@ def learned(product: Path, small_backbone, tmp_path_factory: pytest.TempPathFact
 
     That of "pca" takes the nearest cell, and the product check of that of "corp" is fused with the class scores.
     """
-    from inspect_core.features.store import Store
+    from inspect_core.features.store import FeatureStore
     from inspect_core.images.folders import scan
     from inspect_core.methods.registry import known_parameters
     from inspect_core.study.study import Study
     from inspect_core.tuning.product_check_training import train_product_check
 
-    store, photos = Store(tmp_path_factory.mktemp("features")), scan(product)
+    store, photos = FeatureStore(tmp_path_factory.mktemp("features")), scan(product)
     given = {"k": 8, "M": 32, "patches": 300, "components": 6, "m": 6}
 
     @functools.cache
@@ -231,7 +231,7 @@ def exported_graphs():
     """`line_network.exported`, which exports what it was given before once."""
     from inspect_core.recipe_io import line_network
 
-    exported, known = line_network.exported, []
+    exported, known = line_network.export_graphs, []
 
     def remembered(recipe, backbone):
         headless = recipe.product_check is None and recipe.defect_types is None
@@ -251,5 +251,5 @@ def small_recipe(learned, small_backbone, exported_graphs, monkeypatch: pytest.M
     from inspect_core.recipe_io import line_network, onnx_export
 
     monkeypatch.setattr(onnx_export, "loaded_backbone", lambda choice, device: small_backbone)
-    monkeypatch.setattr(line_network, "exported", exported_graphs)
+    monkeypatch.setattr(line_network, "export_graphs", exported_graphs)
     return learned

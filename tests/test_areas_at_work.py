@@ -5,8 +5,8 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from inspect_core.features.store import Store
-from inspect_core.images.areas import Area, Areas
+from inspect_core.features.store import FeatureStore
+from inspect_core.images.areas import InspectionArea, InspectionAreas
 from inspect_core.images.folders import scan, split
 from inspect_core.images.photo_reader import read
 from inspect_core.recipe import inspect
@@ -18,13 +18,13 @@ from inspect_core.runner import Runner
 from inspect_core.study.study import Study
 
 pytestmark = pytest.mark.slow
-IGNORED = Area("ignore", ((0.0, 0.0), (0.5, 0.0), (0.5, 0.4), (0.0, 0.4)))
-AREAS = Areas((IGNORED, Area("stricter", ((0.6, 0.6), (0.9, 0.6), (0.9, 0.9), (0.6, 0.9)), 3.0)))
+IGNORED = InspectionArea("ignore", ((0.0, 0.0), (0.5, 0.0), (0.5, 0.4), (0.0, 0.4)))
+AREAS = InspectionAreas((IGNORED, InspectionArea("stricter", ((0.6, 0.6), (0.9, 0.6), (0.9, 0.9), (0.6, 0.9)), 3.0)))
 
 
 @pytest.fixture(scope="module")
 def study(product, small_backbone, tmp_path_factory):
-    store = Store(tmp_path_factory.mktemp("areas"), limit=2**28)
+    store = FeatureStore(tmp_path_factory.mktemp("areas"), limit=2**28)
     return Study(split(scan(product), seed=0), small_backbone, store, parameters={"k": 8}, grid=(16, 16)).fit()
 
 
@@ -47,7 +47,7 @@ def test_all_judge_alike(study, small_backbone, tmp_path, monkeypatch):
 
 
 def test_areas_that_leave_less_than_counts_are_refused_before_anything_is_saved(study):
-    small = Areas((Area("inspect", ((0.0, 0.0), (0.06, 0.0), (0.06, 0.06))),))
+    small = InspectionAreas((InspectionArea("inspect", ((0.0, 0.0), (0.06, 0.0), (0.06, 0.06))),))
     assert study.recipe(areas=small, area=5).areas == small
     with pytest.raises(ValueError, match="fewer than the smallest area"):
         study.recipe(areas=small, area=100)

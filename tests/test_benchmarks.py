@@ -91,7 +91,7 @@ def test_memory_of_a_fit_is_read_before_the_app_goes_on(without_guard, tmp_path,
 
 
 def test_a_move_of_the_limit_computes_no_score(exported, tmp_path, monkeypatch):
-    fitted = setting.study(QUICK, setting.taught(QUICK), 8, moving.Store(tmp_path)).fit()
+    fitted = setting.study(QUICK, setting.taught(QUICK), 8, moving.FeatureStore(tmp_path)).fit()
     asked = []
     scores = type(fitted.scored).scores
     monkeypatch.setattr(

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 from PIL import Image
 
-from inspect_core.cli.commands import VERBS, main
+from inspect_core.cli.commands import SUBCOMMANDS, main
 
 ROOT = Path(__file__).resolve().parents[1]
 DOCUMENTS = sorted(
@@ -88,9 +88,9 @@ def test_every_command_is_understood(line, monkeypatch):
 
 
 def test_every_verb_has_its_section_and_every_option_exists(capsys):
-    assert sorted(set(VERBS) - anchors(COMMANDS)) == []
+    assert sorted(set(SUBCOMMANDS) - anchors(COMMANDS)) == []
     offered = ""
-    for verb in VERBS:
+    for verb in SUBCOMMANDS:
         with pytest.raises(SystemExit):
             main([verb, "--help"])
         offered += capsys.readouterr().out

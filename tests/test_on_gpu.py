@@ -13,7 +13,7 @@ from inspect_core.detectors.cop_corp.covariance import MappedCovariance
 from inspect_core.detectors.cop_corp.feature_maps import FeatureMap
 from inspect_core.features.backbones import Backbone
 from inspect_core.features.extraction import embed
-from inspect_core.features.store import Store
+from inspect_core.features.store import FeatureStore
 from inspect_core.images.folders import scan
 from inspect_core.images.photo_reader import read
 from inspect_core.line.batch import Outputs, photos_of, run
@@ -64,7 +64,7 @@ def taught(product, tmp_path, monkeypatch):
 
     def study(device: torch.device, method: str) -> Study:
         parameters = {name: value for name, value in SMALL.items() if name in known_parameters(method)}
-        store = Store(tmp_path / device.type)
+        store = FeatureStore(tmp_path / device.type)
         return Study(scan(product), network(device), store, method=method, grid=GRID, parameters=parameters).fit()
 
     return study
@@ -85,7 +85,7 @@ def outcomes(study: Study, photo: np.ndarray) -> dict[str, np.ndarray]:
         "verdict": verdict.anomaly_map,
         "check": np.array(check.limit),
         "patches": patches.features,
-        "seen": scatter_points.seen_by(view, patches, study.live).features,
+        "seen": scatter_points.transform_points(view, patches, study.live).features,
     }
     if view.row.refits:
         preview = PatchSample.of(study).fit({})
@@ -122,7 +122,7 @@ def test_what_was_taught_on_a_gpu_is_exported_and_inspects_a_batch_and_names_def
         embeddings = [embed(read(path).pixels, backbone) for _, path in photos]
         rows = run(LoadedRecipe(recipe, backbone), photos, Outputs())
     # An export takes the network from the CPU; what was taught still lies on the pretended GPU.
-    graphs = line_network.exported(recipe, network(CPU))
+    graphs = line_network.export_graphs(recipe, network(CPU))
     line = ExportedModel(graphs, len(recipe.views), **recipe.facts)
     for row, embedding, (_, path) in zip(rows, embeddings, photos, strict=True):
         assert row.score == pytest.approx(line.inspect(read(path).pixels).score, rel=1e-4)

@@ -13,7 +13,7 @@ import onnx
 import pytest
 
 from inspect_core.classify.kernel_density import fit_kdf, fit_kdn
-from inspect_core.images.photo_quality import QualityRange, measured
+from inspect_core.images.photo_quality import QualityRange, measure_quality
 from inspect_core.images.photo_reader import read, squash
 from inspect_core.recipe import inspect
 from inspect_core.recipe_format import golden_images, recipe_package
@@ -38,7 +38,7 @@ def exported_once(learned, small_backbone, exported_graphs, tmp_path_factory) ->
     folder = tmp_path_factory.mktemp("exported") / "line"
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(onnx_export, "loaded_backbone", lambda choice, device: small_backbone)
-        patch.setattr(line_network, "exported", exported_graphs)
+        patch.setattr(line_network, "export_graphs", exported_graphs)
         export(learned("cop"), folder, check_images=find_photos(learned("cop")).paths)
     return folder
 
@@ -181,7 +181,7 @@ def test_defect_types_are_named_as_in_the_app(small_recipe, small_backbone, prod
 def test_how_a_photo_differs_is_said_as_in_the_app_and_changes_no_verdict(small_recipe, small_backbone, tmp_path):
     silent = small_recipe("cop")
     photos = [read(path).pixels for path in find_photos(silent).paths]
-    taught = QualityRange.of(2 * [measured(squash(pixels, (64, 96))) for pixels in photos])
+    taught = QualityRange.of(2 * [measure_quality(squash(pixels, (64, 96))) for pixels in photos])
     recipe, said = replace(silent, quality=taught), set()
     export(recipe, tmp_path / "line", check_images=find_photos(silent).paths)
     runner = Runner(tmp_path / "line")

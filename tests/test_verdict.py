@@ -6,19 +6,19 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from inspect_core.images.alignment import Alignment
-from inspect_core.images.areas import Area, Areas
-from inspect_core.images.part_pose import Located
+from inspect_core.images.areas import InspectionArea, InspectionAreas
+from inspect_core.images.part_pose import PartPose
 from inspect_core.images.placement import Placement
 from inspect_core.judge.counts import count_parts
 from inspect_core.verdict import (
     OTHER_PRODUCT,
     PARTLY_OUT,
-    InView,
     Limits,
     ProductCheckResult,
     Verdict,
+    Visibility,
     assemble,
-    inspected,
+    mask_uninspected,
 )
 
 
@@ -95,7 +95,7 @@ def test_a_verdict_is_assembled_by_one_set_of_rules(peak, limits, said, types):
 
     limits = Limits(*limits)
     placement = Placement((8, 16))
-    view, namer = InView.of(placement, (4, 8), None), None if types is None else name_type
+    view, namer = Visibility.of(placement, (4, 8), None), None if types is None else name_type
     found = assemble(anomaly_map, limits, placement, view=view, check=check, name_type=namer)
     stopped, accepted = said == (True, True), limits.verdict(peak) == "accept"
     assert found.verdict == ("reject" if stopped else limits.verdict(peak))
@@ -112,7 +112,7 @@ def outside(shift):
     matrix = np.array([[1.0, 0, shift], [0, 1, 0]])
     always = np.ones((64, 64), bool)
     aligned = Alignment(np.zeros((64, 64, 3), np.uint8), always, always, (64, 64), False, {})
-    return Placement((64, 64), Located(matrix, (64, 64), (64, 64), 1.0, 1.0, 1.0), aligned)
+    return Placement((64, 64), PartPose(matrix, (64, 64), (64, 64), 1.0, 1.0, 1.0), aligned)
 
 
 @pytest.mark.parametrize(
@@ -121,18 +121,18 @@ def outside(shift):
         (0, 64, None, "accept"),
         (2, 200, None, "accept"),
         (2, 64, None, "review"),
-        (2, 64, Areas((Area("inspect", ((0.5, 0), (1, 0), (1, 1), (0.5, 1))),)), "accept"),
-        (30, 64, Areas((Area("inspect", ((0.4, 0), (0.5, 0), (0.5, 0.4), (0.4, 0.4))),)), "review"),
+        (2, 64, InspectionAreas((InspectionArea("inspect", ((0.5, 0), (1, 0), (1, 1), (0.5, 1))),)), "accept"),
+        (30, 64, InspectionAreas((InspectionArea("inspect", ((0.4, 0), (0.5, 0), (0.5, 0.4), (0.4, 0.4))),)), "review"),
     ],
 )
 def test_a_part_that_the_photo_does_not_show_is_never_accepted(shift, area, areas, word):
     """Unless what is missing is smaller than what counts, and enough is left to judge it by."""
     placement, limits = outside(shift), Limits(1.0, 2.0)
-    view = InView.of(placement, (64, 64), areas)
+    view = Visibility.of(placement, (64, 64), areas)
     left_out = view.left_out
-    calm = inspected(np.full((64, 64), 0.5, np.float32), left_out, areas)
+    calm = mask_uninspected(np.full((64, 64), 0.5, np.float32), left_out, areas)
     found = assemble(calm, limits, placement, area=area, view=view)
     assert (found.verdict, found.reason) == (word, PARTLY_OUT if word == "review" else None)
     assert np.array_equal(found.left_out, left_out if left_out.any() else None)
-    bad = inspected(np.full((64, 64), 9.0, np.float32), left_out, areas)
+    bad = mask_uninspected(np.full((64, 64), 9.0, np.float32), left_out, areas)
     assert assemble(bad, limits, placement, area=area, view=view).verdict != "accept"

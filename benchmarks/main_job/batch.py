@@ -16,11 +16,11 @@ from benchmarks.main_job.memory import make_photos
 from benchmarks.main_job.setting import QUICK, Setting, study, taught, with_head
 from benchmarks.measure import resident_mb, spread
 from inspect_core.audit.log import AuditLog
-from inspect_core.features.store import Store
-from inspect_core.line.audit_record import Logged
+from inspect_core.features.store import FeatureStore
+from inspect_core.line.audit_record import AuditRecord
 from inspect_core.line.batch import Outputs, Photo, photos_of, run
 from inspect_core.line.inspector import Inspector
-from inspect_core.line.result_row import ResultRow, judge
+from inspect_core.line.result_row import ResultRow, inspect_photo
 from inspect_core.recipe import LoadedRecipe, Recipe
 from inspect_core.recipe_io.onnx_export import export
 from inspect_core.recipe_io.parity_photos import find_photos
@@ -40,19 +40,19 @@ def figures(setting: Setting) -> dict:
         make_photos(root / "photos", count)
         photos = photos_of([root / "photos"])
         with AuditLog.open(f"sqlite:///{root / 'log.sqlite'}") as log:
-            record = Logged(log, line, "benchmark")
+            record = AuditRecord(log, line, "benchmark")
             found = against_one_at_a_time(app, line, photos[:a_turn], record, root, setting)
         return {"engine": line.engine, "photos": count, **found, "memory": memory(line, photos, root)}
 
 
 def against_one_at_a_time(
-    app: Inspector, line: Inspector, photos: list[Photo], record: Logged, root: Path, setting: Setting
+    app: Inspector, line: Inspector, photos: list[Photo], record: AuditRecord, root: Path, setting: Setting
 ) -> dict:
     """Turn about, after one of each that is not counted."""
     took: dict[str, list[float]] = {"one_at_a_time": [], "batch": [], "batch_of_the_app": []}
     for turn in range(max(2, setting.runs + 1)):
         table = Outputs(root / f"{turn}.csv"), Outputs(root / f"{turn}-app.csv")
-        took["one_at_a_time"].append(_rate(len(photos), lambda: [judge(app, *photo) for photo in photos]))
+        took["one_at_a_time"].append(_rate(len(photos), lambda: [inspect_photo(app, *photo) for photo in photos]))
         took["batch"].append(_rate(len(photos), partial(run, line, photos, table[0], record=record)))
         took["batch_of_the_app"].append(_rate(len(photos), partial(run, app, photos, table[1])))
     pairs = zip(took["one_at_a_time"][1:], took["batch"][1:], strict=True)
@@ -86,5 +86,5 @@ def _exported(recipe: Recipe, path: Path) -> Runner:
 def _inspector(setting: Setting, features: Path) -> LoadedRecipe:
     photos, backbone = taught(setting), with_head(setting)
     product_check = train_product_check(backbone, photos.fit, photos.calibrate)
-    recipe = study(setting, photos, setting.sides[0], Store(features)).fit().recipe(product_check=product_check)
+    recipe = study(setting, photos, setting.sides[0], FeatureStore(features)).fit().recipe(product_check=product_check)
     return LoadedRecipe(recipe, backbone)

@@ -17,11 +17,11 @@ from pathlib import Path
 from typing import Any
 
 from benchmarks.measure import parser, sets, write
-from inspect_core.features.store import Store
+from inspect_core.features.store import FeatureStore
 from inspect_core.images.folders import scan, split
-from inspect_core.images.splitting import learned_from_all
+from inspect_core.images.splitting import train_on_all
 from inspect_core.methods.registry import ALL
-from inspect_core.runtime.jobs import Job, State
+from inspect_core.runtime.jobs import Job, JobState
 from inspect_core.runtime.progress import Report
 from inspect_core.study.teaching_config import TeachingConfig
 from inspect_core.tuning.detector_comparison import compare
@@ -35,7 +35,7 @@ FIRST, LEAST = 0.1, 3.0
 def order_of(folder: Path, good: int | None) -> TeachingConfig:
     """What Teach would ask for by itself; good: the number of good photos to learn from, None for all."""
     samples = scan(folder)
-    parts = learned_from_all(split(samples, seed=0, blind=False))
+    parts = train_on_all(split(samples, seed=0, blind=False))
     if good is not None:
         parts = parts.without([sample.name for sample in parts.fit[good:]])
     return TeachingConfig(folder.name, parts)
@@ -44,7 +44,7 @@ def order_of(folder: Path, good: int | None) -> TeachingConfig:
 def told(work: Callable[[Report], object], expected: float) -> dict[str, Any]:
     """The figures of one job; work: called with its report; expected: the seconds forecast."""
     job, said = Job("", "", ""), []
-    job.state, job._began = State.RUNNING, time.monotonic()
+    job.state, job._began = JobState.RUNNING, time.monotonic()
 
     def report(fraction: float, step: str) -> None:
         job.report(fraction, step)
@@ -83,7 +83,7 @@ def main() -> None:
                 if given.only not in (None, kind):
                     continue
                 with tempfile.TemporaryDirectory(prefix="loupe-features-") as features:
-                    order, store = order_of(folder, good), Store(features)
+                    order, store = order_of(folder, good), FeatureStore(features)
                     expected = forecast(order, store, detectors).seconds
                     work = partial(compare, order, store) if detectors else partial(teach, order, store)
                     found = told(work, expected)

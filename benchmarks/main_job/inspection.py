@@ -19,8 +19,8 @@ from benchmarks.main_job.setting import BACKBONE, Setting, sample, study, taught
 from benchmarks.measure import Stopwatch, machine, spread
 from inspect_core.features.backbones import Backbone
 from inspect_core.features.extraction import embed
-from inspect_core.features.patch_grid import join
-from inspect_core.features.store import Store
+from inspect_core.features.patch_grid import join_taps
+from inspect_core.features.store import FeatureStore
 from inspect_core.images.photo_reader import read, squash
 from inspect_core.judge.anomaly_map import AREA, SIGMA, image_score, regions, to_pixels
 from inspect_core.methods.fitted_method import joined_errors, with_taps
@@ -49,7 +49,7 @@ def figures(setting: Setting) -> dict:
     for side in setting.sides:
         with tempfile.TemporaryDirectory(prefix="loupe-features-") as folder:
             recipe = (
-                study(setting, photos, side, Store(folder))
+                study(setting, photos, side, FeatureStore(folder))
                 .fit()
                 .recipe(product_check=product_check, defect_types=types)
             )
@@ -65,7 +65,7 @@ def candidates(setting: Setting) -> dict:
     backbone, taps = with_taps(methods, BACKBONE, size=setting.size, device="cpu")
     found, photos = {"measured_on": machine(), "threads": torch.get_num_threads()}, taught(setting)
     with tempfile.TemporaryDirectory(prefix="loupe-features-") as folder:
-        fitted = Study(photos, backbone, Store(folder), method=methods, taps=taps, grid=(side, side)).fit()
+        fitted = Study(photos, backbone, FeatureStore(folder), method=methods, taps=taps, grid=(side, side)).fit()
         views = fitted.results.views
         seen = [fitted.preparation.features(read(path).pixels) for path in _in_turn(photos.judge)[:4]]
     for number in range(setting.repeats + 2):
@@ -122,7 +122,7 @@ def _one_photo(path, recipe: Recipe, backbone: Backbone, watch: Stopwatch) -> No
     watch.lap("resize")
     maps = backbone.tap_maps(image)
     watch.lap("backbone")
-    patches = join(maps, grid=recipe.grid, projection=columns, pool=look.pool, nearest=recipe.nearest)
+    patches = join_taps(maps, grid=recipe.grid, projection=columns, pool=look.pool, nearest=recipe.nearest)
     watch.lap("grid")
     grid_scores = joined_errors(recipe.views, [patches], recipe.live)
     watch.lap("detector")

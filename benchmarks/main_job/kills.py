@@ -29,12 +29,12 @@ from PIL import Image
 from benchmarks.main_job.setting import QUICK, SAMPLE, study, taught
 from benchmarks.measure import machine, parser, write
 from inspect_core.audit.log import AuditLog
-from inspect_core.features.store import Store
+from inspect_core.features.store import FeatureStore
 from inspect_core.images.depth import Depth
-from inspect_core.line.audit_record import Logged
+from inspect_core.line.audit_record import AuditRecord
 from inspect_core.line.batch import Outputs, photos_of, run
 from inspect_core.line.journal import journal_of
-from inspect_core.line.map_folder import Maps
+from inspect_core.line.map_folder import MapFolder
 from inspect_core.line.verdict_table import read_table
 from inspect_core.line.watch import FOLDERS, Watch, watching
 from inspect_core.recipe import Recipe
@@ -100,8 +100,8 @@ def batch(folder: Path, kills: int, *, within: float = 0.7) -> dict:
 
     def work() -> None:
         with _log(folder) as log:
-            outputs = Outputs(table, Maps(folder / "maps"), folder / "r.html")
-            run(ByBytes(), photos, outputs, record=Logged(log, ByBytes(), "benchmark"))
+            outputs = Outputs(table, MapFolder(folder / "maps"), folder / "r.html")
+            run(ByBytes(), photos, outputs, record=AuditRecord(log, ByBytes(), "benchmark"))
 
     def check(*, was_killed: bool) -> None:
         if was_killed and (journal_of(table).exists() or not table.exists()):
@@ -127,7 +127,7 @@ def watch(folder: Path, out: Path, kills: int, *, within: float = 0.9) -> dict:
     def work(*, to_the_end: bool = False) -> None:
         atomic_write.clear()
         with _log(folder) as log, watching(folder / "in", out):
-            record = Logged(log, ByBytes(), "benchmark")
+            record = AuditRecord(log, ByBytes(), "benchmark")
             look = Watch(ByBytes(JUDGED_S), folder / "in", out, record, steady=STEADY_S, patience=0.0)
             while look.poll() or look.waiting or not to_the_end:
                 time.sleep(LOOK_S)
@@ -297,7 +297,7 @@ def _inspections(folder: Path) -> tuple[list[dict], list[str]]:
 
 
 def _recipe(root: Path) -> Recipe:
-    return study(QUICK, taught(QUICK), 8, Store(root / "features")).fit().recipe()
+    return study(QUICK, taught(QUICK), 8, FeatureStore(root / "features")).fit().recipe()
 
 
 def _further(folder: Path) -> Path:

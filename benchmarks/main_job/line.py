@@ -17,7 +17,7 @@ import numpy as np
 from benchmarks.main_job.setting import BACKBONE, FULL, sample, taught
 from benchmarks.measure import Stopwatch, machine, parser, spread, write
 from inspect_core.features.backbones import Backbone
-from inspect_core.features.store import Store
+from inspect_core.features.store import FeatureStore
 from inspect_core.images.photo_reader import read, squash
 from inspect_core.methods.fitted_method import with_taps
 from inspect_core.methods.registry import LOOSE, METHODS, methods_of
@@ -39,7 +39,7 @@ def figures() -> dict:
     with tempfile.TemporaryDirectory(prefix="loupe-line-") as folder:
         for name in (*METHODS, LOOSE):
             backbone, taps = with_taps(methods_of(name), BACKBONE, size=FULL.size, device="cpu")
-            study = Study(taught(FULL), backbone, Store(Path(folder) / "store"), method=name, taps=taps).fit()
+            study = Study(taught(FULL), backbone, FeatureStore(Path(folder) / "store"), method=name, taps=taps).fit()
             recipe, path = study.recipe(), Path(folder) / name
             parity = export(recipe, path, check_images=find_photos(recipe).paths)
             graph = (path / recipe_package.MODEL).read_bytes()
@@ -50,7 +50,7 @@ def figures() -> dict:
                 "allowed": parity.allowed,
             }
             if name == "mahalanobis":
-                few = line_network.exported(replace(recipe, live=recipe.live | {"k": 20}), backbone)[
+                few = line_network.export_graphs(replace(recipe, live=recipe.live | {"k": 20}), backbone)[
                     recipe_package.MODEL
                 ]
                 found["mahalanobis at k = 20"] = _against_backbone(backbone, few)

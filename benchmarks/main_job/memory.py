@@ -17,7 +17,7 @@ from PIL import Image
 
 from benchmarks.main_job.setting import QUICK, Setting, sample, study, with_head
 from benchmarks.measure import in_own_process, own_peak_mb, resident_mb
-from inspect_core.features.store import Store
+from inspect_core.features.store import FeatureStore
 from inspect_core.images.folders import scan, split
 from inspect_core.images.grouping import ungrouped
 from inspect_core.images.photo_reader import read
@@ -77,7 +77,7 @@ def teach(folder: Path, setting: Setting) -> dict:
     photos = split(found, seed=0, groups=ungrouped(found))
     done("scan")
     with tempfile.TemporaryDirectory(prefix="features-", dir=workspace.root().parent) as features:
-        store = Store(features)
+        store = FeatureStore(features)
         taught = study(setting, photos, setting.sides[0], store)
         done("network")
         taught.extract()

@@ -17,19 +17,19 @@ import numpy as np
 from benchmarks.main_job.setting import QUICK, Setting, all_shown, study
 from benchmarks.main_job.start import FINISHED, ON_THE_BENCH, PATIENCE_S, open_browser, served
 from benchmarks.measure import Stopwatch, spread, timed
-from inspect_core.features.store import Store
+from inspect_core.features.store import FeatureStore
 from inspect_core.judge.anomaly_map import largest_area, regions
 from inspect_core.methods.registry import LOOSE
 from inspect_core.runtime.threads import cores
 from inspect_core.study import scored_photos
-from inspect_core.study.evaluation import in_parts_of
+from inspect_core.study.evaluation import counts_sentence_for
 from inspect_core.study.scored_photos import ScoredPhotos
 from inspect_core.study.study import Study
 from inspect_core.tuning.patch_sample import PatchSample
 from inspect_core.ui import taught_product
 from inspect_core.ui.bench import pixels
 from inspect_core.ui.inspect import bench_states
-from inspect_core.ui.session import Settings
+from inspect_core.ui.session import SessionSettings
 from inspect_core.verdict import Limits
 from inspect_core.whole_part.product_check import OFF
 
@@ -108,7 +108,7 @@ def move_on_page(fitted: Study, repeats: int, *, by_hand: bool) -> dict:
     scored, stops = part.scored, _other_stops(part.scored)
     scored._latest.clear()
     limits = part.suggested_limits(scored.live)
-    settings = Settings(scored.live, limits if by_hand else None, 0, OFF)
+    settings = SessionSettings(scored.live, limits if by_hand else None, 0, OFF)
     passes, largest_values = [], scored_photos.largest_values
 
     def counted(maps: np.ndarray, count: int) -> np.ndarray:
@@ -163,7 +163,7 @@ def move_limit(scored: ScoredPhotos, repeats: int) -> dict:
         both = Limits(limit, limit)
         for score in scores:
             both.verdict(score)
-        in_parts_of(scored, scores, both)
+        counts_sentence_for(scored, scores, both)
         regions(shown, limit)
 
     return timed(move, repeats=repeats)
@@ -214,4 +214,4 @@ def _moved(fitted: Study) -> dict[str, float]:
 def _fitted(setting: Setting, side: int, method: str) -> Iterator[Study]:
     """A fitted study whose feature store lives as long as the block."""
     with tempfile.TemporaryDirectory(prefix="loupe-features-") as folder:
-        yield study(setting, all_shown(setting), side, Store(folder), method=method).fit()
+        yield study(setting, all_shown(setting), side, FeatureStore(folder), method=method).fit()

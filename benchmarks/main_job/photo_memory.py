@@ -15,7 +15,7 @@ from PIL import Image
 
 from benchmarks.main_job.setting import FULL, network, sample
 from benchmarks.measure import in_own_process, own_peak_mb, parser, resident_mb, write
-from inspect_core.features.extraction import PatchFeatureSpec, Preparation
+from inspect_core.features.extraction import FeatureExtractor, PatchFeatureSpec
 from inspect_core.images.decode_memory import MEMORY_PER_PIXEL
 from inspect_core.images.folders import scan
 from inspect_core.images.photo_reader import read
@@ -84,7 +84,7 @@ def measured(work: str, path: Path) -> float | str:
         for number in range(3):
             shutil.copy(path, path.with_stem(f"{path.stem}-{number}"))
     if work == "features":
-        preparation = Preparation(network(FULL), (32, 32), (PatchFeatureSpec(network(FULL).taps),))
+        preparation = FeatureExtractor(network(FULL), (32, 32), (PatchFeatureSpec(network(FULL).taps),))
         preparation.features(np.zeros((64, 64, 3), np.uint8))
     before = sum(resident_mb().values())
     Path("/proc/self/clear_refs").write_text("5")  # the peak counts from here

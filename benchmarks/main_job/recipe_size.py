@@ -12,7 +12,7 @@ import numpy as np
 from scipy.stats import spearmanr
 
 from benchmarks.main_job.setting import Setting, network, study, taught
-from inspect_core.features.store import Store
+from inspect_core.features.store import FeatureStore
 from inspect_core.images.photo_reader import read
 from inspect_core.recipe import Recipe, inspect
 from inspect_core.recipe_io import recipe_file
@@ -30,7 +30,7 @@ def figures(setting: Setting) -> dict:
 def on_grid(setting: Setting, side: int) -> dict:
     with tempfile.TemporaryDirectory(prefix="loupe-recipes-") as folder:
         root = Path(folder)
-        full = study(setting, taught(setting), side, Store(root / "features")).fit()
+        full = study(setting, taught(setting), side, FeatureStore(root / "features")).fit()
         rounded = _rounded(full)
         recipe, rounded_recipe = full.recipe(), rounded.recipe()
         return {

@@ -7,8 +7,8 @@ import numpy as np
 
 from benchmarks.measure import SAMPLES
 from inspect_core.features.backbones import Backbone, load
-from inspect_core.features.store import Store
-from inspect_core.images.folders import Samples, Split, scan, split
+from inspect_core.features.store import FeatureStore
+from inspect_core.images.folders import Dataset, Split, scan, split
 from inspect_core.study.study import Study
 
 BACKBONE = "efficientnet_lite0"
@@ -42,7 +42,7 @@ QUICK = Setting(size=(128, 128), sides=(8, 16), k=10, good=6, shown=10, of_sampl
 
 
 @lru_cache(maxsize=1)
-def sample() -> Samples:
+def sample() -> Dataset:
     """The bundled sample part: 60 good photos to learn from, 20 good and 20 defects to judge."""
     return scan(SAMPLE)
 
@@ -67,7 +67,7 @@ def network(setting: Setting) -> Backbone:
     return _network(setting.size)
 
 
-def study(setting: Setting, photos: Split, side: int, store: Store, *, method: str = "mahalanobis") -> Study:
+def study(setting: Setting, photos: Split, side: int, store: FeatureStore, *, method: str = "mahalanobis") -> Study:
     """An unfitted study of `photos` on a side x side grid."""
     parameters = {"k": setting.k} if method == "mahalanobis" else {}
     return Study(photos, network(setting), store, method=method, parameters=parameters, grid=(side, side))

@@ -13,14 +13,14 @@ import torch
 from benchmarks.main_job.setting import SAMPLE, Setting, network, study, taught, with_head
 from benchmarks.measure import Stopwatch, spread
 from inspect_core.detectors.mahalanobis import semi_orthogonal
-from inspect_core.features.store import Store
+from inspect_core.features.store import FeatureStore
 from inspect_core.images.folders import Split, scan, split
 from inspect_core.line.ordered_pool import ranges
 from inspect_core.methods.method import Patches
 from inspect_core.methods.registry import CANDIDATES
-from inspect_core.runtime.progress import Report, silent
+from inspect_core.runtime.progress import Report, ignore_progress
 from inspect_core.runtime.threads import cores
-from inspect_core.study.statistics_gathering import SHARD, Fit, merged
+from inspect_core.study.statistics_gathering import SHARD, FitPlan, merged
 from inspect_core.study.teaching_config import TeachingConfig
 from inspect_core.tuning.comparison_result import Comparison
 from inspect_core.tuning.detector_comparison import compare
@@ -43,7 +43,7 @@ def fit_alone(setting: Setting, side: int) -> dict:
     shape = (1, side, side, setting.k)
     one_photo = 4 * math.prod(shape)
     with tempfile.TemporaryDirectory(prefix="loupe-features-") as folder:
-        store = Store(folder, limit=2 * setting.good * one_photo + GIGABYTES)
+        store = FeatureStore(folder, limit=2 * setting.good * one_photo + GIGABYTES)
         rng = np.random.default_rng(0)
         falling = 1 / np.sqrt(np.arange(1, setting.k + 1, dtype=np.float32))
         held = []
@@ -54,7 +54,7 @@ def fit_alone(setting: Setting, side: int) -> dict:
         def stored(number: int) -> list[tuple[torch.Tensor]]:
             return [(torch.from_numpy(store.get(f"{number}", shape)),)]
 
-        fit = Fit(
+        fit = FitPlan(
             ("mahalanobis",), (0,), (Patches(setting.good, (side, side), setting.k),), (columns,),
             ({"k": setting.k, "ridge": 0.01},), 0,
         )  # fmt: skip
@@ -77,7 +77,7 @@ def sample_part(setting: Setting) -> dict:
             watch.start()
             split(scan(SAMPLE), seed=0)
             watch.lap("scan")
-            one = study(setting, taught(setting), setting.sides[0], Store(folder))
+            one = study(setting, taught(setting), setting.sides[0], FeatureStore(folder))
             watch.start()
             one.extract()
             watch.lap("extract")
@@ -107,12 +107,12 @@ def by_default(setting: Setting) -> dict:
         for name, work in (("teach", teach), ("compare", compared)):
             with tempfile.TemporaryDirectory(prefix="loupe-features-") as folder:
                 watch.start()
-                work(order, Store(folder), silent)
+                work(order, FeatureStore(folder), ignore_progress)
                 watch.lap(name)
     return _in_seconds(watch) | {"photos": len(photos.fit)}
 
 
-def compared(order: TeachingConfig, store: Store, report: Report) -> Comparison:
+def compared(order: TeachingConfig, store: FeatureStore, report: Report) -> Comparison:
     """All candidates for a new folder."""
     return compare(order, store, report, CANDIDATES, with_test_photos=False)
 

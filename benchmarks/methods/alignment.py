@@ -16,8 +16,8 @@ import cv2
 import numpy as np
 
 from benchmarks.measure import kept, parser, timed, write
-from inspect_core.features.store import Store
-from inspect_core.images.alignment import Alignment, NotLocated, learn
+from inspect_core.features.store import FeatureStore
+from inspect_core.images.alignment import Alignment, NotLocated, learn_alignment
 from inspect_core.images.folders import scan, split
 from inspect_core.images.photo_reader import read
 from inspect_core.methods.fitted_method import with_taps
@@ -43,7 +43,7 @@ def error(product: str, conveyor: Conveyor) -> dict:
     def photo(index: int) -> np.ndarray:
         return products.render(product, index, conveyor=conveyor)[0]
 
-    learned = learn((photo(index) for index in range(LEARNED)), scale=conveyor.scale > 0)
+    learned = learn_alignment((photo(index) for index in range(LEARNED)), scale=conveyor.scale > 0)
     axis = np.linspace(-1, 1, 7) * PRODUCTS[product]
     part = np.array([(x, y) for x in axis for y in axis])
     places, reasons = [], []
@@ -73,8 +73,8 @@ def located(product: str, other: str, conveyor: Conveyor) -> dict:
     def photos(indices: range, conveyor: Conveyor = conveyor, **kind: str) -> list[np.ndarray]:
         return [products.render(product, index, conveyor=conveyor, **kind)[0] for index in indices]
 
-    learned = learn(photos(range(FEW)), scale=conveyor.scale > 0)
-    still = learn(photos(range(FEW), STILL))
+    learned = learn_alignment(photos(range(FEW)), scale=conveyor.scale > 0)
+    still = learn_alignment(photos(range(FEW), STILL))
     good, strange = photos(range(FEW, FEW + 23)), photos(range(FEW, FEW + 10))
     cut = photos(range(100, 160), defect=CUT) if product == "flange" else [_covered(*one) for one in enumerate(good)]
     others = [products.render(name, index, conveyor=conveyor)[0] for name in (other, "linen") for index in range(10)]
@@ -127,7 +127,7 @@ def _times(learned: Alignment, photo: np.ndarray) -> dict:
     }
 
 
-def figures(folder: Path, store: Store, alignment: Alignment | None) -> dict:
+def figures(folder: Path, store: FeatureStore, alignment: Alignment | None) -> dict:
     """The localized detector at its defaults."""
     backbone, taps = with_taps(("mahalanobis",), "efficientnet_lite0")
     study = Study(split(scan(folder), seed=0, blind=True), backbone, store, taps=taps, alignment=alignment).fit()
@@ -140,12 +140,12 @@ def figures(folder: Path, store: Store, alignment: Alignment | None) -> dict:
 
 def worth(product: str, folder: Path) -> dict:
     """By how the parts lie, as they are and aligned."""
-    store, found = Store(folder / "store", limit=2**32), {}
+    store, found = FeatureStore(folder / "store", limit=2**32), {}
     for name, conveyor in MOVES.items():
         products.write(folder / name, products=(product,), conveyor=conveyor)
         photos = folder / name / f"{product}{products.MOVED}"
         good = split(scan(photos), seed=0, blind=True).fit
-        learned = learn((read(sample.path).pixels for sample in good), scale=conveyor.scale > 0)
+        learned = learn_alignment((read(sample.path).pixels for sample in good), scale=conveyor.scale > 0)
         found[name] = {"as it is": figures(photos, store, None), "aligned": figures(photos, store, learned)}
         found[name]["inspected"] = float(learned.always.mean())
     return found

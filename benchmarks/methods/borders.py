@@ -23,7 +23,7 @@ from torch import Tensor
 
 from benchmarks.measure import kept, parser, sets, write
 from inspect_core.features.backbones import Backbone, load
-from inspect_core.features.store import Store
+from inspect_core.features.store import FeatureStore
 from inspect_core.images.folders import scan, split
 from inspect_core.images.splitting import Split
 from inspect_core.judge.anomaly_map import AREA, image_score, to_pixels
@@ -80,7 +80,7 @@ def drawn(folder: Path, size: int, seed: int) -> Split:
 
 
 def errors_of(
-    photos: Split, method: str, store: Store, *, mirrored: bool
+    photos: Split, method: str, store: FeatureStore, *, mirrored: bool
 ) -> tuple[ScoredPhotos, np.ndarray, np.ndarray]:
     """(photos, raw errors (n, h, w), calibrated errors in spreads of good ones)."""
     backbone, taps = with_taps((method,), "efficientnet_lite0")
@@ -127,7 +127,7 @@ def figures(scored: ScoredPhotos, errors: np.ndarray) -> dict[str, float]:
 
 
 def measured(
-    photos: Split, store: Store, detectors: tuple[str, ...], *, mirrored: bool
+    photos: Split, store: FeatureStore, detectors: tuple[str, ...], *, mirrored: bool
 ) -> Iterator[tuple[str, dict[str, float]]]:
     """Of each detector the figures of the calibrated map, and of the raw one where it is one method."""
     of = {name: errors_of(photos, name, store, mirrored=mirrored) for name in methods_in(detectors)}
@@ -150,7 +150,7 @@ def main() -> None:
     asked.add_argument("--label", default="as it is", help="under which the figures are kept")
     options = asked.parse_args()
     warnings.simplefilter("ignore")
-    store, found = Store(options.store, limit=20 << 30), kept(options.name)
+    store, found = FeatureStore(options.store, limit=20 << 30), kept(options.name)
     for name, folder in sets(options.sets).items():
         rows = defaultdict(list)
         for size, seed in itertools.product(options.sizes, options.seeds):

@@ -16,9 +16,9 @@ import numpy as np
 
 from benchmarks.measure import kept, parser, sets, write
 from inspect_core.features.backbones import Backbone
-from inspect_core.features.store import Store
+from inspect_core.features.store import FeatureStore
 from inspect_core.images.folders import scan, split
-from inspect_core.images.samples import GOOD, Samples
+from inspect_core.images.samples import GOOD, Dataset
 from inspect_core.images.splitting import Split
 from inspect_core.judge.metrics import auroc
 from inspect_core.methods.fitted_method import with_taps
@@ -27,7 +27,7 @@ from inspect_core.runtime import workspace
 from inspect_core.study.scored_photos import ScoredPhotos
 from inspect_core.study.study import Study
 from inspect_core.study.teaching_config import TeachingConfig
-from inspect_core.tuning.photo_screening import FirstLook, first_look
+from inspect_core.tuning.photo_screening import ScreeningResult, screen_photos
 
 SHARES = (0.02, 0.05, 0.1)
 SEEDS = (0, 1, 2)
@@ -35,7 +35,7 @@ GONE_THROUGH = 0.2
 """Of the look's list, which a user goes through."""
 
 
-def mixed(samples: Samples, share: float, seed: int) -> tuple[Samples, frozenset[str]]:
+def mixed(samples: Dataset, share: float, seed: int) -> tuple[Dataset, frozenset[str]]:
     """The photos with defects mixed in among the good ones, and the names of these."""
     taught = [sample for sample in samples.good if sample.part_of != "test"]
     order = np.random.default_rng(seed).permutation(len(samples.defects))
@@ -48,7 +48,7 @@ def mixed(samples: Samples, share: float, seed: int) -> tuple[Samples, frozenset
     )
 
 
-def shown(look: FirstLook, hidden: frozenset[str]) -> tuple[dict, frozenset[str]]:
+def shown(look: ScreeningResult, hidden: frozenset[str]) -> tuple[dict, frozenset[str]]:
     """Figures of the look, and the hidden defects that a user finds who goes through a part of it."""
     order = [seen.sample.name in hidden for seen in look.photos]
     places, found = np.flatnonzero(order), [bool(seen.findings) for seen in look.photos]
@@ -75,7 +75,7 @@ def without(photos: Split, names: frozenset[str]) -> Split:
     return replace(photos, fit=fit, calibrate=calibrate)
 
 
-def fitted(photos: Split, backbone: Backbone, taps: list, store: Store, **parameters: float) -> dict:
+def fitted(photos: Split, backbone: Backbone, taps: list, store: FeatureStore, **parameters: float) -> dict:
     """Image AUROC, and the shares of defects accepted and of good photos not accepted under the default limits."""
     study = Study(photos, backbone, store, method=LOOSE, taps=taps, parameters=parameters).extract()
     views = [study.fit_view(number) for number in range(len(study.methods))]
@@ -94,7 +94,7 @@ def fitted(photos: Split, backbone: Backbone, taps: list, store: Store, **parame
     }
 
 
-def rows(folder: Path, store: Store, done: set[tuple[float, int]]):
+def rows(folder: Path, store: FeatureStore, done: set[tuple[float, int]]):
     """A row for every share and seed that is not done yet."""
     backbone, taps = with_taps(methods_of(LOOSE), "efficientnet_lite0")
     samples = scan(folder)
@@ -105,7 +105,9 @@ def rows(folder: Path, store: Store, done: set[tuple[float, int]]):
             photos, hidden = mixed(samples, share, seed)
             parts = split(photos, seed=seed)
             pool = tuple(sample for sample in photos.good if sample.part_of != "test")
-            look = first_look(replace(photos, good=pool), TeachingConfig("", parts, seed=seed), store, lambda *_: None)
+            look = screen_photos(
+                replace(photos, good=pool), TeachingConfig("", parts, seed=seed), store, lambda *_: None
+            )
             figures, found = shown(look, hidden)
             row = {"share": share, "seed": seed, "look": figures}
             ways = {"as it is": parts, "left out": without(parts, found), "clean": without(parts, hidden)}
@@ -141,7 +143,7 @@ def main() -> None:
     asked.add_argument("--store", type=Path, help="folder for the features; the workspace's otherwise")
     options = asked.parse_args()
     warnings.simplefilter("ignore")
-    store, measured = Store(options.store or workspace.features_folder()), kept(options.name)
+    store, measured = FeatureStore(options.store or workspace.features_folder()), kept(options.name)
     measured.pop("summary", None)
     for name, folder in sets(options.sets).items():
         own = measured.setdefault(name, [])

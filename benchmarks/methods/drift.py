@@ -14,14 +14,14 @@ import plotly.graph_objects as go
 
 from benchmarks.measure import machine, parser, sets, write
 from benchmarks.studies.common import line, panels, picture
-from inspect_core.features.store import Store
+from inspect_core.features.store import FeatureStore
 from inspect_core.images.folders import scan, split
 from inspect_core.images.photo_reader import read
-from inspect_core.images.samples import GOOD, Sample
-from inspect_core.images.splitting import Split, learned_from_all
-from inspect_core.images.tolerances import CAREFUL, CaptureVariation
+from inspect_core.images.samples import GOOD, PhotoFile
+from inspect_core.images.splitting import Split, train_on_all
+from inspect_core.images.tolerances import DEFAULT_TOLERANCES, CaptureVariation
 from inspect_core.line.ordered_pool import in_order
-from inspect_core.process.drift_signals import Signals
+from inspect_core.process.drift_signals import DriftSignals
 from inspect_core.recipe import LoadedRecipe
 from inspect_core.runtime import workspace
 from inspect_core.study.study import Study
@@ -40,24 +40,24 @@ def aged(fault: str, age: float, rng: np.random.Generator) -> CaptureVariation:
     return CaptureVariation(noise=1.0, light=light, right=right, down=down, focus=BLUR * age * (fault == "lens"))
 
 
-def parts(photos: list[Sample], fault: str, seed: int) -> Iterator[tuple[Sample, CaptureVariation, int]]:
+def parts(photos: list[PhotoFile], fault: str, seed: int) -> Iterator[tuple[PhotoFile, CaptureVariation, int]]:
     rng = np.random.default_rng(seed)
     for number in range(STEADY + AGEING):
         age = max(0, number - STEADY) / AGEING
         yield photos[rng.integers(len(photos))], aged(fault, age, rng), int(rng.integers(2**31))
 
 
-def run_of(inspector: LoadedRecipe, photos: list[Sample], fault: str, seed: int) -> dict:
+def run_of(inspector: LoadedRecipe, photos: list[PhotoFile], fault: str, seed: int) -> dict:
     """Verdicts and alarms of one run of parts."""
     preparation = inspector.preparation
 
-    def judged(item: tuple[Sample, CaptureVariation, int]) -> Verdict:
+    def judged(item: tuple[PhotoFile, CaptureVariation, int]) -> Verdict:
         sample, taken, own = item
         photo = read(sample.path, sample.depth).pixels
         seen = preparation.network_input(photo, preparation.place(photo))
         return inspector.inspect(taken.of(seen, photo.shape[:2], np.random.default_rng(own)))
 
-    signals, rejected, alarms = Signals(inspector.good_scores.tolist()), [], []
+    signals, rejected, alarms = DriftSignals(inspector.good_scores.tolist()), [], []
     for number, verdict in enumerate(in_order(judged, parts(photos, fault, seed))):
         rejected.append(verdict.verdict == "reject")
         inputs = {name: value for name, value in vars(verdict.inputs).items() if value is not None}
@@ -82,11 +82,11 @@ def run_of(inspector: LoadedRecipe, photos: list[Sample], fault: str, seed: int)
 def figures(folders: dict[str, Path]) -> dict:
     found: dict[str, dict] = {}
     for name, folder in folders.items():
-        photos = learned_from_all(split(scan(folder), seed=0))
+        photos = train_on_all(split(scan(folder), seed=0))
         fit = photos.fit[:: max(1, len(photos.fit) // TAUGHT)]
-        order = TeachingConfig(name, Split(fit, (), photos.judge, groups=photos.groups), tolerances=CAREFUL)
+        order = TeachingConfig(name, Split(fit, (), photos.judge, groups=photos.groups), tolerances=DEFAULT_TOLERANCES)
         backbone, taps = order.network(("mahalanobis",))
-        store = Store(workspace.root() / "features")
+        store = FeatureStore(workspace.root() / "features")
         study = Study(order, backbone, store, taps=taps, method="mahalanobis").fit()
         inspector = LoadedRecipe(study.recipe(), backbone)
         good = [sample for sample in photos.judge if sample.kind == GOOD]

@@ -15,19 +15,19 @@ from benchmarks.measure import machine, parser, sets, write
 from inspect_core.classify.kernel_density import fit_kdf
 from inspect_core.features.backbones import Backbone, load
 from inspect_core.features.extraction import embed
-from inspect_core.images.boxes import cropped
+from inspect_core.images.boxes import crop_square
 from inspect_core.images.folders import scan
 from inspect_core.images.photo_reader import read, read_mask
-from inspect_core.images.samples import Sample
+from inspect_core.images.samples import PhotoFile
 from inspect_core.whole_part.training_crops import boxes_of_mask
 
 EACH, SEEDS, LIGHTS = (3, 5, 10), 5, (0.9, 1.1)
 
 
-def looks(sample: Sample) -> Iterator[np.ndarray]:
+def looks(sample: PhotoFile) -> Iterator[np.ndarray]:
     """(H, W, 3) uint8: the crop, then turned and mirrored, then darker and lighter."""
     pixels = read(sample.path).pixels
-    crop = cropped(pixels, boxes_of_mask(read_mask(sample.mask, pixels.shape[:2]))[0])
+    crop = crop_square(pixels, boxes_of_mask(read_mask(sample.mask, pixels.shape[:2]))[0])
     turned = [np.rot90(one, turns) for one in (crop, crop[:, ::-1]) for turns in range(4)]
     yield from map(np.ascontiguousarray, turned)
     yield from (np.clip(light * crop.astype(np.float32), 0, 255).astype(np.uint8) for light in LIGHTS)
@@ -49,7 +49,7 @@ def shares_right(points: np.ndarray, kinds: np.ndarray, each: int) -> dict[str, 
     return found
 
 
-def of_set(samples: tuple[Sample, ...], backbone: Backbone) -> dict:
+def of_set(samples: tuple[PhotoFile, ...], backbone: Backbone) -> dict:
     labelled = [sample for sample in samples if sample.mask is not None]
     points = np.stack([np.stack([embed(look, backbone) for look in looks(sample)]) for sample in labelled])
     kinds = np.array([sample.kind for sample in labelled])

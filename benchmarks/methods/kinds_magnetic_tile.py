@@ -15,11 +15,11 @@ from benchmarks.measure import SAMPLES, parser, write
 from benchmarks.studies.calibrated_parents import calibrated, of_unseen
 from inspect_core.features.backbones import Backbone, load
 from inspect_core.features.extraction import embed
-from inspect_core.images.boxes import cropped
+from inspect_core.images.boxes import crop_square
 from inspect_core.images.folders import scan
 from inspect_core.images.grouping import propose_groups
 from inspect_core.images.photo_reader import read, read_mask
-from inspect_core.images.samples import Sample, Samples
+from inspect_core.images.samples import Dataset, PhotoFile
 from inspect_core.judge.metrics import accuracy, expected_calibration_error, ood_calibration_error
 from inspect_core.whole_part import defect_type_training
 from inspect_core.whole_part.training_crops import boxes_of_mask
@@ -34,7 +34,7 @@ def main() -> None:
     options = asked.parse_args()
     samples, backbone = scan(options.folder), load("efficientnet_lite0")
     labels = [sample.kind for sample in samples.defects]
-    grouping = propose_groups(Samples(samples.root, samples.defects, ()))
+    grouping = propose_groups(Dataset(samples.root, samples.defects, ()))
     groups = [grouping[sample.name] for sample in samples.defects]
     others = [sample for name in ("flange", "board", "linen") for sample in scan(SAMPLES / name).defects]
     figures: dict[str, object] = {"examples": len(labels), "groups": len(set(groups)), "seeds": SEEDS}
@@ -53,13 +53,13 @@ def main() -> None:
     write(options.name, figures)
 
 
-def embeddings(samples: tuple[Sample, ...] | list[Sample], backbone: Backbone, *, by_region: bool) -> np.ndarray:
+def embeddings(samples: tuple[PhotoFile, ...] | list[PhotoFile], backbone: Backbone, *, by_region: bool) -> np.ndarray:
     """(n, d) embeddings of whole parts, or of the square around the largest piece of the true mask."""
     found = []
     for sample in samples:
         pixels = read(sample.path).pixels
         box = boxes_of_mask(read_mask(sample.mask, pixels.shape[:2]))[0] if by_region else None
-        found.append(embed(cropped(pixels, box), backbone))
+        found.append(embed(crop_square(pixels, box), backbone))
     return np.stack(found)
 
 
@@ -97,7 +97,7 @@ def measured(points, labels, groups, foreign, parent, seed) -> dict[str, dict[st
     }
 
 
-def judged(learned: defect_type_training.Trained, parent: str) -> dict[str, np.ndarray]:
+def judged(learned: defect_type_training.TypeTraining, parent: str) -> dict[str, np.ndarray]:
     """What every model says of the examples it had not seen."""
     unseen = learned.unseen
     return {
@@ -108,13 +108,13 @@ def judged(learned: defect_type_training.Trained, parent: str) -> dict[str, np.n
     }
 
 
-def limits_of(learned: defect_type_training.Trained, parent: str) -> dict[str, float]:
+def limits_of(learned: defect_type_training.TypeTraining, parent: str) -> dict[str, float]:
     """The probability from which every model names a kind."""
     prior, y = learned.defect_types.classifier.prior, learned.unseen.y
     return {model: defect_type_training.suggested_limit(p, y, prior) for model, p in judged(learned, parent).items()}
 
 
-def posteriors(learned: defect_type_training.Trained, points: np.ndarray, parent: str) -> dict[str, np.ndarray]:
+def posteriors(learned: defect_type_training.TypeTraining, points: np.ndarray, parent: str) -> dict[str, np.ndarray]:
     """What every model says of new points."""
     classifier, unseen = learned.defect_types.classifier, learned.unseen
     from_parent = classifier.parent_proba(points)

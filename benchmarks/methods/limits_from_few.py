@@ -20,12 +20,12 @@ from pathlib import Path
 import numpy as np
 
 from benchmarks.measure import kept, parser, sets, write
-from inspect_core.features.store import Store
+from inspect_core.features.store import FeatureStore
 from inspect_core.images.folders import scan
 from inspect_core.images.grouping import propose_groups
-from inspect_core.images.samples import Samples
+from inspect_core.images.samples import Dataset
 from inspect_core.images.splitting import Split
-from inspect_core.images.tolerances import CAREFUL, Tolerances
+from inspect_core.images.tolerances import DEFAULT_TOLERANCES, Tolerances
 from inspect_core.judge.limits import limits_from_good
 from inspect_core.methods.fitted_method import with_taps
 from inspect_core.methods.registry import CANDIDATES, FIXED, LOOSE, methods_in, methods_of
@@ -61,7 +61,7 @@ RULES: dict[str, Callable[[np.ndarray, float], float]] = {
 }
 
 
-def drawn(samples: Samples, count: int, seed: int) -> Split | None:
+def drawn(samples: Dataset, count: int, seed: int) -> Split | None:
     """At most so many good photos to learn from, by whole groups, and others to judge; None when fewer than LEFT good
     ones are left to judge.
     """
@@ -87,11 +87,11 @@ def drawn(samples: Samples, count: int, seed: int) -> Split | None:
 
 def case(
     photos: Split,
-    store: Store,
+    store: FeatureStore,
     seed: int,
     *,
     detectors: Sequence[str] = CANDIDATES,
-    tolerances: Tolerances | None = CAREFUL,
+    tolerances: Tolerances | None = DEFAULT_TOLERANCES,
 ) -> dict:
     """The figures of one draw by detector."""
     methods = methods_in(detectors)
@@ -165,7 +165,7 @@ def main() -> None:
     asked.add_argument("--seeds", type=int, default=2)
     options = asked.parse_args()
     warnings.simplefilter("ignore")
-    store, cases = Store(options.store, limit=40 << 30), kept(options.name).get("cases", {})
+    store, cases = FeatureStore(options.store, limit=40 << 30), kept(options.name).get("cases", {})
     for seed in range(options.seeds):
         for count in options.counts:
             for name, folder in sets(options.sets).items():

@@ -10,7 +10,7 @@ import warnings
 from pathlib import Path
 
 from benchmarks.measure import kept, parser, sets, write
-from inspect_core.features.store import Store
+from inspect_core.features.store import FeatureStore
 from inspect_core.images.folders import scan
 from inspect_core.methods.fitted_method import with_taps
 from inspect_core.methods.registry import LOOSE, METHODS, methods_of
@@ -20,7 +20,7 @@ from inspect_core.study.study import Study
 DETECTORS = (*METHODS, LOOSE)
 
 
-def figures(folder: Path, detector: str, store: Store) -> dict:
+def figures(folder: Path, detector: str, store: FeatureStore) -> dict:
     """Photos, flips and the largest difference of a score, beside the largest allowed."""
     samples = scan(folder)
     backbone, taps = with_taps(methods_of(detector), "efficientnet_lite0", device="cpu")
@@ -46,7 +46,7 @@ def main() -> None:
     found = kept(options.name)
     for name, folder in sets(options.sets).items():
         for detector in options.detectors.split(","):
-            figure = figures(folder, detector, Store(options.store))
+            figure = figures(folder, detector, FeatureStore(options.store))
             found.setdefault(name, {})[detector] = figure
             print(name, detector, figure, file=sys.stderr, flush=True)
             write(options.name, found)

@@ -19,11 +19,11 @@ import numpy as np
 from PIL import Image
 
 from benchmarks.measure import kept, parser, sets, write
-from inspect_core.features.store import Store
+from inspect_core.features.store import FeatureStore
 from inspect_core.images.folders import Split, scan, split
 from inspect_core.images.photo_reader import read
-from inspect_core.images.splitting import learned_from_all
-from inspect_core.images.tolerances import CAREFUL, Tolerances
+from inspect_core.images.splitting import train_on_all
+from inspect_core.images.tolerances import DEFAULT_TOLERANCES, Tolerances
 from inspect_core.judge.limits import limits_from_good
 from inspect_core.methods.fitted_method import with_taps
 from inspect_core.methods.registry import methods_in, methods_of
@@ -103,9 +103,9 @@ WITHIN = ("noise 1.5", "light +3 %", "light -3 %", "1 px right", "1 px left", "1
 """Those at the tolerances of a careful station."""
 
 
-def of_set(folder: Path, store: Store) -> dict:
+def of_set(folder: Path, store: FeatureStore) -> dict:
     """The figures of one folder, without tolerances and with them."""
-    parts = learned_from_all(split(scan(folder), seed=0))
+    parts = train_on_all(split(scan(folder), seed=0))
     rng = np.random.default_rng(0)
     good, bad = (
         [own[i] for i in sorted(rng.permutation(len(own))[:SHOWN])]
@@ -117,7 +117,7 @@ def of_set(folder: Path, store: Store) -> dict:
     methods = methods_in(CANDIDATES)
     backbone, taps = with_taps(methods, "efficientnet_lite0")
     found, changed = {}, []
-    for name, tolerances in (("none", None), ("careful", CAREFUL)):
+    for name, tolerances in (("none", None), ("careful", DEFAULT_TOLERANCES)):
         study = Study(photos, backbone, store, method=methods, taps=taps, seed=0, tolerances=tolerances).fit()
         changed = changed or [made for own in enumerate(CHANGES.items()) for made in _changed(study, good, *own)]
         found[name] = _figures(study, good, changed, tolerances)
@@ -184,7 +184,7 @@ def main() -> None:
     asked.add_argument("--store", type=Path, required=True, help="folder for the features")
     options = asked.parse_args()
     warnings.simplefilter("ignore")
-    store, found = Store(options.store, limit=40 << 30), kept(options.name).get("sets", {})
+    store, found = FeatureStore(options.store, limit=40 << 30), kept(options.name).get("sets", {})
     for name, folder in sets(options.sets).items():
         found[name] = of_set(folder, store)
         write(options.name, {"summary": summary(found), "sets": found})

@@ -16,9 +16,9 @@ from pathlib import Path
 import numpy as np
 
 from benchmarks.measure import kept, parser, sets, write
-from inspect_core.features.store import Store
+from inspect_core.features.store import FeatureStore
 from inspect_core.images.folders import scan, split
-from inspect_core.images.splitting import learned_from_all
+from inspect_core.images.splitting import train_on_all
 from inspect_core.judge.limits import DEFAULT_OVERKILL, limit_for_overkill, overkill_at
 from inspect_core.judge.metrics import aupro, auroc
 from inspect_core.methods.fitted_method import with_taps
@@ -32,13 +32,13 @@ DETECTORS = ("mahalanobis", "quadrics", "nearest", "corp", "cop", "kernel_pca", 
              "mahalanobis+corp", "mahalanobis+nearest")  # fmt: skip
 
 
-def figures(folder: Path, store: Store, detectors: Sequence[str]) -> dict[str, dict]:
+def figures(folder: Path, store: FeatureStore, detectors: Sequence[str]) -> dict[str, dict]:
     """By detector: the figures as it was (none for joined ones) and as it is."""
     parts, found = split(scan(folder), seed=0), {}
     for detector in detectors:
         names = methods_of(detector)
         backbone, taps = with_taps(names, "efficientnet_lite0")
-        study = Study(learned_from_all(parts), backbone, store, method=detector, taps=taps).fit()
+        study = Study(train_on_all(parts), backbone, store, method=detector, taps=taps).fit()
         found[detector] = {"new": _new(study.results)}
         if len(names) == 1:
             found[detector]["old"] = _old(_as_it_was(Study(parts, backbone, store, method=detector, taps=taps)))
@@ -97,7 +97,7 @@ def main() -> None:
     asked.add_argument("--detectors", default=",".join(DETECTORS))
     options = asked.parse_args()
     warnings.simplefilter("ignore")
-    store, found = Store(options.store, limit=20 << 30), kept(options.name)
+    store, found = FeatureStore(options.store, limit=20 << 30), kept(options.name)
     for name, folder in sets(options.sets).items():
         measured = figures(folder, store, options.detectors.split(","))
         found[name] = found.get(name, {}) | measured

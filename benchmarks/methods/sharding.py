@@ -27,7 +27,7 @@ from benchmarks.main_job.memory import make_photos
 from benchmarks.main_job.setting import FULL, network, study, taught
 from benchmarks.measure import machine, parser, status_of, write
 from benchmarks.methods.sharding_worker import Simulating, block
-from inspect_core.features.store import Store
+from inspect_core.features.store import FeatureStore
 from inspect_core.images.folders import Split, scan
 from inspect_core.images.grouping import ungrouped
 from inspect_core.line.ordered_pool import ranges
@@ -35,9 +35,9 @@ from inspect_core.methods.method import Patches
 from inspect_core.runtime import workspace
 from inspect_core.sharding.checkpoints import ShardCheckpoints
 from inspect_core.sharding.processes import Processes
-from inspect_core.sharding.shard_runner import ShardsFailed, in_order, kept_results, results
+from inspect_core.sharding.shard_runner import ShardsFailed, in_order, results, stored_results
 from inspect_core.sharding.study_workers import KINDS, OnWorkers, merged_states
-from inspect_core.study.statistics_gathering import BLOCK, SHARD, Fit, Merged
+from inspect_core.study.statistics_gathering import BLOCK, SHARD, FitPlan, StatisticsMerger
 
 SIDE = 32
 KILLS = (2.0, 20.0)
@@ -49,11 +49,11 @@ def simulated(count: int, workers: list[int]) -> dict:
     """Seconds of the plain path and of each number of workers; bits, bytes, memory, merging, prediction."""
     mean, factor = sample_moments()
     k = mean.shape[-1]
-    fit = Fit(
+    fit = FitPlan(
         ("mahalanobis",), (0,), (Patches(count, (SIDE, SIDE), k),), (torch.eye(k),), ({"k": k, "ridge": 0.01},), 0
     )
     began = time.perf_counter()
-    plain = Merged(fit)
+    plain = StatisticsMerger(fit)
     for photos in ranges(count, BLOCK * SHARD):
         plain.add_block(block(fit, mean, factor, photos.start, photos.stop))
     found = {"photos": count, "plain_s": time.perf_counter() - began, "workers": {}}
@@ -67,7 +67,7 @@ def simulated(count: int, workers: list[int]) -> dict:
 
 
 def by_workers(
-    fit: Fit, mean: np.ndarray, factor: np.ndarray, count: int, workers: int, expected: str, *, kills: bool = False
+    fit: FitPlan, mean: np.ndarray, factor: np.ndarray, count: int, workers: int, expected: str, *, kills: bool = False
 ) -> dict:
     """One run, with what it moved and what its processes took."""
     parts = ranges(count, BLOCK * SHARD)
@@ -81,7 +81,7 @@ def by_workers(
 
     def in_turn(first: int):
         nonlocal moved, merging
-        found = kept_results(
+        found = stored_results(
             kept, range(first, len(parts)), lambda i: [str(parts[i])],
             partial(results, pool, task, lambda i: (parts[i].start, parts[i].stop), lambda i, result: result),
         )  # fmt: skip
@@ -152,7 +152,7 @@ def real(count: int, workers: list[int]) -> dict:
         expected = ""
         for number in (0, *workers):
             pool = Processes(number) if number else None
-            store = Store(root / f"features-{number}", limit=1 << 20)
+            store = FeatureStore(root / f"features-{number}", limit=1 << 20)
             one = study(FULL, photos, SIDE, store)
             one = one if pool is None else with_workers(one, OnWorkers(pool))
             began = time.perf_counter()
@@ -183,7 +183,7 @@ def with_workers(one, workers: OnWorkers):
 def sample_moments() -> tuple[np.ndarray, np.ndarray]:
     """Mean (h, w, k) and factor (h w, k, k) of every place of the sample part, float32."""
     with tempfile.TemporaryDirectory(prefix="features-") as features:
-        fitted = study(FULL, taught(FULL), SIDE, Store(features)).fit()
+        fitted = study(FULL, taught(FULL), SIDE, FeatureStore(features)).fit()
     detector = fitted.results.views[0].detector
     k = detector.mean.shape[-1]
     return detector.mean.numpy(), detector.cholesky.reshape(-1, k, k).numpy()

@@ -11,7 +11,7 @@ import torch
 
 from inspect_core.sharding.study_workers import ShardResult, states
 from inspect_core.study.photo_features import PhotoNotes
-from inspect_core.study.statistics_gathering import BLOCK, SHARD, Fit, Merged
+from inspect_core.study.statistics_gathering import BLOCK, SHARD, FitPlan, StatisticsMerger
 
 DRAWN = 16
 """Photos drawn at a time: the factors are read once for all of them."""
@@ -21,7 +21,7 @@ DRAWN = 16
 class Simulating:
     """Learns from a block of simulated photos, (first, end): mean (h, w, k), factor (h w, k, k) of every place."""
 
-    fit: Fit
+    fit: FitPlan
     mean: np.ndarray
     factor: np.ndarray
 
@@ -29,9 +29,9 @@ class Simulating:
         return ShardResult(PhotoNotes(), states(block(self.fit, self.mean, self.factor, *numbers)))
 
 
-def block(fit: Fit, mean: np.ndarray, factor: np.ndarray, first: int, end: int) -> list:
+def block(fit: FitPlan, mean: np.ndarray, factor: np.ndarray, first: int, end: int) -> list:
     """The merged statistics of the photos from `first` to `end`, at most BLOCK shards."""
-    merged = Merged(fit)
+    merged = StatisticsMerger(fit)
     assert end - first <= BLOCK * SHARD
     for start in range(first, end, SHARD):
         merged.add_shard(fit.shard(photos(mean, factor, start, min(start + SHARD, end))))

@@ -13,9 +13,9 @@ from pathlib import Path
 import numpy as np
 
 from benchmarks.measure import parser, sets, write
-from inspect_core.features.store import Store
+from inspect_core.features.store import FeatureStore
 from inspect_core.images.folders import scan, split
-from inspect_core.images.splitting import Split, learned_from_all
+from inspect_core.images.splitting import Split, train_on_all
 from inspect_core.judge.limits import overkill_at
 from inspect_core.methods.fitted_method import with_taps
 from inspect_core.study.study import Study
@@ -23,7 +23,7 @@ from inspect_core.study.study import Study
 LEFT = 20
 
 
-def held(folder: Path, store: Store, method: str, splits: int) -> dict:
+def held(folder: Path, store: FeatureStore, method: str, splits: int) -> dict:
     """Shares of splits in which the number kept out above each limit lies in the interval stated for it, and means."""
     samples = scan(folder)
     good = samples.good
@@ -34,7 +34,7 @@ def held(folder: Path, store: Store, method: str, splits: int) -> dict:
         out, rest = (tuple(good[i] for i in sorted(part)) for part in (order[:LEFT], order[LEFT:]))
         photos = split(replace(samples, good=tuple(replace(s, part_of="train") for s in rest), defects=()), seed=0)
         photos = Split((*photos.fit, *photos.judge), photos.calibrate, out, groups={})
-        study = Study(learned_from_all(photos), backbone, store, method=method, taps=taps, parameters={}).fit()
+        study = Study(train_on_all(photos), backbone, store, method=method, taps=taps, parameters={}).fit()
         scores, setting = study.scores(), study.calibration_scores()
         shown, limits = scores[study.results.of_subset("judge")], study.default_limits()
         for name, limit in (("review", limits.review), ("reject", limits.reject)):
@@ -58,7 +58,7 @@ def main() -> None:
     asked.add_argument("--method", default="mahalanobis")
     options = asked.parse_args()
     warnings.simplefilter("ignore")
-    store, found = Store(options.store, limit=20 << 30), {}
+    store, found = FeatureStore(options.store, limit=20 << 30), {}
     for name, folder in sets(options.sets).items():
         found[name] = held(folder, store, options.method, options.splits)
         print(name, found[name], flush=True)

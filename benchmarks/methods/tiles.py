@@ -15,7 +15,7 @@ from pathlib import Path
 import numpy as np
 
 from benchmarks.measure import Stopwatch, kept, own_peak_mb, parser, spread, write
-from inspect_core.features.store import Store
+from inspect_core.features.store import FeatureStore
 from inspect_core.images.folders import Split, scan, split
 from inspect_core.images.photo_reader import read
 from inspect_core.images.tiles import TilePlan, proposed
@@ -33,7 +33,9 @@ REPEATS = 7
 SQUASHED = {"squashed to 256": (256, (32, 32)), "squashed to 512": (512, (64, 64))}
 
 
-def taught(photos: Split, store: Store, *, side: int = 256, grid=(32, 32), tiles: TilePlan | None = None) -> Study:
+def taught(
+    photos: Split, store: FeatureStore, *, side: int = 256, grid=(32, 32), tiles: TilePlan | None = None
+) -> Study:
     """The localized detector at its defaults."""
     backbone, taps = with_taps(("mahalanobis",), "efficientnet_lite0", size=(side, side))
     return Study(photos, backbone, store, grid=grid, taps=taps, tiles=tiles).fit()
@@ -102,7 +104,7 @@ def main() -> None:
         if not (folder / panel.PRODUCT).exists():
             panel.write(folder)
         photos = split(scan(folder / panel.PRODUCT), seed=0)
-        store = Store(options.store or Path(temporary) / "store", limit=2**34)
+        store = FeatureStore(options.store or Path(temporary) / "store", limit=2**34)
         plan = proposed((panel.HEIGHT, panel.WIDTH), SMALLEST)
         timed = [photo.path for photo in photos.judge[: REPEATS + 1]]
         if options.only_time:

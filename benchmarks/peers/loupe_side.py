@@ -13,10 +13,10 @@ from pathlib import Path
 import numpy as np
 
 from benchmarks.measure import own_peak_mb
-from inspect_core.features.store import Store
+from inspect_core.features.store import FeatureStore
 from inspect_core.images.folders import scan, split
 from inspect_core.images.photo_reader import read
-from inspect_core.images.splitting import learned_from_all
+from inspect_core.images.splitting import train_on_all
 from inspect_core.recipe import LoadedRecipe, loaded_backbone
 from inspect_core.recipe_io import recipe_file
 from inspect_core.study.teaching_config import TeachingConfig
@@ -29,12 +29,12 @@ def race(order: dict) -> None:
     warnings.simplefilter("ignore")
     scratch = Path(order["scratch"])
     samples = scan(Path(order["folder"]))
-    photos = learned_from_all(split(samples, seed=0, blind=True, calibrate=0.0))
+    photos = train_on_all(split(samples, seed=0, blind=True, calibrate=0.0))
     asked = TeachingConfig("race", photos, size=tuple(order["size"]), method=order["detector"], product_check=OFF)
     if not order["tolerances"]:
         asked = replace(asked, tolerances=None)
     started = time.perf_counter()
-    found = teach(asked, Store(scratch / "features"), lambda fraction, words: None)
+    found = teach(asked, FeatureStore(scratch / "features"), lambda fraction, words: None)
     study = found.study
     recipe = recipe_file.save(study.recipe(study.default_limits(), product="race", **study.live), scratch / "recipe")
     taught = time.perf_counter()

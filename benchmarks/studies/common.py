@@ -17,7 +17,7 @@ from plotly.subplots import make_subplots
 from benchmarks.main_job.start import open_browser
 from benchmarks.measure import RESULTS, kept, machine, sets, write
 from inspect_core.judge.metrics import auroc
-from inspect_core.plots.chart_theme import LIGHT, blank
+from inspect_core.plots.chart_theme import LIGHT, new_figure
 
 ROOT = Path(__file__).resolve().parents[2]
 FOLDER = RESULTS / "studies"
@@ -74,7 +74,9 @@ def area(scores: np.ndarray, foreign: np.ndarray) -> float:
 def panels(rows: int, columns: int, titles: list[str], *, height: int, width: int = 1200, **more) -> go.Figure:
     """An empty grid of panels in the app's own look, on white."""
     figure = make_subplots(rows, columns, subplot_titles=titles, **more)
-    figure.update_layout(blank(LIGHT).layout, height=height, width=width, paper_bgcolor="white", plot_bgcolor="white")
+    figure.update_layout(
+        new_figure(LIGHT).layout, height=height, width=width, paper_bgcolor="white", plot_bgcolor="white"
+    )
     figure.update_layout(margin={"l": 50, "r": 16, "t": 36, "b": 70}, showlegend=True, font_size=12)
     figure.update_layout(legend={"orientation": "h", "y": -30 / height, "yanchor": "top", "x": 0})
     figure.update_annotations(font_size=13)

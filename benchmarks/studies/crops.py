@@ -7,10 +7,10 @@ import numpy as np
 
 from inspect_core.features.backbones import Backbone, load
 from inspect_core.features.extraction import stored_embedding
-from inspect_core.features.store import Store
+from inspect_core.features.store import FeatureStore
 from inspect_core.images.folders import scan
 from inspect_core.images.photo_reader import digest, read, read_mask
-from inspect_core.images.samples import Sample
+from inspect_core.images.samples import PhotoFile
 from inspect_core.images.splitting import split
 from inspect_core.runtime import workspace
 
@@ -32,7 +32,7 @@ class Crops:
 
 def crops_of(folder: Path, *, most: int = 60) -> Crops:
     """Of at most `most` good photos to learn from and as many to judge, and of all defects with a mask."""
-    backbone, store = load("efficientnet_lite0"), Store(workspace.features_folder())
+    backbone, store = load("efficientnet_lite0"), FeatureStore(workspace.features_folder())
     photos = split(scan(folder), seed=0)
     learned = [*photos.fit, *photos.calibrate][:most]
     judged = [sample for sample in photos.judge if sample.kind == "good"][:most]
@@ -52,20 +52,20 @@ def windows_of(folder: Path, count: int) -> list[np.ndarray]:
     return [_window(sample, PLACES // 2) for sample in photos.fit[:count]]
 
 
-def embedding_of(pixels: np.ndarray, backbone: Backbone, store: Store) -> np.ndarray:
+def embedding_of(pixels: np.ndarray, backbone: Backbone, store: FeatureStore) -> np.ndarray:
     """(d,) float32 of (H, W, 3) uint8, from the store where it is."""
     pixels = np.ascontiguousarray(pixels)
     return stored_embedding(digest(pixels), lambda: pixels, backbone, store)
 
 
-def _window(sample: Sample, place: int) -> np.ndarray:
+def _window(sample: PhotoFile, place: int) -> np.ndarray:
     pixels = read(sample.path, sample.depth).pixels
     height, width = pixels.shape[:2]
     top, left = (place // 3) * height // 4, (place % 3) * width // 4
     return pixels[top : top + height // 2, left : left + width // 2]
 
 
-def _place(sample: Sample) -> int:
+def _place(sample: PhotoFile) -> int:
     height, width = sample.size
     row, column = (axis.mean() for axis in np.nonzero(read_mask(sample.mask, sample.size)))
     return 3 * int(np.clip(round(4 * row / height - 1), 0, 2)) + int(np.clip(round(4 * column / width - 1), 0, 2))

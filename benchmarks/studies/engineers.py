@@ -20,10 +20,10 @@ from benchmarks.measure import sets
 from benchmarks.methods.defects_among_good import mixed
 from benchmarks.methods.limits_from_few import case
 from benchmarks.studies.common import line, panels, photo_sets, run
-from inspect_core.features.store import Store
+from inspect_core.features.store import FeatureStore
 from inspect_core.images.folders import scan
 from inspect_core.images.grouping import propose_groups
-from inspect_core.images.samples import Samples
+from inspect_core.images.samples import Dataset
 from inspect_core.images.splitting import Split
 from inspect_core.methods.registry import ALL, CANDIDATES
 from inspect_core.runtime import workspace
@@ -41,7 +41,7 @@ FIGURES = ("image_auroc", "aupro", "missed_percent", "above_5_percent")
 def by_count(options: argparse.Namespace) -> dict:
     """By set, number of good photos, and detector."""
 
-    def cases() -> Iterator[tuple[str, str, Samples, int, int]]:
+    def cases() -> Iterator[tuple[str, str, Dataset, int, int]]:
         for seed in range(SEEDS):
             for name, folder in _sets(options).items():
                 samples = scan(folder)
@@ -55,7 +55,7 @@ def by_count(options: argparse.Namespace) -> dict:
 def by_share(options: argparse.Namespace) -> dict:
     """By set, share of hidden defects, and detector, with all good photos."""
 
-    def cases() -> Iterator[tuple[str, str, Samples, int, int]]:
+    def cases() -> Iterator[tuple[str, str, Dataset, int, int]]:
         for seed in range(SEEDS):
             for name, folder in _sets(options).items():
                 samples = scan(folder)
@@ -69,9 +69,9 @@ def _sets(options: argparse.Namespace) -> dict:
     return sets([]) if options.quick else photo_sets(options)
 
 
-def _measured(part: str, cases: Iterator[tuple[str, str, Samples, int, int]], options: argparse.Namespace) -> dict:
+def _measured(part: str, cases: Iterator[tuple[str, str, Dataset, int, int]], options: argparse.Namespace) -> dict:
     """Means over the seeds, and how many there were."""
-    store, began, rows = Store(workspace.features_folder(), limit=40 << 30), time.monotonic(), {}
+    store, began, rows = FeatureStore(workspace.features_folder(), limit=40 << 30), time.monotonic(), {}
     detectors = CANDIDATES if options.quick else ALL
     for name, size, samples, count, seed in cases:
         if options.quick and time.monotonic() - began > 60 * MINUTES:
@@ -86,7 +86,7 @@ def _measured(part: str, cases: Iterator[tuple[str, str, Samples, int, int]], op
     return {name: {size: _mean(runs) for size, runs in sizes.items()} for name, sizes in rows.items()}
 
 
-def _split(samples: Samples, count: int, seed: int, *, apart: bool) -> Split:
+def _split(samples: Dataset, count: int, seed: int, *, apart: bool) -> Split:
     """`count` good photos to learn from, whole groups; of the others those of the test folder to judge, and defects."""
     rng, groups = np.random.default_rng([seed, count]), propose_groups(samples)
     pool = sorted((sample for sample in samples.good if sample.part_of != "test"), key=lambda sample: sample.name)

@@ -30,7 +30,7 @@ from inspect_core.detectors.quadrics.algebraic import (
     monomial_moments,
 )
 from inspect_core.features.backbones import load
-from inspect_core.features.store import Store
+from inspect_core.features.store import FeatureStore
 from inspect_core.judge.metrics import identification_rate
 from inspect_core.playgrounds.quadric_clouds import curve, noisy_curve, of_coefficients, onto
 from inspect_core.runtime import workspace
@@ -247,7 +247,11 @@ def _unit(rows: np.ndarray) -> np.ndarray:
 
 def _spoiled(count: int, parts: list[str]) -> np.ndarray:
     """(parts x count, d): crops of these parts, dark and far out of focus, with noise."""
-    backbone, store, rng = load("efficientnet_lite0"), Store(workspace.features_folder()), np.random.default_rng(0)
+    backbone, store, rng = (
+        load("efficientnet_lite0"),
+        FeatureStore(workspace.features_folder()),
+        np.random.default_rng(0),
+    )
     found = []
     for name in parts:
         for pixels in windows_of(sets([])[name], count):

@@ -24,10 +24,10 @@ from benchmarks.studies import ablations
 from benchmarks.studies.common import line, panels, photo_sets, run
 from inspect_core.detectors import mahalanobis
 from inspect_core.features.backbones import Backbone, load
-from inspect_core.features.extraction import PatchFeatureSpec, Preparation
+from inspect_core.features.extraction import FeatureExtractor, PatchFeatureSpec
 from inspect_core.images.folders import scan
 from inspect_core.images.photo_reader import read, read_mask
-from inspect_core.images.samples import Sample
+from inspect_core.images.samples import PhotoFile
 from inspect_core.images.splitting import split
 from inspect_core.judge.anomaly_map import image_score, to_pixels
 from inspect_core.judge.masks import mask_at
@@ -72,9 +72,9 @@ class Seen:
 
 def seen(folder: Path, backbone: Backbone, look: PatchFeatureSpec) -> Seen:
     """All good photos to learn from, and all photos to judge whose mask is known."""
-    photos, preparation = split(scan(folder), seed=0), Preparation(backbone, GRID, (look,))
+    photos, preparation = split(scan(folder), seed=0), FeatureExtractor(backbone, GRID, (look,))
 
-    def features(samples: list[Sample]) -> Tensor:
+    def features(samples: list[PhotoFile]) -> Tensor:
         return torch.cat([preparation.features(read(own.path, own.depth).pixels)[0] for own in samples])
 
     judged = [own for own in photos.judge if own.kind == "good" or own.mask is not None]

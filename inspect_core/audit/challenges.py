@@ -2,8 +2,8 @@
 
 from collections.abc import Mapping, Sequence
 
-from inspect_core.audit.changes import in_words
-from inspect_core.audit.entry import CHALLENGE, CHALLENGE_OVERRIDE, LogEntry, given
+from inspect_core.audit.changes import describe_entry
+from inspect_core.audit.entry import CHALLENGE, CHALLENGE_OVERRIDE, LogEntry, require_reason
 from inspect_core.audit.log import AuditLog
 
 
@@ -15,7 +15,7 @@ def record(log: AuditLog, answers: Sequence[Mapping], *, product: str, recipe: s
 
 def override(log: AuditLog, *, product: str, recipe: str, reason: str, user: str) -> LogEntry:
     """Allow `watch` with a recipe in spite of a missed challenge. Raises ValueError without a reason, LogError."""
-    return log.append(CHALLENGE_OVERRIDE, {"reason": given(reason)}, user=user, product=product, recipe=recipe)
+    return log.append(CHALLENGE_OVERRIDE, {"reason": require_reason(reason)}, user=user, product=product, recipe=recipe)
 
 
 def last(log: AuditLog, recipe: str) -> LogEntry | None:
@@ -33,6 +33,6 @@ def why_blocked(log: AuditLog, recipe: str) -> str | None:
     if entry is None:
         return "its challenge has never been run here; run the challenge first"
     if entry.kind == CHALLENGE and entry.facts.get("passed") is not True:
-        missed = in_words(entry).removeprefix("failed: ")
+        missed = describe_entry(entry).removeprefix("failed: ")
         return f"its last challenge failed ({missed}); correct lamp, lens or fixture and repeat it, or override it"
     return None

@@ -4,9 +4,9 @@ from collections.abc import Mapping
 from dataclasses import asdict
 
 from inspect_core.audit import entry as kinds
-from inspect_core.audit.entry import LogEntry, NewLogEntry, given
+from inspect_core.audit.entry import LogEntry, NewLogEntry, require_reason
 from inspect_core.audit.inspections import Inspection
-from inspect_core.verdict import Limits, Word
+from inspect_core.verdict import Limits, VerdictWord
 
 
 def limits_changed(
@@ -22,10 +22,10 @@ def limits_changed(
     return NewLogEntry(kinds.LIMITS_CHANGED, facts, user, product, recipe, key=f"limits/{recipe}")
 
 
-def override(inspection: Inspection, verdict: Word, *, reason: str, user: str) -> NewLogEntry:
+def override(inspection: Inspection, verdict: VerdictWord, *, reason: str, user: str) -> NewLogEntry:
     """The operator's verdict on an inspection, whose entry stays as it is. Raises ValueError without a reason."""
     facts = {"entry": inspection.number, "name": inspection.name, "digest": inspection.digest}
-    facts |= {"original": inspection.verdict, "verdict": verdict, "reason": given(reason)}
+    facts |= {"original": inspection.verdict, "verdict": verdict, "reason": require_reason(reason)}
     return NewLogEntry(kinds.OVERRIDE, facts, user, inspection.product, inspection.recipe)
 
 
@@ -42,7 +42,7 @@ def limits_in_words(limits: Limits) -> str:
     return f"review above {limits.review:.4g}, reject above {limits.reject:.4g}"
 
 
-def in_words(entry: LogEntry) -> str:
+def describe_entry(entry: LogEntry) -> str:
     """An entry in one line of words, without its reason."""
     try:
         return _in_words(entry.kind, entry.facts)

@@ -135,7 +135,7 @@ class Database:
                 self._require_file(connection)
             new = not sa.inspect(connection).has_table(HEAD.name)
             problems = [] if new else triggers.problems(connection)
-            if not new and triggers.complete(connection):
+            if not new and triggers.are_installed(connection):
                 return
         # A user of the database who may not create triggers can still write entries; `unprotected` tells.
         with contextlib.nullcontext() if new else contextlib.suppress(LogError), self.writing() as connection:
@@ -143,7 +143,7 @@ class Database:
                 connection.execute(sa.select(sa.func.pg_advisory_xact_lock(_SETUP_LOCK)))
             new = not sa.inspect(connection).has_table(HEAD.name)
             _TABLES.create_all(connection)
-            triggers.put_in_place(connection)
+            triggers.install_triggers(connection)
             if new:
                 connection.execute(HEAD.insert().values(id=1, number=0, time="", digest=""))
             self._mended = problems

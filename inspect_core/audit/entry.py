@@ -97,7 +97,7 @@ def digest_of(columns: Mapping) -> str:
     return hashlib.sha256(text.encode()).hexdigest()
 
 
-def given(reason: str) -> str:
+def require_reason(reason: str) -> str:
     """A reason without the blanks around it. Raises ValueError for an empty one."""
     if not reason.strip():
         raise ValueError("a reason is required; explain briefly why")

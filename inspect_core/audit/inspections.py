@@ -8,7 +8,7 @@ from datetime import datetime
 
 from inspect_core.audit.entry import INSPECTION, KINDS, OVERRIDE, LogEntry
 from inspect_core.audit.log import AuditLog
-from inspect_core.verdict import INPUTS, NOT_JUDGED, OTHER_PRODUCT, OUTCOMES, PARTLY_OUT, Limits
+from inspect_core.verdict import ALL_VERDICTS, INPUTS, NOT_JUDGED, OTHER_PRODUCT, PARTLY_OUT, Limits
 
 _TEXTS = ("name", "digest", "reason", "kind", "product_check", "source", "path", "release")
 ACCEPT, REVIEW, REJECT = "accept", "review", "reject"
@@ -49,7 +49,7 @@ class Inspection:
     def final_verdict(self) -> str:
         """The operator's verdict when there is one, else that of Loupe."""
         override_verdict = None if self.overridden is None else self.overridden.facts.get("verdict")
-        return override_verdict if override_verdict in OUTCOMES else self.verdict
+        return override_verdict if override_verdict in ALL_VERDICTS else self.verdict
 
     def verdict_at(self, notches: int) -> str:
         """Loupe's verdict if both limits had been so many notches higher; a stop by the product check stays."""
@@ -74,7 +74,7 @@ def of_entry(entry: LogEntry, overridden: LogEntry | None = None) -> Inspection:
     unread = [name for name, value in numbers.items() if value is None and facts.get(name) is not None]
     reasons = [texts["reason"], *(f"its {name} is not a number" for name in unread if name != "area")]
     values = {name: getattr(entry, name) for name in ("number", "product", "recipe", "user")}
-    values |= {"verdict": facts.get("verdict") if facts.get("verdict") in OUTCOMES else NOT_JUDGED}
+    values |= {"verdict": facts.get("verdict") if facts.get("verdict") in ALL_VERDICTS else NOT_JUDGED}
     values["inputs"] = {name: value for name in INPUTS if (value := _number(facts.get(name))) is not None}
     values |= numbers | texts | {"reason": "; ".join(filter(None, reasons))}
     return Inspection(**values, time=datetime.fromisoformat(entry.time), overridden=overridden)
@@ -101,7 +101,7 @@ def counts(inspections: Iterable[Inspection]) -> Counter[str]:
     return Counter(inspection.final_verdict for inspection in inspections)
 
 
-def notches(inspections: Sequence[Inspection]) -> dict[int, Counter[str]]:
+def verdicts_at_limits(inspections: Sequence[Inspection]) -> dict[int, Counter[str]]:
     """Verdicts of Loupe with the limits one notch lower (-1), as they were (0), and one notch higher (1)."""
     return {step: Counter(inspection.verdict_at(step) for inspection in inspections) for step in (-1, 0, 1)}
 

@@ -4,7 +4,7 @@ A recipe begins as a draft. The version of a product that was approved last is i
 when two people approve at once. A retired version can be approved again: the way back when a new one fails on the line.
 """
 
-from inspect_core.audit.entry import EXPORT, RECIPE_STATE, LogEntry, NewLogEntry, given, storable
+from inspect_core.audit.entry import EXPORT, RECIPE_STATE, LogEntry, NewLogEntry, require_reason, storable
 from inspect_core.audit.log import AuditLog
 
 DRAFT, APPROVED, RETIRED = "draft", "approved", "retired"
@@ -41,7 +41,7 @@ def approve(log: AuditLog, digest: str, *, product: str, reason: str, user: str)
 
     Raises ValueError without a reason and for the version in force, LogError when it cannot be recorded.
     """
-    reason = given(reason)
+    reason = require_reason(reason)
     before = approved(log, product)
     if before == digest:
         raise ValueError("this version is already approved")
@@ -53,7 +53,7 @@ def approve(log: AuditLog, digest: str, *, product: str, reason: str, user: str)
 
 def retire(log: AuditLog, digest: str, *, product: str, reason: str, user: str) -> LogEntry:
     """Retire a recipe. Raises ValueError without a reason and for one already retired, LogError as `approve`."""
-    reason = given(reason)
+    reason = require_reason(reason)
     if state_of(log, digest) == RETIRED:
         raise ValueError("this version is already retired")
     return log.append_all([_new(RETIRED, digest, product, reason, user)])[0]

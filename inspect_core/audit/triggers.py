@@ -64,13 +64,13 @@ def problems(connection: sa.Connection) -> list[str]:
     return wrong + [f"the log has an unknown trigger, {name}" for name in sorted({*actual} - {*expected})]
 
 
-def complete(connection: sa.Connection) -> bool:
+def are_installed(connection: sa.Connection) -> bool:
     """Whether all of them are there, unaltered."""
     expected, _, actual = _expected_and_found(connection)
     return all(actual.get(name) == what for name, what in expected.items())
 
 
-def put_in_place(connection: sa.Connection) -> None:
+def install_triggers(connection: sa.Connection) -> None:
     """Create those that are missing or altered. Others that lie on the tables stay, and stay a problem."""
     if connection.dialect.name == "sqlite":
         for name, what in _SQLITE.items():

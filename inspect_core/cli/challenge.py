@@ -5,9 +5,9 @@ import argparse
 from inspect_core.audit import challenges
 from inspect_core.audit.log import AuditLog
 from inspect_core.cli import inspector_options
-from inspect_core.cli.console import ACCEPTED, NOT_ACCEPTED, path_argument, say
+from inspect_core.cli.console import ACCEPTED, NOT_ACCEPTED, path_argument, print_line
 from inspect_core.images.samples import GOOD
-from inspect_core.line.challenge import challenge, facts, name_parts, photos_by_part
+from inspect_core.line.challenge import challenge, name_parts, photos_by_part, result_facts
 from inspect_core.runtime import users
 
 
@@ -27,15 +27,17 @@ def run(options: argparse.Namespace) -> int:
         return _name(options)
     inspector = inspector_options.open_inspector(options)
     answers = challenge(inspector, photos_by_part(options.folder))
-    log_context = {"product": inspector.product, "recipe": inspector.digest, "user": users.at_this_machine()}
+    log_context = {"product": inspector.product, "recipe": inspector.digest, "user": users.local_user()}
     with AuditLog.open() as log:
-        challenges.record(log, [facts(answer) for answer in answers], **log_context)
+        challenges.record(log, [result_facts(answer) for answer in answers], **log_context)
         if options.override is not None and not all(answer.passed for answer in answers):
             challenges.override(log, reason=options.override, **log_context)
     for answer in answers:
-        say(f"{'passed' if answer.passed else 'FAILED'}  {answer.part.name}: {answer.words}")
+        print_line(f"{'passed' if answer.passed else 'FAILED'}  {answer.part.name}: {answer.words}")
     passed = sum(answer.passed for answer in answers)
-    say(f"{passed} of {len(answers)} challenge parts passed; recipe {inspector.product} {inspector.digest[:12]}.")
+    print_line(
+        f"{passed} of {len(answers)} challenge parts passed; recipe {inspector.product} {inspector.digest[:12]}."
+    )
     return ACCEPTED if passed == len(answers) else NOT_ACCEPTED
 
 
@@ -49,6 +51,8 @@ def _name(options: argparse.Namespace) -> int:
     photos = photos_by_part(options.folder).values()
     good = [path for path in photos if path.parent.name == GOOD]
     parts = name_parts(inspector, good, [path for path in photos if path not in good])
-    recipe = save(inspector.recipe.with_challenge(parts, author=users.at_this_machine()), options.name)
-    say(f"{len(recipe.challenge)} challenge parts added. Saved {options.name} (recipe {str(recipe.digest)[:12]}).")
+    recipe = save(inspector.recipe.with_challenge(parts, author=users.local_user()), options.name)
+    print_line(
+        f"{len(recipe.challenge)} challenge parts added. Saved {options.name} (recipe {str(recipe.digest)[:12]})."
+    )
     return ACCEPTED

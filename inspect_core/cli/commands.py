@@ -11,12 +11,12 @@ from collections.abc import Callable, Sequence
 from importlib import import_module
 from typing import NoReturn
 
-from inspect_core.cli.console import COULD_NOT_RUN, STOPPED, say
+from inspect_core.cli.console import COULD_NOT_RUN, STOPPED, print_line
 from inspect_core.detectors.warned import FitWarning
-from inspect_core.images.samples import shown
+from inspect_core.images.samples import escape_line
 from inspect_core.runtime import atomic_write, workspace
 
-VERBS = {
+SUBCOMMANDS = {
     "fit": "teach from a folder of good photos and save a recipe",
     "learn": "add good parts to a recipe, after showing which verdicts change",
     "look": "list unusual good photos before teaching",
@@ -40,7 +40,7 @@ def main(arguments: Sequence[str] | None = None, *, loaded: Callable[[], object]
     loaded: called when the modules of the verb are loaded, before it does anything.
     """
     options = _parser().parse_args(arguments)
-    warnings.formatwarning = lambda message, *_: f"Note: {shown(str(message))}\n"  # ty: ignore[invalid-assignment]
+    warnings.formatwarning = lambda message, *_: f"Note: {escape_line(str(message))}\n"  # ty: ignore[invalid-assignment]
     warnings.simplefilter("ignore", FitWarning)
     try:
         loaded()
@@ -49,7 +49,7 @@ def main(arguments: Sequence[str] | None = None, *, loaded: Callable[[], object]
         atomic_write.clear()
         return options.run(options)
     except (ValueError, OSError, RuntimeError, MemoryError) as error:
-        say(f"loupe: {error}", sys.stderr)
+        print_line(f"loupe: {error}", sys.stderr)
         return COULD_NOT_RUN
     except KeyboardInterrupt:
         print("loupe: stopped; nothing was saved", file=sys.stderr)
@@ -58,7 +58,7 @@ def main(arguments: Sequence[str] | None = None, *, loaded: Callable[[], object]
 
 class _Parser(argparse.ArgumentParser):
     def error(self, message: str) -> NoReturn:
-        super().error(shown(message))
+        super().error(escape_line(message))
 
 
 class _Verb(_Parser):
@@ -74,6 +74,6 @@ class _Verb(_Parser):
 def _parser() -> argparse.ArgumentParser:
     parser = _Parser(prog="loupe", description="Learns from good parts and shows where a new part differs.")
     verbs = parser.add_subparsers(required=True, metavar="VERB", dest="verb", parser_class=_Verb)
-    for verb, description in VERBS.items():
+    for verb, description in SUBCOMMANDS.items():
         verbs.add_parser(verb, help=description)
     return parser

@@ -9,7 +9,7 @@ from typing import Any, TextIO
 
 from tqdm import tqdm
 
-from inspect_core.images.samples import shown
+from inspect_core.images.samples import escape_line
 from inspect_core.recipe_format.fields import SCALE
 from inspect_core.runtime import workspace
 from inspect_core.runtime.progress import Report
@@ -20,39 +20,39 @@ MAX_SEED = 2**31 - 1
 MAX_SIDE = 16_384  # pixels of the network's input, and cells of the patch grid
 
 
-def say(line: str, file: TextIO | None = None) -> None:
+def print_line(line: str, file: TextIO | None = None) -> None:
     """Print one line, on standard output by default; no name in it can start another line or control the terminal."""
-    tqdm.write(shown(line), file=file or sys.stdout)
+    tqdm.write(escape_line(line), file=file or sys.stdout)
 
 
-def say_notes(notes: Iterable[object]) -> None:
+def print_notes(notes: Iterable[object]) -> None:
     """Print one line for each."""
     for note in notes:
-        say(f"Note: {note}")
+        print_line(f"Note: {note}")
 
 
-def say_table(table: Mapping[str, Sequence[str]]) -> None:
+def print_table(table: Mapping[str, Sequence[str]]) -> None:
     """Print columns of cells under their heads."""
     widths = [max(map(len, (name, *cells))) for name, cells in table.items()]
     for line in (tuple(table), *zip(*table.values(), strict=True)):
-        say("  ".join(f"{cell:{width}}" for cell, width in zip(line, widths, strict=True)).rstrip())
+        print_line("  ".join(f"{cell:{width}}" for cell, width in zip(line, widths, strict=True)).rstrip())
 
 
-def tell(name: object, verdict: object, score: object, reason: object) -> None:
+def print_verdict(name: object, verdict: object, score: object, reason: object) -> None:
     """One line per photo; photos without a score go to standard error, with the reason."""
     if score is None:
-        say(f"{str(verdict).capitalize()} {name}: {reason}", sys.stderr)
+        print_line(f"{str(verdict).capitalize()} {name}: {reason}", sys.stderr)
     else:
-        say(f"{verdict:7} {score:10.4f}  {name}")
+        print_line(f"{verdict:7} {score:10.4f}  {name}")
 
 
 @contextmanager
-def bar() -> Generator[Report]:
+def progress_bar() -> Generator[Report]:
     """A report(fraction, step) that draws a bar with the time left on a terminal."""
     with tqdm(total=1000, disable=not sys.stderr.isatty(), bar_format="{desc:32.32} {bar} {remaining}") as drawn:
 
         def report(fraction: float, step: str) -> None:
-            drawn.set_description_str(shown(step))
+            drawn.set_description_str(escape_line(step))
             drawn.update(int(1000 * fraction) - drawn.n)
 
         yield report
@@ -70,7 +70,7 @@ def argument(parse: Callable[[str], Any]) -> Callable[[str], Any]:
     return checked
 
 
-path_argument = argument(workspace.usable)
+path_argument = argument(workspace.expand_path)
 """A path that the system can look up."""
 
 

@@ -7,7 +7,7 @@ from importlib.metadata import PackageNotFoundError, version
 
 import torch
 
-from inspect_core.cli.console import ACCEPTED, say
+from inspect_core.cli.console import ACCEPTED, print_line
 from inspect_core.features.backbone_catalogue import CATALOGUE, spec_of
 from inspect_core.features.backbones import weights_found
 from inspect_core.features.weights import find_weights, weights_folder
@@ -36,7 +36,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 def run(options: argparse.Namespace) -> int:
     """Print one fact per line; for what is missing, how to get it."""
     for line in [*_versions(), _device(), *_weights(), _workspace()]:
-        say(line)
+        print_line(line)
     return ACCEPTED
 
 

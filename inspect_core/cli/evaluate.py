@@ -7,14 +7,14 @@ from dataclasses import replace
 from pathlib import Path
 
 from inspect_core.cli import teaching_options, worker_options
-from inspect_core.cli.console import ACCEPTED, bar, path_argument, say, say_notes, say_table
+from inspect_core.cli.console import ACCEPTED, path_argument, print_line, print_notes, print_table, progress_bar
 from inspect_core.features.store import feature_store
-from inspect_core.judge.counts import count_parts, in_parts
+from inspect_core.judge.counts import count_parts, counts_sentence
 from inspect_core.methods.registry import ALL
-from inspect_core.recipe_format.output_paths import check_apart, check_own
-from inspect_core.runtime.atomic_write import replacing
+from inspect_core.recipe_format.output_paths import require_distinct_paths, require_own_file
+from inspect_core.runtime.atomic_write import atomic_replace
 from inspect_core.runtime.progress import stage
-from inspect_core.study.evaluation import figures, judge_photos, outcomes, unscored_counts
+from inspect_core.study.evaluation import figures, outcomes, score_test_photos, unscored_counts
 from inspect_core.study.evaluation_scores import EvaluationScores
 from inspect_core.study.scored_photo import UnscoredPhoto
 from inspect_core.study.study import Study
@@ -50,47 +50,47 @@ def run(options: argparse.Namespace) -> int:
         raise ValueError("--compare cannot be combined with --ks or --detector; use --detectors")
     if not options.compare and (options.csv or options.report or options.detectors is not ALL):
         raise ValueError("--csv, --report and --detectors require --compare")
-    check_apart([options.json, options.csv, options.report])
+    require_distinct_paths([options.json, options.csv, options.report])
     for path, begins, what in (
         (options.json, FIGURES_BEGIN, "a file of figures"),
         (options.csv, CSV_BEGINS.encode(), "a table of detectors"),
         (options.report, HTML_BEGINS.encode(), "a report"),
     ):
         if path:
-            check_own(path, begins, what)
+            require_own_file(path, begins, what)
     return _compare(options) if options.compare else _evaluate(options)
 
 
 def _evaluate(options: argparse.Namespace) -> int:
-    order = teaching_options.order_of(options, product_check=OFF)
-    teaching_options.say_lying(order)
+    order = teaching_options.build_config(options, product_check=OFF)
+    teaching_options.print_alignment_advice(order)
     shown, photos = order.photos.judge, order.photos
     if photos.limit_photos(order.seed):  # else the judged ones set the limit
         order = replace(order, photos=replace(photos, judge=()))
-    with worker_options.study_workers(options) as workers, bar() as report:
+    with worker_options.study_workers(options) as workers, progress_bar() as report:
         result = teach(order, feature_store(), stage(report, 0.0, TEACHING), workers)
         study = result.study
         moves, name = _moves(study, options.ks)
         lives = [study.live | move for move in moves]
         lives += () if study.live in lives else (study.live,)
         known = {*dict(study.skipped), *study.lost}
-        scores_by_move = judge_photos(study, shown, lives, stage(report, TEACHING, 1.0))
+        scores_by_move = score_test_photos(study, shown, lives, stage(report, TEACHING, 1.0))
     unscored = study.photo_features.unscored(("judge", sample) for sample in shown)
-    teaching_options.say_taught(result)
+    teaching_options.print_teaching_result(result)
     lost = [(photo, reason) for photo, reason in [*study.skipped, *study.lost.items()] if photo not in known]
-    say_notes(f"{photo} was not judged: {reason}" for photo, reason in lost)
+    print_notes(f"{photo} was not judged: {reason}" for photo, reason in lost)
     print(f"{name:>6} {'image AUROC':>12} {'pixel AUROC':>12} {'AUPRO':>12} {'FPR95':>12} {'good at 95 %':>12}")
     rows = []
     for move, live, evaluated in zip(moves, lives, scores_by_move, strict=False):
         row = figures(evaluated, study.default_limits(**live), unscored)
         measured = {name: getattr(row, name) for name in MEASURED}
         print(f"{move.get(name, ''):>6}", *(f"{fraction:12.4f}" for fraction in measured.values()))
-        rows.append({"live": live, **measured, "in_parts": in_parts(row.counts), **outcomes(row)})
+        rows.append({"live": live, **measured, "in_parts": counts_sentence(row.counts), **outcomes(row)})
     begun = scores_by_move[lives.index(study.live)]
-    say(_sentence(study, begun, unscored))
+    print_line(_sentence(study, begun, unscored))
     if changed := figures(begun, study.default_limits()).changed:
-        say(changed.sentence())
-    say("FPR95: share of the defects accepted by the limit that accepts 95% of the good parts; lower is better.")
+        print_line(changed.sentence())
+    print_line("FPR95: share of the defects accepted by the limit that accepts 95% of the good parts; lower is better.")
     if options.json:
         write_figures(options.json, rows)
     return ACCEPTED
@@ -107,7 +107,7 @@ def _sentence(study: Study, evaluated: EvaluationScores, unscored: Sequence[Unsc
     counts = count_parts(
         good, evaluated.scores[evaluated.defect], review=limits.review, reject=limits.reject, **hit_limits
     )
-    return in_parts(counts, limit_set_on_these=same_parts_set_limit)
+    return counts_sentence(counts, limit_set_on_these=same_parts_set_limit)
 
 
 def _moves(study: Study, values: list[int] | None) -> tuple[list[dict[str, int]], str]:
@@ -119,16 +119,16 @@ def _moves(study: Study, values: list[int] | None) -> tuple[list[dict[str, int]]
 
 
 def _compare(options: argparse.Namespace) -> int:
-    order = teaching_options.order_of(options, product_check=OFF)
-    with worker_options.study_workers(options) as workers, bar() as report:
+    order = teaching_options.build_config(options, product_check=OFF)
+    with worker_options.study_workers(options) as workers, progress_bar() as report:
         comparison = compare(
             order, feature_store(), report, options.detectors, workers=workers, as_published=options.as_published
         )
-    say_table(table_of(comparison))
+    print_table(table_of(comparison))
     if len(comparison.rows) > 1:
         for line in comparison.reason().splitlines():
-            say(line)
-    say_notes(comparison.notes)
+            print_line(line)
+    print_notes(comparison.notes)
     if options.json:
         write_figures(options.json, figures_of(comparison))
     if options.csv:
@@ -143,12 +143,12 @@ def write_figures(path: Path, figures: list[dict]) -> None:
 
     Raises PlaceError when something else stands at `path`, OSError when the disk is full or not writable.
     """
-    check_own(path, FIGURES_BEGIN, "a file of figures")
+    require_own_file(path, FIGURES_BEGIN, "a file of figures")
     _write(path, json.dumps(figures, indent=1))
 
 
 def _write(path: Path, text: str) -> None:
-    with replacing(path) as new:
+    with atomic_replace(path) as new:
         new.write_text(text, encoding="utf-8", newline="")
 
 

@@ -4,7 +4,7 @@ import argparse
 
 from inspect_core.audit import life_cycle
 from inspect_core.audit.log import AuditLog
-from inspect_core.cli.console import ACCEPTED, bar, path_argument, say, say_notes
+from inspect_core.cli.console import ACCEPTED, path_argument, print_line, print_notes, progress_bar
 from inspect_core.images.listing import photos_in
 from inspect_core.recipe_io.onnx_export import export
 from inspect_core.recipe_io.parity_photos import find_photos
@@ -30,19 +30,21 @@ def run(options: argparse.Namespace) -> int:
     recipe = load(options.recipe)
     photos = find_photos(recipe, options.photos)
     also = [path for _, path in photos_in(options.also)] if options.also else []
-    with bar() as report:
+    with progress_bar() as report:
         proof = {"check_images": [*photos.paths, *also], "source": options.recipe}
         parity = export(recipe, options.out, **proof, bits=options.bits, report=report)
     if photos.missing:
-        say(f"Note: {len(photos.missing)} photos of the recipe were not found, including {photos.missing[0]}.")
-    say_notes(f"{part} are not exported because the line does not use them." for part in parity.left_out)
-    say(
+        print_line(f"Note: {len(photos.missing)} photos of the recipe were not found, including {photos.missing[0]}.")
+    print_notes(f"{part} are not exported because the line does not use them." for part in parity.left_out)
+    print_line(
         f"Verified on {len(parity.table)} photos: all verdicts match, and scores differ by at most "
         f"{parity.largest_difference:.2g} ({parity.allowed:.2g} allowed)."
     )
     with AuditLog.open() as log:
-        log_context = {"recipe": str(recipe.digest), "product": recipe.product, "user": users.at_this_machine()}
+        log_context = {"recipe": str(recipe.digest), "product": recipe.product, "user": users.local_user()}
         life_cycle.released(log, parity.release, **log_context)
-    say(f"Saved {options.out} (recipe {str(recipe.digest)[:12]}).")
-    say(f"Release {parity.release}: pass it to inspect, watch and challenge with --release to refuse any other export.")
+    print_line(f"Saved {options.out} (recipe {str(recipe.digest)[:12]}).")
+    print_line(
+        f"Release {parity.release}: pass it to inspect, watch and challenge with --release to refuse any other export."
+    )
     return ACCEPTED

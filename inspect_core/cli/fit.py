@@ -5,13 +5,13 @@ import argparse
 from inspect_core.audit.changes import limits_changed
 from inspect_core.audit.log import AuditLog
 from inspect_core.cli import teaching_options, worker_options
-from inspect_core.cli.console import ACCEPTED, path_argument, say, scale_argument
-from inspect_core.images.samples import shown
+from inspect_core.cli.console import ACCEPTED, path_argument, print_line, scale_argument
+from inspect_core.images.samples import escape_line
 from inspect_core.judge.limits import limit_for_overkill
 from inspect_core.recipe_io.recipe_file import save
 from inspect_core.recipe_io.recipe_path import check_place
 from inspect_core.runtime import users
-from inspect_core.study.evaluation import found_up_to, in_parts_of, promise
+from inspect_core.study.evaluation import counts_sentence_for, forecast_sentence, found_up_to
 from inspect_core.study.study import Study
 from inspect_core.study.teaching_config import TeachingConfig
 from inspect_core.verdict import Limits
@@ -52,11 +52,11 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 def run(options: argparse.Namespace) -> int:
     check_place(options.out, photos=options.folder)
     AuditLog.open().close()  # one that cannot be written is said before anything is learned
-    result = teaching_options.taught(
+    result = teaching_options.teach_folder(
         options, product_check=options.product_check, fused_product_check=options.product_check_scores == FUSED
     )
-    study, who = result.study, users.at_this_machine()
-    limits, product = _limits(study, options), shown(options.product or options.folder.resolve().stem)
+    study, who = result.study, users.local_user()
+    limits, product = _limits(study, options), escape_line(options.product or options.folder.resolve().stem)
     recipe = save(
         study.recipe(
             limits, product=product, author=who, product_check=result.product_check, mm_per_pixel=options.mm_per_pixel
@@ -67,10 +67,10 @@ def run(options: argparse.Namespace) -> int:
         entry = limits_changed(None, limits, product=product, recipe=recipe.digest or "", reason="fitted", user=who)
         log.append_all([] if entry is None else [entry])
     band = "" if limits.review == limits.reject else f", review from {limits.review:.4g}"
-    sentence = in_parts_of(study.results, study.scores(), limits, found_up_to(study.results))
-    say(f"Limit {limits.reject:.4g}{band}. {sentence}")
-    say(promise(study.results, limits, study.calibration_scores(), ceiling=study.results.ceiling()))
-    say(f"Saved {options.out} (recipe {recipe.digest:.12}).")
+    sentence = counts_sentence_for(study.results, study.scores(), limits, found_up_to(study.results))
+    print_line(f"Limit {limits.reject:.4g}{band}. {sentence}")
+    print_line(forecast_sentence(study.results, limits, study.calibration_scores(), ceiling=study.results.ceiling()))
+    print_line(f"Saved {options.out} (recipe {recipe.digest:.12}).")
     return ACCEPTED
 
 

@@ -7,15 +7,24 @@ from typing import Any
 
 from inspect_core.audit.log import AuditLog
 from inspect_core.cli import inspector_options, worker_options
-from inspect_core.cli.console import ACCEPTED, NOT_ACCEPTED, STOPPED, bar, path_argument, say, say_table, tell
+from inspect_core.cli.console import (
+    ACCEPTED,
+    NOT_ACCEPTED,
+    STOPPED,
+    path_argument,
+    print_line,
+    print_table,
+    print_verdict,
+    progress_bar,
+)
 from inspect_core.line import confusion
-from inspect_core.line.audit_record import Logged
+from inspect_core.line.audit_record import AuditRecord
 from inspect_core.line.batch import BatchInspector, Outputs, photos_of
 from inspect_core.line.batch import run as run_batch
-from inspect_core.line.batch_report import in_parts
-from inspect_core.line.map_folder import Maps
+from inspect_core.line.batch_report import batch_sentence
+from inspect_core.line.map_folder import MapFolder
 from inspect_core.line.result_row import ResultRow
-from inspect_core.line.verdict_changes import changed
+from inspect_core.line.verdict_changes import compare_verdicts
 from inspect_core.line.verdict_table import read_table
 from inspect_core.runtime import users
 from inspect_core.sharding.executor import Executor
@@ -41,7 +50,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def run(options: argparse.Namespace) -> int:
-    outputs = Outputs(options.csv, Maps(options.maps) if options.maps else None, options.report)
+    outputs = Outputs(options.csv, MapFolder(options.maps) if options.maps else None, options.report)
     outputs.check()
     photos = photos_of(options.paths)
     names = [name for name, _ in photos]
@@ -50,33 +59,35 @@ def run(options: argparse.Namespace) -> int:
     before = read_table(options.against) if options.against else []
     inspector = inspector_options.open_inspector(options)
     try:
-        with AuditLog.open() as log, worker_options.workers(options) as executor, bar() as report:
-            record = Logged(log, inspector, users.at_this_machine())
+        with AuditLog.open() as log, worker_options.workers(options) as executor, progress_bar() as report:
+            record = AuditRecord(log, inspector, users.local_user())
             judging = None if executor is None else _judging(executor, options.recipe)
             how: dict[str, Any] = {"report": report, "on_row": _tell, "judging": judging, "strict": options.strict}
             rows = run_batch(inspector, photos, outputs, record=record, truths=truths, **how)
     except KeyboardInterrupt:
         resume_hint = f"; run the same command again to resume from {options.csv}" if options.csv else ""
-        say(f"loupe: stopped{resume_hint}", sys.stderr)
+        print_line(f"loupe: stopped{resume_hint}", sys.stderr)
         return STOPPED
-    say(f"{in_parts(rows)} Recipe {inspector.product} {inspector.digest[:12]}, {inspector.engine}.")
-    if truth := confusion.sentence(rows):
-        say(truth)
-        say_table(confusion.table_of(rows))
+    print_line(f"{batch_sentence(rows)} Recipe {inspector.product} {inspector.digest[:12]}, {inspector.engine}.")
+    if truth := confusion.escape_sentence(rows):
+        print_line(truth)
+        print_table(confusion.table_of(rows))
     if options.against:
-        changes = changed(before, rows)
-        say(f"Compared with {options.against.name}: {changes.sentence()}")
+        changes = compare_verdicts(before, rows)
+        print_line(f"Compared with {options.against.name}: {changes.sentence()}")
         for change in changes.changes:
-            say(f"{change.before.verdict} → {change.after.verdict}  {change.after.name}  {change.direction}".rstrip())
+            print_line(
+                f"{change.before.verdict} → {change.after.verdict}  {change.after.name}  {change.direction}".rstrip()
+            )
     return ACCEPTED if all(row.verdict == "accept" for row in rows) else NOT_ACCEPTED
 
 
 def _judging(executor: Executor, recipe: Path) -> BatchInspector:
     # Imported where it is used: a PC at the line has not all that it needs.
-    from inspect_core.sharding.inspection_tasks import JudgedByWorkers
+    from inspect_core.sharding.inspection_tasks import WorkerBatchInspector
 
-    return JudgedByWorkers(executor, recipe)
+    return WorkerBatchInspector(executor, recipe)
 
 
 def _tell(row: ResultRow) -> None:
-    tell(row.name, row.verdict, row.score, row.reason or row.photo)
+    print_verdict(row.name, row.verdict, row.score, row.reason or row.photo)

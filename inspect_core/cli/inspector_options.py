@@ -57,9 +57,10 @@ def load_recipe(path: Path, *, device: str = "auto", download: bool = False, fus
     from inspect_core.recipe import LoadedRecipe, loaded_backbone
     from inspect_core.recipe_io.fused_recipe import FusedRecipe
     from inspect_core.recipe_io.recipe_file import load
-    from inspect_core.runtime.threads import one_core
+    from inspect_core.runtime.threads import limit_to_one_core
 
-    one_core()  # several photos are judged at a time: threads within each would take a sixth more of the cores' time
+    # Several photos are inspected at a time: threads within each would take a sixth more of the cores' time.
+    limit_to_one_core()
     recipe = load(path)
     if download:
         download_weights(spec_of(recipe.backbone.name, has_weights=False))

@@ -5,16 +5,24 @@ import argparse
 from inspect_core.audit import changes, inspections
 from inspect_core.audit.log import AuditLog
 from inspect_core.cli import inspector_options, worker_options
-from inspect_core.cli.console import ACCEPTED, NOT_ACCEPTED, argument, bar, path_argument, say, say_notes
+from inspect_core.cli.console import (
+    ACCEPTED,
+    NOT_ACCEPTED,
+    argument,
+    path_argument,
+    print_line,
+    print_notes,
+    progress_bar,
+)
 from inspect_core.features.store import feature_store
 from inspect_core.images.listing import photos_in
-from inspect_core.images.samples import counted, examples
-from inspect_core.recipe_format.output_paths import PlaceError
+from inspect_core.images.samples import join_first_names, pluralise
+from inspect_core.recipe_format.output_paths import OutputPathError
 from inspect_core.recipe_io.recipe_file import save
 from inspect_core.recipe_io.recipe_path import check_place
 from inspect_core.runtime import users
-from inspect_core.tuning.recipe_extension import learn, lesson, regression
-from inspect_core.verdict import SPOKEN
+from inspect_core.tuning.recipe_extension import compare_with_previous, extend_recipe, plan_extension
+from inspect_core.verdict import VERDICT_PHRASES
 
 MOST_REJUDGED = 5000
 
@@ -45,39 +53,47 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 def run(options: argparse.Namespace) -> int:
     check_place(options.out)
     if options.out.resolve() == options.recipe.resolve():
-        raise PlaceError(f"{options.out} is the recipe to teach further, which stays as it is; choose another name")
+        raise OutputPathError(
+            f"{options.out} is the recipe to teach further, which stays as it is; choose another name"
+        )
     inspector = inspector_options.load_recipe(options.recipe, download=options.download)
-    recipe, who = inspector.recipe, users.at_this_machine()
+    recipe, who = inspector.recipe, users.local_user()
     folders = [*options.photos, *recipe.provenance.folders]
     with AuditLog.open() as log:  # one that cannot be written is said before anything is learned
         past_inspections = [
             inspection for inspection in inspections.read(log, most=MOST_REJUDGED) if inspection.recipe == recipe.digest
         ]
-    task = lesson(recipe, photos_in(options.good), folders, past_inspections)
-    say_notes(task.sentences())
+    task = plan_extension(recipe, photos_in(options.good), folders, past_inspections)
+    print_notes(task.sentences())
     if task.defective and options.override is None:
-        named = f"{counted(len(task.defective), 'photo')} known to be defective ({examples(list(task.defective))})"
-        say(f"Not learned: {named}. Leave them out, or give --override with the reason why they are good.")
+        named = (
+            f"{pluralise(len(task.defective), 'photo')} known to be defective "
+            f"({join_first_names(list(task.defective))})"
+        )
+        print_line(f"Not learned: {named}. Leave them out, or give --override with the reason why they are good.")
         return NOT_ACCEPTED
     reason = options.reason if options.override is None else f"{options.reason}; {options.override}"
-    with worker_options.study_workers(options) as workers, bar() as report:
-        new, study = learn(task, feature_store(), report, workers, author=who, reason=reason)
-        verdict_changes, notes = regression(task, inspector, new, study, past_inspections, report)
+    with worker_options.study_workers(options) as workers, progress_bar() as report:
+        new, study = extend_recipe(task, feature_store(), report, workers, author=who, reason=reason)
+        verdict_changes, notes = compare_with_previous(task, inspector, new, study, past_inspections, report)
     for one in verdict_changes.changes:
         known = f", known as {one.after.truth}" if one.after.truth else ""
-        say(f"{SPOKEN[one.before.verdict]:>9} → {SPOKEN[one.after.verdict]:<9}  {one.after.name}{known}")
-    say(verdict_changes.sentence())
-    say_notes(notes)
+        print_line(
+            f"{VERDICT_PHRASES[one.before.verdict]:>9} → {VERDICT_PHRASES[one.after.verdict]:<9}  "
+            f"{one.after.name}{known}"
+        )
+    print_line(verdict_changes.sentence())
+    print_notes(notes)
     if verdict_changes.escapes and options.override is None:
-        what = f"{counted(len(verdict_changes.escapes), 'known defect')} would now be accepted"
-        say(f"Not saved: {what}. Remove photos added by mistake, or use --override with a reason.")
+        what = f"{pluralise(len(verdict_changes.escapes), 'known defect')} would now be accepted"
+        print_line(f"Not saved: {what}. Remove photos added by mistake, or use --override with a reason.")
         return NOT_ACCEPTED
     saved = save(new, options.out)
     with AuditLog.open() as log:
         known = {"product": saved.product, "recipe": str(saved.digest), "user": who}
         entry = changes.limits_changed(recipe.limits, saved.limits, reason=reason, **known)
         log.append_all([] if entry is None else [entry])
-    limits, more = changes.limits_in_words(saved.limits), counted(len(task.new), "photo")
-    say(f"Added {more}: {limits}, before {changes.limits_in_words(recipe.limits)}.")
-    say(f"Saved {options.out} (recipe {saved.digest!s:.12}, draft, based on {recipe.digest!s:.12}).")
+    limits, more = changes.limits_in_words(saved.limits), pluralise(len(task.new), "photo")
+    print_line(f"Added {more}: {limits}, before {changes.limits_in_words(recipe.limits)}.")
+    print_line(f"Saved {options.out} (recipe {saved.digest!s:.12}, draft, based on {recipe.digest!s:.12}).")
     return ACCEPTED

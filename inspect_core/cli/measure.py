@@ -6,9 +6,9 @@ import io
 import math
 import re
 
-from inspect_core.cli.console import ACCEPTED, path_argument, say
+from inspect_core.cli.console import ACCEPTED, path_argument, print_line
 from inspect_core.process.agreement import Appraisal
-from inspect_core.process.msa_report import results, sentences, table_of
+from inspect_core.process.msa_report import report_sentences, results, table_of
 from inspect_core.process.msa_study import WORDS
 from inspect_core.runtime import workspace
 
@@ -25,11 +25,11 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 def run(options: argparse.Namespace) -> int:
     """Print what the study says, then a line per figure."""
     report = results(_readings(options.table))
-    for sentence in sentences(report):
-        say(sentence)
+    for sentence in report_sentences(report):
+        print_line(sentence)
     (_, names), *columns = table_of(report.agreement).items()
     for i, name in enumerate(names):
-        say(f"{name}: {'; '.join(f'{appraiser} {cells[i]}' for appraiser, cells in columns)}")
+        print_line(f"{name}: {'; '.join(f'{appraiser} {cells[i]}' for appraiser, cells in columns)}")
     return ACCEPTED
 
 

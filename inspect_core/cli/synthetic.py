@@ -6,7 +6,7 @@ import tempfile
 from pathlib import Path
 
 from inspect_core.cli.console import ACCEPTED, MAX_SEED, path_argument, whole_argument
-from inspect_core.recipe_format.output_paths import PlaceError
+from inspect_core.recipe_format.output_paths import OutputPathError
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -54,7 +54,7 @@ def _move(folder: Path, out: Path) -> None:
     places = {path: out / path.relative_to(folder) for path in sorted(folder.rglob("*")) if path.is_file()}
     for path, place in places.items():
         if os.path.lexists(place) and not (place.is_file() and place.read_bytes() == path.read_bytes()):
-            raise PlaceError(
+            raise OutputPathError(
                 f"{place} is there already and is not the same file, so nothing was written; name another --out"
             )
     for path, place in places.items():

@@ -6,11 +6,11 @@ from inspect_core.cli import worker_options
 from inspect_core.cli.console import (
     MAX_SEED,
     argument,
-    bar,
     number_argument,
     path_argument,
-    say,
-    say_notes,
+    print_line,
+    print_notes,
+    progress_bar,
     size_argument,
     whole_argument,
 )
@@ -19,15 +19,15 @@ from inspect_core.features.backbones import available
 from inspect_core.features.store import feature_store
 from inspect_core.features.weights import download_weights
 from inspect_core.images.depth import DEPTHS
-from inspect_core.images.folders import Samples, scan, split
+from inspect_core.images.folders import Dataset, scan, split
 from inspect_core.images.shape import CELL, SIDE, grid_of, input_size
-from inspect_core.images.splitting import learned_from_all, require_enough
+from inspect_core.images.splitting import require_enough, train_on_all
 from inspect_core.images.tolerances import NONE, Tolerances
 from inspect_core.methods.registry import JOIN, METHODS, OPTIONS, methods_of
 from inspect_core.recipe_format.fields import LARGEST, MANY, SMALLEST
 from inspect_core.study.teaching_config import ALIGN, TeachingConfig
 from inspect_core.tuning import tile_planning
-from inspect_core.tuning.alignment_training import proposed
+from inspect_core.tuning.alignment_training import alignment_advice
 from inspect_core.tuning.teaching import TeachingResult, teach
 
 FULL, LEARNED = "full", "learned"
@@ -114,42 +114,42 @@ def add_options(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--download", action="store_true", help="download the backbone's weights if they are missing")
 
 
-def samples_of(options: argparse.Namespace) -> Samples:
+def load_dataset(options: argparse.Namespace) -> Dataset:
     """The photos of the folder, except those to leave out; prints what was found."""
     samples = scan(options.folder).with_depth(bits=options.depth, learned=options.window == LEARNED)
     for row in samples.table():
-        say(f"{row.what:>16} {row.count:5}  {row.remark}")
+        print_line(f"{row.what:>16} {row.count:5}  {row.remark}")
     if samples.depth is not None and samples.values is not None:
-        say(samples.depth.sentence())
+        print_line(samples.depth.sentence())
         for first, share in samples.depth.histogram(samples.values):
-            say(f"{first:16,} {share:6.1%}  {'█' * round(WIDE * share)}")
-    say_notes(samples.warnings)
+            print_line(f"{first:16,} {share:6.1%}  {'█' * round(WIDE * share)}")
+    print_notes(samples.warnings)
     return samples.without(options.leave_out)
 
 
-def order_of(
+def build_config(
     options: argparse.Namespace,
-    samples: Samples | None = None,
+    samples: Dataset | None = None,
     *,
     product_check: str,
     fused_product_check: bool = False,
 ) -> TeachingConfig:
-    """The order that the options describe; samples: of `samples_of`; the others: fields of the order."""
-    samples = samples_of(options) if samples is None else samples
+    """The order that the options describe; samples: of `load_dataset`; the others: fields of the order."""
+    samples = load_dataset(options) if samples is None else samples
     calibration = {} if options.calibrate is None else {"calibrate": options.calibrate}
     parts = split(samples, seed=options.seed, blind=options.blind, **calibration)
     require_enough(parts)
     if not calibration:
-        parts = learned_from_all(parts)
-    say_notes(parts.notes)
+        parts = train_on_all(parts)
+    print_notes(parts.notes)
     if options.download and options.weights is None:
         download_weights(spec_of(options.backbone, has_weights=False))
     size = options.size or input_size([sample.size for sample in parts.fit])
     tile = options.size or (SIDE, SIDE)
-    tiles, sentences = tile_planning.tiled(options.tiles, samples.good, options.smallest_defect, size, tile=tile)
+    tiles, sentences = tile_planning.plan_tiles(options.tiles, samples.good, options.smallest_defect, size, tile=tile)
     size = size if tiles is None else tile
     for sentence in sentences:
-        say(sentence)
+        print_line(sentence)
     fit_parameters = {name: value for name in OPTIONS if (value := getattr(options, name)) is not None}
     names = ("backbone", "budget", "area", "align", "align_turn", "seed", "weights", "device")
     order = TeachingConfig(
@@ -170,30 +170,32 @@ def order_of(
     return order.published(options.detector) if options.as_published and not options.compare else order
 
 
-def taught(options: argparse.Namespace, *, product_check: str, fused_product_check: bool = False) -> TeachingResult:
-    """The folder taught as on the page; prints what was chosen. Otherwise as `order_of`."""
-    order = order_of(options, product_check=product_check, fused_product_check=fused_product_check)
-    say_lying(order)
-    with worker_options.study_workers(options) as workers, bar() as report:
+def teach_folder(
+    options: argparse.Namespace, *, product_check: str, fused_product_check: bool = False
+) -> TeachingResult:
+    """The folder taught as on the page; prints what was chosen. Otherwise as `build_config`."""
+    order = build_config(options, product_check=product_check, fused_product_check=fused_product_check)
+    print_alignment_advice(order)
+    with worker_options.study_workers(options) as workers, progress_bar() as report:
         teaching_result = teach(order, feature_store(), report, workers)
-    say_taught(teaching_result)
+    print_teaching_result(teaching_result)
     return teaching_result
 
 
-def say_lying(order: TeachingConfig) -> None:
+def print_alignment_advice(order: TeachingConfig) -> None:
     """Print, before anything is learned, whether alignment would help. Raises ValueError as `proposed`."""
-    with bar() as report:
-        note = proposed(order, report)
-    say_notes([note] if note else [])
+    with progress_bar() as report:
+        note = alignment_advice(order, report)
+    print_notes([note] if note else [])
 
 
-def say_taught(teaching_result: TeachingResult) -> None:
+def print_teaching_result(teaching_result: TeachingResult) -> None:
     """Print what was used and chosen, and why."""
     backbone = teaching_result.study.preparation.backbone
-    say(f"Used {backbone.name} with {backbone.engine}.")
+    print_line(f"Used {backbone.name} with {backbone.engine}.")
     for line in (teaching_result.choice or "").splitlines():
-        say(line)
-    say_notes(teaching_result.notes)
+        print_line(line)
+    print_notes(teaching_result.notes)
 
 
 @argument

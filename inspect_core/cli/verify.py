@@ -4,7 +4,7 @@ import argparse
 import sys
 
 from inspect_core.audit.log import AuditLog
-from inspect_core.cli.console import ACCEPTED, COULD_NOT_RUN, say
+from inspect_core.cli.console import ACCEPTED, COULD_NOT_RUN, print_line
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -16,12 +16,12 @@ def run(options: argparse.Namespace) -> int:
     with AuditLog.open() as log:
         problems = log.verify(options.noted)
         for problem in problems:
-            say(problem, sys.stderr)
+            print_line(problem, sys.stderr)
         if problems:
-            say(f"{log.name} FAILED verification. Do not change it, and find out who had access.")
+            print_line(f"{log.name} FAILED verification. Do not change it, and find out who had access.")
             return COULD_NOT_RUN
         number, digest = log.head()
-        say(f"{log.name}: {number} entries")
-        say(f"last digest {digest or '(none yet)'}; record it elsewhere and pass it to verify --noted later")
-    say("The log is intact.")
+        print_line(f"{log.name}: {number} entries")
+        print_line(f"last digest {digest or '(none yet)'}; record it elsewhere and pass it to verify --noted later")
+    print_line("The log is intact.")
     return ACCEPTED

@@ -10,16 +10,16 @@ from functools import partial
 
 from inspect_core.audit.log import AuditLog
 from inspect_core.cli import inspector_options
-from inspect_core.cli.console import ACCEPTED, NOT_ACCEPTED, STOPPED, path_argument, say, tell
-from inspect_core.line.audit_record import Logged
+from inspect_core.cli.console import ACCEPTED, NOT_ACCEPTED, STOPPED, path_argument, print_line, print_verdict
+from inspect_core.line.audit_record import AuditRecord
 from inspect_core.line.camera import Camera, Trigger
-from inspect_core.line.drift_watch import Following
+from inspect_core.line.drift_watch import DriftMonitor
 from inspect_core.line.record import Facts
-from inspect_core.line.watch import FOLDERS, PATIENCE, PhotosLeft, Watch, watching
-from inspect_core.line.watch_session import EVERY, Shift, require_challenge
-from inspect_core.process.drift_signals import Left
+from inspect_core.line.watch import FOLDERS, GIVE_UP_SECONDS, UnprocessedPhotos, Watch, watching
+from inspect_core.line.watch_session import POLL_SECONDS, WatchSession, require_challenge
+from inspect_core.process.drift_signals import SignalAlarm
 from inspect_core.runtime import users
-from inspect_core.verdict import OUTCOMES
+from inspect_core.verdict import ALL_VERDICTS
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -44,19 +44,21 @@ def run(options: argparse.Namespace) -> int:
     with watching(options.folder, options.out), _camera(options):
         inspector = inspector_options.open_inspector(options)
         with AuditLog.open() as log:
-            record = Logged(log, inspector, users.at_this_machine())
+            record = AuditRecord(log, inspector, users.local_user())
             require_challenge(record)
             watch = Watch(inspector, options.folder, options.out, record, strict=options.strict)
-            shift = Shift(watch, Following(record), _tell)
-            say(f"Watching {options.folder} for {inspector.product} {inspector.digest[:12]}, {inspector.engine}.")
+            shift = WatchSession(watch, DriftMonitor(record), _tell)
+            print_line(
+                f"Watching {options.folder} for {inspector.product} {inspector.digest[:12]}, {inspector.engine}."
+            )
             try:
                 (_once if options.once else _on_and_on)(shift)
                 stopped = False
             except KeyboardInterrupt:
                 stopped = True
-    say(", ".join(f"{shift.counts[outcome]} {outcome}" for outcome in OUTCOMES))
+    print_line(", ".join(f"{shift.counts[outcome]} {outcome}" for outcome in ALL_VERDICTS))
     for words in dict.fromkeys(alarm.words for alarm in shift.following.left):
-        say(f"Drift: {words}")
+        print_line(f"Drift: {words}")
     if stopped:
         return STOPPED
     return ACCEPTED if shift.counts.total() == shift.counts["accept"] else NOT_ACCEPTED
@@ -78,7 +80,7 @@ def _camera(options: argparse.Namespace) -> Generator[None]:
         yield
         return
     trigger = Trigger(options.every, options.at_rest)
-    tell_line = partial(say, file=sys.stderr)
+    tell_line = partial(print_line, file=sys.stderr)
     camera = Camera(
         options.camera, options.folder, trigger, lambda words: tell_line(f"loupe: {words}"), once=options.once
     )
@@ -88,7 +90,7 @@ def _camera(options: argparse.Namespace) -> Generator[None]:
         threading.Thread(target=_on_enter, args=(trigger,), daemon=True).start()
     try:
         while options.once and taking.is_alive():
-            time.sleep(EVERY / 5)
+            time.sleep(POLL_SECONDS / 5)
         yield
     finally:
         camera.stop.set()
@@ -100,35 +102,35 @@ def _on_enter(trigger: Trigger) -> None:
         trigger.ask()
 
 
-def _once(shift: Shift) -> None:
+def _once(shift: WatchSession) -> None:
     watch = shift.watch
-    until, left = time.monotonic() + watch.steady + PATIENCE + 2 * EVERY, None
+    until, left = time.monotonic() + watch.steady + GIVE_UP_SECONDS + 2 * POLL_SECONDS, None
     while True:
         try:
             watch.poll(shift.count_photo)
             left = None
-        except PhotosLeft as error:
+        except UnprocessedPhotos as error:
             left = error
         if not watch.waiting or time.monotonic() >= until:
             break
-        time.sleep(EVERY)
+        time.sleep(POLL_SECONDS)
     if watch.waiting:
-        say(f"{watch.waiting} photos are still being written; run the command again to inspect them", sys.stderr)
+        print_line(f"{watch.waiting} photos are still being written; run the command again to inspect them", sys.stderr)
     if left is not None:
         raise left
 
 
-def _on_and_on(shift: Shift) -> None:
+def _on_and_on(shift: WatchSession) -> None:
     last_problem = ""
     while True:
         shift.poll_folder()
         if shift.problem and shift.problem != last_problem:  # once, not at every look
-            say(f"loupe: {shift.problem}; still watching", sys.stderr)
+            print_line(f"loupe: {shift.problem}; still watching", sys.stderr)
         last_problem = shift.problem
-        time.sleep(EVERY)
+        time.sleep(POLL_SECONDS)
 
 
-def _tell(facts: Facts, left: list[Left]) -> None:
-    tell(facts["name"], facts["verdict"], facts["score"], facts["reason"])
+def _tell(facts: Facts, left: list[SignalAlarm]) -> None:
+    print_verdict(facts["name"], facts["verdict"], facts["score"], facts["reason"])
     for alarm in left:
-        tell(facts["name"], "drift", None, alarm.words)
+        print_verdict(facts["name"], "drift", None, alarm.words)

@@ -5,7 +5,7 @@ from collections.abc import Generator
 from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
-from inspect_core.cli.console import path_argument, say
+from inspect_core.cli.console import path_argument, print_line
 from inspect_core.sharding import worker_selection
 from inspect_core.sharding.executor import Executor
 
@@ -31,7 +31,7 @@ def workers(options: argparse.Namespace) -> Generator[Executor | None]:
     certificates = worker_selection.certificates_of(options.tls_ca, options.tls_cert, options.tls_key)
     with worker_selection.workers(options.workers, options.cluster, certificates) as executor:
         if executor is not None:
-            say(f"Running on {executor.words}.")
+            print_line(f"Running on {executor.words}.")
         yield executor
 
 

@@ -23,7 +23,7 @@ TIMM_PREFIX = "timm:"
 
 
 @dataclass(frozen=True)
-class Spec:
+class BackboneSpec:
     """A network before it has weights.
 
     build: makes the network for photos of (height, width), without weights of its own under `torch.device("meta")`.
@@ -62,13 +62,13 @@ class Spec:
         return torchvision.models.get_model_weights(self.name)["IMAGENET1K_V1"]
 
 
-def _lite(number: int, last_blocks: tuple[int, int, int], sha256: str) -> Spec:
+def _lite(number: int, last_blocks: tuple[int, int, int], sha256: str) -> BackboneSpec:
     """EfficientNet-Lite. "expansions" are the ReLU6 outputs (timm keeps the activation inside `bn1`) of the 1 x 1
     expansions that open the blocks after strides 4, 8 and 16: wide, and still at those strides. "outputs" are the
     ends of the three strides themselves.
     """
     outputs = tuple(f"blocks.{stage}.{last}" for stage, last in zip((1, 2, 4), last_blocks, strict=True))
-    return Spec(
+    return BackboneSpec(
         name=f"efficientnet_lite{number}",
         build=partial(_build_timm, f"tf_efficientnet_lite{number}"),
         presets={"expansions": ("blocks.2.0.bn1", "blocks.3.0.bn1", "blocks.5.0.bn1"), "outputs": outputs},
@@ -81,12 +81,12 @@ def _lite(number: int, last_blocks: tuple[int, int, int], sha256: str) -> Spec:
     )
 
 
-def _torchvision(name: str, sha256: str, taps: tuple[str, ...], classifier: str) -> Spec:
+def _torchvision(name: str, sha256: str, taps: tuple[str, ...], classifier: str) -> BackboneSpec:
     """One of torchvision's networks with its first published ImageNet weights, the ones the papers used.
 
     sha256: the first eight digits, with which torchvision's file names end.
     """
-    return Spec(
+    return BackboneSpec(
         name=name,
         build=partial(_build_torchvision, name),
         presets={"stages": taps},
@@ -132,7 +132,7 @@ _SPECS = (
 CATALOGUE = {spec.name: spec for spec in _SPECS}
 
 
-def spec_of(name: str, *, has_weights: bool) -> Spec:
+def spec_of(name: str, *, has_weights: bool) -> BackboneSpec:
     """The catalogue's entry, or one made from timm's description of the network.
 
     name: one of the catalogue, "timm:<name>", or, when the user names a weights file, any timm name on its own.
@@ -152,12 +152,12 @@ def spec_of(name: str, *, has_weights: bool) -> Spec:
     )
 
 
-def _timm(model: str, config: PretrainedCfg | None) -> Spec:
+def _timm(model: str, config: PretrainedCfg | None) -> BackboneSpec:
     """A timm network, tapped by default where its own list of stages says that strides 4, 8 and 16 end."""
     if config is None:
         raise ValueError(f"timm does not say what input {model} needs; choose another network")
     means, deviations = ((red, green, blue) for red, green, blue in (config.mean, config.std))
-    return Spec(
+    return BackboneSpec(
         name=f"{TIMM_PREFIX}{model}",
         build=partial(_build_timm, model),
         presets={},

@@ -16,14 +16,14 @@ import numpy as np
 import torch
 from torch import Tensor, nn
 
-from inspect_core.features.backbone_catalogue import CATALOGUE, Spec, spec_of, timm_stages
-from inspect_core.features.onnx_graph import OnnxGraph, kept, load_or_export
+from inspect_core.features.backbone_catalogue import CATALOGUE, BackboneSpec, spec_of, timm_stages
+from inspect_core.features.onnx_graph import OnnxGraph, load_cached, load_or_export
 from inspect_core.features.tapped_network import CALLS, SIDE, TappedNetwork, channels_of, check_taps
-from inspect_core.features.weights import TorchNetwork, find_weights, needed_weights, read_weights
+from inspect_core.features.weights import TorchNetwork, find_weights, read_weights, require_weights
 from inspect_core.runtime import workspace
-from inspect_core.runtime.threads import one_for_sums
+from inspect_core.runtime.threads import limit_math_threads
 
-one_for_sums()
+limit_math_threads()
 
 GPU_BATCH = 8
 
@@ -195,12 +195,12 @@ def load(
     spec = spec_of(name, has_weights=weights is not None)
     _check_size(size)
     where, cache = _device(device), workspace.root() / "onnx" if cache is None else Path(cache)
-    path = needed_weights(spec) if weights is None else Path(weights)
+    path = require_weights(spec) if weights is None else Path(weights)
     file = read_weights(path, sha256=spec.sha256 if weights is None and path.name == spec.file else "")
     network = TorchNetwork(spec, size, file, where)
     taps, on_gpu = _taps(spec, network, taps), where.type == "cuda"
     identity = (spec.name, file.digest, taps, tuple(size), spec.mean, spec.sd)
-    graph = None if on_gpu else kept((*identity, False), size=size, outputs=len(taps), cache=cache)
+    graph = None if on_gpu else load_cached((*identity, False), size=size, outputs=len(taps), cache=cache)
     if graph is None:
         check_taps(network.hollow(), taps)
         channels = channels_of(network.hollow(), taps, size)
@@ -276,7 +276,7 @@ def _device(device: str) -> torch.device:
     return torch.device("cuda", int(number or 0))
 
 
-def _taps(spec: Spec, network: TorchNetwork, taps: str | tuple[str, ...] | None) -> tuple[str, ...]:
+def _taps(spec: BackboneSpec, network: TorchNetwork, taps: str | tuple[str, ...] | None) -> tuple[str, ...]:
     """The module names that `taps` stands for; whether the network has them is not checked."""
     if taps is not None and not isinstance(taps, str):
         return tuple(taps)

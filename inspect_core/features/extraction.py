@@ -13,10 +13,10 @@ import torch
 from torch import Tensor
 
 from inspect_core.features.backbones import Backbone
-from inspect_core.features.patch_grid import POOLING, averaged, join
-from inspect_core.features.store import Store
+from inspect_core.features.patch_grid import POOLING, average_neighbours, join_taps
+from inspect_core.features.store import FeatureStore
 from inspect_core.images.alignment import Alignment
-from inspect_core.images.boxes import Box, cropped
+from inspect_core.images.boxes import Box, crop_square
 from inspect_core.images.photo_reader import squash
 from inspect_core.images.placement import Placement, place
 from inspect_core.images.tiles import TilePlan
@@ -33,7 +33,7 @@ def stored_embedding(
     digest: str,
     pixels: Callable[[], np.ndarray],
     backbone: Backbone,
-    store: Store,
+    store: FeatureStore,
     box: Box | None = None,
     alignment: Alignment | None = None,
 ) -> np.ndarray:
@@ -46,7 +46,7 @@ def stored_embedding(
     key = f"{digest}-{hashlib.sha256(repr(parts).encode()).hexdigest()}-embedding"
     embedding = store.get(key, (backbone.embedding_width,))
     if embedding is None:
-        embedding = embed(cropped(pixels(), box), backbone)
+        embedding = embed(crop_square(pixels(), box), backbone)
         with contextlib.suppress(OSError):  # with a full disk it is computed again next time
             store.put(key, embedding)
     return embedding
@@ -82,7 +82,7 @@ class PatchFeatureSpec:
 
 
 @dataclass(frozen=True, eq=False)
-class Preparation:
+class FeatureExtractor:
     """Everything between the pixels of one photo and its patch features, for all detectors in one run of the network.
 
     grid: (h, w) patches; looks: one for each detector; nearest: repeat coarse taps instead of interpolating; alignment:
@@ -176,7 +176,9 @@ class Preparation:
             return [self._joined(spec, maps, grid) for spec in self.looks]
 
         plan.fill(whole, picture, see, at_once=self.backbone.at_once)
-        return tuple(averaged(cells, look.pool).contiguous() for look, cells in zip(self.looks, whole, strict=True))
+        return tuple(
+            average_neighbours(cells, look.pool).contiguous() for look, cells in zip(self.looks, whole, strict=True)
+        )
 
     def describe(
         self, pixels: np.ndarray, placement: Placement | None = None, picture: np.ndarray | None = None
@@ -209,4 +211,4 @@ class Preparation:
     ) -> Tensor:
         by_tap = dict(zip(self.backbone.taps, maps, strict=True))
         spec_maps = [by_tap[tap] for tap in spec.taps]
-        return join(spec_maps, grid=grid, projection=spec.columns, pool=pool, nearest=self.nearest)
+        return join_taps(spec_maps, grid=grid, projection=spec.columns, pool=pool, nearest=self.nearest)

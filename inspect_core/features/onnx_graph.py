@@ -21,7 +21,7 @@ from torch import Tensor, nn
 
 from inspect_core.features.tapped_network import CALLS, TappedNetwork
 from inspect_core.runtime import workspace
-from inspect_core.runtime.atomic_write import replacing
+from inspect_core.runtime.atomic_write import atomic_replace
 from inspect_core.runtime.graph import REFUSALS, session_of
 from inspect_core.runtime.threads import cores
 
@@ -55,7 +55,7 @@ class OnnxGraph:
         return [np.asarray(output) for output in self._session.run(None, {"images": image[None]})]
 
 
-def kept(identity: tuple[object, ...], *, size: tuple[int, int], outputs: int, cache: Path) -> OnnxGraph | None:
+def load_cached(identity: tuple[object, ...], *, size: tuple[int, int], outputs: int, cache: Path) -> OnnxGraph | None:
     """The graph for images of `size` (H, W) pixels in the cache folder, if it is `stored` there."""
 
     def fitting(content: bytes) -> OnnxGraph:
@@ -64,10 +64,10 @@ def kept(identity: tuple[object, ...], *, size: tuple[int, int], outputs: int, c
             raise ValueError("the graph is of another network")
         return graph
 
-    return stored(identity, fitting, cache)
+    return use_cached(identity, fitting, cache)
 
 
-def stored(identity: tuple[object, ...], use: Callable[[bytes], Used], cache: Path) -> Used | None:
+def use_cached(identity: tuple[object, ...], use: Callable[[bytes], Used], cache: Path) -> Used | None:
     """What `use` makes of the graph with this identity in the cache folder, None when there is none.
 
     identity: JSON-able values that, with torch's version, determine the graph (weight digest, taps, size, ...). A
@@ -82,9 +82,9 @@ def stored(identity: tuple[object, ...], use: Callable[[bytes], Used], cache: Pa
 def store(identity: tuple[object, ...], content: bytes, cache: Path) -> None:
     """Keep a graph for `stored`; those not used for longest go. Raises OSError when the folder cannot be written."""
     key = _key(identity)
-    with replacing(cache / _file_name(key, content)) as new:
+    with atomic_replace(cache / _file_name(key, content)) as new:
         new.write_bytes(content)
-    graphs = [(facts.st_mtime, path) for path in _files(cache) if (facts := workspace.ordinary(path))]
+    graphs = [(facts.st_mtime, path) for path in _files(cache) if (facts := workspace.regular_file_stat(path))]
     for _, path in sorted(graphs, reverse=True)[GRAPHS_KEPT:]:
         path.unlink(missing_ok=True)
 
@@ -104,7 +104,7 @@ def load_or_export(
     written, it warns and goes on: the graphs are exported again next time.
     """
     with _exporting:
-        if (graph := kept((*identity, head), size=size, outputs=outputs, cache=cache)) is not None:
+        if (graph := load_cached((*identity, head), size=size, outputs=outputs, cache=cache)) is not None:
             return graph
         tapped = network()
         graphs = {bool(tapped.classifier): export(tapped, size)}
@@ -157,7 +157,7 @@ def _file_name(key: str, content: bytes) -> str:
 
 def _files(cache: Path) -> list[Path]:
     """The graphs in the cache folder, by their names; no other file is read or removed."""
-    return [path for path in cache.glob("*.onnx") if workspace.is_own(path, 32, 32, ending=".onnx")]
+    return [path for path in cache.glob("*.onnx") if workspace.is_generated_name(path, 32, 32, ending=".onnx")]
 
 
 def _read(path: Path, key: str, use: Callable[[bytes], Used]) -> Used | None:

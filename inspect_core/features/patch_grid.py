@@ -18,7 +18,7 @@ POOLING = "mean, zeros beyond the border"
 """How `pool` averages: part of the key of stored features."""
 
 
-def join(
+def join_taps(
     tap_maps: Sequence[Tensor | np.ndarray],
     *,
     grid: tuple[int, int] = (32, 32),
@@ -51,7 +51,7 @@ def join(
     return torch.empty((0, *grid, width), device=maps[0].device)
 
 
-def averaged(patches: Tensor, pool: int) -> Tensor:
+def average_neighbours(patches: Tensor, pool: int) -> Tensor:
     """(n, h, w, k) averaged over the square of `pool` patches around each, an odd side; beyond the border is zero."""
     if pool == 1:
         return patches
@@ -62,11 +62,11 @@ def averaged(patches: Tensor, pool: int) -> Tensor:
 def _join_one(maps: list[Tensor], rows: list[Tensor] | None, grid: tuple[int, int], pool: int, nearest: bool) -> Tensor:
     shrunk = [_shrink(values, grid) for values in maps]
     if rows is None:
-        return averaged(torch.cat([_grow(values, grid, nearest) for values in shrunk], dim=3), pool)
+        return average_neighbours(torch.cat([_grow(values, grid, nearest) for values in shrunk], dim=3), pool)
     first, *others = (
         _grow(_project(values, projection), grid, nearest) for values, projection in zip(shrunk, rows, strict=True)
     )
-    return averaged(sum(others, start=first), pool)
+    return average_neighbours(sum(others, start=first), pool)
 
 
 def _shrink(values: Tensor, grid: tuple[int, int]) -> Tensor:

@@ -29,7 +29,7 @@ VALUE = np.dtype("<f4")
 PUTS_BETWEEN_SCANS = 64
 
 
-class Store:
+class FeatureStore:
     """float32 arrays by key in `folder`, at most `limit` bytes of them.
 
     A key is any text that names everything the array depends on: image digest, weight digest, taps, size, grid, ...
@@ -98,8 +98,8 @@ class Store:
 
     def _entries(self) -> list[tuple[int, int, Path]]:
         """(last use in ns, bytes, path) of every entry; no other file is counted or removed."""
-        files = (path for path in self.folder.iterdir() if workspace.is_own(path, 64, ending=".npy"))
-        entries = ((path, facts) for path in files if (facts := workspace.ordinary(path)))
+        files = (path for path in self.folder.iterdir() if workspace.is_generated_name(path, 64, ending=".npy"))
+        entries = ((path, facts) for path in files if (facts := workspace.regular_file_stat(path)))
         return [(facts.st_mtime_ns, facts.st_size, path) for path, facts in entries]
 
     def _scan_total(self) -> int:
@@ -161,9 +161,9 @@ def _decode(key: str, content: bytes, shape: tuple[int, ...]) -> np.ndarray | No
     return array if np.isfinite(array).all() else None
 
 
-def feature_store() -> Store:
+def feature_store() -> FeatureStore:
     """The store of extracted features in the workspace."""
-    return Store(workspace.features_folder())
+    return FeatureStore(workspace.features_folder())
 
 
 def _header(shape: tuple[int, ...]) -> bytes:
@@ -175,7 +175,7 @@ def _header(shape: tuple[int, ...]) -> bytes:
 
 
 def _size(path: Path) -> int:
-    facts = workspace.ordinary(path)
+    facts = workspace.regular_file_stat(path)
     return facts.st_size if facts else 0
 
 

@@ -17,7 +17,7 @@ import safetensors.torch
 import torch
 from torch import Tensor, nn
 
-from inspect_core.features.backbone_catalogue import TIMM_PREFIX, Spec
+from inspect_core.features.backbone_catalogue import TIMM_PREFIX, BackboneSpec
 from inspect_core.features.tapped_network import CALLS, check_patches
 
 SAVE = "save network.state_dict()"
@@ -28,7 +28,7 @@ def weights_folder() -> Path:
     return Path(os.environ.get("LOUPE_WEIGHTS", "weights"))
 
 
-def find_weights(spec: Spec) -> Path | None:
+def find_weights(spec: BackboneSpec) -> Path | None:
     """The file this machine has for a backbone, None when it has none.
 
     Searched in this order: the installed package that contains it; in the weights folder the file as published, then
@@ -42,20 +42,20 @@ def find_weights(spec: Spec) -> Path | None:
     return next((path for path in packaged + named if path.is_file()), None)
 
 
-def needed_weights(spec: Spec) -> Path:
+def require_weights(spec: BackboneSpec) -> Path:
     """As find_weights; raises ValueError naming the exact file and where to put it when there is none."""
     if (weights_path := find_weights(spec)) is not None:
         return weights_path
     offer = f", or allow the download of {spec.download} with --download" if spec.download else ""
-    raise ValueError(f"{missing_weights(spec)}, or name a file with --weights{offer}")
+    raise ValueError(f"{weights_advice(spec)}, or name a file with --weights{offer}")
 
 
-def missing_weights(spec: Spec) -> str:
+def weights_advice(spec: BackboneSpec) -> str:
     """The message that a backbone has no weights here, which file it takes, and where to put it; text may follow."""
     return f"{spec.name} has no weights on this machine: put the file {spec.file} into {weights_folder().resolve()}"
 
 
-def download_weights(spec: Spec) -> Path:
+def download_weights(spec: BackboneSpec) -> Path:
     """torchvision's own download, with its digest check, if there are none here. Called only on a user's request.
 
     Raises ValueError when nothing is published for this backbone or the download fails, naming the file to place.
@@ -63,12 +63,12 @@ def download_weights(spec: Spec) -> Path:
     if (path := find_weights(spec)) is not None:
         return path
     if not spec.published:
-        return needed_weights(spec)
+        return require_weights(spec)
     published = spec.published_weights()
     try:
         published.get_state_dict(model_dir=str(weights_folder()), progress=False, check_hash=True, weights_only=True)
     except (OSError, RuntimeError) as error:  # no connection; another digest than the name promises
-        raise ValueError(f"downloading {published.url} failed ({error}); {missing_weights(spec)} yourself") from error
+        raise ValueError(f"downloading {published.url} failed ({error}); {weights_advice(spec)} yourself") from error
     return weights_folder() / spec.file
 
 
@@ -112,7 +112,7 @@ def read_weights(path: str | os.PathLike[str], *, sha256: str = "") -> WeightsFi
     return WeightsFile(path, digest, content)
 
 
-def fill(
+def load_weights_into(
     network: nn.Module,
     tensors: dict[str, Tensor],
     *,
@@ -164,7 +164,7 @@ class TorchNetwork:
     while an export runs, which changes what torch does in every thread.
     """
 
-    def __init__(self, spec: Spec, size: tuple[int, int], weights: WeightsFile, device: torch.device) -> None:
+    def __init__(self, spec: BackboneSpec, size: tuple[int, int], weights: WeightsFile, device: torch.device) -> None:
         self._spec, self._size, self._weights, self._device = spec, size, weights, device
         self._hollow: nn.Module | None = None
         self._filled: nn.Module | None = None
@@ -177,7 +177,7 @@ class TorchNetwork:
                 network, tensors = self.hollow(), self._weights.tensors()
                 if self._spec.package and self._weights.digest == self._spec.sha256:
                     tensors = in_forward_order(network, tensors)
-                network = fill(network, tensors, path=self._weights.path, build=self._built)
+                network = load_weights_into(network, tensors, path=self._weights.path, build=self._built)
                 if self._device.type == "cuda":
                     network = network.to(self._device, memory_format=torch.channels_last)  # ty: ignore[no-matching-overload]
                 self._filled, self._hollow, self._weights = network, None, self._weights._replace(content=b"")

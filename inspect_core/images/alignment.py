@@ -18,8 +18,8 @@ import numpy as np
 
 from inspect_core.images import registration
 from inspect_core.images.decode_memory import max_megapixels
-from inspect_core.images.part_pose import Located, resized
-from inspect_core.images.reference import FEWEST_PHOTOS, Reference, Small, most_alike
+from inspect_core.images.part_pose import PartPose, resized
+from inspect_core.images.reference import FEWEST_PHOTOS, Reference, RegistrationImage, pick_medoid
 
 SIDE = 256  # pixels of the longer side of the photo in which a part is searched
 _SEEN = 200  # photos that the ranges are learned from
@@ -34,7 +34,7 @@ _RIM = 11  # pixels, twice the width of an outline that is not yet the part
 _LOST = 0.2  # share of the good photos that may stay without a pose
 _ROOM = 0.25  # of a range, left free on both sides
 TURN, SHIFT = 10.0, 0.1  # degrees and share of the picture by which a part may at least be turned and shifted
-MOST_TURN, MOST_SHIFT = 180.0, 0.5
+MAX_ROTATION_DEGREES, MOST_SHIFT = 180.0, 0.5
 _SCALE = 0.05  # by which it may at least be smaller or larger, where it may be at all
 _ENOUGH, _LEAST = 0.54, 0.9  # of the median and of the least share of details in agreement in a good photo
 _MEASURED = {
@@ -52,7 +52,7 @@ _OPEN_ABOVE = ("share", "correlation", "visible")
 
 
 @dataclass(frozen=True)
-class Range:
+class ValueRange:
     """The lowest and the highest value that a photo may have."""
 
     low: float
@@ -81,20 +81,20 @@ class Alignment:
     always: np.ndarray
     photo: tuple[int, int]
     scale: bool
-    ranges: Mapping[str, Range]
+    ranges: Mapping[str, ValueRange]
     turns: tuple[int, ...] = ()
     seen: int = 0
     lost: int = 0
     outlined: bool = False
 
-    def locate(self, pixels: np.ndarray) -> Located | None:
+    def locate(self, pixels: np.ndarray) -> PartPose | None:
         """Where the part lies in a photo, (H, W, 3) uint8 of any size; None when it is not found."""
         try:
             return self.locate_or_raise(pixels)
         except NotLocated:
             return None
 
-    def locate_or_raise(self, pixels: np.ndarray) -> Located:
+    def locate_or_raise(self, pixels: np.ndarray) -> PartPose:
         """As `locate`, but raises NotLocated, which says why, when the part is not found."""
         height, width = pixels.shape[:2]
         ratio = (height / width) / (self.photo[0] / self.photo[1])
@@ -112,7 +112,7 @@ class Alignment:
             raise NotLocated("there are two parts in the photo")
         located = self._located(pose, (height, width), coarse.share, agreement)
         for name, value in _measured(located).items():
-            allowed = self.ranges.get(name, Range(-np.inf, np.inf))
+            allowed = self.ranges.get(name, ValueRange(-np.inf, np.inf))
             if not allowed.low <= value <= allowed.high:
                 raise NotLocated(_outside(name, value, allowed))
         return located
@@ -127,7 +127,7 @@ class Alignment:
             needs = f"Its outline must correlate with that of the reference by {correlation.low:.2f} or more"
         elif correlation.low > -1:
             needs += f", with a correlation of at least {correlation.low:.2f}"
-        all_round = angle.high - angle.low >= 2 * MOST_TURN
+        all_round = angle.high - angle.low >= 2 * MAX_ROTATION_DEGREES
         turned = "at any angle" if all_round else f"{angle.low:.1f}° to {angle.high:.1f}°"
         sentences = [
             f"The part was located in {self.seen - self.lost} of {self.seen} good photos. Search range: {x.low:.0%} "
@@ -175,7 +175,7 @@ class Alignment:
             raise ValueError(f"the reference is {reference.dtype} of shape {shape}; it must be uint8 (h, w, 3)")
         if any(mask.dtype != np.uint8 or mask.shape != shape[:2] or not mask.any() for mask in masks):
             raise ValueError("a mask of the reference is empty, or not uint8 of its shape")
-        ranges = {name: Range(**value) for name, value in params["ranges"].items()}
+        ranges = {name: ValueRange(**value) for name, value in params["ranges"].items()}
         if set(ranges) != set(_MEASURED):
             raise ValueError(f"there are ranges of {sorted(ranges)}; they must be those of {sorted(_MEASURED)}")
         height, width = params["photo"]
@@ -189,26 +189,30 @@ class Alignment:
     def _reference(self) -> Reference:
         return Reference(self.reference, self.mask, self.always, self.scale, self.outlined)
 
-    def _located(self, pose: np.ndarray, photo: tuple[int, int], share: float, agreement: float) -> Located:
+    def _located(self, pose: np.ndarray, photo: tuple[int, int], share: float, agreement: float) -> PartPose:
         small = self.mask.shape
-        covered = registration.laid_over(np.zeros(small, np.uint8), pose, small)[1]
+        covered = registration.warp_onto(np.zeros(small, np.uint8), pose, small)[1]
         visible = float(covered[self.mask].mean()) if self.mask.any() else 0.0
-        in_photo = registration.chained(resized(small, photo), registration.chained(pose, resized(self.photo, small)))
+        in_photo = registration.compose_poses(
+            resized(small, photo), registration.compose_poses(pose, resized(self.photo, small))
+        )
         matrix = cv2.invertAffineTransform(in_photo)
-        return Located(matrix, photo, self.photo, agreement, share, visible, ambiguous=bool(self.turns))
+        return PartPose(matrix, photo, self.photo, agreement, share, visible, ambiguous=bool(self.turns))
 
 
-def learn(photos: Iterable[np.ndarray], *, scale: bool = False, turn: float = TURN, shift: float = SHIFT) -> Alignment:
+def learn_alignment(
+    photos: Iterable[np.ndarray], *, scale: bool = False, turn: float = TURN, shift: float = SHIFT
+) -> Alignment:
     """The alignment of good photos, (H, W, 3) uint8 of one shape, processed one after the other.
 
     scale: whether the part may be nearer or farther; turn, shift: degrees and share of the picture by which it may be
     turned and shifted, or as far as in the good photos if that is farther. Raises ValueError for fewer than
     FEWEST_PHOTOS, photos of different shapes, photos in which no part is found again, a turn or shift out of bounds.
     """
-    if not (0 <= turn <= MOST_TURN and 0 <= shift <= MOST_SHIFT):
-        remedy = f"give 0° to {MOST_TURN:g}° and 0% to {MOST_SHIFT:.0%} of the picture"
+    if not (0 <= turn <= MAX_ROTATION_DEGREES and 0 <= shift <= MOST_SHIFT):
+        remedy = f"give 0° to {MAX_ROTATION_DEGREES:g}° and 0% to {MOST_SHIFT:.0%} of the picture"
         raise ValueError(f"rotation {turn:g}° or shift {shift:.0%} is out of range; {remedy}")
-    smalls: list[Small] = []
+    smalls: list[RegistrationImage] = []
     photo = None
     for pixels in photos:
         photo = photo or pixels.shape[:2]
@@ -235,13 +239,13 @@ def learn(photos: Iterable[np.ndarray], *, scale: bool = False, turn: float = TU
     return by_outline if _fit(by_outline, smalls) > _fit(by_details, smalls) + _BETTER else by_details
 
 
-def _are_long(smalls: Sequence[Small]) -> bool:
+def _are_long(smalls: Sequence[RegistrationImage]) -> bool:
     """Whether nearly all photos show one long part, wholly in view."""
     outlines = [small.outline for small in _evenly(smalls, _MEDIAN)]
     return sum(outline is not None and outline.is_long for outline in outlines) >= (1 - _LOST) * len(outlines)
 
 
-def _is_round(small: Small) -> bool:
+def _is_round(small: RegistrationImage) -> bool:
     """Whether the part in a photo has no angle: it looks the same turned about its middle."""
     if (outline := small.outline) is None or outline.is_long:
         return False
@@ -251,7 +255,7 @@ def _is_round(small: Small) -> bool:
     )
 
 
-def _fit(alignment: Alignment, smalls: Sequence[Small]) -> float:
+def _fit(alignment: Alignment, smalls: Sequence[RegistrationImage]) -> float:
     """Correlation of the outlines of photos, as they are laid over the reference, with its own: of all but a tenth."""
     reference, correlations = alignment._reference, []
     for small in _evenly(smalls, _MEDIAN):
@@ -262,16 +266,22 @@ def _fit(alignment: Alignment, smalls: Sequence[Small]) -> float:
 
 
 def _learned(
-    smalls: Sequence[Small], photo: tuple[int, int], *, scale: bool, turn: float, shift: float, outlined: bool
+    smalls: Sequence[RegistrationImage],
+    photo: tuple[int, int],
+    *,
+    scale: bool,
+    turn: float,
+    shift: float,
+    outlined: bool,
 ) -> Alignment:
     """As `learn`, from photos of this (height, width) at working size."""
-    reference = most_alike(_evenly(smalls, _CANDIDATES), scale=scale, outlined=outlined)
+    reference = pick_medoid(_evenly(smalls, _CANDIDATES), scale=scale, outlined=outlined)
     for _ in range(2):
         reference = reference and reference.median_reference(_evenly(smalls, _MEDIAN))
     if _is_round(smalls[0]):
         raise ValueError("the part is round and looks the same however it is turned; teach without alignment")
     if reference is None:
-        raise _unfit(0, len(smalls))
+        raise _unreliable_alignment_error(0, len(smalls))
     trials = _evenly(smalls, _SEEN)
     poses = [poses for small in trials if (poses := reference.pose(small)) is not None]
     apart = _OUTLINES_APART if outlined else _APART
@@ -279,61 +289,65 @@ def _learned(
     poses = [one for one in poses if one[2] >= agreeing]
     lost = len(trials) - len(poses)
     if lost > _LOST * len(trials):
-        raise _unfit(len(poses), len(trials))
+        raise _unreliable_alignment_error(len(poses), len(trials))
     pictures = reference.picture, reference.mask, reference.always
     least = Alignment(*pictures, photo, scale, {}, seen=len(trials), lost=lost, outlined=outlined)
     measured = [_measured(least._located(pose, photo, coarse.share, agreement)) for coarse, pose, agreement in poses]
     ranges = {name: _range(name, [one[name] for one in measured]) for name in _MEASURED}
     correlation = ranges["correlation"].low
     if not outlined and reference.repeats(correlation):
-        raise _unfit(len(poses), len(trials))
+        raise _unreliable_alignment_error(len(poses), len(trials))
     if not reference.always.any():
         raise ValueError("no area is visible in nearly all good photos; part positions vary too much")
     for name, middle, reach in (("x", 0, shift), ("y", 0, shift), ("angle", 0, turn), ("scale", 1, _SCALE)):
         wide = ranges[name]
-        ranges[name] = Range(min(wide.low, middle - reach), max(wide.high, middle + reach))
+        ranges[name] = ValueRange(min(wide.low, middle - reach), max(wide.high, middle + reach))
     x, y, angle = ((ranges[name].low, ranges[name].high) for name in ("x", "y", "angle"))
-    ranges["visible"] = Range(min(ranges["visible"].low, reference.least_visible(x, y, angle)), 1.0)
+    ranges["visible"] = ValueRange(min(ranges["visible"].low, reference.least_visible(x, y, angle)), 1.0)
     shares = [one["share"] for one in measured]
     if (enough := min(_ENOUGH * float(np.median(shares)), _LEAST * min(shares))) > 0:
-        ranges |= {"share": Range(enough, 1.0), "correlation": Range(-1.0, 1.0)}
+        ranges |= {"share": ValueRange(enough, 1.0), "correlation": ValueRange(-1.0, 1.0)}
     return replace(least, ranges=ranges, turns=reference.turns(correlation))
 
 
-def _small(pixels: np.ndarray, shape: tuple[int, int]) -> Small:
-    return Small(cv2.resize(pixels, shape[::-1], interpolation=cv2.INTER_AREA))
+def _small(pixels: np.ndarray, shape: tuple[int, int]) -> RegistrationImage:
+    return RegistrationImage(cv2.resize(pixels, shape[::-1], interpolation=cv2.INTER_AREA))
 
 
-def _evenly(photos: Sequence[Small], most: int) -> list[Small]:
+def _evenly(photos: Sequence[RegistrationImage], most: int) -> list[RegistrationImage]:
     return [photos[i] for i in np.unique(np.linspace(0, len(photos) - 1, most).astype(int))]
 
 
-def _unfit(located_count: int, count: int) -> ValueError:
+def _unreliable_alignment_error(located_count: int, count: int) -> ValueError:
     why = "it has too little structure or a repeating pattern; teach without alignment"
     return ValueError(f"the part was located in {located_count} of {count} good photos, but not reliably: {why}")
 
 
-def _outside(name: str, value: float, allowed: Range) -> str:
+def _outside(name: str, value: float, allowed: ValueRange) -> str:
     """Why the photo is refused, with as many decimals as tell its value from the bound that it misses."""
     _, words, least, unit = _MEASURED[name]
     bound = allowed.low if value < allowed.low else allowed.high
-    tellers = [partial(_told, decimals=decimals, unit=unit) for decimals in range(least, 16)]
+    tellers = [partial(_format_value, decimals=decimals, unit=unit) for decimals in range(least, 16)]
     formatted = next((tell for tell in tellers if tell(value) != tell(bound)), tellers[-1])
     most = "or more" if name in _OPEN_ABOVE else f"to {formatted(allowed.high)}"
     return f"{words.format(formatted(value))}; accepted: {formatted(allowed.low)} {most}"
 
 
-def _told(value: float, decimals: int, unit: str) -> str:
+def _format_value(value: float, decimals: int, unit: str) -> str:
     return f"{value:.{decimals}%}" if unit == "%" else f"{value:.{decimals}f}{unit}"
 
 
-def _measured(located: Located) -> dict[str, float]:
+def _measured(located: PartPose) -> dict[str, float]:
     """The values whose ranges are stored."""
     others = ("angle", "scale", *_OPEN_ABOVE)
     return dict(zip("xy", located.shift, strict=True)) | {name: getattr(located, name) for name in others}
 
 
-def _range(name: str, values: Sequence[float]) -> Range:
+def _range(name: str, values: Sequence[float]) -> ValueRange:
     """The range of the values, widened on both sides in proportion to their spread."""
     room = max(_ROOM * (max(values) - min(values)), _MEASURED[name][0])
-    return Range(min(values) - room, 1.0 if name in _OPEN_ABOVE else max(values) + room)
+    return ValueRange(min(values) - room, 1.0 if name in _OPEN_ABOVE else max(values) + room)
+
+
+learn = learn_alignment
+"""Former name, which stays importable."""

@@ -13,7 +13,7 @@ from pathlib import Path, PurePosixPath
 from inspect_core.images.listing import MAX_DEPTH
 from inspect_core.images.samples import ScanError
 from inspect_core.runtime import workspace
-from inspect_core.runtime.atomic_write import process_folder, replacing
+from inspect_core.runtime.atomic_write import atomic_replace, process_folder
 
 MAX_MEMBERS = 50_000
 MAX_TOTAL = 8 * 2**30  # bytes, unpacked
@@ -38,7 +38,7 @@ def unpacked(path: Path, *, stays: bool = False) -> Path:
             return folder if folder.exists() else extract(path, folder)
         folder = workspace.uploads_folder() / name
         if not (folder / path.name).is_dir():
-            with replacing(folder) as new:
+            with atomic_replace(folder) as new:
                 extract(path, new / path.name)
         return folder / path.name
 

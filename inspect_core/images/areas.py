@@ -12,13 +12,13 @@ from inspect_core.images.alignment import Alignment
 
 Kind = Literal["inspect", "ignore", "stricter"]
 KINDS: tuple[Kind, ...] = ("inspect", "ignore", "stricter")
-MOST, MOST_POINTS, STRICTEST = 50, 200, 100.0
+MAX_AREAS, MOST_POINTS, STRICTEST = 50, 200, 100.0
 """Areas of a part, points of an outline, and how many times as strict as the rest an area can be."""
 _PARTS = 8  # bits of a pixel's fraction that OpenCV draws with
 
 
 @dataclass(frozen=True)
-class Area:
+class InspectionArea:
     """outline: corners (x, y) in shares of the width and height of the picture it was drawn on, 0 to 1; times: factor
     of the map inside a stricter area (the limit divided by the area's own limit), 1 for the others.
     """
@@ -46,18 +46,18 @@ class Area:
 
 
 @dataclass(frozen=True)
-class Areas:
+class InspectionAreas:
     """reference: digest of the alignment on whose reference they were drawn, "" for photos as they are taken.
 
     Raises ValueError for no area and for more than MOST.
     """
 
-    areas: tuple[Area, ...]
+    areas: tuple[InspectionArea, ...]
     reference: str = ""
 
     def __post_init__(self) -> None:
-        if not 1 <= len(self.areas) <= MOST:
-            raise ValueError(f"there are {len(self.areas)} areas; draw 1 to {MOST}")
+        if not 1 <= len(self.areas) <= MAX_AREAS:
+            raise ValueError(f"there are {len(self.areas)} areas; draw 1 to {MAX_AREAS}")
 
     def weights(self, size: tuple[int, int]) -> np.ndarray:
         """(height, width) float32, read-only: the factors of a map of this size, 0 where it is not inspected.
@@ -92,21 +92,22 @@ class Areas:
         return cls(areas_of(params["areas"]), params["reference"])
 
 
-def inspected_pixels(size: tuple[int, int], areas: Areas | None, alignment: Alignment | None) -> int:
+def inspected_pixels(size: tuple[int, int], areas: InspectionAreas | None, alignment: Alignment | None) -> int:
     """Pixels of a map of this size that are inspected on a photo that shows all of the part."""
     known = np.ones(size, bool) if alignment is None else alignment.known(size)
     return int(np.count_nonzero(known if areas is None else known & (areas.weights(size) > 0)))
 
 
-def areas_of(rows: Iterable[Mapping[str, Any]]) -> tuple[Area, ...]:
+def areas_of(rows: Iterable[Mapping[str, Any]]) -> tuple[InspectionArea, ...]:
     """Areas from tables of kind, outline and times. Raises ValueError for anything that is not an area."""
     return tuple(
-        Area(row["kind"], tuple((float(x), float(y)) for x, y in row["outline"]), float(row["times"])) for row in rows
+        InspectionArea(row["kind"], tuple((float(x), float(y)) for x, y in row["outline"]), float(row["times"]))
+        for row in rows
     )
 
 
 @lru_cache(maxsize=8)
-def _weights(areas: tuple[Area, ...], size: tuple[int, int]) -> np.ndarray:
+def _weights(areas: tuple[InspectionArea, ...], size: tuple[int, int]) -> np.ndarray:
     alone = [area.mask(size) for area in areas if area.kind == "inspect"]
     weights = np.where(np.any(alone, axis=0), 1, 0) if alone else np.ones(size)
     weights = weights.astype(np.float32)

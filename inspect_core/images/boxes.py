@@ -27,14 +27,14 @@ def patch_box(place: tuple[int, int], grid: tuple[int, int], size: tuple[int, in
     return left, top, max(right, left + 1), max(bottom, top + 1)
 
 
-def surroundings(box: Box, size: tuple[int, int]) -> Box:
+def context_box(box: Box, size: tuple[int, int]) -> Box:
     """The box grown by three times its own size on every side, cut at the rim of a photo of (height, width)."""
     left, top, right, bottom = box
     across, down = 3 * (right - left), 3 * (bottom - top)
     return max(left - across, 0), max(top - down, 0), min(right + across, size[1]), min(bottom + down, size[0])
 
 
-def outlined(pixels: np.ndarray, box: Box, colour: tuple[int, int, int]) -> np.ndarray:
+def draw_frame(pixels: np.ndarray, box: Box, colour: tuple[int, int, int]) -> np.ndarray:
     """A copy of (H, W, 3) uint8 with a frame around the box, in `colour` inside white, which shows on any ground."""
     framed, (height, width) = pixels.copy(), pixels.shape[:2]
     line = max(1, round(max(height, width) / 256))
@@ -46,28 +46,28 @@ def outlined(pixels: np.ndarray, box: Box, colour: tuple[int, int, int]) -> np.n
     return framed
 
 
-def reduced(pixels: np.ndarray, side: int) -> np.ndarray:
+def downscale(pixels: np.ndarray, side: int) -> np.ndarray:
     """(H, W, 3) at its own aspect with the longer side at most `side`: for finding, never for judging."""
     fraction = min(1.0, side / max(pixels.shape[:2]))
     height, width = (max(1, round(fraction * length)) for length in pixels.shape[:2])
     return squash(pixels, (height, width))
 
 
-def enlarged(pixels: np.ndarray) -> np.ndarray:
+def upscale(pixels: np.ndarray) -> np.ndarray:
     """(H, W, 3) with every pixel repeated until the longer side is at least 256: crisp, no value is made up."""
     times = max(1, -(-256 // max(pixels.shape[:2])))
     return pixels.repeat(times, axis=0).repeat(times, axis=1)
 
 
-def cut(pixels: np.ndarray, box: Box) -> np.ndarray:
+def crop_box(pixels: np.ndarray, box: Box) -> np.ndarray:
     """The pixels inside a box."""
     left, top, right, bottom = box
     return pixels[top:bottom, left:right]
 
 
-def cropped(pixels: np.ndarray, box: Box | None) -> np.ndarray:
+def crop_square(pixels: np.ndarray, box: Box | None) -> np.ndarray:
     """The pixels of the square around a box, all of them for None."""
-    return pixels if box is None else cut(pixels, square_around(box, pixels.shape[:2]))
+    return pixels if box is None else crop_box(pixels, square_around(box, pixels.shape[:2]))
 
 
 def square_around(box: Box, size: tuple[int, int]) -> Box:

@@ -24,7 +24,7 @@ _AS_TAUGHT = "restore the camera settings used for the good photos, or teach wit
 
 
 @dataclass(frozen=True, eq=False)
-class Values:
+class ValueStatistics:
     """Statistics of the values of a 16-bit photo, or of several.
 
     bits: all that are set in any value; darkest, brightest: values at the shares `_TAILS` of the pixels; largest: value
@@ -99,7 +99,7 @@ class Depth:
         """Whether the window is the full range."""
         return (self.black, self.white) == (0, self.largest)
 
-    def with_bits(self, bits: int, values: Values) -> Self:
+    def with_bits(self, bits: int, values: ValueStatistics) -> Self:
         """The full range of another number of bits, aligned as it is.
 
         values: of the good photos. Raises ValueError when they are not of so few bits.
@@ -109,7 +109,7 @@ class Depth:
             raise ValueError(f"depth is {bits} bits, and the good photos fill {self.bits}; give {self.bits} or more")
         return type(self).full(bits, left=left, dimmest=self.dimmest)
 
-    def with_learned_window(self, values: Values) -> Self:
+    def with_learned_window(self, values: ValueStatistics) -> Self:
         """The same depth with the window that these good photos fill, and a margin."""
         margin = round(_MARGIN * (values.brightest - values.darkest))
         black = min(max(values.darkest - margin, 0), self.largest - 1)  # overexposed photos have no darker value
@@ -152,7 +152,7 @@ class Depth:
         window = "the full range" if self.is_full else "learned from the good photos"
         return f"The photos have {self.words}: {self.black:,} maps to black, {self.white:,} to white ({window})."
 
-    def histogram(self, values: Values) -> list[tuple[int, float]]:
+    def histogram(self, values: ValueStatistics) -> list[tuple[int, float]]:
         """(first value, share of the pixels) of each of BARS parts of the range, at most."""
         used = max((self.largest + 1) * _BINS // (DEEPEST + 1), 1) if not self.left else _BINS
         bars = min(BARS, used)
@@ -164,7 +164,7 @@ class Depth:
 EIGHT = Depth(8, 8, False, 0, 255)
 
 
-def depth_of(good: Sequence[Values | None]) -> Depth | None:
+def depth_of(good: Sequence[ValueStatistics | None]) -> Depth | None:
     """The depth of most good photos; None without photos.
 
     If no photo sets the bits above the filled ones: right-aligned; else, if the low bits are empty: left-aligned.
@@ -172,7 +172,7 @@ def depth_of(good: Sequence[Values | None]) -> Depth | None:
     deep = [values for values in good if values is not None]
     if not deep or 2 * len(deep) < len(good):
         return EIGHT if good else None
-    values = Values.together(deep)
+    values = ValueStatistics.together(deep)
     high, low = values.bits.bit_length(), (values.bits & -values.bits).bit_length() - 1
     left = high > DEPTHS[-2] and low >= DEPTHS[-1] - DEPTHS[-2]
     used = DEPTHS[-1] - low if left else high

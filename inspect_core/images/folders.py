@@ -15,15 +15,24 @@ import numpy as np
 
 from inspect_core.images import preflight
 from inspect_core.images.archives import unpacked
-from inspect_core.images.depth import Values, depth_of
+from inspect_core.images.depth import ValueStatistics, depth_of
 from inspect_core.images.duplicates import HASH_GRID, difference_hash, near_duplicates
-from inspect_core.images.header import opened
-from inspect_core.images.layout import Place, arrange, is_defect_word, is_good_word, is_mask_folder, is_side
+from inspect_core.images.header import open_photo
+from inspect_core.images.layout import PathLabels, classify_paths, is_defect_word, is_good_word, is_mask_folder, is_side
 from inspect_core.images.listing import MAX_DEPTH, is_clutter, is_image, walk
 from inspect_core.images.manifests.manifest_entry import Annotation
-from inspect_core.images.manifests.photo_list import is_list, listed
+from inspect_core.images.manifests.photo_list import is_list, read_photo_list
 from inspect_core.images.photo_reader import ImageError, read_mask, thumbnail
-from inspect_core.images.samples import GOOD, Sample, Samples, ScanError, Skipped, counted, examples, shown
+from inspect_core.images.samples import (
+    GOOD,
+    Dataset,
+    PhotoFile,
+    ScanError,
+    SkippedFile,
+    escape_line,
+    join_first_names,
+    pluralise,
+)
 from inspect_core.images.splitting import Split as Split
 from inspect_core.images.splitting import split as split
 from inspect_core.runtime import workspace
@@ -38,23 +47,23 @@ _STRAY_MASK = "mask without a matching photo; give it the photo's name plus _mas
 class _Look(NamedTuple):
     """A sample that was decoded once: its thumbnail, the digest of its file, and its values if it has 16 bits."""
 
-    sample: Sample
+    sample: PhotoFile
     grey: np.ndarray
     file_digest: bytes
-    values: Values | None
+    values: ValueStatistics | None
 
 
-def inside(path: str | Path, roots: Sequence[str | Path]) -> Path:
+def resolve_allowed_path(path: str | Path, roots: Sequence[str | Path]) -> Path:
     """The path with `~` and all links resolved. Raises ValueError when it is then outside every allowed root."""
-    resolved = Path(os.path.realpath(workspace.usable(path)))
-    allowed = [Path(os.path.realpath(workspace.usable(root))) for root in roots]
+    resolved = Path(os.path.realpath(workspace.expand_path(path)))
+    allowed = [Path(os.path.realpath(workspace.expand_path(root))) for root in roots]
     if not any(resolved.is_relative_to(root) for root in allowed):
         reason = f"path {str(path)!r} is outside the allowed folders ({', '.join(map(str, allowed)) or 'none'})"
         raise ValueError(f"{reason}; move the photos there, or add this folder to LOUPE_ROOTS and restart Loupe")
     return resolved
 
 
-def scan(path: str | Path, *, stays: bool = False) -> Samples:
+def scan(path: str | Path, *, stays: bool = False) -> Dataset:
     """Find the good images, the defects with their masks, and all that cannot be used, in any layout of `layout`.
 
     A zip archive is unpacked into the workspace until the process ends, or for good if it `stays`; a file that lists
@@ -63,7 +72,7 @@ def scan(path: str | Path, *, stays: bool = False) -> Samples:
     there is nothing to teach from.
     """
     try:
-        path = workspace.usable(path)
+        path = workspace.expand_path(path)
     except ValueError as error:
         raise ScanError(str(error)) from error
     try:
@@ -75,7 +84,7 @@ def scan(path: str | Path, *, stays: bool = False) -> Samples:
             path = Path(os.path.realpath(path))
             files, others = _walk(path.parent)
             problems = {skipped.name: skipped.reason for skipped in others if skipped.role == "photo"}
-            return _samples(path.parent, *listed(path, files, problems))
+            return _samples(path.parent, *read_photo_list(path, files, problems))
         if not path.is_file() or not zipfile.is_zipfile(path):
             if path.is_file() and path.suffix.lower() == ".zip":
                 raise ScanError(f"{path.name} is a damaged or incomplete zip archive; copy or download it again")
@@ -91,24 +100,24 @@ def scan(path: str | Path, *, stays: bool = False) -> Samples:
         raise ScanError(f"{path} cannot be read ({error.strerror or error}); check its permissions") from error
 
 
-def _scan(root: Path) -> Samples:
+def _scan(root: Path) -> Dataset:
     files, skipped = _walk(root)
-    layout = arrange(files)
-    skipped += [Skipped(str(file), reason, "photo") for file, reason in layout.refused.items()]
-    skipped += [Skipped(str(file), _STRAY_MASK, "mask") for file in layout.stray_masks]
+    layout = classify_paths(files)
+    skipped += [SkippedFile(str(file), reason, "photo") for file, reason in layout.refused.items()]
+    skipped += [SkippedFile(str(file), _STRAY_MASK, "mask") for file in layout.stray_masks]
     return _samples(root, layout.images, layout.masks, skipped)
 
 
 def _samples(
     root: Path,
-    images: Mapping[PurePosixPath, Place],
+    images: Mapping[PurePosixPath, PathLabels],
     masks: Mapping[PurePosixPath, PurePosixPath | Annotation],
-    skipped: list[Skipped],
-) -> Samples:
+    skipped: list[SkippedFile],
+) -> Dataset:
     """The samples from the images at these places; masks: by image, a file below `root` or marks to be painted."""
     masks = {file: mask for file, mask in masks.items() if images[file].kind != GOOD}
     with ThreadPoolExecutor(min(MAX_WORKERS, os.cpu_count() or 1)) as pool:
-        looks = list(pool.map(lambda file: _look(root, file, images[file], masks.get(file)), images))
+        looks = list(pool.map(lambda file: _scan_photo(root, file, images[file], masks.get(file)), images))
     skipped += [one for _, refused in looks for one in refused]
     usable = _distinct(_of_one_depth([scanned for scanned, _ in looks if scanned is not None], skipped), skipped)
     samples = [look.sample for look in usable]
@@ -118,10 +127,12 @@ def _samples(
     warnings = preflight.warnings(samples, skipped, file_digests=[look.file_digest for look in usable])
     empty = [look.sample.name for look in usable if look.sample.kind == GOOD and int(np.ptp(look.grey)) <= FLAT]
     if empty:
-        warnings += (f"{counted(len(empty), 'good photo')} of one even tone ({examples(empty)}): they show nothing.",)
+        warnings += (
+            f"{pluralise(len(empty), 'good photo')} of one even tone ({join_first_names(empty)}): they show nothing.",
+        )
     values = [look.values for look in usable if look.sample.kind == GOOD and look.values is not None]
-    together = Values.together(values) if values else None
-    return Samples(root, good, defects, tuple(skipped), warnings, together, copies=_copies(usable))
+    together = ValueStatistics.together(values) if values else None
+    return Dataset(root, good, defects, tuple(skipped), warnings, together, copies=_copies(usable))
 
 
 def _copies(looks: Sequence[_Look]) -> tuple[tuple[str, ...], ...]:
@@ -131,7 +142,7 @@ def _copies(looks: Sequence[_Look]) -> tuple[tuple[str, ...], ...]:
     return tuple(tuple(good[i].sample.name for i in group) for group in near_duplicates(hashes))
 
 
-def _distinct(looks: list[_Look], skipped: list[Skipped]) -> list[_Look]:
+def _distinct(looks: list[_Look], skipped: list[SkippedFile]) -> list[_Look]:
     """The photos without good ones that are byte for byte another good one of the same side: they show one part, and
     would count as several.
     """
@@ -146,12 +157,12 @@ def _distinct(looks: list[_Look], skipped: list[Skipped]) -> list[_Look]:
             distinct.append(scanned)
         else:
             skipped.append(
-                Skipped(sample.name, f"it is a copy of {shown(name)}; one photo counts as one part", "photo")
+                SkippedFile(sample.name, f"it is a copy of {escape_line(name)}; one photo counts as one part", "photo")
             )
     return distinct
 
 
-def _of_one_depth(photos: list[_Look], skipped: list[Skipped]) -> list[_Look]:
+def _of_one_depth(photos: list[_Look], skipped: list[SkippedFile]) -> list[_Look]:
     """The photos of the depth that most good ones have; others are skipped."""
     depth = depth_of([scanned.values for scanned in photos if scanned.sample.kind == GOOD])
     if depth is None:
@@ -161,7 +172,7 @@ def _of_one_depth(photos: list[_Look], skipped: list[Skipped]) -> list[_Look]:
         try:
             depth.check_file(look.sample.name, is_deep=look.values is not None)
         except ImageError as error:
-            skipped.append(Skipped(look.sample.name, error.why, "photo"))
+            skipped.append(SkippedFile(look.sample.name, error.why, "photo"))
         else:
             same_depth.append(look._replace(sample=replace(look.sample, depth=depth)))
     return same_depth
@@ -200,10 +211,10 @@ def _holds(folder: Path) -> bool:
         return True
 
 
-def _walk(root: Path) -> tuple[list[PurePosixPath], list[Skipped]]:
+def _walk(root: Path) -> tuple[list[PurePosixPath], list[SkippedFile]]:
     """The image files below `root`, by extension, and all other files; no link leads out of it."""
     files: list[PurePosixPath] = []
-    skipped: list[Skipped] = []
+    skipped: list[SkippedFile] = []
     for name, problem in walk(root):
         if len(files) + len(skipped) == MAX_FILES:
             raise ScanError(f"{root} holds more than {MAX_FILES:,} files; choose the folder of a single product")
@@ -214,7 +225,7 @@ def _walk(root: Path) -> tuple[list[PurePosixPath], list[Skipped]]:
         elif link and path.is_dir():
             reason = "it is a link to a folder; copy the folder itself"
         elif not is_image(name):
-            reason, role = f"it is not a photo ({shown(path.suffix.lower() or 'no extension')})", "other"
+            reason, role = f"it is not a photo ({escape_line(path.suffix.lower() or 'no extension')})", "other"
             if path.suffix.lower() in OTHER_PICTURES:
                 reason, role = f"Loupe reads no {path.suffix[1:].upper()}; save it as PNG", "photo"
         elif not name.isprintable():
@@ -226,21 +237,21 @@ def _walk(root: Path) -> tuple[list[PurePosixPath], list[Skipped]]:
         else:
             files.append(PurePosixPath(name))
             continue
-        skipped.append(Skipped(shown(name), reason, role))
+        skipped.append(SkippedFile(escape_line(name), reason, role))
     return files, skipped
 
 
-def _look(
-    root: Path, file: PurePosixPath, place: Place, mask: PurePosixPath | Annotation | None
-) -> tuple[_Look | None, list[Skipped]]:
+def _scan_photo(
+    root: Path, file: PurePosixPath, place: PathLabels, mask: PurePosixPath | Annotation | None
+) -> tuple[_Look | None, list[SkippedFile]]:
     """The photo if it can be used, and what of it and its mask cannot."""
     path = root / file
     try:
         preview = thumbnail(path, HASH_GRID)
-        with opened(path) as content:
+        with open_photo(path) as content:
             file_digest = hashlib.file_digest(content, "sha256").digest()
     except ImageError as error:
-        return None, [Skipped(str(file), error.why, "photo")]
+        return None, [SkippedFile(str(file), error.why, "photo")]
     mask_path, kind, skipped = None, place.kind, []
     try:
         if isinstance(mask, Annotation):
@@ -250,12 +261,14 @@ def _look(
                 raise ImageError(mask.name, "the mask is empty", "paint the defect white, or remove the mask")
             mask_path = root / mask
     except ImageError as error:
-        skipped.append(Skipped(mask.name if isinstance(mask, Annotation) else str(mask), error.why, "mask"))
-    sample = Sample(path, str(file), kind, preview.size, mask_path, place.part_of, place.group)
+        skipped.append(SkippedFile(mask.name if isinstance(mask, Annotation) else str(mask), error.why, "mask"))
+    sample = PhotoFile(path, str(file), kind, preview.size, mask_path, place.part_of, place.group)
     return _Look(sample, preview.grey, file_digest, preview.values), skipped
 
 
-def _require_good(root: Path, good: Sequence[Sample], defects: Sequence[Sample], skipped: Sequence[Skipped]) -> None:
+def _require_good(
+    root: Path, good: Sequence[PhotoFile], defects: Sequence[PhotoFile], skipped: Sequence[SkippedFile]
+) -> None:
     """Raise ScanError when there is nothing to teach from, saying what was found instead."""
     if any(sample.part_of != "test" for sample in good):
         return
@@ -263,10 +276,10 @@ def _require_good(root: Path, good: Sequence[Sample], defects: Sequence[Sample],
     if good:
         raise ScanError(f"{name} has good photos in test/ only; move the training photos to train/good/")
     if defects:
-        kinds = examples(sorted({sample.kind for sample in defects}))
+        kinds = join_first_names(sorted({sample.kind for sample in defects}))
         raise ScanError(f"{name} has no good photos, only {kinds}; put good photos into a folder named good")
     if skipped:
-        others = f"{counted(len(skipped), 'other file')} ({skipped[0].name}: {skipped[0].reason})"
+        others = f"{pluralise(len(skipped), 'other file')} ({skipped[0].name}: {skipped[0].reason})"
         remedy = "add photos of good parts as PNG, JPEG, BMP, TIFF or WebP"
         raise ScanError(f"{name} has no usable photo and {others}; {remedy}")
     raise ScanError(f"{name} is empty; put photos of good parts into it")

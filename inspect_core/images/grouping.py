@@ -14,7 +14,7 @@ from collections.abc import Mapping, Sequence
 import numpy as np
 
 from inspect_core.images.layout import LOT_WORDS, VIEW_WORDS
-from inspect_core.images.samples import Sample, Samples, counted
+from inspect_core.images.samples import Dataset, PhotoFile, pluralise
 
 FEWEST_GROUPS = 3  # one each to train, calibrate and test
 MANY_GROUPS = 10
@@ -51,14 +51,14 @@ class Grouping(dict[str, str]):
         return len(set(self.values()))
 
 
-def ungrouped(samples: Samples) -> Grouping:
+def ungrouped(samples: Dataset) -> Grouping:
     """Return the grouping in which every good image stands alone."""
     return Grouping(
         {sample.name: sample.name for sample in samples.good}, ("Each photo is treated as a separate part.")
     )
 
 
-def propose_groups(samples: Samples, *, few: bool = False) -> Grouping:
+def propose_groups(samples: Dataset, *, few: bool = False) -> Grouping:
     """Find groups among the good images from folders and file names, and put photos that are nearly the same together;
     `ungrouped` when nothing points to any.
 
@@ -77,7 +77,7 @@ def propose_groups(samples: Samples, *, few: bool = False) -> Grouping:
     return Grouping(merged, f"{grouping.reason} Photos that are nearly the same stay together.", grouping.offered)
 
 
-def _from_names(samples: Samples, *, few: bool) -> Grouping:
+def _from_names(samples: Dataset, *, few: bool) -> Grouping:
     good = samples.good
     bursts, gap = _bursts(good)
     offered = None
@@ -116,13 +116,13 @@ def _is_useful(labels: Mapping[str, str], images: int, most: int) -> bool:
     return enough and max(sizes) <= min(most, images - 1)
 
 
-def _grouping(good: Sequence[Sample], labels: Mapping[str, str], why: str) -> Grouping:
+def _grouping(good: Sequence[PhotoFile], labels: Mapping[str, str], why: str) -> Grouping:
     full = {sample.name: f"{_side(sample)}{labels.get(sample.name, sample.name)}" for sample in good}
-    groups = counted(len(set(full.values())), "group")
+    groups = pluralise(len(set(full.values())), "group")
     return Grouping(full, f"{why}: {groups} among {len(full)} good photos. Each group stays within one set.")
 
 
-def _lots_by_folder(good: Sequence[Sample]) -> dict[str, str]:
+def _lots_by_folder(good: Sequence[PhotoFile]) -> dict[str, str]:
     labels = {}
     for sample in good:
         if folders := [folder for folder in (sample.group or "").split("/") if folder and not _VIEW.fullmatch(folder)]:
@@ -130,7 +130,7 @@ def _lots_by_folder(good: Sequence[Sample]) -> dict[str, str]:
     return labels
 
 
-def _lots_by_name(good: Sequence[Sample]) -> dict[str, str]:
+def _lots_by_name(good: Sequence[PhotoFile]) -> dict[str, str]:
     labels = {}
     for sample in good:
         if lot := _LOT.search(sample.path.stem):
@@ -140,7 +140,7 @@ def _lots_by_name(good: Sequence[Sample]) -> dict[str, str]:
     return labels
 
 
-def _views(good: Sequence[Sample]) -> dict[str, str]:
+def _views(good: Sequence[PhotoFile]) -> dict[str, str]:
     """Group by the folder and the name without the words that denote a view."""
     labels = {}
     for sample in good:
@@ -150,12 +150,12 @@ def _views(good: Sequence[Sample]) -> dict[str, str]:
     return labels
 
 
-def _endings(good: Sequence[Sample]) -> dict[str, str]:
+def _endings(good: Sequence[PhotoFile]) -> dict[str, str]:
     matches = [(sample, _ENDING.match(sample.path.stem)) for sample in good]
     return {sample.name: f"{sample.group or ''}/{match[1] or match[3]}" for sample, match in matches if match}
 
 
-def _bursts(good: Sequence[Sample]) -> tuple[dict[str, str], int]:
+def _bursts(good: Sequence[PhotoFile]) -> tuple[dict[str, str], int]:
     """Group by the last number in the name, sorted over all names that differ only in their digits."""
     series = defaultdict(list)
     for sample in good:
@@ -179,7 +179,7 @@ def _bursts(good: Sequence[Sample]) -> tuple[dict[str, str], int]:
     return labels, gap
 
 
-def _side(sample: Sample) -> str:
+def _side(sample: PhotoFile) -> str:
     return f"{sample.part_of}/" if sample.part_of else ""
 
 

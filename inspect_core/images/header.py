@@ -98,7 +98,7 @@ def open_header(file: SparingFile, name: str) -> ImageFile.ImageFile:
     except DAMAGE as error:
         too_long = f"the metadata of the {kind} takes more than {decode_memory.NOTES // 2**20} MB"
         check(not file.notes_are_too_long, too_long, "export it without metadata, previews and layers")
-        raise damaged(name, kind, error) from error
+        raise damage_error(name, kind, error) from error
     file.all_of_it = True
 
     (width, height), megapixels = image.size, image.width * image.height / 1e6
@@ -122,7 +122,7 @@ def open_header(file: SparingFile, name: str) -> ImageFile.ImageFile:
 
 
 @contextmanager
-def opened(path: Path) -> Generator[SparingFile]:
+def open_photo(path: Path) -> Generator[SparingFile]:
     """Open a photo to read. Raises ImageError when it is missing, would block a reader (a pipe), or cannot be read."""
     try:
         require(path.name, path.exists(), "there is no such file", "check the path")
@@ -134,7 +134,7 @@ def opened(path: Path) -> Generator[SparingFile]:
         raise ImageError(path.name, reason, "check its permissions and the disk") from error
 
 
-def damaged(name: str, kind: str, error: BaseException) -> ImageError:
+def damage_error(name: str, kind: str, error: BaseException) -> ImageError:
     """The ImageError for content that its decoder gave up on."""
     return ImageError(name, f"the {kind} is truncated or damaged ({error})", AGAIN)
 

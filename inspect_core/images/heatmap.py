@@ -5,7 +5,7 @@ import io
 import numpy as np
 from PIL import Image
 
-from inspect_core.images.boxes import reduced
+from inspect_core.images.boxes import downscale
 from inspect_core.images.decode_memory import bands
 
 COOL = ((15, 118, 110), (37, 99, 235))
@@ -25,7 +25,7 @@ def heat_colours() -> np.ndarray:
     return np.concatenate([_ramp(COOL, COOL_ALPHA), _ramp(HOT, HOT_ALPHA)])
 
 
-def heat(anomaly_map: np.ndarray, *, typical_score: float, limit: float) -> np.ndarray:
+def colourise(anomaly_map: np.ndarray, *, typical_score: float, limit: float) -> np.ndarray:
     """(H, W) scores -> (H, W, 4) uint8 colours on the scale tied to the limit; calm is where colour begins."""
     span = max(limit - typical_score, np.finfo(np.float32).tiny)
     with np.errstate(over="ignore"):  # the span is 0 if more than half of the map lies above the limit
@@ -48,7 +48,7 @@ def overlay(
     left_out: (h, w) bool, what was not inspected, hatched.
     """
     typical_score = min(float(np.median(anomaly_map)), limit) if typical_score is None else typical_score
-    colours = Image.fromarray(heat(anomaly_map, typical_score=typical_score, limit=limit))
+    colours = Image.fromarray(colourise(anomaly_map, typical_score=typical_score, limit=limit))
     height, width = pixels.shape[:2]
     hatch = None if left_out is None else Image.fromarray(left_out)
     shown = Image.new("RGB", (width, height))
@@ -76,7 +76,7 @@ def rainbow(pixels: np.ndarray, anomaly_map: np.ndarray, low: float, high: float
 def thumbnail(pixels: np.ndarray, *, side: int = 96) -> bytes:
     """A small WebP of the photo at its own aspect, at most `side` pixels: for finding, never for judging."""
     buffer = io.BytesIO()
-    Image.fromarray(reduced(pixels, side)).save(buffer, "WEBP", quality=80)
+    Image.fromarray(downscale(pixels, side)).save(buffer, "WEBP", quality=80)
     return buffer.getvalue()
 
 

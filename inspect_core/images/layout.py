@@ -37,7 +37,7 @@ _MASK_SUFFIX = re.compile(r"[_-]mask$", re.IGNORECASE)
 
 
 @dataclass(frozen=True)
-class Place:
+class PathLabels:
     """What the folders say of one image; the fields are those of `Sample`."""
 
     kind: str
@@ -49,13 +49,13 @@ class Place:
 class Layout:
     """Every path of a tree: an image with its place, the mask of an image, a mask of none, or refused for a reason."""
 
-    images: dict[PurePosixPath, Place]
+    images: dict[PurePosixPath, PathLabels]
     masks: dict[PurePosixPath, PurePosixPath]  # by image
     stray_masks: list[PurePosixPath]
     refused: dict[PurePosixPath, str]
 
 
-def arrange(paths: Sequence[PurePosixPath]) -> Layout:
+def classify_paths(paths: Sequence[PurePosixPath]) -> Layout:
     """Sort image paths, relative to the root of the tree, into images, masks and neither. Touches no file."""
     paths = sorted(paths)
     masks = _find_masks(paths)
@@ -88,7 +88,7 @@ def labels(paths: Sequence[PurePosixPath]) -> dict[PurePosixPath, str]:
         is_side(part) or is_good_word(part) or is_defect_word(part) for path in paths for part in path.parts[:-1]
     ):
         return {}
-    return {path: place.kind for path, place in arrange(paths).images.items()}
+    return {path: place.kind for path, place in classify_paths(paths).images.items()}
 
 
 def is_good_word(folder: str) -> bool:
@@ -136,11 +136,11 @@ def _folders(path: PurePosixPath) -> tuple[str, ...]:
     return path.parts[1:-1] if _side(path) else path.parts[:-1]
 
 
-def _place(folders: tuple[str, ...], side: Side | None, *, labelled: bool) -> Place | None:
+def _place(folders: tuple[str, ...], side: Side | None, *, labelled: bool) -> PathLabels | None:
     """What the folders of one image say; None when they do not. labelled: some folder of the tree is named good."""
     good_unless_said = side == "train" or (side is None and not labelled)
     if not folders:
-        return Place(GOOD, side, None) if good_unless_said else None
+        return PathLabels(GOOD, side, None) if good_unless_said else None
     kind, *rest = folders
     if is_good_word(kind):
         kind = GOOD
@@ -149,7 +149,7 @@ def _place(folders: tuple[str, ...], side: Side | None, *, labelled: bool) -> Pl
             kind, *rest = rest
     elif looks_like_lot(kind) and good_unless_said:
         kind, rest = GOOD, folders
-    return Place(kind, side, "/".join(rest) or None)
+    return PathLabels(kind, side, "/".join(rest) or None)
 
 
 def _find_masks(paths: list[PurePosixPath]) -> set[PurePosixPath]:
@@ -162,7 +162,7 @@ def _find_masks(paths: list[PurePosixPath]) -> set[PurePosixPath]:
     }
 
 
-def _match(masks: set[PurePosixPath], images: dict[PurePosixPath, Place]) -> dict[PurePosixPath, PurePosixPath]:
+def _match(masks: set[PurePosixPath], images: dict[PurePosixPath, PathLabels]) -> dict[PurePosixPath, PurePosixPath]:
     """Pair images with masks of the same folder and name; a mask in no folder of a kind goes by its name alone."""
     by_key: dict[tuple[tuple[str, ...], str], PurePosixPath] = {}
     for mask in sorted(masks, key=lambda path: (not _MASK_SUFFIX.search(path.stem), path)):

@@ -9,7 +9,7 @@ from collections.abc import Callable, Iterable, Iterator
 from pathlib import Path
 
 from inspect_core.images.layout import is_mask_folder
-from inspect_core.images.owned_files import lists_around, lists_of
+from inspect_core.images.owned_files import lists_around, owned_files_in
 from inspect_core.images.photo_reader import EXTENSIONS
 
 MAX_DEPTH = 50  # folders in one another; the system's own limit is the length of a path
@@ -47,7 +47,7 @@ def walk(root: Path, *, passed_over: Callable[[str], bool] = is_clutter) -> Iter
                 raise
             yield folder, f"the folder cannot be read ({error.strerror}); check its permissions"
             continue
-        lists += lists_of(real / folder)
+        lists += owned_files_in(real / folder)
         for name, is_folder in children:
             if passed_over(name):
                 continue

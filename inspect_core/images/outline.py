@@ -10,7 +10,7 @@ import cv2
 import numpy as np
 
 from inspect_core.images import registration
-from inspect_core.images.registration import Coarse
+from inspect_core.images.registration import CoarsePose
 
 LONG = 2.5
 """Least ratio of the spreads along a part and across it from which its middle line has one direction."""
@@ -84,10 +84,10 @@ class Outline:
 
     def agreement(self, other: "Outline", pose: np.ndarray) -> float:
         """Correlation, up to 1, with another that is laid over it by a pose."""
-        moved = registration.laid_over(other.fill, pose, self.fill.shape)[0]
+        moved = registration.warp_onto(other.fill, pose, self.fill.shape)[0]
         return float(np.corrcoef(self.fill.ravel(), moved.ravel())[0, 1])
 
-    def poses(self, other: "Outline", *, scale: bool) -> list[tuple[Coarse, np.ndarray, float]]:
+    def poses(self, other: "Outline", *, scale: bool) -> list[tuple[CoarsePose, np.ndarray, float]]:
         """The poses of another in both directions of its middle line, each coarse, fine, and how far it agrees: the
         best first, and alone where it is clearly better. scale: whether it may be nearer or farther.
         """
@@ -97,7 +97,7 @@ class Outline:
             start = _pose(turn, other.middle - turn * self.middle)
             fine = self._refined(other, start, scale=scale)
             second = None if other.second is None else _pose(turn, other.second - turn * self.middle)
-            candidates.append((Coarse(start, second=second), fine, self.agreement(other, fine)))
+            candidates.append((CoarsePose(start, second=second), fine, self.agreement(other, fine)))
         candidates.sort(key=lambda candidate: -candidate[2])
         return [candidate for candidate in candidates if candidate[2] >= candidates[0][2] - _ALIKE]
 
@@ -105,7 +105,7 @@ class Outline:
         """The pose near `start` in which both agree best; `start` where there is none. The size is that along the part,
         as across it there are few pixels.
         """
-        moved, _ = registration.laid_over(other.fill, start, self.fill.shape)
+        moved, _ = registration.warp_onto(other.fill, start, self.fill.shape)
         still, everywhere = np.eye(2, 3, dtype=np.float32), np.ones(moved.shape, np.uint8)
         motion = cv2.MOTION_AFFINE if scale else cv2.MOTION_EUCLIDEAN
         try:
@@ -116,7 +116,7 @@ class Outline:
             return start
         turn = complex(*(rest[:, :2] @ (self.axis.real, self.axis.imag))) / self.axis
         there = complex(*(rest @ (self.middle.real, self.middle.imag, 1)))
-        return registration.chained(start, _pose(turn, there - turn * self.middle))
+        return registration.compose_poses(start, _pose(turn, there - turn * self.middle))
 
 
 def _pose(turn: complex, shift: complex) -> np.ndarray:

@@ -10,7 +10,7 @@ import re
 from collections import defaultdict
 from pathlib import Path
 
-from inspect_core.images.samples import shown
+from inspect_core.images.samples import escape_line
 from inspect_core.runtime import workspace
 
 LIST = ".loupe-written"
@@ -19,7 +19,7 @@ _MOST_BYTES = 1 << 28
 LARGEST = 1 << 30  # bytes of a file that Loupe may have written: the heatmap of the largest photo takes less
 
 
-class Written:
+class OwnedFiles:
     """The list of one folder, given with all links resolved; empty where there is none.
 
     Raises ValueError, naming it, for a file that is not such a list or cannot be read.
@@ -43,8 +43,8 @@ class Written:
         """Whether the file at `path`, with all links in its folders resolved, is as Loupe wrote it."""
         if not self._digests or not path.is_relative_to(self.folder):
             return False
-        known = self._digests.get(shown(path.relative_to(self.folder).as_posix()))
-        facts = workspace.ordinary(path)
+        known = self._digests.get(escape_line(path.relative_to(self.folder).as_posix()))
+        facts = workspace.regular_file_stat(path)
         if not known or facts is None or facts.st_size > LARGEST:
             return False
         with path.open("rb") as file:
@@ -52,7 +52,7 @@ class Written:
 
     def add(self, name: str, content: bytes) -> None:
         """Note, before it is written, a file by its POSIX path below the folder, which is made if missing."""
-        digest, name = hashlib.sha256(content).hexdigest(), shown(name)
+        digest, name = hashlib.sha256(content).hexdigest(), escape_line(name)
         if digest not in self._digests[name]:
             self._digests[name].add(digest)
             self.folder.mkdir(parents=True, exist_ok=True)
@@ -60,16 +60,16 @@ class Written:
                 file.write(f"{digest}  {name}\n")
 
 
-def lists_of(folder: Path) -> tuple[Written, ...]:
+def owned_files_in(folder: Path) -> tuple[OwnedFiles, ...]:
     """The list of this folder, with all links resolved, if it is one that Loupe wrote and can be read."""
     if not os.path.lexists(folder / LIST):
         return ()
     try:
-        return (Written(folder),)
+        return (OwnedFiles(folder),)
     except ValueError:
         return ()
 
 
-def lists_around(folder: Path) -> tuple[Written, ...]:
+def lists_around(folder: Path) -> tuple[OwnedFiles, ...]:
     """The lists of this folder, with all links resolved, and of those in which it lies."""
-    return tuple(listed for place in (folder, *folder.parents) for listed in lists_of(place))
+    return tuple(listed for place in (folder, *folder.parents) for listed in owned_files_in(place))

@@ -13,7 +13,7 @@ _BAND = 32  # rows warped at a time
 
 
 @dataclass(frozen=True, eq=False)
-class Located:
+class PartPose:
     """Where the part of the reference lies in a photo.
 
     matrix: (2, 3) float64, from pixels (x, y) of the photo to pixels of the reference; photo, reference: (height,
@@ -135,3 +135,7 @@ def resized(size: tuple[int, int], other: tuple[int, int]) -> np.ndarray:
     """(2, 3): from pixels (x, y) of a picture of this (height, width) to those of the same picture at the other."""
     across, down = other[1] / size[1], other[0] / size[0]
     return np.array([[across, 0, (across - 1) / 2], [0, down, (down - 1) / 2]])
+
+
+Located = PartPose
+"""Former name, which stays importable."""

@@ -34,7 +34,7 @@ _SHARPNESS, _BRIGHTNESS, _CLIPPED = 0.03, 3.0, 0.003
 
 
 @dataclass(frozen=True)
-class Quality:
+class PhotoQuality:
     """noise: in grey levels, of the calmest quarter of the photo; sharpness: curvature over slope of its grey levels,
     per pixel; brightness: mean grey level, 0 to 255; black, white: shares of clipped pixels.
     """
@@ -53,7 +53,7 @@ class Finding(NamedTuple):
     sentence: str
 
 
-def measured(pixels: np.ndarray) -> Quality:
+def measure_quality(pixels: np.ndarray) -> PhotoQuality:
     """The quality of a photo, (H, W, 3) uint8 RGB."""
     grey = cv2.cvtColor(pixels, cv2.COLOR_RGB2GRAY)
     black, white = float((grey <= DARKEST).mean()), float((grey >= BRIGHTEST).mean())
@@ -63,7 +63,7 @@ def measured(pixels: np.ndarray) -> Quality:
     slopes = [cv2.Sobel(smooth, cv2.CV_32F, *way, scale=1 / 8) for way in ((1, 0), (0, 1))]
     slope = math.hypot(*(float(cv2.norm(gradient)) for gradient in slopes)) / math.sqrt(grey.size)
     sharpness = float(cv2.Laplacian(smooth, cv2.CV_32F).std()) / max(slope, _FAINTEST)
-    return Quality(_noise(grey), sharpness, float(grey.mean()), black, white)
+    return PhotoQuality(_noise(grey), sharpness, float(grey.mean()), black, white)
 
 
 def noise_as_read(spread: float, photo: tuple[int, int], size: tuple[int, int]) -> float:
@@ -71,7 +71,7 @@ def noise_as_read(spread: float, photo: tuple[int, int], size: tuple[int, int]) 
     height, width = (max(_TRIED * side // to, 1) for side, to in zip(photo, size, strict=True))
     grey = 128 + spread * np.random.default_rng(0).standard_normal((height, width, 1))
     noisy = np.clip(np.rint(grey), 0, 255).astype(np.uint8).repeat(3, axis=2)
-    return measured(squash(noisy, (_TRIED, _TRIED))).noise
+    return measure_quality(squash(noisy, (_TRIED, _TRIED))).noise
 
 
 def _noise(grey: np.ndarray) -> float:
@@ -93,7 +93,7 @@ class QualityRange:
     sharpness: tuple[float, float]
 
     @classmethod
-    def of(cls, qualities: Sequence[Quality]) -> Self | None:
+    def of(cls, qualities: Sequence[PhotoQuality]) -> Self | None:
         """From what was measured; None for fewer photos than FEWEST."""
         if len(qualities) < FEWEST:
             return None
@@ -123,7 +123,7 @@ class QualityRange:
         """From the checked record of a recipe."""
         return None if record is None else cls(**{name: (least, most) for name, (least, most) in record.items()})
 
-    def describe_deviation(self, quality: Quality) -> str:
+    def describe_deviation(self, quality: PhotoQuality) -> str:
         """How a photo differs, "noisier than taught, darker than taught"; "" for one within."""
         deviations = []
         for name, (_, below, above) in _WIDENED.items():
@@ -133,7 +133,7 @@ class QualityRange:
         return ", ".join(deviations)
 
 
-def findings(qualities: Sequence[Quality]) -> list[list[Finding]]:
+def find_outliers(qualities: Sequence[PhotoQuality]) -> list[list[Finding]]:
     """For each photo, what stands out in comparison with all of them."""
     findings_by_photo: list[list[Finding]] = [[] for _ in qualities]
     names = ("sharpness", "brightness", "black", "white")
@@ -141,8 +141,8 @@ def findings(qualities: Sequence[Quality]) -> list[list[Finding]]:
         np.array([getattr(quality, name) for quality in qualities]) for name in names
     )
     median, middle = (float(np.median(values)) if len(values) else 0.0 for values in (sharpness, brightness))
-    blurred = -distances(np.log(np.maximum(sharpness, 1e-6)), least=_SHARPNESS)
-    shifted = distances(brightness, least=_BRIGHTNESS)
+    blurred = -robust_z_scores(np.log(np.maximum(sharpness, 1e-6)), least=_SHARPNESS)
+    shifted = robust_z_scores(brightness, least=_BRIGHTNESS)
     for i, own in enumerate(findings_by_photo):
         if blurred[i] > STANDS_OUT:
             sentence = f"Blurred: sharpness is {100 * sharpness[i] / median:.0f}% of the median."
@@ -152,7 +152,7 @@ def findings(qualities: Sequence[Quality]) -> list[list[Finding]]:
             sentence = f"{word} than the others: mean grey level {brightness[i]:.0f} of 255, median {middle:.0f}."
             own.append(Finding(EXPOSURE, sentence))
     for word, shares in (("black", black), ("white", white)):
-        for i, distance in enumerate(distances(shares, least=_CLIPPED)):
+        for i, distance in enumerate(robust_z_scores(shares, least=_CLIPPED)):
             if distance > STANDS_OUT:
                 others = 100 * np.median(shares)
                 sentence = f"{100 * shares[i]:.1f}% of its pixels are {word}, {others:.1f}% of the others' (median)."
@@ -160,7 +160,7 @@ def findings(qualities: Sequence[Quality]) -> list[list[Finding]]:
     return findings_by_photo
 
 
-def distances(values: np.ndarray, *, least: float) -> np.ndarray:
+def robust_z_scores(values: np.ndarray, *, least: float) -> np.ndarray:
     """(n,) how far each value lies above the median, in robust standard deviations (Iglewicz and Hoaglin, How to Detect
     and Handle Outliers, 1993); 0 for fewer than FEWEST_COMPARED.
 

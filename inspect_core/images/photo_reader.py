@@ -21,8 +21,8 @@ import numpy as np
 from PIL import ExifTags, Image, ImageFile
 
 from inspect_core.images.decode_memory import SparingFile, bands
-from inspect_core.images.depth import DEPTHS, Depth, Values
-from inspect_core.images.header import DAMAGE, DEEP_MODES, damaged, open_header, opened, require
+from inspect_core.images.depth import DEPTHS, Depth, ValueStatistics
+from inspect_core.images.header import DAMAGE, DEEP_MODES, damage_error, open_header, open_photo, require
 from inspect_core.images.header import EXTENSIONS as EXTENSIONS
 from inspect_core.images.header import MAX_SIDE as MAX_SIDE
 from inspect_core.images.header import MIN_SIDE as MIN_SIDE
@@ -32,7 +32,7 @@ from inspect_core.runtime.memory import return_memory
 BACKGROUND = (0, 0, 0)  # an unlit surrounding; it also makes the transparent part of a mask mean "no defect"
 
 _ANY = Depth.full(DEPTHS[-1])
-SMALL = 2_800_000  # pixels: larger images are decoded one at a time in this process, for all callers
+LARGE_DECODE_BYTES = 2_800_000  # pixels: larger images are decoded one at a time in this process, for all callers
 _one_at_a_time = threading.Lock()
 
 _ON_ITS_SIDE = (5, 6, 7, 8)  # EXIF orientations
@@ -41,7 +41,7 @@ _STEPS = {2: (1, -1), 3: (-1, -1), 4: (-1, 1), 6: (-1, 1), 7: (-1, -1), 8: (1, -
 
 
 @dataclass(frozen=True)
-class Picture:
+class DecodedPhoto:
     """A decoded image: its name, read-only pixels `(H, W, 3)` uint8 RGB, and `digest(pixels)`."""
 
     name: str
@@ -57,10 +57,10 @@ class Thumbnail:
 
     size: tuple[int, int]
     grey: np.ndarray
-    values: Values | None
+    values: ValueStatistics | None
 
 
-def read(path: str | Path, depth: Depth | None = None) -> Picture:
+def read(path: str | Path, depth: Depth | None = None) -> DecodedPhoto:
     """Read a PNG, JPEG, BMP, TIFF or WebP file holding one picture of 8 or 16 bits per channel.
 
     depth: of the photos that were taught; None takes any, over the full range of its bytes. The first bytes decide the
@@ -69,11 +69,11 @@ def read(path: str | Path, depth: Depth | None = None) -> Picture:
     `MIN_SIDE` or over `MAX_SIDE` pixels, larger than LOUPE_MAX_MEGAPIXELS allows, of another depth.
     """
     path = Path(path)
-    with opened(path) as file:
+    with open_photo(path) as file:
         return _picture(file, path.name, depth)
 
 
-def read_bytes(data: bytes, name: str, depth: Depth | None = None) -> Picture:
+def read_bytes(data: bytes, name: str, depth: Depth | None = None) -> DecodedPhoto:
     """Read the content of an image file as `read` does; `name` is only repeated in the result and in errors."""
     return _picture(SparingFile(io.BytesIO(data)), name, depth)
 
@@ -85,7 +85,7 @@ def read_mask(path: str | Path, size: tuple[int, int]) -> np.ndarray:
     another size or is a JPEG, whose compression leaves grey specks around every edge.
     """
     path = Path(path)
-    with opened(path) as file:
+    with open_photo(path) as file:
         image = open_header(file, path.name)
         jpeg = "a JPEG mask has no sharp edges"
         require(path.name, image.format != "JPEG", jpeg, "export the mask as PNG")
@@ -102,7 +102,7 @@ def thumbnail(path: str | Path, size: tuple[int, int]) -> Thumbnail:
     reduced size, in grey.
     """
     path = Path(path)
-    with opened(path) as file:
+    with open_photo(path) as file:
         image = open_header(file, path.name)
         width, height = image.size
         image.draft("L", (4 * size[1], 4 * size[0]))
@@ -113,7 +113,9 @@ def thumbnail(path: str | Path, size: tuple[int, int]) -> Thumbnail:
     elif _orientation(image) in _ON_ITS_SIDE:
         height, width = width, height
     if is_deep:
-        return Thumbnail((height, width), cv2.resize(grey, size[::-1], interpolation=cv2.INTER_AREA), Values.of(grey))
+        return Thumbnail(
+            (height, width), cv2.resize(grey, size[::-1], interpolation=cv2.INTER_AREA), ValueStatistics.of(grey)
+        )
     small = np.asarray(Image.fromarray(grey).resize(size[::-1], Image.Resampling.BOX))
     return Thumbnail((height, width), small, None)
 
@@ -142,7 +144,7 @@ def squash(pixels: np.ndarray, size: tuple[int, int]) -> np.ndarray:
     return np.array(Image.fromarray(np.concatenate(narrow)).resize((width, height), Image.Resampling.BILINEAR))
 
 
-def _picture(file: SparingFile, name: str, depth: Depth | None) -> Picture:
+def _picture(file: SparingFile, name: str, depth: Depth | None) -> DecodedPhoto:
     image = open_header(file, name)
     is_deep = image.mode in DEEP_MODES
     if depth is not None:
@@ -153,7 +155,7 @@ def _picture(file: SparingFile, name: str, depth: Depth | None) -> Picture:
             depth.check(name, pixels)
         pixels = _shown(pixels, depth or _ANY)
     pixels.setflags(write=False)
-    return Picture(name, pixels, digest(pixels))
+    return DecodedPhoto(name, pixels, digest(pixels))
 
 
 def _shown(stored: np.ndarray, depth: Depth) -> np.ndarray:
@@ -169,14 +171,14 @@ def _upright(image: ImageFile.ImageFile, name: str, values: Callable[[Image.Imag
 
     values: maps a band of the image as stored to (rows, columns, ...); each value may depend on its own pixel only.
     """
-    large = image.width * image.height > SMALL
+    large = image.width * image.height > LARGE_DECODE_BYTES
     with _one_at_a_time if large else nullcontext():
         try:
             image.load()
             orientation = _orientation(image)
         except DAMAGE as error:
             image.close()
-            raise damaged(name, image.format or "image", error) from error
+            raise damage_error(name, image.format or "image", error) from error
         (width, height), of_one = image.size, values(image.crop((0, 0, 1, 1)))
         size = (width, height) if orientation in _ON_ITS_SIDE else (height, width)
         upright = np.empty((*size, *of_one.shape[2:]), of_one.dtype)

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from inspect_core.images.alignment import Alignment
-from inspect_core.images.part_pose import Located
+from inspect_core.images.part_pose import PartPose
 from inspect_core.images.photo_reader import squash
 
 
@@ -17,7 +17,7 @@ class Placement:
     """
 
     photo: tuple[int, int]
-    located: Located | None = None
+    located: PartPose | None = None
     alignment: Alignment | None = None
 
     @property

@@ -5,14 +5,14 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from inspect_core.images.samples import GOOD, Sample, Skipped, counted, examples
+from inspect_core.images.samples import GOOD, PhotoFile, SkippedFile, join_first_names, pluralise
 from inspect_core.images.shape import ALIKE, mixed_shapes
 
 FEW_GOOD = 20
 
 
 def warnings(
-    samples: Sequence[Sample], skipped: Sequence[Skipped], *, file_digests: Sequence[bytes]
+    samples: Sequence[PhotoFile], skipped: Sequence[SkippedFile], *, file_digests: Sequence[bytes]
 ) -> tuple[str, ...]:
     """The warnings on few good images, skipped images and masks, mixed sizes, and copies.
 
@@ -32,12 +32,16 @@ def warnings(
     return tuple(filter(None, sentences))
 
 
-def _skipped(skipped: Sequence[Skipped], role: str, done: str) -> str:
+def _skipped(skipped: Sequence[SkippedFile], role: str, done: str) -> str:
     names = [file.name for file in skipped if file.role == role]
-    return (f"{counted(len(names), role)} {done} ({examples(names)}); see the table for the reasons.") if names else ""
+    return (
+        (f"{pluralise(len(names), role)} {done} ({join_first_names(names)}); see the table for the reasons.")
+        if names
+        else ""
+    )
 
 
-def _mixed_sizes(samples: Sequence[Sample]) -> str:
+def _mixed_sizes(samples: Sequence[PhotoFile]) -> str:
     sizes = Counter(sample.size for sample in samples)
     sides = [max(side) / min(side) for side in zip(*sizes, strict=True)] if sizes else [1.0]
     if max(sides) <= ALIKE:
@@ -45,7 +49,7 @@ def _mixed_sizes(samples: Sequence[Sample]) -> str:
     (height, width), most = sizes.most_common(1)[0]
     odd = [sample.name for sample in samples if sample.size != (height, width)]
     if len(odd) < most:
-        size_sentence = f"{most} of {len(samples)} photos are {width} × {height} px, but not {examples(odd)}"
+        size_sentence = f"{most} of {len(samples)} photos are {width} × {height} px, but not {join_first_names(odd)}"
     else:
         smallest, largest = min(sizes, key=np.prod), max(sizes, key=np.prod)
         size_sentence = f"The photos have {len(sizes)} different sizes, from {smallest[1]} × {smallest[0]} to "
@@ -54,7 +58,7 @@ def _mixed_sizes(samples: Sequence[Sample]) -> str:
     return f"{size_sentence}. {why}; crop them to the same size if you can."
 
 
-def _copies(samples: Sequence[Sample], file_digests: Sequence[bytes]) -> str:
+def _copies(samples: Sequence[PhotoFile], file_digests: Sequence[bytes]) -> str:
     """Files equal byte by byte; worst where they are called both good and a defect."""
     same = defaultdict(list)
     for sample, digest in zip(samples, file_digests, strict=True):
@@ -65,7 +69,7 @@ def _copies(samples: Sequence[Sample], file_digests: Sequence[bytes]) -> str:
     contradictory = [group for group in groups if len({sample.kind for sample in group}) > 1]
     twins = " = ".join(f"{sample.name} ({sample.kind})" for sample in (contradictory or groups)[0][:2])
     count = sum(len(group) - 1 for group in groups)
-    sentence = f"{counted(count, 'file')} copied from another ({twins}); delete the copies, or results look too good."
+    sentence = f"{pluralise(count, 'file')} copied from another ({twins}); delete the copies, or results look too good."
     if contradictory:
         sentence += f" {len(contradictory)} of them labelled with two defect types: correct one of the labels."
     return sentence

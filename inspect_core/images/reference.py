@@ -10,7 +10,7 @@ import numpy as np
 
 from inspect_core.images import registration
 from inspect_core.images.outline import Outline
-from inspect_core.images.registration import Coarse, Features
+from inspect_core.images.registration import CoarsePose, Keypoints
 
 FEWEST_PHOTOS = 3
 Pair = tuple[float, float]
@@ -22,7 +22,7 @@ _MARGIN = 0.04  # of the longer side: the reach of half a patch and of the smoot
 
 
 @dataclass(frozen=True, eq=False)
-class Small:
+class RegistrationImage:
     """picture: (h, w, 3) uint8, a photo at working size; what is found in it is found once, however often compared."""
 
     picture: np.ndarray
@@ -33,9 +33,9 @@ class Small:
         return cv2.cvtColor(self.picture, cv2.COLOR_RGB2GRAY)
 
     @cached_property
-    def features(self) -> Features:
+    def features(self) -> Keypoints:
         """All over the picture."""
-        return Features.of(self.grey)
+        return Keypoints.of(self.grey)
 
     @cached_property
     def outline(self) -> Outline | None:
@@ -44,7 +44,7 @@ class Small:
 
 
 @dataclass(frozen=True, eq=False)
-class Reference(Small):
+class Reference(RegistrationImage):
     """mask: (h, w) bool, where the picture counts; always: (h, w) bool, what nearly every good photo covers, and all
     around it; scale: whether a part may be nearer or farther; outlined: whether it is located by its outline.
     """
@@ -55,9 +55,9 @@ class Reference(Small):
     outlined: bool = False
 
     @cached_property
-    def features(self) -> Features:
+    def features(self) -> Keypoints:
         """Those that count."""
-        return Features.of(self.grey, self.mask)
+        return Keypoints.of(self.grey, self.mask)
 
     def turns(self, lowest: float) -> tuple[int, ...]:
         """Degrees by which it can be turned and still correlate with itself at least `lowest`, as good photos must."""
@@ -65,8 +65,10 @@ class Reference(Small):
             ways = [] if self.outline is None else self.outline.poses(self.outline, scale=False)
             alike = [registration.correlation(self.grey, self.mask, self.grey, pose) for _, pose, _ in ways]
             return (180,) if len(alike) == 2 and min(alike) >= _SAME else ()
-        starts = {turn: registration.turned(self.grey.shape, turn) for turn in _TURNS}
-        fine = {turn: registration.refined(self.grey, self.mask, self.grey, start) for turn, start in starts.items()}
+        starts = {turn: registration.rotation_about_centre(self.grey.shape, turn) for turn in _TURNS}
+        fine = {
+            turn: registration.refine_pose(self.grey, self.mask, self.grey, start) for turn, start in starts.items()
+        }
         return tuple(turn for turn, found in fine.items() if found is not None and found[1] >= lowest)
 
     def repeats(self, lowest: float) -> bool:
@@ -83,13 +85,13 @@ class Reference(Small):
         height, width = self.mask.shape
         shares = []
         for right, down, degrees in product(x, y, angle):
-            pose = registration.turned(self.mask.shape, degrees)
+            pose = registration.rotation_about_centre(self.mask.shape, degrees)
             pose[:, 2] += right * width, down * height
-            _, covered = registration.laid_over(self.grey, pose, self.grey.shape)
+            _, covered = registration.warp_onto(self.grey, pose, self.grey.shape)
             shares.append(covered[self.mask].mean())
         return float(min(shares))
 
-    def median_reference(self, smalls: Sequence[Small]) -> "Reference | None":
+    def median_reference(self, smalls: Sequence[RegistrationImage]) -> "Reference | None":
         """The median of these photos, in their median pose; None when the part is found on too few of them.
 
         The mask is what most of them cover.
@@ -98,15 +100,15 @@ class Reference(Small):
         if len(located) < FEWEST_PHOTOS:
             return None
         back = cv2.invertAffineTransform(_median_pose([pose for _, pose in located], self.grey.shape))
-        poses = ((small.picture, registration.chained(pose, back)) for small, pose in located)
-        over, covers = zip(*(registration.laid_over(*one, self.grey.shape) for one in poses), strict=True)
+        poses = ((small.picture, registration.compose_poses(pose, back)) for small, pose in located)
+        over, covers = zip(*(registration.warp_onto(*one, self.grey.shape) for one in poses), strict=True)
         covered = np.mean(covers, axis=0)
         reach = round(_MARGIN * max(covered.shape))
         near = np.ones((2 * reach + 1, 2 * reach + 1), np.uint8)
         always = cv2.erode((covered >= _ALWAYS).astype(np.uint8), near) > 0
         return Reference(_median_where(over, covers), covered > 0.5, always, self.scale, self.outlined)
 
-    def pose(self, small: Small) -> tuple[Coarse, np.ndarray, float] | None:
+    def pose(self, small: RegistrationImage) -> tuple[CoarsePose, np.ndarray, float] | None:
         """The coarse pose, the fine one and its correlation; by phase correlation when features do not lead there.
 
         Of an outlined one the correlation of the outlines; where both directions fit, that in which the pictures agree.
@@ -116,20 +118,22 @@ class Reference(Small):
                 return None
             poses = self.outline.poses(small.outline, scale=self.scale)
             return max(poses, key=lambda pose: registration.correlation(self.grey, self.mask, small.grey, pose[1]))
-        found = self._refined(small.grey, registration.by_features(self.features, small.features, scale=self.scale))
-        return found or self._refined(small.grey, registration.by_phase(self.grey, small.grey))
+        found = self._refined(
+            small.grey, registration.poses_from_keypoints(self.features, small.features, scale=self.scale)
+        )
+        return found or self._refined(small.grey, registration.poses_from_phase(self.grey, small.grey))
 
-    def _refined(self, grey: np.ndarray, starts: Sequence[Coarse]) -> tuple[Coarse, np.ndarray, float] | None:
+    def _refined(self, grey: np.ndarray, starts: Sequence[CoarsePose]) -> tuple[CoarsePose, np.ndarray, float] | None:
         """Of the poses near these, the one that agrees best."""
         poses = []
         for coarse in starts:
-            fine = registration.refined(self.grey, self.mask, grey, coarse.pose, alike=coarse.share > 0)
+            fine = registration.refine_pose(self.grey, self.mask, grey, coarse.pose, alike=coarse.share > 0)
             if fine is not None:
                 poses.append((coarse, *fine))
         return max(poses, key=lambda one: one[2], default=None)
 
 
-def most_alike(smalls: Sequence[Small], *, scale: bool, outlined: bool) -> Reference | None:
+def pick_medoid(smalls: Sequence[RegistrationImage], *, scale: bool, outlined: bool) -> Reference | None:
     """The one of these photos that agrees best with the others, in the median; None when no part is common to them."""
     everywhere = np.ones(smalls[0].grey.shape, bool)
     candidates = [Reference(small.picture, everywhere, everywhere, scale, outlined) for small in smalls]

@@ -21,14 +21,14 @@ _FINE = (cv2.TERM_CRITERIA_EPS | cv2.TERM_CRITERIA_COUNT, 40, 1e-5)
 _TURNS = 720  # rows of a spectrum in polar coordinates, for all round
 
 
-class Features(NamedTuple):
+class Keypoints(NamedTuple):
     """points: (n, 2) float32, x and y; codes: (n, 32) uint8, 256 bits each."""
 
     points: np.ndarray
     codes: np.ndarray
 
     @classmethod
-    def of(cls, grey: np.ndarray, mask: np.ndarray | None = None) -> "Features":
+    def of(cls, grey: np.ndarray, mask: np.ndarray | None = None) -> "Keypoints":
         """ORB features of (h, w) uint8, only where the mask is True."""
         orb = cv2.ORB.create(_MOST, scaleFactor=1.3, nlevels=4, edgeThreshold=12, patchSize=25, fastThreshold=8)
         keypoints, codes = orb.detectAndCompute(grey, None if mask is None else mask.astype(np.uint8))
@@ -36,7 +36,7 @@ class Features(NamedTuple):
         return cls(points, np.zeros((0, 32), np.uint8) if codes is None else codes)
 
 
-class Coarse(NamedTuple):
+class CoarsePose(NamedTuple):
     """pose; share: of the matched features that agree with it, 0 when it does not come from features; second: the pose
     that most of the others agree with, if they are at least half as many.
     """
@@ -46,7 +46,7 @@ class Coarse(NamedTuple):
     second: np.ndarray | None = None
 
 
-def by_features(reference: Features, photo: Features, *, scale: bool) -> list[Coarse]:
+def poses_from_keypoints(reference: Keypoints, photo: Keypoints, *, scale: bool) -> list[CoarsePose]:
     """The pose that most features agree on, of those that are each other's match in both directions.
 
     None of them when fewer than FEWEST agree, or all lie close together or along a line. scale: whether it may change.
@@ -61,10 +61,10 @@ def by_features(reference: Features, photo: Features, *, scale: bool) -> list[Co
     if pose is None or _narrowest(here[agreeing]) < _SPREAD * _narrowest(reference.points):
         return []
     second, others = _agreed(here[~agreeing], there[~agreeing], scale=scale)
-    return [Coarse(pose, float(agreeing.mean()), second if 2 * others.sum() >= agreeing.sum() else None)]
+    return [CoarsePose(pose, float(agreeing.mean()), second if 2 * others.sum() >= agreeing.sum() else None)]
 
 
-def by_phase(reference: np.ndarray, photo: np.ndarray) -> list[Coarse]:
+def poses_from_phase(reference: np.ndarray, photo: np.ndarray) -> list[CoarsePose]:
     """The poses of equal scale in which the spectra may agree; none when a picture is constant.
 
     The spectra's magnitudes in log-polar coordinates cannot tell a turn from half a turn more and may miss a part that
@@ -75,14 +75,14 @@ def by_phase(reference: np.ndarray, photo: np.ndarray) -> list[Coarse]:
     (_, down), _ = cv2.phaseCorrelate(_polar(reference), _polar(photo))
     window, poses = cv2.createHanningWindow(photo.shape[::-1], cv2.CV_32F), []
     for turn in (360 * down / _TURNS, 360 * down / _TURNS + 180, 0.0):
-        pose = turned(photo.shape, turn)
-        upright, _ = laid_over(photo, pose, photo.shape)
+        pose = rotation_about_centre(photo.shape, turn)
+        upright, _ = warp_onto(photo, pose, photo.shape)
         (x, y), _ = cv2.phaseCorrelate(reference.astype(np.float32), upright.astype(np.float32), window)
-        poses.append(Coarse(chained(pose, np.array([[1, 0, x], [0, 1, y]]))))
+        poses.append(CoarsePose(compose_poses(pose, np.array([[1, 0, x], [0, 1, y]]))))
     return poses
 
 
-def refined(
+def refine_pose(
     reference: np.ndarray, mask: np.ndarray, photo: np.ndarray, start: np.ndarray, *, alike: bool = False
 ) -> tuple[np.ndarray, float] | None:
     """The pose near `start`, turned and shifted, with the largest correlation, and that correlation; None if not found.
@@ -91,7 +91,7 @@ def refined(
     this step would be biased. alike: `start` is close, and only places that look alike in it draw the pose, so that
     what is missing or covered does not; the correlation is that of the whole mask all the same.
     """
-    moved, inside = laid_over(photo, start, reference.shape)
+    moved, inside = warp_onto(photo, start, reference.shape)
     draws = mask & _alike(reference, moved) if alike else mask
     kernel = np.ones((_BLUR, _BLUR), np.uint8)
     masks = [cv2.erode(valid.astype(np.uint8), kernel, borderValue=0) for valid in (draws, inside)]
@@ -105,11 +105,11 @@ def refined(
         return None
     if not (np.isfinite(found) and np.isfinite(residue).all()):
         return None
-    pose = chained(start, residue.astype(np.float64))
+    pose = compose_poses(start, residue.astype(np.float64))
     return pose, correlation(reference, mask, photo, pose) if alike else float(found)
 
 
-def laid_over(photo: np.ndarray, pose: np.ndarray, shape: tuple[int, int]) -> tuple[np.ndarray, np.ndarray]:
+def warp_onto(photo: np.ndarray, pose: np.ndarray, shape: tuple[int, int]) -> tuple[np.ndarray, np.ndarray]:
     """The photo as it lies over the reference, of that shape, and where it covers it, (h, w) bool."""
     flags = cv2.INTER_LINEAR | cv2.WARP_INVERSE_MAP
     moved = cv2.warpAffine(photo, pose, shape[::-1], flags=flags, borderMode=cv2.BORDER_REPLICATE)
@@ -117,7 +117,7 @@ def laid_over(photo: np.ndarray, pose: np.ndarray, shape: tuple[int, int]) -> tu
     return moved, inside == 255
 
 
-def chained(outer: np.ndarray, inner: np.ndarray) -> np.ndarray:
+def compose_poses(outer: np.ndarray, inner: np.ndarray) -> np.ndarray:
     """The pose that applies `inner` first."""
     return outer @ np.vstack([inner, [0, 0, 1]])
 
@@ -137,7 +137,7 @@ def _alike(reference: np.ndarray, moved: np.ndarray) -> np.ndarray:
 
 def correlation(reference: np.ndarray, mask: np.ndarray, photo: np.ndarray, pose: np.ndarray) -> float:
     """Of the reference and the photo laid over it, where the mask counts and the photo covers it; -1 to 1."""
-    moved, inside = laid_over(photo, pose, reference.shape)
+    moved, inside = warp_onto(photo, pose, reference.shape)
     a, b = (cv2.GaussianBlur(grey, (_BLUR, _BLUR), 0)[mask & inside].astype(np.float32) for grey in (reference, moved))
     a, b = a - a.mean(), b - b.mean()
     return float(a @ b / max(np.linalg.norm(a) * np.linalg.norm(b), np.finfo(np.float32).tiny))
@@ -172,7 +172,7 @@ def _fitted(here: np.ndarray, there: np.ndarray, *, scale: bool) -> np.ndarray:
     return np.column_stack([matrix, middle_there - matrix @ middle])
 
 
-def turned(shape: tuple[int, ...], degrees: float) -> np.ndarray:
+def rotation_about_centre(shape: tuple[int, ...], degrees: float) -> np.ndarray:
     """The pose of a picture turned clockwise about its middle."""
     middle = ((shape[1] - 1) / 2, (shape[0] - 1) / 2)
     return cv2.getRotationMatrix2D(middle, -degrees, 1.0)

@@ -6,7 +6,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Literal, NamedTuple, Self
 
-from inspect_core.images.depth import Depth, Values
+from inspect_core.images.depth import Depth, ValueStatistics
 
 Side = Literal["train", "test"]
 GOOD = "good"
@@ -18,16 +18,16 @@ class ScanError(ValueError):
     """A folder or archive that cannot be used at all; the message says why and what to do, safe for display."""
 
     def __init__(self, message: str):
-        text = shown(message)
+        text = escape_line(message)
         cut = text if len(text) <= LONGEST_REASON else f"{text[: LONGEST_REASON // 2]} … {text[-LONGEST_REASON // 2 :]}"
         super().__init__(cut)
 
 
 @dataclass(frozen=True)
-class Sample:
+class PhotoFile:
     """One image on disk.
 
-    name: unique POSIX path below `Samples.root`. kind: `GOOD` or the defect type. size: (height, width) in pixels,
+    name: unique POSIX path below `Dataset.root`. kind: `GOOD` or the defect type. size: (height, width) in pixels,
     upright. mask: a file of the same size marking the defect. part_of: its side in a layout with train/ and test/.
     group: the folders between its kind and the file, such as a lot. depth: that of the good photos it was found with,
     at which it is read; None takes any.
@@ -48,8 +48,8 @@ class Sample:
         return self.path.parents[self.name.count("/")]
 
 
-class Skipped(NamedTuple):
-    """A file left out: its POSIX path below `Samples.root`, why, with the remedy, and what it was taken for."""
+class SkippedFile(NamedTuple):
+    """A file left out: its POSIX path below `Dataset.root`, why, with the remedy, and what it was taken for."""
 
     name: str
     reason: str
@@ -65,7 +65,7 @@ class ScanSummaryRow(NamedTuple):
 
 
 @dataclass(frozen=True)
-class Samples:
+class Dataset:
     """The good images and the defects of a folder, each sorted by name; warnings are whole sentences with a remedy.
 
     values: those of the good 16-bit photos, None when they have 8 bits; left_out: names of good images that the user
@@ -73,11 +73,11 @@ class Samples:
     """
 
     root: Path
-    good: tuple[Sample, ...]
-    defects: tuple[Sample, ...]
-    skipped: tuple[Skipped, ...] = ()
+    good: tuple[PhotoFile, ...]
+    defects: tuple[PhotoFile, ...]
+    skipped: tuple[SkippedFile, ...] = ()
     warnings: tuple[str, ...] = ()
-    values: Values | None = None
+    values: ValueStatistics | None = None
     left_out: tuple[str, ...] = ()
     copies: tuple[tuple[str, ...], ...] = ()
 
@@ -111,7 +111,7 @@ class Samples:
         unknown = sorted(set(names) - {sample.name for sample in self.good})
         if unknown:
             remedy = "no good photo has this name; use names relative to the folder"
-            raise ValueError(f"cannot exclude {shown(unknown[0])}: {remedy}")
+            raise ValueError(f"cannot exclude {escape_line(unknown[0])}: {remedy}")
         good = tuple(sample for sample in self.good if sample.name not in names)
         if names and all(sample.part_of == "test" for sample in good):
             raise ValueError("no good photos would remain for training; exclude fewer")
@@ -129,27 +129,31 @@ class Samples:
             rows.append(ScanSummaryRow("masks", masks.total(), f"of {len(self.defects)} defects"))
         for reason, count in Counter(skipped.reason for skipped in self.skipped).most_common():
             names = [skipped.name for skipped in self.skipped if skipped.reason == reason]
-            rows.append(ScanSummaryRow("skipped", count, f"{examples(names)}: {reason}"))
+            rows.append(ScanSummaryRow("skipped", count, f"{join_first_names(names)}: {reason}"))
         return rows
 
     def summary(self) -> str:
         """The table's totals as one line."""
-        types = counted(len({sample.kind for sample in self.defects}), "type")
-        masks = counted(sum(sample.mask is not None for sample in self.defects), "mask")
+        types = pluralise(len({sample.kind for sample in self.defects}), "type")
+        masks = pluralise(sum(sample.mask is not None for sample in self.defects), "mask")
         return f"{len(self.good)} good, {len(self.defects)} defects of {types}, {masks}, {len(self.skipped)} skipped"
 
 
-def shown(text: str) -> str:
+def escape_line(text: str) -> str:
     """Text on one line: escapes stand for line ends, terminal controls and bytes that are no UTF-8."""
     return "".join(sign if sign.isprintable() else sign.encode("unicode_escape").decode("ascii") for sign in text)
 
 
-def counted(count: int, noun: str) -> str:
+def pluralise(count: int, noun: str) -> str:
     """ "1 photo", "2 photos"."""
     return f"{count} {noun}" if count == 1 else f"{count} {noun}s"
 
 
-def examples(names: list[str], *, most: int = 3) -> str:
+def join_first_names(names: list[str], *, most: int = 3) -> str:
     """The first names, and how many more there are."""
     first = ", ".join(names[:most])
     return first if len(names) <= most else f"{first} and {len(names) - most} more"
+
+
+Samples = Dataset
+"""Former name, which stays importable."""

@@ -8,19 +8,19 @@ from operator import attrgetter
 import numpy as np
 
 from inspect_core.images.grouping import propose_groups
-from inspect_core.images.samples import GOOD, Sample, Samples, counted, examples
+from inspect_core.images.samples import GOOD, Dataset, PhotoFile, join_first_names, pluralise
 
 JUDGE_FRACTION = 0.2
 KNOWN = 10
 _name = attrgetter("name")
 FOLDS = 10
-FEWEST_GOOD = 5
+MIN_GOOD_PHOTOS = 5
 FEWEST_TO_JUDGE = 60
 """Good photos from which on some are kept apart to judge; of fewer all are learned from, and judged in folds."""
-LEAST_FOLDS = 3
+MIN_FOLDS = 3
 """Folds of good photos, each scored by a detector fitted to the others; fewer where there are fewer groups."""
 MOST_CROSSED = 200  # good photos that set limits by folds; of more, they are chosen evenly
-NAMED = 50  # most photos left out that a note names; the rest are counted
+MAX_NAMED_PHOTOS = 50  # most photos left out that a note names; the rest are counted
 
 
 @dataclass(frozen=True)
@@ -32,22 +32,22 @@ class Split:
     left_out: names of good images that the user left out of all sets.
     """
 
-    fit: tuple[Sample, ...]
-    calibrate: tuple[Sample, ...]
-    judge: tuple[Sample, ...]
+    fit: tuple[PhotoFile, ...]
+    calibrate: tuple[PhotoFile, ...]
+    judge: tuple[PhotoFile, ...]
     notes: tuple[str, ...] = ()
     groups: Mapping[str, str] = field(default_factory=dict)
-    choose: tuple[Sample, ...] = ()
+    choose: tuple[PhotoFile, ...] = ()
     left_out: tuple[str, ...] = ()
 
-    def __iter__(self) -> Iterator[tuple[Sample, ...]]:
+    def __iter__(self) -> Iterator[tuple[PhotoFile, ...]]:
         return iter((self.fit, self.calibrate, self.judge))
 
-    def folds(self, seed: int) -> list[list[Sample]]:
+    def folds(self, seed: int) -> list[list[PhotoFile]]:
         """The photos to fit in the folds by which they set limits; none where photos are kept for that, or too few."""
         return [] if self.calibrate else folds(self.fit, self.groups, seed=seed)
 
-    def limit_photos(self, seed: int) -> list[list[Sample]]:
+    def limit_photos(self, seed: int) -> list[list[PhotoFile]]:
         """The good photos that set limits: those kept for that, else of each fold all, or of more than MOST_CROSSED
         photos every second, third, ...
         """
@@ -67,7 +67,7 @@ class Split:
         left_out = (*self.left_out, *sorted(names))
         return replace(self, fit=fit, calibrate=calibration, groups=groups, left_out=left_out)
 
-    def with_labels(self, relabelled_photos: Iterable[Sample]) -> "Split":
+    def with_labels(self, relabelled_photos: Iterable[PhotoFile]) -> "Split":
         """The same with these photos, new or of another kind than before: good ones to learn from, defects to choose
         settings by, since who labels a part has seen its score. Names are made unique. Raises ValueError as `without`.
         """
@@ -92,18 +92,18 @@ class Split:
 
     def note(self) -> str:
         """What was learned from, and what was left out, for the recipe."""
-        names = examples(list(self.left_out), most=NAMED)
+        names = join_first_names(list(self.left_out), most=MAX_NAMED_PHOTOS)
         left_out = f", {len(self.left_out)} excluded beforehand ({names})" if self.left_out else ""
         return f"trained on {len(self.fit)} good photos{left_out}"
 
 
 def split(
-    samples: Samples, *, seed: int, groups: Mapping[str, str] | None = None, calibrate: float = 0.2, blind: bool = True
+    samples: Dataset, *, seed: int, groups: Mapping[str, str] | None = None, calibrate: float = 0.2, blind: bool = True
 ) -> Split:
     """Split the good images 60 / 20 / 20 by group; where there is a test/, that is the judge set, and the rest 80 / 20.
 
     blind: judge by all defects; else, with KNOWN or more, half of them are used to choose settings, by type and group.
-    groups: image name (`Sample.name`, or the bare file name) -> group, for every good image; None takes
+    groups: image name (`PhotoFile.name`, or the bare file name) -> group, for every good image; None takes
     `propose_groups`, and `ungrouped(samples)` keeps none together. A group with an image in test/ is judged as a whole.
     calibrate: fraction of the good images that sets the limit, 0 to 0.5; 0 fits all that is not in test/.
     The order of the samples does not matter. Raises ValueError for a fraction out of range, a good image without a
@@ -129,7 +129,7 @@ def split(
     order = np.random.default_rng(seed).permutation(len(members))
     names = sorted(members)
     sides = _assign([len(members[names[row]]) for row in order], fractions)
-    parts: tuple[list[Sample], ...] = ([], [], [])
+    parts: tuple[list[PhotoFile], ...] = ([], [], [])
     for row, side in zip(order, sides, strict=True):
         parts[side].extend(members[names[row]])
     tested = [sample for sample in good if labels[sample.name] in test_groups]
@@ -142,18 +142,18 @@ def split(
     return Split(fit, calibration, judged_by, notes, together, chosen_by, samples.left_out)
 
 
-def _to_choose_by(defects: Sequence[Sample], seed: int) -> list[Sample]:
+def _to_choose_by(defects: Sequence[PhotoFile], seed: int) -> list[PhotoFile]:
     """Half of KNOWN or more defects: of each type every second group at random; its first photo types a group."""
     if len(defects) < KNOWN:
         return []
-    groups: dict[str, list[Sample]] = defaultdict(list)
+    groups: dict[str, list[PhotoFile]] = defaultdict(list)
     for sample in sorted(defects, key=_name):
         groups[sample.group or sample.name].append(sample)
     rng, by_type = np.random.default_rng(seed), defaultdict(list)
     for name in sorted(groups):
         by_type[groups[name][0].kind].append(name)
     drawn = [groups[name] for _, names in sorted(by_type.items()) for name in rng.permutation(names)]
-    chosen: list[Sample] = []
+    chosen: list[PhotoFile] = []
     for group in drawn[::2]:
         if len(chosen) + len(group) <= -(-len(defects) // 2):  # a single large lot is judged, not used to choose
             chosen += group
@@ -163,12 +163,12 @@ def _to_choose_by(defects: Sequence[Sample], seed: int) -> list[Sample]:
 def require_enough(photos: Split) -> None:
     """Raise ValueError for fewer than FEWEST_GOOD good photos besides those of a test/."""
     kept_back = sum(sample.kind == GOOD and sample.part_of != "test" for sample in photos.judge)
-    if (count := len(photos.fit) + len(photos.calibrate) + kept_back) < FEWEST_GOOD:
-        reason = f"{counted(count, 'good photo')} cannot show how much good parts differ"
-        raise ValueError(f"{reason}; add good parts until there are at least {FEWEST_GOOD}, ideally 30")
+    if (count := len(photos.fit) + len(photos.calibrate) + kept_back) < MIN_GOOD_PHOTOS:
+        reason = f"{pluralise(count, 'good photo')} cannot show how much good parts differ"
+        raise ValueError(f"{reason}; add good parts until there are at least {MIN_GOOD_PHOTOS}, ideally 30")
 
 
-def learned_from_all(photos: Split) -> Split:
+def train_on_all(photos: Split) -> Split:
     """The same with the photos that were to set limits among those to fit, which then set them by folds; of fewer than
     FEWEST_TO_JUDGE good photos also those that were to judge, unless the folder has a test/.
 
@@ -187,22 +187,24 @@ def learned_from_all(photos: Split) -> Split:
     return replace(photos, fit=fit, calibrate=(), judge=judge, notes=())
 
 
-def folds(samples: Sequence[Sample], groups: Mapping[str, str], *, seed: int, count: int = FOLDS) -> list[list[Sample]]:
+def folds(
+    samples: Sequence[PhotoFile], groups: Mapping[str, str], *, seed: int, count: int = FOLDS
+) -> list[list[PhotoFile]]:
     """The samples in `count` folds that split no group, fewer where groups are fewer; none below LEAST_FOLDS groups."""
     labels = [groups.get(sample.name, sample.name) for sample in samples]
     names = sorted(set(labels))
-    if len(names) < LEAST_FOLDS:
+    if len(names) < MIN_FOLDS:
         return []
     count = min(count, len(names))
     order = np.random.default_rng(seed).permutation(len(names))
     fold_of = {names[row]: place % count for place, row in enumerate(order)}
-    folds: list[list[Sample]] = [[] for _ in range(count)]
+    folds: list[list[PhotoFile]] = [[] for _ in range(count)]
     for sample, label in zip(samples, labels, strict=True):
         folds[fold_of[label]].append(sample)
     return folds
 
 
-def _labels(good: Sequence[Sample], groups: Mapping[str, str]) -> dict[str, str]:
+def _labels(good: Sequence[PhotoFile], groups: Mapping[str, str]) -> dict[str, str]:
     """The group of every good image by its name."""
     bare = Counter(sample.path.name for sample in good)
     labels = {}
@@ -238,13 +240,17 @@ def _assign(sizes: Sequence[int], fractions: Sequence[float]) -> list[int]:
     return sides
 
 
-def _notes(parts: Sequence[Sequence[Sample]], fractions: Sequence[float], groups: int, moved: int) -> tuple[str, ...]:
+def _notes(
+    parts: Sequence[Sequence[PhotoFile]], fractions: Sequence[float], groups: int, moved: int
+) -> tuple[str, ...]:
     notes, jobs = [], ("for training", "for setting the limit", "for testing")
     if empty := [job for job, part, share in zip(jobs, parts, fractions, strict=True) if share > 0 and not part]:
-        group_count = counted(groups, "group")
+        group_count = pluralise(groups, "group")
         notes.append(
             f"Only {group_count} of good photos, so none is left {' or '.join(empty)}; add more good parts or lots."
         )
     if moved:
-        notes.append(f"{counted(moved, 'photo')} of train/ moved to the test photos: their group has photos in test/.")
+        notes.append(
+            f"{pluralise(moved, 'photo')} of train/ moved to the test photos: their group has photos in test/."
+        )
     return tuple(notes)

@@ -14,7 +14,7 @@ from typing import Any, NamedTuple, Self
 
 import numpy as np
 
-from inspect_core.images.samples import counted
+from inspect_core.images.samples import pluralise
 from inspect_core.images.shape import Size
 
 STEP = 32  # pixels: tiles lie at multiples of the networks' largest stride, so that each sees a cell in the same phase
@@ -146,7 +146,7 @@ class TilePlan:
         """A sentence for the user: how a photo is cut, and how much can be learned per place."""
         rows, columns = self.grid
         return (
-            f"Each photo is resized to {_sides(self.size)} and split into {counted(len(self.tiles), 'tile')} of "
+            f"Each photo is resized to {_sides(self.size)} and split into {pluralise(len(self.tiles), 'tile')} of "
             f"{_sides(self.tile)}, on {columns} × {rows} cells of {self.cell} px; k is at most {self.largest_k}."
         )
 

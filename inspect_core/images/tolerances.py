@@ -12,7 +12,9 @@ import numpy as np
 from PIL import Image
 
 COPIES = 4  # photos made of each good one
-REACH = 1.5  # how far beyond the tolerances copies go, so that a photo at their edge is still among what was learned
+OVERSHOOT = (
+    1.5  # how far beyond the tolerances copies go, so that a photo at their edge is still among what was learned
+)
 NONE = "none"
 RANGES = {
     "noise": (0, 20, "grey levels"),
@@ -73,7 +75,7 @@ def _noise(size: tuple[int, int], photo: tuple[int, int], rng: np.random.Generat
     return drawn
 
 
-def looks_in(tolerances: "Tolerances | None") -> int:
+def photos_per_original(tolerances: "Tolerances | None") -> int:
     """Photos that are learned from for each good one: itself and its copies."""
     return 1 if tolerances is None else 1 + tolerances.copies
 
@@ -139,7 +141,9 @@ class Tolerances:
         """How the copies of one photo are taken: each time differing in about half of the ways, mostly by much."""
         for _ in range(self.copies):
             differs, signs = rng.uniform(size=5) < 0.5, rng.choice((-1.0, 1.0), 3)
-            light, right, down, noise, focus, jpeg = REACH * np.sqrt(rng.uniform(size=6)) * differs[[0, 1, 1, 2, 3, 4]]
+            light, right, down, noise, focus, jpeg = (
+                OVERSHOOT * np.sqrt(rng.uniform(size=6)) * differs[[0, 1, 1, 2, 3, 4]]
+            )
             gain, quality = 1 + self.light / 100 * signs[0] * light, max(round(100 - (100 - self.jpeg) * jpeg), 1)
             x, y = self.shift * signs[1] * right, self.shift * signs[2] * down
             yield CaptureVariation(self.noise * noise, gain, x, y, self.focus * focus, quality)
@@ -156,4 +160,4 @@ class Tolerances:
             yield variation.of(picture, photo, rng)
 
 
-CAREFUL = Tolerances()  # those of a careful station
+DEFAULT_TOLERANCES = Tolerances()  # those of a careful station

@@ -14,7 +14,7 @@ import cv2
 import numpy as np
 from numpy.typing import ArrayLike
 
-from inspect_core.judge.input_checks import as_finite_number, first
+from inspect_core.judge.input_checks import as_finite_number, index_of_first
 
 SIGMA = 4.0
 """Pixels, at the size of the network's input."""
@@ -58,7 +58,7 @@ def to_pixels(grid_scores: ArrayLike, size: tuple[int, int], *, sigma: float = S
         raise ValueError(f"grid_scores has shape {grid.shape}; give (h, w) or (n, h, w)")
     strange = ~np.isfinite(grid)
     if strange.any():
-        raise ValueError(f"grid_scores is not finite at {first(strange)}; find the image that has no score")
+        raise ValueError(f"grid_scores is not finite at {index_of_first(strange)}; find the image that has no score")
     (height, width), (to_height, to_width) = grid.shape[-2:], size
     rows = _float32_operator(height, to_height, float(sigma))
     columns = _float32_operator(width, to_width, float(sigma))

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import ArrayLike
 
-from inspect_core.judge.input_checks import require_shape, undefined
+from inspect_core.judge.input_checks import nan_with_warning, require_shape
 
 _EMPTY = "there is no sample to measure on"
 
@@ -33,7 +33,7 @@ def accuracy(proba: ArrayLike, y: ArrayLike) -> float:
     """Share of samples whose largest probability is in the true column. NaN with a warning when there is none."""
     proba, y = _judged(proba, y)
     if not len(y):
-        return undefined(_EMPTY)
+        return nan_with_warning(_EMPTY)
     return float((proba.argmax(axis=1) == y).mean())
 
 
@@ -65,7 +65,7 @@ def expected_calibration_error(proba: ArrayLike, y: ArrayLike, *, bins: int = 20
     curve = reliability_curve(proba, y, bins=bins)
     total = curve.count.sum()
     if total == 0:
-        return undefined(_EMPTY)
+        return nan_with_warning(_EMPTY)
     gaps = np.abs(curve.accuracy - curve.confidence)
     return float(np.nansum(curve.count * gaps) / total)
 
@@ -80,7 +80,7 @@ def ood_calibration_error(proba: ArrayLike, prior: ArrayLike) -> float:
     require_shape(prior, proba.shape[1:], name="prior")
     prior = _probabilities(prior[None], name="prior")[0]
     if not len(proba):
-        return undefined(_EMPTY)
+        return nan_with_warning(_EMPTY)
     return float(np.abs(proba.max(axis=1) - prior.max()).mean())
 
 
@@ -88,7 +88,7 @@ def mean_max_confidence(proba: ArrayLike) -> float:
     """MMC: mean over samples of the largest probability, 1 / K to 1. NaN with a warning when there is no sample."""
     proba = _probabilities(proba, name="proba")
     if not len(proba):
-        return undefined(_EMPTY)
+        return nan_with_warning(_EMPTY)
     return float(proba.max(axis=1).mean())
 
 
@@ -101,7 +101,7 @@ def hellinger(p: ArrayLike, q: ArrayLike) -> float:
     require_shape(q, p.shape, name="q")
     p, q = (_probabilities(np.atleast_2d(rows), name=name) for name, rows in (("p", p), ("q", q)))
     if not len(p):
-        return undefined(_EMPTY)
+        return nan_with_warning(_EMPTY)
     return float((np.linalg.norm(np.sqrt(p) - np.sqrt(q), axis=1) / math.sqrt(2)).mean())
 
 

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import ArrayLike
 
-from inspect_core.judge.counts import NONE_UNSCORED, Counts, Unscored, count_parts
+from inspect_core.judge.counts import NONE_UNSCORED, UnscoredCounts, VerdictCounts, count_parts
 from inspect_core.judge.input_checks import as_some_finite
 from inspect_core.judge.limits import limits_from_good, overkill_at
 
@@ -23,7 +23,7 @@ class CostLimit:
     """limit: the cheapest on all the given parts. counts: each part judged by a limit set without its group."""
 
     limit: float
-    counts: Counts
+    counts: VerdictCounts
 
 
 def limit_for_cost(good_scores: ArrayLike, defect_scores: ArrayLike, *, escape_cost: float) -> float:
@@ -87,8 +87,8 @@ def cost_limit(
     defect_groups: Sequence[str] | None = None,
     folds: int = FOLDS,
     seed: int = 0,
-    good_unscored: Unscored = NONE_UNSCORED,
-    defects_unscored: Unscored = NONE_UNSCORED,
+    good_unscored: UnscoredCounts = NONE_UNSCORED,
+    defects_unscored: UnscoredCounts = NONE_UNSCORED,
 ) -> CostLimit:
     """`limit_for_cost` with honest counts: every part is judged by a limit set without its group.
 
@@ -113,7 +113,7 @@ def cost_limit(
         parts.append(count_parts(good[of_good == held], defects[of_defect == held], review=limit, reject=limit))
     rejected, missed = sum(part.good_rejected for part in parts), sum(part.defects_missed for part in parts)
     all_good, all_defects = good.size + good_unscored.total, defects.size + defects_unscored.total
-    counts = Counts(
+    counts = VerdictCounts(
         rejected, all_good, missed, all_defects, good_unscored=good_unscored, defects_unscored=defects_unscored
     )
     return CostLimit(limit_for_cost(good, defects, escape_cost=escape_cost), counts)

@@ -12,10 +12,12 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from inspect_core.judge.input_checks import as_finite, as_finite_number
-from inspect_core.judge.limits import most_in_long_run
+from inspect_core.judge.limits import format_upper_bound
 
 
-def counted_parts(good: np.ndarray, defect: np.ndarray, subsets: Sequence[str]) -> tuple[np.ndarray, np.ndarray, bool]:
+def select_counted_parts(
+    good: np.ndarray, defect: np.ndarray, subsets: Sequence[str]
+) -> tuple[np.ndarray, np.ndarray, bool]:
     """(good parts, defects, whether the limit was set on these good parts), the first two (n,) bool.
 
     good, defect: (n,) bool; a part whose truth is unknown is neither. subsets: (n,) "calibrate", "choose", "judge",
@@ -30,7 +32,7 @@ def counted_parts(good: np.ndarray, defect: np.ndarray, subsets: Sequence[str]) 
 
 
 @dataclass(frozen=True)
-class Unscored:
+class UnscoredCounts:
     """Parts that have a verdict but no score: neither rejected nor missed, and never accepted."""
 
     not_located: int = 0
@@ -56,11 +58,11 @@ class Unscored:
         return [f"{count} of {total} {noun} {word}" for word, count in words.items() if count]
 
 
-NONE_UNSCORED = Unscored()
+NONE_UNSCORED = UnscoredCounts()
 
 
 @dataclass(frozen=True)
-class Counts:
+class VerdictCounts:
     """What limits do to parts whose truth is known.
 
     good_rejected: overkill; defects_missed: escapes, that is defects accepted. The reviewed are neither; with one limit
@@ -78,8 +80,8 @@ class Counts:
     with_mask: int = 0
     caught_there: int = 0
     caught_elsewhere: int = 0
-    good_unscored: Unscored = NONE_UNSCORED
-    defects_unscored: Unscored = NONE_UNSCORED
+    good_unscored: UnscoredCounts = NONE_UNSCORED
+    defects_unscored: UnscoredCounts = NONE_UNSCORED
 
     @property
     def good_inspected(self) -> int:
@@ -107,9 +109,9 @@ def count_parts(
     review: float,
     reject: float,
     found_up_to: ArrayLike | None = None,
-    good_unscored: Unscored = NONE_UNSCORED,
-    defects_unscored: Unscored = NONE_UNSCORED,
-) -> Counts:
+    good_unscored: UnscoredCounts = NONE_UNSCORED,
+    defects_unscored: UnscoredCounts = NONE_UNSCORED,
+) -> VerdictCounts:
     """Counts of accepted (score <= review), reviewed (<= reject) and rejected parts; one limit: review == reject.
 
     good_scores: (n,), defect_scores: (m,), either may be empty; found_up_to: (m,) of `judge.defect_hits`, NaN where the
@@ -123,7 +125,7 @@ def count_parts(
     defects = as_finite(defect_scores, name="defect_scores")
     hit_limits = np.full(defects.shape, np.nan) if found_up_to is None else np.asarray(found_up_to, np.float64)
     caught, known = defects > review, ~np.isnan(hit_limits)
-    return Counts(
+    return VerdictCounts(
         good_rejected=int((good > reject).sum()),
         good_total=good.size + good_unscored.total,
         defects_missed=int((~caught).sum()),
@@ -139,7 +141,7 @@ def count_parts(
     )
 
 
-def in_parts(counts: Counts, *, limit_set_on_these: bool = False, relabelled: int = 0) -> str:
+def counts_sentence(counts: VerdictCounts, *, limit_set_on_these: bool = False, relabelled: int = 0) -> str:
     """The sentence in parts, word for word as the bench says it while a limit is dragged.
 
     >>> in_parts(Counts(good_rejected=3, good_total=120, defects_missed=1, defects_total=18))
@@ -153,7 +155,7 @@ def in_parts(counts: Counts, *, limit_set_on_these: bool = False, relabelled: in
     """
     clauses = []
     if counts.good_total:
-        most, total = most_in_long_run(counts.good_rejected, counts.good_inspected), counts.good_inspected
+        most, total = format_upper_bound(counts.good_rejected, counts.good_inspected), counts.good_inspected
         inspected = "inspected " if counts.good_unscored.total else ""
         clauses.append(f"rejects {counts.good_rejected} of {total} {inspected}good parts (long-run upper bound {most})")
     if counts.defects_total:
@@ -172,7 +174,7 @@ def in_parts(counts: Counts, *, limit_set_on_these: bool = False, relabelled: in
     return f"{sentence[0].upper()}{sentence[1:]}.{note}{aside}"
 
 
-def _sent_to_review(counts: Counts) -> str:
+def _sent_to_review(counts: VerdictCounts) -> str:
     good, defects = counts.good_reviewed, counts.defects_reviewed
     noun = "defect" if defects == 1 else "defects"
     kinds = ", ".join(words for count, words in ((defects, f"{defects} {noun}"), (good, f"{good} good")) if count)
@@ -180,7 +182,7 @@ def _sent_to_review(counts: Counts) -> str:
     return f"sends {good + defects} to review{which}"
 
 
-def _where_caught(counts: Counts) -> str:
+def _where_caught(counts: VerdictCounts) -> str:
     if not counts.defects_caught:
         return ""
     unknown = counts.defects_caught - counts.caught_there - counts.caught_elsewhere

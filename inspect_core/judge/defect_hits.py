@@ -2,7 +2,7 @@
 
 A defect is found at a limit when a region above the limit, at least the smallest area in size, shares a pixel with its
 mask grown by the smoothing. A region above a lower limit holds those above a higher one, so one number says it for
-every limit: `found_up_to`.
+every limit: `hit_limit`.
 """
 
 import cv2
@@ -11,13 +11,13 @@ import numpy as np
 from inspect_core.judge.anomaly_map import SIGMA
 from inspect_core.judge.input_checks import require_shape
 
-SOME = 64
+SEARCH_SAMPLE_SIZE = 64
 """Values of which the middle one is tried next: about the middle of all."""
 SIDE = 256
 """Pixels of the shorter side of a map on which a mask is grown by SIGMA pixels; in proportion on others."""
 
 
-def grown(mask: np.ndarray) -> np.ndarray:
+def dilate_mask(mask: np.ndarray) -> np.ndarray:
     """(H, W) bool: a mask, (H, W) bool, and all pixels whose centres lie within the smoothing of one of its own."""
     if not mask.any():
         return np.zeros(mask.shape, bool)
@@ -25,7 +25,7 @@ def grown(mask: np.ndarray) -> np.ndarray:
     return distance <= SIGMA * min(mask.shape) / SIDE
 
 
-def found_up_to(pixel_map: np.ndarray, near: np.ndarray, *, area: int) -> float:
+def hit_limit(pixel_map: np.ndarray, near: np.ndarray, *, area: int) -> float:
     """The smallest limit at which a defect is not found: it is found at a limit below this, and not from it on.
 
     pixel_map: (H, W) finite; near: (H, W) bool, its mask as `grown`; area: pixels that a region must have. Regions are
@@ -42,7 +42,7 @@ def found_up_to(pixel_map: np.ndarray, near: np.ndarray, *, area: int) -> float:
     )
     left = pixel_map[(pixel_map > lower_bound) & (pixel_map <= masked_values.max())]
     while left.size:
-        some = np.sort(left[:: left.size // SOME + 1])
+        some = np.sort(left[:: left.size // SEARCH_SAMPLE_SIZE + 1])
         if _is_found_from(pixel_map, places, middle := some[some.size // 2], area):
             lower_bound, left = middle, left[left > middle]
         else:

@@ -20,7 +20,7 @@ DROP = 0.1
 
 
 @dataclass(frozen=True)
-class BrightPlace:
+class HotSpot:
     """boxes: (left, top, right, bottom) in shares of width and height; there: the number of maps that peak in one of
     them; at_border: whether it is the border rather than one place; drop: the share that the median score loses without
     it, measured from the median of the map.
@@ -32,7 +32,7 @@ class BrightPlace:
     drop: float
 
 
-def bright_place(maps: np.ndarray, *, limit: float, area: int) -> BrightPlace | None:
+def bright_place(maps: np.ndarray, *, limit: float, area: int) -> HotSpot | None:
     """The place where most of these maps of good parts, (n, H, W) finite, have their peak; None without one.
 
     limit: for review; area: the smallest that counts, by which the scores are computed.
@@ -68,7 +68,7 @@ def bright_place(maps: np.ndarray, *, limit: float, area: int) -> BrightPlace | 
         return None
     shares = (np.array(boxes) / (size[1], size[0], size[1], size[0])).tolist()
     in_shares = tuple((left, top, right, bottom) for left, top, right, bottom in shares)
-    return BrightPlace(in_shares, int(here.sum()), bool(at_border), float(drop))
+    return HotSpot(in_shares, int(here.sum()), bool(at_border), float(drop))
 
 
 def _around(anomaly_map: np.ndarray, peak: tuple[int, ...], limit: float) -> tuple[int, int, int, int]:

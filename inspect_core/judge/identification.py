@@ -9,7 +9,7 @@ import math
 import numpy as np
 from numpy.typing import ArrayLike
 
-from inspect_core.judge.input_checks import as_scores, require_shape, undefined
+from inspect_core.judge.input_checks import as_scores, nan_with_warning, require_shape
 
 
 def identification_rate(
@@ -36,7 +36,7 @@ def identification_rate(
     positive, negative = same & ~np.eye(len(identity), dtype=bool), ~same
     if not (positive.any() and negative.any()):
         what = "identification needs pairs of one identity and pairs of different ones"
-        return undefined(f"{what}; there are {positive.sum()} and {negative.sum()}")
+        return nan_with_warning(f"{what}; there are {positive.sum()} and {negative.sum()}")
     matched = similarity >= _threshold(similarity[negative], fpr)
     if distractors is not None:
         strangers = as_scores(distractors, name="distractors")

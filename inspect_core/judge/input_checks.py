@@ -7,12 +7,12 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 
-def first(wrong: np.ndarray) -> tuple[int, ...]:
+def index_of_first(wrong: np.ndarray) -> tuple[int, ...]:
     """Index of the first True."""
     return tuple(np.argwhere(wrong)[0].tolist())
 
 
-def undefined(why: str) -> float:
+def nan_with_warning(why: str) -> float:
     """NaN, with the warning that says why a measure is not defined on its data."""
     warnings.warn(f"{why}, so it is NaN", UserWarning, stacklevel=3)
     return math.nan
@@ -30,7 +30,9 @@ def as_scores(values: ArrayLike, *, name: str) -> np.ndarray:
         scores = scores.astype(np.float64)
     missing = np.isnan(scores)
     if missing.any():
-        raise ValueError(f"{name} is NaN at {first(missing)}; remove that sample, or find out why it has no score")
+        raise ValueError(
+            f"{name} is NaN at {index_of_first(missing)}; remove that sample, or find out why it has no score"
+        )
     return scores
 
 
@@ -43,7 +45,7 @@ def as_finite(values: ArrayLike, *, name: str) -> np.ndarray:
     numbers = as_scores(values, name=name).astype(np.float64)
     endless = np.isinf(numbers)
     if endless.any():
-        where = first(endless)
+        where = index_of_first(endless)
         raise ValueError(f"{name} is {numbers[where]} at {where}; find out why that part has no finite score")
     return numbers
 
@@ -72,7 +74,7 @@ def as_labels(labels: ArrayLike, *, name: str, shape: tuple[int, ...]) -> np.nda
     array = np.asarray(labels)
     require_shape(array, shape, name=name)
     if array.dtype != bool and (other := (array != 0) & (array != 1)).any():
-        where = first(other)
+        where = index_of_first(other)
         raise ValueError(f"{name} is {array[where]!r} at {where}; give True (or 1) for a defect, False (or 0) for good")
     return array.astype(bool)
 

@@ -23,9 +23,9 @@ FEW_SCORES = 20
 """With fewer good scores than this the limit for rejection is not below the largest of them."""
 QUANTILES = (0.25, 0.5, 0.85)
 """Of the scores of good parts, through which their tail is fitted."""
-EVIDENCE = 0.6
+EFFECTIVE_SAMPLE_SHARE = 0.6
 """What scores tell of their tail, as a share of as many that no local scale has learned from: measured on real sets."""
-FEWEST = 8
+MIN_SCORES = 8
 DRAWS = 2000
 MOST_DRAWN = 500
 """Samples, and the most scores in one, drawn to find the rejects to expect from a limit set by few scores."""
@@ -53,17 +53,17 @@ def limits_from_good(
     if not 0 < reject <= review < 1:
         raise ValueError(f"review is {review}, reject {reject}; give shares of good parts, 0 < reject <= review < 1")
     scores = np.sort(as_some_finite(good_scores, name="good_scores"))
-    location, scale = map(float, _gumbel(_endless(scores, ceiling)))
+    location, scale = map(float, _gumbel(_remove_ceiling(scores, ceiling)))
     if scale == 0:
         _warn_equal(scores)
     to_review, to_reject = (
-        _below(location + scale * _point(min(scores.size, MOST_DRAWN), fraction), ceiling)
+        _restore_ceiling(location + scale * _point(min(scores.size, MOST_DRAWN), fraction), ceiling)
         for fraction in (review, reject)
     )
     return to_review, max(to_reject, float(scores.max())) if scores.size < FEW_SCORES else to_reject
 
 
-def carried(
+def rescale_limit(
     limit: float, *, before: float, after: float, ceilings: tuple[float | None, float | None] = (None, None)
 ) -> float:
     """A limit set by hand when `before` was suggested, converted to scores of another scale, for which `after` is.
@@ -73,14 +73,14 @@ def carried(
     and after.
     """
     typical, old, new = (
-        float(_endless(np.array(value), ceiling))
+        float(_remove_ceiling(np.array(value), ceiling))
         for value, ceiling in zip((limit, before, after), (ceilings[0], *ceilings), strict=True)
     )
-    return _below(typical * new / old, ceilings[1]) if old > 0 and new > 0 else limit
+    return _restore_ceiling(typical * new / old, ceilings[1]) if old > 0 and new > 0 else limit
 
 
 @dataclass(frozen=True)
-class Overkill:
+class RejectForecast:
     """How many of the next `of` good parts a limit will stop: the expected number, and its interval low to high."""
 
     expected: float
@@ -97,7 +97,7 @@ def overkill_at(
     ceiling: float | None = None,
     of: int = 100,
     confidence: float = 0.95,
-) -> Overkill:
+) -> RejectForecast:
     """How many of the next `of` good parts the limit will stop, judged by good scores, which may be those that set it.
 
     good_scores: (n,) finite; groups: the group of each; the photos of a group count as one part. ceiling: as for
@@ -120,15 +120,15 @@ def overkill_at(
     above, tail = share * parts, (1 - confidence) / 2
     low = 0 if above == 0 else _betabinom_point(tail, of, above, parts - above + 1)
     high = of if above == parts else _betabinom_point(1 - tail, of, above + 1, parts - above)
-    location, scale = map(float, _gumbel(_endless(scores, ceiling)))
+    location, scale = map(float, _gumbel(_remove_ceiling(scores, ceiling)))
     if scale > 0:
-        limit = float(_endless(np.array(limit), ceiling))
+        limit = float(_remove_ceiling(np.array(limit), ceiling))
         locations, scales = _refitted(min(parts, MOST_DRAWN))
         share = float(-np.expm1(-np.exp(-(locations + scales * (limit - location) / scale))).mean())
-    return Overkill(of * share, low, high, of)
+    return RejectForecast(of * share, low, high, of)
 
 
-def least_promise(count: int, *, of: int = 100, confidence: float = 0.95) -> int:
+def provable_bound(count: int, *, of: int = 100, confidence: float = 0.95) -> int:
     """The smallest upper bound on rejects among the next `of` good parts that `count` good scores can promise."""
     return _betabinom_point(1 - (1 - confidence) / 2, of, 1, count)
 
@@ -140,13 +140,13 @@ def _betabinom_point(share: float, of: int, a: float, b: float) -> int:
     return int(betabinom.ppf(share, of, a, b))
 
 
-def _endless(scores: np.ndarray, ceiling: float | None) -> np.ndarray:
+def _remove_ceiling(scores: np.ndarray, ceiling: float | None) -> np.ndarray:
     """Scores with a ceiling converted to ones without an end; unchanged without a ceiling."""
     return scores if ceiling is None else -np.log(np.maximum(1 - scores / ceiling, NEAREST))
 
 
-def _below(value: float, ceiling: float | None) -> float:
-    """The inverse of `_endless`; large values come no nearer to the ceiling than a score can."""
+def _restore_ceiling(value: float, ceiling: float | None) -> float:
+    """The inverse of `_remove_ceiling`; large values come no nearer to the ceiling than a score can."""
     return value if ceiling is None else -ceiling * math.expm1(-min(value, -math.log(NEAREST)))
 
 
@@ -173,7 +173,7 @@ def _refitted(count: int) -> tuple[np.ndarray, np.ndarray]:
 
     Fit and limit move with the unit and the origin of the scores, so these samples stand for those of any other.
     """
-    count = max(int(EVIDENCE * count), 1)
+    count = max(int(EFFECTIVE_SAMPLE_SHARE * count), 1)
     drawn = -np.log(-np.log(np.random.default_rng(0).random((DRAWS, count))))
     return _gumbel(drawn) if count > 1 else (np.zeros(1), np.ones(1))
 
@@ -182,9 +182,9 @@ def _refitted(count: int) -> tuple[np.ndarray, np.ndarray]:
 def _point(count: int, share: float) -> float:
     """Where a limit lies, in scales above the location fitted to `count` scores, that the share of good parts exceeds.
 
-    The mean over the tails of `_refitted`; below FEWEST scores, which tell too little of a tail, as for FEWEST.
+    The mean over the tails of `_refitted`; below FEWEST scores, which tell too little of a tail, as for MIN_SCORES.
     """
-    locations, scales = _refitted(max(count, FEWEST))
+    locations, scales = _refitted(max(count, MIN_SCORES))
     low, high = _reduced(1 - share) - 2, 100.0
     for _ in range(50):
         middle = (low + high) / 2
@@ -248,7 +248,7 @@ def upper_bound(k: int, n: int, *, confidence: float = 0.95) -> float:
     return 1.0 if k == n else float(betaincinv(k + 1, n - k, confidence))
 
 
-def most_in_long_run(k: int, n: int) -> str:
+def format_upper_bound(k: int, n: int) -> str:
     """`upper_bound` in parts, rounded up: "7 of 100", below one in a hundred "3 of 1,000"."""
     share = upper_bound(k, n)
     return f"{math.ceil(100 * share)} of 100" if share > 0.01 else f"{math.ceil(1000 * share)} of 1,000"

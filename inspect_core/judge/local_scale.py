@@ -40,7 +40,7 @@ SMALLEST = 1e-12
 """Least spread: photos that differ by rounding only must not amplify the next one without bound."""
 FIXED = 0.5
 """Fraction of the variance of good errors explained by their place from which on the place's own mean is its level."""
-FEW = 8
+PRIOR_PHOTOS = 8
 """Photos whose evidence on the variance of a place weighs as much as the mean over its class."""
 
 
@@ -107,10 +107,10 @@ class GoodMaps:
         expected = self._by_class(self.scatter / self.count, size)
         multiple = np.divide(self.scatter / self.count, expected, out=np.ones(cells), where=expected > 0)
         multiple = ndimage.gaussian_filter(multiple, sigma, mode="reflect")
-        variance = expected * (self.count * multiple + FEW) / (self.count + FEW)
+        variance = expected * (self.count * multiple + PRIOR_PHOTOS) / (self.count + PRIOR_PHOTOS)
         centre = np.full(cells, level) if uniform else self._by_class(self.mean, size)
         if not uniform and (self.is_fixed(size) if fixed is None else fixed):
-            centre = (self.count * self.mean + FEW * centre) / (self.count + FEW)
+            centre = (self.count * self.mean + PRIOR_PHOTOS * centre) / (self.count + PRIOR_PHOTOS)
         total = (self.scatter / self.count + (self.mean - centre) ** 2).mean()
         if total == 0:
             return LocalScale(np.full(cells, level, np.float32), np.ones(cells, np.float32), float(level), 1.0)
@@ -154,7 +154,7 @@ def _edges(cells: tuple[int, ...]) -> np.ndarray:
     return np.outer(*sides)
 
 
-def joined(errors: Sequence[ArrayLike], scales: Sequence[LocalScale | None]) -> np.ndarray:
+def sum_error_maps(errors: Sequence[ArrayLike], scales: Sequence[LocalScale | None]) -> np.ndarray:
     """The errors of all detectors as one map: (h, w) or (n, h, w) each -> one float32 of that shape.
 
     The errors of a single detector keep their unit: calibrated by its scale, unchanged without one. Of several, the

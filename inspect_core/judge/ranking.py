@@ -8,7 +8,7 @@ import math
 import numpy as np
 from numpy.typing import ArrayLike
 
-from inspect_core.judge.input_checks import as_labels, as_scores, require_fraction, undefined
+from inspect_core.judge.input_checks import as_labels, as_scores, nan_with_warning, require_fraction
 
 
 def auroc(scores: ArrayLike, labels: ArrayLike) -> float:
@@ -20,7 +20,7 @@ def auroc(scores: ArrayLike, labels: ArrayLike) -> float:
     """
     good, defects = _by_class(scores, labels)
     if not (good.size and defects.size):
-        return undefined(f"AUROC {_needs(good, defects)}")
+        return nan_with_warning(f"AUROC {_needs(good, defects)}")
     good.sort()
     # Sorted needles keep the binary search in the cache: seconds, not minutes, over all pixels of a test set.
     defects.sort()
@@ -38,7 +38,7 @@ def fpr_at_tpr(scores: ArrayLike, labels: ArrayLike, *, tpr: float = 0.95) -> fl
     require_fraction(tpr, name="tpr", cure="give the share of defects to catch, such as 0.95")
     good, defects = _by_class(scores, labels)
     if not (good.size and defects.size):
-        return undefined(f"the false-positive rate {_needs(good, defects)}")
+        return nan_with_warning(f"the false-positive rate {_needs(good, defects)}")
     caught = math.ceil(tpr * defects.size - 1e-9)
     threshold = np.partition(defects, defects.size - caught)[defects.size - caught]
     return float((good >= threshold).mean())
@@ -68,7 +68,7 @@ def fpr95_of_foreign(good_scores: ArrayLike, foreign_scores: ArrayLike) -> float
     good = as_scores(good_scores, name="good_scores").ravel()
     foreign = as_scores(foreign_scores, name="foreign_scores").ravel()
     if not (good.size and foreign.size):
-        return undefined(f"FPR95 needs good and foreign photos; there are {good.size} and {foreign.size}")
+        return nan_with_warning(f"FPR95 needs good and foreign photos; there are {good.size} and {foreign.size}")
     limit = np.sort(good)[good.size - 1 - good.size // 20]
     return float((foreign <= limit).mean())
 

@@ -12,7 +12,7 @@ The area is therefore a sum over region pixels alone, exact, and only the normal
 import numpy as np
 from numpy.typing import ArrayLike
 
-from inspect_core.judge.input_checks import as_scores, require_fraction, require_shape, undefined
+from inspect_core.judge.input_checks import as_scores, nan_with_warning, require_fraction, require_shape
 from inspect_core.judge.masks import label_regions
 
 POINTS = 61
@@ -31,7 +31,7 @@ def aupro(maps: ArrayLike, masks: ArrayLike, *, max_fpr: float = 0.3) -> float:
     normal = maps[~masks]
     if not (regions and normal.size):
         what = f"there are {len(regions)} regions and {normal.size} normal pixels"
-        return undefined(f"AUPRO needs a true region and a normal pixel; {what}")
+        return nan_with_warning(f"AUPRO needs a true region and a normal pixel; {what}")
     normal.sort()
     weights = np.concatenate([np.full(pixels.size, 1 / pixels.size) for pixels in regions]) / len(regions)
     scores = np.concatenate(regions)

@@ -9,7 +9,7 @@ from inspect_core.line.record import Facts
 
 
 @dataclass(frozen=True)
-class Logged:
+class AuditRecord:
     """A `line.record.Record`. user: who started the work."""
 
     log: AuditLog

@@ -10,23 +10,23 @@ from types import MappingProxyType
 from inspect_core.images.archives import unpacked
 from inspect_core.images.listing import photos_in
 from inspect_core.images.manifests.photo_list import is_list
-from inspect_core.line.batch_report import check_report, pictures_of, worst, write_report
+from inspect_core.line.batch_report import check_report, pictures_of, worst_rows, write_report
 from inspect_core.line.confusion import listed_photos, with_truth
 from inspect_core.line.inspector import Inspector
 from inspect_core.line.journal import Journal, journal_of
-from inspect_core.line.map_folder import Maps, drawn
+from inspect_core.line.map_folder import MapFolder, render_map_files
 from inspect_core.line.ordered_pool import in_order
 from inspect_core.line.record import Record, as_recorded, facts_of, is_recorded, key_of
-from inspect_core.line.result_row import ResultRow, file_digest, is_moved, judge, strictly
+from inspect_core.line.result_row import ResultRow, apply_strict_mode, file_digest, inspect_photo, is_strict_review
 from inspect_core.line.verdict_table import check_table, write_table
-from inspect_core.recipe_format.output_paths import check_apart
-from inspect_core.runtime.atomic_write import replacing
-from inspect_core.runtime.progress import Report, silent
+from inspect_core.recipe_format.output_paths import require_distinct_paths
+from inspect_core.runtime.atomic_write import atomic_replace
+from inspect_core.runtime.progress import Report, ignore_progress
 
 Photo = tuple[str, Path]
-Drawn = tuple[ResultRow, str, dict[str, bytes]]
+RenderedRow = tuple[ResultRow, str, dict[str, bytes]]
 """A row, the SHA-256 of the photo's file, and the content of its maps by ending."""
-BatchInspector = Callable[[Inspector, Sequence[Photo], Maps | None], Iterable[Drawn]]
+BatchInspector = Callable[[Inspector, Sequence[Photo], MapFolder | None], Iterable[RenderedRow]]
 """Judges photos, in any order."""
 
 
@@ -39,7 +39,7 @@ class Outputs:
     """
 
     table: Path | None = None
-    maps: Maps | None = None
+    maps: MapFolder | None = None
     report: Path | None = None
     pictures: Path | None = None
 
@@ -55,7 +55,9 @@ class Outputs:
         if self.maps:
             self.maps.assign_file_names(names)
         journal = self.table and journal_of(self.table)
-        check_apart([*(self.maps.files() if self.maps else ()), self.table, journal, self.report, self.pictures])
+        require_distinct_paths(
+            [*(self.maps.files() if self.maps else ()), self.table, journal, self.report, self.pictures]
+        )
 
 
 def photos_of(paths: Sequence[Path]) -> list[Photo]:
@@ -78,7 +80,7 @@ def run(
     outputs: Outputs,
     *,
     record: Record | None = None,
-    report: Report = silent,
+    report: Report = ignore_progress,
     on_row: Callable[[ResultRow], None] = lambda row: None,
     judging: BatchInspector | None = None,
     strict: bool = False,
@@ -99,11 +101,15 @@ def run(
         if journal is not None:
             until_the_end.callback(journal.close)
         batch = journal.run if journal is not None else secrets.token_hex(8)
-        reusable, paths = _kept(journal, inspector, photos, outputs.maps, record, report), dict(photos)
-        rows = {name: row for name, row in reusable.items() if (row == strictly(row) if strict else not is_moved(row))}
+        reusable, paths = _reusable_rows(journal, inspector, photos, outputs.maps, record, report), dict(photos)
+        rows = {
+            name: row
+            for name, row in reusable.items()
+            if (row == apply_strict_mode(row) if strict else not is_strict_review(row))
+        }
         rest = [photo for photo in photos if photo[0] not in rows]
         for number, (row, file, files) in enumerate((judging or _side_by_side)(inspector, rest, outputs.maps), 1):
-            row = strictly(row) if strict else row
+            row = apply_strict_mode(row) if strict else row
             if outputs.maps is not None:
                 outputs.maps.write(row.name, files)
             if record is not None:
@@ -120,9 +126,9 @@ def run(
         if outputs.report or outputs.pictures:
             pictures = pictures_of(inspector, results, paths)
             if outputs.pictures:
-                with replacing(outputs.pictures) as new:
+                with atomic_replace(outputs.pictures) as new:
                     new.mkdir()
-                    for rank, row in enumerate(worst(results)):
+                    for rank, row in enumerate(worst_rows(results)):
                         if row.name in pictures:
                             (new / f"{rank:02d}.webp").write_bytes(pictures[row.name])
             if outputs.report:
@@ -133,14 +139,14 @@ def run(
 
 
 def _key(batch: str, row: ResultRow) -> str:
-    return key_of("batch", batch, row.release or row.recipe, row.digest, row.name, *["strict"] * is_moved(row))
+    return key_of("batch", batch, row.release or row.recipe, row.digest, row.name, *["strict"] * is_strict_review(row))
 
 
-def _kept(
+def _reusable_rows(
     journal: Journal | None,
     inspector: Inspector,
     photos: Sequence[Photo],
-    maps: Maps | None,
+    maps: MapFolder | None,
     record: Record | None,
     report: Report,
 ) -> dict[str, ResultRow]:
@@ -165,17 +171,17 @@ def _kept(
     return rows
 
 
-def _side_by_side(inspector: Inspector, photos: Sequence[Photo], maps: Maps | None) -> Iterator[Drawn]:
+def _side_by_side(inspector: Inspector, photos: Sequence[Photo], maps: MapFolder | None) -> Iterator[RenderedRow]:
     endings = () if maps is None else maps.endings
-    return in_order(lambda photo: judge_and_draw(inspector, *photo, endings), photos)
+    return in_order(lambda photo: inspect_and_render(inspector, *photo, endings), photos)
 
 
-def judge_and_draw(inspector: Inspector, name: str, path: Path, endings: Sequence[str]) -> Drawn:
+def inspect_and_render(inspector: Inspector, name: str, path: Path, endings: Sequence[str]) -> RenderedRow:
     """One photo judged, with its maps for these endings."""
-    inspected = judge(inspector, name, path)
+    inspected = inspect_photo(inspector, name, path)
     if inspected.picture is None or inspected.verdict is None:
         return inspected.row, inspected.file, {}
-    maps = drawn(inspected.picture.pixels, inspected.verdict, inspected.row.review, endings)
+    maps = render_map_files(inspected.picture.pixels, inspected.verdict, inspected.row.review, endings)
     return inspected.row, inspected.file, maps
 
 

@@ -6,15 +6,15 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 from inspect_core.images import heatmap
-from inspect_core.images.boxes import reduced
+from inspect_core.images.boxes import downscale
 from inspect_core.line import confusion
 from inspect_core.line.histogram import histogram
 from inspect_core.line.html_page import page, webp
 from inspect_core.line.inspector import Inspector
-from inspect_core.line.result_row import ResultRow, judge
-from inspect_core.recipe_format.output_paths import check_own
-from inspect_core.runtime.atomic_write import replacing
-from inspect_core.verdict import OUTCOMES, SPOKEN
+from inspect_core.line.result_row import ResultRow, inspect_photo
+from inspect_core.recipe_format.output_paths import require_own_file
+from inspect_core.runtime.atomic_write import atomic_replace
+from inspect_core.verdict import ALL_VERDICTS, VERDICT_PHRASES
 
 BEGINS = "<!doctype html>\n<!-- A batch judged by Loupe -->\n"
 WORST, SIDE = 12, 240
@@ -24,7 +24,7 @@ MOST_ROWS = 5000
 
 def check_report(path: Path) -> None:
     """Raise PlaceError, naming it, when there is a file at `path` that is not a report of a batch."""
-    check_own(path, BEGINS.encode(), "a report of a batch")
+    require_own_file(path, BEGINS.encode(), "a report of a batch")
 
 
 def write_report(path: Path, inspector: Inspector, rows: Sequence[ResultRow], pictures: Mapping[str, bytes]) -> None:
@@ -33,7 +33,7 @@ def write_report(path: Path, inspector: Inspector, rows: Sequence[ResultRow], pi
     Raises PlaceError as `check_report` does, OSError when the disk is full or not writable.
     """
     check_report(path)
-    with replacing(path) as new:
+    with atomic_replace(path) as new:
         new.write_text(html_of(inspector, rows, pictures), encoding="utf-8", newline="")
 
 
@@ -41,19 +41,19 @@ def html_of(inspector: Inspector, rows: Sequence[ResultRow], pictures: Mapping[s
     """The report, as `write_report` writes it."""
     ended = rows[-1].time[:16].replace("T", " ")
     release = f", release {inspector.release[:12]}" if inspector.release else ""
-    first = sorted(rows, key=lambda row: (-OUTCOMES.index(row.verdict), -(row.score or 0)))[:MOST_ROWS]
+    first = sorted(rows, key=lambda row: (-ALL_VERDICTS.index(row.verdict), -(row.score or 0)))[:MOST_ROWS]
     truths = confusion.table_of(rows)
     return page(
         "line/report.html",
         begins=BEGINS,
         title=f"{inspector.product}: {len(rows):,} photos",
-        in_parts=in_parts(rows),
+        in_parts=batch_sentence(rows),
         made=f"{inspector.product}, recipe {inspector.digest[:12]}{release}, {inspector.engine}, {ended} UTC",
-        truth=confusion.sentence(rows),
+        truth=confusion.escape_sentence(rows),
         truths=list(truths),
         confused=zip(*truths.values(), strict=True),
         histogram=histogram(rows),
-        pictures=[(row, pictures[row.name]) for row in worst(rows) if row.name in pictures],
+        pictures=[(row, pictures[row.name]) for row in worst_rows(rows) if row.name in pictures],
         in_words=in_words,
         heads=("Name", "Verdict", "Score", "Percentile among good parts", "Defect type", "Regions", "Reason"),
         rows=map(_cells, first),
@@ -61,29 +61,29 @@ def html_of(inspector: Inspector, rows: Sequence[ResultRow], pictures: Mapping[s
     )
 
 
-def in_parts(rows: Sequence[ResultRow]) -> str:
+def batch_sentence(rows: Sequence[ResultRow]) -> str:
     """The counts in a sentence: "Accepted 95 of 100; 3 to review, 1 rejected, 1 not judged." """
     counts = Counter(row.verdict for row in rows)
-    others = ", ".join(f"{counts[word]:,} {SPOKEN[word]}" for word in OUTCOMES[1:] if counts[word])
+    others = ", ".join(f"{counts[word]:,} {VERDICT_PHRASES[word]}" for word in ALL_VERDICTS[1:] if counts[word])
     return f"Accepted {counts['accept']:,} of {len(rows):,}{'; ' + others if others else ''}."
 
 
-def worst(rows: Sequence[ResultRow]) -> list[ResultRow]:
+def worst_rows(rows: Sequence[ResultRow]) -> list[ResultRow]:
     """The judged photos of the highest scores."""
     return sorted((row for row in rows if row.score is not None), key=lambda row: -(row.score or 0.0))[:WORST]
 
 
 def pictures_of(inspector: Inspector, rows: Sequence[ResultRow], photos: Mapping[str, Path]) -> dict[str, bytes]:
     """The worst parts, drawn, by name: read and judged once more. photos: path by name."""
-    return {row.name: drawn for row in worst(rows) if (drawn := picture_of(inspector, row.name, photos[row.name]))}
+    return {row.name: drawn for row in worst_rows(rows) if (drawn := picture_of(inspector, row.name, photos[row.name]))}
 
 
 def picture_of(inspector: Inspector, name: str, path: Path, *, side: int = SIDE) -> bytes | None:
     """The photo with its heatmap, reduced, as WebP: read and judged once more; None when it no longer can be."""
-    inspected = judge(inspector, name, path)
+    inspected = inspect_photo(inspector, name, path)
     if inspected.picture is None or (verdict := inspected.verdict) is None:
         return None
-    pixels = reduced(inspected.picture.pixels, side)
+    pixels = downscale(inspected.picture.pixels, side)
     return webp(heatmap.overlay(pixels, verdict.photo_map, inspected.row.review, left_out=verdict.photo_left_out))
 
 

@@ -13,9 +13,9 @@ from pathlib import Path
 import cv2
 import numpy as np
 
-AGAIN = 2.0
+RETRY_SECONDS = 2.0
 """Seconds between two tries to find a lost camera, or to write on a full disk."""
-MOVING, RESTING, STILL = 4.0, 1.5, 0.3
+MOVING, RESTING, REST_SECONDS = 4.0, 1.5, 0.3
 """Mean grey levels by which a small picture differs from the one before: of motion, and for STILL seconds of rest."""
 SMALL = (64, 48)
 MAX_NUMBER = 999  # of a camera
@@ -82,7 +82,7 @@ class Trigger:
             self._moved, self._still_since = self._moved or differs > MOVING, None
             return False
         self._still_since = now if self._still_since is None else self._still_since
-        if not self._moved or now - self._still_since < STILL:
+        if not self._moved or now - self._still_since < REST_SECONDS:
             return False
         self._moved = False
         return True
@@ -137,7 +137,7 @@ class Camera:
     def _find_again(self) -> None:
         shown = without_password(self.source)
         self._say(f"camera {shown} disconnected; reconnecting")
-        while not self.stop.wait(AGAIN):
+        while not self.stop.wait(RETRY_SECONDS):
             self._capture = self._opened()
             if self._capture is not None:
                 self._say(f"camera {shown} reconnected")
@@ -160,7 +160,7 @@ class Camera:
                 if not is_reported:
                     self._say(f"{name} cannot be written into {self.folder} ({error.strerror or error}); trying again")
                 is_reported = True
-                self.stop.wait(AGAIN)
+                self.stop.wait(RETRY_SECONDS)
             else:
                 self.written += 1
                 return

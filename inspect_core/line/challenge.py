@@ -10,7 +10,7 @@ from pathlib import Path
 
 from inspect_core.images.listing import photos_in
 from inspect_core.line.inspector import Inspector
-from inspect_core.line.result_row import ResultRow, judge
+from inspect_core.line.result_row import ResultRow, inspect_photo
 from inspect_core.recipe_format.recorded_photos import ChallengePart, margin
 from inspect_core.verdict import PARTLY_OUT
 
@@ -19,7 +19,7 @@ NO_PHOTO = "no photo"
 
 
 @dataclass(frozen=True)
-class Answer:
+class ChallengeResult:
     """The result for one challenge part.
 
     verdict: of its photo now, or NO_PHOTO; margin_had, margin: distance, before and now, from the nearest limit that
@@ -36,7 +36,7 @@ class Answer:
     words: str
 
 
-def challenge(inspector: Inspector, photos: Mapping[str, Path]) -> list[Answer]:
+def challenge(inspector: Inspector, photos: Mapping[str, Path]) -> list[ChallengeResult]:
     """Inspect the photo of every challenge part of the recipe, by the part's name.
 
     Raises ValueError for a recipe without challenge parts.
@@ -54,7 +54,7 @@ def name_parts(inspector: Inspector, good: Sequence[Path], defects: Sequence[Pat
     """
     parts: dict[str, ChallengePart] = {}
     for path, is_good in [*((path, True) for path in good), *((path, False) for path in defects)]:
-        inspected = judge(inspector, path.name, path)
+        inspected = inspect_photo(inspector, path.name, path)
         if inspected.verdict is None or inspected.verdict.score is None:
             raise ValueError(f"{path.name}: {inspected.row.reason}")
         word, score = inspected.verdict.verdict, inspected.verdict.score
@@ -89,18 +89,18 @@ def photos_by_part(folder: Path) -> dict[str, Path]:
     return photos
 
 
-def facts(answer: Answer) -> dict:
+def result_facts(answer: ChallengeResult) -> dict:
     """An answer as stored in the audit log."""
     row = asdict(answer)
     part = row.pop("part")
     return {"name": part["name"], "good": part["good"], "expected": part["verdict"], "had": part["score"]} | row
 
 
-def _answer(inspector: Inspector, part: ChallengePart, path: Path | None) -> Answer:
+def _answer(inspector: Inspector, part: ChallengePart, path: Path | None) -> ChallengeResult:
     had = part.margin(inspector.limits)
     if path is None:
-        return Answer(part, NO_PHOTO, None, "", had, None, False, "no photo of this part; take one now")
-    row = judge(inspector, path.name, path).row
+        return ChallengeResult(part, NO_PHOTO, None, "", had, None, False, "no photo of this part; take one now")
+    row = inspect_photo(inspector, path.name, path).row
     now, has_margin = None, False
     if row.score is None:
         words = row.reason
@@ -113,7 +113,7 @@ def _answer(inspector: Inspector, part: ChallengePart, path: Path | None) -> Ans
         has_margin = now >= MARGIN_KEPT * had
         least = "" if has_margin else f", below the required {100 * MARGIN_KEPT:.0f}%"
         words = f"{row.verdict} with {100 * now / had:.0f}% of its margin{least}"
-    return Answer(part, row.verdict, row.score, row.digest, had, now, has_margin, words)
+    return ChallengeResult(part, row.verdict, row.score, row.digest, had, now, has_margin, words)
 
 
 def _with_reason(part_or_row: ResultRow | ChallengePart) -> str:

@@ -7,12 +7,12 @@ from pathlib import Path, PurePosixPath
 
 from inspect_core.images.layout import labels
 from inspect_core.images.listing import photos_in
-from inspect_core.images.manifests.photo_list import is_list, listed
-from inspect_core.images.samples import GOOD, counted
-from inspect_core.judge.counts import Counts, Unscored, in_parts
-from inspect_core.judge.limits import most_in_long_run
+from inspect_core.images.manifests.photo_list import is_list, read_photo_list
+from inspect_core.images.samples import GOOD, pluralise
+from inspect_core.judge.counts import UnscoredCounts, VerdictCounts, counts_sentence
+from inspect_core.judge.limits import format_upper_bound
 from inspect_core.line.result_row import ResultRow
-from inspect_core.verdict import NOT_JUDGED, NOT_LOCATED, OUTCOMES, SPOKEN
+from inspect_core.verdict import ALL_VERDICTS, NOT_JUDGED, NOT_LOCATED, VERDICT_PHRASES
 
 TAUGHT = "good, taught"
 """The truth of a good photo that the recipe has learned from: its verdict proves nothing."""
@@ -23,7 +23,7 @@ def listed_photos(path: Path) -> tuple[list[tuple[str, Path]], dict[str, str]]:
 
     Raises ScanError for a damaged list, OSError.
     """
-    places, _, _ = listed(path, [PurePosixPath(name) for name, _ in photos_in([path.parent])], {})
+    places, _, _ = read_photo_list(path, [PurePosixPath(name) for name, _ in photos_in([path.parent])], {})
     return [(str(file), path.parent / file) for file in places], {
         str(file): entry.kind for file, entry in places.items()
     }
@@ -52,12 +52,12 @@ def confusion(rows: Sequence[ResultRow]) -> dict[str, Counter[str]]:
     return counts_by_truth
 
 
-def counts_of(rows: Sequence[ResultRow]) -> Counts:
+def counts_of(rows: Sequence[ResultRow]) -> VerdictCounts:
     """Overkill and escapes by the verdicts, whatever they go by."""
     table = confusion(rows)
     good, defect = table.pop(GOOD, Counter()), sum(table.values(), Counter[str]())
     unscored = [_unscored(verdicts) for verdicts in (good, defect)]
-    return Counts(
+    return VerdictCounts(
         good_rejected=good["reject"],
         good_total=good.total(),
         defects_missed=defect["accept"],
@@ -70,11 +70,11 @@ def counts_of(rows: Sequence[ResultRow]) -> Counts:
     )
 
 
-def sentence(rows: Sequence[ResultRow]) -> str:
+def escape_sentence(rows: Sequence[ResultRow]) -> str:
     """Overkill and escapes in parts; "" where no truth is known."""
     training_count = sum(row.truth == TAUGHT for row in rows)
-    aside = f" {counted(training_count, 'photo')} used for training not counted." if training_count else ""
-    return f"{in_parts(counts_of(rows))}{aside}" if confusion(rows) else ""
+    aside = f" {pluralise(training_count, 'photo')} used for training not counted." if training_count else ""
+    return f"{counts_sentence(counts_of(rows))}{aside}" if confusion(rows) else ""
 
 
 def table_of(rows: Sequence[ResultRow]) -> dict[str, list[str]]:
@@ -84,21 +84,23 @@ def table_of(rows: Sequence[ResultRow]) -> dict[str, list[str]]:
     if len(defects) > 1:
         lines["all defects"] = sum(defects, Counter[str]())
     shown = [
-        word for word in OUTCOMES if word not in (NOT_LOCATED, NOT_JUDGED) or any(own[word] for own in lines.values())
+        word
+        for word in ALL_VERDICTS
+        if word not in (NOT_LOCATED, NOT_JUDGED) or any(own[word] for own in lines.values())
     ]
     columns = {"Ground truth": list(lines), "Photos": [f"{own.total():,}" for own in lines.values()]}
-    columns |= {SPOKEN[word].capitalize(): [f"{own[word]:,}" for own in lines.values()] for word in shown}
+    columns |= {VERDICT_PHRASES[word].capitalize(): [f"{own[word]:,}" for own in lines.values()] for word in shown}
     wrong, upper = [], []
     for truth, verdicts in lines.items():
         count = verdicts["reject" if truth == GOOD else "accept"]
         inspected = verdicts.total() - _unscored(verdicts).total
         wrong.append(_share(count, inspected, verdicts.total()))
-        upper.append(most_in_long_run(count, inspected) if inspected else "–")
+        upper.append(format_upper_bound(count, inspected) if inspected else "–")
     return columns | {"Errors": wrong, "Upper bound (95%)": upper}
 
 
-def _unscored(verdicts: Counter[str]) -> Unscored:
-    return Unscored(verdicts[NOT_LOCATED], verdicts[NOT_JUDGED])
+def _unscored(verdicts: Counter[str]) -> UnscoredCounts:
+    return UnscoredCounts(verdicts[NOT_LOCATED], verdicts[NOT_JUDGED])
 
 
 def _share(count: int, inspected: int, total: int) -> str:

@@ -2,27 +2,27 @@
 
 from inspect_core.audit.entry import DRIFT, INSPECTION
 from inspect_core.audit.inspections import REJECT, of_entry
-from inspect_core.line.audit_record import Logged
+from inspect_core.line.audit_record import AuditRecord
 from inspect_core.line.record import Facts
-from inspect_core.process.drift_signals import Left, Signals
+from inspect_core.process.drift_signals import DriftSignals, SignalAlarm
 from inspect_core.verdict import INPUTS
 
 BEFORE = 5000
 """Parts of the log from which the signals go on."""
 
 
-class Following:
+class DriftMonitor:
     """The signals of the recipe that is watched, from the parts in the log on. left: those that left their limits."""
 
-    def __init__(self, record: Logged):
-        self._record, self.left = record, list[Left]()
-        self._signals = Signals(record.inspector.good_scores.tolist())
+    def __init__(self, record: AuditRecord):
+        self._record, self.left = record, list[SignalAlarm]()
+        self._signals = DriftSignals(record.inspector.good_scores.tolist())
         earlier = [of_entry(entry) for entry in record.log.entries(kind=INSPECTION, newest=BEFORE)]
         for inspection in reversed(earlier):
             if inspection.recipe == record.inspector.digest:
                 self._signals.add(inspection.score, rejected=inspection.verdict == REJECT, inputs=inspection.inputs)
 
-    def add(self, facts: Facts) -> list[Left]:
+    def add(self, facts: Facts) -> list[SignalAlarm]:
         """The signals that leave their limits with this part; each is recorded. Raises OSError as the log does."""
         inputs = {name: float(value) for name in INPUTS if isinstance(value := facts.get(name), int | float)}
         score = facts["score"]

@@ -4,7 +4,7 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from inspect_core.line.plot_range import drawable, not_drawn
+from inspect_core.line.plot_range import is_plottable, omitted_sentence
 from inspect_core.line.result_row import ResultRow
 
 COLOURS = {"accept": "#15803d", "review": "#8f5f00", "reject": "#b91c1c"}
@@ -17,8 +17,8 @@ WORDS = 130
 def histogram(rows: Sequence[ResultRow], *, ink: str = "currentColor") -> str:
     """How many photos of a batch have which score, by verdict; "" when none has a score. ink: of its words."""
     scored = [row for row in rows if row.score is not None]
-    drawn_rows = [row for row in scored if drawable(row.score or 0.0, row.review, row.reject)]
-    note = _text(WIDTH - 12, HEIGHT - 6, not_drawn(len(scored) - len(drawn_rows)), "end")
+    drawn_rows = [row for row in scored if is_plottable(row.score or 0.0, row.review, row.reject)]
+    note = _text(WIDTH - 12, HEIGHT - 6, omitted_sentence(len(scored) - len(drawn_rows)), "end")
     if not drawn_rows:
         return _svg(note, 0, ink, WIDTH, HEIGHT) if scored else ""
     scores, words = np.array([row.score for row in drawn_rows], float), np.array([row.verdict for row in drawn_rows])

@@ -8,7 +8,7 @@ from typing import Any
 
 from PIL import Image
 
-from inspect_core.images.samples import shown
+from inspect_core.images.samples import escape_line
 
 
 def page(template: str, **values: Any) -> str:
@@ -36,7 +36,7 @@ def _environment():
     from jinja2 import Environment, FileSystemLoader, StrictUndefined  # most processes write no report
 
     def printed(value: Any) -> Any:
-        return value if hasattr(value, "__html__") else shown("" if value is None else str(value))
+        return value if hasattr(value, "__html__") else escape_line("" if value is None else str(value))
 
     environment = Environment(loader=FileSystemLoader(Path(__file__).parents[1]), autoescape=True, finalize=printed)
     environment.undefined = StrictUndefined

@@ -12,7 +12,7 @@ from pathlib import Path
 
 from inspect_core.line.record import key_of
 from inspect_core.line.result_row import ResultRow
-from inspect_core.recipe_format.output_paths import PlaceError, check_own
+from inspect_core.recipe_format.output_paths import OutputPathError, require_own_file
 from inspect_core.runtime import workspace
 from inspect_core.runtime.atomic_write import lock
 
@@ -27,7 +27,7 @@ def journal_of(table: Path) -> Path:
 def rows_kept(table: Path) -> int:
     """How many rows of an unfinished batch lie beside its table."""
     try:
-        with workspace.opened(journal_of(table)) as file:
+        with workspace.open_regular_file(journal_of(table)) as file:
             return max(0, sum(1 for _ in file) - 1)
     except OSError:
         return 0
@@ -42,13 +42,13 @@ class Journal:
 
     def __init__(self, table: Path, recipe: str) -> None:
         self.path = journal_of(table)
-        check_own(self.path, _BEGINS, "an unfinished batch", begun=True)
+        require_own_file(self.path, _BEGINS, "an unfinished batch", begun=True)
         self.path.parent.mkdir(parents=True, exist_ok=True)
         self.path.touch()
         self._file = self.path.open("r+b")
         try:
             if not lock(self._file, wait=False):
-                raise PlaceError(
+                raise OutputPathError(
                     f"{self.path} is being written by another batch; wait for it to end, or choose another table"
                 )
             self.run, self.rows = self._read(recipe)
@@ -81,7 +81,7 @@ class Journal:
             self._file.flush()
             return run, rows
         if whose != recipe:
-            raise PlaceError(
+            raise OutputPathError(
                 f"{self.path} belongs to a batch started with recipe {str(whose)[:12]}, not {recipe[:12]}; resume "
                 "it with that recipe, or delete the file to start again"
             )

@@ -12,17 +12,17 @@ import numpy as np
 
 from inspect_core.images import heatmap
 from inspect_core.images.listing import is_image
-from inspect_core.images.owned_files import LIST, Written
+from inspect_core.images.owned_files import LIST, OwnedFiles
 from inspect_core.images.png import png_of
-from inspect_core.recipe_format.output_paths import PlaceError, check_folder
+from inspect_core.recipe_format.output_paths import OutputPathError, check_folder
 from inspect_core.runtime import workspace
-from inspect_core.runtime.atomic_write import replacing
+from inspect_core.runtime.atomic_write import atomic_replace
 from inspect_core.verdict import Verdict
 
 ENDINGS = (".png", ".npy")
 
 
-def drawn(pixels: np.ndarray, verdict: Verdict, limit: float, endings: Sequence[str]) -> dict[str, bytes]:
+def render_map_files(pixels: np.ndarray, verdict: Verdict, limit: float, endings: Sequence[str]) -> dict[str, bytes]:
     """The content of a photo's files by ending: of (H, W, 3) uint8, its verdict, the limit where colour begins."""
     files = {}
     if ".png" in endings:
@@ -35,7 +35,7 @@ def drawn(pixels: np.ndarray, verdict: Verdict, limit: float, endings: Sequence[
     return files
 
 
-class Maps:
+class MapFolder:
     """A folder for the heatmap (.png) and the raw map (.npy, float32 at the recipe's input size) of every photo.
 
     endings: those of ENDINGS that are wanted.
@@ -49,9 +49,9 @@ class Maps:
         self.folder = Path(os.path.realpath(folder))
         check_folder(self.folder / LIST)
         try:
-            self._written = Written(self.folder)
+            self._written = OwnedFiles(self.folder)
         except ValueError as error:
-            raise PlaceError(f"{error}; choose another folder for the maps") from error
+            raise OutputPathError(f"{error}; choose another folder for the maps") from error
         self._stems: dict[str, str] = {}
 
     def assign_file_names(self, names: Sequence[str]) -> None:
@@ -77,7 +77,7 @@ class Maps:
             file_name = f"{self._stems[name]}{ending}"
             self._check(self.folder / file_name)
             self._written.add(file_name, content)  # before the file, so that a kill in between leaves no unlisted file
-            with replacing(self.folder / file_name) as new:
+            with atomic_replace(self.folder / file_name) as new:
                 new.write_bytes(content)
 
     def _files(self, name: str) -> list[Path]:
@@ -85,10 +85,12 @@ class Maps:
 
     def _check(self, path: Path) -> None:
         if Path(os.path.realpath(path.parent)) != path.parent:
-            raise PlaceError(f"{path} leads through a link; remove the link, or choose another folder for the maps")
+            raise OutputPathError(
+                f"{path} leads through a link; remove the link, or choose another folder for the maps"
+            )
         check_folder(path)
         if os.path.lexists(path) and not self._written.holds(path):
-            raise PlaceError(
+            raise OutputPathError(
                 f"{path} already exists and is not the file Loupe wrote, so it is not replaced; choose another "
                 "folder for the maps, or delete it yourself"
             )

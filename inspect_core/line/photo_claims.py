@@ -14,7 +14,7 @@ from collections.abc import Iterator
 from pathlib import Path, PurePosixPath
 
 from inspect_core.line.result_row import file_digest
-from inspect_core.runtime.atomic_write import replacing
+from inspect_core.runtime.atomic_write import atomic_replace
 
 CLAIMED = ".loupe-claimed"
 LONGEST = 255
@@ -48,17 +48,17 @@ def claim(path: Path) -> Path | None:
     return claimed
 
 
-def give_back(claimed: Path) -> None:
+def release_claim(claimed: Path) -> None:
     """Put a claimed photo back under its name, replacing nothing.
 
     It stays claimed while another photo has the name, and where the file system has no hard links.
     """
     with contextlib.suppress(OSError):
         os.link(claimed, _own(claimed))
-    is_back(claimed)
+    is_released(claimed)
 
 
-def is_back(claimed: Path) -> bool:
+def is_released(claimed: Path) -> bool:
     """Whether the photo lies under its name again; it is then claimed no more."""
     with contextlib.suppress(OSError):
         if os.path.samestat(os.lstat(claimed), os.lstat(_own(claimed))):
@@ -67,7 +67,7 @@ def is_back(claimed: Path) -> bool:
     return False
 
 
-def tidy(folder: Path) -> None:
+def remove_if_empty(folder: Path) -> None:
     """Remove a folder of claims that is empty."""
     with contextlib.suppress(OSError):
         folder.rmdir()
@@ -120,7 +120,7 @@ def _put(source: Path, place: Path, digest: str) -> bool:
 
 def _copy(source: Path, place: Path, digest: str) -> None:
     """For folders on two file systems, or on one without hard links."""
-    with replacing(place) as new:
+    with atomic_replace(place) as new:
         shutil.copy2(source, new)
         with new.open("rb+") as file:
             os.fsync(file.fileno())

@@ -10,7 +10,7 @@ from typing import Any
 import cv2
 import numpy as np
 
-from inspect_core.images.photo_reader import ImageError, Picture, read
+from inspect_core.images.photo_reader import DecodedPhoto, ImageError, read
 from inspect_core.line.inspector import Inspector
 from inspect_core.verdict import NOT_JUDGED, UNKNOWN_TYPE, Verdict
 
@@ -64,22 +64,22 @@ class InspectedPhoto:
 
     row: ResultRow
     file: str
-    picture: Picture | None = None
+    picture: DecodedPhoto | None = None
     verdict: Verdict | None = None
 
 
-def row_of(inspector: Inspector, name: str, *, reason: str = "") -> ResultRow:
+def uninspected_row(inspector: Inspector, name: str, *, reason: str = "") -> ResultRow:
     """The row of a photo that is not judged, by the recipe in force."""
     limits: dict[str, Any] = {**vars(inspector.limits), "area": inspector.area}
     return ResultRow(name=name, **limits, recipe=inspector.digest, release=inspector.release, reason=reason)
 
 
-def judge(inspector: Inspector, name: str, path: Path, *, file: str = "") -> InspectedPhoto:
+def inspect_photo(inspector: Inspector, name: str, path: Path, *, file: str = "") -> InspectedPhoto:
     """Read and inspect one photo. Any problem with it becomes the reason of a row that is not judged.
 
     file: SHA-256 of the file, if already known.
     """
-    row, began, picture, verdict = row_of(inspector, name), time.perf_counter(), None, None
+    row, began, picture, verdict = uninspected_row(inspector, name), time.perf_counter(), None, None
     try:
         file = file or file_digest(path)
         picture = read(path, inspector.depth)
@@ -93,12 +93,12 @@ def judge(inspector: Inspector, name: str, path: Path, *, file: str = "") -> Ins
     return InspectedPhoto(replace(row, time=now, milliseconds=round(took, 1)), file, picture, verdict)
 
 
-def strictly(row: ResultRow) -> ResultRow:
+def apply_strict_mode(row: ResultRow) -> ResultRow:
     """The row where photos that differ from those taught are not accepted but go to review."""
     return replace(row, verdict="review", reason=row.photo) if row.photo and row.verdict == "accept" else row
 
 
-def is_moved(row: ResultRow) -> bool:
+def is_strict_review(row: ResultRow) -> bool:
     """Whether `strictly` sent the photo to review."""
     return bool(row.photo) and row.reason == row.photo
 

@@ -7,10 +7,10 @@ from dataclasses import dataclass
 from inspect_core.images.samples import GOOD
 from inspect_core.line.confusion import TAUGHT
 from inspect_core.line.result_row import ResultRow
-from inspect_core.verdict import OUTCOMES, SPOKEN
+from inspect_core.verdict import ALL_VERDICTS, VERDICT_PHRASES
 
 BETTER, WORSE, UNKNOWN = "better", "worse", ""
-_SEVERE = {word: min(place, OUTCOMES.index("reject")) for place, word in enumerate(OUTCOMES)}
+_SEVERE = {word: min(place, ALL_VERDICTS.index("reject")) for place, word in enumerate(ALL_VERDICTS)}
 
 
 @dataclass(frozen=True)
@@ -54,7 +54,8 @@ class VerdictChanges:
         if not self.changes:
             return f"No verdicts change ({self.common:,} photos)."
         steps = [
-            f"{count:,} {SPOKEN[before]} → {SPOKEN[after]}" for (before, after), count in self.transition_counts().most_common()
+            f"{count:,} {VERDICT_PHRASES[before]} → {VERDICT_PHRASES[after]}"
+            for (before, after), count in self.transition_counts().most_common()
         ]
         ways = Counter(change.direction for change in self.changes)
         direction_counts = [f"{ways[way]:,} {way}" for way in (BETTER, WORSE) if ways[way]]
@@ -62,10 +63,12 @@ class VerdictChanges:
         return f"{len(self.changes):,} of {self.common:,} verdicts change: {', '.join(steps)}{unscored_note}."
 
 
-def changed(before: Sequence[ResultRow], after: Sequence[ResultRow]) -> VerdictChanges:
+def compare_verdicts(before: Sequence[ResultRow], after: Sequence[ResultRow]) -> VerdictChanges:
     """What changes from one recipe to the other, for photos of the same content; unread ones go by their name."""
     known = {row.digest or row.name: row for row in before}
     pairs = [(known[key], row) for row in after if (key := row.digest or row.name) in known]
     changes = [VerdictChange(*pair) for pair in pairs if pair[0].verdict != pair[1].verdict]
     order = (WORSE, UNKNOWN, BETTER)
-    return VerdictChanges(len(pairs), tuple(sorted(changes, key=lambda one: (order.index(one.direction), one.after.name))))
+    return VerdictChanges(
+        len(pairs), tuple(sorted(changes, key=lambda one: (order.index(one.direction), one.after.name)))
+    )

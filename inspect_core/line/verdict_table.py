@@ -10,9 +10,9 @@ from typing import Any
 
 from inspect_core.line.result_row import COLUMNS, ResultRow
 from inspect_core.recipe_format.csv_text import cell
-from inspect_core.recipe_format.output_paths import check_own
+from inspect_core.recipe_format.output_paths import require_own_file
 from inspect_core.runtime import workspace
-from inspect_core.runtime.atomic_write import replacing
+from inspect_core.runtime.atomic_write import atomic_replace
 
 _BEGINS = ",".join(COLUMNS[:4]).encode()
 _REQUIRED = {field.name for field in fields(ResultRow) if field.default is MISSING}
@@ -27,7 +27,7 @@ def write_table(path: Path, rows: Iterable[ResultRow]) -> None:
     Raises PlaceError as `check_table` does, OSError when the disk is full or not writable.
     """
     check_table(path)
-    with replacing(path) as new, new.open("w", newline="", encoding="utf-8") as file:
+    with atomic_replace(path) as new, new.open("w", newline="", encoding="utf-8") as file:
         writer = csv.writer(file)
         writer.writerow(COLUMNS)
         writer.writerows([cell(value) for value in astuple(row)] for row in rows)
@@ -38,7 +38,7 @@ def read_table(path: Path) -> list[ResultRow]:
 
     Raises ValueError for another file and for one larger than LARGEST, OSError for what is not an ordinary file.
     """
-    with workspace.opened(path) as file:
+    with workspace.open_regular_file(path) as file:
         if os.fstat(file.fileno()).st_size > LARGEST:
             raise ValueError(
                 f"{path} is larger than {LARGEST >> 20} MB, so it was not read; open it in another program, or "
@@ -59,7 +59,7 @@ def read_table(path: Path) -> list[ResultRow]:
 
 def check_table(path: Path) -> None:
     """Raise PlaceError, naming it, when there is a file at `path` that does not begin like a table of verdicts."""
-    check_own(path, _BEGINS, "a table of verdicts")
+    require_own_file(path, _BEGINS, "a table of verdicts")
 
 
 def _value(name: str, text: str) -> Any:

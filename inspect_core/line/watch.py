@@ -18,22 +18,32 @@ from typing import NamedTuple
 from inspect_core.images.listing import is_clutter, is_image, walk
 from inspect_core.line.inspector import Inspector
 from inspect_core.line.ordered_pool import in_order
-from inspect_core.line.photo_claims import CLAIMED, claim, free_name, give_back, is_back, is_claim, move, name_of, tidy
+from inspect_core.line.photo_claims import (
+    CLAIMED,
+    claim,
+    free_name,
+    is_claim,
+    is_released,
+    move,
+    name_of,
+    release_claim,
+    remove_if_empty,
+)
 from inspect_core.line.record import Facts, Record, facts_of, key_of
-from inspect_core.line.result_row import file_digest, judge, strictly
-from inspect_core.recipe_format.output_paths import PlaceError, check_folder
+from inspect_core.line.result_row import apply_strict_mode, file_digest, inspect_photo
+from inspect_core.recipe_format.output_paths import OutputPathError, check_folder
 from inspect_core.runtime import workspace
 from inspect_core.runtime.atomic_write import lock
-from inspect_core.verdict import NOT_JUDGED, OUTCOMES
+from inspect_core.verdict import ALL_VERDICTS, NOT_JUDGED
 
-FOLDERS = {outcome: outcome.replace(" ", "_") for outcome in OUTCOMES}
-STEADY, PATIENCE = 1.0, 10.0
+FOLDERS = {outcome: outcome.replace(" ", "_") for outcome in ALL_VERDICTS}
+SETTLE_SECONDS, GIVE_UP_SECONDS = 1.0, 10.0
 """Seconds without a change after which a photo is taken, and an unreadable one is recorded as not judged."""
 _FOR_ALL = (errno.ENOSPC, errno.EDQUOT, errno.EROFS)
 """Errors of one photo that all others would meet as well."""
 
 
-class PhotosLeft(OSError):
+class UnprocessedPhotos(OSError):
     """Photos that cannot be taken; all others were."""
 
 
@@ -69,8 +79,8 @@ class Watch:
     out: Path
     record: Record
     _: KW_ONLY
-    steady: float = STEADY
-    patience: float = PATIENCE
+    steady: float = SETTLE_SECONDS
+    patience: float = GIVE_UP_SECONDS
     strict: bool = False
     waiting: int = field(default=0, init=False)
     _seen: dict[str, _Seen] = field(default_factory=dict, init=False)
@@ -109,7 +119,7 @@ class Watch:
             self._give_back()
         if self._problems:
             first, *others = self._problems.values()
-            raise PhotosLeft(f"{first} (and {len(others):,} more photos)" if others else first)
+            raise UnprocessedPhotos(f"{first} (and {len(others):,} more photos)" if others else first)
         return moved_count
 
     def _found(self) -> Iterator[tuple[str, os.stat_result]]:
@@ -118,9 +128,9 @@ class Watch:
                 self._problems[path] = f"{self.folder / path}: {problem}"
                 continue
             lies = self.folder / path
-            if not is_image(path) or (is_claim(lies) and is_back(lies)):
+            if not is_image(path) or (is_claim(lies) and is_released(lies)):
                 continue
-            if (facts := workspace.ordinary(lies)) is not None:
+            if (facts := workspace.regular_file_stat(lies)) is not None:
                 yield path, facts
 
     def _since(self, path: str, state: os.stat_result, now: float) -> _Seen:
@@ -153,8 +163,8 @@ class Watch:
         if (known := self.record.find(key)) is not None:
             self._claims[claimed] = True
             return _Arrival(claimed, name, file, key, known)
-        row = judge(self.inspector, name, claimed, file=file).row
-        row = strictly(row) if self.strict else row
+        row = inspect_photo(self.inspector, name, claimed, file=file).row
+        row = apply_strict_mode(row) if self.strict else row
         if row.verdict == NOT_JUDGED and time.monotonic() - file_state.since < self.patience:
             self._seen[path] = file_state._replace(unread=True)
             return None
@@ -192,8 +202,8 @@ class Watch:
     def _give_back(self) -> None:
         for claimed, recorded in self._claims.items():
             if not recorded:
-                give_back(claimed)
-            tidy(claimed.parent)
+                release_claim(claimed)
+            remove_if_empty(claimed.parent)
         self._claims.clear()
 
     def _require_out(self) -> None:
@@ -203,7 +213,7 @@ class Watch:
 
 
 def _is_as(file_state: _Seen, path: Path) -> bool:
-    now = workspace.ordinary(path)
+    now = workspace.regular_file_stat(path)
     return now is not None and (now.st_size, now.st_mtime_ns) == (file_state.size, file_state.written)
 
 
@@ -215,22 +225,22 @@ def watching(folder: Path, out: Path) -> Generator[None]:
     """
     if not folder.is_dir():
         raise FileNotFoundError(f"there is no folder {folder}; check the path")
-    if workspace.lies_in(out, folder) or workspace.lies_in(folder, out):
-        raise PlaceError(f"{out} overlaps the watched folder {folder}; choose another output folder")
+    if workspace.is_inside(out, folder) or workspace.is_inside(folder, out):
+        raise OutputPathError(f"{out} overlaps the watched folder {folder}; choose another output folder")
     check_folder(out / FOLDERS[NOT_JUDGED])
     with _held(folder), _held(out):
         for name in FOLDERS.values():
             (out / name).mkdir(parents=True, exist_ok=True)
         for left in folder.rglob(CLAIMED):
-            tidy(left)
+            remove_if_empty(left)
         yield
 
 
 @contextmanager
 def _held(folder: Path) -> Generator[None]:
-    workspace.held_folder().mkdir(parents=True, exist_ok=True)
+    workspace.locks_folder().mkdir(parents=True, exist_ok=True)
     name = hashlib.sha256(os.fsencode(os.path.realpath(folder))).hexdigest()[:32]
-    with (workspace.held_folder() / name).open("ab") as file:
+    with (workspace.locks_folder() / name).open("ab") as file:
         if not lock(file, wait=False):
-            raise PlaceError(f"{folder} is already being watched; stop that watch first")
+            raise OutputPathError(f"{folder} is already being watched; stop that watch first")
         yield

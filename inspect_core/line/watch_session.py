@@ -5,15 +5,15 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 
 from inspect_core.audit.challenges import why_blocked
-from inspect_core.line.audit_record import Logged
-from inspect_core.line.drift_watch import Following
+from inspect_core.line.audit_record import AuditRecord
+from inspect_core.line.drift_watch import DriftMonitor
 from inspect_core.line.record import Facts
 from inspect_core.line.watch import Watch
-from inspect_core.process.drift_signals import Left
+from inspect_core.process.drift_signals import SignalAlarm
 
-EVERY = 0.5
+POLL_SECONDS = 0.5
 """Seconds between two looks at the folder."""
-KEPT = 8
+MAX_RECENT_PHOTOS = 8
 
 
 class _Paused(Exception):
@@ -21,7 +21,7 @@ class _Paused(Exception):
 
 
 @dataclass(eq=False)
-class Shift:
+class WatchSession:
     """told: called with every photo that was moved, and the signals that left their limits with it.
 
     counts: photos by verdict; last: facts of the latest photo; stopped: of the latest that were not accepted, the
@@ -29,8 +29,8 @@ class Shift:
     """
 
     watch: Watch
-    following: Following
-    told: Callable[[Facts, list[Left]], None] = lambda facts, left: None
+    following: DriftMonitor
+    told: Callable[[Facts, list[SignalAlarm]], None] = lambda facts, left: None
     counts: Counter[str] = field(default_factory=Counter)
     last: Facts | None = None
     stopped: tuple[Facts, ...] = ()
@@ -54,13 +54,13 @@ class Shift:
         self.counts[str(facts["verdict"])] += 1
         self.last = facts
         if facts["verdict"] != "accept":
-            self.stopped = (facts, *self.stopped)[:KEPT]
+            self.stopped = (facts, *self.stopped)[:MAX_RECENT_PHOTOS]
         self.told(facts, self.following.add(facts))
         if self.paused:
             raise _Paused
 
 
-def require_challenge(record: Logged) -> None:
+def require_challenge(record: AuditRecord) -> None:
     """Raise ValueError when the recipe has challenge parts whose last challenge was missed, LogError."""
     inspector = record.inspector
     if inspector.challenge and (why := why_blocked(record.log, inspector.digest)):

@@ -6,7 +6,7 @@ from inspect_core.methods.subspace import COSINE_WORDS, SubspaceMethod
 from inspect_core.recipe_format import arrays, fields
 
 
-class Cop(SubspaceMethod):
+class CopMethod(SubspaceMethod):
     title = "Texture, fast"
     when = "Fastest for textures: uses the direction of patch features, not their strength."
     reference = "CoP, kernel PCA with a cosine map (Fang et al. 2024)"
@@ -21,4 +21,4 @@ class Cop(SubspaceMethod):
         return cosine_map(width)
 
 
-METHOD = Cop()
+METHOD = CopMethod()

@@ -8,7 +8,7 @@ from inspect_core.methods.subspace import Q, SubspaceMethod
 from inspect_core.recipe_format import arrays, fields
 
 
-class Corp(SubspaceMethod):
+class CorpMethod(SubspaceMethod):
     title = "Texture, flexible"
     when = "For textures and parts in any orientation: learns the normal appearance of patches, regardless of location."
     reference = "CoRP, kernel PCA with a cosine and a random-Fourier map (Fang et al. 2024)"
@@ -52,4 +52,4 @@ class Corp(SubspaceMethod):
         return {"gamma": detector.feature_map.gamma, "M": detector.feature_map.D}
 
 
-METHOD = Corp()
+METHOD = CorpMethod()

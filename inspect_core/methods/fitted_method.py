@@ -10,8 +10,8 @@ from torch import Tensor
 
 from inspect_core.features.backbone_catalogue import CATALOGUE, spec_of
 from inspect_core.features.backbones import Backbone, load, shared
-from inspect_core.features.extraction import PatchFeatureSpec, Preparation
-from inspect_core.judge.local_scale import LocalScale, joined
+from inspect_core.features.extraction import FeatureExtractor, PatchFeatureSpec
+from inspect_core.judge.local_scale import LocalScale, sum_error_maps
 from inspect_core.methods.method import (
     LARGEST_FIT,
     LARGEST_TILED_FIT,
@@ -27,7 +27,7 @@ from inspect_core.methods.registry import METHODS
 
 
 @dataclass(frozen=True, eq=False)
-class View:
+class FittedMethod:
     """One fitted detector of a recipe or a study.
 
     method: a name in METHODS; scales: local scales by value of the live parameter; raw: it is given none; only: the
@@ -85,7 +85,7 @@ class View:
         return scores[0].to("cpu").float().numpy()
 
 
-def joined_errors(views: Sequence[View], features: Sequence[Tensor], live: Mapping[str, int]) -> np.ndarray:
+def joined_errors(views: Sequence[FittedMethod], features: Sequence[Tensor], live: Mapping[str, int]) -> np.ndarray:
     """(h, w) float32: the calibrated errors of one photo, those of several views added.
 
     features: (1, h, w, k) for each view. Raises ValueError for views of which one has no scale at its live value.
@@ -96,12 +96,12 @@ def joined_errors(views: Sequence[View], features: Sequence[Tensor], live: Mappi
     errors = [
         view.errors(view_features, value) for view, view_features, value in zip(views, features, values, strict=True)
     ]
-    return joined(errors, [view.scales.get(value) for view, value in zip(views, values, strict=True)])
+    return sum_error_maps(errors, [view.scales.get(value) for view, value in zip(views, values, strict=True)])
 
 
 def remarks(
-    views: Sequence[View],
-    preparation: Preparation,
+    views: Sequence[FittedMethod],
+    preparation: FeatureExtractor,
     parameters: Sequence[Parameters],
     live: Mapping[str, int],
     *,
@@ -142,7 +142,7 @@ def with_taps(
     return network, [own or network.taps for own in tap_choices]
 
 
-def chosen_taps(methods: Sequence[str], preparation: Preparation) -> tuple[str, ...] | None:
+def chosen_taps(methods: Sequence[str], preparation: FeatureExtractor) -> tuple[str, ...] | None:
     """The taps that were chosen for all methods, as `with_taps` takes them; None: each sees those it works best on."""
     current, known = [spec.taps for spec in preparation.looks], CATALOGUE.get(preparation.backbone.name)
     return None if known is not None and current == _best_taps(methods, known.presets) else current[0]
@@ -152,7 +152,7 @@ def _best_taps(methods: Sequence[str], presets: Mapping[str, tuple[str, ...]]) -
     return [presets.get(METHODS[name].taps, next(iter(presets.values()), None)) for name in methods]
 
 
-def looks_of(
+def patch_feature_specs(
     methods: Sequence[str],
     parameters: Sequence[Parameters],
     backbone: Backbone,
@@ -173,7 +173,7 @@ def looks_of(
 
 
 def costs_of(
-    methods: Sequence[str], parameters: Sequence[Parameters], preparation: Preparation, *, fit: int, shown: int
+    methods: Sequence[str], parameters: Sequence[Parameters], preparation: FeatureExtractor, *, fit: int, shown: int
 ) -> Costs:
     """What fitting the methods one after another takes. Raises ValueError for more memory than a fit may take."""
     places = preparation.grid[0] * preparation.grid[1]

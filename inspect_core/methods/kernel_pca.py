@@ -7,7 +7,7 @@ from inspect_core.detectors.kernel_pca import KernelPCA, fit, suggest_sigma
 from inspect_core.detectors.kernels import GaussianKernel
 from inspect_core.methods.graphs import Graph, as_rows, constant
 from inspect_core.methods.method import Control, Costs, Option, Parameters, Patches, Tell, Workload
-from inspect_core.methods.patch_sampling import DrawnMethod, DrawnPatches
+from inspect_core.methods.patch_sampling import PatchSampleMethod, PatchSampler
 from inspect_core.methods.subspace import Q, on_alike
 from inspect_core.recipe_format import arrays, fields
 
@@ -15,7 +15,7 @@ _LARGEST_ALPHA = 1e18
 """Alphas are divided by roots of eigenvalues, which may be small; all arithmetic with them is float64."""
 
 
-class ExactKernel(DrawnMethod):
+class KernelPCAMethod(PatchSampleMethod):
     title = "Texture, exact kernel"
     when = "For textures with few photos: compares every patch with a sample of good patches, in full precision."
     reference = "Kernel PCA for novelty detection (Hoffmann 2007)"
@@ -48,7 +48,7 @@ class ExactKernel(DrawnMethod):
         "Coordinates on the q principal components in kernel space; patches unlike any good one fall together there."
     )
 
-    def finish(self, statistics: DrawnPatches, seed: int, parameters: Parameters, report: Tell) -> KernelPCA:
+    def finish(self, statistics: PatchSampler, seed: int, parameters: Parameters, report: Tell) -> KernelPCA:
         sample = statistics.rows()
         sigma = parameters["sigma"] or suggest_sigma(sample, seed=seed)
         return fit(sample, sigma=sigma, q=None if parameters["q"] is None else int(parameters["q"]))
@@ -124,4 +124,4 @@ class KernelSpaceErrors(nn.Module):
         return (self.grand_mean - 2.0 * mean[..., 0] - inside).float().unflatten(1, features.shape[2:])
 
 
-METHOD = ExactKernel()
+METHOD = KernelPCAMethod()

@@ -17,7 +17,7 @@ from inspect_core.recipe_format import arrays, fields
 _ROWS, _MOST_ON_TEACH = 256, 200
 
 
-class PlaceByPlace(Method):
+class MahalanobisMethod(Method):
     title = "By location"
     when = "For parts in a fixed position: learns what is normal at each location."
     reference = "Semi-orthogonal embedding for localized Mahalanobis distances (Kim et al. 2021)"
@@ -134,4 +134,4 @@ class PlaceDistances(nn.Module):
         return torch.stack(squares).sum(0).sqrt().T.unflatten(1, features.shape[2:])
 
 
-METHOD = PlaceByPlace()
+METHOD = MahalanobisMethod()

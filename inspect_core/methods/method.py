@@ -12,8 +12,8 @@ from inspect_core.detectors.mahalanobis import semi_orthogonal
 from inspect_core.images.tiles import TilePlan
 from inspect_core.methods.graphs import Graph
 from inspect_core.methods.spectrum import LocalSpectrum
-from inspect_core.recipe_format.arrays import LARGEST_RECIPE, Array, require_memory
-from inspect_core.recipe_format.fields import Rule
+from inspect_core.recipe_format.arrays import LARGEST_RECIPE, ArraySpec, require_memory
+from inspect_core.recipe_format.fields import FieldRule
 
 BATCH = 16
 """Photos whose patches a fit processes at once."""
@@ -142,10 +142,10 @@ class Method(ABC):
     """Parameters of the fit, all there are."""
     fitted: type[Detector]
     """Class of the fitted detector."""
-    arrays: Mapping[str, Array]
+    arrays: Mapping[str, ArraySpec]
     """What the detector's arrays may be in a recipe, built with `recipe_format.arrays`; a recipe that says otherwise is
     refused. Lengths: h, w of the grid, k features of a patch; k has to be among them."""
-    fields: Mapping[str, Rule] = {}
+    fields: Mapping[str, FieldRule] = {}
     """What `params()` of the detector may be in a recipe, built with `recipe_format.fields`."""
 
     taps: str = "outputs"

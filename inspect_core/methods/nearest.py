@@ -5,14 +5,14 @@ from torch import Tensor, nn
 from inspect_core.detectors.baselines import NearestNeighbour, fit_nearest_neighbour, spread_out
 from inspect_core.methods.graphs import Graph, as_rows, constant
 from inspect_core.methods.method import PUBLISHED, Costs, Parameters, Patches, Tell, Workload
-from inspect_core.methods.patch_sampling import DrawnMethod, DrawnPatches
+from inspect_core.methods.patch_sampling import PatchSampleMethod, PatchSampler
 from inspect_core.recipe_format import arrays, fields
 
 DRAWN = 8
 """Patches drawn for each that the bank holds."""
 
 
-class NearestPatch(DrawnMethod):
+class NearestPatchMethod(PatchSampleMethod):
     title = "Nearest good patch"
     when = "Baseline: distance to the most similar good patch in a memory bank."
     reference = "Nearest neighbour in a bank chosen by greedy k-centre selection (PatchCore, Roth et al. 2022)"
@@ -29,10 +29,10 @@ class NearestPatch(DrawnMethod):
         "mahalanobis+quadrics+corp+nearest",
     )  # fmt: skip
 
-    def begin(self, patches: Patches, columns: Tensor | None, seed: int, parameters: Parameters) -> DrawnPatches:
-        return DrawnPatches(DRAWN * int(parameters["patches"]), patches.photos, seed)
+    def begin(self, patches: Patches, columns: Tensor | None, seed: int, parameters: Parameters) -> PatchSampler:
+        return PatchSampler(DRAWN * int(parameters["patches"]), patches.photos, seed)
 
-    def finish(self, statistics: DrawnPatches, seed: int, parameters: Parameters, report: Tell) -> NearestNeighbour:
+    def finish(self, statistics: PatchSampler, seed: int, parameters: Parameters, report: Tell) -> NearestNeighbour:
         bank = spread_out(statistics.rows(), int(parameters["patches"]))
         return fit_nearest_neighbour(bank, k=int(parameters["neighbour"]))
 
@@ -66,4 +66,4 @@ class NearestDistances(nn.Module):
         return (x - self.bank[nearest]).square().sum(-1).sqrt().unflatten(1, features.shape[2:])
 
 
-METHOD = NearestPatch()
+METHOD = NearestPatchMethod()

@@ -11,7 +11,7 @@ from torch import Tensor
 from inspect_core.methods.method import Method, Parameters, Patches
 
 
-class DrawnPatches:
+class PatchSampler:
     """`count` patches of `photos` photos, spread evenly over them; fewer if there are fewer.
 
     Photo number i gives count / photos patches, rounded up, drawn with its own child of the seed; a larger count
@@ -67,13 +67,13 @@ class DrawnPatches:
         return self
 
 
-class DrawnMethod(Method):
+class PatchSampleMethod(Method):
     """A method that learns from a sample of as many patches as its parameter `patches` says."""
 
-    def begin(self, patches: Patches, columns: Tensor | None, seed: int, parameters: Parameters) -> DrawnPatches:
-        return DrawnPatches(int(parameters["patches"]), patches.photos, seed)
+    def begin(self, patches: Patches, columns: Tensor | None, seed: int, parameters: Parameters) -> PatchSampler:
+        return PatchSampler(int(parameters["patches"]), patches.photos, seed)
 
-    def update(self, statistics: DrawnPatches, features: Tensor, photos: Sequence[int]) -> DrawnPatches:
+    def update(self, statistics: PatchSampler, features: Tensor, photos: Sequence[int]) -> PatchSampler:
         return statistics.draw(features, photos)
 
     def sample_size(self, parameters: Parameters, value: int) -> int:

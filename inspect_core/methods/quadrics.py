@@ -13,7 +13,7 @@ from inspect_core.detectors.quadrics.forecast import forecast_seconds
 from inspect_core.images.tiles import TilePlan
 from inspect_core.methods.graphs import Graph, constant
 from inspect_core.methods.method import PUBLISHED, Control, Costs, Option, Parameters, Patches, Tell, Workload
-from inspect_core.methods.patch_sampling import DrawnMethod, DrawnPatches
+from inspect_core.methods.patch_sampling import PatchSampleMethod, PatchSampler
 from inspect_core.recipe_format import arrays, fields
 
 MOST, _MOST_ON_TEACH = 100, 300
@@ -26,7 +26,7 @@ def count(components: int, parameters: Parameters) -> int:
     return min(MOST, monomial_count(components)) if parameters["m"] is None else int(parameters["m"])
 
 
-class Curved(DrawnMethod):
+class QuadricsMethod(PatchSampleMethod):
     title = "Texture, curved"
     when = "For textures with large variation: learns curved surfaces that the good patches lie on."
     reference = "Quadric hypersurface intersection (Pavutnitskiy et al. 2022)"
@@ -74,7 +74,7 @@ class Curved(DrawnMethod):
         )
     }
 
-    def finish(self, statistics: DrawnPatches, seed: int, parameters: Parameters, report: Tell) -> Quadrics:
+    def finish(self, statistics: PatchSampler, seed: int, parameters: Parameters, report: Tell) -> Quadrics:
         sample = statistics.rows()
         components = min(int(parameters["components"]), sample.shape[1])
         m = count(components, parameters)
@@ -162,4 +162,4 @@ def _coordinates(rows: Tensor, detector: Quadrics) -> Tensor:
     return reduced / detector.scale.cpu()
 
 
-METHOD = Curved()
+METHOD = QuadricsMethod()

@@ -9,7 +9,7 @@ from importlib import import_module
 from inspect_core import methods
 from inspect_core.images.tiles import TilePlan
 from inspect_core.methods.method import Control, Method, Option, Parameters
-from inspect_core.methods.patch_sampling import DrawnMethod
+from inspect_core.methods.patch_sampling import PatchSampleMethod
 
 
 def _rows() -> dict[str, Method]:
@@ -59,9 +59,9 @@ def methods_in(detectors: Iterable[str]) -> tuple[str, ...]:
     return tuple(dict.fromkeys(name for detector in detectors for name in methods_of(detector)))
 
 
-def drawing(count: int) -> tuple[str, Parameters]:
+def patch_sample_method(count: int) -> tuple[str, Parameters]:
     """A method whose statistics are drawn patches, and the parameters with which it draws this many."""
-    return next(name for name, method in METHODS.items() if isinstance(method, DrawnMethod)), {"patches": count}
+    return next(name for name, method in METHODS.items() if isinstance(method, PatchSampleMethod)), {"patches": count}
 
 
 def known_parameters(detector: str) -> set[str]:
@@ -99,11 +99,11 @@ def title_of(detector: str, *, as_published: bool = False) -> str:
 
 
 _JOINED = sorted((name for name in METHODS if METHODS[name].joins), key=lambda name: METHODS[name].joins)
-FIRST, *SECOND = _JOINED
+DEFAULT_METHOD, *SECOND = _JOINED
 """The detector taught without a comparison, for few photos and for large photos in tiles; what Teach joins to it."""
-BOTH = (FIRST, "corp")
+SCREENING_METHODS = (DEFAULT_METHOD, "corp")
 """Methods for a first look: one sees each place of the part, one the surface wherever it lies."""
-FIXED, LOOSE, ANYWHERE = f"{FIRST}{JOIN}nearest", f"{FIRST}{JOIN}corp{JOIN}nearest", "corp"
+FIXED, LOOSE, ANYWHERE = f"{DEFAULT_METHOD}{JOIN}nearest", f"{DEFAULT_METHOD}{JOIN}corp{JOIN}nearest", "corp"
 """Preferred for parts that show the same at each place of every photo, for others, and for those whose places have
 nothing in common (METHODS section 11).
 """

@@ -3,11 +3,11 @@
 from torch import Tensor
 
 from inspect_core.detectors.mahalanobis import sampled
-from inspect_core.methods.mahalanobis import PlaceByPlace
+from inspect_core.methods.mahalanobis import MahalanobisMethod
 from inspect_core.methods.method import Parameters
 
 
-class Sampled(PlaceByPlace):
+class SampledMahalanobisMethod(MahalanobisMethod):
     title = "By location, sampled channels"
     when = "Baseline: by location, with randomly chosen channels instead of mixed ones."
     reference = "PaDiM-style channel sampling (Defard et al. 2021)"
@@ -20,4 +20,4 @@ class Sampled(PlaceByPlace):
         return sampled(d, min(int(parameters["k"]), d), seed=seed)
 
 
-METHOD = Sampled()
+METHOD = SampledMahalanobisMethod()

@@ -25,7 +25,7 @@ class Digits:
 
 
 @dataclass(frozen=True, eq=False)
-class Sides:
+class MappingComparison:
     """Of the shown digits: features (n, d) and reconstruction errors (n,), before and after the maps."""
 
     features: np.ndarray
@@ -43,14 +43,14 @@ def digits(seed: int = 0) -> Digits:
     return Digits(known[:TAUGHT], shown, np.arange(len(shown)) >= SHOWN)
 
 
-def before(data: Digits, explained_variance: float) -> Sides:
+def before(data: Digits, explained_variance: float) -> MappingComparison:
     """Plain PCA of the features."""
     model = baselines.fit_pca(data.taught, explained_variance=explained_variance)
-    return Sides(data.shown, model.score(data.shown).numpy())
+    return MappingComparison(data.shown, model.score(data.shown).numpy())
 
 
-def after(data: Digits, explained_variance: float, *, gamma: float, M: int) -> Sides:
+def after(data: Digits, explained_variance: float, *, gamma: float, M: int) -> MappingComparison:
     """PCA of the features divided by their length and spread over M random Fourier features: CoRP."""
     model = cop_corp.fit_corp(data.taught, gamma=gamma, M=M, explained_variance=explained_variance)
     mapped = model.feature_map(torch.from_numpy(data.shown)).numpy()
-    return Sides(mapped, model.score(data.shown).numpy())
+    return MappingComparison(mapped, model.score(data.shown).numpy())

@@ -40,7 +40,7 @@ def as_text(name: str) -> str:
     return html.escape(name, quote=False)
 
 
-def blank(theme: ChartTheme, *, height: int = 320) -> go.Figure:
+def new_figure(theme: ChartTheme, *, height: int = 320) -> go.Figure:
     """An empty figure in the shared template."""
     line = {"showgrid": False, "zeroline": False, "showline": True, "linewidth": 1, "linecolor": theme.faint}
     ticks = {"ticks": "outside", "ticklen": 4, "tickcolor": theme.faint, "automargin": True}
@@ -61,7 +61,7 @@ def blank(theme: ChartTheme, *, height: int = 320) -> go.Figure:
     return go.Figure(layout={"template": template, "height": height, "uirevision": "kept"})
 
 
-def faded(colour: str, opacity: float) -> str:
+def with_opacity(colour: str, opacity: float) -> str:
     """A colour, "#rrggbb", that lets the ground through."""
     red, green, blue = (int(colour[i : i + 2], 16) for i in (1, 3, 5))
     return f"rgba({red},{green},{blue},{opacity})"

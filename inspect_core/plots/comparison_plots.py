@@ -5,7 +5,7 @@ from collections.abc import Mapping
 import numpy as np
 import plotly.graph_objects as go
 
-from inspect_core.plots.chart_theme import ChartTheme, as_text, blank, mark_value
+from inspect_core.plots.chart_theme import ChartTheme, as_text, mark_value, new_figure
 
 DASHES = ("solid", "dash", "dot")
 BINS = 30
@@ -15,7 +15,7 @@ def rates(
     lines: Mapping[str, tuple[np.ndarray, np.ndarray]], theme: ChartTheme, *, x: str, y: str, most: float = 1.0
 ) -> go.Figure:
     """A line (x (n,), y (n,)) for each name, shares from 0 to `most` across and from 0 to 1 up; x, y: axis titles."""
-    figure, colours = blank(theme, height=380 + 18 * len(lines)), (theme.good, *theme.defect_types)
+    figure, colours = new_figure(theme, height=380 + 18 * len(lines)), (theme.good, *theme.defect_types)
     for number, (name, (across, up)) in enumerate(lines.items()):
         dash, words = DASHES[number // len(colours) % len(DASHES)], as_text(name)
         line = {"color": colours[number % len(colours)], "width": 2, "dash": dash}
@@ -29,7 +29,7 @@ def rates(
 
 def scores(good: np.ndarray, defects: np.ndarray, limits: tuple[float, float], theme: ChartTheme) -> go.Figure:
     """Counts of the scores of good parts (n,) and of defects (m,), with the limits (review, reject) marked."""
-    figure, both = blank(theme, height=230), np.concatenate([good, defects])
+    figure, both = new_figure(theme, height=230), np.concatenate([good, defects])
     edges = np.histogram_bin_edges(np.concatenate([both, limits]), bins=BINS)
     for name, values, colour in (("good", good, theme.good), ("defect", defects, theme.defect)):
         marker, hover = {"color": colour, "opacity": 0.65, "line": {"width": 0}}, "%{y} at %{x:.3g}<extra>" + name

@@ -6,7 +6,7 @@ import numpy as np
 import plotly.graph_objects as go
 
 from inspect_core.judge.metrics import ReliabilityCurve
-from inspect_core.plots.chart_theme import ChartTheme, as_text, blank, faded, label, mark_value
+from inspect_core.plots.chart_theme import ChartTheme, as_text, label, mark_value, new_figure, with_opacity
 
 FEW_IN_BIN = 5
 DOUBLINGS = (0.5, 1, 2, 4, 8)
@@ -14,7 +14,7 @@ DOUBLINGS = (0.5, 1, 2, 4, 8)
 
 def confusion(counts: np.ndarray, names: Sequence[str], theme: ChartTheme) -> go.Figure:
     """(C, C + 1) counts, rows true types, columns the types named; the last column is "unknown defect type"."""
-    figure = blank(theme, height=120 + 44 * len(names))
+    figure = new_figure(theme, height=120 + 44 * len(names))
     names = [as_text(name) for name in names]
     called = [*names, "unknown"]
     fractions = counts / np.maximum(counts.sum(axis=1, keepdims=True), 1)
@@ -23,7 +23,7 @@ def confusion(counts: np.ndarray, names: Sequence[str], theme: ChartTheme) -> go
     wrong[:, -1] = False
     style = {"zmin": 0, "zmax": 1, "showscale": False, "xgap": 2, "ygap": 2, "hoverinfo": "skip"}
     for cells, colour in ((diagonal, theme.good), (wrong, theme.defect), (~diagonal & ~wrong, theme.unknown)):
-        scale = [(0.0, faded(colour, 0.04)), (1.0, faded(colour, 0.62))]
+        scale = [(0.0, with_opacity(colour, 0.04)), (1.0, with_opacity(colour, 0.62))]
         figure.add_heatmap(z=np.where(cells, fractions, np.nan), x=called, y=names, colorscale=scale, **style)
     for row, name in enumerate(names):
         for column, other in enumerate(called):
@@ -41,7 +41,7 @@ def reliability(curves: Mapping[str, ReliabilityCurve], theme: ChartTheme) -> go
 
     Lines lead through bins of `FEW_IN_BIN` examples or more only: the fraction of fewer is chance.
     """
-    figure = blank(theme, height=380)
+    figure = new_figure(theme, height=380)
     bare = {"mode": "lines", "hoverinfo": "skip", "showlegend": False}
     figure.add_scatter(x=[0, 1], y=[0, 1], line={"color": theme.faint, "width": 2}, **bare)
     words = {"text": "well calibrated", "showarrow": False, "font": {"color": theme.unknown}}
@@ -62,11 +62,11 @@ def reliability(curves: Mapping[str, ReliabilityCurve], theme: ChartTheme) -> go
     return figure
 
 
-def falling(
+def confidence_decay(
     away: Sequence[float], lines: Mapping[str, np.ndarray], prior: float, minimum_confidence: float, theme: ChartTheme
 ) -> go.Figure:
     """Mean stated probability against distance from the examples, 1 at the examples, with the prior and the limit."""
-    figure = blank(theme, height=380)
+    figure = new_figure(theme, height=380)
     ticks = {"tickvals": DOUBLINGS, "ticktext": [f"{factor:g} ×" for factor in DOUBLINGS]}
     figure.update_xaxes(title="distance from the centre of the examples, × their spread", type="log", **ticks)
     figure.update_xaxes(range=np.log10([min(away), max(away)]))

@@ -5,7 +5,7 @@ from collections.abc import Mapping, Sequence
 import numpy as np
 import plotly.graph_objects as go
 
-from inspect_core.plots.chart_theme import ChartTheme, blank, faded, label, mark_value
+from inspect_core.plots.chart_theme import ChartTheme, label, mark_value, new_figure, with_opacity
 
 FEW = 8  # up to so many values each get a tick of their own
 VANISHED = 1e-7  # of an eigenvalue: the rounding that float32 statistics leave where nothing varies
@@ -14,7 +14,7 @@ COUNTS = ((0.0, "#c2410c"), (0.5, "#e6dfd3"), (1.0, "#0f766e"))
 
 def eigenvalues(fractions: np.ndarray, q: int, explained: float, theme: ChartTheme) -> go.Figure:
     """Shares of variance (r,) on log scales, largest first, the cut at q components that explain that much of it."""
-    figure = blank(theme, height=380)
+    figure = new_figure(theme, height=380)
     number = np.arange(1, len(fractions) + 1)
     line = {"color": theme.good, "width": 2}
     hover = "component %{x}: %{y:.2%} of the variance<br>up to here: %{customdata:.1%}<extra></extra>"
@@ -36,13 +36,13 @@ def local_spectra(
     The first is drawn in the colour of good parts, the second in that of defects, others in their own; a line ends
     where nothing varies any more. level: words and variance of a line across; k: the value in force, marked.
     """
-    figure, longest = blank(theme, height=380), k or 1
+    figure, longest = new_figure(theme, height=380), k or 1
     for (name, band), colour in zip(bands.items(), (theme.good, theme.defect, *theme.defect_types), strict=False):
         low, median, high = np.maximum(band[:, band[1] > VANISHED], VANISHED)
         number = np.arange(1, len(median) + 1)
         longest = max(longest, len(median))
         ring = {"x": np.r_[number, number[::-1]], "y": np.r_[high, low[::-1]], "fill": "toself", "line": {"width": 0}}
-        figure.add_scatter(**ring, fillcolor=faded(colour, 0.15), hoverinfo="skip")
+        figure.add_scatter(**ring, fillcolor=with_opacity(colour, 0.15), hoverinfo="skip")
         line, hover = {"color": colour, "width": 2}, "eigenvalue %{x}: %{y:.2g}<extra>" + name + "</extra>"
         figure.add_scatter(x=number, y=median, mode="lines", line=line, name=name, hovertemplate=hover)
         if len(number):
@@ -59,9 +59,9 @@ def local_spectra(
     return figure
 
 
-def fall(variances: np.ndarray, theme: ChartTheme) -> go.Figure:
+def variance_decay(variances: np.ndarray, theme: ChartTheme) -> go.Figure:
     """-log of eigenvalues (d,) over the largest, as far as they stand above rounding."""
-    figure = blank(theme, height=380)
+    figure = new_figure(theme, height=380)
     positive = variances[variances > VANISHED * variances.max()]
     hover = "eigenvalue %{x}: %{y:.2f}<extra></extra>"
     line = {"color": theme.good, "width": 2}
@@ -74,7 +74,7 @@ def fall(variances: np.ndarray, theme: ChartTheme) -> go.Figure:
 
 def location_map(counts: np.ndarray, possible: int, theme: ChartTheme) -> go.Figure:
     """(h, w) number of eigenvalues that stand above a threshold at every location, of those that could."""
-    figure = blank(theme, height=380)
+    figure = new_figure(theme, height=380)
     bar = {"thickness": 10, "outlinewidth": 0, "title": {"text": f"of {possible} possible", "side": "right"}}
     hover = "row %{y}, column %{x}: %{z}<extra></extra>"
     figure.add_heatmap(z=counts, colorscale=COUNTS, zmin=0, zmax=possible, colorbar=bar, hovertemplate=hover)
@@ -98,7 +98,7 @@ def curves(
 
     notes: what the hover adds at every value; fractions: the axis runs from 0 to 100 %.
     """
-    figure = blank(theme, height=340)
+    figure = new_figure(theme, height=340)
     ends: list[tuple[float, str, str]] = []
     figures = "%{y:.1%}" if fractions else "%{y:.2f}"
     for (name, ys), colour in zip(lines.items(), (theme.good, *theme.defect_types), strict=False):

@@ -5,8 +5,8 @@ from collections.abc import Sequence
 import numpy as np
 import plotly.graph_objects as go
 
-from inspect_core.plots.chart_theme import ChartTheme, as_text, blank
-from inspect_core.verdict import SPOKEN
+from inspect_core.plots.chart_theme import ChartTheme, as_text, new_figure
+from inspect_core.verdict import VERDICT_PHRASES
 
 MOST_POINTS = 3000
 """Drawn at most; of more, the accepted parts are thinned evenly."""
@@ -28,7 +28,7 @@ def scores_over_time(
     when: (n,) ascending, datetime64 in local time or float hours; scores: (n,); words: verdicts of SYMBOLS; limits:
     (n, 2), review and reject in force. A part far above the limit is drawn at the upper edge, with its score on hover.
     """
-    figure = blank(theme, height=340)
+    figure = new_figure(theme, height=340)
     verdicts = np.asarray(words)
     limit, most = limits[:, 1].max(), float(np.quantile(scores, 0.98))
     top = max(limit + abs(limit), most + 0.05 * abs(most))
@@ -38,9 +38,13 @@ def scores_over_time(
         marks = {
             "customdata": np.array([[as_text(names[i]), f"{scores[i]:.4g}"] for i in shown]) if len(shown) else None,
             "marker": {"color": colour, "size": size, "symbol": SYMBOLS[word], "opacity": opacity},
-            "hovertemplate": (f"%{{customdata[0]}}<br>%{{x}}<br>{unit}%{{customdata[1]}}<extra>{SPOKEN[word]}</extra>"),
+            "hovertemplate": (
+                f"%{{customdata[0]}}<br>%{{x}}<br>{unit}%{{customdata[1]}}<extra>{VERDICT_PHRASES[word]}</extra>"
+            ),
         }
-        figure.add_scatter(x=when[shown], y=np.minimum(scores[shown], top), mode="markers", name=SPOKEN[word], **marks)
+        figure.add_scatter(
+            x=when[shown], y=np.minimum(scores[shown], top), mode="markers", name=VERDICT_PHRASES[word], **marks
+        )
     two = bool((limits[:, 0] < limits[:, 1]).any())
     for column, name, dash in ((0, "review above", "dash"), (1, "reject above", "solid")):
         if column == 1 or two:
@@ -60,7 +64,7 @@ def levels_over_time(
 
     when: (n,) ascending, datetime64 in local time; levels: (n,); left: (position, words).
     """
-    figure = blank(theme, height=150)
+    figure = new_figure(theme, height=150)
     line = {"color": theme.ink, "width": 1.2}
     shown = np.clip(levels, -2, 2)
     figure.add_scatter(x=when, y=shown, mode="lines", line=line, hovertemplate="%{x}<br>%{y:.2f}<extra></extra>")
@@ -78,7 +82,7 @@ def levels_over_time(
 
 def frequencies(counts: Sequence[tuple[str, int]], theme: ChartTheme) -> go.Figure:
     """Bars of (defect type, parts), the most frequent first, each with its count and the share up to there."""
-    figure = blank(theme, height=92 + 34 * len(counts))
+    figure = new_figure(theme, height=92 + 34 * len(counts))
     values = np.array([count for _, count in counts])
     so_far = np.cumsum(values) / values.sum()
     labels = [f"{count} · {share:.0%} cumulative" for count, share in zip(values, so_far, strict=True)]

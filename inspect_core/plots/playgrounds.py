@@ -5,14 +5,14 @@ from collections.abc import Mapping, Sequence
 import numpy as np
 import plotly.graph_objects as go
 
-from inspect_core.plots.chart_theme import ChartTheme, blank, label, mark_value
+from inspect_core.plots.chart_theme import ChartTheme, label, mark_value, new_figure
 
 BINS = 30
 
 
 def error_histograms(errors: np.ndarray, foreign: np.ndarray, theme: ChartTheme) -> go.Figure:
     """Histograms of (n,) errors over each other, those of `foreign` (n,) bool in the colour of defects."""
-    figure = blank(theme, height=220)
+    figure = new_figure(theme, height=220)
     size = float(errors.max() - errors.min()) / BINS or 1.0
     bins = {"start": float(errors.min()), "end": float(errors.max()) + size, "size": size}
     for name, of, colour in (("known", ~foreign, theme.good), ("foreign", foreign, theme.defect)):
@@ -27,7 +27,7 @@ def confidence(
     values: Sequence[float], lines: Mapping[str, Sequence[float]], in_force: float, theme: ChartTheme, *, title: str
 ) -> go.Figure:
     """Mean largest probability, .5 to 1, against a shift; the value in force is marked."""
-    figure = blank(theme, height=220)
+    figure = new_figure(theme, height=220)
     figure.update_xaxes(title=title, range=[min(values), max(values) + 0.16 * (max(values) - min(values))])
     figure.update_yaxes(title="mean probability", range=[0.45, 1.05], tickformat=".0%")
     for (name, ys), colour in zip(lines.items(), (theme.defect, theme.good), strict=True):

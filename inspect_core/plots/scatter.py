@@ -6,7 +6,7 @@ from dataclasses import dataclass
 import numpy as np
 import plotly.graph_objects as go
 
-from inspect_core.plots.chart_theme import ChartTheme, as_text, blank
+from inspect_core.plots.chart_theme import ChartTheme, as_text, new_figure
 
 COOL, HOT = ("#0f766e", "#2563eb"), ("#fab005", "#dc2626", "#7f0f3c")
 CROWD = 300  # points from which a scatter draws them small
@@ -32,7 +32,7 @@ def colours_of_groups(groups: Iterable[str], theme: ChartTheme) -> dict[str, str
     return {group: theme.defect_types[i % len(theme.defect_types)] for i, group in enumerate(sorted(set(groups)))}
 
 
-def scatter_of_words(
+def scatter_by_category(
     positions: np.ndarray,
     words: Sequence[str],
     colours: Mapping[str, str],
@@ -54,7 +54,7 @@ def scatter_of_words(
     return figure
 
 
-def scatter_of_values(
+def scatter_by_value(
     positions: np.ndarray,
     values: np.ndarray,
     marks: PointMarkers,
@@ -85,7 +85,7 @@ def ring_point(figure: go.Figure, position: np.ndarray, theme: ChartTheme) -> No
 
 def _field(theme: ChartTheme) -> go.Figure:
     """An arrangement: no axes, for its directions and distances mean nothing."""
-    figure = blank(theme, height=440)
+    figure = new_figure(theme, height=440)
     hidden = {"visible": False}
     figure.update_layout(xaxis=hidden, yaxis=hidden, margin={"l": 0, "r": 0, "t": 36, "b": 0}, clickmode="event+select")
     return figure

@@ -36,7 +36,7 @@ class Appraisal(NamedTuple):
 
 
 @dataclass(frozen=True)
-class Share:
+class Proportion:
     """count of total, with the exact interval (Clopper and Pearson) at 95 %; of nothing, NaN within 0 to 1."""
 
     count: int
@@ -60,7 +60,7 @@ class Kappa(NamedTuple):
 
 
 @dataclass(frozen=True)
-class Appraised:
+class AppraiserResult:
     """What one appraiser's readings show.
 
     parts: called right in every trial; readings: right, the other convention of effectiveness; misses: defective parts
@@ -68,11 +68,11 @@ class Appraised:
     within: kappa against the truth, and of the trials among themselves.
     """
 
-    parts: Share
-    readings: Share
-    misses: Share
-    false_alarms: Share
-    repeated: Share
+    parts: Proportion
+    readings: Proportion
+    misses: Proportion
+    false_alarms: Proportion
+    repeated: Proportion
     truth: Kappa
     within: Kappa
 
@@ -97,10 +97,10 @@ class Agreement:
     those that all called right.
     """
 
-    appraisers: Mapping[str, Appraised]
+    appraisers: Mapping[str, AppraiserResult]
     between: Mapping[tuple[str, str], Kappa]
-    together: Share
-    right: Share
+    together: Proportion
+    right: Proportion
 
 
 def agreement(readings: Iterable[Appraisal]) -> Agreement:
@@ -117,7 +117,9 @@ def agreement(readings: Iterable[Appraisal]) -> Agreement:
     calls = np.concatenate(list(calls_by_appraiser.values()), axis=1)
     same = (calls == calls[:, :1]).all(axis=1)
     right = same & (calls[:, 0] == truth)
-    return Agreement(appraisers, pairs, Share(int(same.sum()), len(truth)), Share(int(right.sum()), len(truth)))
+    return Agreement(
+        appraisers, pairs, Proportion(int(same.sum()), len(truth)), Proportion(int(right.sum()), len(truth))
+    )
 
 
 def parts_to_prove(rate: float) -> int:
@@ -155,15 +157,15 @@ def _kappa(agree: float, by_chance: float, n: int) -> Kappa:
     return Kappa(value, max(value - reach, -1.0), min(value + reach, 1.0))
 
 
-def _appraised(calls: np.ndarray, truth: np.ndarray) -> Appraised:
+def _appraised(calls: np.ndarray, truth: np.ndarray) -> AppraiserResult:
     right, known = calls == truth[:, None], np.broadcast_to(truth[:, None], calls.shape)
     same = (calls == calls[:, :1]).all(axis=1)
-    return Appraised(
-        Share(int(right.all(axis=1).sum()), len(truth)),
-        Share(int(right.sum()), right.size),
-        Share(int((~calls[truth]).sum()), calls[truth].size),
-        Share(int(calls[~truth].sum()), calls[~truth].size),
-        Share(int(same.sum()), len(truth)),
+    return AppraiserResult(
+        Proportion(int(right.all(axis=1).sum()), len(truth)),
+        Proportion(int(right.sum()), right.size),
+        Proportion(int((~calls[truth]).sum()), calls[truth].size),
+        Proportion(int(calls[~truth].sum()), calls[~truth].size),
+        Proportion(int(same.sum()), len(truth)),
         cohen(calls.ravel(), known.ravel()),
         fleiss(calls),
     )

@@ -26,7 +26,7 @@ _WORDS = {STEP: "has shifted {}", RAMP: "has drifted {}"}
 
 
 @dataclass(frozen=True)
-class Left:
+class SignalAlarm:
     """A signal that left its limits. position: of the part, counted from 0 over all parts of the recipe."""
 
     signal: str
@@ -43,7 +43,7 @@ class Left:
         return f"{name} {_WORDS[self.alarm.chart].format('up' if self.alarm.up else 'down')}."
 
 
-class Signals:
+class DriftSignals:
     """Follows one recipe from its first part on. levels: by signal, (part, value of the chart that is nearest to its
     limit or beyond, as a share of the limit, below 0 for downwards).
     """
@@ -55,7 +55,7 @@ class Signals:
         self.levels: dict[str, list[tuple[int, float]]] = {}
         self._position = -1
 
-    def add(self, score: float | None, *, rejected: bool, inputs: Mapping[str, float]) -> list[Left]:
+    def add(self, score: float | None, *, rejected: bool, inputs: Mapping[str, float]) -> list[SignalAlarm]:
         """The signals that leave their limits with this part. Rejects never count as usual."""
         self._position += 1
         alarms, values = [], dict(inputs) | ({} if score is None else {SCORE: score}) | {REJECTS: float(rejected)}
@@ -63,7 +63,7 @@ class Signals:
             monitor = self._monitors.get(name) or self._begin(name, value, rejected=rejected)
             if monitor is None:
                 continue
-            alarms += [Left(name, alarm, self._position) for alarm in monitor.add(value)]
+            alarms += [SignalAlarm(name, alarm, self._position) for alarm in monitor.add(value)]
             shares = [own / monitor.limits[chart] for chart, own in monitor.values.items()]
             self.levels.setdefault(name, []).append((self._position, max(shares, key=abs)))
         return alarms

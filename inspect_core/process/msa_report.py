@@ -13,7 +13,7 @@ from inspect_core.process.agreement import (
     Agreement,
     Appraisal,
     Kappa,
-    Share,
+    Proportion,
     agreement,
     parts_to_prove,
 )
@@ -61,7 +61,7 @@ def table_of(agreed: Agreement) -> dict[str, list[str]]:
     return rows
 
 
-def sentences(results_of_study: Results) -> list[str]:
+def report_sentences(results_of_study: Results) -> list[str]:
     """What the study says, in order of importance."""
     report_lines = []
     for name, appraiser in results_of_study.agreement.appraisers.items():
@@ -75,7 +75,10 @@ def sentences(results_of_study: Results) -> list[str]:
                 f"shows only a miss rate of at most {shown}; to show {_percent(PROVEN, 0)} takes {needed} "
                 "appraisals without a miss."
                 if appraiser.misses.total < needed
-                else f"{name} missed none of {appraiser.misses.total} calls on defective parts, at most {_percent(most)}."
+                else (
+                    f"{name} missed none of {appraiser.misses.total} calls on defective parts, at most "
+                    f"{_percent(most)}."
+                )
             )
     for (first, other), kappa in results_of_study.agreement.between.items():
         report_lines.append(f"Kappa between {first} and {other}: {_kappa(kappa)}.")
@@ -84,7 +87,7 @@ def sentences(results_of_study: Results) -> list[str]:
             f"Parts appraised correctly by everyone in every trial: {_share(results_of_study.agreement.right)}."
         )
     if results_of_study.gauge is not None:
-        report_lines += of_gauge(results_of_study.gauge)
+        report_lines += gauge_sentences(results_of_study.gauge)
     fair = [[_percent(bound, 0) for bound in bounds] for bounds in (EFFECTIVENESS, MISSES, FALSE_ALARMS)]
     (right, nearly), (missed, more), (alarms, many) = fair
     report_lines.append(
@@ -94,7 +97,7 @@ def sentences(results_of_study: Results) -> list[str]:
     return report_lines
 
 
-def of_gauge(gauge: Gauge) -> list[str]:
+def gauge_sentences(gauge: Gauge) -> list[str]:
     """The gauge study of the score in sentences."""
     share = gauge.study_variation
     if not all(map(math.isfinite, share.values())):
@@ -125,7 +128,7 @@ def _one_sided(total: int) -> float:
     return 1 - 0.05 ** (1 / total)
 
 
-def _share(proportion: Share, band: str = "") -> str:
+def _share(proportion: Proportion, band: str = "") -> str:
     if not proportion.total:
         return "–"
     low, high = proportion.interval

@@ -10,7 +10,7 @@ from typing import Any, NamedTuple, Self, get_type_hints
 
 from inspect_core.process.agreement import Appraisal
 from inspect_core.runtime import workspace
-from inspect_core.runtime.atomic_write import lock, replacing
+from inspect_core.runtime.atomic_write import atomic_replace, lock
 from inspect_core.runtime.json_text import from_json
 from inspect_core.runtime.serialisation import is_of
 
@@ -20,14 +20,14 @@ MOST_PARTS, MOST_TRIALS, MOST_BYTES = 500, 20, 1 << 24
 _writing = threading.Lock()
 
 
-class Part(NamedTuple):
+class StudyPart(NamedTuple):
     """A part of the tray: the name on it, and what it is known to be."""
 
     name: str
     defective: bool
 
 
-class Said(NamedTuple):
+class AppraisalRecord(NamedTuple):
     """One appraisal. digest: of the photo's file, "" for a person, who sees the part itself."""
 
     part: str
@@ -39,19 +39,19 @@ class Said(NamedTuple):
 
 
 @dataclass(frozen=True)
-class MeasurementStudy:
+class MsaStudy:
     """parts: the tray; trials: how often everyone appraises it; people: appraisers besides Loupe; recipe: file name and
     digest of what judges for Loupe; said: appraisals in their order.
     """
 
     name: str
-    parts: tuple[Part, ...]
+    parts: tuple[StudyPart, ...]
     trials: int
     people: tuple[str, ...]
     recipe: str
     digest: str
     begun: str
-    said: tuple[Said, ...] = ()
+    said: tuple[AppraisalRecord, ...] = ()
 
     def __post_init__(self) -> None:
         names = [part.name for part in self.parts]
@@ -69,7 +69,7 @@ class MeasurementStudy:
     def appraisers(self) -> tuple[str, ...]:
         return (LOUPE, *self.people)
 
-    def next_for(self, appraiser: str) -> tuple[Part, int] | None:
+    def next_for(self, appraiser: str) -> tuple[StudyPart, int] | None:
         """The part to appraise now and the trial; each trial in an order of its own. None when all is said."""
         done = {(appraisal.part, appraisal.trial) for appraisal in self.said if appraisal.appraiser == appraiser}
         for trial in range(1, self.trials + 1):
@@ -80,7 +80,7 @@ class MeasurementStudy:
                     return part, trial
         return None
 
-    def with_appraisal(self, appraisal: Said) -> Self:
+    def with_appraisal(self, appraisal: AppraisalRecord) -> Self:
         """The study with one more appraisal. Raises ValueError for a part, trial or appraiser that is not in it, for
         what was said already, and for a photo that was used before: a trial is a new photo.
         """
@@ -115,7 +115,7 @@ class MeasurementStudy:
         ]
 
 
-def parts_of(text: str) -> tuple[Part, ...]:
+def parts_of(text: str) -> tuple[StudyPart, ...]:
     """The parts of a tray, one a line: "7, good" or "8, defective". Raises ValueError naming the line."""
     parts = []
     for number, line in enumerate(text.splitlines(), start=1):
@@ -124,7 +124,7 @@ def parts_of(text: str) -> tuple[Part, ...]:
             continue
         if not name or truth.lower() not in WORDS:
             raise ValueError(f"line {number}: {line.strip()!r} is not a name, a comma and good or defective")
-        parts.append(Part(name, WORDS[truth.lower()]))
+        parts.append(StudyPart(name, WORDS[truth.lower()]))
     return tuple(parts)
 
 
@@ -132,14 +132,14 @@ def folder() -> Path:
     return workspace.root() / "measurements"
 
 
-def save(study: MeasurementStudy, stem: str | None = None) -> None:
+def save(study: MsaStudy, stem: str | None = None) -> None:
     """Write a study in place of the last state of it; stem: of its file, by default after its name. Raises OSError."""
     folder().mkdir(parents=True, exist_ok=True)
-    with replacing(_path(study.name) if stem is None else folder() / f"{stem}.json") as new:
+    with atomic_replace(_path(study.name) if stem is None else folder() / f"{stem}.json") as new:
         new.write_text(json.dumps(asdict(study), ensure_ascii=False, indent=1), encoding="utf-8")
 
 
-def record(stem: str, *said: Said) -> MeasurementStudy:
+def record(stem: str, *said: AppraisalRecord) -> MsaStudy:
     """The study with more appraisals, as it is on disk now, also when two windows or two servers add to it; all of them
     or none.
 
@@ -155,24 +155,24 @@ def record(stem: str, *said: Said) -> MeasurementStudy:
 
 def names() -> list[str]:
     """The studies on disk by file, the latest first."""
-    files = [path for path in folder().glob("*.json") if workspace.ordinary(path)]
+    files = [path for path in folder().glob("*.json") if workspace.regular_file_stat(path)]
     return [path.stem for path in sorted(files, key=lambda path: path.stat().st_mtime_ns, reverse=True)]
 
 
-def load(stem: str) -> MeasurementStudy:
+def load(stem: str) -> MsaStudy:
     """A study by the name of its file. Raises ValueError for one that is damaged."""
     path = folder() / f"{stem}.json"
     try:
         document = from_json(workspace.content(path, at_most=MOST_BYTES) or b"")
         if not isinstance(document.get("said"), list):
             raise ValueError("its calls are no list")
-        parts = tuple(_typed(Part, values) for values in document.pop("parts"))
-        calls = tuple(_typed(Said, values) for values in document.pop("said"))
+        parts = tuple(_typed(StudyPart, values) for values in document.pop("parts"))
+        calls = tuple(_typed(AppraisalRecord, values) for values in document.pop("said"))
         for name, hint in (("name", str), ("trials", int), ("people", list[str]), ("recipe", str), ("digest", str),
                            ("begun", str)):  # fmt: skip
             if not is_of(document.get(name), hint):
                 raise ValueError(f"its field {name!r} is {document.get(name)!r:.40}")
-        begun = MeasurementStudy(parts=parts, people=tuple(document.pop("people")), **document)
+        begun = MsaStudy(parts=parts, people=tuple(document.pop("people")), **document)
         return _replayed(begun, calls)
     except (KeyError, TypeError, AttributeError, ValueError) as error:
         raise ValueError(f"{path.name} is damaged ({error}); delete it, or put a copy in its place") from error
@@ -186,7 +186,7 @@ def free_name(requested_name: str) -> str:
     return name
 
 
-def _replayed(study: MeasurementStudy, appraisals: Sequence[Said]) -> MeasurementStudy:
+def _replayed(study: MsaStudy, appraisals: Sequence[AppraisalRecord]) -> MsaStudy:
     for appraisal in appraisals:
         study = study.with_appraisal(appraisal)
     return study

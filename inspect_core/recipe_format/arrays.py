@@ -38,7 +38,7 @@ ROW_BYTES = 1 << 16
 
 
 @dataclass(frozen=True)
-class Array:
+class ArraySpec:
     """types: allowed in the header; shape: names of its lengths, or numbers; low, high: bounds of every value."""
 
     types: tuple[str, ...]
@@ -47,30 +47,30 @@ class Array:
     high: float
 
 
-Detectors = Mapping[str, Mapping[str, Array]]
+Detectors = Mapping[str, Mapping[str, ArraySpec]]
 
 
-def floats(shape: str, low: float = -LARGEST, high: float = LARGEST, types: tuple[str, ...] = FLOATS) -> Array:
+def floats(shape: str, low: float = -LARGEST, high: float = LARGEST, types: tuple[str, ...] = FLOATS) -> ArraySpec:
     """Numbers of that shape, lengths separated by blanks: "h w k". Both bounds are allowed values."""
-    return Array(types, tuple(shape.split()), low, high)
+    return ArraySpec(types, tuple(shape.split()), low, high)
 
 
-def fractions(shape: str) -> Array:
+def fractions(shape: str) -> ArraySpec:
     """From 0 to 1, with room for rounding."""
     return floats(shape, 0, 1 + 1e-6)
 
 
-def unit(shape: str) -> Array:
+def unit(shape: str) -> ArraySpec:
     """Entries of vectors of length 1, with room for rounding."""
     return floats(shape, -1.01, 1.01)
 
 
-def whole(shape: str, low: int = 0) -> Array:
+def whole(shape: str, low: int = 0) -> ArraySpec:
     """Whole numbers, such as indices and codes."""
-    return Array(("I32", "I64"), tuple(shape.split()), low, MANY)
+    return ArraySpec(("I32", "I64"), tuple(shape.split()), low, MANY)
 
 
-def subspace(width: str, mean: float) -> dict[str, Array]:
+def subspace(width: str, mean: float) -> dict[str, ArraySpec]:
     """A mean, of entries up to `mean`, and principal components of features of the length by that name."""
     return {
         "mean": floats(width, -mean, mean),
@@ -79,12 +79,12 @@ def subspace(width: str, mean: float) -> dict[str, Array]:
     }
 
 
-def fourier(width: str) -> dict[str, Array]:
+def fourier(width: str) -> dict[str, ArraySpec]:
     """Random Fourier features of such features, and their subspace."""
     return subspace("D", 1.01) | {"w0": floats(f"D {width}", -100, 100), "u": floats("D", 0, 7)}
 
 
-def quadrics(width: str) -> dict[str, Array]:
+def quadrics(width: str) -> dict[str, ArraySpec]:
     """m quadrics in n principal components of such features."""
     return {
         "A": floats("m n n"),
@@ -105,7 +105,7 @@ _SCALES = {
 _GALLERY = {
     "embeddings": floats("cases e"),
     "outlier_scores": floats("cases", 0),
-    "pictures": Array(("U8",), ("cases", "64", "64", "3"), 0, 255),
+    "pictures": ArraySpec(("U8",), ("cases", "64", "64", "3"), 0, 255),
     "surface_vouched": unit("vouched e"),
 } | {f"surface_{name}": array for name, array in quadrics("e").items()}
 _NOTHING = float(np.finfo(np.float64).min)
@@ -126,7 +126,7 @@ _FOREST = {
     "roots": whole("trees"),
     "share": fractions("nodes classes"),
 }
-_PIXELS, _MASK = Array(("U8",), ("down", "across", "3"), 0, 255), Array(("U8",), ("down", "across"), 0, 1)
+_PIXELS, _MASK = ArraySpec(("U8",), ("down", "across", "3"), 0, 255), ArraySpec(("U8",), ("down", "across"), 0, 1)
 _ALIGNMENT = {"reference": _PIXELS, "mask": _MASK, "always": _MASK}
 
 
@@ -135,28 +135,30 @@ def view(number: int) -> str:
     return f"view{number}"
 
 
-def expected(document: Mapping, names: Collection[str], detectors: Detectors) -> dict[str, Array]:
+def expected(document: Mapping, names: Collection[str], detectors: Detectors) -> dict[str, ArraySpec]:
     """The arrays of a recipe with these fields.
 
     names: those it has, which say whether it mixes channels and how deep its net is; detectors: the arrays of the
     detector of every method, by its name.
     """
     product_check, defect_types = document["guard"], document["kinds"]
-    arrays: dict[str, Array] = {}
+    arrays: dict[str, ArraySpec] = {}
     for number, part in enumerate(document["views"]):
         view_arrays = dict(detectors[part["name"]]) | (_SCALES if part["scales"] else {})
         if "projection" not in view_arrays and f"{view(number)}.columns" in names:
             view_arrays |= {"columns": unit("d k")}
-        arrays |= under(view(number), view_arrays)
+        arrays |= add_prefix(view(number), view_arrays)
     if product_check is not None:
-        arrays |= under("guard", subspace("e", 1.01) if product_check["detector"]["gamma"] is None else fourier("e"))
+        arrays |= add_prefix(
+            "guard", subspace("e", 1.01) if product_check["detector"]["gamma"] is None else fourier("e")
+        )
     if document["gallery"] is not None:
-        arrays |= under("gallery", _GALLERY)
+        arrays |= add_prefix("gallery", _GALLERY)
     if defect_types is not None:
         forest = defect_types["classifier"]["parent"] == "forest"
-        arrays |= under("kinds", _KINDS | (_FOREST if forest else _network(names)))
+        arrays |= add_prefix("kinds", _KINDS | (_FOREST if forest else _network(names)))
     if document["alignment"] is not None:
-        arrays |= under("alignment", _ALIGNMENT)
+        arrays |= add_prefix("alignment", _ALIGNMENT)
     return arrays
 
 
@@ -232,21 +234,21 @@ def require_memory(needed: int, most: int, what: str) -> None:
         )
 
 
-def under(part: str, arrays: Mapping[str, Any]) -> dict[str, Any]:
+def add_prefix(part: str, arrays: Mapping[str, Any]) -> dict[str, Any]:
     """What a part keeps by name, by its names in the whole: "part.name"."""
     return {f"{part}.{name}": array for name, array in arrays.items()}
 
 
-def of_part(part: str, arrays: Mapping[str, Any]) -> dict[str, Any]:
+def strip_prefix(part: str, arrays: Mapping[str, Any]) -> dict[str, Any]:
     """What the whole keeps of a part, by its names there: the inverse of `under`."""
     return {name.removeprefix(f"{part}."): array for name, array in arrays.items() if name.startswith(f"{part}.")}
 
 
-def _network(names: Collection[str]) -> dict[str, Array]:
+def _network(names: Collection[str]) -> dict[str, ArraySpec]:
     """Layers W_0, b_0, ... from the embedding to the classes, as many as there are."""
     layers = sum(name.startswith("kinds.W_") for name in names)
     widths = ["e", *(f"units_{i}" for i in range(layers - 1)), "classes"]
-    arrays = {"codes": Array(("BOOL",), ("polytopes", "units"), 0, 1)}
+    arrays = {"codes": ArraySpec(("BOOL",), ("polytopes", "units"), 0, 1)}
     for i in range(layers):
         arrays |= {f"W_{i}": floats(f"{widths[i + 1]} {widths[i]}"), f"b_{i}": floats(widths[i + 1])}
     return arrays

@@ -5,7 +5,7 @@ import io
 import unicodedata
 from collections.abc import Iterable, Iterator, Sequence
 
-from inspect_core.images.samples import shown
+from inspect_core.images.samples import escape_line
 
 FORMULA_SIGNS = ("=", "+", "-", "@", "'")
 
@@ -17,7 +17,7 @@ def cell(value: str | float | None) -> str | float | None:
     """
     if not isinstance(value, str):
         return value
-    text = shown(value)
+    text = escape_line(value)
     first = unicodedata.normalize("NFKC", text.lstrip()[:1])  # some spreadsheets read full-width signs as plain
     return f"'{text}" if first in FORMULA_SIGNS else text
 

@@ -24,50 +24,52 @@ MANY = 2**31 - 1
 
 
 @dataclass(frozen=True)
-class Rule:
+class FieldRule:
     """words: what a value has to be, for error messages; holds: whether a value is that."""
 
     words: str
     holds: Callable[[Any], bool]
 
 
-def number(low: float, high: float) -> Rule:
+def number(low: float, high: float) -> FieldRule:
     """Both bounds are allowed values."""
-    return Rule(f"a number from {low:g} to {high:g}", lambda value: _is_number(value) and low <= value <= high)
+    return FieldRule(f"a number from {low:g} to {high:g}", lambda value: _is_number(value) and low <= value <= high)
 
 
-def whole(low: int, high: int = MANY) -> Rule:
+def whole(low: int, high: int = MANY) -> FieldRule:
     """A whole number; both bounds are allowed values."""
-    return Rule(f"a whole number from {low} to {high}", lambda value: _is_whole(value) and low <= value <= high)
+    return FieldRule(f"a whole number from {low} to {high}", lambda value: _is_whole(value) and low <= value <= high)
 
 
-def one_of(*values: object) -> Rule:
+def one_of(*values: object) -> FieldRule:
     """One of these, of the same type: 1 is neither 1.0 nor True."""
     allowed = [(type(value), value) for value in values]
-    return Rule(" or ".join(map(json.dumps, values)), lambda value: (type(value), value) in allowed)
+    return FieldRule(" or ".join(map(json.dumps, values)), lambda value: (type(value), value) in allowed)
 
 
-def _list_of(rule: Rule, *, least: int = 0) -> Rule:
+def _list_of(rule: FieldRule, *, least: int = 0) -> FieldRule:
     words = f"a list of {least} or more, each {rule.words}"
-    return Rule(words, lambda value: isinstance(value, list) and len(value) >= least and all(map(rule.holds, value)))
+    return FieldRule(
+        words, lambda value: isinstance(value, list) and len(value) >= least and all(map(rule.holds, value))
+    )
 
 
-def _table_of(rule: Rule) -> Rule:
+def _table_of(rule: FieldRule) -> FieldRule:
     words = f"a table whose values are each {rule.words}"
-    return Rule(words, lambda value: isinstance(value, dict) and all(map(rule.holds, value.values())))
+    return FieldRule(words, lambda value: isinstance(value, dict) and all(map(rule.holds, value.values())))
 
 
-def _pair(rule: Rule) -> Rule:
+def _pair(rule: FieldRule) -> FieldRule:
     sides = _list_of(rule, least=2)
-    return Rule(f"height and width, each {rule.words}", lambda value: sides.holds(value) and len(value) == 2)
+    return FieldRule(f"height and width, each {rule.words}", lambda value: sides.holds(value) and len(value) == 2)
 
 
-def _or_null(rule: Rule, words: str) -> Rule:
-    return Rule(words, lambda value: value is None or rule.holds(value))
+def _or_null(rule: FieldRule, words: str) -> FieldRule:
+    return FieldRule(words, lambda value: value is None or rule.holds(value))
 
 
-def _of_type(words: str, kind: type) -> Rule:
-    return Rule(words, lambda value: isinstance(value, kind))
+def _of_type(words: str, kind: type) -> FieldRule:
+    return FieldRule(words, lambda value: isinstance(value, kind))
 
 
 def _is_whole(value: object) -> bool:
@@ -80,12 +82,12 @@ def _is_number(value: object) -> bool:
 
 _TEXT, _TABLE, FLAG = _of_type("text", str), _of_type("a table of fields", dict), _of_type("true or false", bool)
 _OPTIONAL_TEXT, _OPTIONAL_TABLE = _or_null(_TEXT, "text or null"), _or_null(_TABLE, "a table of fields or null")
-_BOUNDS = Rule(
+_BOUNDS = FieldRule(
     "two numbers, the smaller first",
     lambda value: isinstance(value, list) and len(value) == 2 and all(map(_is_number, value)) and value[0] <= value[1],
 )
-_SIDE = Rule("a multiple of 32", lambda value: _is_whole(value) and 32 <= value <= MANY and value % 32 == 0)
-_FINITE = Rule("a finite number", lambda value: _is_number(value) and abs(value) <= sys.float_info.max)
+_SIDE = FieldRule("a multiple of 32", lambda value: _is_whole(value) and 32 <= value <= MANY and value % 32 == 0)
+_FINITE = FieldRule("a finite number", lambda value: _is_number(value) and abs(value) <= sys.float_info.max)
 ANY, DISTANCE, WIDTH = number(-LARGEST, LARGEST), number(0, LARGEST), number(SMALLEST, LARGEST)
 SCALE = number(1e-6, 100)
 """mm per pixel of the photos."""
@@ -207,12 +209,12 @@ FIELDS = {
     "alignment": (_OPTIONAL_TABLE, ALIGNMENT),
 }
 """Every field and its rule; a pair: the rule of a table that may be missing, or of a list of tables, and its fields."""
-ADDED = {"quality": None, "taught": None, "as_published": False, "unscored": [], "photo_folders": []}
+OPTIONAL_FIELDS = {"quality": None, "taught": None, "as_published": False, "unscored": [], "photo_folders": []}
 """What a field means that recipes of this schema need not have."""
 ADDED_TO_ALIGNMENT: dict[str, Any] = {"outlined": False}
 
 
-def check(document: Any, detectors: Mapping[str, Mapping[str, Rule]] | None) -> None:
+def check(document: Any, detectors: Mapping[str, Mapping[str, FieldRule]] | None) -> None:
     """Raises ValueError naming the first field of recipe.json that is missing, unknown, or not what it must be.
 
     detectors: the parameters of each method's detector, by the method's name; None: the methods' own parameters are not
@@ -229,7 +231,7 @@ def check(document: Any, detectors: Mapping[str, Mapping[str, Rule]] | None) -> 
         _check(classifier, CLASSIFIERS[classifier["parent"]], "kinds.classifier")
 
 
-def _check(value: Any, expected: Mapping | Rule | tuple[Rule, Mapping], path: str) -> None:
+def _check(value: Any, expected: Mapping | FieldRule | tuple[FieldRule, Mapping], path: str) -> None:
     if isinstance(expected, tuple):
         rule, inner = expected
         _check(value, rule, path)
@@ -238,12 +240,12 @@ def _check(value: Any, expected: Mapping | Rule | tuple[Rule, Mapping], path: st
         if isinstance(value, dict):
             _check(value, inner, path)
         return
-    rule = expected if isinstance(expected, Rule) else _TABLE
+    rule = expected if isinstance(expected, FieldRule) else _TABLE
     if not rule.holds(value):
         text = repr(value)
         text = text if len(text) <= 60 else f"{text[:57]}..."
         raise ValueError(f"field {path!r} of recipe.json is {text}; it must be {rule.words}")
-    if isinstance(expected, Rule):
+    if isinstance(expected, FieldRule):
         return
     inside = f"{path}." if path else ""
     if unknown := sorted(set(value) - set(expected)):

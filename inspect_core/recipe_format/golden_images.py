@@ -11,7 +11,7 @@ import numpy as np
 from inspect_core.judge.input_checks import as_finite_number
 from inspect_core.recipe_format import recipe_package
 from inspect_core.recipe_format.csv_text import csv_text
-from inspect_core.recipe_format.recipe_package import Package, RecipeError, refusing
+from inspect_core.recipe_format.recipe_package import Package, RecipeError, recipe_errors
 from inspect_core.verdict import NOT_LOCATED, UNKNOWN_TYPE, Limits, Verdict
 
 MOST = 12
@@ -20,7 +20,7 @@ TOLERANCE = 1e-4
 
 
 @dataclass(frozen=True)
-class Golden:
+class GoldenImage:
     """A golden image: its file in the package, its original name, and its result."""
 
     file: str
@@ -31,7 +31,7 @@ class Golden:
     defect_type: str
 
 
-def said(verdict: Verdict) -> tuple[str, str, str]:
+def verdict_key(verdict: Verdict) -> tuple[str, str, str]:
     """What must not differ: the verdict, the reason and the defect type, the last two "" for none.
 
     The reason why a part was not located is left out: its figures may differ in the last digit.
@@ -58,12 +58,12 @@ def difference(score: float | None, other: float | None) -> float:
     return abs(score - other)
 
 
-def table_of(rows: list[Golden]) -> bytes:
+def table_of(rows: list[GoldenImage]) -> bytes:
     """golden/expected.csv."""
-    return csv_text([[field.name for field in fields(Golden)], *map(astuple, rows)]).encode()
+    return csv_text([[field.name for field in fields(GoldenImage)], *map(astuple, rows)]).encode()
 
 
-def read_table(package: Package) -> list[Golden]:
+def read_table(package: Package) -> list[GoldenImage]:
     """The golden images of an exported recipe.
 
     Raises RecipeError for a recipe that was not exported, and for a table that is damaged.
@@ -71,11 +71,13 @@ def read_table(package: Package) -> list[Golden]:
     for name in (recipe_package.MODEL, recipe_package.EXPECTED):
         if name not in package.sizes:
             raise RecipeError(f"{package.where.name}: it has no {name}; export it first: python -m inspect_core export")
-    with refusing(package.where, f"{recipe_package.EXPECTED} is damaged"):
+    with recipe_errors(package.where, f"{recipe_package.EXPECTED} is damaged"):
         images = []
         for row in package.rows(recipe_package.EXPECTED):
             score = as_finite_number(float(row["score"]), name="score") if row["score"] else None
-            images.append(Golden(row["file"], row["name"], score, row["verdict"], row["reason"], row["defect_type"]))
+            images.append(
+                GoldenImage(row["file"], row["name"], score, row["verdict"], row["reason"], row["defect_type"])
+            )
         if not images or not {row.file for row in images} <= set(package.sizes):
             raise ValueError("it lists no image, or a missing one")
     return images

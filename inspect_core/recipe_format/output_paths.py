@@ -8,7 +8,7 @@ from inspect_core.recipe_format import recipe_package
 from inspect_core.runtime import workspace
 
 
-class PlaceError(OSError):
+class OutputPathError(OSError):
     """A place that must not be written to: the message names it, says why, and what to do."""
 
 
@@ -17,15 +17,15 @@ def check_folder(place: Path) -> None:
     folder = Path(os.path.realpath(place.parent))
     around = [parent for parent in (folder, *folder.parents) if os.path.lexists(parent)]
     if not (around[0].is_dir() and os.access(around[0], os.W_OK | os.X_OK)):
-        raise PlaceError(f"{place} cannot be written: {around[0]} is not writable; choose another folder")
+        raise OutputPathError(f"{place} cannot be written: {around[0]} is not writable; choose another folder")
     for parent in around:
         if (parent / recipe_package.SUMS).is_file() and (parent / recipe_package.RECIPE).is_file():
-            raise PlaceError(
+            raise OutputPathError(
                 f"{place} is inside the recipe {parent}, which may contain only its own files; choose another folder"
             )
 
 
-def check_apart(files: Iterable[Path | None]) -> None:
+def require_distinct_paths(files: Iterable[Path | None]) -> None:
     """Raise PlaceError when two of the files that are to be written have one place, or one lies below another.
 
     However they are spelled: links in their folders are resolved, and letter case tells no two apart. None is no file.
@@ -37,12 +37,12 @@ def check_apart(files: Iterable[Path | None]) -> None:
             continue
         place = Path(os.path.realpath(file).casefold())
         if place in used_paths or place in folders or not used_paths.isdisjoint(place.parents):
-            raise PlaceError(f"two outputs would be written to {file}; choose another name for one of them")
+            raise OutputPathError(f"two outputs would be written to {file}; choose another name for one of them")
         used_paths.add(place)
         folders.update(place.parents)
 
 
-def check_own(path: Path, begins: bytes, what: str, *, begun: bool = False) -> None:
+def require_own_file(path: Path, begins: bytes, what: str, *, begun: bool = False) -> None:
     """Raise PlaceError, naming it, when there is a file at `path` that does not begin like Loupe's own `what`.
 
     begun: whether it may have been cut short, or be empty, since a process was stopped when it had just begun.
@@ -50,12 +50,12 @@ def check_own(path: Path, begins: bytes, what: str, *, begun: bool = False) -> N
     check_folder(path)
     if not os.path.lexists(path):
         return
-    if workspace.ordinary(path):
+    if workspace.regular_file_stat(path):
         with path.open("rb") as file:
             first = file.read(len(begins))
         if first == begins or (begun and begins.startswith(first)):
             return
-    raise PlaceError(
+    raise OutputPathError(
         f"{path} already exists and is not {what} written by Loupe, so it is not replaced; choose another name, or "
         "delete it yourself"
     )

@@ -10,16 +10,16 @@ from typing import Any
 import numpy as np
 
 from inspect_core.images.alignment import Alignment, NotLocated
-from inspect_core.images.areas import Areas
+from inspect_core.images.areas import InspectionAreas
 from inspect_core.images.depth import Depth
-from inspect_core.images.photo_quality import QualityRange, measured
+from inspect_core.images.photo_quality import QualityRange, measure_quality
 from inspect_core.images.placement import Placement, place
 from inspect_core.images.tiles import TilePlan
 from inspect_core.judge.anomaly_map import AREA, largest_area
 from inspect_core.recipe_format import arrays as recipe_arrays
-from inspect_core.recipe_format.recipe_package import refusing
-from inspect_core.recipe_format.recorded_photos import Calibrated, ChallengePart, read_challenge
-from inspect_core.verdict import InView, Limits, Verdict, assemble, inspected, not_located
+from inspect_core.recipe_format.recipe_package import recipe_errors
+from inspect_core.recipe_format.recorded_photos import CalibrationPhoto, ChallengePart, read_challenge
+from inspect_core.verdict import Limits, Verdict, Visibility, assemble, mask_uninspected, not_located
 from inspect_core.whole_part.defect_types import DefectTypes
 from inspect_core.whole_part.product_check import ProductCheck
 
@@ -43,13 +43,13 @@ class PhotoInspector(ABC):
     limits: Limits
     area: int
     size: tuple[int, int]
-    calibration: tuple[Calibrated, ...]
+    calibration: tuple[CalibrationPhoto, ...]
     challenge: tuple[ChallengePart, ...]
     depth: Depth | None
     product_check: ProductCheck | None
     defect_types: DefectTypes | None
     alignment: Alignment | None
-    areas: Areas | None
+    areas: InspectionAreas | None
     tiles: TilePlan | None
     quality: QualityRange | None
     digest: str = ""
@@ -71,7 +71,9 @@ class PhotoInspector(ABC):
         return self.size if self.tiles is None else self.tiles.map_size
 
     @abstractmethod
-    def compute_map(self, image: np.ndarray, placement: Placement, picture: np.ndarray, *, head: bool) -> Sequence[np.ndarray]:
+    def compute_map(
+        self, image: np.ndarray, placement: Placement, picture: np.ndarray, *, head: bool
+    ) -> Sequence[np.ndarray]:
         """The calibrated map (H, W) float32 and, with `head`, embedding (1, d) and logits (1, c) of the whole photo.
 
         picture: (h, w, 3) uint8, the image as placed, at the size of the network's input or of the tiles.
@@ -98,10 +100,10 @@ class PhotoInspector(ABC):
         pixel_map, *whole_photo = self.compute_map(image, placement, picture, head=head)
         check = product_check.check(*whole_photo) if product_check is not None and whole_photo else None
         whole = whole_photo[0][0] if whole_photo else None
-        view = InView.of(placement, self.map_size, self.areas)
+        view = Visibility.of(placement, self.map_size, self.areas)
 
-        weighted, picture_of = inspected(pixel_map, view.left_out, self.areas), placement.picture
-        quality = None if self.quality is None else measured(picture)
+        weighted, picture_of = mask_uninspected(pixel_map, view.left_out, self.areas), placement.picture
+        quality = None if self.quality is None else measure_quality(picture)
         return assemble(
             weighted,
             self.limits,
@@ -124,8 +126,8 @@ def read_facts(
     """
     geometry, area, facts = document["geometry"], document["live"].get(AREA), {}
     for name, (field, kind, words) in parts.items():
-        with refusing(where, f"{words} cannot be used"):
-            facts[field] = document[name] and kind.from_arrays(recipe_arrays.of_part(name, arrays), document[name])
+        with recipe_errors(where, f"{words} cannot be used"):
+            facts[field] = document[name] and kind.from_arrays(recipe_arrays.strip_prefix(name, arrays), document[name])
     size = tuple(geometry["size"])
     tiles = document["tiles"] and TilePlan.from_params(document["tiles"], size)
     if tiles is not None and list(tiles.grid) != geometry["grid"]:
@@ -133,7 +135,7 @@ def read_facts(
     map_size = size if tiles is None else tiles.map_size
     if area is None or not 1 <= area <= largest_area(map_size):
         raise ValueError(f"live.area is {area}, outside 1..{largest_area(map_size)} pixels of the map")
-    areas = document["areas"] and Areas.from_params(document["areas"])
+    areas = document["areas"] and InspectionAreas.from_params(document["areas"])
     if areas:
         areas.check(map_size, facts["alignment"], least=area)
     return facts | {

@@ -53,7 +53,7 @@ class RecipeError(ValueError):
 
 
 @contextmanager
-def refusing(where: Path, what: str) -> Generator[None]:
+def recipe_errors(where: Path, what: str) -> Generator[None]:
     """Any exception inside becomes a RecipeError: the name of the recipe, `what` is wrong, the reason, a remedy.
 
     Any, since the content of an untrusted file passes through unpackers, parsers and solvers that promise nothing: a
@@ -155,9 +155,9 @@ def is_exported(where: Path) -> bool:
         return False
 
 
-def read_document(package: Package, detectors: Mapping[str, Mapping[str, fields.Rule]] | None) -> dict:
+def read_document(package: Package, detectors: Mapping[str, Mapping[str, fields.FieldRule]] | None) -> dict:
     """recipe.json, with `fields.ADDED`, as a dictionary of checked fields. detectors: as for `fields.check`."""
-    with refusing(package.where, f"{RECIPE} is not valid JSON"):
+    with recipe_errors(package.where, f"{RECIPE} is not valid JSON"):
         document = from_json(package.read(RECIPE), constant=_refuse_constant)
     where = package.where.name
     if not isinstance(document, dict):
@@ -168,10 +168,10 @@ def read_document(package: Package, detectors: Mapping[str, Mapping[str, fields.
         raise RecipeError(
             f"{where}: schema version is {version!r:.20}, this Loupe reads {fields.SCHEMA} only; {remedy}"
         )
-    document = fields.ADDED | document
+    document = fields.OPTIONAL_FIELDS | document
     if isinstance(alignment := document.get("alignment"), dict):
         document["alignment"] = fields.ADDED_TO_ALIGNMENT | alignment
-    with refusing(package.where, "a field is damaged"):
+    with recipe_errors(package.where, "a field is damaged"):
         fields.check(document, detectors)
     return document
 
@@ -237,10 +237,13 @@ def _opened(where: Path) -> Generator[_Folder | _Zip]:
     if not where.exists():
         raise RecipeError(f"{where.name}: there is no recipe at {where}; check the path")
     if where.is_dir():
-        with refusing(where, "not a recipe folder"):
+        with recipe_errors(where, "not a recipe folder"):
             yield _Folder(where)
     elif where.is_file():
-        with refusing(where, ("not a complete recipe zip: truncated, or not a zip")), zipfile.ZipFile(where) as archive:
+        with (
+            recipe_errors(where, ("not a complete recipe zip: truncated, or not a zip")),
+            zipfile.ZipFile(where) as archive,
+        ):
             yield _Zip(where, archive)
     else:  # a pipe would keep a reader waiting
         raise RecipeError(f"{where.name}: it is neither a folder nor a file; name a recipe")
@@ -295,7 +298,7 @@ def _read_array_header(file: IO[bytes], size: int, where: Path) -> Header:
     if len(prefix) < 8 or length > min(MAX_HEADER, size - 8):
         raise RecipeError(f"{where.name}: the header of {ARRAYS} says {length} bytes, which is impossible; refused")
     header, spans = {}, []
-    with refusing(where, f"{ARRAYS} is damaged"):
+    with recipe_errors(where, f"{ARRAYS} is damaged"):
         for name, entry in from_json(file.read(length)).items():
             if name == "__metadata__":
                 continue

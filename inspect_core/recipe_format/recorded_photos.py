@@ -8,12 +8,12 @@ from typing import Any, Self
 import numpy as np
 
 from inspect_core.images.samples import GOOD
-from inspect_core.judge.counts import Counts, Unscored, count_parts, counted_parts
+from inspect_core.judge.counts import UnscoredCounts, VerdictCounts, count_parts, select_counted_parts
 from inspect_core.judge.input_checks import as_finite_number
 from inspect_core.recipe_format import recipe_package
 from inspect_core.recipe_format.csv_text import csv_text
-from inspect_core.recipe_format.recipe_package import Package, refusing
-from inspect_core.verdict import OTHER_PRODUCT, Limits, Word
+from inspect_core.recipe_format.recipe_package import Package, recipe_errors
+from inspect_core.verdict import OTHER_PRODUCT, Limits, VerdictWord
 
 CALIBRATE, JUDGE = "calibrate", "judge"
 UNKNOWN = "unknown"
@@ -21,7 +21,7 @@ UNKNOWN = "unknown"
 
 
 @dataclass(frozen=True)
-class Calibrated:
+class CalibrationPhoto:
     """One photo that the limits were set or judged on: its name, content digest, score and what it is.
 
     The score of a good part that set the limits is under local scales learned without its group. kind: "good" or the
@@ -35,7 +35,7 @@ class Calibrated:
 
 
 @dataclass(frozen=True)
-class TaughtPhoto:
+class TeachingPhoto:
     """A photo of the set "fit", "calibrate", "choose" or "judge"; group: its own in the split, "" when alone."""
 
     name: str
@@ -46,12 +46,12 @@ class TaughtPhoto:
 
 
 @dataclass(frozen=True)
-class TaughtFrom:
+class TeachingRecord:
     """Every photo that a recipe was taught from, and the choices of the fit that it records nowhere else: fields of a
     `TeachingConfig`; tolerances: theirs by name.
     """
 
-    photos: tuple[TaughtPhoto, ...]
+    photos: tuple[TeachingPhoto, ...]
     taps: tuple[str, ...] | None
     parameters: Mapping[str, float | None]
     align: str
@@ -67,7 +67,7 @@ class TaughtFrom:
     def from_params(cls, params: Mapping[str, Any]) -> Self:
         """Of checked fields of recipe.json."""
         values: dict[str, Any] = dict(params)
-        values["photos"] = tuple(TaughtPhoto(**photo) for photo in params["photos"])
+        values["photos"] = tuple(TeachingPhoto(**photo) for photo in params["photos"])
         values["taps"] = None if params["taps"] is None else tuple(params["taps"])
         return cls(**values)
 
@@ -76,7 +76,7 @@ class TaughtFrom:
 class UnscoredPart:
     """A part of its teaching that has no score; word: "not located" or "not judged"; reason: why.
 
-    set: as of a `TaughtPhoto`; kind: what it is known to be.
+    set: as of a `TeachingPhoto`; kind: what it is known to be.
     """
 
     name: str
@@ -88,10 +88,10 @@ class UnscoredPart:
 
 def counts_of(
     limits: Limits,
-    set_on: Sequence[Calibrated],
-    recorded: Sequence[Calibrated],
+    set_on: Sequence[CalibrationPhoto],
+    recorded: Sequence[CalibrationPhoto],
     unscored: Sequence[UnscoredPart] = (),
-) -> tuple[Counts, bool]:
+) -> tuple[VerdictCounts, bool]:
     """Return what the limits do to the parts they were tested on, and whether the good ones set the limits.
 
     The latter are counted when no good part was kept to test. A part whose kind is not known is not counted.
@@ -101,7 +101,7 @@ def counts_of(
     kinds = [kind for kind, _ in rows]
     is_good = np.array([kind == GOOD for kind in kinds], bool)
     is_defect = np.array([kind not in ("", UNKNOWN, GOOD) for kind in kinds], bool)
-    good, defect, is_own = counted_parts(is_good, is_defect, [part for _, part in rows])
+    good, defect, is_own = select_counted_parts(is_good, is_defect, [part for _, part in rows])
     scores = np.array([row.score for row in (*recorded, *set_on)], float)
     count = len(scores)
     return (
@@ -110,10 +110,10 @@ def counts_of(
             scores[defect[:count]],
             review=limits.review,
             reject=limits.reject,
-            good_unscored=Unscored.of_words(
+            good_unscored=UnscoredCounts.of_words(
                 [part.word for part, own in zip(unscored, good[count:], strict=True) if own]
             ),
-            defects_unscored=Unscored.of_words(
+            defects_unscored=UnscoredCounts.of_words(
                 [part.word for part, own in zip(unscored, defect[count:], strict=True) if own]
             ),
         ),
@@ -138,7 +138,7 @@ class ChallengePart:
 
     name: str
     good: bool
-    verdict: Word
+    verdict: VerdictWord
     score: float
     reason: str = ""
 
@@ -171,23 +171,25 @@ def read_challenge(document: Mapping) -> tuple[ChallengePart, ...]:
     return parts
 
 
-def table_of(calibration: tuple[Calibrated, ...], test_photos: tuple[Calibrated, ...]) -> bytes:
+def table_of(calibration: tuple[CalibrationPhoto, ...], test_photos: tuple[CalibrationPhoto, ...]) -> bytes:
     """calibration.csv."""
     sets = ((calibration, CALIBRATE), (test_photos, JUDGE))
     rows = [[*astuple(row), part] for photos, part in sets for row in photos]
     return csv_text([["name", "digest", "score", "kind", "set"], *rows]).encode()
 
 
-def read_table(package: Package, document: Mapping) -> tuple[tuple[Calibrated, ...], tuple[Calibrated, ...]]:
+def read_table(
+    package: Package, document: Mapping
+) -> tuple[tuple[CalibrationPhoto, ...], tuple[CalibrationPhoto, ...]]:
     """The photos that limits were set on, and those that they were judged on.
 
     Raises RecipeError for a table that is damaged or not as long as recipe.json states.
     """
-    sets: dict[str, list[Calibrated]] = {CALIBRATE: [], JUDGE: []}
-    with refusing(package.where, f"{recipe_package.CALIBRATION} is damaged"):
+    sets: dict[str, list[CalibrationPhoto]] = {CALIBRATE: [], JUDGE: []}
+    with recipe_errors(package.where, f"{recipe_package.CALIBRATION} is damaged"):
         for number, row in enumerate(package.rows(recipe_package.CALIBRATION), start=1):
             score = as_finite_number(float(row["score"]), name=f"score of row {number}")
-            sets[row["set"]].append(Calibrated(row["name"], row["digest"], score, row.get("kind", "")))
+            sets[row["set"]].append(CalibrationPhoto(row["name"], row["digest"], score, row.get("kind", "")))
         if len(sets[CALIBRATE]) != document["calibration"]["good"]:
             raise ValueError("its length does not match recipe.json")
     return tuple(sets[CALIBRATE]), tuple(sets[JUDGE])

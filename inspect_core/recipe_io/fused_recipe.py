@@ -11,7 +11,7 @@ from threading import Lock
 import numpy as np
 
 from inspect_core.features.backbones import Backbone
-from inspect_core.features.onnx_graph import store, stored
+from inspect_core.features.onnx_graph import store, use_cached
 from inspect_core.images.placement import Placement
 from inspect_core.judge.anomaly_map import image_score
 from inspect_core.recipe import LoadedRecipe, Recipe, loaded_backbone
@@ -42,7 +42,9 @@ class FusedRecipe(LoadedRecipe):
         if backbone.device.type != "cpu" or not all(view.row.exportable for view in recipe.views):
             self._after = sys.maxsize
 
-    def compute_map(self, image: np.ndarray, placement: Placement, picture: np.ndarray, *, head: bool) -> Sequence[np.ndarray]:
+    def compute_map(
+        self, image: np.ndarray, placement: Placement, picture: np.ndarray, *, head: bool
+    ) -> Sequence[np.ndarray]:
         model = self._fused()
         if model is None:
             return super().compute_map(image, placement, picture, head=head)
@@ -84,7 +86,7 @@ def _cache() -> Path:
 def _kept(recipe: Recipe) -> ExportedModel | None:
     """The model of the graphs that are kept for a recipe."""
     names = [recipe_package.MODEL] if recipe.tiles is None else [recipe_package.MODEL, recipe_package.WHOLE]
-    graphs = {name: stored(_identity(recipe, name), lambda content: content, _cache()) for name in names}
+    graphs = {name: use_cached(_identity(recipe, name), lambda content: content, _cache()) for name in names}
     contents = {name: content for name, content in graphs.items() if content is not None}
     with suppress(ValueError):
         return ExportedModel(contents, len(recipe.views), threads=cores(), **recipe.facts | {"digest": recipe.digest})
@@ -94,7 +96,7 @@ def _kept(recipe: Recipe) -> ExportedModel | None:
 def write(source: Path) -> None:
     """Export the graphs of the recipe at `source` and keep them. Raises as `recipe_file.load`, and OSError."""
     recipe = recipe_file.load(source)
-    for name, content in line_network.exported(recipe, loaded_backbone(recipe.backbone, "cpu")).items():
+    for name, content in line_network.export_graphs(recipe, loaded_backbone(recipe.backbone, "cpu")).items():
         store(_identity(recipe, name), content, _cache())
 
 

@@ -104,7 +104,7 @@ class LineNetwork(nn.Module):
         return self.judging(*outputs[:views]), *outputs[views:]
 
 
-def exported(recipe: Recipe, backbone: Backbone) -> dict[str, bytes]:
+def export_graphs(recipe: Recipe, backbone: Backbone) -> dict[str, bytes]:
     """The recipe's network as ONNX, by the name of the file: fixed opset, no external data, standard operators only.
 
     One graph takes any number of photos: its outputs are "map" and, when product check or defect types are in the

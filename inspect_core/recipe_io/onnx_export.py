@@ -15,17 +15,17 @@ import numpy as np
 from inspect_core.features.backbones import Backbone
 from inspect_core.images.alignment import NotLocated
 from inspect_core.images.depth import Depth
-from inspect_core.images.photo_reader import ImageError, Picture, read
+from inspect_core.images.photo_reader import DecodedPhoto, ImageError, read
 from inspect_core.images.placement import place
 from inspect_core.recipe import LoadedRecipe, Recipe, loaded_backbone
 from inspect_core.recipe_format import golden_images, recipe_package
 from inspect_core.recipe_format.csv_text import csv_text
-from inspect_core.recipe_format.golden_images import Golden
+from inspect_core.recipe_format.golden_images import GoldenImage
 from inspect_core.recipe_io import line_network, recipe_file
 from inspect_core.recipe_io.parity_photos import known_sets
 from inspect_core.recipe_io.recipe_path import check_place
 from inspect_core.runner import ExportedModel, Runner
-from inspect_core.runtime.progress import Report, silent, stage
+from inspect_core.runtime.progress import Report, ignore_progress, stage
 
 OTHER_PHOTO = "other"
 QUANTISED_WITH, QUANTISED_TILES = 32, 4
@@ -37,7 +37,7 @@ class ExportError(ValueError):
 
 
 @dataclass(frozen=True)
-class Compared:
+class ParityRow:
     """One photo, inspected by the app and by the exported graph; set: "calibrate", "judge" or "other"."""
 
     name: str
@@ -63,7 +63,7 @@ class Parity:
     flips: int
     largest_difference: float
     allowed: float
-    table: tuple[Compared, ...]
+    table: tuple[ParityRow, ...]
     left_out: tuple[str, ...]
     release: str = ""
 
@@ -75,7 +75,7 @@ def export(
     check_images: Sequence[str | Path],
     source: str | Path | None = None,
     bits: int = 32,
-    report: Report = silent,
+    report: Report = ignore_progress,
 ) -> Parity:
     """Write the recipe with its graph, proof and golden images to `path`, a zip when it ends in .zip, else a folder.
 
@@ -88,7 +88,7 @@ def export(
     `recipe_file.save`; Cancelled.
     """
     path = check_place(path)
-    if reason := not_exportable(recipe):
+    if reason := export_blocker(recipe):
         raise ExportError(f"{reason}; nothing was written")
     backbone = loaded_backbone(recipe.backbone, "cpu")
     report(0.0, "writing the graph (about ten seconds)")
@@ -104,7 +104,7 @@ def export(
     return replace(parity, release=recipe_package.release_of(recipe_file.sums_of(files)))
 
 
-def not_exportable(recipe: Recipe) -> str:
+def export_blocker(recipe: Recipe) -> str:
     """Why the recipe cannot be exported, without a full stop; "" for one that can."""
     missing = [view.row.title for view in recipe.views if not view.row.exportable]
     why = "cannot be exported and runs in the app only; for the line, teach another detector"
@@ -112,17 +112,17 @@ def not_exportable(recipe: Recipe) -> str:
 
 
 def _graphs(recipe: Recipe, backbone: Backbone, check_images: Sequence[str | Path], bits: int) -> dict[str, bytes]:
-    graphs = line_network.exported(recipe, backbone)
+    graphs = line_network.export_graphs(recipe, backbone)
     if bits == 32:
         return graphs
     # Imported here only: few users need the tools that make a graph smaller.
-    from inspect_core.recipe_io.quantisation import with_eight_bit_network, with_half_weights
+    from inspect_core.recipe_io.quantisation import quantise_float16, quantise_int8
 
     if bits == 8:
         some = islice(_pictures(check_images, recipe.depth), QUANTISED_WITH)
         inputs = [image for _, picture in some for image in _inputs(picture.pixels, recipe)]
-        graphs[recipe_package.MODEL] = with_eight_bit_network(graphs[recipe_package.MODEL], inputs)
-    return {name: with_half_weights(content) for name, content in graphs.items()}
+        graphs[recipe_package.MODEL] = quantise_int8(graphs[recipe_package.MODEL], inputs)
+    return {name: quantise_float16(content) for name, content in graphs.items()}
 
 
 def _inputs(pixels: np.ndarray, recipe: Recipe) -> Iterator[np.ndarray]:
@@ -141,22 +141,22 @@ def _inputs(pixels: np.ndarray, recipe: Recipe) -> Iterator[np.ndarray]:
 
 def _compare(
     recipe: Recipe, backbone: Backbone, model: ExportedModel, paths: Sequence[str | Path], report: Report
-) -> list[tuple[Compared, Golden]]:
+) -> list[tuple[ParityRow, GoldenImage]]:
     """Every photo in the app and the graph, each content once, with its entry as a golden image."""
     app_inspector = LoadedRecipe(recipe, backbone)
     sets, compared_photos = known_sets(recipe), {}
     for done, (path, picture) in enumerate(_pictures(paths, recipe.depth), start=1):
         app, line, digest = app_inspector.inspect(picture.pixels), model.inspect(picture.pixels), picture.digest
-        texts = ["; ".join(filter(None, golden_images.said(verdict))) for verdict in (app, line)]
-        row = Compared(picture.name, sets.get(digest, OTHER_PHOTO), digest, app.score, line.score, *texts)
-        compared_photos[digest] = row, Golden(str(path), picture.name, app.score, *golden_images.said(app))
+        texts = ["; ".join(filter(None, golden_images.verdict_key(verdict))) for verdict in (app, line)]
+        row = ParityRow(picture.name, sets.get(digest, OTHER_PHOTO), digest, app.score, line.score, *texts)
+        compared_photos[digest] = row, GoldenImage(str(path), picture.name, app.score, *golden_images.verdict_key(app))
         report(done / len(paths), f"comparing photo {done} of {len(paths)}")
     if not compared_photos:
         raise ExportError("no photos to verify the export with; specify the folder with the good photos")
     return list(compared_photos.values())
 
 
-def _pictures(paths: Sequence[str | Path], depth: Depth | None) -> Iterator[tuple[Path, Picture]]:
+def _pictures(paths: Sequence[str | Path], depth: Depth | None) -> Iterator[tuple[Path, DecodedPhoto]]:
     for path in map(Path, paths):
         try:
             yield path, read(path, depth)
@@ -164,7 +164,7 @@ def _pictures(paths: Sequence[str | Path], depth: Depth | None) -> Iterator[tupl
             continue
 
 
-def _parity(recipe: Recipe, table: list[Compared]) -> Parity:
+def _parity(recipe: Recipe, table: list[ParityRow]) -> Parity:
     allowed = golden_images.tolerance(np.array([part.score for part in recipe.calibration]), recipe.limits)
     flipped = [row for row in table if row.app_verdict != row.line_verdict]
     worst = max(table, key=lambda row: row.difference)
@@ -183,12 +183,12 @@ def _parity(recipe: Recipe, table: list[Compared]) -> Parity:
     return Parity(0, worst.difference, allowed, tuple(table), left_out)
 
 
-def _table(rows: Sequence[Compared]) -> bytes:
-    columns = [*(field.name for field in fields(Compared)), "difference"]
+def _table(rows: Sequence[ParityRow]) -> bytes:
+    columns = [*(field.name for field in fields(ParityRow)), "difference"]
     return csv_text([columns, *([*astuple(row), row.difference] for row in rows)]).encode()
 
 
-def _golden_files(recipe: Recipe, compared: Sequence[tuple[Compared, Golden]]) -> dict[str, bytes]:
+def _golden_files(recipe: Recipe, compared: Sequence[tuple[ParityRow, GoldenImage]]) -> dict[str, bytes]:
     """At most MOST original files: the nearest to each limit on either side of it, the others spread over all scores.
 
     With parts on both sides a graph whose scores end at a limit shows; the spread holds the strangest part, which it

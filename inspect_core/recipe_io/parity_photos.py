@@ -6,15 +6,15 @@ from pathlib import Path, PurePosixPath
 from typing import NamedTuple
 
 from inspect_core.images.depth import Depth
-from inspect_core.images.folders import inside
-from inspect_core.images.layout import arrange
+from inspect_core.images.folders import resolve_allowed_path
+from inspect_core.images.layout import classify_paths
 from inspect_core.images.listing import is_image, photos_in, walk
 from inspect_core.images.photo_reader import ImageError, read
 from inspect_core.recipe import Recipe
-from inspect_core.recipe_format.recorded_photos import CALIBRATE, JUDGE, Calibrated, TaughtPhoto
+from inspect_core.recipe_format.recorded_photos import CALIBRATE, JUDGE, CalibrationPhoto, TeachingPhoto
 
 
-class CheckPhotos(NamedTuple):
+class ParityPhotos(NamedTuple):
     """paths: of the photos that were found; missing: names of those that were not."""
 
     paths: tuple[Path, ...]
@@ -27,7 +27,7 @@ def known_sets(recipe: Recipe) -> dict[str, str]:
     return sets | {row.digest: CALIBRATE for row in recipe.calibration}
 
 
-def find_photos(recipe: Recipe, folder: Path | None = None) -> CheckPhotos:
+def find_photos(recipe: Recipe, folder: Path | None = None) -> ParityPhotos:
     """Find them in `folder`, or where they were when the recipe was taught: by name first, then by content.
 
     Raises ValueError, with the remedy, when none is found.
@@ -42,11 +42,11 @@ def find_photos(recipe: Recipe, folder: Path | None = None) -> CheckPhotos:
             "export cannot be verified; specify their folder with --photos"
         )
     paths = tuple(path for path, _ in by_digest.values())
-    return CheckPhotos(paths, tuple(row.name for row in rows if row.digest not in by_digest))
+    return ParityPhotos(paths, tuple(row.name for row in rows if row.digest not in by_digest))
 
 
 def by_content(
-    rows: Sequence[Calibrated | TaughtPhoto], folders: Sequence[Path], depth: Depth | None
+    rows: Sequence[CalibrationPhoto | TeachingPhoto], folders: Sequence[Path], depth: Depth | None
 ) -> dict[str, tuple[Path, tuple[int, int]]]:
     """Path and (height, width) of these photos by the digest of their content, wherever they lie in the folders."""
     missing_digests: set[str] = {row.digest for row in rows}
@@ -67,16 +67,16 @@ def by_content(
 def masks_in(folder: Path) -> dict[Path, Path]:
     """The true masks in a folder, by the path of their photo."""
     files = [PurePosixPath(name) for name, problem in walk(folder) if not problem and is_image(name)]
-    return {folder / photo: folder / mask for photo, mask in arrange(files).masks.items()}
+    return {folder / photo: folder / mask for photo, mask in classify_paths(files).masks.items()}
 
 
-def still_there(recipe: Recipe, row: Calibrated, roots: Sequence[Path]) -> Path | None:
+def existing_path(recipe: Recipe, row: CalibrationPhoto, roots: Sequence[Path]) -> Path | None:
     """The file of this name where the recipe was taught, if it lies there and within these roots; its content may have
     changed.
     """
     try:
-        folder = inside(recipe.provenance.photos or "", roots)
-        path = inside(folder / row.name, [folder])
+        folder = resolve_allowed_path(recipe.provenance.photos or "", roots)
+        path = resolve_allowed_path(folder / row.name, [folder])
     except (ValueError, OSError):
         return None
     return path if recipe.provenance.photos and path.is_file() else None

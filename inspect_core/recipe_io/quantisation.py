@@ -18,7 +18,7 @@ LEAST = 1024
 """Fewest numbers of a constant for which the smaller type is worth while."""
 
 
-def with_half_weights(content: bytes) -> bytes:
+def quantise_float16(content: bytes) -> bytes:
     """The graph with its large constants stored in float16; they are widened as it is loaded, and used in float32.
 
     Raises ValueError when one leaves the range of float16.
@@ -46,7 +46,7 @@ class _Images(CalibrationDataReader):
         return None if image is None else {IMAGES: image[None]}
 
 
-def with_eight_bit_network(content: bytes, images: Sequence[np.ndarray]) -> bytes:
+def quantise_int8(content: bytes, images: Sequence[np.ndarray]) -> bytes:
     """The graph with the convolutions of the network in 8 bits, their ranges from `images`, (H, W, 3) uint8 at size.
 
     Results differ between processors: the proof holds on the PC that ran it.

@@ -6,13 +6,13 @@ from typing import NamedTuple
 import torch
 
 from inspect_core.audit.changes import limits_in_words
-from inspect_core.images.samples import counted
+from inspect_core.images.samples import pluralise
 from inspect_core.judge.anomaly_map import AREA
 from inspect_core.methods.registry import title_of
 from inspect_core.recipe import Recipe
 
 
-class Difference(NamedTuple):
+class RecipeDifference(NamedTuple):
     """what: the property that differs, in words; before, after: its value in each of the two, "" for none."""
 
     what: str
@@ -40,29 +40,29 @@ def in_words(recipe: Recipe) -> dict[str, str]:
         "Tiles": recipe.tiles.sentence() if recipe.tiles else "none",
         "Patch grid": f"{width} × {height}",
         "Training": provenance.calibration_note,
-        "Photos that set the limit": counted(len(recipe.calibration), "good part"),
+        "Photos that set the limit": pluralise(len(recipe.calibration), "good part"),
         "Alignment": " ".join(alignment.sentences()) if alignment else "none (fixed position)",
         "Areas": ", ".join(areas) or "none (whole photo inspected equally)",
         "Product check": f"{product_check.mode}, limit {product_check.limit:.4g}" if product_check else "none",
         "Defect types": named,
-        "Known cases": counted(len(known.cases), "part") if known else "none",
+        "Known cases": pluralise(len(known.cases), "part") if known else "none",
         "Reason": provenance.reason,
         "Created": f"{made(recipe)} by {provenance.author}",
         "Versions": ", ".join(f"{name} {number}" for name, number in provenance.versions.items()),
     }
 
 
-def difference(before: Recipe, after: Recipe) -> list[Difference]:
+def difference(before: Recipe, after: Recipe) -> list[RecipeDifference]:
     """The differences, in the order of `in_words`; another fit or other photos are named even if the words agree."""
     old, new = in_words(before), in_words(after)
-    rows = [Difference(what, old.get(what, ""), new.get(what, "")) for what in old | new]
+    rows = [RecipeDifference(what, old.get(what, ""), new.get(what, "")) for what in old | new]
     differing = [row for row in rows if row.before != row.after]
     digests, others = ({part.digest for part in recipe.calibration} for recipe in (before, after))
     if digests != others:
         removed, added = (f"{len(only)} only in this version" for only in (digests - others, others - digests))
-        differing.append(Difference("Calibration photos", removed, added))
+        differing.append(RecipeDifference("Calibration photos", removed, added))
     if not _same_fit(before, after):
-        differing.append(Difference("Trained model", "", "retrained"))
+        differing.append(RecipeDifference("Trained model", "", "retrained"))
     return differing
 
 

@@ -17,18 +17,18 @@ from inspect_core.features.extraction import PatchFeatureSpec
 from inspect_core.images.alignment import Alignment
 from inspect_core.judge.anomaly_map import AREA, SIGMA
 from inspect_core.judge.local_scale import LocalScale
-from inspect_core.methods.fitted_method import View
+from inspect_core.methods.fitted_method import FittedMethod
 from inspect_core.methods.registry import ARRAYS, FIELDS, JOIN, METHODS, methods_of
 from inspect_core.recipe import BackboneChoice, Provenance, Recipe
 from inspect_core.recipe_format import arrays as recipe_arrays
 from inspect_core.recipe_format import recipe_package, recorded_photos
 from inspect_core.recipe_format.fields import DIRECTION, RESIZE_RULE, SCHEMA
 from inspect_core.recipe_format.photo_inspector import PARTS, read_facts
-from inspect_core.recipe_format.recipe_package import refusing
+from inspect_core.recipe_format.recipe_package import recipe_errors
 from inspect_core.recipe_format.zipped import write_zip
 from inspect_core.recipe_io.recipe_path import check_place
-from inspect_core.recipe_io.self_test import prove
-from inspect_core.runtime.atomic_write import replacing
+from inspect_core.recipe_io.self_test import run_self_test
+from inspect_core.runtime.atomic_write import atomic_replace
 from inspect_core.whole_part.defect_types import DefectTypes
 from inspect_core.whole_part.known_cases import KnownCases
 from inspect_core.whole_part.product_check import ProductCheck
@@ -58,7 +58,7 @@ def write(files: Mapping[str, bytes], path: Path, check: Callable[[Path], object
     """
     files = {**files, recipe_package.SUMS: recipe_package.listing_of(sums_of(files))}
     try:
-        with replacing(path) as new:
+        with atomic_replace(path) as new:
             if path.suffix == ".zip":
                 write_zip(new, files.items())
                 _flush(new)
@@ -84,7 +84,7 @@ def load(path: str | Path) -> Recipe:
     path = Path(path)
     package = recipe_package.check(path)
     document = recipe_package.read_document(package, FIELDS)
-    with refusing(path, "its contents are inconsistent"):
+    with recipe_errors(path, "its contents are inconsistent"):
         lengths = recipe_arrays.check(document, package.header, ARRAYS)
         arrays = package.arrays()
         recipe_arrays.check_values(document, arrays, ARRAYS)
@@ -93,7 +93,7 @@ def load(path: str | Path) -> Recipe:
                 arrays[name] = recipe_arrays.unpack_triangle(arrays[name])
         recipe = _recipe_of(document, arrays, package)
     widths = [lengths[f"{recipe_arrays.view(number)}.k"] for number in range(len(recipe.views))]
-    prove(recipe, path, widths=widths, embedding=lengths.get("e"))
+    run_self_test(recipe, path, widths=widths, embedding=lengths.get("e"))
     return recipe
 
 
@@ -158,9 +158,9 @@ def _packed(recipe: Recipe) -> dict[str, np.ndarray]:
         arrays = view.detector.arrays() | _scale_arrays(view)
         if view.look.projection is not None and "projection" not in arrays:
             arrays["columns"] = view.look.projection
-        all_arrays |= recipe_arrays.under(recipe_arrays.view(number), arrays)
+        all_arrays |= recipe_arrays.add_prefix(recipe_arrays.view(number), arrays)
     for prefix, part in _extras(recipe).items():
-        all_arrays |= recipe_arrays.under(prefix, part.arrays() if part else {})
+        all_arrays |= recipe_arrays.add_prefix(prefix, part.arrays() if part else {})
     for name, value in all_arrays.items():
         plain = value.detach().cpu().numpy() if isinstance(value, Tensor) else value
         all_arrays[name] = np.ascontiguousarray(
@@ -169,7 +169,7 @@ def _packed(recipe: Recipe) -> dict[str, np.ndarray]:
     return all_arrays
 
 
-def _scale_arrays(view: View) -> dict[str, np.ndarray]:
+def _scale_arrays(view: FittedMethod) -> dict[str, np.ndarray]:
     """The local scales of a view, one row for each live value; nothing for a raw map."""
     scales = list(view.scales.values())
     if not scales:
@@ -197,7 +197,9 @@ def _recipe_of(document: dict, arrays: dict, package: recipe_package.Package) ->
         )
     for view in views:
         if view.live and live[view.live] > view.row.max_value(view.detector):
-            raise ValueError(f"live.{view.live} is {live[view.live]}, above {view.row.max_value(view.detector)} of the fit")
+            raise ValueError(
+                f"live.{view.live} is {live[view.live]}, above {view.row.max_value(view.detector)} of the fit"
+            )
     if not set(chosen["taps"]) >= {tap for view in views for tap in view.look.taps}:
         raise ValueError("a view uses a tap that the backbone does not have")
     return Recipe(
@@ -212,17 +214,17 @@ def _recipe_of(document: dict, arrays: dict, package: recipe_package.Package) ->
         unscored=tuple(recorded_photos.UnscoredPart(**part) for part in document["unscored"]),
         provenance=Provenance(**made),
         mm_per_pixel=document["mm_per_pixel"],
-        taught=document["taught"] and recorded_photos.TaughtFrom.from_params(document["taught"]),
+        taught=document["taught"] and recorded_photos.TeachingRecord.from_params(document["taught"]),
         as_published=document["as_published"],
         digest=package.digest,
     )
 
 
-def _view_of(number: int, part: dict, arrays: dict[str, np.ndarray], where: Path) -> View:
-    view_arrays = recipe_arrays.of_part(recipe_arrays.view(number), arrays)
+def _view_of(number: int, part: dict, arrays: dict[str, np.ndarray], where: Path) -> FittedMethod:
+    view_arrays = recipe_arrays.strip_prefix(recipe_arrays.view(number), arrays)
     tensors = {name: torch.from_numpy(value) for name, value in view_arrays.items()}
     projection = tensors.get("columns", tensors.get("projection"))
-    with refusing(where, "the detector cannot be used"):
+    with recipe_errors(where, "the detector cannot be used"):
         detector = METHODS[part["name"]].fitted.from_arrays(tensors, part["params"])
     scales = {}
     for row, value in enumerate(part["scales"]):
@@ -231,7 +233,7 @@ def _view_of(number: int, part: dict, arrays: dict[str, np.ndarray], where: Path
         )
         scales[value] = LocalScale(centre, gain, float(level), float(spread))
     spec = PatchFeatureSpec(tuple(part["taps"]), None if projection is None else projection.numpy(), part["pool"])
-    return View(part["name"], detector, spec, scales, raw=not scales)
+    return FittedMethod(part["name"], detector, spec, scales, raw=not scales)
 
 
 def _write_folder(files: dict[str, bytes], folder: Path) -> None:

@@ -7,7 +7,7 @@ from pathlib import Path
 from inspect_core.images.manifests.photo_list import folder_of
 from inspect_core.methods.registry import FIELDS
 from inspect_core.recipe_format import recipe_package
-from inspect_core.recipe_format.output_paths import PlaceError, check_folder
+from inspect_core.recipe_format.output_paths import OutputPathError, check_folder
 from inspect_core.recipe_format.recipe_package import RecipeError
 from inspect_core.runtime import workspace
 
@@ -20,16 +20,16 @@ def check_place(path: str | Path, *, photos: Path | None = None) -> Path:
     lie in the folder of a list.
     Raises PlaceError for any other place and ValueError for a path that the system cannot look up.
     """
-    path = workspace.usable(path)
+    path = workspace.expand_path(path)
     whole = path.name in ("", "..")
     place = Path(os.path.realpath(path)) if whole else Path(os.path.realpath(path.parent), path.name)
     photos = photos and folder_of(photos)
-    if photos is not None and (workspace.lies_in(place, photos) or workspace.lies_in(photos, place)):
-        raise PlaceError(f"{place} overlaps the photo folder ({photos}); save the recipe elsewhere")
+    if photos is not None and (workspace.is_inside(place, photos) or workspace.is_inside(photos, place)):
+        raise OutputPathError(f"{place} overlaps the photo folder ({photos}); save the recipe elsewhere")
     check_folder(place)
     if os.path.lexists(place) and not _is_recipe(place):
         form = "zip" if place.suffix == ".zip" else "folder"
-        raise PlaceError(
+        raise OutputPathError(
             f"{place} already exists and is not a complete Loupe recipe as a {form}, so it is not replaced; choose "
             "another name, or delete it yourself"
         )

@@ -18,14 +18,14 @@ from inspect_core.judge.input_checks import as_finite
 from inspect_core.methods.fitted_method import joined_errors
 from inspect_core.recipe import Recipe
 from inspect_core.recipe_format.photo_inspector import PARTS
-from inspect_core.recipe_format.recipe_package import refusing
+from inspect_core.recipe_format.recipe_package import recipe_errors
 
 PHOTOS, CLASSES = 8, 1000
 SHORTEST, LONGEST = -3, 6
 """Powers of ten that the made-up vectors are scaled by."""
 
 
-def prove(recipe: Recipe, where: Path, *, widths: Sequence[int], embedding: int | None) -> None:
+def run_self_test(recipe: Recipe, where: Path, *, widths: Sequence[int], embedding: int | None) -> None:
     """Score one patch grid with the detector, and some photos with the product check, gallery and kinds.
 
     widths: features of a patch for each view; embedding: width of the penultimate features, None when no part looks
@@ -37,22 +37,22 @@ def prove(recipe: Recipe, where: Path, *, widths: Sequence[int], embedding: int 
     patches = [torch.from_numpy(_vectors(rng, *recipe.grid, width)[None]) for width in widths]
     photos = _vectors(rng, PHOTOS, embedding or 0)
     with np.errstate(all="ignore"):
-        with refusing(where, "the detector cannot be used"):
+        with recipe_errors(where, "the detector cannot be used"):
             _prove_detector(recipe, patches)
         if recipe.product_check is not None:
-            with refusing(where, f"{PARTS['guard'][-1]} cannot be used"):
+            with recipe_errors(where, f"{PARTS['guard'][-1]} cannot be used"):
                 logits = _vectors(rng, PHOTOS, CLASSES) if recipe.product_check.fused else None
                 as_finite(recipe.product_check.score(photos, logits), name="its score")
         if recipe.gallery is not None:
-            with refusing(where, "the gallery of known cases cannot be used"):
+            with recipe_errors(where, "the gallery of known cases cannot be used"):
                 for photo in photos:
                     recipe.gallery.nearest(photo, count=1)
         if recipe.defect_types is not None:
-            with refusing(where, f"{PARTS['kinds'][-1]} cannot be used"):
+            with recipe_errors(where, f"{PARTS['kinds'][-1]} cannot be used"):
                 for photo in photos:
                     recipe.defect_types.of_embedding(photo)
         if recipe.alignment is not None:
-            with refusing(where, f"{PARTS['alignment'][-1]} cannot be used"):
+            with recipe_errors(where, f"{PARTS['alignment'][-1]} cannot be used"):
                 recipe.alignment.locate(recipe.alignment.reference)
 
 

@@ -31,7 +31,7 @@ _PAST_THE_END = 1 << 30  # msvcrt's locks keep others from reading what is locke
 
 
 @contextlib.contextmanager
-def replacing(target: Path) -> Generator[Path]:
+def atomic_replace(target: Path) -> Generator[Path]:
     """Give a new path to write a file or folder at; it takes the place of `target` when the block ends without error.
 
     Several threads and processes may write the same target: each has a path of its own, the last one stays. What may
@@ -67,7 +67,7 @@ def clear() -> None:
     """
     with contextlib.suppress(OSError):
         for record in [Path(entry) for entry in os.scandir(_records())]:
-            with contextlib.suppress(OSError), workspace.opened(record, "r+b") as file:
+            with contextlib.suppress(OSError), workspace.open_regular_file(record, "r+b") as file:
                 if not lock(file, wait=False):
                     continue
                 folder = Path(os.fsdecode(file.read(_LONGEST_PATH)))

@@ -18,7 +18,7 @@ from inspect_core.runtime import users
 from inspect_core.runtime.memory import return_memory
 from inspect_core.runtime.progress import Cancelled
 
-MOST = 6
+MAX_QUEUED_JOBS = 6
 """Jobs that wait at a time."""
 BEGUN, KNOWN = 0.005, 0.05
 """Shares of the work: up to the first nothing is done yet, such as while the network loads; from the second on the pace
@@ -26,11 +26,11 @@ is known.
 """
 
 
-class Busy(RuntimeError):
+class JobRejected(RuntimeError):
     """The same work waits or runs already, or the queue is full; the message says which."""
 
 
-class State(Enum):
+class JobState(Enum):
     WAITING = "waiting"
     RUNNING = "running"
     DONE = "done"
@@ -52,7 +52,7 @@ class Job:
     owner: str
     about: object
     id: str = field(default_factory=lambda: uuid.uuid4().hex[:12])
-    state: State = State.WAITING
+    state: JobState = JobState.WAITING
     step: str = ""
     fraction: float = 0.0
     result: Any = None
@@ -81,8 +81,8 @@ class Job:
         """Ask the work to stop at its next report; one that waits never begins."""
         self._cancel.set()
         with self._beginning:
-            if self.state is State.WAITING:
-                self.state, self.ended_at = State.CANCELLED, time.time()
+            if self.state is JobState.WAITING:
+                self.state, self.ended_at = JobState.CANCELLED, time.time()
                 self._on_end()
 
     @property
@@ -91,7 +91,7 @@ class Job:
 
     @property
     def active(self) -> bool:
-        return self.state in (State.WAITING, State.RUNNING)
+        return self.state in (JobState.WAITING, JobState.RUNNING)
 
     @property
     def seconds(self) -> float:
@@ -104,7 +104,7 @@ class Job:
 
         They run down between reports, and from the first tenth on rise by no more than a fifth above the least told.
         """
-        if self.state is not State.RUNNING or self._told is None:
+        if self.state is not JobState.RUNNING or self._told is None:
             return None
         at, left = self._told
         return max(left - (self.seconds - at), left / 5)
@@ -176,10 +176,12 @@ class Jobs:
         job = Job(title, owner, title if about is None else about, session=session, _on_end=on_end)
         with self._lock:
             if (same := self.find_by_subject(job.about)) is not None:
-                doing = "running" if same.state is State.RUNNING else "waiting"
-                raise Busy(f"“{same.title}” by {same.owner} is already {doing}; wait for it to finish, or cancel it")
-            if len(self.waiting) >= MOST:
-                raise Busy(f"the queue is full ({MOST} jobs); remove one in the sidebar first")
+                doing = "running" if same.state is JobState.RUNNING else "waiting"
+                raise JobRejected(
+                    f"“{same.title}” by {same.owner} is already {doing}; wait for it to finish, or cancel it"
+                )
+            if len(self.waiting) >= MAX_QUEUED_JOBS:
+                raise JobRejected(f"the queue is full ({MAX_QUEUED_JOBS} jobs); remove one in the sidebar first")
             ended = [job for job in self._jobs if not job.active]
             self._jobs = [*ended[-1:], *self.active, job]
         self._worker.submit(_run, job, work)
@@ -197,7 +199,7 @@ class Jobs:
         job = Job(title, owner, about)
         with self._lock:
             if (same := self.find_by_subject(about)) is not None:
-                raise Busy(f"“{same.title}” by {same.owner} is already running; stop it first")
+                raise JobRejected(f"“{same.title}” by {same.owner} is already running; stop it first")
             self._beside = [*self.unqueued_jobs, job]
         threading.Thread(target=_run, args=(job, work), name="loupe-beside", daemon=True).start()
         return job
@@ -228,13 +230,13 @@ def _run(job: Job, work: Callable[[Job], Any]) -> None:
     with job._beginning:
         if job.cancelling:
             return
-        job._began, job.state = time.monotonic(), State.RUNNING
-    state = State.FAILED
+        job._began, job.state = time.monotonic(), JobState.RUNNING
+    state = JobState.FAILED
     try:
         job.result = work(job)
-        job.fraction, state = 1.0, State.DONE
+        job.fraction, state = 1.0, JobState.DONE
     except Cancelled:
-        state = State.CANCELLED
+        state = JobState.CANCELLED
     except (ValueError, OSError, RuntimeError, MemoryError) as error:
         job.error = str(error) or type(error).__name__
     except BaseException as error:

@@ -8,7 +8,7 @@ Cancel = Callable[[], bool]
 """Whether the user wants to stop."""
 
 
-def silent(fraction: float, step: str) -> None:
+def ignore_progress(fraction: float, step: str) -> None:
     """A report that nobody reads."""
 
 
@@ -21,7 +21,7 @@ def stage(progress: Report, start: float, end: float) -> Report:
     return lambda fraction, step: progress(start + (end - start) * fraction, step)
 
 
-def tell(progress: Report | None, cancelled: Cancel | None, fraction: float, step: str) -> None:
+def report_progress(progress: Report | None, cancelled: Cancel | None, fraction: float, step: str) -> None:
     """Say how far the work is. Raises Cancelled when the user wants to stop."""
     if cancelled is not None and cancelled():
         raise Cancelled

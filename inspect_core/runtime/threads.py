@@ -10,7 +10,7 @@ from functools import cache
 from threadpoolctl import threadpool_limits
 
 
-def one_for_sums() -> None:
+def limit_math_threads() -> None:
     """One thread for the products and sums of NumPy, SciPy and torch in this process from now on.
 
     Call it before torch does its first work: a thread that has worked keeps the number it began with.
@@ -23,7 +23,7 @@ def one_for_sums() -> None:
     torch.set_num_threads(1)
 
 
-def one_core() -> None:
+def limit_to_one_core() -> None:
     """Use one core from now on: photos or processes that run in parallel use the others."""
     os.environ["OMP_NUM_THREADS"] = "1"
 

@@ -17,24 +17,29 @@ LONGEST = 100
 Network = ipaddress.IPv4Network | ipaddress.IPv6Network
 
 
-def tidy(name: str) -> str:
+def clean_name(name: str) -> str:
     """The printable characters of a name on one line, at most LONGEST; empty if none is left."""
     return "".join(each for each in " ".join(name.split()) if each.isprintable())[:LONGEST].strip()
 
 
-def at_this_machine() -> str:
+def local_user() -> str:
     """LOUPE_USER, else the name of the login, else the one that `keep` has kept, else UNKNOWN."""
     login = ""
     with suppress(KeyError, OSError):  # a number without a name
         login = getpass.getuser()
     stored_name = workspace.content(_file(), at_most=4 * LONGEST) or b""
-    return tidy(os.environ.get("LOUPE_USER", "")) or tidy(login) or tidy(stored_name.decode(errors="ignore")) or UNKNOWN
+    return (
+        clean_name(os.environ.get("LOUPE_USER", ""))
+        or clean_name(login)
+        or clean_name(stored_name.decode(errors="ignore"))
+        or UNKNOWN
+    )
 
 
-def keep(name: str) -> None:
+def save_local_user(name: str) -> None:
     """Keep in the workspace the name of who works at this machine. Raises OSError when it cannot be written."""
-    with atomic_write.replacing(_file()) as new:
-        new.write_text(tidy(name), encoding="utf-8")
+    with atomic_write.atomic_replace(_file()) as new:
+        new.write_text(clean_name(name), encoding="utf-8")
 
 
 def header() -> str:
@@ -59,7 +64,7 @@ def proxies() -> tuple[Network, ...]:
     return tuple(networks)
 
 
-def named_by_proxy(values: Sequence[str], address: str | None) -> str:
+def user_from_proxy(values: Sequence[str], address: str | None) -> str:
     """The name in the values of the header, in a request from this address; UNKNOWN unless one proxy gave one name.
 
     address: None for a request from this machine. Raises ValueError as `proxies`.
@@ -71,7 +76,7 @@ def named_by_proxy(values: Sequence[str], address: str | None) -> str:
     name = values[0]
     with suppress(UnicodeError):  # headers are read as Latin-1, and proxies write UTF-8
         name = name.encode("latin-1").decode()
-    return tidy(name) or UNKNOWN
+    return clean_name(name) or UNKNOWN
 
 
 def _file() -> Path:

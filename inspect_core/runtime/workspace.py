@@ -52,11 +52,11 @@ def export_of(digest: str) -> Path:
     return root() / "exports" / f"{digest}.zip"
 
 
-def held_folder() -> Path:
+def locks_folder() -> Path:
     return root() / "held"
 
 
-def is_own(path: Path, *digits: int, ending: str = "") -> bool:
+def is_generated_name(path: Path, *digits: int, ending: str = "") -> bool:
     """Whether Loupe gave this name, digests of so many hex digits joined by dashes: what may be deleted from a folder
     of the workspace when that is full.
     """
@@ -91,7 +91,7 @@ def allowed_roots() -> tuple[Path, ...]:
     return tuple(folder for folder in dict.fromkeys(default_roots) if folder != Path(folder.anchor))
 
 
-def ordinary(path: str | os.PathLike[str]) -> os.stat_result | None:
+def regular_file_stat(path: str | os.PathLike[str]) -> os.stat_result | None:
     """The `stat` result of an ordinary file; None for a folder, a link, a pipe, a device, and if nothing is there."""
     try:
         facts = os.lstat(path)
@@ -100,7 +100,7 @@ def ordinary(path: str | os.PathLike[str]) -> os.stat_result | None:
     return facts if stat.S_ISREG(facts.st_mode) else None
 
 
-def opened(path: str | os.PathLike[str], mode: Literal["rb", "r+b"] = "rb") -> BinaryIO:
+def open_regular_file(path: str | os.PathLike[str], mode: Literal["rb", "r+b"] = "rb") -> BinaryIO:
     """An `ordinary` file, opened: the way to open what lies in the workspace, where anything may have come to lie.
 
     Never waits. Raises OSError for anything else.
@@ -111,7 +111,7 @@ def opened(path: str | os.PathLike[str], mode: Literal["rb", "r+b"] = "rb") -> B
 def content(path: str | os.PathLike[str], *, at_most: int) -> bytes | None:
     """The bytes of a file in the workspace; None if it is not `ordinary`, unreadable or longer than `at_most`."""
     try:
-        with opened(path) as file:
+        with open_regular_file(path) as file:
             size = os.fstat(file.fileno()).st_size
             return file.read(size) if size <= at_most else None
     except OSError:
@@ -119,7 +119,7 @@ def content(path: str | os.PathLike[str], *, at_most: int) -> bytes | None:
 
 
 def _open_ordinary(path: str, flags: int) -> int:
-    if ordinary(path) is None:  # opening a device may do something already
+    if regular_file_stat(path) is None:  # opening a device may do something already
         raise OSError(errno.EINVAL, "not an ordinary file", path)
     descriptor = os.open(path, flags | getattr(os, "O_NOFOLLOW", 0) | getattr(os, "O_NONBLOCK", 0))
     if stat.S_ISREG(os.fstat(descriptor).st_mode):
@@ -128,7 +128,7 @@ def _open_ordinary(path: str, flags: int) -> int:
     raise OSError(errno.EINVAL, "not an ordinary file", path)
 
 
-def usable(path: str | Path) -> Path:
+def expand_path(path: str | Path) -> Path:
     """The path with `~` expanded. Raises ValueError, naming it, for one that the system cannot look up at all."""
     try:
         expanded = Path(path).expanduser()
@@ -141,7 +141,7 @@ def usable(path: str | Path) -> Path:
     return expanded
 
 
-def pasted(text: str) -> str:
+def parse_pasted_path(text: str) -> str:
     """A path as a file manager copies it, without quotes. Raises ValueError for one of Windows on another system."""
     path = text.strip().strip("\"'").strip()
     if os.name != "nt" and re.match(r"[A-Za-z]:\\|\\\\", path):
@@ -150,7 +150,7 @@ def pasted(text: str) -> str:
     return path
 
 
-def lies_in(path: Path, folder: Path) -> bool:
+def is_inside(path: Path, folder: Path) -> bool:
     """Whether `path`, which need not exist, is `folder` or lies below it, by whatever links, mounts or letter case."""
     real = Path(os.path.realpath(path))
     return folder.exists() and any(place.samefile(folder) for place in (real, *real.parents) if place.exists())

@@ -36,7 +36,7 @@ class ShardCheckpoints:
         self.folder = folder() / self._run.hex()[:32]
         self.folder.mkdir(parents=True, exist_ok=True)
         os.utime(self.folder)
-        runs = [path for path in folder().iterdir() if workspace.is_own(path, 32)]
+        runs = [path for path in folder().iterdir() if workspace.is_generated_name(path, 32)]
         for unfinished in sorted(runs, key=_last_use)[:-MOST]:
             _delete(unfinished)
 

@@ -18,13 +18,22 @@ from queue import Empty, Queue
 from typing import Any
 from urllib.parse import urlsplit
 
-from inspect_core.sharding.executor import STOPPED, Failure, Numbered, Refused, Task, check_stamp, perform, stamp
+from inspect_core.sharding.executor import (
+    WORKER_KILLED,
+    Failure,
+    Numbered,
+    Refused,
+    Task,
+    check_stamp,
+    environment_stamp,
+    perform,
+)
 
-PATIENCE = 60.0
+RECONNECT_SECONDS = 60.0
 """Seconds that a lost scheduler has to come back, or a first worker to join."""
 ANSWER = 15.0
 """Seconds that a scheduler has to answer when it is connected to."""
-AHEAD = 2
+TASKS_PER_WORKER = 2
 """Tasks submitted per worker: the next one is sent while it works on the first."""
 
 
@@ -45,7 +54,7 @@ class Cluster:
     """
 
     def __init__(self, address: str, certificates: Certificates | None = None) -> None:
-        self.address, self._certificates = checked(address, certificates), certificates
+        self.address, self._certificates = validate_address(address, certificates), certificates
         self._client = self._connected()
         try:
             self._check_workers()
@@ -75,13 +84,13 @@ class Cluster:
         sent = self._client.scatter(content, hash=True)  # each worker fetches it once
 
         def submit(number: int, payload: Any) -> None:
-            future, where = self._client.submit(perform, stamp(), sent, payload, pure=False), finished
+            future, where = self._client.submit(perform, environment_stamp(), sent, payload, pure=False), finished
             future.add_done_callback(lambda own: where.put((number, own)))
             waiting[number] = payload, future
 
         try:
             while True:
-                while self._is_there and len(waiting) < AHEAD * self.workers:
+                while self._is_there and len(waiting) < TASKS_PER_WORKER * self.workers:
                     if (following := next(source, None)) is None:
                         break
                     submit(*following)
@@ -163,7 +172,7 @@ class Cluster:
 
     def _check_workers(self) -> None:
         try:
-            self._client.wait_for_workers(1, timeout=PATIENCE)
+            self._client.wait_for_workers(1, timeout=RECONNECT_SECONDS)
         except TimeoutError as error:
             raise OSError(
                 f"no worker has joined the scheduler at {self.address}; start one with dask worker"
@@ -171,7 +180,7 @@ class Cluster:
         for address, facts in self._workers().items():
             if facts["nthreads"] != 1:
                 raise ValueError(f"{address} has {facts['nthreads']} threads; start dask worker with --nthreads 1")
-        for address, worker_stamp in self._client.run(check_stamp, stamp(), on_error="return").items():
+        for address, worker_stamp in self._client.run(check_stamp, environment_stamp(), on_error="return").items():
             if isinstance(worker_stamp, Exception):
                 raise ValueError(
                     f"{address} cannot be used: {worker_stamp}; Loupe has to be installed there: pip install ."
@@ -180,7 +189,7 @@ class Cluster:
     def _come_back(self) -> None:
         """Connect again to a scheduler that was restarted. Raises OSError if it was not."""
         self.close()
-        until = time.monotonic() + PATIENCE
+        until = time.monotonic() + RECONNECT_SECONDS
         while True:
             try:
                 self._client = self._connected()
@@ -195,7 +204,7 @@ class Cluster:
         self._check_workers()
 
 
-def checked(address: str, certificates: Certificates | None) -> str:
+def validate_address(address: str, certificates: Certificates | None) -> str:
     """The address with its protocol. Raises ValueError unless it is TLS with certificates or TCP to this machine."""
     full = address if "://" in address else f"{'tls' if certificates else 'tcp'}://{address}"
     parts = urlsplit(full)
@@ -239,10 +248,10 @@ def _is_loopback(host: str) -> bool:
 def _result(future: Any) -> Any:
     """The result of a finished future. Raises Refused, and OSError when the result was lost."""
     if future.status == "finished":
-        return future.result(timeout=PATIENCE)
+        return future.result(timeout=RECONNECT_SECONDS)
     error = future.exception()
     if isinstance(error, Refused):
         raise error
     if type(error).__name__ == "KilledWorker":
-        return Failure(STOPPED)
+        return Failure(WORKER_KILLED)
     return Failure(str(error) or type(error).__name__)

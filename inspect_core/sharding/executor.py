@@ -13,9 +13,9 @@ from typing import Any, Protocol
 
 from inspect_core.runtime.versions import library_versions
 
-RESTING, RESTING_EXPORTED = 1 << 30, 1 << 28
+IDLE_WORKER_BYTES, RESTING_EXPORTED = 1 << 30, 1 << 28
 """Bytes that a worker takes with a network loaded and no photo, and with an exported recipe, which needs no torch."""
-STOPPED = "its worker process was killed, by the system (out of memory) or by a user"
+WORKER_KILLED = "its worker process was killed, by the system (out of memory) or by a user"
 
 Task = Callable[[Any], Any]
 Numbered = tuple[int, Any]
@@ -63,7 +63,7 @@ class Executor(Protocol):
 
 
 @cache
-def stamp() -> dict[str, str]:
+def environment_stamp() -> dict[str, str]:
     """What must be equal on both sides: library versions and a digest of Loupe's own code."""
     digest, root = hashlib.sha256(), Path(__file__).resolve().parents[1]
     for path in sorted(root.rglob("*.py")):
@@ -73,7 +73,7 @@ def stamp() -> dict[str, str]:
 
 def check_stamp(asked: dict[str, str]) -> None:
     """Raise Refused, naming the differences, unless the stamp equals this side's."""
-    local_stamp = stamp()
+    local_stamp = environment_stamp()
     differing = sorted(name for name in asked | local_stamp if asked.get(name) != local_stamp.get(name))
     if differing:
         words = ", ".join(f"{name} {local_stamp.get(name)} instead of {asked.get(name)}" for name in differing)

@@ -12,26 +12,26 @@ from functools import lru_cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from inspect_core.line.batch import Drawn, Photo, judge_and_draw
+from inspect_core.line.batch import Photo, RenderedRow, inspect_and_render
 from inspect_core.line.inspector import Inspector
-from inspect_core.line.map_folder import Maps
+from inspect_core.line.map_folder import MapFolder
 from inspect_core.line.ordered_pool import ranges
-from inspect_core.line.result_row import row_of
+from inspect_core.line.result_row import uninspected_row
 from inspect_core.recipe_format.zipped import zipped
 from inspect_core.runner import Runner
-from inspect_core.sharding.executor import RESTING, RESTING_EXPORTED, Executor, Failure
+from inspect_core.sharding.executor import IDLE_WORKER_BYTES, RESTING_EXPORTED, Executor, Failure
 from inspect_core.sharding.shard_runner import ATTEMPTS, results
 from inspect_core.verdict import NOT_JUDGED, NOT_LOCATED, OTHER_PRODUCT, PARTLY_OUT
 
 if TYPE_CHECKING:
-    from inspect_core.sharding.transport import Network
+    from inspect_core.sharding.transport import SentBackbone
 
 PHOTOS = 16
 """Of one task: its maps are on their way together."""
 
 
 @dataclass(frozen=True, eq=False)
-class Inspecting:
+class InspectionTask:
     """Inspects photos with a recipe.
 
     package: the recipe as a zip; release: digest of an export; network: None for an exported recipe; endings: of the
@@ -40,25 +40,25 @@ class Inspecting:
 
     package: bytes
     release: str
-    network: "Network | None"
+    network: "SentBackbone | None"
     endings: tuple[str, ...]
 
     @classmethod
-    def of(cls, path: Path, inspector: Inspector, maps: Maps | None) -> "Inspecting":
+    def of(cls, path: Path, inspector: Inspector, maps: MapFolder | None) -> "InspectionTask":
         """path: of the saved recipe that the inspector was opened from."""
         backbone, network = getattr(inspector, "backbone", None), None
         if backbone is not None:
-            from inspect_core.sharding.transport import Network  # which loads torch, as the recipe has
+            from inspect_core.sharding.transport import SentBackbone  # which loads torch, as the recipe has
 
-            network = Network.of(backbone)
+            network = SentBackbone.of(backbone)
         return cls(zipped(path), inspector.release, network, () if maps is None else maps.endings)
 
-    def __call__(self, photos: Sequence[Photo]) -> list[Drawn]:
-        return [judge_and_draw(_opened(self), name, path, self.endings) for name, path in photos]
+    def __call__(self, photos: Sequence[Photo]) -> list[RenderedRow]:
+        return [inspect_and_render(_opened(self), name, path, self.endings) for name, path in photos]
 
 
 @lru_cache(maxsize=1)
-def _opened(task: Inspecting) -> Inspector:
+def _opened(task: InspectionTask) -> Inspector:
     """The recipe, checked and ready, with one thread. Raises ValueError as its readers do."""
     with tempfile.TemporaryDirectory(prefix="loupe-recipe-") as folder:
         path = Path(folder, "recipe.zip")
@@ -68,28 +68,28 @@ def _opened(task: Inspecting) -> Inspector:
         # Imported where they are used: an exported recipe needs none of them.
         from inspect_core.recipe import LoadedRecipe
         from inspect_core.recipe_io.recipe_file import load
-        from inspect_core.runtime.threads import one_core
+        from inspect_core.runtime.threads import limit_to_one_core
         from inspect_core.sharding.transport import backbone_of
 
-        one_core()
+        limit_to_one_core()
         return LoadedRecipe(load(path), backbone_of(task.network))
 
 
 @dataclass(frozen=True, eq=False)
-class JudgedByWorkers:
+class WorkerBatchInspector:
     """A `line.batch.Judging`. path: of the saved recipe that the inspector was opened from."""
 
     executor: Executor
     path: Path
 
-    def __call__(self, inspector: Inspector, photos: Sequence[Photo], maps: Maps | None) -> Iterator[Drawn]:
+    def __call__(self, inspector: Inspector, photos: Sequence[Photo], maps: MapFolder | None) -> Iterator[RenderedRow]:
         """Every photo once, with the verdict that this process would give, to the bit; in any order.
 
         What a worker cannot judge is judged here; photos of a shard that failed in every attempt, or whose results
         could not be used, are not judged, and their rows say why. Raises ValueError for too little memory.
         """
-        task, parts = Inspecting.of(self.path, inspector, maps), ranges(len(photos), PHOTOS)
-        self.executor.require(RESTING_EXPORTED if task.network is None else RESTING)
+        task, parts = InspectionTask.of(self.path, inspector, maps), ranges(len(photos), PHOTOS)
+        self.executor.require(RESTING_EXPORTED if task.network is None else IDLE_WORKER_BYTES)
 
         def some_of(number: int) -> Sequence[Photo]:
             return photos[parts[number].start : parts[number].stop]
@@ -104,10 +104,12 @@ class JudgedByWorkers:
         for number, rows_of_shard in results(self.executor, task, sent, taken, range(len(parts))):
             if isinstance(rows_of_shard, Failure):
                 reason = f"its shard failed {ATTEMPTS} times: {rows_of_shard.reason}"
-                yield from ((row_of(inspector, name, reason=reason), "", {}) for name, _ in some_of(number))
+                yield from ((uninspected_row(inspector, name, reason=reason), "", {}) for name, _ in some_of(number))
                 continue
             for drawn, (name, path) in zip(rows_of_shard, some_of(number), strict=True):
-                yield judge_and_draw(inspector, name, path, task.endings) if drawn[0].verdict == NOT_JUDGED else drawn
+                yield (
+                    inspect_and_render(inspector, name, path, task.endings) if drawn[0].verdict == NOT_JUDGED else drawn
+                )
 
 
 def fault(shard_answer: Any, names: Sequence[str], inspector: Inspector) -> str:

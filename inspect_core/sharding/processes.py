@@ -13,7 +13,7 @@ from concurrent.futures.process import BrokenProcessPool
 from importlib.machinery import ModuleSpec
 from typing import Any
 
-from inspect_core.sharding.executor import STOPPED, Failure, Numbered, Task, perform, stamp
+from inspect_core.sharding.executor import WORKER_KILLED, Failure, Numbered, Task, environment_stamp, perform
 
 ONE_THREAD = {"OMP_NUM_THREADS": "1", "OPENBLAS_NUM_THREADS": "1", "MKL_NUM_THREADS": "1", "OMP_WAIT_POLICY": "PASSIVE"}
 """Environment of a worker: one core each, and one order for every sum."""
@@ -102,7 +102,7 @@ class _Worker:
             self._pool = _started()
         sent, self._held = None if self._held is task else task, task
         try:
-            return self._pool.submit(_work, stamp(), sent, payload)
+            return self._pool.submit(_work, environment_stamp(), sent, payload)
         except BrokenProcessPool:  # it was killed while it waited
             self.stop()
             return self.submit(task, payload)
@@ -113,7 +113,7 @@ class _Worker:
             return future.result()
         except BrokenProcessPool:
             self.stop()
-            return Failure(STOPPED)
+            return Failure(WORKER_KILLED)
 
     def stop(self) -> None:
         pool, processes, self._pool, self._held = self._pool, self.processes, None, b""

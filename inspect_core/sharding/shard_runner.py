@@ -3,7 +3,7 @@
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import Any
 
-from inspect_core.images.samples import counted, examples
+from inspect_core.images.samples import join_first_names, pluralise
 from inspect_core.sharding.checkpoints import ShardCheckpoints
 from inspect_core.sharding.executor import Executor, Failure, Numbered, Task
 
@@ -16,8 +16,8 @@ class ShardsFailed(RuntimeError):
     def __init__(self, reasons: dict[int, str], photos: Sequence[str]) -> None:
         first = next(iter(reasons.values()))
         super().__init__(
-            f"{counted(len(reasons), 'shard')} of photos failed {ATTEMPTS} times ({first}): "
-            f"{examples(list(photos))}. All other results are kept: repair or remove these photos, or fix the "
+            f"{pluralise(len(reasons), 'shard')} of photos failed {ATTEMPTS} times ({first}): "
+            f"{join_first_names(list(photos))}. All other results are kept: repair or remove these photos, or fix the "
             "workers, then start again"
         )
         self.photos = tuple(photos)
@@ -46,7 +46,7 @@ def results(
             return
 
 
-def kept_results(
+def stored_results(
     checkpoints: ShardCheckpoints,
     numbers: Sequence[int],
     names_of: Callable[[int], Sequence[str]],

@@ -12,21 +12,21 @@ import torch
 
 from inspect_core.features.store import feature_store
 from inspect_core.images.depth import Depth
-from inspect_core.images.folders import Sample
-from inspect_core.images.part_pose import Located
-from inspect_core.images.photo_quality import Quality
+from inspect_core.images.folders import PhotoFile
+from inspect_core.images.part_pose import PartPose
+from inspect_core.images.photo_quality import PhotoQuality
 from inspect_core.images.photo_reader import ImageError, read, read_mask
 from inspect_core.images.placement import Placement
 from inspect_core.judge.overlap_counts import OverlapCounts
 from inspect_core.line.ordered_pool import ranges
-from inspect_core.runtime.progress import Report, silent
+from inspect_core.runtime.progress import Report, ignore_progress
 from inspect_core.sharding.checkpoints import MERGED, ShardCheckpoints
-from inspect_core.sharding.executor import RESTING, Executor, Failure, Numbered, attempt, stamp
-from inspect_core.sharding.shard_runner import in_order, kept_results, results
-from inspect_core.sharding.transport import Network, Prepared, bare, preparation_of
+from inspect_core.sharding.executor import IDLE_WORKER_BYTES, Executor, Failure, Numbered, attempt, environment_stamp
+from inspect_core.sharding.shard_runner import in_order, results, stored_results
+from inspect_core.sharding.transport import SentBackbone, SentExtractor, bare, preparation_of
 from inspect_core.study.evaluation_scores import AT_ONCE, EvaluationScores
 from inspect_core.study.photo_features import PhotoFeatures, PhotoNotes
-from inspect_core.study.statistics_gathering import BLOCK, SHARD, Fit, Gathered, Merged, merged
+from inspect_core.study.statistics_gathering import BLOCK, SHARD, FitPlan, Gathered, StatisticsMerger, merged
 from inspect_core.study.study_tasks import EvaluationTask, FitTask, Shard, Task
 
 MOST_SHARDS = 64
@@ -44,7 +44,7 @@ class ShardResult:
     unreadable_masks: list[str] = field(default_factory=list)
 
 
-KINDS = (PhotoNotes, ShardResult, Sample, Depth, Placement, Located, Quality, EvaluationScores, OverlapCounts)
+KINDS = (PhotoNotes, ShardResult, PhotoFile, Depth, Placement, PartPose, PhotoQuality, EvaluationScores, OverlapCounts)
 """What results consist of."""
 
 
@@ -53,11 +53,11 @@ class RemoteTask:
     """A task as a worker performs it. Placements come back without the alignment, which both sides know."""
 
     task: Task
-    prepared: Prepared
+    prepared: SentExtractor
 
     def __call__(self, shard: Shard) -> ShardResult:
         features = PhotoFeatures(preparation_of(self.prepared), feature_store(), shard.streamed)
-        content, masked = self.task.over(features, shard, silent), ()
+        content, masked = self.task.over(features, shard, ignore_progress), ()
         if isinstance(self.task, FitTask):
             content = states(merged(self.task.fit, content))
         elif isinstance(self.task, EvaluationTask):
@@ -79,19 +79,21 @@ class OnWorkers:
     weights: Path | None = None
 
     def require(self, memory: int) -> None:
-        self.executor.require(RESTING + memory)
+        self.executor.require(IDLE_WORKER_BYTES + memory)
 
-    def extract(self, features: PhotoFeatures, samples: Sequence[Sample], report: Report) -> None:
+    def extract(self, features: PhotoFeatures, samples: Sequence[PhotoFile], report: Report) -> None:
         """Workers store features when they first need them."""
 
-    def gather(self, fit: Fit, features: PhotoFeatures, samples: Sequence[Sample], report: Report) -> Gathered:
+    def gather(self, fit: FitPlan, features: PhotoFeatures, samples: Sequence[PhotoFile], report: Report) -> Gathered:
         whole = len(samples) > MOST_SHARDS * SHARD
         work = self._work(FitTask(fit), features, samples, SHARD * BLOCK if whole else SHARD, report)
         gathered, notes = merged_states(fit, work.kept, work.results, whole=whole)
         _add(features, notes)
         return gathered
 
-    def results(self, task: Task, features: PhotoFeatures, samples: Sequence[Sample], report: Report) -> Iterator[Any]:
+    def results(
+        self, task: Task, features: PhotoFeatures, samples: Sequence[PhotoFile], report: Report
+    ) -> Iterator[Any]:
         work = self._work(task, features, samples, AT_ONCE, report)
         for _, shard_result in work.results():
             _add(features, shard_result.notes)
@@ -99,9 +101,9 @@ class OnWorkers:
         work.kept.remove()
 
     def _work(
-        self, task: Task, features: PhotoFeatures, samples: Sequence[Sample], size: int, report: Report
+        self, task: Task, features: PhotoFeatures, samples: Sequence[PhotoFile], size: int, report: Report
     ) -> "_Work":
-        prepared = Prepared.of(features.preparation, Network.of(features.preparation.backbone, self.weights))
+        prepared = SentExtractor.of(features.preparation, SentBackbone.of(features.preparation.backbone, self.weights))
         streamed = frozenset(features.streamed)
         return _Work(self.executor, RemoteTask(bare(task), prepared), samples, streamed, size, report)
 
@@ -112,7 +114,7 @@ class _Work:
 
     executor: Executor
     task: RemoteTask
-    samples: Sequence[Sample]
+    samples: Sequence[PhotoFile]
     streamed: frozenset[str]
     size: int
     report: Report
@@ -122,7 +124,7 @@ class _Work:
         self._ranges = ranges(len(self.samples), self.size)
         self._absolute = [_absolute(sample) for sample in self.samples]
         written = [[_written(path) for path in (own.path, own.mask)] for own in self._absolute]
-        self.kept = ShardCheckpoints([stamp(), self.task, self._absolute, written], KINDS)
+        self.kept = ShardCheckpoints([environment_stamp(), self.task, self._absolute, written], KINDS)
 
     def results(self, first: int = 0) -> Iterator[Numbered]:
         """(number, `ShardResult`) of the shards from `first` on, in order; early results wait on disk."""
@@ -130,7 +132,7 @@ class _Work:
 
         def told() -> Iterator[Numbered]:
             worked = partial(results, self.executor, self.task, self._shard, self._taken)
-            each = kept_results(self.kept, range(first, total), lambda i: _names(self._shard(i)), worked)
+            each = stored_results(self.kept, range(first, total), lambda i: _names(self._shard(i)), worked)
             for done, result in enumerate(each, start=first + 1):
                 yield result
                 photos = f"{min(done * self.size, len(self.samples)):,} of {len(self.samples):,} photos"
@@ -152,14 +154,14 @@ class _Work:
 
 
 def merged_states(
-    fit: Fit, checkpoints: ShardCheckpoints, results_from: Callable[[int], Iterator[Numbered]], *, whole: bool
+    fit: FitPlan, checkpoints: ShardCheckpoints, results_from: Callable[[int], Iterator[Numbered]], *, whole: bool
 ) -> tuple[Gathered, PhotoNotes]:
     """The statistics of all shards, or of whole blocks, merged in order; their stored results are deleted.
 
     results_from(first): (number, `ShardResult`) in order, from the first that is not merged yet. Every KEEPING blocks
     the merged state is stored in their place.
     """
-    total, notes, following = Merged(fit), PhotoNotes(), 0
+    total, notes, following = StatisticsMerger(fit), PhotoNotes(), 0
     if whole and (before := checkpoints.get(MERGED)) is not None:
         following, shard_result = before
         total.add_block(restored(fit, shard_result.content))
@@ -181,7 +183,7 @@ def states(gathered: Gathered) -> list[dict[str, np.ndarray]]:
     return [{name: array.cpu().contiguous().numpy() for name, array in each.state().items()} for each in gathered]
 
 
-def restored(fit: Fit, content: list[dict[str, np.ndarray]]) -> Gathered:
+def restored(fit: FitPlan, content: list[dict[str, np.ndarray]]) -> Gathered:
     """The statistics from their `states`. Raises ValueError for those of another fit."""
     gathered = fit.begin()
     for statistics, state in zip(gathered, content, strict=True):
@@ -220,7 +222,7 @@ def _names(shard: Shard) -> list[str]:
     return [sample.name for sample in shard.samples]
 
 
-def _absolute(sample: Sample) -> Sample:
+def _absolute(sample: PhotoFile) -> PhotoFile:
     """The sample for a process that may run in another folder."""
     mask = sample.mask and Path(os.path.abspath(sample.mask))
     return replace(sample, path=Path(os.path.abspath(sample.path)), mask=mask)
@@ -249,7 +251,7 @@ def _readable_here(shard: Shard, result: ShardResult) -> bool:
     return False
 
 
-def _has_mask(sample: Sample) -> bool:
+def _has_mask(sample: PhotoFile) -> bool:
     """Whether its mask can be read here."""
     try:
         return sample.mask is not None and read_mask(sample.mask, sample.size) is not None

@@ -9,13 +9,13 @@ from typing import Any, Self
 
 from inspect_core.features.backbone_catalogue import spec_of
 from inspect_core.features.backbones import Backbone, load
-from inspect_core.features.extraction import Preparation
-from inspect_core.features.weights import needed_weights
+from inspect_core.features.extraction import FeatureExtractor
+from inspect_core.features.weights import require_weights
 from inspect_core.sharding.executor import Refused
 
 
 @dataclass(frozen=True)
-class Network:
+class SentBackbone:
     """A backbone: by what it is loaded, what it must then equal, and its weights file."""
 
     name: str
@@ -30,7 +30,7 @@ class Network:
     @classmethod
     def of(cls, backbone: Backbone, path: Path | None = None) -> Self:
         """path: of the weights, None for those installed here."""
-        weights_path, sent_backbone = path or needed_weights(spec_of(backbone.name, has_weights=False)), backbone
+        weights_path, sent_backbone = path or require_weights(spec_of(backbone.name, has_weights=False)), backbone
         chosen = (
             sent_backbone.name,
             sent_backbone.taps,
@@ -43,7 +43,7 @@ class Network:
 
 
 @lru_cache(maxsize=2)
-def backbone_of(network: Network) -> Backbone:
+def backbone_of(network: SentBackbone) -> Backbone:
     """The backbone on this machine. Raises ValueError as `load`, Refused if weights or engine are others."""
     with tempfile.TemporaryDirectory(prefix="loupe-weights-") as folder:
         path = Path(folder, network.file)
@@ -59,14 +59,14 @@ def backbone_of(network: Network) -> Backbone:
 
 
 @dataclass(frozen=True, eq=False)
-class Prepared:
+class SentExtractor:
     """A preparation; rest: its fields beside the backbone, without what they have computed."""
 
-    network: Network
+    network: SentBackbone
     rest: Mapping[str, Any]
 
     @classmethod
-    def of(cls, preparation: Preparation, network: Network) -> Self:
+    def of(cls, preparation: FeatureExtractor, network: SentBackbone) -> Self:
         rest = {
             sent_backbone.name: bare(getattr(preparation, sent_backbone.name))
             for sent_backbone in fields(preparation)
@@ -76,9 +76,9 @@ class Prepared:
 
 
 @lru_cache(maxsize=1)
-def preparation_of(sent: Prepared) -> Preparation:
+def preparation_of(sent: SentExtractor) -> FeatureExtractor:
     """The preparation on this machine. Raises as `backbone_of`."""
-    return Preparation(backbone_of(sent.network), **sent.rest)
+    return FeatureExtractor(backbone_of(sent.network), **sent.rest)
 
 
 def bare(value: Any) -> Any:

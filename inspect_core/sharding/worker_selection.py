@@ -11,7 +11,7 @@ from inspect_core.sharding.executor import Executor
 from inspect_core.sharding.processes import Processes
 
 
-def configured() -> tuple[str | None, Certificates | None]:
+def read_cluster_settings() -> tuple[str | None, Certificates | None]:
     """The scheduler named by LOUPE_CLUSTER, None without it, and the certificates of LOUPE_TLS_CA, _CERT and _KEY.
 
     Raises ValueError when only some of the three are set.

@@ -8,14 +8,14 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from inspect_core.images.folders import Sample
-from inspect_core.images.samples import counted as number_of
+from inspect_core.images.folders import PhotoFile
+from inspect_core.images.samples import pluralise as number_of
 from inspect_core.judge.anomaly_map import AREA
-from inspect_core.judge.counts import Counts, Unscored, count_parts, counted_parts, in_parts
-from inspect_core.judge.defect_hits import found_up_to as found_in_map
-from inspect_core.judge.limits import least_promise, overkill_at
+from inspect_core.judge.counts import UnscoredCounts, VerdictCounts, count_parts, counts_sentence, select_counted_parts
+from inspect_core.judge.defect_hits import hit_limit as found_in_map
+from inspect_core.judge.limits import overkill_at, provable_bound
 from inspect_core.judge.metrics import auroc, fpr95_of_foreign, fpr_at_tpr
-from inspect_core.runtime.progress import Report, silent
+from inspect_core.runtime.progress import Report, ignore_progress
 from inspect_core.study.evaluation_scores import AT_ONCE, EvaluationScores, Live
 from inspect_core.study.scored_photo import ADDED, RELABELLED, UNKNOWN, ScoredPhoto, UnscoredPhoto
 from inspect_core.study.scored_photos import ScoredPhotos
@@ -23,7 +23,7 @@ from inspect_core.study.study import Study
 from inspect_core.study.study_tasks import EvaluationTask
 from inspect_core.verdict import Limits
 
-STEADY, MORE = 60, (20, 30, 60, 100, 200, 400)
+ENOUGH_GOOD_PHOTOS, MORE = 60, (20, 30, 60, 100, 200, 400)
 """Good photos that promise enough, and numbers to propose when there are fewer."""
 
 
@@ -78,12 +78,12 @@ class Evaluation:
     aupro: float
     fpr95: float
     good_rejected_at_95_caught: float
-    counts: Counts
+    counts: VerdictCounts
     changed: RepeatabilityCounts | None = None
 
 
-def judge_photos(
-    study: Study, samples: Sequence[Sample], moves: Sequence[Live], report: Report = silent
+def score_test_photos(
+    study: Study, samples: Sequence[PhotoFile], moves: Sequence[Live], report: Report = ignore_progress
 ) -> list[EvaluationScores]:
     """What a fitted study makes of any number of other photos, at each of several live values.
 
@@ -136,15 +136,15 @@ def _counts(
     limits: Limits,
     hit_limits: np.ndarray | None,
     unscored: Sequence[UnscoredPhoto],
-) -> Counts:
+) -> VerdictCounts:
     return count_parts(good, defects, **asdict(limits), found_up_to=hit_limits, **unscored_counts(unscored))
 
 
-def unscored_counts(photos: Sequence[UnscoredPhoto]) -> dict[str, Unscored]:
+def unscored_counts(photos: Sequence[UnscoredPhoto]) -> dict[str, UnscoredCounts]:
     """The arguments of `count_parts` for parts that have no score."""
 
-    def of(good: bool) -> Unscored:
-        return Unscored.of_words(
+    def of(good: bool) -> UnscoredCounts:
+        return UnscoredCounts.of_words(
             [photo.word for photo in photos if photo.kind != UNKNOWN and (photo.kind == "good") == good]
         )
 
@@ -167,7 +167,9 @@ def outcomes(evaluation: Evaluation) -> dict[str, int | None]:
     }
 
 
-def promise(scored: ScoredPhotos, limits: Limits, setting_scores: np.ndarray, *, ceiling: float | None = None) -> str:
+def forecast_sentence(
+    scored: ScoredPhotos, limits: Limits, setting_scores: np.ndarray, *, ceiling: float | None = None
+) -> str:
     """How many of the next 100 good parts the limits will stop, and what too few good photos cannot promise.
 
     setting_scores: `calibration_scores` of the photos that set limits; ceiling: their `ceiling`. "" without any.
@@ -190,10 +192,10 @@ def promise(scored: ScoredPhotos, limits: Limits, setting_scores: np.ndarray, *,
 
 def most_promised(groups: int, *, photos: int) -> str:
     """What so many good photos in so many groups can promise at best; "" from STEADY groups on."""
-    if groups >= STEADY or not groups:
+    if groups >= ENOUGH_GOOD_PHOTOS or not groups:
         return ""
-    least = least_promise(groups)
-    more = next((number for number in MORE if least_promise(number) <= least / 2), MORE[-1])
+    least = provable_bound(groups)
+    more = next((number for number in MORE if provable_bound(number) <= least / 2), MORE[-1])
     alone = groups == photos
     setting = f"{groups} good parts" if alone else f"{groups} groups of good parts ({photos} photos)"
     further = "photos" if alone else "groups"
@@ -208,7 +210,9 @@ def found_up_to(scored: ScoredPhotos, **live: int) -> np.ndarray:
 
     def look() -> np.ndarray:
         limits = np.full(len(scored.photos), math.nan)
-        masks = {i: near for i, photo in enumerate(scored.photos) if (near := photo.dilated_mask(scored.size)) is not None}
+        masks = {
+            i: near for i, photo in enumerate(scored.photos) if (near := photo.dilated_mask(scored.size)) is not None
+        }
         known = list(masks)
         for first in range(0, len(known), AT_ONCE):
             some = known[first : first + AT_ONCE]
@@ -219,15 +223,15 @@ def found_up_to(scored: ScoredPhotos, **live: int) -> np.ndarray:
     return scored.cached(("found", *sorted(values.items())), look)
 
 
-def changed_again(scored: ScoredPhotos, limits: Limits, **live: int) -> RepeatabilityCounts | None:
+def repeatability_counts(scored: ScoredPhotos, limits: Limits, **live: int) -> RepeatabilityCounts | None:
     """Of the parts that the sentence counts; None where no tolerances were taught."""
-    good, defect, *_ = counted(scored.photos, scored.unscored)
+    good, defect, *_ = select_counted(scored.photos, scored.unscored)
     scores, again = scored.scores(**live), scored.repeat_scores(**live)
     known = good | defect
     return RepeatabilityCounts.of(scores[known], again[known], defect[known], limits)
 
 
-class Counted(NamedTuple):
+class CountedParts(NamedTuple):
     """What the sentence in parts counts: good, defect: (n,) bool, of the scored; unscored: those without a score; own:
     whether the limit was set on these good parts; hidden: (m,) scores of good parts that are counted and not shown.
     """
@@ -239,19 +243,21 @@ class Counted(NamedTuple):
     hidden: np.ndarray
 
 
-def counted(photos: Sequence[Any], unscored: Sequence[UnscoredPhoto], set_on: Sequence[float] | None = None) -> Counted:
-    """Of all parts, those that `counted_parts` counts; photos: anything with a kind and a part; set_on: scores of the
-    good parts that set the limit, where their photos are not among these.
+def select_counted(
+    photos: Sequence[Any], unscored: Sequence[UnscoredPhoto], set_on: Sequence[float] | None = None
+) -> CountedParts:
+    """Of all parts, those that `select_counted_parts` counts; photos: anything with a kind and a part; set_on: scores
+    of the good parts that set the limit, where their photos are not among these.
     """
     known, elsewhere = [*photos, *unscored], [] if set_on is None else list(set_on)
     count = len(elsewhere)
     good = np.array([photo.kind == "good" for photo in known] + [True] * count, bool)
     defect = np.array([photo.kind not in ("good", UNKNOWN) for photo in known] + [False] * count, bool)
-    good, defect, own = counted_parts(good, defect, [photo.part for photo in known] + ["calibrate"] * count)
+    good, defect, own = select_counted_parts(good, defect, [photo.part for photo in known] + ["calibrate"] * count)
     first, last = len(photos), len(known)
     here = (good | defect)[first:last]
     without = [photo for photo, counts in zip(unscored, here, strict=True) if counts]
-    return Counted(good[:first], defect[:first], without, own, np.array(elsewhere, float)[good[last:]])
+    return CountedParts(good[:first], defect[:first], without, own, np.array(elsewhere, float)[good[last:]])
 
 
 def labelled_since(photos: Sequence[ScoredPhoto]) -> int:
@@ -259,9 +265,11 @@ def labelled_since(photos: Sequence[ScoredPhoto]) -> int:
     return sum(photo.part == RELABELLED or (photo.part == ADDED and photo.kind != UNKNOWN) for photo in photos)
 
 
-def in_parts_of(scored: ScoredPhotos, scores: np.ndarray, limits: Limits, hit_limits: np.ndarray | None = None) -> str:
+def counts_sentence_for(
+    scored: ScoredPhotos, scores: np.ndarray, limits: Limits, hit_limits: np.ndarray | None = None
+) -> str:
     """What the limits do to the photos, in parts; hit_limits: (photos,) up to which limit each defect is found."""
-    good, defect, unscored, set_on_these, hidden = counted(scored.photos, scored.unscored, scored.set_on)
+    good, defect, unscored, set_on_these, hidden = select_counted(scored.photos, scored.unscored, scored.set_on)
     good_scores = np.concatenate([scores[good], hidden])
     counts = _counts(good_scores, scores[defect], limits, None if hit_limits is None else hit_limits[defect], unscored)
-    return in_parts(counts, limit_set_on_these=set_on_these, relabelled=labelled_since(scored.photos))
+    return counts_sentence(counts, limit_set_on_these=set_on_these, relabelled=labelled_since(scored.photos))

@@ -6,12 +6,12 @@ from typing import Self
 
 import numpy as np
 
-from inspect_core.images.samples import Sample
+from inspect_core.images.samples import PhotoFile
 from inspect_core.images.tolerances import Tolerances
 from inspect_core.judge.anomaly_map import AREA, image_score
-from inspect_core.judge.defect_hits import found_up_to, grown
+from inspect_core.judge.defect_hits import dilate_mask, hit_limit
 from inspect_core.judge.overlap_counts import OverlapCounts
-from inspect_core.methods.fitted_method import View
+from inspect_core.methods.fitted_method import FittedMethod
 from inspect_core.study.photo_features import PhotoFeatures
 from inspect_core.study.scored_photos import ScoredPhotos
 
@@ -47,7 +47,7 @@ class EvaluationScores:
             counts.append(OverlapCounts.merged(OverlapCounts.of(own, mask) for own, mask in known))
             for own, mask in pairs:
                 hit_limits.append(
-                    np.nan if mask is None or not mask.any() else found_up_to(own, grown(mask), area=area)
+                    np.nan if mask is None or not mask.any() else hit_limit(own, dilate_mask(mask), area=area)
                 )
         again, defect = scored.repeat_scores(**live)[which], scored.good_and_defect()[1][which]
         return cls(np.concatenate(scores), again, defect, np.array(hit_limits, float), OverlapCounts.merged(counts))
@@ -69,11 +69,11 @@ def truth_masks(scored: ScoredPhotos, which: Sequence[int] | None = None) -> lis
     return [np.zeros(size, bool) if photo.kind == "good" else photo.known_mask(size) for photo in photos]
 
 
-def judge(
+def score_for_evaluation(
     features: PhotoFeatures,
-    views: Sequence[View],
+    views: Sequence[FittedMethod],
     moves: Sequence[Live],
-    samples: Sequence[Sample],
+    samples: Sequence[PhotoFile],
     again: Tolerances | None = None,
 ) -> list[EvaluationScores]:
     """Some photos at each of several moves of the live parameters; those that cannot be used are left out.

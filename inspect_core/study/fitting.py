@@ -14,15 +14,15 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from inspect_core.images.folders import Sample
-from inspect_core.images.tolerances import Tolerances, looks_in
-from inspect_core.methods.fitted_method import View
+from inspect_core.images.folders import PhotoFile
+from inspect_core.images.tolerances import Tolerances, photos_per_original
+from inspect_core.methods.fitted_method import FittedMethod
 from inspect_core.methods.method import Parameters, Patches
-from inspect_core.runtime.progress import Report, silent, stage
+from inspect_core.runtime.progress import Report, ignore_progress, stage
 from inspect_core.study.photo_features import PhotoFeatures
 from inspect_core.study.scored_photo import ScoredPhoto
-from inspect_core.study.scored_photos import ScoredPhotos, SeenBy, swept
-from inspect_core.study.statistics_gathering import Fit, Gathered
+from inspect_core.study.scored_photos import ScoredPhotos, SeenBy, sweep_errors
+from inspect_core.study.statistics_gathering import FitPlan, Gathered
 from inspect_core.study.study_tasks import ScoringTask, Workers
 from inspect_core.study.teaching_config import TeachingConfig
 
@@ -30,7 +30,7 @@ Tried = tuple[ScoredPhoto, list[np.ndarray]]
 """A photo with its (stops, h, w) float32 errors under each view."""
 Made = tuple[ScoredPhoto, tuple[Tensor, ...]]
 """A photo that was made, with its (1, h, w, k) features for each view."""
-Trying = Callable[[Sequence[Sample]], Iterable[Callable[[], Made | None]]]
+Trying = Callable[[Sequence[PhotoFile]], Iterable[Callable[[], Made | None]]]
 """Further photos made from some good ones, each with its (1, h, w, k) features for each view."""
 
 GATHERING = 0.6
@@ -53,49 +53,49 @@ class StudyFitter:
     workers: Workers
 
     def views(
-        self, samples: Sequence[Sample], report: Report, *, numbers: Sequence[int] | None = None
-    ) -> tuple[View, ...]:
+        self, samples: Sequence[PhotoFile], report: Report, *, numbers: Sequence[int] | None = None
+    ) -> tuple[FittedMethod, ...]:
         """The methods, or those at some positions, fitted on these photos."""
         fit = self.fit_of(samples, numbers)
         gathered = self.gather(fit, samples, stage(report, 0.0, GATHERING))
         return self.finished(fit, gathered, stage(report, GATHERING, 1.0))
 
-    def gather(self, fit: Fit, samples: Sequence[Sample], report: Report) -> Gathered:
+    def gather(self, fit: FitPlan, samples: Sequence[PhotoFile], report: Report) -> Gathered:
         """The statistics of all these photos."""
         return self.workers.gather(fit, self.features, samples, report)
 
     def score(
-        self, seen_by: SeenBy, samples: Sequence[Sample], report: Report, again: Tolerances | None = None
-    ) -> Iterator[tuple[Sample, list[list[np.ndarray]]]]:
+        self, seen_by: SeenBy, samples: Sequence[PhotoFile], report: Report, again: Tolerances | None = None
+    ) -> Iterator[tuple[PhotoFile, list[list[np.ndarray]]]]:
         """Each photo that can be read, with its errors as `ScoringTask` gives them."""
         by_name = {sample.name: sample for sample in samples}
         for name, errors in self.workers.results(ScoringTask.of(seen_by, again), self.features, samples, report):
             yield by_name[name], errors
 
-    def fit_of(self, samples: Sequence[Sample], numbers: Sequence[int] | None = None) -> Fit:
+    def fit_of(self, samples: Sequence[PhotoFile], numbers: Sequence[int] | None = None) -> FitPlan:
         """What the methods, or those at some positions, learn from these photos."""
         numbers = range(len(self.methods)) if numbers is None else numbers
         preparation, tolerances = self.features.preparation, self.order.tolerances
         columns = [preparation.looks[i].columns for i in numbers]
-        return Fit(
+        return FitPlan(
             tuple(self.methods[i] for i in numbers),
             tuple(numbers),
-            tuple(self._patches(len(samples) * looks_in(tolerances), i) for i in numbers),
+            tuple(self._patches(len(samples) * photos_per_original(tolerances), i) for i in numbers),
             tuple(None if column is None else column.to(preparation.backbone.device) for column in columns),
             tuple(self.parameters[i] for i in numbers),
             self.order.seed,
             tolerances=tolerances,
         )
 
-    def finished(self, fit: Fit, gathered: Gathered, report: Report) -> tuple[View, ...]:
+    def finished(self, fit: FitPlan, gathered: Gathered, report: Report) -> tuple[FittedMethod, ...]:
         """The methods of a fit made from what was gathered."""
         looks, detectors = self.features.preparation.looks, fit.finish(gathered, report)
         each = zip(fit.methods, detectors, fit.views, strict=True)
-        return tuple(View(name, detector, looks[i], raw=self.order.as_published) for name, detector, i in each)
+        return tuple(FittedMethod(name, detector, looks[i], raw=self.order.as_published) for name, detector, i in each)
 
-    def patch_sample(self, samples: Sequence[Sample], count: int, view: int, report: Report) -> Tensor:
+    def patch_sample(self, samples: Sequence[PhotoFile], count: int, view: int, report: Report) -> Tensor:
         """(n, k) patches as one view sees them, drawn evenly over the photos with the seed; n is `count` or all."""
-        fit = Fit.of_sample(view, self._patches(len(samples), view), count, self.order.seed)
+        fit = FitPlan.of_sample(view, self._patches(len(samples), view), count, self.order.seed)
         return self.gather(fit, samples, report)[0].rows()
 
     def _patches(self, photos: int, view: int) -> Patches:
@@ -128,14 +128,14 @@ class CrossFitter:
                 own.merge(other)
             first += len(fold)
 
-    def views(self, report: Report) -> tuple[View, ...]:
+    def views(self, report: Report) -> tuple[FittedMethod, ...]:
         """The methods fitted on all photos; the folds are gathered for it."""
         if not self.folds:
             return self._fitting.views(self._fitting.order.photos.fit, report)
         self.gather(report)
         return self._fitting.finished(self._fit, self._total, stage(report, 1.0, 1.0))
 
-    def fold_detectors(self, report: Report) -> Iterator[tuple[View, ...]]:
+    def fold_detectors(self, report: Report) -> Iterator[tuple[FittedMethod, ...]]:
         """For each fold the methods fitted on all others; once none, where there are no folds."""
         if not self.folds:
             yield ()
@@ -151,7 +151,7 @@ class CrossFitter:
 
     def score(
         self,
-        views: Sequence[View],
+        views: Sequence[FittedMethod],
         area: int,
         report: Report,
         trying: Trying | None = None,
@@ -165,7 +165,7 @@ class CrossFitter:
         features, split = fitting.features, order.photos
         scored = ScoredPhotos(views, features.preparation.grid, features.preparation.map_size, area=area)
         setters = split.limit_photos(order.seed) or [[]]
-        for number, (samples, left_out) in enumerate(zip(setters, self.fold_detectors(silent), strict=True)):
+        for number, (samples, left_out) in enumerate(zip(setters, self.fold_detectors(ignore_progress), strict=True)):
             by_fold = scored.seen_by(left_out)
             step = stage(report, crossed * number / len(setters), crossed * (number + 1) / len(setters))
             further = () if trying is None else tuple(trying(samples))
@@ -198,4 +198,4 @@ class CrossFitter:
 
 def _tried(seen_by: SeenBy, make: Callable[[], Made | None]) -> Tried | None:
     made = make()
-    return made and (made[0], swept(seen_by, made[1]))
+    return made and (made[0], sweep_errors(seen_by, made[1]))

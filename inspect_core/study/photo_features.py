@@ -9,11 +9,11 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from inspect_core.features.extraction import Preparation
-from inspect_core.features.store import Store
+from inspect_core.features.extraction import FeatureExtractor
+from inspect_core.features.store import FeatureStore
 from inspect_core.images.alignment import NotLocated
-from inspect_core.images.folders import Sample
-from inspect_core.images.photo_quality import Quality, measured
+from inspect_core.images.folders import PhotoFile
+from inspect_core.images.photo_quality import PhotoQuality, measure_quality
 from inspect_core.images.photo_reader import ImageError, read
 from inspect_core.images.placement import Placement
 from inspect_core.images.tolerances import Tolerances
@@ -29,7 +29,7 @@ class PhotoNotes:
     """
 
     found: dict[str, tuple[str, Placement]] = field(default_factory=dict)
-    quality: dict[str, Quality] = field(default_factory=dict)
+    quality: dict[str, PhotoQuality] = field(default_factory=dict)
     damaged: dict[str, str] = field(default_factory=dict)
     lost: dict[str, str] = field(default_factory=dict)
 
@@ -47,19 +47,19 @@ class PhotoFeatures:
     as it works on several items at a time.
     """
 
-    preparation: Preparation
-    store: Store
+    preparation: FeatureExtractor
+    store: FeatureStore
     streamed: Collection[str] = ()
     notes: PhotoNotes = field(default_factory=PhotoNotes)
     each: Callable[..., Iterable[Any]] = map
 
     @classmethod
-    def here(cls, preparation: Preparation, store: Store, streamed: Collection[str] = ()) -> Self:
+    def here(cls, preparation: FeatureExtractor, store: FeatureStore, streamed: Collection[str] = ()) -> Self:
         """For this process, which looks at some photos at a time where the network runs on a CPU."""
         each = in_order if preparation.backbone.device.type == "cpu" else map
         return cls(preparation, store, streamed, each=each)
 
-    def of(self, sample: Sample) -> tuple[Tensor, ...] | None:
+    def of(self, sample: PhotoFile) -> tuple[Tensor, ...] | None:
         """(1, h, w, k) for each view, from the store when there, else from the network.
 
         None for a photo that is damaged, or in which the part is not located.
@@ -73,7 +73,7 @@ class PhotoFeatures:
             return None
         digest, pixels, placement = looked
         notes.found[name], picture = (digest, placement), self.preparation.network_input(pixels, placement)
-        notes.quality[name] = measured(picture)
+        notes.quality[name] = measure_quality(picture)
         if (stored := self.stored(digest)) is not None:
             return stored
         features = self.preparation.features_of_input(picture)
@@ -82,7 +82,7 @@ class PhotoFeatures:
                 self.store.put(f"{digest}-{key}", spec_features.cpu().numpy())
         return features
 
-    def embed_and_classify(self, sample: Sample) -> tuple[np.ndarray, np.ndarray] | None:
+    def embed_and_classify(self, sample: PhotoFile) -> tuple[np.ndarray, np.ndarray] | None:
         """Embedding (d,) and logits (c,) of a whole photo, float32; None where `of` gives none."""
         if (looked := self._looked(sample)) is None:
             return None
@@ -92,7 +92,7 @@ class PhotoFeatures:
         # Copies: a view would keep the network's whole output buffer of every photo.
         return embedding[0].cpu().numpy().copy(), logits[0].cpu().numpy().copy()
 
-    def _looked(self, sample: Sample) -> tuple[str, np.ndarray, Placement] | None:
+    def _looked(self, sample: PhotoFile) -> tuple[str, np.ndarray, Placement] | None:
         """Digest, pixels and placement of a photo; None where it is noted why there are none."""
         try:
             picture = read(sample.path, sample.depth)
@@ -103,7 +103,7 @@ class PhotoFeatures:
             self.notes.lost[sample.name] = str(error)
         return None
 
-    def augmented_features(self, sample: Sample, tolerances: Tolerances | None) -> list[tuple[Tensor, ...]]:
+    def augmented_features(self, sample: PhotoFile, tolerances: Tolerances | None) -> list[tuple[Tensor, ...]]:
         """The features of a photo and of its copies within the tolerances, which are never stored; empty where `of`
         gives none.
         """
@@ -116,13 +116,13 @@ class PhotoFeatures:
         copies = tolerances.copies_of(picture, photo.shape[:2], digest)
         return [features, *map(self.preparation.features_of_input, copies)]
 
-    def photo(self, sample: Sample, part: str, groups: Mapping[str, str] | None = None) -> ScoredPhoto:
+    def photo(self, sample: PhotoFile, part: str, groups: Mapping[str, str] | None = None) -> ScoredPhoto:
         """A photo that was read, as one of a part of the study; groups: by name, those of the split."""
         digest, placement = self.notes.found[sample.name]
         known = sample.name, digest, placement.size, sample.kind, part, sample.path, sample.mask, sample.group
         return ScoredPhoto(*known, (groups or {}).get(sample.name), sample.depth, placement)
 
-    def digests(self, samples: Iterable[Sample]) -> dict[str, str]:
+    def digests(self, samples: Iterable[PhotoFile]) -> dict[str, str]:
         """Of the content of the usable photos, by name; those not looked at yet are read."""
         notes = self.notes
         known = {name: digest for name, (digest, _) in notes.found.items()}
@@ -132,7 +132,7 @@ class PhotoFeatures:
                     known[sample.name] = read(sample.path, sample.depth).digest
         return known
 
-    def unscored(self, photos: Iterable[tuple[str, Sample]]) -> tuple[UnscoredPhoto, ...]:
+    def unscored(self, photos: Iterable[tuple[str, PhotoFile]]) -> tuple[UnscoredPhoto, ...]:
         """Those of these photos, (part, sample), that have no features, each under its first part."""
         why = self.notes.damaged | self.notes.lost
         found: dict[str, UnscoredPhoto] = {}

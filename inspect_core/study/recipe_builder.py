@@ -8,11 +8,11 @@ from typing import Any
 
 import numpy as np
 
-from inspect_core.features.extraction import Preparation
+from inspect_core.features.extraction import FeatureExtractor
 from inspect_core.images.photo_quality import QualityRange
 from inspect_core.judge.anomaly_map import AREA
 from inspect_core.recipe import BackboneChoice, Provenance, Recipe
-from inspect_core.recipe_format.recorded_photos import Calibrated, TaughtFrom, UnscoredPart
+from inspect_core.recipe_format.recorded_photos import CalibrationPhoto, TeachingRecord, UnscoredPart
 from inspect_core.runtime.users import UNKNOWN
 from inspect_core.runtime.versions import library_versions
 from inspect_core.study.scored_photos import ScoredPhotos
@@ -20,16 +20,16 @@ from inspect_core.study.teaching_config import TeachingConfig
 from inspect_core.verdict import Limits
 
 
-def frozen(
+def build_recipe(
     order: TeachingConfig,
-    preparation: Preparation,
+    preparation: FeatureExtractor,
     fitted: ScoredPhotos,
     scored: ScoredPhotos,
     live: Mapping[str, int],
     limits: Limits | None,
     *,
     quality: QualityRange | None,
-    teaching_record: TaughtFrom | None,
+    teaching_record: TeachingRecord | None,
     product: str = "part",
     author: str = UNKNOWN,
     reason: str = "",
@@ -59,9 +59,9 @@ def frozen(
     provenance = Provenance(made, *by, seeds=seeds, versions=versions, **places, calibration_note=note)
     scores = scored.scores(**live)
 
-    def recorded(part: str, which: np.ndarray) -> tuple[Calibrated, ...]:
+    def recorded(part: str, which: np.ndarray) -> tuple[CalibrationPhoto, ...]:
         photos = ((scored.photos[i], float(scores[i])) for i in np.flatnonzero(which & scored.of_subset(part)))
-        return tuple(Calibrated(photo.name, photo.digest, score, photo.kind) for photo, score in photos)
+        return tuple(CalibrationPhoto(photo.name, photo.digest, score, photo.kind) for photo, score in photos)
 
     return Recipe(
         product,

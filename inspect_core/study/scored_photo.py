@@ -9,8 +9,8 @@ import numpy as np
 from inspect_core.images.depth import Depth
 from inspect_core.images.photo_reader import ImageError, read_mask
 from inspect_core.images.placement import Placement
-from inspect_core.images.samples import Sample
-from inspect_core.judge.defect_hits import grown
+from inspect_core.images.samples import PhotoFile
+from inspect_core.judge.defect_hits import dilate_mask
 from inspect_core.judge.masks import mask_at
 
 UNKNOWN = "unknown"
@@ -70,7 +70,7 @@ class ScoredPhoto:
         """(height, width) bool, the true mask of a defect as `found.grown`, made once; None where it is not known."""
         if size not in self._near:
             known = self.known_mask(size) if self.is_defect else None
-            self._near[size] = np.packbits(grown(known)) if known is not None and known.any() else None
+            self._near[size] = np.packbits(dilate_mask(known)) if known is not None and known.any() else None
         packed = self._near[size]
         return None if packed is None else np.unpackbits(packed, count=size[0] * size[1]).reshape(size).astype(bool)
 
@@ -79,9 +79,11 @@ class ScoredPhoto:
         return {}
 
     @property
-    def sample(self) -> Sample:
+    def sample(self) -> PhotoFile:
         """The photo as it was found."""
-        return Sample(self.path, self.name, self.kind, self.placed.photo, self.mask, group=self.group, depth=self.depth)
+        return PhotoFile(
+            self.path, self.name, self.kind, self.placed.photo, self.mask, group=self.group, depth=self.depth
+        )
 
     @property
     def is_defect(self) -> bool:
@@ -95,7 +97,7 @@ class UnscoredPhoto:
     part: as of a ScoredPhoto, or "fit" for one that only could not be learned from; sample: as it was found.
     """
 
-    sample: Sample
+    sample: PhotoFile
     part: str
     word: str
     reason: str

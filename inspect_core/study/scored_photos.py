@@ -12,26 +12,26 @@ from typing import Any, Self
 import numpy as np
 from torch import Tensor
 
-from inspect_core.images.areas import Areas
+from inspect_core.images.areas import InspectionAreas
 from inspect_core.images.placement import Placement
 from inspect_core.judge.anomaly_map import AREA, SIGMA, default_area, largest_area, largest_values, to_pixels
 from inspect_core.judge.cost_limit import limits_with_defects
 from inspect_core.judge.limits import limits_from_good
-from inspect_core.judge.local_scale import GoodMaps, LocalScale, joined
-from inspect_core.methods.fitted_method import View
+from inspect_core.judge.local_scale import GoodMaps, LocalScale, sum_error_maps
+from inspect_core.methods.fitted_method import FittedMethod
 from inspect_core.study.scored_photo import ScoredPhoto, UnscoredPhoto
 from inspect_core.study.stored_errors import StoredErrors, Which
-from inspect_core.verdict import InView, Limits, inspected, is_partly_out
+from inspect_core.verdict import Limits, Visibility, is_partly_out, mask_uninspected
 
 BLOCK_PIXELS = 1 << 21
 """Pixels of the maps that are ranked at once."""
-KEPT = 8
+CACHE_SIZE = 8
 """A move needs all rankings, those that set the limit, and where defects are found, each before and after."""
-SeenBy = Sequence[tuple[View, tuple[int, ...]]]
+SeenBy = Sequence[tuple[FittedMethod, tuple[int, ...]]]
 """Views, and the values of the live parameter of each at which errors are wanted."""
 
 
-def swept(seen_by: SeenBy, features: Sequence[Tensor]) -> list[np.ndarray]:
+def sweep_errors(seen_by: SeenBy, features: Sequence[Tensor]) -> list[np.ndarray]:
     """(stops, h, w) float32 errors of one photo under each view, given its (1, h, w, k) features for each."""
     return [view.sweep(patch_features, stops) for (view, stops), patch_features in zip(seen_by, features, strict=True)]
 
@@ -47,12 +47,12 @@ class ScoredPhotos:
 
     def __init__(
         self,
-        views: Sequence[View],
+        views: Sequence[FittedMethod],
         grid: tuple[int, int],
         size: tuple[int, int],
         *,
         area: int | None = None,
-        areas: Areas | None = None,
+        areas: InspectionAreas | None = None,
         set_on: Sequence[float] | None = None,
     ):
         self.views, self.grid, self.size, self.areas, self.set_on = tuple(views), grid, size, areas, set_on
@@ -82,7 +82,7 @@ class ScoredPhotos:
         made = self._latest.pop(key) if key in self._latest else make()
         made.flags.writeable = False
         self._latest[key] = made
-        if len(self._latest) > KEPT:
+        if len(self._latest) > CACHE_SIZE:
             del self._latest[next(iter(self._latest))]
         return made
 
@@ -91,7 +91,7 @@ class ScoredPhotos:
 
         Raises ValueError naming the photo when an error is not finite.
         """
-        return self.with_errors(photo, *(swept(self.seen_by(), features) for features in looks))
+        return self.with_errors(photo, *(sweep_errors(self.seen_by(), features) for features in looks))
 
     def with_errors(self, photo: ScoredPhoto, errors: Sequence[np.ndarray], again: Sequence[np.ndarray] = ()) -> Self:
         """These with one more photo, given its (stops, h, w) float32 errors for each view; again: those of the same
@@ -147,7 +147,7 @@ class ScoredPhotos:
         photos = tuple(photo.labelled(kinds.get(photo.digest, photo.kind)) for photo in self.photos)
         return self._with(photos=photos, _scales={})
 
-    def with_areas(self, areas: Areas | None) -> Self:
+    def with_areas(self, areas: InspectionAreas | None) -> Self:
         """These photos, judged by areas."""
         return self._with(areas=areas)
 
@@ -165,7 +165,7 @@ class ScoredPhotos:
         live = {view.live: view.start for view in views if view.live} | {AREA: self.live[AREA]}
         return self._with(views=views, live=live, stored=self.stored.of_views(which), _scales={})
 
-    def seen_by(self, views: Sequence[View] = ()) -> list[tuple[View, tuple[int, ...]]]:
+    def seen_by(self, views: Sequence[FittedMethod] = ()) -> list[tuple[FittedMethod, tuple[int, ...]]]:
         """(view, values of its live parameter) for the errors of a photo; views: to use instead, fitted without it."""
         return [
             (other, tuple(min(stop, other.stops[-1]) for stop in view.stops))
@@ -179,7 +179,7 @@ class ScoredPhotos:
     def partly_out(self, area: int) -> np.ndarray:
         """(photos,) bool: those whose part a verdict would call partly out of view at this smallest area."""
         if self._in_view is None:  # counted once for all areas: a move of the area only compares
-            views = [InView.of(photo.placed, self.size, self.areas) for photo in self.photos]
+            views = [Visibility.of(photo.placed, self.size, self.areas) for photo in self.photos]
             self._in_view = np.array([(view.missing, view.left) for view in views], int).reshape(-1, 2)
         return is_partly_out(*self._in_view.T, area)
 
@@ -220,11 +220,13 @@ class ScoredPhotos:
     def map_from_features(self, features: Sequence[Tensor], placement: Placement, **live: int) -> np.ndarray:
         """(H, W) float32 anomaly map of any photo, given its (1, h, w, k) features for each view; nothing is kept."""
         stops, _ = self._chosen(live)
-        errors = swept([(view, (stop,)) for view, stop in zip(self.views, stops, strict=True)], features)
-        scaled = joined(
+        errors = sweep_errors([(view, (stop,)) for view, stop in zip(self.views, stops, strict=True)], features)
+        scaled = sum_error_maps(
             [photo_errors[0] for photo_errors in errors], [self.scale(i, stop) for i, stop in enumerate(stops)]
         )
-        return inspected(to_pixels(scaled, self.size, sigma=SIGMA), placement.uninspected_mask(self.size), self.areas)
+        return mask_uninspected(
+            to_pixels(scaled, self.size, sigma=SIGMA), placement.uninspected_mask(self.size), self.areas
+        )
 
     def scores(self, **live: int) -> np.ndarray:
         """(photos,) float32 image scores, read-only: equal to the bit to those of `inspect`.
@@ -300,7 +302,7 @@ class ScoredPhotos:
         scales = {stop: self.scale(view, stop) for stop in stops}
         return {stop: scale for stop, scale in scales.items() if scale is not None}
 
-    def _manner(self, view: View, errors: np.ndarray, setters: np.ndarray) -> dict[str, bool]:
+    def _manner(self, view: FittedMethod, errors: np.ndarray, setters: np.ndarray) -> dict[str, bool]:
         """How a view's scales are learned from its errors on these photos; photos of one group count as one there."""
         if view.row.ceiling(view.detector, view.start) is not None:
             return {"uniform": True}
@@ -310,7 +312,9 @@ class ScoredPhotos:
 
     def _joined(self, which: Which, stops: Sequence[int], view: int | None = None) -> np.ndarray:
         chosen = range(len(self.views)) if view is None else (view,)
-        return joined([self.stored.at(which, i, stops[i]) for i in chosen], [self.scale(i, stops[i]) for i in chosen])
+        return sum_error_maps(
+            [self.stored.at(which, i, stops[i]) for i in chosen], [self.scale(i, stops[i]) for i in chosen]
+        )
 
     def _in_pixels(self, errors: np.ndarray, which: Which) -> np.ndarray:
         """Maps of the grid errors of the photos at these positions, under the areas and 0 where a photo is empty."""
@@ -323,7 +327,7 @@ class ScoredPhotos:
                     if packed is None
                     else np.unpackbits(packed, count=anomaly_map.size)
                 )
-                anomaly_map[:] = inspected(anomaly_map, bits.reshape(anomaly_map.shape).astype(bool), self.areas)
+                anomaly_map[:] = mask_uninspected(anomaly_map, bits.reshape(anomaly_map.shape).astype(bool), self.areas)
         return maps
 
     def _largest(self, stops: tuple[int, ...], which: np.ndarray) -> np.ndarray:

@@ -15,10 +15,10 @@ from typing import Any, Self
 import torch
 from torch import Tensor
 
-from inspect_core.images.tolerances import Tolerances, looks_in
+from inspect_core.images.tolerances import Tolerances, photos_per_original
 from inspect_core.methods.method import BATCH, Detector, Parameters, Patches
-from inspect_core.methods.registry import METHODS, drawing
-from inspect_core.runtime.progress import Report, silent, stage
+from inspect_core.methods.registry import METHODS, patch_sample_method
+from inspect_core.runtime.progress import Report, ignore_progress, stage
 
 SHARD, BLOCK = 64, 8
 """Photos of a shard, and shards of a block."""
@@ -28,7 +28,7 @@ Gathered = list[Any]
 
 
 @dataclass(frozen=True, eq=False)
-class Fit:
+class FitPlan:
     """Methods that learn from the same photos.
 
     methods: names; views: the position of each among the features of a photo; patches, columns, parameters: of each, as
@@ -47,8 +47,8 @@ class Fit:
 
     @classmethod
     def of_sample(cls, view: int, patches: Patches, count: int, seed: int) -> Self:
-        """A `Fit` that only draws `count` patches of one view; `rows` of its statistics returns them."""
-        method, parameters = drawing(count)
+        """A `FitPlan` that only draws `count` patches of one view; `rows` of its statistics returns them."""
+        method, parameters = patch_sample_method(count)
         return cls((method,), (view,), (patches,), (None,), (parameters,), seed)
 
     def begin(self) -> Gathered:
@@ -63,7 +63,7 @@ class Fit:
 
         On a CPU the methods learn side by side, each from one batch after the other, while the next one is read.
         """
-        gathered, each = self.begin(), looks_in(self.tolerances)
+        gathered, each = self.begin(), photos_per_original(self.tolerances)
         numbered = (
             ((self.first + number) * each + copy, features)
             for number, looks in photos
@@ -91,7 +91,7 @@ class Fit:
             statistics, torch.cat([photo[self.views[place]] for photo in features]), numbers
         )
 
-    def finish(self, gathered: Gathered, report: Report = silent) -> list[Detector]:
+    def finish(self, gathered: Gathered, report: Report = ignore_progress) -> list[Detector]:
         """The detectors, made side by side. Raises whatever `report` raises to stop."""
 
         def finished(place: int) -> Detector:
@@ -107,10 +107,10 @@ def _learning(report: Report, fraction: float) -> None:
     report(fraction, "learning from the good photos")
 
 
-class Merged:
+class StatisticsMerger:
     """The statistics of shards or whole blocks, added in their order; what is added must not be used afterwards."""
 
-    def __init__(self, fit: Fit) -> None:
+    def __init__(self, fit: FitPlan) -> None:
         self._fit, self._shards = fit, 0
         self._total: Gathered = []
         self._block: Gathered = []
@@ -143,9 +143,9 @@ def _merged(earlier: Gathered, later: Gathered) -> Gathered:
     return earlier
 
 
-def merged(fit: Fit, shards: Iterable[Gathered]) -> Gathered:
+def merged(fit: FitPlan, shards: Iterable[Gathered]) -> Gathered:
     """The statistics of all these shards."""
-    merger = Merged(fit)
+    merger = StatisticsMerger(fit)
     for shard in shards:
         merger.add_shard(shard)
     return merger.total()

@@ -17,7 +17,7 @@ Which = int | slice | np.ndarray | list[int]
 """Positions of photos."""
 
 
-class Blocks:
+class AppendOnlyArray:
     """Float32 arrays of one shape in a temporary file that only grows: a block once appended stays as it is."""
 
     def __init__(self, shape: tuple[int, ...]):
@@ -52,7 +52,7 @@ class StoredErrors:
     begin there; rows: (photos,) the block of each; again: that of the same part photographed again, -1 without.
     """
 
-    blocks: Blocks
+    blocks: AppendOnlyArray
     stops: tuple[tuple[int, ...], ...]
     first: tuple[int, ...]
     rows: np.ndarray = field(default_factory=lambda: np.zeros(0, int))
@@ -62,7 +62,7 @@ class StoredErrors:
     def empty(cls, stops: Sequence[tuple[int, ...]], grid: tuple[int, int]) -> Self:
         """Those of no photo yet."""
         first = np.cumsum([0, *map(len, stops)]).tolist()
-        return cls(Blocks((first[-1], *grid)), tuple(stops), tuple(first[:-1]))
+        return cls(AppendOnlyArray((first[-1], *grid)), tuple(stops), tuple(first[:-1]))
 
     def of_views(self, which: Sequence[int]) -> Self:
         """Those under some of the views, by position."""

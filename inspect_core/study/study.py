@@ -9,27 +9,27 @@ import numpy as np
 from torch import Tensor
 
 from inspect_core.features.backbones import Backbone
-from inspect_core.features.extraction import Preparation, published_with_nearest
-from inspect_core.features.store import Store
-from inspect_core.images.areas import Areas
+from inspect_core.features.extraction import FeatureExtractor, published_with_nearest
+from inspect_core.features.store import FeatureStore
+from inspect_core.images.areas import InspectionAreas
 from inspect_core.images.depth import Depth
-from inspect_core.images.folders import Sample, Samples, Split, split
+from inspect_core.images.folders import Dataset, PhotoFile, Split, split
 from inspect_core.images.photo_quality import QualityRange, noise_as_read
 from inspect_core.images.photo_reader import read
-from inspect_core.images.tolerances import looks_in
+from inspect_core.images.tolerances import photos_per_original
 from inspect_core.judge.anomaly_map import AREA, largest_area
-from inspect_core.methods.fitted_method import View, chosen_taps, costs_of, looks_of, remarks
-from inspect_core.methods.registry import FIRST, methods_of, parameters_of
+from inspect_core.methods.fitted_method import FittedMethod, chosen_taps, costs_of, patch_feature_specs, remarks
+from inspect_core.methods.registry import DEFAULT_METHOD, methods_of, parameters_of
 from inspect_core.recipe import Recipe
-from inspect_core.runtime.progress import Cancel, Report, silent, stage, tell
+from inspect_core.runtime.progress import Cancel, Report, ignore_progress, report_progress, stage
 from inspect_core.study.fitting import CrossFitter, StudyFitter, Tried, Trying
 from inspect_core.study.photo_features import PhotoFeatures
-from inspect_core.study.recipe_builder import frozen
+from inspect_core.study.recipe_builder import build_recipe
 from inspect_core.study.scored_photo import ScoredPhoto
-from inspect_core.study.scored_photos import ScoredPhotos, swept
+from inspect_core.study.scored_photos import ScoredPhotos, sweep_errors
 from inspect_core.study.study_tasks import IN_PROCESS, Workers
 from inspect_core.study.teaching_config import TeachingConfig
-from inspect_core.study.time_estimates import Expected
+from inspect_core.study.time_estimates import StepTimes
 from inspect_core.verdict import Limits
 
 
@@ -49,9 +49,9 @@ class Study:
 
     def __init__(
         self,
-        photos: TeachingConfig | Samples | Split,
+        photos: TeachingConfig | Dataset | Split,
         backbone: Backbone,
-        store: Store,
+        store: FeatureStore,
         *,
         method: str | tuple[str, ...] | None = None,
         taps: Sequence[tuple[str, ...]] | None = None,
@@ -60,7 +60,7 @@ class Study:
         **choices: Any,
     ):
         order = photos
-        if isinstance(order, Samples):
+        if isinstance(order, Dataset):
             order = split(order, seed=choices.get("seed", TeachingConfig.seed))
         if isinstance(order, Split):
             order = TeachingConfig("part", order, backbone.name, size=backbone.size, tolerances=None)
@@ -69,19 +69,19 @@ class Study:
         self.order, self.split, self.store = order, order.photos, store
         if not self.split.fit:
             raise ValueError("no good photos for training; add good photos")
-        self.method = method or order.method or FIRST
+        self.method = method or order.method or DEFAULT_METHOD
         self.methods = methods_of(self.method) if isinstance(self.method, str) else self.method
         self.parameters = parameters_of(self.methods, order.parameters, order.tiles)
         nearest = published_with_nearest(backbone.name) if nearest is None else nearest
-        grid, looks = order.grid, looks_of(self.methods, self.parameters, backbone, taps, order.seed)
+        grid, looks = order.grid, patch_feature_specs(self.methods, self.parameters, backbone, taps, order.seed)
         if order.tiles is not None:
             grid = order.tiles.grid
-        self.preparation = Preparation(backbone, grid, looks, nearest, order.alignment, order.tiles)
+        self.preparation = FeatureExtractor(backbone, grid, looks, nearest, order.alignment, order.tiles)
         self.area = self.preparation.default_area if order.area is None else order.area
         if not 1 <= self.area <= (most := largest_area(self.preparation.map_size)):
             raise ValueError(f"area is {self.area}, outside 1..{most} pixels of the map")
         fit, shown = len(self.split.fit), len(order.scored)
-        looks = looks_in(order.tolerances)
+        looks = photos_per_original(order.tolerances)
         costs = costs_of(self.methods, self.parameters, self.preparation, fit=fit * looks, shown=shown)
         self.scored: ScoredPhotos | None = None
         self.tried: list[Tried] = []
@@ -101,7 +101,7 @@ class Study:
         progress(share, step) is called after each photo. Raises Cancelled when `cancelled` returns True.
         """
         to_do = [*self.order.scored, *(() if self.photo_features.streamed else self.split.fit)]
-        self.workers.extract(self.photo_features, to_do, partial(tell, progress, cancelled))
+        self.workers.extract(self.photo_features, to_do, partial(report_progress, progress, cancelled))
         return self
 
     def fit(
@@ -110,7 +110,7 @@ class Study:
         cancelled: Cancel | None = None,
         *,
         trying: Trying | None = None,
-        expected: Expected | None = None,
+        expected: StepTimes | None = None,
     ) -> "Study":
         """Fit the detector on the good photos and score all others.
 
@@ -119,8 +119,8 @@ class Study:
         limits, which are scored like these and kept in `tried`. expected: `expected` with these, for the progress.
         Same seed, same machine: the same model to the bit.
         """
-        report = partial(tell, progress, cancelled)
-        expected = expected or (Expected.unknown() if progress is None else self.expected())
+        report = partial(report_progress, progress, cancelled)
+        expected = expected or (StepTimes.unknown() if progress is None else self.expected())
         read = 0.0 if self.photo_features.notes.found else expected.extract
         learnt, all_of_it = read + expected.learn, read + expected.learn + expected.cross + expected.score
         if not self.photo_features.notes.found:
@@ -135,11 +135,13 @@ class Study:
             self.scored.scores()  # photos that cannot be judged raise here, not on the bench
         return self
 
-    def expected(self, made: int = 0) -> Expected:
+    def expected(self, made: int = 0) -> StepTimes:
         """What the steps of the fit are expected to take; made: photos that are tried."""
-        return Expected.of(self.order, self.methods, self.parameters, self.preparation, made=made)
+        return StepTimes.of(self.order, self.methods, self.parameters, self.preparation, made=made)
 
-    def fit_view(self, number: int, report: Report = silent, *, samples: Sequence[Sample] | None = None) -> View:
+    def fit_view(
+        self, number: int, report: Report = ignore_progress, *, samples: Sequence[PhotoFile] | None = None
+    ) -> FittedMethod:
         """The method at this position alone, fitted on these photos, by default those to fit."""
         samples = self.split.fit if samples is None else samples
         return self.fitting.views(samples, report, numbers=[number])[0]
@@ -207,8 +209,8 @@ class Study:
         if self._exact is None or self._exact[0] != requested_live:
             views = [replace(view, only=(view.value(requested_live),)) for view in scored.views]
             crossing = CrossFitter(self.fitting)
-            crossing.gather(silent)
-            anew, _ = crossing.score(views, self.area, silent)
+            crossing.gather(ignore_progress)
+            anew, _ = crossing.score(views, self.area, ignore_progress)
             self._exact = (
                 requested_live,
                 anew.with_initial_live({**scored.live, **requested_live}).with_areas(scored.areas),
@@ -234,7 +236,7 @@ class Study:
         """The suggested limits at these live values, as `ScoredPhotos.default_limits`."""
         return self.at(live).default_limits(**live)
 
-    def recipe(self, limits: Limits | None = None, *, areas: Areas | None = None, **chosen: Any) -> Recipe:
+    def recipe(self, limits: Limits | None = None, *, areas: InspectionAreas | None = None, **chosen: Any) -> Recipe:
         """The recipe of this study; limits: by default the suggested ones.
 
         chosen: values of live parameters, by default those to begin with, and arguments of `freezing.frozen`.
@@ -246,14 +248,14 @@ class Study:
             "quality": self.quality,
             "teaching_record": self.order.record(digests, chosen_taps(self.methods, self.preparation)),
         }
-        return frozen(self.order, self.preparation, self.results, scored, live, limits, **chosen)
+        return build_recipe(self.order, self.preparation, self.results, scored, live, limits, **chosen)
 
     def errors(self, photo: ScoredPhoto) -> list[np.ndarray]:
         """(stops, h, w) float32 errors of a photo under each view, as scored; computed for one added on the bench."""
         for position, own in enumerate(self.photos):
             if (own.name, own.digest) == (photo.name, photo.digest):
                 return self.results.errors(position)
-        return swept(self.results.seen_by(), self.features(photo))
+        return sweep_errors(self.results.seen_by(), self.features(photo))
 
     def features(self, photo: ScoredPhoto) -> tuple[Tensor, ...]:
         """(1, h, w, k) patch features of a photo for each view, from the store when there, else from the network."""
@@ -262,7 +264,7 @@ class Study:
             return stored
         return self.preparation.features(read(photo.path, photo.depth).pixels, photo.placement)
 
-    def scored_photo(self, sample: Sample, part: str) -> tuple[ScoredPhoto, tuple[Tensor, ...]] | None:
+    def scored_photo(self, sample: PhotoFile, part: str) -> tuple[ScoredPhoto, tuple[Tensor, ...]] | None:
         """A photo of the study, and its (1, h, w, k) features for each view; None for a damaged one."""
         features = self.photo_features.of(sample)
         return None if features is None else (self.photo_features.photo(sample, part, self.split.groups), features)
@@ -272,7 +274,7 @@ class Study:
 
         n is `count` or all. Raises Cancelled when `cancelled` returns True.
         """
-        return self.fitting.patch_sample(self.split.fit, count, view, partial(tell, None, cancelled))
+        return self.fitting.patch_sample(self.split.fit, count, view, partial(report_progress, None, cancelled))
 
     def remarks(self, live: Mapping[str, int]) -> tuple[str, ...]:
         """What an engineer should know of the fit at these live values, as `methods.fitted_method.remarks`."""

@@ -10,22 +10,22 @@ from typing import Any, ClassVar, NamedTuple, Protocol, Self
 import numpy as np
 from torch import Tensor
 
-from inspect_core.images.samples import Sample
+from inspect_core.images.samples import PhotoFile
 from inspect_core.images.tolerances import Tolerances
 from inspect_core.line.ordered_pool import ranges
-from inspect_core.methods.fitted_method import View
+from inspect_core.methods.fitted_method import FittedMethod
 from inspect_core.runtime.progress import Report
-from inspect_core.study.evaluation_scores import AT_ONCE, EvaluationScores, Live, judge
+from inspect_core.study.evaluation_scores import AT_ONCE, EvaluationScores, Live, score_for_evaluation
 from inspect_core.study.photo_features import PhotoFeatures
-from inspect_core.study.scored_photos import SeenBy, swept
-from inspect_core.study.statistics_gathering import SHARD, Fit, Gathered, merged
+from inspect_core.study.scored_photos import SeenBy, sweep_errors
+from inspect_core.study.statistics_gathering import SHARD, FitPlan, Gathered, merged
 
 
 class Shard(NamedTuple):
     """Some photos. start_index: of the first among all photos of the work; streamed: as `PhotoFeatures` takes them."""
 
     start_index: int
-    samples: Sequence[Sample]
+    samples: Sequence[PhotoFile]
     streamed: frozenset[str] = frozenset()
 
 
@@ -43,7 +43,7 @@ class Task(Protocol):
 class FitTask:
     """Gives the statistics of SHARD photos after the other."""
 
-    fit: Fit
+    fit: FitPlan
     words: ClassVar[str] = "learning"
 
     def over(self, features: PhotoFeatures, shard: Shard, report: Report) -> Iterator[Gathered]:
@@ -68,7 +68,7 @@ class ScoringTask:
     again: tolerances of the copies that are scored too.
     """
 
-    seen_by: tuple[tuple[View, tuple[int, ...]], ...]
+    seen_by: tuple[tuple[FittedMethod, tuple[int, ...]], ...]
     again: Tolerances | None
     words: ClassVar[str] = "scoring"
 
@@ -81,8 +81,11 @@ class ScoringTask:
     ) -> Iterator[tuple[str, list[list[np.ndarray]]]]:
         samples = shard.samples
 
-        def errors(sample: Sample) -> list[list[np.ndarray]]:
-            return [swept(self.seen_by, features_of_copy) for features_of_copy in features.augmented_features(sample, self.again)]
+        def errors(sample: PhotoFile) -> list[list[np.ndarray]]:
+            return [
+                sweep_errors(self.seen_by, features_of_copy)
+                for features_of_copy in features.augmented_features(sample, self.again)
+            ]
 
         for done, (sample, looks) in enumerate(zip(samples, features.each(errors, samples), strict=True), 1):
             if looks:
@@ -94,7 +97,7 @@ class ScoringTask:
 class EvaluationTask:
     """Gives the photos, AT_ONCE at a time, at each of the moves, as `evaluation_scores.judge`; again: as there."""
 
-    views: tuple[View, ...]
+    views: tuple[FittedMethod, ...]
     moves: tuple[Live, ...]
     again: Tolerances | None
     words: ClassVar[str] = "judging"
@@ -102,7 +105,7 @@ class EvaluationTask:
     def over(self, features: PhotoFeatures, shard: Shard, report: Report) -> Iterator[list[EvaluationScores]]:
         samples = shard.samples
         for some in ranges(len(samples), AT_ONCE):
-            yield judge(features, self.views, self.moves, [samples[i] for i in some], self.again)
+            yield score_for_evaluation(features, self.views, self.moves, [samples[i] for i in some], self.again)
             report(some.stop / len(samples), f"evaluating photo {some.stop} of {len(samples)}")
 
 
@@ -126,15 +129,17 @@ class Workers(Protocol):
         """Raise ValueError, with the figures, where a worker has fewer bytes of memory to itself than this."""
         ...
 
-    def extract(self, features: PhotoFeatures, samples: Sequence[Sample], report: Report) -> None:
+    def extract(self, features: PhotoFeatures, samples: Sequence[PhotoFile], report: Report) -> None:
         """Store the features of these photos, where they are not stored when they are first needed."""
         ...
 
-    def gather(self, fit: Fit, features: PhotoFeatures, samples: Sequence[Sample], report: Report) -> Gathered:
+    def gather(self, fit: FitPlan, features: PhotoFeatures, samples: Sequence[PhotoFile], report: Report) -> Gathered:
         """The statistics of all these photos. Raises whatever `report` raises to stop, as `results` does."""
         ...
 
-    def results(self, task: Task, features: PhotoFeatures, samples: Sequence[Sample], report: Report) -> Iterator[Any]:
+    def results(
+        self, task: Task, features: PhotoFeatures, samples: Sequence[PhotoFile], report: Report
+    ) -> Iterator[Any]:
         """The results of a task, in the order of the photos."""
         ...
 
@@ -145,14 +150,16 @@ class InProcess:
     def require(self, memory: int) -> None:
         """`methods.fitted_method.costs_of` has refused a fit that is too large for this machine."""
 
-    def extract(self, features: PhotoFeatures, samples: Sequence[Sample], report: Report) -> None:
+    def extract(self, features: PhotoFeatures, samples: Sequence[PhotoFile], report: Report) -> None:
         for done, _ in enumerate(features.each(features.of, samples), start=1):
             report(done / len(samples), f"reading photo {done} of {len(samples)}")
 
-    def gather(self, fit: Fit, features: PhotoFeatures, samples: Sequence[Sample], report: Report) -> Gathered:
+    def gather(self, fit: FitPlan, features: PhotoFeatures, samples: Sequence[PhotoFile], report: Report) -> Gathered:
         return merged(fit, self.results(FitTask(fit), features, samples, report))
 
-    def results(self, task: Task, features: PhotoFeatures, samples: Sequence[Sample], report: Report) -> Iterator[Any]:
+    def results(
+        self, task: Task, features: PhotoFeatures, samples: Sequence[PhotoFile], report: Report
+    ) -> Iterator[Any]:
         return task.over(features, Shard(0, samples), report)
 
 

@@ -7,14 +7,14 @@ from pathlib import Path
 from inspect_core.features.backbone_catalogue import CATALOGUE
 from inspect_core.features.backbones import Backbone
 from inspect_core.images.alignment import SHIFT, TURN, Alignment
-from inspect_core.images.areas import Areas
-from inspect_core.images.folders import Sample, Split
+from inspect_core.images.areas import InspectionAreas
+from inspect_core.images.folders import PhotoFile, Split
 from inspect_core.images.shape import grid_of, input_size
 from inspect_core.images.tiles import TilePlan
-from inspect_core.images.tolerances import CAREFUL, Tolerances
+from inspect_core.images.tolerances import DEFAULT_TOLERANCES, Tolerances
 from inspect_core.methods.fitted_method import with_taps
 from inspect_core.methods.registry import METHODS
-from inspect_core.recipe_format.recorded_photos import TaughtFrom, TaughtPhoto
+from inspect_core.recipe_format.recorded_photos import TeachingPhoto, TeachingRecord
 from inspect_core.whole_part.product_check import WARN
 
 NO_ALIGNMENT, RIGID, SIMILARITY = "none", "rigid", "similarity"
@@ -59,9 +59,9 @@ class TeachingConfig:
     align_turn: float = TURN
     align_shift: float = SHIFT
     alignment: Alignment | None = None
-    areas: Areas | None = None
+    areas: InspectionAreas | None = None
     tiles: TilePlan | None = None
-    tolerances: Tolerances | None = CAREFUL
+    tolerances: Tolerances | None = DEFAULT_TOLERANCES
     seed: int = 0
     as_published: bool = False
     product_check: str = WARN
@@ -71,12 +71,12 @@ class TeachingConfig:
     notes: tuple[str, ...] = ()
 
     @property
-    def setters(self) -> list[Sample]:
+    def setters(self) -> list[PhotoFile]:
         """The good photos that set limits, fold after fold; none where there are too few."""
         return [sample for fold in self.photos.limit_photos(self.seed) for sample in fold]
 
     @property
-    def scored(self) -> tuple[Sample, ...]:
+    def scored(self) -> tuple[PhotoFile, ...]:
         """The photos that are scored whatever sets the limits."""
         return (*self.photos.calibrate, *self.photos.choose, *self.photos.judge)
 
@@ -90,7 +90,7 @@ class TeachingConfig:
         copies = max(1, MOST_COPIES // max(len(self.photos.fit), 1))
         return replace(self.tolerances, seed=self.seed, copies=min(self.tolerances.copies, copies))
 
-    def record(self, digests: Mapping[str, str], taps: tuple[str, ...] | None) -> TaughtFrom | None:
+    def record(self, digests: Mapping[str, str], taps: tuple[str, ...] | None) -> TeachingRecord | None:
         """What a recipe keeps of it; digests: of the content of the photos that could be read, by name; taps: by layer.
 
         None for more than MOST_RECORDED photos.
@@ -98,7 +98,7 @@ class TeachingConfig:
         sets, groups = {"fit": self.photos.fit, "calibrate": self.photos.calibrate}, self.photos.groups
         sets |= {"choose": self.photos.choose, "judge": self.photos.judge}
         photos = tuple(
-            TaughtPhoto(sample.name, digests[sample.name], sample.kind, part, groups.get(sample.name, ""))
+            TeachingPhoto(sample.name, digests[sample.name], sample.kind, part, groups.get(sample.name, ""))
             for part, samples in sets.items()
             for sample in samples
             if sample.name in digests
@@ -107,7 +107,7 @@ class TeachingConfig:
             return None
         lying, tolerances = (self.align, self.align_turn, self.align_shift), self.tolerances
         within = None if tolerances is None else asdict(tolerances)
-        return TaughtFrom(photos, taps, dict(self.parameters), *lying, within)
+        return TeachingRecord(photos, taps, dict(self.parameters), *lying, within)
 
     def published(self, method: str | None) -> "TeachingConfig":
         """This order for one method as its paper has it: what `Method.published` says replaces what was chosen.

@@ -8,8 +8,8 @@ from statistics import median
 
 import numpy as np
 
-from inspect_core.features.extraction import Preparation
-from inspect_core.images.tolerances import looks_in
+from inspect_core.features.extraction import FeatureExtractor
+from inspect_core.images.tolerances import photos_per_original
 from inspect_core.methods.fitted_method import costs_of
 from inspect_core.methods.method import Parameters
 from inspect_core.study.teaching_config import TeachingConfig
@@ -25,7 +25,7 @@ RUNS, CORES = 3, 2
 
 
 @dataclass(frozen=True)
-class Expected:
+class StepTimes:
     """Seconds where nothing else runs. extract: the network over all photos; learn: copies and statistics; cross: for
     each fold the detectors without it, and the photos scored by them; score: the other photos; photo: one photo, read
     and run as a whole.
@@ -42,7 +42,7 @@ class Expected:
         return self.extract + self.learn + self.cross + self.score
 
     @classmethod
-    def unknown(cls) -> "Expected":
+    def unknown(cls) -> "StepTimes":
         """Where nobody asks."""
         return cls(1.0, 1.0, 1.0, 1.0, 1.0)
 
@@ -52,10 +52,10 @@ class Expected:
         order: TeachingConfig,
         methods: Sequence[str],
         parameters: Sequence[Parameters],
-        preparation: Preparation,
+        preparation: FeatureExtractor,
         *,
         made: int = 0,
-    ) -> "Expected":
+    ) -> "StepTimes":
         """For an order, timing the network on one grey photo here; made: photos scored beside those that set limits.
 
         Raises ValueError as `costs_of`.
@@ -73,7 +73,7 @@ class Expected:
         def scoring(photos: int) -> float:
             return SIDE_BY_SIDE * (seconds(0, photos) - seconds(0, 0))
 
-        fit, shown, looks = len(order.photos.fit), len(order.scored), looks_in(order.tolerances)
+        fit, shown, looks = len(order.photos.fit), len(order.scored), photos_per_original(order.tolerances)
         folds = 0 if order.photos.calibrate else len(order.photos.folds(order.seed))
         crossed = len(order.setters) if folds else 0
         finish, again = seconds(0, 0), order.tolerances is not None
@@ -90,7 +90,7 @@ class Expected:
         )
 
 
-def _timed(preparation: Preparation) -> float:
+def _timed(preparation: FeatureExtractor) -> float:
     """Seconds of one run of the network where nothing else runs."""
     grey, walls, works = np.full((*preparation.size, 3), 128, np.uint8), [], []
     preparation.features(grey)

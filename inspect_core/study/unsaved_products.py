@@ -12,18 +12,18 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 from inspect_core.images import heatmap
-from inspect_core.images.alignment import Alignment, Range
-from inspect_core.images.areas import Area, Areas
+from inspect_core.images.alignment import Alignment, ValueRange
+from inspect_core.images.areas import InspectionArea, InspectionAreas
 from inspect_core.images.depth import Depth
-from inspect_core.images.samples import Sample
+from inspect_core.images.samples import PhotoFile
 from inspect_core.images.splitting import Split
 from inspect_core.images.tiles import TilePlan
 from inspect_core.images.tolerances import Tolerances
 from inspect_core.recipe import Recipe
 from inspect_core.recipe_io import recipe_file
 from inspect_core.runtime import workspace
-from inspect_core.runtime.atomic_write import replacing
-from inspect_core.runtime.jobs import Busy
+from inspect_core.runtime.atomic_write import atomic_replace
+from inspect_core.runtime.jobs import JobRejected
 from inspect_core.runtime.serialisation import pack, unpack
 from inspect_core.study.scored_photo import ScoredPhoto, UnscoredPhoto
 from inspect_core.study.teaching_config import TeachingConfig
@@ -60,7 +60,7 @@ class InForce:
 
 
 @dataclass(frozen=True)
-class Unsaved:
+class UnsavedProduct:
     """What is kept beside the recipe.
 
     made: when it was taught, in seconds since 1970; thumbnail: WebP, b"" without one; order: teaches it again, with
@@ -85,7 +85,7 @@ class Unsaved:
             raise ValueError("its thumbnail is not a picture")
 
     @property
-    def samples(self) -> tuple[Sample, ...]:
+    def samples(self) -> tuple[PhotoFile, ...]:
         """The photos that it is taught from."""
         return (*self.order.photos.fit, *self.order.scored)
 
@@ -97,9 +97,9 @@ class Unsaved:
 
 
 @dataclass(frozen=True)
-class OpenPart:
-    """A line of the list of open products; made and thumbnail as of `Unsaved`, problem: why it cannot be opened, or is
-    not on disk; interrupted: whether its teaching was, so that there is nothing to open.
+class OpenProduct:
+    """A line of the list of open products; made and thumbnail as of `UnsavedProduct`, problem: why it cannot be opened,
+    or is not on disk; interrupted: whether its teaching was, so that there is nothing to open.
     """
 
     id: str
@@ -111,15 +111,15 @@ class OpenPart:
     interrupted: bool = False
 
 
-class UnsavedParts:
+class UnsavedProductStore:
     """The parts that are not saved, each in a folder of its own under its id; lines: those known, by id."""
 
     def __init__(self, folder: Path) -> None:
         self._folder = folder
-        there = [path for path in folder.iterdir() if workspace.is_own(path, 12)] if folder.is_dir() else []
+        there = [path for path in folder.iterdir() if workspace.is_generated_name(path, 12)] if folder.is_dir() else []
         self.lines = {path.name: _line_of(path) for path in there}
 
-    def keep(self, line: OpenPart, part: Unsaved, freeze: Callable[[], Recipe] | None) -> None:
+    def keep(self, line: OpenProduct, part: UnsavedProduct, freeze: Callable[[], Recipe] | None) -> None:
         """Write a part, each file in one step; freeze: makes its recipe, None leaves the one that is there.
 
         Why it cannot be kept, as when all would take more than MOST_BYTES, is said in its line.
@@ -128,7 +128,7 @@ class UnsavedParts:
         try:
             if freeze is not None:
                 recipe_file.save(freeze(), folder / RECIPE)
-            with replacing(folder / PART) as new:
+            with atomic_replace(folder / PART) as new:
                 new.write_bytes(_packed(part))
             if self._bytes() > MOST_BYTES:
                 shutil.rmtree(folder)
@@ -142,8 +142,8 @@ class UnsavedParts:
 
         Raises OSError when it cannot be written.
         """
-        with replacing(self._folder / part_id / PART) as new:
-            new.write_bytes(_packed(Unsaved(order.product, time.time(), b"", order)))
+        with atomic_replace(self._folder / part_id / PART) as new:
+            new.write_bytes(_packed(UnsavedProduct(order.product, time.time(), b"", order)))
 
     def drop(self, part_id: str) -> None:
         """Delete a part, if it is there."""
@@ -154,7 +154,7 @@ class UnsavedParts:
         """Raise Busy, with what to do, when one more part would not be kept."""
         if len(self.lines) >= MOST or self._bytes() >= MOST_BYTES:
             reason = f"{len(self.lines)} unsaved products are open, which is the maximum"
-            raise Busy(f"{reason}; save one as a recipe or close one in the sidebar, then try again")
+            raise JobRejected(f"{reason}; save one as a recipe or close one in the sidebar, then try again")
 
     def _bytes(self) -> int:
         return sum(path.stat().st_size for path in self._folder.rglob("*") if path.is_file())
@@ -165,45 +165,48 @@ def interrupted(folder: Path) -> TeachingConfig:
     return _read(folder).order
 
 
-def opened(folder: Path) -> tuple[Unsaved, Recipe]:
+def load_unsaved(folder: Path) -> tuple[UnsavedProduct, Recipe]:
     """A part and the recipe that it would be. Raises ValueError, with reason and remedy, for anything damaged."""
     part = _read(folder)
-    if workspace.ordinary(folder / RECIPE) is None:
+    if workspace.regular_file_stat(folder / RECIPE) is None:
         raise ValueError(f"{folder.name}/{RECIPE} is missing; teach the part again")
     return part, replace(recipe_file.load(folder / RECIPE), digest=None)
 
 
-def _packed(part: Unsaved) -> bytes:
+def _packed(part: UnsavedProduct) -> bytes:
     photos = tuple(replace(photo, placement=None) for photo in part.photos)
     content = pack(replace(part, photos=photos))
     return hashlib.sha256(content).digest() + content
 
 
-def _read(folder: Path) -> Unsaved:
+def _read(folder: Path) -> UnsavedProduct:
     stored = workspace.content(folder / PART, at_most=LARGEST)
     content = b"" if stored is None else stored[_DIGEST:]
     try:
         if stored is None or hashlib.sha256(content).digest() != stored[:_DIGEST]:
             raise ValueError("it is missing, cut short or changed")
         unpacked = unpack(content, _KINDS, _FORMER)
-        if not isinstance(unpacked, Unsaved) or unpacked.order.weights is not None:
+        if not isinstance(unpacked, UnsavedProduct) or unpacked.order.weights is not None:
             raise ValueError("it was not written by Loupe")
     except Exception as error:  # sealed, and yet of any other form
         raise ValueError(f"{folder.name}/{PART} cannot be used ({error}); teach the part again") from error
     return unpacked
 
 
-def _line_of(folder: Path) -> OpenPart:
+def _line_of(folder: Path) -> OpenProduct:
     try:
         part = _read(folder)
     except ValueError as error:
-        return OpenPart(folder.name, folder.name, folder.lstat().st_mtime, b"", problem=str(error))
+        return OpenProduct(folder.name, folder.name, folder.lstat().st_mtime, b"", problem=str(error))
     interrupted = not (folder / RECIPE).exists()
-    return OpenPart(folder.name, part.product, part.made, part.thumbnail, interrupted=interrupted)
+    return OpenProduct(folder.name, part.product, part.made, part.thumbnail, interrupted=interrupted)
 
 
 _KINDS = (
-    Unsaved, InForce, Limits, TeachingConfig, Split, Sample, Depth, Alignment, Range, Areas, Area, TilePlan, Tolerances,
-    ScoredPhoto, UnscoredPhoto,
+    UnsavedProduct, InForce, Limits, TeachingConfig, Split, PhotoFile, Depth, Alignment, ValueRange, InspectionAreas,
+    InspectionArea, TilePlan, Tolerances, ScoredPhoto, UnscoredPhoto,
 )  # fmt: skip
-_FORMER = {"Order": TeachingConfig}
+_FORMER = {
+    "Order": TeachingConfig, "Sample": PhotoFile, "Areas": InspectionAreas, "Area": InspectionArea, "Range": ValueRange,
+    "Unsaved": UnsavedProduct,
+}  # fmt: skip

@@ -8,13 +8,13 @@ from dataclasses import dataclass, replace
 import numpy as np
 import torch
 
-from inspect_core.features.extraction import Preparation
-from inspect_core.images.alignment import MOST_TURN, TURN, Alignment, learn
-from inspect_core.images.folders import Sample
+from inspect_core.features.extraction import FeatureExtractor
+from inspect_core.images.alignment import MAX_ROTATION_DEGREES, TURN, Alignment, learn_alignment
+from inspect_core.images.folders import PhotoFile
 from inspect_core.images.photo_reader import ImageError, read
 from inspect_core.images.shape import grid_of
-from inspect_core.methods.fitted_method import looks_of
-from inspect_core.methods.registry import FIRST, methods_of, parameters_of
+from inspect_core.methods.fitted_method import patch_feature_specs
+from inspect_core.methods.registry import DEFAULT_METHOD, methods_of, parameters_of
 from inspect_core.runtime.progress import Report
 from inspect_core.study.study import Study
 from inspect_core.study.teaching_config import NO_ALIGNMENT, RIGID, SIMILARITY, TeachingConfig
@@ -28,7 +28,7 @@ TURNED = 2 * TURN
 """Degrees of turn in good photos from which it is proposed in any case: a thin part is little of the variance."""
 
 
-def aligned(order: TeachingConfig, report: Report) -> TeachingConfig:
+def with_learned_alignment(order: TeachingConfig, report: Report) -> TeachingConfig:
     """The order with the alignment it asks for, learned from its good photos; damaged ones are skipped.
 
     Raises ValueError as `learn`, and whatever `report` raises to stop.
@@ -37,10 +37,12 @@ def aligned(order: TeachingConfig, report: Report) -> TeachingConfig:
         return order
     photos = _pixels(_evenly(order.photos.fit, MOST), report)
     scale = order.align == SIMILARITY
-    return replace(order, alignment=learn(photos, scale=scale, turn=order.align_turn, shift=order.align_shift))
+    return replace(
+        order, alignment=learn_alignment(photos, scale=scale, turn=order.align_turn, shift=order.align_shift)
+    )
 
 
-def on_alignment(study: Study) -> tuple[str, ...]:
+def alignment_notes(study: Study) -> tuple[str, ...]:
     """Notes on how parts lie, and which photos were left out."""
     if study.preparation.alignment is None:
         return ()
@@ -49,7 +51,7 @@ def on_alignment(study: Study) -> tuple[str, ...]:
 
 
 @dataclass(frozen=True)
-class Gain:
+class AlignmentGain:
     """How much less good photos differ from each other at each place when they are aligned.
 
     before, after: mean variance of a feature over the good photos, at the places that are then inspected; photos: those
@@ -69,7 +71,7 @@ class Gain:
 
     def sentence(self) -> str:
         """A gain that pays and its cost in words, for the user."""
-        turned = f"turned by up to {self.turned:.0f}°" if self.turned < MOST_TURN else "at any angle"
+        turned = f"turned by up to {self.turned:.0f}°" if self.turned < MAX_ROTATION_DEGREES else "at any angle"
         lie = f"The parts lie {turned}. " if self.turned > TURNED else ""
         less = 1 - self.after / self.before
         aligned = f"With alignment, {self.photos} good photos differ {less:.0%} less from each other at each location. "
@@ -79,7 +81,7 @@ class Gain:
         )
 
 
-def proposed(order: TeachingConfig, report: Report) -> str:
+def alignment_advice(order: TeachingConfig, report: Report) -> str:
     """That alignment would help, by the features that the first of the methods sees; "" where it would not, or is asked
     for. Raises ValueError as `with_taps`.
     """
@@ -89,22 +91,24 @@ def proposed(order: TeachingConfig, report: Report) -> str:
     return "" if gain is None or not gain.is_worthwhile else f"{gain.sentence()} Use --align {RIGID}."
 
 
-def usual_preparation(order: TeachingConfig, methods: Sequence[str] = methods_of(FIRST)) -> Preparation:
+def usual_preparation(order: TeachingConfig, methods: Sequence[str] = methods_of(DEFAULT_METHOD)) -> FeatureExtractor:
     """By which photos are compared before anything is learned, on the usual grid. Raises ValueError as `with_taps`."""
     (backbone, taps), grid = order.network(methods), grid_of(order.size)
-    return Preparation(backbone, grid, looks_of(methods, parameters_of(methods, {}, None), backbone, taps, 0))
+    return FeatureExtractor(
+        backbone, grid, patch_feature_specs(methods, parameters_of(methods, {}, None), backbone, taps, 0)
+    )
 
 
-def gain_on(good: Sequence[Sample], preparation: Preparation, report: Report) -> Gain | None:
+def gain_on(good: Sequence[PhotoFile], preparation: FeatureExtractor, report: Report) -> AlignmentGain | None:
     """What alignment would bring, tried on a few of the good photos; None where there is nothing to align by."""
     photos = _evenly(good, MOST_TRIED)
     try:
-        return measured(_pixels(photos, report), learn(_pixels(photos, report)), preparation)
+        return measured(_pixels(photos, report), learn_alignment(_pixels(photos, report)), preparation)
     except ValueError:
         return None
 
 
-def measured(photos: Iterable[np.ndarray], alignment: Alignment, preparation: Preparation) -> Gain:
+def measured(photos: Iterable[np.ndarray], alignment: Alignment, preparation: FeatureExtractor) -> AlignmentGain:
     """The gain on good photos, (H, W, 3) uint8, processed one after the other; those not located are skipped.
 
     Two runs of the network per photo. Raises ValueError for fewer than two located photos.
@@ -129,14 +133,14 @@ def measured(photos: Iterable[np.ndarray], alignment: Alignment, preparation: Pr
         float((squares / count - (sums / count) ** 2)[0, inspected].mean()) for sums, squares in moments.values()
     )
     angle = alignment.ranges["angle"]
-    return Gain(before, after, count, seconds / count, max(-angle.low, angle.high))
+    return AlignmentGain(before, after, count, seconds / count, max(-angle.low, angle.high))
 
 
-def _evenly(samples: Sequence[Sample], most: int) -> Sequence[Sample]:
+def _evenly(samples: Sequence[PhotoFile], most: int) -> Sequence[PhotoFile]:
     return samples[:: -(-len(samples) // most)]
 
 
-def _pixels(samples: Sequence[Sample], report: Report) -> Iterator[np.ndarray]:
+def _pixels(samples: Sequence[PhotoFile], report: Report) -> Iterator[np.ndarray]:
     for done, sample in enumerate(samples):
         report(0.0, f"learning part positions, photo {done + 1} of {len(samples)}")
         with suppress(ImageError):

@@ -10,9 +10,9 @@ from PIL import Image
 from plotly.graph_objects import Figure
 
 from inspect_core.images import heatmap
-from inspect_core.images.boxes import reduced
+from inspect_core.images.boxes import downscale
 from inspect_core.images.photo_reader import ImageError, read
-from inspect_core.judge.counts import Unscored, in_parts
+from inspect_core.judge.counts import UnscoredCounts, counts_sentence
 from inspect_core.judge.metrics import roc_curve
 from inspect_core.line.histogram import stacked
 from inspect_core.line.html_page import page, webp
@@ -24,13 +24,13 @@ from inspect_core.study.evaluation import Evaluation, outcomes
 from inspect_core.study.scored_photo import ScoredPhoto
 from inspect_core.study.teaching_config import TeachingConfig
 from inspect_core.tuning.comparison_result import Comparison, ComparisonRow, Estimate
-from inspect_core.verdict import InView, Limits, Verdict, assemble
+from inspect_core.verdict import Limits, Verdict, Visibility, assemble
 
 CSV_BEGINS = "detector,title,as_published,chosen,"
 HTML_BEGINS = "<!doctype html>\n<!-- Detectors compared by Loupe -->\n"
 SHARES = {"Synthetic defects": "synthetic", "Known defects": "known", "Image AUROC": "image_auroc", "AUPRO": "aupro"}
 FIGURES = ("quality", *SHARES.values())
-GLOSS = {
+COLUMN_HELP = {
     "False rejects": "good parts rejected at the suggested limits",
     "Escapes": "defective parts accepted at the suggested limits",
     "Detected": "defective parts not accepted, by whether a region above the review limit overlaps the true defect",
@@ -79,7 +79,7 @@ def figures_of(comparison: Comparison) -> list[dict]:
                 "good_rejected_at_95_caught": evaluation and _number(evaluation.good_rejected_at_95_caught),
                 "intervals": {name: [_number(own.low), _number(own.high)] for name, own in figures.items()},
                 "limits": row.limits and asdict(row.limits),
-                "in_parts": evaluation and in_parts(evaluation.counts),
+                "in_parts": evaluation and counts_sentence(evaluation.counts),
                 **(outcomes(evaluation) if evaluation else {}),
                 "fit_seconds": row.fit_seconds,
                 "verdict_ms": _number(row.verdict_ms),
@@ -170,7 +170,7 @@ def judged_scores(row: ComparisonRow) -> tuple[np.ndarray, np.ndarray]:
     return scores[judge & good], scores[judge & defect]
 
 
-def most_telling(comparison: Comparison) -> list[int]:
+def most_disputed(comparison: Comparison) -> list[int]:
     """Positions of the judge photos: first those on which the verdicts of the detectors differ, then defects."""
     scored = comparison.rows[0].scored
     judging = [(row.limits, row.scored.scores()) for row in comparison.rows if row.limits is not None]
@@ -186,11 +186,11 @@ def most_telling(comparison: Comparison) -> list[int]:
 def side_by_side(comparison: Comparison, position: int) -> list[DetectorVerdict]:
     """One photo under every detector with limits. Raises ImageError for a photo that can no longer be read."""
     photo = comparison.rows[0].scored.photos[position]
-    pixels, verdicts = reduced(read(photo.path, photo.depth).pixels, SIDE), []
+    pixels, verdicts = downscale(read(photo.path, photo.depth).pixels, SIDE), []
     for row in comparison.rows:
         if (limits := row.limits) is None:
             continue
-        view = InView.of(photo.placed, row.scored.size, row.scored.areas)
+        view = Visibility.of(photo.placed, row.scored.size, row.scored.areas)
         verdict = assemble(row.scored.map(position), limits, photo.placed, area=row.scored.live["area"], view=view)
         typical_score = min(row.scored.typical_score(), limits.review)
         verdicts.append(
@@ -226,7 +226,7 @@ def html_of(comparison: Comparison, order: TeachingConfig) -> str:
         reason=comparison.reason(),
         heads=columns,
         rows=zip(*columns.values(), strict=True),
-        glossary={name: words for name, words in GLOSS.items() if name in columns},
+        glossary={name: words for name, words in COLUMN_HELP.items() if name in columns},
         curves=[svg(figure, LIGHT, width=660, height=340, legend=280) for _, figure in drawn],
         scores={row.title: drawn for row in comparison.rows if (drawn := _histogram(row))},
         parts=_parts(comparison),
@@ -244,7 +244,7 @@ def _histogram(row: ComparisonRow) -> str:
 
 
 def _parts(comparison: Comparison) -> Iterator[tuple[ScoredPhoto, list[DetectorVerdict]]]:
-    for position in most_telling(comparison)[:PARTS]:
+    for position in most_disputed(comparison)[:PARTS]:
         with contextlib.suppress(ImageError):  # a photo that has gone
             yield comparison.rows[0].scored.photos[position], side_by_side(comparison, position)
 
@@ -256,7 +256,7 @@ def _cell(estimate: Estimate, standing: str) -> str:
     return f"{interval} {standing}".rstrip()
 
 
-def _aside(reviewed: int, unscored: Unscored) -> str:
+def _aside(reviewed: int, unscored: UnscoredCounts) -> str:
     return "".join(f", {words}" for words in ([f"{reviewed} to review"] if reviewed else []) + unscored.clauses())
 
 

@@ -33,7 +33,7 @@ JUDGING, JUDGING_PHOTO = 0.3, 0.0095
 """Seconds per detector in a comparison, and per photo it is judged on: figures and intervals."""
 
 
-def comparing(detectors: int, shown: int) -> float:
+def comparison_seconds(detectors: int, shown: int) -> float:
     """The seconds that the figures of so many detectors on so many photos are expected to take."""
     return detectors * (JUDGING + JUDGING_PHOTO * shown)
 

@@ -7,12 +7,12 @@ from dataclasses import replace
 
 import numpy as np
 
-from inspect_core.features.store import Store
+from inspect_core.features.store import FeatureStore
 from inspect_core.images.alignment import NotLocated
 from inspect_core.images.photo_reader import ImageError, read
 from inspect_core.judge.masks import mask_at
 from inspect_core.judge.metrics import aupro, auroc, pro_curve
-from inspect_core.methods.fitted_method import View, remarks
+from inspect_core.methods.fitted_method import FittedMethod, remarks
 from inspect_core.methods.method import Workload
 from inspect_core.methods.registry import ALL, METHODS, methods_in, methods_of, title_of
 from inspect_core.runtime.jobs import device_lock
@@ -24,10 +24,10 @@ from inspect_core.study.scored_photos import ScoredPhotos
 from inspect_core.study.study import Study
 from inspect_core.study.study_tasks import IN_PROCESS, Workers
 from inspect_core.study.teaching_config import TeachingConfig
-from inspect_core.tuning.alignment_training import aligned
-from inspect_core.tuning.comparison_result import Comparison, ComparisonRow, Estimate, Shortlist, comparing
+from inspect_core.tuning.alignment_training import with_learned_alignment
+from inspect_core.tuning.comparison_result import Comparison, ComparisonRow, Estimate, Shortlist, comparison_seconds
 from inspect_core.tuning.place import place_of
-from inspect_core.tuning.synthetic_trial import PASTED, SHRINK, Pasting, Trial, crossed_trial
+from inspect_core.tuning.synthetic_trial import COMPARISON_DEFECTS, SHRINK, DefectPaster, Trial, crossed_trial
 
 DRAWS = 500
 AUPRO_DRAWS = 30
@@ -36,7 +36,7 @@ RUNS = 5
 
 def compare(
     order: TeachingConfig,
-    store: Store,
+    store: FeatureStore,
     report: Report,
     detectors: Sequence[str] = ALL,
     *,
@@ -49,12 +49,12 @@ def compare(
     those that are one method once more, each as its paper has it (`TeachingConfig.published`).
 
     The methods begin at their defaults, except for the order's parameters. What is found of a detector is, to the bit,
-    what teaching it alone finds. workers: as `Study` takes them; with_test_photos: whether figures of the test photos are worked
-    out; pasted: whether defects are made up, beside those known to choose by. Holds the device all the while. Raises
-    ValueError as Study does, and where too few good photos are there to set limits, and whatever `report` raises to
-    stop.
+    what teaching it alone finds. workers: as `Study` takes them; with_test_photos: whether figures of the test photos
+    are worked out; pasted: whether defects are made up, beside those known to choose by. Holds the device all the
+    while. Raises ValueError as Study does, and where too few good photos are there to set limits, and whatever `report`
+    raises to stop.
     """
-    order = aligned(order, report)
+    order = with_learned_alignment(order, report)
     again = published(order, detectors) if as_published else []
     share = 1 / (1 + len(again))
     fixed = {"workers": workers, "with_test_photos": with_test_photos, "pasted": pasted}
@@ -73,7 +73,7 @@ def published(order: TeachingConfig, detectors: Sequence[str]) -> list[TeachingC
 
 def _compared(
     order: TeachingConfig,
-    store: Store,
+    store: FeatureStore,
     report: Report,
     detectors: Sequence[str],
     *,
@@ -88,10 +88,10 @@ def _compared(
         study = Study(order, backbone, store, taps=taps, workers=workers, method=methods, parameters=values)
         if not order.setters:
             raise ValueError("too few good photos to set limits; add good parts or lots, then compare")
-        pasting = Pasting(study, order.setters, PASTED if pasted else 0)
+        pasting = DefectPaster(study, order.setters, COMPARISON_DEFECTS if pasted else 0)
         expected = study.expected(pasting.count)
         share = expected.total / (
-            expected.total + comparing(len(detectors) if with_test_photos else 0, len(order.scored))
+            expected.total + comparison_seconds(len(detectors) if with_test_photos else 0, len(order.scored))
         )
         read = share * expected.extract / expected.total
         study.extract(stage(report, 0.0, read))
@@ -187,11 +187,11 @@ def _drawn(figure: Callable[[np.ndarray], float], rows: np.ndarray, defect: np.n
     return [figure(np.concatenate([rng.choice(kind, len(kind)) for kind in kinds])) for _ in range(draws)]
 
 
-def _megabytes(view: View) -> float:
+def _megabytes(view: FittedMethod) -> float:
     return sum(value.nelement() * value.element_size() for value in view.detector.arrays().values()) / 1e6
 
 
-def _verdict_ms(study: Study, photo: ScoredPhoto, views: Sequence[View]) -> float:
+def _verdict_ms(study: Study, photo: ScoredPhoto, views: Sequence[FittedMethod]) -> float:
     """Median milliseconds from a photo's file to its grid errors; features that other detectors need do not count."""
     look_at, took = replace(study.preparation, looks=tuple(view.look for view in views)), []
     try:

@@ -3,15 +3,15 @@
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
-from inspect_core.features.extraction import Preparation
-from inspect_core.features.store import Store
-from inspect_core.images.tolerances import looks_in
-from inspect_core.methods.fitted_method import costs_of, looks_of
-from inspect_core.methods.registry import FIRST, methods_in, parameters_of
+from inspect_core.features.extraction import FeatureExtractor
+from inspect_core.features.store import FeatureStore
+from inspect_core.images.tolerances import photos_per_original
+from inspect_core.methods.fitted_method import costs_of, patch_feature_specs
+from inspect_core.methods.registry import DEFAULT_METHOD, methods_in, parameters_of
 from inspect_core.study.teaching_config import TeachingConfig
-from inspect_core.study.time_estimates import Expected
-from inspect_core.tuning.comparison_result import Shortlist, comparing
-from inspect_core.tuning.synthetic_trial import PASTED
+from inspect_core.study.time_estimates import StepTimes
+from inspect_core.tuning.comparison_result import Shortlist, comparison_seconds
+from inspect_core.tuning.synthetic_trial import COMPARISON_DEFECTS
 
 RUNNING_APP = 700 << 20
 
@@ -33,10 +33,10 @@ def methods_to_fit(order: TeachingConfig, detectors: Sequence[str] = ()) -> tupl
     """The methods that are fitted to teach an order, or to compare detectors on its photos."""
     shortlist = Shortlist.of_order(order)
     to_choose_by = shortlist.candidates if order.photos.choose else shortlist.to_begin_with
-    return methods_in(tuple(detectors) or tuple(to_choose_by) or (order.method or FIRST,))
+    return methods_in(tuple(detectors) or tuple(to_choose_by) or (order.method or DEFAULT_METHOD,))
 
 
-def forecast(order: TeachingConfig, store: Store, detectors: Sequence[str] = ()) -> Forecast:
+def forecast(order: TeachingConfig, store: FeatureStore, detectors: Sequence[str] = ()) -> Forecast:
     """The cost of teaching an order, or of comparing detectors on its photos, from timing one grey photo here.
 
     The photos to fit go through the network twice: for their patches, and as a whole for the product check; a photo
@@ -45,14 +45,21 @@ def forecast(order: TeachingConfig, store: Store, detectors: Sequence[str] = ())
     """
     order = replace(order, tolerances=order.copied)
     methods = methods_to_fit(order, detectors)
-    parameters, (backbone, taps) = parameters_of(methods, order.parameters_for(methods), order.tiles), order.network(methods)
+    parameters, (backbone, taps) = (
+        parameters_of(methods, order.parameters_for(methods), order.tiles),
+        order.network(methods),
+    )
     grid = order.grid if order.tiles is None else order.tiles.grid
-    preparation = Preparation(backbone, grid, looks_of(methods, parameters, backbone, taps, 0), tiles=order.tiles)
+    preparation = FeatureExtractor(
+        backbone, grid, patch_feature_specs(methods, parameters, backbone, taps, 0), tiles=order.tiles
+    )
 
     fit, shown = len(order.photos.fit), len(order.scored)
-    expected = Expected.of(order, methods, parameters, preparation, made=PASTED if detectors else 0)
+    expected = StepTimes.of(order, methods, parameters, preparation, made=COMPARISON_DEFECTS if detectors else 0)
     check = fit * expected.photo
-    seconds = expected.total + comparing(len(detectors), shown) + check
-    memory = costs_of(methods, parameters, preparation, fit=fit * looks_in(order.tolerances), shown=shown).memory
+    seconds = expected.total + comparison_seconds(len(detectors), shown) + check
+    memory = costs_of(
+        methods, parameters, preparation, fit=fit * photos_per_original(order.tolerances), shown=shown
+    ).memory
     disk = preparation.bytes_per_photo * (fit + shown)
     return Forecast(seconds, RUNNING_APP + memory, disk, backbone.engine, store.would_fit(disk))

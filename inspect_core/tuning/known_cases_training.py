@@ -5,7 +5,7 @@ from collections.abc import Sequence
 import numpy as np
 
 from inspect_core.detectors import quadrics
-from inspect_core.whole_part.known_cases import Case, KnownCases
+from inspect_core.whole_part.known_cases import KnownCase, KnownCases
 from inspect_core.whole_part.known_surface import KnownSurface, finite_unit
 
 LEAST = 5
@@ -14,7 +14,7 @@ QUANTILE = 0.99
 """Share of the good parts set aside that are known. The paper's search ends between .985 and .994."""
 
 
-def learn(cases: Sequence[Case], *, by_region: bool) -> KnownCases:
+def learn(cases: Sequence[KnownCase], *, by_region: bool) -> KnownCases:
     """Known cases from examples: every other group of good ones sets the limit, all else fits the surface.
 
     A person labelled the defects, so they are vouched for, however rare their type is among the rest. Good parts alone
@@ -49,7 +49,7 @@ def fit_surface(embeddings: np.ndarray, *, seed: int = 0) -> KnownSurface:
     return KnownSurface(**arrays, vouched=np.empty((0, unit.shape[1])), **fitted.params())
 
 
-def _set_aside(cases: Sequence[Case]) -> np.ndarray:
+def _set_aside(cases: Sequence[KnownCase]) -> np.ndarray:
     """(n,) bool: the good cases of every other group, in the order in which the groups come."""
     owners = [case.name if case.group is None else case.group for case in cases if case.defect_type == "good"]
     aside = np.zeros(len(cases), bool)

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 import numpy as np
 from torch import Tensor
 
-from inspect_core.methods.fitted_method import View
+from inspect_core.methods.fitted_method import FittedMethod
 from inspect_core.methods.method import Detector, Patches
 from inspect_core.methods.registry import METHODS
 from inspect_core.runtime.progress import Cancelled
@@ -63,7 +63,7 @@ class PatchSample:
         return method.finish(statistics, study.order.seed, parameters, report)
 
 
-def explained(view: View, stops: Sequence[int]) -> np.ndarray:
+def explained(view: FittedMethod, stops: Sequence[int]) -> np.ndarray:
     """(len(stops),) float64 share of the variance of the good patches that the first components hold, 0 to 1.
 
     view: one whose live parameter counts components. Beyond those it has, 1; with none at all, 1.
@@ -77,6 +77,6 @@ def explained(view: View, stops: Sequence[int]) -> np.ndarray:
     return np.minimum(sums[np.minimum(np.asarray(stops, int), len(eigenvalues))], 1.0)
 
 
-def stop_explaining(view: View, fraction: float) -> int:
+def stop_explaining(view: FittedMethod, fraction: float) -> int:
     """The stop whose components hold nearest to that fraction of the variance, the first of equal ones."""
     return view.stops[int(np.argmin(np.abs(explained(view, view.stops) - min(fraction, 1.0)).round(12)))]

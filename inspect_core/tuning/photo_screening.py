@@ -14,29 +14,29 @@ import numpy as np
 
 from inspect_core.features.backbones import Backbone
 from inspect_core.features.extraction import stored_embedding
-from inspect_core.features.store import Store
+from inspect_core.features.store import FeatureStore
 from inspect_core.images.grouping import propose_groups
 from inspect_core.images.photo_quality import (
     BLUR,
     EXPOSURE,
     STANDS_OUT,
     Finding,
-    Quality,
-    distances,
-    findings,
-    measured,
+    PhotoQuality,
+    find_outliers,
+    measure_quality,
+    robust_z_scores,
 )
 from inspect_core.images.photo_quality import FEWEST_COMPARED as FEWEST
 from inspect_core.images.photo_reader import ImageError, read
-from inspect_core.images.samples import Sample, Samples, counted, examples
-from inspect_core.images.splitting import LEAST_FOLDS, Split, folds
-from inspect_core.methods.registry import BOTH
+from inspect_core.images.samples import Dataset, PhotoFile, join_first_names, pluralise
+from inspect_core.images.splitting import MIN_FOLDS, Split, folds
+from inspect_core.methods.registry import SCREENING_METHODS
 from inspect_core.runtime.jobs import device_lock
 from inspect_core.runtime.progress import Report, stage
-from inspect_core.study.scored_photos import ScoredPhotos, swept
+from inspect_core.study.scored_photos import ScoredPhotos, sweep_errors
 from inspect_core.study.study import Study
 from inspect_core.study.teaching_config import TeachingConfig
-from inspect_core.tuning.alignment_training import aligned
+from inspect_core.tuning.alignment_training import with_learned_alignment
 from inspect_core.tuning.product_check_training import fit
 
 LOST, PRODUCT, UNLIKE, COPY = "not located", "another product", "unusual", "copy"
@@ -51,7 +51,7 @@ UNRELATED = 1.0
 _SCORE, _PRODUCT = 0.05, 0.02
 """Least deviations of the logarithm of a detector's score, and of the product check's score."""
 
-Pairs = Sequence[tuple[Sequence[Sample], Sequence[Sample]]]
+Pairs = Sequence[tuple[Sequence[PhotoFile], Sequence[PhotoFile]]]
 
 
 @dataclass(frozen=True)
@@ -60,14 +60,14 @@ class ScreenedPhoto:
     few photos to compare; place: centre of its strangest patch, (x, y) from 0 to 1 of the photo, None without one.
     """
 
-    sample: Sample
+    sample: PhotoFile
     findings: tuple[Finding, ...]
     unlike: float = 1.0
     place: tuple[float, float] | None = None
 
 
 @dataclass(frozen=True)
-class FirstLook:
+class ScreeningResult:
     """photos: the good ones, those least like the others first, since defects are among these; skipped: (name, reason)
     of damaged ones.
     """
@@ -82,13 +82,13 @@ class FirstLook:
 
     def sentence(self) -> str:
         """What was found, in words."""
-        photos = counted(len(self.photos), "good photo")
+        photos = pluralise(len(self.photos), "good photo")
         if len(self.photos) < FEWEST:
             return f"{photos}: too few to detect outliers; at least {FEWEST} are needed."
         return f"{len(self.found)} of {photos} are unusual." if self.found else f"No outliers among {photos}."
 
 
-def first_look(samples: Samples, order: TeachingConfig, store: Store, report: Report) -> FirstLook:
+def screen_photos(samples: Dataset, order: TeachingConfig, store: FeatureStore, report: Report) -> ScreeningResult:
     """Look at all good photos of `samples`; holds the device all the while.
 
     order: the backbone, size, grid, alignment and seed to use; its photos do not matter, and large ones are not cut
@@ -96,24 +96,24 @@ def first_look(samples: Samples, order: TeachingConfig, store: Store, report: Re
     it. Raises ValueError for photos that no alignment can be learned from, and whatever `report` raises to stop.
     """
     report(0.0, "loading the network (can take a minute the first time)")
-    backbone, taps = order.network(BOTH)
+    backbone, taps = order.network(SCREENING_METHODS)
     with device_lock(backbone.device):
         photos, skipped = _read(samples, backbone, store, stage(report, 0.0, 0.4))
         samples = replace(samples, good=tuple(photo.sample for photo in photos))
-        findings_by_photo = findings([photo.quality for photo in photos])
+        findings_by_photo = find_outliers([photo.quality for photo in photos])
         for photo_findings, sample in zip(findings_by_photo, samples.good, strict=True):
             if twins := [name for copies in samples.copies if sample.name in copies for name in copies]:
                 twins.remove(sample.name)
-                photo_findings.append(Finding(COPY, f"Near-duplicate of {examples(twins, most=1)}."))
+                photo_findings.append(Finding(COPY, f"Near-duplicate of {join_first_names(twins, most=1)}."))
         unlike, places = np.ones(len(photos)), [None] * len(photos)
         groups = propose_groups(samples, few=True)
         pairs = _pairs(samples.good, groups, order.seed)
         if pairs and len(photos) >= FEWEST:
             embeddings = {photo.sample.name: photo.embedding for photo in photos}
             _note_foreign(findings_by_photo, _foreign(embeddings, pairs))
-            order = aligned(replace(order, photos=Split(samples.good, (), (), groups=groups)), report)
+            order = with_learned_alignment(replace(order, photos=Split(samples.good, (), (), groups=groups)), report)
             order = replace(order, parameters={}, area=None, as_published=False, tolerances=None, tiles=None)
-            study = Study(order, backbone, store, taps=taps, method=BOTH)
+            study = Study(order, backbone, store, taps=taps, method=SCREENING_METHODS)
             study.extract(stage(report, 0.4, 0.8))
             scores, places = _scores(study, pairs, stage(report, 0.8, 1.0))
             for photo_findings, sample in zip(findings_by_photo, samples.good, strict=True):
@@ -123,17 +123,17 @@ def first_look(samples: Samples, order: TeachingConfig, store: Store, report: Re
             _note_unlike(findings_by_photo, np.nan_to_num(ratios, nan=1.0))
             unlike = np.nan_to_num(ratios, nan=float(np.nanmax(ratios)))
     screened = map(ScreenedPhoto, samples.good, map(tuple, findings_by_photo), map(float, unlike), places)
-    return FirstLook(tuple(sorted(screened, key=lambda one: -one.unlike)), tuple(skipped))
+    return ScreeningResult(tuple(sorted(screened, key=lambda one: -one.unlike)), tuple(skipped))
 
 
 class _Photo(NamedTuple):
-    sample: Sample
-    quality: Quality
+    sample: PhotoFile
+    quality: PhotoQuality
     embedding: np.ndarray
 
 
 def _read(
-    samples: Samples, backbone: Backbone, store: Store, report: Report
+    samples: Dataset, backbone: Backbone, store: FeatureStore, report: Report
 ) -> tuple[list[_Photo], list[tuple[str, str]]]:
     photos, skipped = [], []
     good = sorted(samples.good, key=lambda sample: sample.name)
@@ -146,14 +146,14 @@ def _read(
             continue
         pixels = picture.pixels
         embedding = stored_embedding(picture.digest, lambda pixels=pixels: pixels, backbone, store)
-        photos.append(_Photo(sample, measured(pixels), embedding))
+        photos.append(_Photo(sample, measure_quality(pixels), embedding))
     return photos, skipped
 
 
-def _pairs(good: Sequence[Sample], groups: dict[str, str], seed: int) -> Pairs:
+def _pairs(good: Sequence[PhotoFile], groups: dict[str, str], seed: int) -> Pairs:
     """(fold, all others) of each fold; none with too few groups."""
     pairs = []
-    for fold in folds(good, groups, seed=seed, count=LEAST_FOLDS):
+    for fold in folds(good, groups, seed=seed, count=MIN_FOLDS):
         inside = {sample.name for sample in fold}
         pairs.append((fold, [sample for sample in good if sample.name not in inside]))
     return pairs
@@ -174,7 +174,7 @@ def _foreign(embeddings: dict[str, np.ndarray], pairs: Pairs) -> np.ndarray:
 
 def _note_foreign(findings_by_photo: list[list[Finding]], scores: np.ndarray) -> None:
     """Note other products: photos whose score is halfway or more from the usual one to that of an unrelated photo."""
-    median, apart = float(np.median(scores)), distances(scores, least=_PRODUCT)
+    median, apart = float(np.median(scores)), robust_z_scores(scores, least=_PRODUCT)
     for photo_findings, score, distance in zip(findings_by_photo, scores.tolist(), apart.tolist(), strict=True):
         if distance > STANDS_OUT and score > (median + UNRELATED) / 2:
             words = f"product check {score:.2f} (0: the same, 1: nothing in common)"
@@ -196,7 +196,7 @@ def _scores(study: Study, pairs: Pairs, report: Report) -> tuple[np.ndarray, lis
         for sample in fold:
             report(len(scored.photos) / count, f"comparing photo {len(scored.photos) + 1} of {count} with the others")
             if (photo := study.scored_photo(sample, "calibrate")) is not None:
-                scored = scored.with_errors(photo[0], swept([(view, view.stops) for view in views], photo[1]))
+                scored = scored.with_errors(photo[0], sweep_errors([(view, view.stops) for view in views], photo[1]))
     if scored is None:
         raise ValueError("there are too few photos to compare; add good photos")
     scores, (height, width) = scored.calibration_scores(), study.preparation.grid
@@ -210,7 +210,7 @@ def _scores(study: Study, pairs: Pairs, report: Report) -> tuple[np.ndarray, lis
 
 
 def _note_unlike(findings_by_photo: list[list[Finding]], unlike: np.ndarray) -> None:
-    apart = distances(np.log(np.maximum(unlike, np.finfo(np.float32).tiny)), least=_SCORE)
+    apart = robust_z_scores(np.log(np.maximum(unlike, np.finfo(np.float32).tiny)), least=_SCORE)
     for photo_findings, ratio, distance in zip(findings_by_photo, unlike.tolist(), apart.tolist(), strict=True):
         if distance > STANDS_OUT:
             photo_findings.append(

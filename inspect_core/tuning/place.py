@@ -6,7 +6,7 @@ from collections.abc import Collection, Iterable
 import torch
 from torch import Tensor
 
-from inspect_core.methods.registry import ANYWHERE, FIRST, FIXED, LOOSE
+from inspect_core.methods.registry import ANYWHERE, DEFAULT_METHOD, FIXED, LOOSE
 from inspect_core.study.study import Study
 
 PLACED = 0.65
@@ -38,9 +38,9 @@ def explained_by_place(photos: Iterable[Tensor]) -> float:
 
 def place_of(study: Study) -> float | None:
     """`explained_by_place` of the photos to fit; None where the study does not look at places."""
-    if FIRST not in study.methods:
+    if DEFAULT_METHOD not in study.methods:
         return None
-    samples, number = study.split.fit[:: -(-len(study.split.fit) // MOST_PHOTOS)], study.methods.index(FIRST)
+    samples, number = study.split.fit[:: -(-len(study.split.fit) // MOST_PHOTOS)], study.methods.index(DEFAULT_METHOD)
     photos = (study.scored_photo(sample, "fit") for sample in samples)
     return explained_by_place(photo[1][number] for photo in photos if photo is not None)
 

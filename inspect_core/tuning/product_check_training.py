@@ -8,11 +8,11 @@ import torch
 
 from inspect_core.detectors.cop_corp import fit_cop
 from inspect_core.features.backbones import Backbone
-from inspect_core.features.extraction import Preparation
+from inspect_core.features.extraction import FeatureExtractor
 from inspect_core.features.store import feature_store
 from inspect_core.images.alignment import Alignment
-from inspect_core.images.folders import Sample
-from inspect_core.runtime.progress import Report, silent, stage
+from inspect_core.images.folders import PhotoFile
+from inspect_core.runtime.progress import Report, ignore_progress, stage
 from inspect_core.study.photo_features import PhotoFeatures
 from inspect_core.study.study_tasks import IN_PROCESS, EmbeddingTask, Workers
 from inspect_core.whole_part.product_check import WARN, ProductCheck, ProductSubspace
@@ -24,13 +24,13 @@ LEAST_LIMIT = 0.8
 
 def train_product_check(
     backbone: Backbone,
-    good: Sequence[Sample],
-    held_out: Sequence[Sample],
+    good: Sequence[PhotoFile],
+    held_out: Sequence[PhotoFile],
     *,
     fused: bool = False,
     mode: str = WARN,
     alignment: Alignment | None = None,
-    report: Report = silent,
+    report: Report = ignore_progress,
     workers: Workers = IN_PROCESS,
 ) -> ProductCheck:
     """A product check from `good` photos, with its limit from `held_out` good ones.
@@ -45,7 +45,10 @@ def train_product_check(
             f"{backbone.name} has no class outputs, so the fused product check is not available; use the product "
             "check alone"
         )
-    preparation, share = Preparation(backbone, (1, 1), (), alignment=alignment), len(good) / (len(good) + len(held_out))
+    preparation, share = (
+        FeatureExtractor(backbone, (1, 1), (), alignment=alignment),
+        len(good) / (len(good) + len(held_out)),
+    )
     known = _described(preparation, good, workers, stage(report, 0.0, share))
     unseen = _described(preparation, held_out, workers, stage(report, share, 1.0))
     if not len(unseen[0]):
@@ -87,7 +90,7 @@ def _tensor(values: np.ndarray) -> torch.Tensor:
 
 
 def _described(
-    preparation: Preparation, samples: Sequence[Sample], workers: Workers, report: Report
+    preparation: FeatureExtractor, samples: Sequence[PhotoFile], workers: Workers, report: Report
 ) -> tuple[np.ndarray, ...]:
     """(n, d) features and (n, c) logits of the photos that can be used; (0, 0) without any."""
     # What cannot be used is listed by the study.

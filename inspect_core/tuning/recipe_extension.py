@@ -10,19 +10,19 @@ from pathlib import Path
 from typing import Any
 
 from inspect_core.audit.inspections import Inspection
-from inspect_core.features.store import Store
+from inspect_core.features.store import FeatureStore
 from inspect_core.images.photo_reader import ImageError, read
-from inspect_core.images.samples import GOOD, Sample, counted, examples
+from inspect_core.images.samples import GOOD, PhotoFile, join_first_names, pluralise
 from inspect_core.images.splitting import Split
 from inspect_core.images.tolerances import Tolerances
 from inspect_core.judge.anomaly_map import AREA
 from inspect_core.line.ordered_pool import in_order
-from inspect_core.line.result_row import ResultRow, judge, row_of
-from inspect_core.line.verdict_changes import VerdictChanges, changed
+from inspect_core.line.result_row import ResultRow, inspect_photo, uninspected_row
+from inspect_core.line.verdict_changes import VerdictChanges, compare_verdicts
 from inspect_core.recipe import LoadedRecipe, Recipe
-from inspect_core.recipe_format.recorded_photos import TaughtFrom
+from inspect_core.recipe_format.recorded_photos import TeachingRecord
 from inspect_core.recipe_io.parity_photos import by_content, masks_in
-from inspect_core.runtime.progress import Report, silent
+from inspect_core.runtime.progress import Report, ignore_progress
 from inspect_core.study.study import Study
 from inspect_core.study.study_tasks import IN_PROCESS, Workers
 from inspect_core.study.teaching_config import TeachingConfig
@@ -34,7 +34,7 @@ DEFECT = "defect"
 
 
 @dataclass(frozen=True, eq=False)
-class Lesson:
+class ExtensionPlan:
     """What is to be taught. order: the recipe's own, with the new photos among those to fit; new: their names; known:
     names of photos that it has learned from before; skipped: (name, reason) of those that cannot be read; defective:
     those of the new ones that are known to be defective; tested: those that were test photos of the recipe.
@@ -50,24 +50,24 @@ class Lesson:
 
     def sentences(self) -> list[str]:
         """What is learned and what is not, in words."""
-        sentences = [f"{counted(len(self.new), 'photo')} to add: {examples(list(self.new))}."]
+        sentences = [f"{pluralise(len(self.new), 'photo')} to add: {join_first_names(list(self.new))}."]
         if self.known:
-            sentences.append(f"Already used for training, skipped: {counted(len(self.known), 'photo')}.")
+            sentences.append(f"Already used for training, skipped: {pluralise(len(self.known), 'photo')}.")
         if self.tested:
-            leave = f"{counted(len(self.tested), 'test photo')} of the recipe ({examples(list(self.tested))})"
+            leave = f"{pluralise(len(self.tested), 'test photo')} of the recipe ({join_first_names(list(self.tested))})"
             sentences.append(f"Among them {leave}: learned, they leave the test photos, so the figures rest on fewer.")
         if self.defective:
-            named = f"{counted(len(self.defective), 'known defect')} ({examples(list(self.defective))})"
+            named = f"{pluralise(len(self.defective), 'known defect')} ({join_first_names(list(self.defective))})"
             sentences.append(f"Among them {named}: learned, such defects are accepted.")
         return [*sentences, *(f"{name} was skipped: {reason}" for name, reason in self.skipped)]
 
 
-def lesson(
+def plan_extension(
     recipe: Recipe,
     photos: Iterable[tuple[str, Path]],
     folders: Sequence[Path],
     inspections: Sequence[Inspection] = (),
-) -> Lesson:
+) -> ExtensionPlan:
     """The recipe's order with these photos of good parts, (name, path); folders: where its own photos lie.
 
     inspections: under the recipe; what a person called defective there is a known defect.
@@ -82,16 +82,16 @@ def lesson(
     original_photos = _own_photos(recipe, teaching_record, folders)
     learned = {photo.digest for photo in teaching_record.photos if photo.set in LEARNED_FROM}
     called = {one.digest for one in inspections if _truth(one) == DEFECT}
-    new: dict[str, Sample] = {}
+    new: dict[str, PhotoFile] = {}
     known, skipped, defective, tested = [], [], [], []
 
-    def looked(item: tuple[str, Path]) -> tuple[str, Sample] | ImageError:
+    def looked(item: tuple[str, Path]) -> tuple[str, PhotoFile] | ImageError:
         name, path = item
         try:
             picture = read(path, recipe.depth)
         except ImageError as error:
             return error
-        return picture.digest, Sample(path, name, GOOD, picture.pixels.shape[:2], depth=recipe.depth)
+        return picture.digest, PhotoFile(path, name, GOOD, picture.pixels.shape[:2], depth=recipe.depth)
 
     for found in in_order(looked, photos):
         if isinstance(found, ImageError):
@@ -107,15 +107,15 @@ def lesson(
             if digest in original_photos and original_photos[digest][0] == "judge":
                 tested.append(sample.name)
     if not new:
-        why = f"{counted(len(known), 'photo')} already used" if known else "no readable photo"
+        why = f"{pluralise(len(known), 'photo')} already used" if known else "no readable photo"
         raise ValueError(f"nothing to add: {why}; choose good photos that are new to this recipe")
     split = _split(original_photos.values()).with_labels(new.values())
     names = tuple(sample.name for sample in new.values())
     known_of = tuple(known), tuple(skipped), tuple(defective), tuple(tested)
-    return Lesson(recipe, order_of(recipe, teaching_record, split), names, *known_of)
+    return ExtensionPlan(recipe, order_of(recipe, teaching_record, split), names, *known_of)
 
 
-def order_of(recipe: Recipe, teaching_record: TaughtFrom, photos: Split) -> TeachingConfig:
+def order_of(recipe: Recipe, teaching_record: TeachingRecord, photos: Split) -> TeachingConfig:
     """The order that taught the recipe, with other photos."""
     check, tolerances = recipe.product_check, teaching_record.tolerances
     return TeachingConfig(
@@ -141,8 +141,8 @@ def order_of(recipe: Recipe, teaching_record: TaughtFrom, photos: Split) -> Teac
     )
 
 
-def learn(
-    task: Lesson, store: Store, report: Report, workers: Workers = IN_PROCESS, **said: Any
+def extend_recipe(
+    task: ExtensionPlan, store: FeatureStore, report: Report, workers: Workers = IN_PROCESS, **said: Any
 ) -> tuple[Recipe, Study]:
     """The recipe taught again, unsaved, with the limits suggested for it, and its study; said: author and reason.
 
@@ -166,13 +166,13 @@ def learn(
     return new, result.study
 
 
-def regression(
-    task: Lesson,
+def compare_with_previous(
+    task: ExtensionPlan,
     old: LoadedRecipe,
     new: Recipe,
     study: Study,
     inspections: Sequence[Inspection] = (),
-    report: Report = silent,
+    report: Report = ignore_progress,
 ) -> tuple[VerdictChanges, list[str]]:
     """Which verdicts change of all parts that the recipe has judged before; and sentences on those not judged again.
 
@@ -188,10 +188,10 @@ def regression(
 
     def again(item: tuple[str, Path, str, str, str | None]) -> tuple[ResultRow, ResultRow] | None:
         name, path, digest, truth, verdict = item
-        row = replace(judge(inspector, name, path).row, truth=truth)
+        row = replace(inspect_photo(inspector, name, path).row, truth=truth)
         if not row.digest or (digest and row.digest != digest):
             return None
-        had = judge(old, name, path).row if verdict is None else replace(row, verdict=verdict)
+        had = inspect_photo(old, name, path).row if verdict is None else replace(row, verdict=verdict)
         return replace(had, truth=truth), row
 
     unseen = 0
@@ -202,42 +202,42 @@ def regression(
         unseen += pair is None
         if pair is not None:
             before[pair[0].digest], after[pair[1].digest] = pair
-    notes = [f"{counted(unseen, 'part')} not re-inspected: the photo is missing or has changed."] if unseen else []
+    notes = [f"{pluralise(unseen, 'part')} not re-inspected: the photo is missing or has changed."] if unseen else []
     if old.challenge:
-        notes.append(f"{counted(len(old.challenge), 'challenge part')} to be added again, from new photos.")
-    return changed(list(before.values()), list(after.values())), notes
+        notes.append(f"{pluralise(len(old.challenge), 'challenge part')} to be added again, from new photos.")
+    return compare_verdicts(list(before.values()), list(after.values())), notes
 
 
 def _recorded(inspector: LoadedRecipe) -> dict[str, ResultRow]:
     """By digest, the photos that set or judged the limits of a recipe, by their scores."""
     recipe, rows = inspector.recipe, {}
     for part in (*recipe.calibration, *recipe.judged):
-        row, verdict = row_of(inspector, part.name), recipe.limits.verdict(part.score)
+        row, verdict = uninspected_row(inspector, part.name), recipe.limits.verdict(part.score)
         rows[part.digest] = replace(row, digest=part.digest, score=part.score, verdict=verdict, truth=part.kind)
     return rows
 
 
 def _own_photos(
-    recipe: Recipe, teaching_record: TaughtFrom, folders: Sequence[Path]
-) -> dict[str, tuple[str, Sample, str]]:
+    recipe: Recipe, teaching_record: TeachingRecord, folders: Sequence[Path]
+) -> dict[str, tuple[str, PhotoFile, str]]:
     """(set, photo, group) of every photo that it was taught from, by digest. Raises ValueError for missing ones."""
     by_digest = by_content(teaching_record.photos, folders, recipe.depth)
     if missing := [photo.name for photo in teaching_record.photos if photo.digest not in by_digest]:
         raise ValueError(
             f"{len(missing)} of the {len(teaching_record.photos)} training photos of {recipe.product} were not found "
-            f"({examples(missing)}); all are needed because everything is retrained: specify their folder with "
+            f"({join_first_names(missing)}); all are needed because everything is retrained: specify their folder with "
             "--photos"
         )
     masks = {photo: mask for folder in folders if folder.is_dir() for photo, mask in masks_in(folder).items()}
     photos = {}
     for one in teaching_record.photos:
         path, size = by_digest[one.digest]
-        sample = Sample(path, one.name, one.kind, size, masks.get(path), depth=recipe.depth)
+        sample = PhotoFile(path, one.name, one.kind, size, masks.get(path), depth=recipe.depth)
         photos[one.digest] = one.set, sample, one.group
     return photos
 
 
-def _split(original_photos: Collection[tuple[str, Sample, str]]) -> Split:
+def _split(original_photos: Collection[tuple[str, PhotoFile, str]]) -> Split:
     fit, calibrate, judge, choose = (
         tuple(sample for of, sample, _ in original_photos if of == part)
         for part in ("fit", "calibrate", "judge", "choose")

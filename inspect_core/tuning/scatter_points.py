@@ -9,10 +9,10 @@ from torch import Tensor
 
 from inspect_core.detectors.cop_corp.feature_maps import cosine
 from inspect_core.images.boxes import cell_peaks
-from inspect_core.methods.fitted_method import View
+from inspect_core.methods.fitted_method import FittedMethod
 from inspect_core.methods.registry import METHODS
 from inspect_core.methods.subspace import COSINE_WORDS
-from inspect_core.runtime.progress import Report, silent
+from inspect_core.runtime.progress import Report, ignore_progress
 from inspect_core.study.scored_photo import UNKNOWN
 from inspect_core.study.scored_photos import ScoredPhotos
 
@@ -20,7 +20,7 @@ WHOLE = -1
 
 
 @dataclass(frozen=True, eq=False)
-class Points:
+class ScatterPoints:
     """The rows of a scatter and where each comes from.
 
     features: (n, d) float32; photo: (n,) position among the scored photos; place: (n, 2) row and column on the patch
@@ -57,9 +57,9 @@ def sample_patches(
     limit: float,
     count: int = 2000,
     seed: int = 0,
-    report: Report = silent,
+    report: Report = ignore_progress,
     **live: int,
-) -> Points:
+) -> ScatterPoints:
     """At most `count` patches drawn evenly over the scored photos, with the live parameter in force.
 
     features_of: position -> (1, h, w, k); masks: returned by `truth_masks`. A patch that touches a true mask shows the
@@ -74,7 +74,7 @@ def sample_patches(
     scores, (h, w) = scored.grid_errors(**live), scored.grid
     fractions = np.full(photos, count // photos) + (np.arange(photos) < count % photos)
     children = np.random.SeedSequence(seed).spawn(photos)
-    drawn: list[Points] = []
+    drawn: list[ScatterPoints] = []
     for i, child in enumerate(children):
         truth = _truth(scored.photos[i].kind, masks[i], scored.grid)
         peak = cell_peaks(scored.map(i, **live), scored.grid)
@@ -83,12 +83,16 @@ def sample_patches(
         rows = features_of(i).reshape(h * w, -1).cpu().float().numpy()[chosen]
         place = np.stack(np.divmod(chosen, w), axis=1)
         values = (values_of_map.ravel()[chosen] for values_of_map in (scores[i], peak, truth))
-        drawn.append(Points(rows, np.full(len(chosen), i), place, *values))
+        drawn.append(ScatterPoints(rows, np.full(len(chosen), i), place, *values))
         report((i + 1) / photos, f"reading photo {i + 1} of {photos}")
-    return Points(**{own.name: np.concatenate([getattr(part, own.name) for part in drawn]) for own in fields(Points)})
+    return ScatterPoints(
+        **{own.name: np.concatenate([getattr(part, own.name) for part in drawn]) for own in fields(ScatterPoints)}
+    )
 
 
-def whole_photos(scored: ScoredPhotos, embed: Callable[[int], Tensor], report: Report = silent, **live: int) -> Points:
+def whole_photos(
+    scored: ScoredPhotos, embed: Callable[[int], Tensor], report: Report = ignore_progress, **live: int
+) -> ScatterPoints:
     """Every scored photo as one point. embed: position -> (1, d) penultimate features of the backbone."""
     photos, rows = len(scored.photos), []
     if not photos:
@@ -97,10 +101,10 @@ def whole_photos(scored: ScoredPhotos, embed: Callable[[int], Tensor], report: R
         rows.append(embed(i).cpu().float().numpy())
         report((i + 1) / photos, f"reading photo {i + 1} of {photos}")
     scores, truth = scored.scores(**live), np.array([photo.kind for photo in scored.photos], dtype=object)
-    return Points(np.concatenate(rows), np.arange(photos), np.full((photos, 2), WHOLE), scores, scores, truth)
+    return ScatterPoints(np.concatenate(rows), np.arange(photos), np.full((photos, 2), WHOLE), scores, scores, truth)
 
 
-def seen_by(view: View, points: Points, live: Mapping[str, int]) -> Points:
+def transform_points(view: FittedMethod, points: ScatterPoints, live: Mapping[str, int]) -> ScatterPoints:
     """The points as a view sees them: whole photos as the product check does, patches by the method's map."""
     if points.whole:
         return replace(points, features=cosine(torch.from_numpy(points.features)).numpy())
@@ -112,7 +116,7 @@ def seen_by(view: View, points: Points, live: Mapping[str, int]) -> Points:
 
 
 def view_in_words(method: str, *, whole: bool) -> str:
-    """What `seen_by` does to the features, for the reader of a plot."""
+    """What `transform_points` does to the features, for the reader of a plot."""
     if whole:
         return f"As the product check does: {COSINE_WORDS[0].lower()}{COSINE_WORDS[1:]}"
     return METHODS[method].space or "This detector uses the features unchanged."

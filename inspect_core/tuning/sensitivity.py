@@ -11,7 +11,7 @@ from torch import Tensor
 from inspect_core.judge.anomaly_map import AREA
 from inspect_core.judge.metrics import auroc, fpr_at_tpr
 from inspect_core.methods.method import Detector
-from inspect_core.runtime.progress import Report, silent
+from inspect_core.runtime.progress import Report, ignore_progress
 from inspect_core.study.evaluation_scores import EvaluationScores
 from inspect_core.study.scored_photos import ScoredPhotos
 from inspect_core.tuning.patch_sample import stop_explaining
@@ -43,13 +43,13 @@ def chosen_stops(scored: ScoredPhotos, name: str, value: int) -> tuple[int, ...]
     return tuple(sorted(nearest | {scored.stop_of(name, value)}))
 
 
-def over_live(
+def live_sensitivity(
     scored: ScoredPhotos,
     masks: list[np.ndarray | None],
     name: str,
     stops: Sequence[int],
     live: Mapping[str, int],
-    report: Report = silent,
+    report: Report = ignore_progress,
 ) -> list[SensitivityPoint]:
     """Figures at values of one live parameter, the others as in `live`, from stored errors: no network and no fit."""
     readings = []
@@ -59,7 +59,7 @@ def over_live(
     return readings
 
 
-def over_refits(
+def refit_sensitivity(
     scored: ScoredPhotos,
     masks: list[np.ndarray | None],
     values: Sequence[float],
@@ -69,7 +69,7 @@ def over_refits(
     *,
     view: int,
     fraction: float,
-    report: Report = silent,
+    report: Report = ignore_progress,
 ) -> list[SensitivityPoint]:
     """Figures at values of a parameter that needs a fit each, such as γ, M or σ.
 

@@ -11,9 +11,9 @@ from functools import partial
 import numpy as np
 from scipy.special import stdtrit
 
-from inspect_core.features.extraction import Preparation
+from inspect_core.features.extraction import FeatureExtractor
 from inspect_core.images.alignment import NotLocated
-from inspect_core.images.folders import Sample
+from inspect_core.images.folders import PhotoFile
 from inspect_core.images.photo_reader import ImageError, read
 from inspect_core.images.placement import Placement
 from inspect_core.images.synthetic_defects import KINDS
@@ -24,21 +24,21 @@ from inspect_core.study.scored_photo import ScoredPhoto
 from inspect_core.study.scored_photos import ScoredPhotos
 from inspect_core.study.study import Study
 
-PASTED = 120
+COMPARISON_DEFECTS = 120
 """Synthetic defects that detectors are compared on."""
 CONFIDENCE = 0.95
-GONE = "none of the good photos can be read any more; check that they are still there"
+NO_READABLE_PHOTOS = "none of the good photos can be read any more; check that they are still there"
 SHRINK = 4
 """Maps are read at every fourth pixel: they are smooth, and hundreds of them are compared."""
 
 
-class Pasting:
+class DefectPaster:
     """Synthetic defects pasted into good photos of a study, `count` in all, evenly over them.
 
     masks: (h, w) bool of each photo made so far, by name, at every SHRINK-th pixel of the map.
     """
 
-    def __init__(self, study: Study, good: Sequence[Sample], count: int) -> None:
+    def __init__(self, study: Study, good: Sequence[PhotoFile], count: int) -> None:
         self.masks: dict[str, np.ndarray] = {}
         self._study, self._good, self.count = study, good, count
         self._numbers: dict[str, list[int]] = {}
@@ -47,13 +47,13 @@ class Pasting:
             self._numbers.setdefault(good[i].name, []).append(number)
         self._donors = {sample.name: good[(i + len(good) // 2) % len(good)] for i, sample in enumerate(good)}
 
-    def paste_defects(self, samples: Sequence[Sample]) -> Iterator[Callable[[], Made | None]]:
+    def paste_defects(self, samples: Sequence[PhotoFile]) -> Iterator[Callable[[], Made | None]]:
         """What makes each photo from some of the good ones; None for one that cannot be read."""
         for sample in samples:
             for number in self._numbers.get(sample.name, ()):
                 yield partial(self._made, sample, number)
 
-    def _made(self, sample: Sample, number: int) -> Made | None:
+    def _made(self, sample: PhotoFile, number: int) -> Made | None:
         preparation, donor = self._study.preparation, self._donors[sample.name]
         try:
             photo, donated = (read(sample_read.path, sample_read.depth).pixels for sample_read in (sample, donor))
@@ -66,7 +66,7 @@ class Pasting:
         pixels[here], mask[here] = KINDS[number % len(KINDS)](pixels[here], rng, other[here])
         mask &= ~placement.uninspected_mask(preparation.size)
         name = f"pasted {number}"
-        self.masks[name] = mask_at(mask, small(preparation.map_size))
+        self.masks[name] = mask_at(mask, shrunk_size(preparation.map_size))
         made = ScoredPhoto(name, name, placement.size, "pasted", "choose", sample.path, placement=placement)
         return made, preparation.features(pixels, Placement(preparation.size))
 
@@ -122,13 +122,13 @@ def is_better(qualities: np.ndarray, than: np.ndarray, *, tried: int = 1) -> boo
     return bool(difference.mean() > stdtrit(len(difference) - 1, 1 - (1 - CONFIDENCE) / tried) * error)
 
 
-def crossed_trial(study: Study, pasting: Pasting) -> tuple[Trial, ScoredPhotos]:
+def crossed_trial(study: Study, pasting: DefectPaster) -> tuple[Trial, ScoredPhotos]:
     """The trial of a study fitted with `trying=pasting.made_of`, and its photos under all views at their start.
 
     Raises ValueError when none of the good photos can be read any more.
     """
     if pasting.count and not study.tried:
-        raise ValueError(GONE)
+        raise ValueError(NO_READABLE_PHOTOS)
     results = study.results
     views = [replace(view, only=(view.start,)) for view in results.views]
     first = [view.stops.index(view.start) for view in results.views]
@@ -145,11 +145,11 @@ def crossed_trial(study: Study, pasting: Pasting) -> tuple[Trial, ScoredPhotos]:
 
 def masks_of(photos: Sequence[ScoredPhoto], size: tuple[int, int]) -> dict[str, np.ndarray]:
     """By name, the known masks of the defects that were kept to choose by, at every SHRINK-th pixel of the map."""
-    masks = {photo.name: photo.known_mask(small(size)) for photo in photos if photo.is_defect and photo.mask}
+    masks = {photo.name: photo.known_mask(shrunk_size(size)) for photo in photos if photo.is_defect and photo.mask}
     return {name: mask for name, mask in masks.items() if mask is not None}
 
 
-def _window(preparation: Preparation, rng: np.random.Generator) -> tuple[slice, slice]:
+def _window(preparation: FeatureExtractor, rng: np.random.Generator) -> tuple[slice, slice]:
     """Where a defect is pasted: anywhere in a photo that the network sees whole, within one tile's size in a large
     one.
     """
@@ -159,6 +159,6 @@ def _window(preparation: Preparation, rng: np.random.Generator) -> tuple[slice, 
     return slice(top, top + height), slice(left, left + width)
 
 
-def small(size: tuple[int, int]) -> tuple[int, int]:
+def shrunk_size(size: tuple[int, int]) -> tuple[int, int]:
     """The size of a map read at every SHRINK-th pixel."""
     return (-(-(size[0] - SHRINK // 2) // SHRINK), -(-(size[1] - SHRINK // 2) // SHRINK))

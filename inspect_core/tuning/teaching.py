@@ -3,17 +3,17 @@
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
-from inspect_core.features.store import Store
-from inspect_core.images.samples import Sample
+from inspect_core.features.store import FeatureStore
+from inspect_core.images.samples import PhotoFile
 from inspect_core.images.splitting import Split, folds
-from inspect_core.methods.registry import FIRST, METHODS, methods_in, methods_of, title_of
+from inspect_core.methods.registry import DEFAULT_METHOD, METHODS, methods_in, methods_of, title_of
 from inspect_core.runtime.jobs import device_lock
 from inspect_core.runtime.progress import Report, stage
 from inspect_core.study.study import Study
 from inspect_core.study.study_tasks import IN_PROCESS, Workers
 from inspect_core.study.teaching_config import TeachingConfig
-from inspect_core.study.time_estimates import Expected
-from inspect_core.tuning.alignment_training import aligned, on_alignment
+from inspect_core.study.time_estimates import StepTimes
+from inspect_core.tuning.alignment_training import alignment_notes, with_learned_alignment
 from inspect_core.tuning.comparison_result import Shortlist
 from inspect_core.tuning.detector_comparison import compare, fitted
 from inspect_core.tuning.place import in_words, place_of, preferred
@@ -40,7 +40,7 @@ class TeachingResult:
     notes: tuple[str, ...]
 
 
-def teach(order: TeachingConfig, store: Store, report: Report, workers: Workers = IN_PROCESS) -> TeachingResult:
+def teach(order: TeachingConfig, store: FeatureStore, report: Report, workers: Workers = IN_PROCESS) -> TeachingResult:
     """Load the backbone, extract, choose the detector unless the order names it, fit, learn the product; holds the
     device all the while.
 
@@ -48,7 +48,7 @@ def teach(order: TeachingConfig, store: Store, report: Report, workers: Workers 
     the photos in place of this one).
     Raises ValueError for a choice or photos that cannot be used, and whatever `report` raises to stop.
     """
-    order = aligned(order, report)
+    order = with_learned_alignment(order, report)
     report(0.0, "loading the network (can take a minute the first time)")
     by_defects = _by_known_defects(order, store, stage(report, 0.0, FITTED), workers)
     study, choice = by_defects or _unfitted(order, store, workers)
@@ -74,16 +74,16 @@ def teach(order: TeachingConfig, store: Store, report: Report, workers: Workers 
             )
     skipped = tuple(f"{name} was skipped: {reason}" for name, reason in study.skipped)
     on_fit = study.remarks({})
-    return TeachingResult(study, choice, product_check, order.notes + skipped + on_alignment(study) + on_fit)
+    return TeachingResult(study, choice, product_check, order.notes + skipped + alignment_notes(study) + on_fit)
 
 
-def _estimates(study: Study) -> tuple[Expected, float]:
+def _estimates(study: Study) -> tuple[StepTimes, float]:
     """The seconds that the steps of a study are expected to take, and those of all with the product check."""
     expected, order = study.expected(), study.order
     return expected, expected.total + (len(order.photos.fit) * expected.photo if order.product_check != OFF else 0.0)
 
 
-def _for_product_check(photos: Split) -> tuple[Sequence[Sample], Sequence[Sample]]:
+def _for_product_check(photos: Split) -> tuple[Sequence[PhotoFile], Sequence[PhotoFile]]:
     """Good photos to learn the product from, and others to set its limit: those kept apart, else every fifth group."""
     if photos.calibrate or not (apart := folds(photos.fit, photos.groups, seed=0, count=5)):
         return photos.fit, photos.calibrate
@@ -92,7 +92,7 @@ def _for_product_check(photos: Split) -> tuple[Sequence[Sample], Sequence[Sample
 
 
 def _by_known_defects(
-    order: TeachingConfig, store: Store, report: Report, workers: Workers
+    order: TeachingConfig, store: FeatureStore, report: Report, workers: Workers
 ) -> tuple[Study, str] | None:
     """The study of the candidate that separates the known defects best, and why; None where there are none to choose
     by, or the order names its detector.
@@ -113,19 +113,19 @@ def _by_known_defects(
     return _study(order, chosen.detector, store, workers), why
 
 
-def _unfitted(order: TeachingConfig, store: Store, workers: Workers) -> tuple[Study, str | None]:
+def _unfitted(order: TeachingConfig, store: FeatureStore, workers: Workers) -> tuple[Study, str | None]:
     """The study of the detector that the order names or has to take, and why; else of the methods of those of which
     places name one.
     """
     if order.method is not None:
         return _study(order, order.method, store, workers), None
     if order.tiles is not None:
-        why = f"Large photos in tiles use the detector {METHODS[FIRST].title}."
-        return _study(order, FIRST, store, workers), why
+        why = f"Large photos in tiles use the detector {METHODS[DEFAULT_METHOD].title}."
+        return _study(order, DEFAULT_METHOD, store, workers), why
     if either := Shortlist.of_order(order).to_begin_with:
         return _study(order, methods_in(either), store, workers), None
-    why = f"Too few photos to choose a detector by; {METHODS[FIRST].title} needs the fewest."
-    return _study(order, FIRST, store, workers), why
+    why = f"Too few photos to choose a detector by; {METHODS[DEFAULT_METHOD].title} needs the fewest."
+    return _study(order, DEFAULT_METHOD, store, workers), why
 
 
 def _by_place(order: TeachingConfig, study: Study) -> tuple[Study, str]:
@@ -138,7 +138,7 @@ def _by_place(order: TeachingConfig, study: Study) -> tuple[Study, str]:
     return study.with_method(detector, *order.network(methods_of(detector))), why.strip()
 
 
-def _study(order: TeachingConfig, method: str | tuple[str, ...], store: Store, workers: Workers) -> Study:
+def _study(order: TeachingConfig, method: str | tuple[str, ...], store: FeatureStore, workers: Workers) -> Study:
     methods = methods_of(method) if isinstance(method, str) else method
     backbone, taps = order.network(methods)
     values = order.parameters if isinstance(method, str) else order.parameters_for(methods)

@@ -4,7 +4,7 @@ import math
 from collections import Counter
 from collections.abc import Sequence
 
-from inspect_core.images.samples import Sample
+from inspect_core.images.samples import PhotoFile
 from inspect_core.images.shape import Size
 from inspect_core.images.tiles import CELLS, TilePlan, proposed, recommendation
 
@@ -13,8 +13,8 @@ CHOICES = (OFF, AUTO, ON, *map(str, CELLS))
 """Never; if the smallest defect that matters needs it; always, with cells as fine as memory allows or of so many px."""
 
 
-def tiled(
-    choice: str, photos: Sequence[Sample], smallest_defect: float | None, size: Size, *, tile: Size
+def plan_tiles(
+    choice: str, photos: Sequence[PhotoFile], smallest_defect: float | None, size: Size, *, tile: Size
 ) -> tuple[TilePlan | None, tuple[str, ...]]:
     """The plan for these photos, None when they are squashed to `size`; and sentences about it.
 

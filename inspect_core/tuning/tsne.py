@@ -6,9 +6,9 @@ import hashlib
 import numpy as np
 from sklearn.manifold import TSNE
 
-from inspect_core.features.store import Store
-from inspect_core.runtime.progress import Report, silent
-from inspect_core.tuning.scatter_points import Points
+from inspect_core.features.store import FeatureStore
+from inspect_core.runtime.progress import Report, ignore_progress
+from inspect_core.tuning.scatter_points import ScatterPoints
 
 LEAST_POINTS = 5
 PERPLEXITY = 30.0
@@ -16,7 +16,7 @@ EXAGGERATION = 12.0
 CHUNK, CHUNKS = 250, 4
 
 
-def tsne(features: np.ndarray, *, seed: int = 0, report: Report = silent) -> np.ndarray:
+def tsne(features: np.ndarray, *, seed: int = 0, report: Report = ignore_progress) -> np.ndarray:
     """(n, d) -> (n, 2) float32 by t-SNE (van der Maaten and Hinton 2008; Barnes-Hut of scikit-learn), PCA start.
 
     Neighbours stay neighbours; sizes of groups and distances between them mean nothing. Equal to the bit for one seed,
@@ -38,7 +38,9 @@ def tsne(features: np.ndarray, *, seed: int = 0, report: Report = silent) -> np.
     return held
 
 
-def arrange(points: Points, store: Store, *, seed: int = 0, report: Report = silent) -> np.ndarray:
+def arrange(
+    points: ScatterPoints, store: FeatureStore, *, seed: int = 0, report: Report = ignore_progress
+) -> np.ndarray:
     """`tsne` of the points' features, kept in the store under a digest of those very features and the seed."""
     rows = np.ascontiguousarray(points.features, np.float32)
     key = f"tsne-{seed}-{rows.shape}-{hashlib.sha256(rows.tobytes()).hexdigest()}"

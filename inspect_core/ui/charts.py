@@ -9,7 +9,7 @@ from inspect_core.plots import chart_theme
 from inspect_core.plots.chart_theme import ChartTheme
 
 
-def look() -> ChartTheme:
+def current_theme() -> ChartTheme:
     """The figures' colours under the page's theme."""
     return chart_theme.DARK if st.context.theme.type == "dark" else chart_theme.LIGHT
 

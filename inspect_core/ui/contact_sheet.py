@@ -5,21 +5,21 @@ from collections.abc import Iterable
 import numpy as np
 from PIL import Image
 
-from inspect_core.images.boxes import reduced
+from inspect_core.images.boxes import downscale
 from inspect_core.images.photo_reader import ImageError, read
-from inspect_core.images.samples import Sample
+from inspect_core.images.samples import PhotoFile
 from inspect_core.line.html_page import webp
 
 ACROSS, SIDE, GAP = 12, 76, 4
 """Photos in a row; pixels of a photo, and between two."""
 
 
-def small(samples: Iterable[Sample]) -> list[np.ndarray]:
+def small(samples: Iterable[PhotoFile]) -> list[np.ndarray]:
     """(h, w, 3) uint8 of the photos that can still be read, with the longer side SIDE."""
     thumbnails = []
     for sample in samples:
         try:
-            thumbnails.append(reduced(read(sample.path, sample.depth).pixels, SIDE))
+            thumbnails.append(downscale(read(sample.path, sample.depth).pixels, SIDE))
         except ImageError:
             continue
     return thumbnails

@@ -14,7 +14,7 @@ from inspect_core.images.boxes import Box
 from inspect_core.images.photo_reader import ImageError
 from inspect_core.judge.anomaly_map import AREA, regions, scale_region
 from inspect_core.study.scored_photo import ScoredPhoto
-from inspect_core.ui.taught_product import TaughtPart
+from inspect_core.ui.taught_product import TaughtProduct
 from inspect_core.verdict import Limits
 from inspect_core.whole_part.known_cases import picture_of
 from inspect_core.whole_part.training_crops import boxes_of_mask
@@ -23,28 +23,28 @@ REGION, WHOLE = "Most anomalous region", "Whole part"
 """The words for what to look at."""
 
 
-def found_box(product: TaughtPart, position: int, live: dict[str, int], limits: Limits) -> Box | None:
+def found_box(product: TaughtProduct, position: int, live: dict[str, int], limits: Limits) -> Box | None:
     """The largest region above the limit in pixels of the photo, as inspection finds it; None when accepted."""
     return next(iter(found_boxes(product, position, live, limits)), None)
 
 
-def found_boxes(product: TaughtPart, position: int, live: dict[str, int], limits: Limits) -> tuple[Box, ...]:
+def found_boxes(product: TaughtProduct, position: int, live: dict[str, int], limits: Limits) -> tuple[Box, ...]:
     """The regions above the limit in pixels of the photo, the largest first."""
     return _found_boxes(product, product.id, repr(product.scored.areas), position, live, limits.review)
 
 
-def true_box(product: TaughtPart, position: int) -> Box | None:
+def true_box(product: TaughtProduct, position: int) -> Box | None:
     """The box of the largest piece of a photo's true mask; None without a readable mask."""
     return next(iter(true_boxes(product, position)), None)
 
 
-def true_boxes(product: TaughtPart, position: int) -> tuple[Box, ...]:
+def true_boxes(product: TaughtProduct, position: int) -> tuple[Box, ...]:
     """Boxes of the pieces of a photo's true mask, largest first; none without a readable mask."""
     photo = product.scored.photos[position]
     return _true_boxes(photo, product.id, photo.mask) if photo.mask else ()
 
 
-def embedding(product: TaughtPart, position: int, box: Box | None) -> np.ndarray:
+def embedding(product: TaughtProduct, position: int, box: Box | None) -> np.ndarray:
     """(d,) embedding of a photo on the bench or of the square around a box on it, kept in the feature store.
 
     Raises ImageError for a photo that can no longer be read.
@@ -52,20 +52,22 @@ def embedding(product: TaughtPart, position: int, box: Box | None) -> np.ndarray
     preparation, photo = product.preparation, product.scored.photos[position]
 
     def pixels() -> np.ndarray:  # the whole part as inspection sees it, warped once
-        return product.pixels(position) if box else preparation.whole_network_input(product.photo(position), photo.placed)
+        return (
+            product.pixels(position) if box else preparation.whole_network_input(product.photo(position), photo.placed)
+        )
 
     store = product.study.store if product.study is not None else feature_store()
     return stored_embedding(photo.digest, pixels, preparation.backbone, store, box, preparation.alignment)
 
 
-def picture(product: TaughtPart, position: int, box: Box | None) -> np.ndarray:
+def picture(product: TaughtProduct, position: int, box: Box | None) -> np.ndarray:
     """(64, 64, 3) uint8 of what `embedding` looks at. Raises ImageError as it does."""
     return _picture(product, product.id, position, box)
 
 
 @st.cache_data(max_entries=4096, show_spinner=False)
 def _found_boxes(
-    _taught: TaughtPart, taught_id: str, areas: str, position: int, live: dict[str, int], review: float
+    _taught: TaughtProduct, taught_id: str, areas: str, position: int, live: dict[str, int], review: float
 ) -> tuple[Box, ...]:
     photo = _taught.scored.photos[position]
     regions_above = regions(_taught.scored.map(position, **live), review, area=live[AREA])
@@ -83,5 +85,5 @@ def _true_boxes(_photo: ScoredPhoto, taught_id: str, mask: Path) -> tuple[Box, .
 
 
 @st.cache_data(max_entries=1024, show_spinner=False)
-def _picture(_taught: TaughtPart, taught_id: str, position: int, box: Box | None) -> np.ndarray:
+def _picture(_taught: TaughtProduct, taught_id: str, position: int, box: Box | None) -> np.ndarray:
     return picture_of(_taught.pixels(position), box)

@@ -8,18 +8,18 @@ import threading
 from pathlib import Path
 
 from inspect_core.runtime import workspace
-from inspect_core.runtime.atomic_write import replacing
+from inspect_core.runtime.atomic_write import atomic_replace
 from inspect_core.runtime.json_text import from_json
-from inspect_core.ui.taught_product import TaughtPart
+from inspect_core.ui.taught_product import TaughtProduct
 
 LONGEST = 40
 LONGEST_FILE = 2**26  # bytes: enough for half a million photos
 _writing = threading.Lock()
 
 
-def labels_of(product: TaughtPart) -> dict[int, str]:
+def labels_of(product: TaughtProduct) -> dict[int, str]:
     """Defect type by position; photos without one are left out."""
-    said = _said()
+    said = _stored_labels()
     labels = {
         position: said.get(photo.digest, photo.kind if photo.is_defect else "")
         for position, photo in enumerate(product.scored.photos)
@@ -27,28 +27,28 @@ def labels_of(product: TaughtPart) -> dict[int, str]:
     return {position: kind for position, kind in labels.items() if kind}
 
 
-def set_kind(product: TaughtPart, positions: list[int], kind: str) -> None:
+def set_label(product: TaughtProduct, positions: list[int], kind: str) -> None:
     """Label these photos as `kind`; an empty word removes their label. Raises OSError when it cannot be stored."""
-    word = as_word(kind)
+    word = normalise_label(kind)
     with _writing:
-        labels = _said() | {product.scored.photos[position].digest: word for position in positions}
-        with replacing(_path()) as new:
+        labels = _stored_labels() | {product.scored.photos[position].digest: word for position in positions}
+        with atomic_replace(_path()) as new:
             new.write_text(json.dumps(labels, ensure_ascii=False, indent=1), encoding="utf-8")
 
 
-def as_word(kind: str) -> str:
+def normalise_label(kind: str) -> str:
     """A kind as stored: single spaces, at most `LONGEST` characters."""
     return " ".join(kind.split())[:LONGEST]
 
 
-def _said() -> dict[str, str]:
+def _stored_labels() -> dict[str, str]:
     """Kind by content digest. Unreadable entries count as missing: labels can be given again."""
     try:
         labels = from_json(workspace.content(_path(), at_most=LONGEST_FILE) or b"{}")
     except ValueError:
         return {}
     pairs = labels.items() if isinstance(labels, dict) else ()
-    return {digest: as_word(kind) for digest, kind in pairs if isinstance(kind, str)}
+    return {digest: normalise_label(kind) for digest, kind in pairs if isinstance(kind, str)}
 
 
 def _path() -> Path:

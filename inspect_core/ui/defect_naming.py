@@ -7,11 +7,11 @@ import streamlit as st
 
 from inspect_core.judge.anomaly_map import Region
 from inspect_core.ui import crops, open_product_store
-from inspect_core.ui.taught_product import TaughtPart
+from inspect_core.ui.taught_product import TaughtProduct
 from inspect_core.verdict import UNKNOWN_TYPE, Verdict
 
 
-def name_type(product: TaughtPart, position: int, regions: Sequence[Region]) -> tuple[str, float] | None:
+def name_type(product: TaughtProduct, position: int, regions: Sequence[Region]) -> tuple[str, float] | None:
     """(defect type, probability) of one photo on the bench with these regions, the same as in inspection.
 
     Its embedding is stored. Raises ImageError for a photo that can no longer be read.
@@ -28,7 +28,7 @@ def in_words(verdict: Verdict) -> str | None:
     return UNKNOWN_TYPE if verdict.of_unknown_type else verdict.reason
 
 
-def limit_slider(product: TaughtPart, page: str) -> None:
+def limit_slider(product: TaughtProduct, page: str) -> None:
     """The slider of the least probability at which a defect type is named, live; nothing while none was learned."""
     if product.defect_types is None:
         return

@@ -15,13 +15,13 @@ from functools import partial, wraps
 import streamlit as st
 
 from inspect_core.images import heatmap
-from inspect_core.images.photo_reader import Picture
+from inspect_core.images.photo_reader import DecodedPhoto
 from inspect_core.runtime import workspace
 from inspect_core.study.scored_photo import ADDED, UNKNOWN, ScoredPhoto
 from inspect_core.study.teaching_config import TeachingConfig
-from inspect_core.study.unsaved_products import OpenPart, Unsaved, UnsavedParts
+from inspect_core.study.unsaved_products import OpenProduct, UnsavedProduct, UnsavedProductStore
 from inspect_core.ui import uploads
-from inspect_core.ui.taught_product import TaughtPart
+from inspect_core.ui.taught_product import TaughtProduct
 
 SIZE = 6
 _KEY = "in_hand"
@@ -37,10 +37,10 @@ class _Shelf:
     def __init__(self) -> None:
         self.changing = threading.RLock()
         self._lock = threading.Lock()
-        self.items: OrderedDict[str, TaughtPart] = OrderedDict()
-        self.unsaved = UnsavedParts(workspace.open_folder())
+        self.items: OrderedDict[str, TaughtProduct] = OrderedDict()
+        self.unsaved = UnsavedProductStore(workspace.open_folder())
 
-    def put(self, product: TaughtPart) -> None:
+    def put(self, product: TaughtProduct) -> None:
         with self._lock:
             self.items[product.id] = product
             self.items.move_to_end(product.id)
@@ -52,21 +52,28 @@ class _Shelf:
             for other in products[: max(0, len(self.items) - SIZE)]:
                 del self.items[other]
 
-    def get(self, taught_id: str | None) -> TaughtPart | None:
+    def get(self, taught_id: str | None) -> TaughtProduct | None:
         with self._lock:
             if taught_id in self.items:
                 self.items.move_to_end(taught_id)
             return self.items.get(taught_id)
 
-    def last_used(self) -> TaughtPart | None:
+    def last_used(self) -> TaughtProduct | None:
         with self._lock:
             return next(reversed(self.items.values()), None)
 
-    def keep(self, product: TaughtPart, *, anew: bool) -> None:
+    def keep(self, product: TaughtProduct, *, anew: bool) -> None:
         """Write a part that is not saved to disk; anew: with its recipe."""
         scored = product.scored
-        known = product.product, product.made, _thumbnail(product), product.config_with_choice(), scored.photos, product.notes
-        unsaved = Unsaved(*known, product.choice, scored.unscored, product.in_force)
+        known = (
+            product.product,
+            product.made,
+            _thumbnail(product),
+            product.config_with_choice(),
+            scored.photos,
+            product.notes,
+        )
+        unsaved = UnsavedProduct(*known, product.choice, scored.unscored, product.in_force)
         freeze = partial(product.to_recipe, None, scored.live)
         self.unsaved.keep(_line(product), unsaved, freeze if anew else None)
 
@@ -81,7 +88,7 @@ def _shelf() -> _Shelf:
     return _Shelf()
 
 
-def open_parts() -> list[OpenPart]:
+def open_parts() -> list[OpenProduct]:
     """The open parts of this server, the latest first."""
     lines = {product.id: _line(product) for product in list(_shelf().items.values())} | _shelf().unsaved.lines
     return sorted(lines.values(), key=lambda part: part.made, reverse=True)
@@ -92,7 +99,7 @@ def require_room() -> None:
     _shelf().unsaved.require_room()
 
 
-def put(product: TaughtPart, *, keep: bool = True) -> str:
+def put(product: TaughtProduct, *, keep: bool = True) -> str:
     """Put a part on the shelf; returns the id by which callbacks, fragments and jobs refer to it.
 
     keep: whether it is written to disk as long as it is not saved.
@@ -134,12 +141,12 @@ def close(taught_id: str) -> None:
     _shelf().close(taught_id)
 
 
-def find(taught_id: str) -> TaughtPart | None:
+def find(taught_id: str) -> TaughtProduct | None:
     """The part with this id as it is now; None when it was dropped for parts used later."""
     return _shelf().get(taught_id)
 
 
-def change(taught_id: str, how: Callable[[TaughtPart], TaughtPart]) -> TaughtPart | None:
+def change(taught_id: str, how: Callable[[TaughtProduct], TaughtProduct]) -> TaughtProduct | None:
     """Replace a part by `how(part)`, for all sessions; None when the part was dropped.
 
     One change at a time: none is lost when two sessions, or a session and a job, change the same part.
@@ -160,7 +167,7 @@ def change(taught_id: str, how: Callable[[TaughtPart], TaughtPart]) -> TaughtPar
         return changed
 
 
-def add(product: TaughtPart, picture: Picture) -> TaughtPart | None:
+def add(product: TaughtProduct, picture: DecodedPhoto) -> TaughtProduct | None:
     """The part with an uploaded photo on its bench, stored losslessly in the workspace; None when it was dropped.
 
     Raises NotLocated when the part is not found in it.
@@ -181,10 +188,10 @@ def take(taught_id: str) -> None:
     st.session_state[_KEY] = taught_id
 
 
-def current() -> TaughtPart | None:
+def current() -> TaughtProduct | None:
     """The part this session works with: the one it took last, or, if it has taken none, the one used last by anyone.
 
-    None when there is none, or when its part was dropped (see `is_put_away`): no other part replaces it unasked.
+    None when there is none, or when its part was dropped (see `is_unloaded`): no other part replaces it unasked.
     """
     product_id = st.session_state.get(_KEY)
     if product_id is not None:
@@ -195,12 +202,12 @@ def current() -> TaughtPart | None:
     return product
 
 
-def is_put_away() -> bool:
+def is_unloaded() -> bool:
     """Whether this session's part was dropped."""
     return _KEY in st.session_state and current() is None
 
 
-def redrawn(draw: Callable[[TaughtPart], None]) -> Callable[[TaughtPart], None]:
+def as_fragment(draw: Callable[[TaughtProduct], None]) -> Callable[[TaughtProduct], None]:
     """A function that draws a part, as a fragment: each time with the part's current state.
 
     Streamlit keeps the arguments of a fragment until the session's next full run, so it is given the id alone.
@@ -217,11 +224,11 @@ def redrawn(draw: Callable[[TaughtPart], None]) -> Callable[[TaughtPart], None]:
     return lambda taught: fragment(taught.id)
 
 
-def _line(product: TaughtPart) -> OpenPart:
-    return OpenPart(product.id, product.product, product.made, _thumbnail(product), product.is_saved)
+def _line(product: TaughtProduct) -> OpenProduct:
+    return OpenProduct(product.id, product.product, product.made, _thumbnail(product), product.is_saved)
 
 
-def _thumbnail(product: TaughtPart) -> bytes:
+def _thumbnail(product: TaughtProduct) -> bytes:
     """Of the first good photo."""
     good, _ = product.scored.good_and_defect()
     return product.thumbnails[int(good.argmax())] if product.thumbnails else b""

@@ -7,11 +7,11 @@ import streamlit as st
 from inspect_core.audit import life_cycle
 from inspect_core.audit.log import AuditLog, LogError
 from inspect_core.runtime import workspace
-from inspect_core.runtime.jobs import Busy
+from inspect_core.runtime.jobs import JobRejected
 from inspect_core.study import unsaved_products
-from inspect_core.study.unsaved_products import OpenPart
+from inspect_core.study.unsaved_products import OpenProduct
 from inspect_core.ui import open_product_store, open_recipe, shell, teaching_job
-from inspect_core.ui.taught_product import TaughtPart
+from inspect_core.ui.taught_product import TaughtProduct
 
 THUMBNAIL = 36  # pixels of the longer side
 
@@ -25,14 +25,14 @@ def in_sidebar() -> None:
         _part(part, chosen=product is not None and part.id == product.id)
     if product is not None:
         if product.is_saved:
-            st.caption(shell.plain(product.describe() + _state(product)))
-        st.caption(f"Runs on {shell.plain(product.preparation.backbone.engine)}")
+            st.caption(shell.escape(product.describe() + _state(product)))
+        st.caption(f"Runs on {shell.escape(product.preparation.backbone.engine)}")
 
 
 def title(page: str) -> None:
     """The head of a page about a part: its own name and that of the part in use."""
     product = open_product_store.current()
-    st.title(page if product is None else f"{page} :gray[{shell.plain(product.product)}]")
+    st.title(page if product is None else f"{page} :gray[{shell.escape(product.product)}]")
 
 
 def open_last() -> bool:
@@ -44,9 +44,9 @@ def open_last() -> bool:
     return False
 
 
-def _part(part: OpenPart, *, chosen: bool) -> None:
+def _part(part: OpenProduct, *, chosen: bool) -> None:
     """One product, with what can be done with it."""
-    name, state = shell.plain(part.product), "saved" if part.saved else "not saved"
+    name, state = shell.escape(part.product), "saved" if part.saved else "not saved"
     if part.interrupted:
         state = "teaching was interrupted"
     with st.container(horizontal=True, vertical_alignment="center", gap="small"):
@@ -56,7 +56,7 @@ def _part(part: OpenPart, *, chosen: bool) -> None:
             label, widget_key = f"**{name}**" if chosen else name, f"open-{part.id}-sidebar"
             closed = part.interrupted or (bool(part.problem) and open_product_store.find(part.id) is None)
             now = st.button(label, key=widget_key, type="tertiary", disabled=closed, help="Open it on Inspect")
-            st.caption(shell.plain(f"{state} · {_when(part.made)}"))
+            st.caption(shell.escape(f"{state} · {_when(part.made)}"))
         action, key = "Delete" if closed else "Close", f"close-{part.id}-sidebar"
         if st.button(action, key=key, type="tertiary", help=f"{action} {name}"):
             _close(part)
@@ -65,20 +65,20 @@ def _part(part: OpenPart, *, chosen: bool) -> None:
     ):
         shell.begin(lambda: _teach_again(part.id))
     if part.problem:
-        st.caption(f":material/warning: {shell.plain(part.problem)}")
+        st.caption(f":material/warning: {shell.escape(part.problem)}")
     if now:
         _choose(part)
         st.rerun()
 
 
-def _choose(part: OpenPart) -> None:
+def _choose(part: OpenProduct) -> None:
     if open_product_store.find(part.id) is not None:
         open_product_store.take(part.id)
         return
     try:
         open_recipe.start(part)
-    except Busy as error:
-        st.toast(shell.plain(error), icon=":material/hourglass_top:")
+    except JobRejected as error:
+        st.toast(shell.escape(error), icon=":material/hourglass_top:")
 
 
 def _teach_again(part_id: str) -> None:
@@ -88,7 +88,7 @@ def _teach_again(part_id: str) -> None:
         teaching_job.start(order)
 
 
-def _close(part: OpenPart) -> None:
+def _close(part: OpenProduct) -> None:
     if part.saved or part.interrupted:
         open_product_store.close(part.id)
         st.rerun()
@@ -97,7 +97,7 @@ def _close(part: OpenPart) -> None:
 
 @st.dialog("Close without saving?")
 def _ask(taught_id: str, product: str) -> None:
-    st.markdown(f"**{shell.plain(product)}** is not saved as a recipe. Closing discards it in all windows.")
+    st.markdown(f"**{shell.escape(product)}** is not saved as a recipe. Closing discards it in all windows.")
     if st.button(
         ("Close without saving"),
         key=f"lose-{taught_id}",
@@ -114,7 +114,7 @@ def _when(made: float) -> str:
     return time.strftime("%H:%M" if then[:3] == today[:3] else "%d %b", then)
 
 
-def _state(product: TaughtPart) -> str:
+def _state(product: TaughtProduct) -> str:
     """The state of the recipe in use, shown after its name."""
     if product.recipe is None or product.recipe.digest is None:
         return ""

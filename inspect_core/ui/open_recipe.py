@@ -10,21 +10,21 @@ import streamlit as st
 from inspect_core.features.store import feature_store
 from inspect_core.images import heatmap
 from inspect_core.images.alignment import NotLocated
-from inspect_core.images.folders import inside
+from inspect_core.images.folders import resolve_allowed_path
 from inspect_core.images.photo_reader import ImageError, read
-from inspect_core.images.samples import Sample, counted
+from inspect_core.images.samples import PhotoFile, pluralise
 from inspect_core.judge.anomaly_map import AREA
 from inspect_core.recipe import Recipe, loaded_backbone
-from inspect_core.recipe_format.recorded_photos import CALIBRATE, Calibrated
-from inspect_core.recipe_io.parity_photos import masks_in, still_there
+from inspect_core.recipe_format.recorded_photos import CALIBRATE, CalibrationPhoto
+from inspect_core.recipe_io.parity_photos import existing_path, masks_in
 from inspect_core.runtime import workspace
-from inspect_core.runtime.jobs import Busy, Job
+from inspect_core.runtime.jobs import Job, JobRejected
 from inspect_core.study import unsaved_products
 from inspect_core.study.scored_photo import UNKNOWN, ScoredPhoto, UnscoredPhoto
 from inspect_core.study.scored_photos import ScoredPhotos
 from inspect_core.tuning.teaching import teach
 from inspect_core.ui import open_product_store, shell
-from inspect_core.ui.taught_product import TaughtPart, of_study, pictures_of, with_changes
+from inspect_core.ui.taught_product import TaughtProduct, of_study, pictures_of, with_changes
 from inspect_core.whole_part.product_check import OFF
 
 GONE = "Not all photos that it was taught with are there unchanged."
@@ -35,28 +35,28 @@ def buttons(recipe: Recipe, key: str, *, missing: bool) -> None:
     if st.button("Open", key=f"open-{key}", type="primary", icon=":material/folder_open:", disabled=missing):
         with shell.errors_shown(ValueError, OSError):
             with st.spinner("Loading the network…"):
-                open_product_store.take(open_product_store.put(part_of(recipe)))
+                open_product_store.take(open_product_store.put(product_from_recipe(recipe)))
             st.switch_page("pages/inspect.py")
-    if any(found_of(recipe, row) for row in recipe.judged):
+    if any(existing_photo_path(recipe, row) for row in recipe.judged):
         label, words = "Open with photos", f"The {len(recipe.judged):d} photos used to test its limits."
         icon, widget_key = ":material/photo_library:", f"open-photos-{key}"
         if st.button(label, key=widget_key, icon=icon, help=words, disabled=missing):
-            with shell.errors_shown(Busy):
+            with shell.errors_shown(JobRejected):
                 shell.start(f"Opening {recipe.product} with its photos", partial(_judged, recipe))
                 st.switch_page("pages/inspect.py")
 
 
-def start(part: unsaved_products.OpenPart) -> None:
+def start(part: unsaved_products.OpenProduct) -> None:
     """Open a part that is kept on disk, in the background. Raises Busy as `Jobs.submit`."""
     shell.start(f"Opening {part.product}", partial(_kept, part.id), about=part.id)
 
 
-def found_of(recipe: Recipe, row: Calibrated) -> Path | None:
+def existing_photo_path(recipe: Recipe, row: CalibrationPhoto) -> Path | None:
     """Where a photo of the recipe was, if a file is still there that this page may read."""
-    return still_there(recipe, row, workspace.allowed_roots())
+    return existing_path(recipe, row, workspace.allowed_roots())
 
 
-def part_of(recipe: Recipe) -> TaughtPart:
+def product_from_recipe(recipe: Recipe) -> TaughtProduct:
     """The recipe as a part without photos. Raises ValueError when the weights of its network are missing."""
     backbone = loaded_backbone(recipe.backbone)
     views = [replace(view, only=(view.value(recipe.live),)) for view in recipe.views]
@@ -67,11 +67,14 @@ def part_of(recipe: Recipe) -> TaughtPart:
     root = Path(recipe.provenance.photos or "")
     unscored = [
         UnscoredPhoto(
-            Sample(root / part.name, part.name, part.kind, (0, 0), depth=recipe.depth), part.set, part.word, part.reason
+            PhotoFile(root / part.name, part.name, part.kind, (0, 0), depth=recipe.depth),
+            part.set,
+            part.word,
+            part.reason,
         )
         for part in recipe.unscored
     ]
-    return TaughtPart(
+    return TaughtProduct(
         recipe.product,
         scored.with_unscored(unscored),
         recipe.prepare(backbone),
@@ -84,13 +87,13 @@ def part_of(recipe: Recipe) -> TaughtPart:
     )
 
 
-def with_photos(recipe: Recipe, photos: Sequence[ScoredPhoto], job: Job) -> TaughtPart:
+def with_photos(recipe: Recipe, photos: Sequence[ScoredPhoto], job: Job) -> TaughtProduct:
     """The recipe with photos it was judged with; the part's note counts those that are gone or have changed.
 
-    Raises ValueError as `part_of`.
+    Raises ValueError as `product_from_recipe`.
     """
     job.report(0.0, "loading the network")
-    part = part_of(recipe)
+    part = product_from_recipe(recipe)
     for number, photo in enumerate(photos):
         job.report(number / len(photos), f"photo {number + 1} of {len(photos)}")
         try:
@@ -104,23 +107,23 @@ def with_photos(recipe: Recipe, photos: Sequence[ScoredPhoto], job: Job) -> Taug
         features = part.extract_features(picture.pixels, photo.digest, placement)
         part = part.with_photo(located, features, heatmap.thumbnail(placement.picture(picture.pixels)))
     missing_count = len(photos) - len(part.scored.photos)
-    lost = f"Missing or changed: {counted(missing_count, 'photo')} of the {len(photos)} used for its figures."
+    lost = f"Missing or changed: {pluralise(missing_count, 'photo')} of the {len(photos)} used for its figures."
     return replace(part, notes=(lost,)) if missing_count else part
 
 
 def _judged(recipe: Recipe, job: Job) -> str:
     masks, photos = masks_in(Path(recipe.provenance.photos or "")), []
     for row in recipe.judged:
-        path = found_of(recipe, row) or Path()
+        path = existing_photo_path(recipe, row) or Path()
         photos.append(ScoredPhoto(row.name, row.digest, (0, 0), row.kind or UNKNOWN, "judge", path, masks.get(path)))
     return open_product_store.put(with_photos(recipe, photos, job))
 
 
 def _kept(taught_id: str, job: Job) -> str:
     try:
-        unsaved, recipe = unsaved_products.opened(workspace.open_folder() / taught_id)
+        unsaved, recipe = unsaved_products.load_unsaved(workspace.open_folder() / taught_id)
         for file in unsaved.files:
-            inside(file, [*workspace.allowed_roots(), workspace.root()])
+            resolve_allowed_path(file, [*workspace.allowed_roots(), workspace.root()])
     except ValueError as error:
         open_product_store.refuse(taught_id, str(error))
         raise
@@ -129,7 +132,7 @@ def _kept(taught_id: str, job: Job) -> str:
     return open_product_store.put(replace(product, **known), keep=False)
 
 
-def _fitted_again(unsaved: unsaved_products.Unsaved, recipe: Recipe, job: Job) -> TaughtPart | None:
+def _fitted_again(unsaved: unsaved_products.UnsavedProduct, recipe: Recipe, job: Job) -> TaughtProduct | None:
     """The product as it was, fitted to its photos again, with features from the store where they still are; None where
     a photo is gone or has changed.
     """
@@ -145,7 +148,7 @@ def _fitted_again(unsaved: unsaved_products.Unsaved, recipe: Recipe, job: Job) -
     return with_changes(product, unsaved.photos, recipe.areas)
 
 
-def _fixed(unsaved: unsaved_products.Unsaved, recipe: Recipe, job: Job) -> TaughtPart:
+def _fixed(unsaved: unsaved_products.UnsavedProduct, recipe: Recipe, job: Job) -> TaughtProduct:
     """The product with the values in force, which no longer move, and those photos that are still there."""
     last = unsaved.in_force
     if last.limits is not None and _has_scales(recipe, last.live):

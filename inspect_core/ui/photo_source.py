@@ -6,7 +6,7 @@ from typing import Any
 
 import streamlit as st
 
-from inspect_core.images.folders import inside
+from inspect_core.images.folders import resolve_allowed_path
 from inspect_core.images.photo_reader import EXTENSIONS
 from inspect_core.runtime import workspace
 from inspect_core.ui import shell, uploads
@@ -17,17 +17,17 @@ SAMPLE, FOLDER, UPLOAD = "Sample product", "Folder on this computer", "Upload"
 
 
 @dataclass(frozen=True)
-class Source:
+class PhotoSource:
     """Photos chosen by the engineer: a folder or a zip on this machine, and the name of the part."""
 
     path: Path
     product: str
 
 
-def choose_folder(words: str, *, page: str = "", label: str = "Folder or zip") -> Source | None:
+def choose_folder(words: str, *, page: str = "", label: str = "Folder or zip") -> PhotoSource | None:
     """A path within the allowed roots. words: the help text; page: prefix of the keys, unique to the page."""
     path = folder_at(label, key=f"{page}folder", persist_state="session", help=words)
-    return None if path is None else Source(path, path.stem)
+    return None if path is None else PhotoSource(path, path.stem)
 
 
 def folder_at(label: str, value: str = "", **options: Any) -> Path | None:
@@ -36,13 +36,13 @@ def folder_at(label: str, value: str = "", **options: Any) -> Path | None:
     if not text.strip():
         return None
     try:
-        return inside(workspace.pasted(text), workspace.allowed_roots())
+        return resolve_allowed_path(workspace.parse_pasted_path(text), workspace.allowed_roots())
     except (ValueError, OSError) as error:
-        st.error(shell.plain(error), icon=":material/error:")
+        st.error(shell.escape(error), icon=":material/error:")
         return None
 
 
-def choose_upload(*, page: str = "") -> Source | None:
+def choose_upload(*, page: str = "") -> PhotoSource | None:
     """Files from the browser, kept in the workspace. page: as in `choose_folder`."""
     whole = st.toggle("Upload a folder", key=f"{page}upload_folder", help="When off, choose photos or one zip.")
     if whole:
@@ -63,11 +63,11 @@ def choose_upload(*, page: str = "") -> Source | None:
     except OSError as error:
         st.error(
             (
-            f"Could not save the upload: {shell.plain(error.strerror or error)}. Fix the problem, then upload again."
+            f"Could not save the upload: {shell.escape(error.strerror or error)}. Fix the problem, then upload again."
 ),
             icon=":material/error:",
         )  # fmt: skip
         return None
     if zipped:
-        return Source(first, first.stem)
-    return Source(folder, "my product" if others or first.is_file() else first.name)
+        return PhotoSource(first, first.stem)
+    return PhotoSource(folder, "my product" if others or first.is_file() else first.name)

@@ -11,7 +11,7 @@ from itertools import count
 
 import numpy as np
 
-from inspect_core.images.areas import Areas
+from inspect_core.images.areas import InspectionAreas
 from inspect_core.judge.anomaly_map import AREA
 from inspect_core.runtime.jobs import device_lock
 from inspect_core.runtime.progress import Cancelled
@@ -19,7 +19,7 @@ from inspect_core.study.scored_photo import ScoredPhoto
 from inspect_core.study.scored_photos import ScoredPhotos
 from inspect_core.tuning.patch_sample import PatchSample
 from inspect_core.ui import open_product_store, taught_product
-from inspect_core.ui.taught_product import TaughtPart
+from inspect_core.ui.taught_product import TaughtProduct
 
 _numbers = count(1)
 LEAD = 8
@@ -42,7 +42,7 @@ class PreviewRun:
         first: int,
         model_live: Mapping[str, int],
         begin: int | None = None,
-        areas: Areas | None = None,
+        areas: InspectionAreas | None = None,
     ):
         self.number, self._model_live = next(_numbers), dict(model_live)
         self.parameters, self.photos, self.begin, self.areas = dict(parameters), photos, begin, areas
@@ -141,7 +141,7 @@ def ask(
     *,
     first: int,
     chosen: int | None = None,
-    areas: Areas | None = None,
+    areas: InspectionAreas | None = None,
 ) -> PreviewRun:
     """The run of these parameters over these photos: the current one, or a new one, which stops it.
 
@@ -157,7 +157,7 @@ def ask(
     return run
 
 
-def apply(product: TaughtPart, run: PreviewRun, report: Callable[[float, str], None]) -> str:
+def apply(product: TaughtProduct, run: PreviewRun, report: Callable[[float, str], None]) -> str:
     """The full pass with the parameters of a preview, at its live values; returns the new part's id.
 
     Holds the device all the time. The network is not run again. The current part is unchanged.

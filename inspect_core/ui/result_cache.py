@@ -9,7 +9,7 @@ import streamlit as st
 from inspect_core.runtime.jobs import Job
 from inspect_core.ui import shell
 
-KEPT = 24
+MAX_CACHED_RESULTS = 24
 
 
 class ResultCache:
@@ -42,16 +42,16 @@ class ResultCache:
 
 
 @st.cache_resource
-def kept() -> ResultCache:
-    return ResultCache(KEPT)
+def result_cache() -> ResultCache:
+    return ResultCache(MAX_CACHED_RESULTS)
 
 
 def start(title: str, key: Hashable, work: Callable[[Job], Any]) -> None:
     """Work in the background and keep its result under `key`. Raises Busy as `Jobs.submit`."""
-    results = kept()
+    results = result_cache()
     shell.start(title, lambda job: results.put(key, work(job)), about=key)
 
 
-def offer(label: str, words: str, title: str, key: tuple, work: Callable[[Job], Any]) -> None:
+def job_button(label: str, words: str, title: str, key: tuple, work: Callable[[Job], Any]) -> None:
     """A button that starts work whose result is kept under `key`, or its progress."""
-    shell.offer(label, words, lambda: start(title, key, work), about=key, key=f"start-{key[0]}")
+    shell.start_job_button(label, words, lambda: start(title, key, work), about=key, key=f"start-{key[0]}")

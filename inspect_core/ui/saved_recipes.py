@@ -20,7 +20,7 @@ def paths() -> list[Path]:
     return sorted(paths, key=_written, reverse=True)
 
 
-def say_none() -> None:
+def show_no_recipes() -> None:
     """For a workspace without recipes: where they come from."""
     st.info("No recipes yet. Teach a product, set the limit on Inspect, then save the recipe there.")
     if st.button("Go to Inspect", type="primary", key="to_inspect"):

@@ -9,13 +9,13 @@ import streamlit as st
 from inspect_core.study.unsaved_products import InForce
 from inspect_core.ui import open_product_store
 from inspect_core.ui.previews import PreviewRun
-from inspect_core.ui.taught_product import TaughtPart
+from inspect_core.ui.taught_product import TaughtProduct
 from inspect_core.verdict import Limits
 from inspect_core.whole_part.product_check import OFF, ProductCheck
 
 
 @dataclass
-class Settings:
+class SessionSettings:
     """The settings of one session for one taught part; the product keeps the last ones (`remember`).
 
     live: the live parameters in force by name, the area among them; limits: set by hand, None for the suggested ones;
@@ -35,7 +35,7 @@ class Settings:
     areas_stamp: float | None = None
     areas_problem: str = ""
 
-    def move_live(self, product: TaughtPart, values: Mapping[str, int]) -> None:
+    def move_live(self, product: TaughtProduct, values: Mapping[str, int]) -> None:
         """Set live values; scores then have another scale, and limits set by hand keep their ratio to the suggested."""
         live = self.live | dict(values)
         if self.limits is not None:
@@ -44,18 +44,18 @@ class Settings:
             self.limits = self.limits.carried(before, after, ceilings)
         self.live = live
 
-    def product_check(self, product: TaughtPart) -> ProductCheck | None:
+    def product_check(self, product: TaughtProduct) -> ProductCheck | None:
         """The part's product check in this session's mode; None without one."""
         return product.product_check and product.product_check.with_mode(self.mode)
 
 
-def settings_of(product: TaughtPart) -> Settings:
+def settings_of(product: TaughtProduct) -> SessionSettings:
     """This session's settings for a part; drops those of parts no longer on the shelf."""
     if _key(product.id) not in st.session_state:
         opened, last = product.recipe if product.study is None else None, product.in_force
         live = dict(opened.live if opened else product.scored.live) | dict(last.live)
         before = settings_at(product.follows)
-        st.session_state[_key(product.id)] = Settings(
+        st.session_state[_key(product.id)] = SessionSettings(
             live,
             last.limits_by_hand if opened is None else last.limits or opened.limits,
             before.position if before else _strangest(product, live),
@@ -67,7 +67,7 @@ def settings_of(product: TaughtPart) -> Settings:
     return st.session_state[_key(product.id)]
 
 
-def remember(product: TaughtPart, settings: Settings, limits: Limits, setting_scores: np.ndarray) -> None:
+def remember(product: TaughtProduct, settings: SessionSettings, limits: Limits, setting_scores: np.ndarray) -> None:
     """Keep what is in force with the product, for the next window and for after a restart.
 
     limits: in force; setting_scores: (n,) of the photos that set the suggested ones.
@@ -78,12 +78,12 @@ def remember(product: TaughtPart, settings: Settings, limits: Limits, setting_sc
         open_product_store.change(product.id, lambda held: replace(held, in_force=in_force))
 
 
-def settings_at(taught_id: str | None) -> Settings | None:
+def settings_at(taught_id: str | None) -> SessionSettings | None:
     """This session's settings for the part with this id; None without any."""
     return st.session_state.get(_key(taught_id))
 
 
-def in_force(product: TaughtPart) -> tuple[dict[str, int], Limits | None]:
+def active_values(product: TaughtProduct) -> tuple[dict[str, int], Limits | None]:
     """The live value and the limits this session works with; limits None while no photo can set them."""
     settings = settings_of(product)
     try:
@@ -92,14 +92,14 @@ def in_force(product: TaughtPart) -> tuple[dict[str, int], Limits | None]:
         return settings.live, None
 
 
-def show_on_bench(product: TaughtPart, position: int, place: tuple[int, int] | None) -> None:
+def show_on_bench(product: TaughtProduct, position: int, place: tuple[int, int] | None) -> None:
     """Go to Inspect with this photo on the bench and the patch in this row and column of the grid framed."""
     settings = settings_of(product)
     settings.position, settings.patch = position, None if place is None else (position, place)
     st.switch_page("pages/inspect.py")
 
 
-def _strangest(product: TaughtPart, live: dict[str, int]) -> int:
+def _strangest(product: TaughtProduct, live: dict[str, int]) -> int:
     return int(product.scored.scores(**live).argmax()) if product.scored.photos else 0
 
 

@@ -12,7 +12,7 @@ from streamlit.runtime import get_instance
 from streamlit.runtime.scriptrunner import get_script_run_ctx
 
 from inspect_core.runtime import users
-from inspect_core.runtime.jobs import Busy, Job, Jobs, State
+from inspect_core.runtime.jobs import Job, JobRejected, Jobs, JobState
 from inspect_core.ui import open_product_store
 
 POLL_SECONDS, IDLE_SECONDS = 0.5, 2.0
@@ -55,11 +55,11 @@ def open_gate() -> None:
 
 def current_user() -> str:
     """Who is at the screen: the name of the app's own login, else of the proxy's, else that of this machine."""
-    if st.user.get("is_logged_in") and (name := users.tidy(str(st.user.get("name") or ""))):
+    if st.user.get("is_logged_in") and (name := users.clean_name(str(st.user.get("name") or ""))):
         return name
     if header := users.header():
-        return users.named_by_proxy(st.context.headers.get_all(header), st.context.ip_address)
-    return users.at_this_machine()
+        return users.user_from_proxy(st.context.headers.get_all(header), st.context.ip_address)
+    return users.local_user()
 
 
 @st.cache_resource
@@ -87,7 +87,7 @@ def errors_shown(*kinds: type[Exception], icon: str = ":material/error:", begins
     try:
         yield
     except kinds as error:
-        st.error(begins + plain(error), icon=icon)
+        st.error(begins + escape(error), icon=icon)
 
 
 def active_job() -> Job | None:
@@ -100,8 +100,8 @@ def begin(work: Callable[[], object]) -> None:
     """Start work in the background and redraw the page; a warning instead, when it cannot be taken on."""
     try:
         work()
-    except (Busy, OSError) as error:
-        st.warning(plain(error))
+    except (JobRejected, OSError) as error:
+        st.warning(escape(error))
     else:
         st.rerun()
 
@@ -109,15 +109,15 @@ def begin(work: Callable[[], object]) -> None:
 def sidebar() -> None:
     """Who is at the screen, and the running job with its cancel button, below the open parts."""
     with st.sidebar:
-        _who()
+        _show_user()
         every = POLL_SECONDS if active_job() is not None else IDLE_SECONDS
-        st.fragment(_watch_of_this_run(), run_every=every)(_news())
+        st.fragment(_watch_of_this_run(), run_every=every)(_refresh_key())
 
 
 def show_job(job: Job) -> None:
     """The running job: progress, time left, whose it is, how to stop it."""
-    st.progress(job.fraction, text=f"{plain(job.title)}: {progress_in_words(job)}")
-    st.caption(f"Running, {_whose(job)}.")
+    st.progress(job.fraction, text=f"{escape(job.title)}: {progress_in_words(job)}")
+    st.caption(f"Running, {_owner_phrase(job)}.")
     st.button(
         "Cancelling…" if job.cancelling else "Cancel",
         key=f"cancel-{job.id}",
@@ -136,52 +136,54 @@ def _queue(waiting: Sequence[Job]) -> None:
     st.caption("Queued (jobs start automatically):")
     for place, job in enumerate(waiting, start=1):
         row = st.container(horizontal=True, vertical_alignment="center", gap="small")
-        row.markdown(f"{place:d}\\. {plain(job.title)}, {_whose(job)}")
+        row.markdown(f"{place:d}\\. {escape(job.title)}, {_owner_phrase(job)}")
         key, icon, words = f"cancel-{job.id}", ":material/close:", "Remove from the queue"
         row.button("Remove", key=key, icon=icon, help=words, on_click=_cancel, args=(job.id,))
 
 
-def follow(about: object, then: str = "") -> None:
+def show_job_status(about: object, then: str = "") -> None:
     """In a page: the job whose result is of this, with what happens after; without one, what a start would wait for."""
     matching_job, other = jobs().find_by_subject(about), active_job()
     if matching_job is not None:
         if then:
-            st.info(f"{plain(matching_job.title)}, {_whose(matching_job)}. {then}", icon=":material/hourglass_top:")
+            st.info(
+                f"{escape(matching_job.title)}, {_owner_phrase(matching_job)}. {then}", icon=":material/hourglass_top:"
+            )
         _watch_in_page(matching_job.id)
     elif other is not None:
-        say_running("Anything you start here is queued and starts automatically.")
+        show_running_job("Anything you start here is queued and starts automatically.")
     show_problem()
 
 
-def say_running(then: str) -> None:
+def show_running_job(then: str) -> None:
     """The job of another page that runs, whose it is, and what may be done meanwhile; nothing when none runs."""
     if (job := active_job()) is not None:
-        st.caption(f":material/hourglass_top: Running: {plain(job.title)}, {_whose(job)}. {then}")
+        st.caption(f":material/hourglass_top: Running: {escape(job.title)}, {_owner_phrase(job)}. {then}")
 
 
 def show_problem() -> None:
     """Why this session's last job failed, until it is dismissed."""
     if problem := st.session_state.get("job_problem"):
-        st.error(plain(problem), icon=":material/error:")
+        st.error(escape(problem), icon=":material/error:")
         if st.button("Dismiss", key="dismiss_problem"):
             del st.session_state["job_problem"]
             st.rerun()
 
 
-def nothing_taught(words: str) -> None:
+def show_no_product(words: str) -> None:
     """For a session without a part: what the page is for, what to do next, one button."""
-    if say_if_put_away():
+    if show_if_unloaded():
         return
     st.info(f"No product has been taught yet. {words}", icon=":material/info:")
-    say_running("This page opens as soon as a product is ready.")
+    show_running_job("This page opens as soon as a product is ready.")
     show_problem()
     if st.button("Teach a product", type="primary", icon=":material/school:", key="to_teach"):
         st.switch_page("pages/teach.py")
 
 
-def say_if_put_away() -> bool:
+def show_if_unloaded() -> bool:
     """Whether this session's part was dropped; if so, says why."""
-    if not open_product_store.is_put_away():
+    if not open_product_store.is_unloaded():
         return False
     st.info(
         f"This product is no longer in memory, which holds the {open_product_store.SIZE} used last in any window. Open "
@@ -219,18 +221,18 @@ def _watch(news: object) -> None:
     news: what the page was drawn with. A page that has a timer asks for a run when its connection comes back (Streamlit
     1.67); without one it would stay as it was on a server that was started again, which knows none of its fragments.
     """
-    if news != _news():
+    if news != _refresh_key():
         st.rerun()
     if (job := active_job()) is not None:
         show_job(job)
         _queue(jobs().waiting)
     elif (ended := jobs().last_ended) is not None:
-        st.caption(f"{plain(ended.title)}: {_ending(ended)}.")
+        st.caption(f"{escape(ended.title)}: {_ending(ended)}.")
     for job in jobs().unqueued_jobs:
-        st.caption(f":material/visibility: {plain(job.title)}: {plain(job.step)}.")
+        st.caption(f":material/visibility: {escape(job.title)}: {escape(job.step)}.")
 
 
-def _news() -> tuple[str | None, ...]:
+def _refresh_key() -> tuple[str | None, ...]:
     """What a page shows of the jobs and open parts of all windows, besides how far they are."""
     shown = (active_job(), jobs().last_ended, *jobs().waiting, *jobs().unqueued_jobs)
     parts = (f"{part.id} {part.saved} {part.problem}" for part in open_product_store.open_parts())
@@ -240,9 +242,9 @@ def _news() -> tuple[str | None, ...]:
 def _ending(job: Job) -> str:
     """How a job ended, and when, in words."""
     at = time.strftime("%H:%M", time.localtime(job.ended_at))
-    if job.state is State.DONE:
+    if job.state is JobState.DONE:
         return f"finished in {duration(job.seconds)} at {at}"
-    return f"cancelled at {at}" if job.state is State.CANCELLED else f"failed at {at}: {plain(job.error)}"
+    return f"cancelled at {at}" if job.state is JobState.CANCELLED else f"failed at {at}: {escape(job.error)}"
 
 
 @st.fragment(run_every=POLL_SECONDS)
@@ -252,13 +254,13 @@ def _watch_in_page(job_id: str) -> None:
     if job is not None and job.id == job_id:
         st.progress(job.fraction, text=progress_in_words(job))
     elif job is not None and job_id in ahead:
-        before = f"{plain(job.title)}, {_whose(job)}, runs first"
+        before = f"{escape(job.title)}, {_owner_phrase(job)}, runs first"
         st.progress(0.0, text=f"Position {ahead.index(job_id) + 1} in the queue; {before}.")
     else:
         st.rerun()
 
 
-def offer(
+def start_job_button(
     label: str, words: str, work: Callable[[], object], *, about: object, key: str, disabled: bool = False
 ) -> None:
     """A button that starts work in the background, or the progress of the job whose result is of this."""
@@ -266,17 +268,17 @@ def offer(
         st.caption(words)
     if st.button(label, type="primary", disabled=disabled or jobs().find_by_subject(about) is not None, key=key):
         begin(work)
-    follow(about)
+    show_job_status(about)
 
 
-def one_page(items: Sequence[T], size: int, key: str) -> Sequence[T]:
+def paginate(items: Sequence[T], size: int, key: str) -> Sequence[T]:
     """So many of the things found, with the control that turns the page when there are more."""
     pages = -(-len(items) // size)
     page = st.pagination(pages, key=f"{key}-{pages}") if pages > 1 else 1
     return items[(page - 1) * size : page * size]
 
 
-def _who() -> None:
+def _show_user() -> None:
     """Where nothing says who is at the screen: asks for the name once, or says why none is recorded."""
     if current_user() != users.UNKNOWN:
         return
@@ -288,21 +290,21 @@ def _who() -> None:
 
 def _keep_name() -> None:
     try:
-        users.keep(st.session_state["user_name"])
+        users.save_local_user(st.session_state["user_name"])
     except OSError as error:
-        st.toast(f"Could not save your name: {plain(error)}", icon=":material/error:")
+        st.toast(f"Could not save your name: {escape(error)}", icon=":material/error:")
 
 
 def progress_in_words(job: Job) -> str:
     """What is being done, and the time left where it is known."""
     left = job.seconds_left
-    return f"{plain(job.step or 'starting')}{'' if left is None else f' · {duration(left)} left'}"
+    return f"{escape(job.step or 'starting')}{'' if left is None else f' · {duration(left)} left'}"
 
 
-def _whose(job: Job) -> str:
+def _owner_phrase(job: Job) -> str:
     if job in st.session_state.get(_STARTED, []):
         return "started in this window"
-    return "started in another window" if job.owner == current_user() else f"started by {plain(job.owner)}"
+    return "started in another window" if job.owner == current_user() else f"started by {escape(job.owner)}"
 
 
 def _is_open(session: str) -> bool:
@@ -322,17 +324,17 @@ def _collect() -> None:
     started = st.session_state.get(_STARTED, [])
     for job in [job for job in started if not job.active]:
         started.remove(job)
-        if job.state is State.FAILED:
+        if job.state is JobState.FAILED:
             st.session_state["job_problem"] = job.error
-        elif job.state is State.CANCELLED:
-            st.toast(f"{plain(job.title)} was cancelled. Nothing was changed.", icon=":material/stop_circle:")
+        elif job.state is JobState.CANCELLED:
+            st.toast(f"{escape(job.title)} was cancelled. Nothing was changed.", icon=":material/stop_circle:")
         elif job.result is not None:
             open_product_store.take(job.result)
-            st.toast(f"{plain(job.title)}: done in {duration(job.seconds)}.", icon=":material/check_circle:")
+            st.toast(f"{escape(job.title)}: done in {duration(job.seconds)}.", icon=":material/check_circle:")
             st.rerun()
 
 
-def plain(words: object) -> str:
+def escape(words: object) -> str:
     """Text from outside as Markdown that shows it literally: names, paths, recipe fields, errors that contain them.
 
     White space becomes single spaces, so that it contains no line break; invalid UTF-8 is shown as an escape.

@@ -11,15 +11,15 @@ from typing import Any
 import numpy as np
 from torch import Tensor
 
-from inspect_core.features.extraction import Preparation
+from inspect_core.features.extraction import FeatureExtractor
 from inspect_core.images import heatmap
 from inspect_core.images.alignment import Alignment, NotLocated
-from inspect_core.images.areas import Areas
+from inspect_core.images.areas import InspectionAreas
 from inspect_core.images.depth import Depth
-from inspect_core.images.photo_quality import Quality, QualityRange, measured
+from inspect_core.images.photo_quality import PhotoQuality, QualityRange, measure_quality
 from inspect_core.images.photo_reader import ImageError, read
 from inspect_core.images.placement import Placement
-from inspect_core.images.samples import examples
+from inspect_core.images.samples import join_first_names
 from inspect_core.judge.anomaly_map import AREA, default_area, largest_area
 from inspect_core.methods.fitted_method import chosen_taps
 from inspect_core.methods.registry import parameters_of
@@ -51,7 +51,7 @@ class _Memo:
         self.picture: tuple[Path, np.ndarray] | None = None
         self.sample: PatchSample | None = None
         self.areas: np.ndarray | None = None
-        self.quality: dict[str, Quality] = {}
+        self.quality: dict[str, PhotoQuality] = {}
         self.sampling = threading.Lock()
 
 
@@ -60,7 +60,7 @@ def _new_id() -> str:
 
 
 @dataclass(frozen=True, eq=False)
-class TaughtPart:
+class TaughtProduct:
     """A taught part on the bench: from a study just fitted, or from a recipe that was opened.
 
     Sessions and jobs share it, so it never changes: `shelf.change` replaces it by a changed copy of the same id, and a
@@ -76,7 +76,7 @@ class TaughtPart:
 
     product: str
     scored: ScoredPhotos
-    preparation: Preparation
+    preparation: FeatureExtractor
     study: Study | None = None
     recipe: Recipe | None = None
     notes: tuple[str, ...] = ()
@@ -228,13 +228,13 @@ class TaughtPart:
         source = self.study or self.recipe
         return None if source is None else source.quality
 
-    def quality_of(self, position: int) -> Quality | None:
+    def quality_of(self, position: int) -> PhotoQuality | None:
         """Those of a photo on the bench, measured once; None where those taught were not. Raises ImageError."""
         if self.quality is None:
             return None
         photo, known = self.scored.photos[position], self._memo.quality
         if photo.digest not in known:
-            known[photo.digest] = measured(self.preparation.network_input(self.photo(position), photo.placed))
+            known[photo.digest] = measure_quality(self.preparation.network_input(self.photo(position), photo.placed))
         return known[photo.digest]
 
     @property
@@ -282,11 +282,11 @@ class TaughtPart:
         """The kinds by content digest that the engineer gave to photos since they were taught."""
         return {photo.digest: photo.kind for photo in self.scored.photos if photo.was is not None}
 
-    def labelled(self, kinds: Mapping[str, str]) -> "TaughtPart":
+    def labelled(self, kinds: Mapping[str, str]) -> "TaughtProduct":
         """The part with some photos as other kinds, by content digest."""
         return replace(self, scored=self.scored.labelled(kinds))
 
-    def with_areas(self, areas: Areas | None) -> "TaughtPart":
+    def with_areas(self, areas: InspectionAreas | None) -> "TaughtProduct":
         """The part judged by these areas. Raises ValueError as `ScoredPhotos.with_areas`."""
         return replace(self, scored=self.scored.with_areas(areas))
 
@@ -294,7 +294,7 @@ class TaughtPart:
         """Position of the photo with this content on the bench; None when it is not there."""
         return next((i for i, photo in enumerate(self.scored.photos) if photo.digest == digest), None)
 
-    def with_photo(self, photo: ScoredPhoto, features: Sequence[Tensor], thumbnail: bytes) -> "TaughtPart":
+    def with_photo(self, photo: ScoredPhoto, features: Sequence[Tensor], thumbnail: bytes) -> "TaughtProduct":
         """The part with one more photo at the end, given its features for each view; unchanged if it is there."""
         if self.position_of(photo.digest) is not None:
             return self
@@ -304,9 +304,9 @@ class TaughtPart:
 
 def of_study(
     product: str, study: Study, notes: tuple[str, ...] = (), product_check: ProductCheck | None = None, **known: Any
-) -> TaughtPart:
+) -> TaughtProduct:
     """Return the product of a finished fit; known: further fields of it."""
-    taught = TaughtPart(
+    taught = TaughtProduct(
         product,
         study.results,
         study.preparation,
@@ -319,7 +319,7 @@ def of_study(
     return replace(taught, thumbnails=tuple(heatmap.thumbnail(taught.pixels(i)) for i in range(len(study.photos))))
 
 
-def with_changes(product: TaughtPart, photos: Sequence[ScoredPhoto], areas: Areas | None) -> TaughtPart:
+def with_changes(product: TaughtProduct, photos: Sequence[ScoredPhoto], areas: InspectionAreas | None) -> TaughtProduct:
     """Return the product of a fit with what a user did before: photos added and labelled, areas drawn.
 
     photos: all that had a score. An added one that is gone, or in which the part is not located, is named in a note.
@@ -337,7 +337,7 @@ def with_changes(product: TaughtPart, photos: Sequence[ScoredPhoto], areas: Area
             thumbnail = heatmap.thumbnail(placed.placed.picture(pixels))
             product = product.with_photo(placed, study.features(placed), thumbnail)
     labels = {photo.digest: photo.kind for photo in photos if photo.was is not None}
-    note = [f"Added before, and gone since or not located: {examples(missing)}."] if missing else []
+    note = [f"Added before, and gone since or not located: {join_first_names(missing)}."] if missing else []
     return replace(product.labelled(labels).with_areas(areas), notes=(*product.notes, *note))
 
 
@@ -354,7 +354,7 @@ def pictures_of(unscored: Sequence[UnscoredPhoto], alignment: Alignment | None) 
     return (*pictures, b"" if alignment is None else heatmap.thumbnail(alignment.reference, side=BESIDE))
 
 
-def refitted(before: TaughtPart, fitted: TaughtPart, chosen: Mapping[str, int]) -> TaughtPart:
+def refitted(before: TaughtProduct, fitted: TaughtProduct, chosen: Mapping[str, int]) -> TaughtProduct:
     """Return a product under another fit with what was set, added, labelled, learned and drawn before.
 
     chosen: values of live parameters that a user chose. What cannot stay, or stays in another unit, is named in a note.

@@ -9,9 +9,9 @@ import streamlit as st
 
 from inspect_core.features.store import feature_store
 from inspect_core.images.folders import scan, split
-from inspect_core.images.splitting import learned_from_all
+from inspect_core.images.splitting import train_on_all
 from inspect_core.methods.registry import FIXED
-from inspect_core.runtime.jobs import Busy, Job
+from inspect_core.runtime.jobs import Job, JobRejected
 from inspect_core.runtime.progress import Report
 from inspect_core.study.teaching_config import TeachingConfig
 from inspect_core.tuning import teaching
@@ -43,7 +43,7 @@ def start(order: TeachingConfig, follows: str | None = None) -> None:
     key = open_product_store.begin(order)
     try:
         shell.start(f"Teaching {order.product}", work, about=order, on_end=partial(open_product_store.ended, key))
-    except Busy:
+    except JobRejected:
         open_product_store.ended(key)
         raise
 
@@ -55,7 +55,7 @@ def start_sample() -> bool:
 
     def work(job: Job) -> str:
         job.report(0.0, "checking the sample photos")
-        photos = learned_from_all(split(scan(SAMPLES / FIRST_SAMPLE), seed=0, blind=False))
+        photos = train_on_all(split(scan(SAMPLES / FIRST_SAMPLE), seed=0, blind=False))
         photos = replace(photos, fit=photos.fit[:SAMPLE_PHOTOS])
         return open_product_store.put(teach(TeachingConfig(FIRST_SAMPLE, photos, method=FIXED), job.report))
 
@@ -74,7 +74,7 @@ def expected(order: TeachingConfig, detectors: Sequence[str] = ()) -> Forecast:
     return forecast(order, feature_store(), detectors)
 
 
-def teach(order: TeachingConfig, report: Report) -> taught_product.TaughtPart:
+def teach(order: TeachingConfig, report: Report) -> taught_product.TaughtProduct:
     """The taught part of an order. Raises ValueError in words the page can show."""
     product = teaching.teach(order, feature_store(), report)
     return taught_product.of_study(order.product, **vars(product))

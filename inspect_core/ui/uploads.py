@@ -12,10 +12,10 @@ from pathlib import Path, PurePosixPath, PureWindowsPath
 from PIL import Image
 
 from inspect_core.images.listing import is_clutter
-from inspect_core.images.photo_reader import Picture
+from inspect_core.images.photo_reader import DecodedPhoto
 from inspect_core.images.png import png_of
 from inspect_core.runtime import workspace
-from inspect_core.runtime.atomic_write import replacing
+from inspect_core.runtime.atomic_write import atomic_replace
 from inspect_core.runtime.workspace import NAME_BYTES
 
 WINDOWS = os.name == "nt"
@@ -36,7 +36,7 @@ def keep(files: Sequence[tuple[str, bytes | memoryview]], below: Path) -> Path:
     folder = below / digest.hexdigest()[:24]
     if os.path.lexists(folder) and _holds(folder, contents):
         return folder
-    with replacing(folder) as new:
+    with atomic_replace(folder) as new:
         for path, content in contents.items():
             target = new / path
             target.parent.mkdir(parents=True, exist_ok=True)
@@ -44,11 +44,11 @@ def keep(files: Sequence[tuple[str, bytes | memoryview]], below: Path) -> Path:
     return folder
 
 
-def keep_picture(picture: Picture, below: Path) -> Path:
+def keep_picture(picture: DecodedPhoto, below: Path) -> Path:
     """The picture as a PNG in `below`, named by its digest; the path. Raises OSError as `keep` does."""
     path, content = below / f"{picture.digest[:32]}.png", png_of(Image.fromarray(picture.pixels))
     if workspace.content(path, at_most=len(content)) != content:
-        with replacing(path) as new:
+        with atomic_replace(path) as new:
             new.write_bytes(content)
     return path
 

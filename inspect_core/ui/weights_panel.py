@@ -3,7 +3,7 @@
 import streamlit as st
 
 from inspect_core.features.backbone_catalogue import spec_of
-from inspect_core.features.weights import download_weights, find_weights, missing_weights
+from inspect_core.features.weights import download_weights, find_weights, weights_advice
 from inspect_core.ui import shell
 
 
@@ -15,15 +15,15 @@ def offer_missing(name: str, place: str = "") -> bool:
     spec = spec_of(name, has_weights=False)
     if find_weights(spec) is not None:
         return False
-    st.warning(f"{shell.plain(missing_weights(spec))}.", icon=":material/cloud_off:")
+    st.warning(f"{shell.escape(weights_advice(spec))}.", icon=":material/cloud_off:")
     if not spec.download or not st.button(
-        f"Download {shell.plain(spec.download)}", key=f"download_weights-{place}-{name}", icon=":material/download:"
+        f"Download {shell.escape(spec.download)}", key=f"download_weights-{place}-{name}", icon=":material/download:"
     ):
         return True
     try:
-        with st.spinner(f"Downloading the weights of {shell.plain(name)}…", show_time=True):
+        with st.spinner(f"Downloading the weights of {shell.escape(name)}…", show_time=True):
             download_weights(spec)
     except ValueError as error:
-        st.error(shell.plain(error), icon=":material/error:")
+        st.error(shell.escape(error), icon=":material/error:")
         return True
     st.rerun()

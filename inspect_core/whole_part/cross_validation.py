@@ -8,7 +8,7 @@ import numpy as np
 from inspect_core.classify.kernel_density import KernelDensityClassifier
 from inspect_core.classify.polytope_gaussians import fit_gaussians, log_class_ratios
 from inspect_core.classify.posterior import calibrated_constant, posterior
-from inspect_core.runtime.progress import Report, silent
+from inspect_core.runtime.progress import Report, ignore_progress
 
 POWERS = tuple(0.25 * 2 ** (half / 2) for half in range(15))
 """Powers tried on the parent's kernel: 0.25 to 32. On embeddings a forest needs about 0.7, a network about 6."""
@@ -73,7 +73,7 @@ def cross_validate(
     fit: Callable[..., KernelDensityClassifier],
     *,
     seed: int,
-    report: Report = silent,
+    report: Report = ignore_progress,
 ) -> CrossValidation:
     """Each of n examples judged by a classifier fitted on the other folds.
 
@@ -81,7 +81,7 @@ def cross_validate(
     fit: `fit_kdf` or `fit_kdn`. Raises ValueError when no division of the groups lets every type be judged.
     """
     n, c = len(points), len(classes)
-    fold = deal_folds(numbers, groups, folds=min(FOLDS, groups.max() + 1), seed=seed)
+    fold = assign_folds(numbers, groups, folds=min(FOLDS, groups.max() + 1), seed=seed)
     log_density = np.empty((len(POWERS), n, c))
     prior, from_parent = np.empty((n, c)), np.empty((n, c))
     for done, number in enumerate(np.unique(fold)):
@@ -94,7 +94,7 @@ def cross_validate(
     return CrossValidation(classes, numbers, fold, log_density, prior, from_parent)
 
 
-def deal_folds(numbers: np.ndarray, groups: np.ndarray, *, folds: int, seed: int) -> np.ndarray:
+def assign_folds(numbers: np.ndarray, groups: np.ndarray, *, folds: int, seed: int) -> np.ndarray:
     """The fold of every example, (n,): groups stay whole and every type is spread over at least two folds.
 
     numbers: (n,) defect types, groups: (n,) group numbers, both from 0. Raises ValueError when a type cannot be spread.

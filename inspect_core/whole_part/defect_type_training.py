@@ -16,7 +16,7 @@ import numpy as np
 
 from inspect_core.classify.examples import as_classes, as_points
 from inspect_core.classify.kernel_density import KernelDensityClassifier, fit_kdf, fit_kdn
-from inspect_core.runtime.progress import Report, silent
+from inspect_core.runtime.progress import Report, ignore_progress
 from inspect_core.whole_part.cross_validation import FOLDS, LAM, POWERS, CrossValidation, cross_validate
 from inspect_core.whole_part.defect_types import DefectTypes, least_limit
 
@@ -31,7 +31,7 @@ KEPT_NAMES = 0.9
 
 
 @dataclass(frozen=True, eq=False)
-class Trained:
+class TypeTraining:
     """Defect types learned from all examples, and how the examples were judged by models that had not seen them."""
 
     defect_types: DefectTypes
@@ -47,8 +47,8 @@ def fit(
     parent: str = FOREST,
     by_region: bool = False,
     seed: int = 0,
-    report: Report = silent,
-) -> Trained:
+    report: Report = ignore_progress,
+) -> TypeTraining:
     """Learn defect types from (n, d) embeddings, their labels and the groups (parts, lots) that must stay together.
 
     groups: None takes every example as a group of its own. is_tested: which examples are as inspection sees them; only
@@ -69,7 +69,7 @@ def fit(
         classifier = FITS[parent](points, classes[numbers].tolist(), **chosen)
     report(1.0, "done")
     limit = suggested_limit(unseen.kernel(), unseen.y, classifier.prior)
-    return Trained(DefectTypes(classifier, by_region, limit), unseen)
+    return TypeTraining(DefectTypes(classifier, by_region, limit), unseen)
 
 
 def leave_types_out(
@@ -80,7 +80,7 @@ def leave_types_out(
     is_tested: Sequence[bool] | None = None,
     parent: str = FOREST,
     seed: int = 0,
-    report: Report = silent,
+    report: Report = ignore_progress,
 ) -> np.ndarray:
     """Its confidence on types it never saw: each type in turn is left out and judged by a model of the others.
 
@@ -103,7 +103,7 @@ def leave_types_out(
     return sure[counted]
 
 
-def confidence_away(
+def confidence_by_distance(
     classifier: KernelDensityClassifier, embeddings: np.ndarray, factors: Sequence[float]
 ) -> tuple[np.ndarray, np.ndarray]:
     """Mean largest posterior of KDF or KDN, and of its parent, with the examples moved outward from their mean.

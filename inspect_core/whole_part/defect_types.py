@@ -9,7 +9,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from inspect_core.classify.kernel_density import KernelDensityClassifier
-from inspect_core.images.boxes import Box, cropped
+from inspect_core.images.boxes import Box, crop_square
 from inspect_core.judge.anomaly_map import Region
 
 MARGIN = 1.5
@@ -52,7 +52,7 @@ class DefectTypes:
         saves a run of the network.
         """
         box = self.box_of(regions)
-        return self.of_embedding(whole if box is None and whole is not None else embed(cropped(image, box)))
+        return self.of_embedding(whole if box is None and whole is not None else embed(crop_square(image, box)))
 
     def box_of(self, regions: Sequence[Region]) -> Box | None:
         """What to look at on a part: the box of its largest region, the first of equals; None for the whole part."""

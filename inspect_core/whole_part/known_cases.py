@@ -11,7 +11,7 @@ from functools import cached_property
 
 import numpy as np
 
-from inspect_core.images.boxes import Box, cropped
+from inspect_core.images.boxes import Box, crop_square
 from inspect_core.images.photo_reader import squash
 from inspect_core.judge.input_checks import as_finite, as_finite_number
 from inspect_core.whole_part.known_surface import KnownSurface, finite_unit, to_unit
@@ -38,7 +38,7 @@ def robust_similarity(
 
 
 @dataclass(frozen=True, eq=False)
-class Case:
+class KnownCase:
     """One known part: its (d,) embedding, (64, 64, 3) uint8 picture, name, defect type or "good", and note.
 
     digest: of the photo's content, since two photos may have one name; group: its part or lot; cases of one group never
@@ -63,7 +63,7 @@ class KnownCases:
     a number that is not finite, and for a limit below 0.
     """
 
-    cases: tuple[Case, ...]
+    cases: tuple[KnownCase, ...]
     outlier_scores: np.ndarray
     surface: KnownSurface
     limit: float
@@ -89,7 +89,9 @@ class KnownCases:
         """Place of the photo with that content among the cases; None when it is not there."""
         return next((row for row, case in enumerate(self.cases) if case.digest == digest), None)
 
-    def nearest(self, embedding: np.ndarray, *, count: int, besides: str | None = None) -> list[tuple[Case, float]]:
+    def nearest(
+        self, embedding: np.ndarray, *, count: int, besides: str | None = None
+    ) -> list[tuple[KnownCase, float]]:
         """At most `count` (case, similarity), the most like a (d,) embedding first, ties in the order of the cases.
 
         The similarity is the cosine where eq. 17 lets it count, above 0; an empty list: nothing like this. besides:
@@ -107,7 +109,7 @@ class KnownCases:
                 nearest_cases.append((self.cases[row], float(similarity[row])))
         return nearest_cases[:count]
 
-    def add(self, case: Case) -> "KnownCases":
+    def add(self, case: KnownCase) -> "KnownCases":
         """These with one more case, vouched for by a person: it and parts like it are known from now on."""
         surface, scores = self.surface.mark_as_known(case.embedding[None]), np.append(self.outlier_scores, 0.0)
         return replace(self, cases=(*self.cases, case), outlier_scores=scores, surface=surface)
@@ -157,7 +159,7 @@ class KnownCases:
                 f"the columns of the known parts have {sorted(counts)} rows; give one entry for every part"
             )
         return cls(
-            cases=tuple(Case(*row) for row in zip(*columns, strict=True)),
+            cases=tuple(KnownCase(*row) for row in zip(*columns, strict=True)),
             outlier_scores=np.asarray(arrays["outlier_scores"], np.float64),
             surface=KnownSurface.from_arrays(
                 {name.removeprefix("surface_"): value for name, value in surface.items()}, params["surface"]
@@ -168,7 +170,7 @@ class KnownCases:
         )
 
 
-def strangest_box(pixel_map: np.ndarray, size: tuple[int, int]) -> Box:
+def peak_box(pixel_map: np.ndarray, size: tuple[int, int]) -> Box:
     """A small box around the highest value of an anomaly map, in pixels of a photo of `size` (height, width)."""
     row, column = np.unravel_index(int(pixel_map.argmax()), pixel_map.shape)
     y = int((row + 0.5) * size[0] / pixel_map.shape[0])
@@ -179,4 +181,4 @@ def strangest_box(pixel_map: np.ndarray, size: tuple[int, int]) -> Box:
 
 def picture_of(image: np.ndarray, box: Box | None) -> np.ndarray:
     """(64, 64, 3) uint8 of a photo, or of the square around a box on it: what the embedding looked at."""
-    return squash(cropped(image, box), (PICTURE, PICTURE))
+    return squash(crop_square(image, box), (PICTURE, PICTURE))

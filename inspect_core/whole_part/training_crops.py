@@ -9,17 +9,17 @@ import numpy as np
 
 from inspect_core.images.boxes import Box
 from inspect_core.images.grouping import propose_groups
-from inspect_core.images.samples import Sample, Samples
+from inspect_core.images.samples import Dataset, PhotoFile
 from inspect_core.judge.anomaly_map import regions
 
-LEAST, ENOUGH = 2, 5
+MIN_PARTS_PER_TYPE, ENOUGH = 2, 5
 """Parts of a type needed to learn it at all, and before its probability can be trusted."""
 SPECKS = 0.1
 """Pieces of a true mask smaller than this fraction of its largest are no examples."""
 
 
 @dataclass(frozen=True)
-class Example:
+class TrainingCrop:
     """A crop to learn from: position of the photo, the box to crop around (None: the whole part), its type.
 
     as_inspected: whether inspection would look at this very crop; the others only help to learn.
@@ -39,7 +39,7 @@ def boxes_of_mask(mask: np.ndarray) -> tuple[Box, ...]:
 
 def examples_of(
     labels: Mapping[int, str], *, by_region: bool, boxes: Mapping[int, Box], true: Mapping[int, Sequence[Box]]
-) -> tuple[Example, ...]:
+) -> tuple[TrainingCrop, ...]:
     """One example for every labelled photo, and with `by_region` one more for each piece of its true mask.
 
     labels: defect type by position; boxes: box of the largest region that the detector shows, if any; true: boxes of
@@ -47,33 +47,33 @@ def examples_of(
     piece, or as a whole.
     """
     if not by_region:
-        return tuple(Example(position, None, name) for position, name in sorted(labels.items()))
+        return tuple(TrainingCrop(position, None, name) for position, name in sorted(labels.items()))
     examples = []
     for position, name in sorted(labels.items()):
         pieces = list(true.get(position, ()))
         box = boxes.get(position) or (pieces.pop(0) if pieces else None)
-        examples.append(Example(position, box, name))
-        examples += [Example(position, piece, name, as_inspected=False) for piece in pieces]
+        examples.append(TrainingCrop(position, box, name))
+        examples += [TrainingCrop(position, piece, name, as_inspected=False) for piece in pieces]
     return tuple(examples)
 
 
-def groups_of(photos: Sequence[Sample]) -> dict[str, str]:
+def groups_of(photos: Sequence[PhotoFile]) -> dict[str, str]:
     """Group of each photo by its name: photos of one part or lot belong together. Guessed from folders and names."""
-    return dict(propose_groups(Samples(Path(), tuple(photos), ()), few=True))
+    return dict(propose_groups(Dataset(Path(), tuple(photos), ()), few=True))
 
 
 def learnable(labels: Mapping[int, str], groups: Sequence[str]) -> tuple[str, ...]:
-    """Defect types with examples of at least `LEAST` groups, sorted; groups: of every photo, by position."""
+    """Defect types with examples of `MIN_PARTS_PER_TYPE` groups, sorted; groups: of every photo, by position."""
     owners = Counter(name for name, _ in {(name, groups[position]) for position, name in labels.items()})
-    return tuple(sorted(name for name, count in owners.items() if count >= LEAST))
+    return tuple(sorted(name for name, count in owners.items() if count >= MIN_PARTS_PER_TYPE))
 
 
 def advice(labels: Mapping[int, str], groups: Sequence[str]) -> list[tuple[str, int, str]]:
     """(defect type, labelled photos, advice on what else would help) for every type, sorted by name."""
     rows, ready = [], learnable(labels, groups)
     for name, count in sorted(Counter(labels.values()).items()):
-        if count < LEAST:
-            remark = f"{LEAST - count} more needed for training"
+        if count < MIN_PARTS_PER_TYPE:
+            remark = f"{MIN_PARTS_PER_TYPE - count} more needed for training"
         elif name not in ready:
             remark = "all show one part: add a photo of another"
         else:

@@ -5,9 +5,9 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from inspect_core.audit import challenges, life_cycle
-from inspect_core.audit.changes import in_words, limits_changed, override
+from inspect_core.audit.changes import describe_entry, limits_changed, override
 from inspect_core.audit.entry import INSPECTION, LIMITS_CHANGED, OVERRIDE
-from inspect_core.audit.inspections import counts, defect_types, notches, of_entry, read
+from inspect_core.audit.inspections import counts, defect_types, of_entry, read, verdicts_at_limits
 from inspect_core.audit.life_cycle import APPROVED, DRAFT, RETIRED, approve, approved, history, retire, state_of, states
 from inspect_core.audit.log import AuditLog
 from inspect_core.verdict import OTHER_PRODUCT, Limits
@@ -96,10 +96,13 @@ def test_an_override_keeps_the_original(log):
     for verdict, reason in (("review", "unsure"), ("accept", "dust")):
         log.append_all([override(latest, verdict, reason=reason, user="Ben")])
     found = read(log, most=10)
-    assert [(one.number, one.verdict, one.final_verdict) for one in found] == [(2, "reject", "accept"), (1, "accept", "accept")]
+    assert [(one.number, one.verdict, one.final_verdict) for one in found] == [
+        (2, "reject", "accept"),
+        (1, "accept", "accept"),
+    ]
     assert found[0].overridden.facts["reason"] == "dust"
     assert counts(found) == {"accept": 2}
-    assert [in_words(entry) for entry in log.entries(kind=OVERRIDE)] == [
+    assert [describe_entry(entry) for entry in log.entries(kind=OVERRIDE)] == [
         "ü.png (entry 2): reject → review",
         "ü.png (entry 2): reject → accept",
     ]
@@ -112,7 +115,7 @@ def test_what_a_notch_would_have_done(log):
         inspected(log, score)
     inspected(log, 0.5, verdict="reject", reason=OTHER_PRODUCT)
     inspected(log, None, verdict="not judged")
-    found = notches(read(log, most=10))
+    found = verdicts_at_limits(read(log, most=10))
     assert found[0] == {"accept": 2, "review": 2, "reject": 3, "not judged": 1}
     assert found[-1] == {"accept": 1, "review": 2, "reject": 4, "not judged": 1}
     assert found[1] == {"accept": 3, "review": 2, "reject": 2, "not judged": 1}
@@ -139,7 +142,7 @@ def test_other_limits_are_recorded_once(log):
     first = limits_changed(None, Limits(4, 4), recipe="r1", **said)
     second = limits_changed(Limits(4, 4), Limits(3, 4.5), recipe="r2", **said)
     log.append_all([first, second, second])
-    assert [in_words(entry) for entry in log.entries(kind=LIMITS_CHANGED)] == [
+    assert [describe_entry(entry) for entry in log.entries(kind=LIMITS_CHANGED)] == [
         "first set to reject above 4",
         "reject above 4 → review above 3, reject above 4.5",
     ]
@@ -151,7 +154,7 @@ def test_challenges_are_told_in_words(log):
     challenges.override(log, reason="lamp ordered", **own)
     challenges.record(log, [{"name": "dent", "passed": True}], **own)
     expected = ["failed: dent", "watching allowed despite a failed challenge", "all challenge parts passed"]
-    assert [in_words(entry) for entry in log.entries()] == expected
+    assert [describe_entry(entry) for entry in log.entries()] == expected
 
 
 def test_an_approval_names_the_exports_so_far_and_later_ones_are_recorded(log):

@@ -80,7 +80,7 @@ def untriggered(connection, edit):
     for name in triggers._SQLITE:
         connection.exec_driver_sql(f"DROP TRIGGER {name}")
     edit()
-    triggers.put_in_place(connection)
+    triggers.install_triggers(connection)
 
 
 def value_of(chance, rows):

@@ -11,14 +11,14 @@ import numpy as np
 import streamlit as st
 
 from inspect_core.images import heatmap
-from inspect_core.images.samples import Sample
+from inspect_core.images.samples import PhotoFile
 from inspect_core.judge.anomaly_map import image_score, to_pixels
-from inspect_core.judge.counts import count_parts, in_parts
+from inspect_core.judge.counts import count_parts, counts_sentence
 from inspect_core.judge.limits import limit_for_overkill
 from inspect_core.study.evaluation import unscored_counts
 from inspect_core.study.scored_photo import ScoredPhoto, UnscoredPhoto
 from inspect_core.ui.bench import bench
-from inspect_core.ui.bench.bench_state import Drawn
+from inspect_core.ui.bench.bench_state import BenchState
 from inspect_core.verdict import Limits
 
 SIZE, ORIGINAL = (96, 96), (144, 192)
@@ -58,7 +58,7 @@ def unscored() -> list[UnscoredPhoto]:
     """Photos of a good part and a defect that were not located, and one that is damaged."""
 
     def of(name: str, kind: str, word: str, reason: str) -> UnscoredPhoto:
-        return UnscoredPhoto(Sample(Path(name), name, kind, ORIGINAL), "judge", word, reason)
+        return UnscoredPhoto(PhotoFile(Path(name), name, kind, ORIGINAL), "judge", word, reason)
 
     return [
         of("away.png", "good", "not located", "nothing in the photo matches the reference"),
@@ -94,7 +94,7 @@ def page() -> None:
     suggested = Limits(0.97 * limit, 1.1 * limit) if st.query_params.get("band") else Limits(limit, limit)
     state.setdefault("limits", suggested)
     state.setdefault("position", int(scores.argmax()))
-    moved, chosen, _ = bench.taken("bench")
+    moved, chosen, _ = bench.read_input("bench")
     limits = state["limits"] = moved or state["limits"]
     position = state["position"] = state["position"] if chosen is None else chosen
     anomaly_map = to_pixels(grids[position], SIZE)
@@ -106,9 +106,9 @@ def page() -> None:
         found_up_to=found[~good], **unscored_counts(without),
     )  # fmt: skip
     shown = [thumbnail(i) for i in range(len(photos))]
-    bench.film("film", f"made-up-{len(photos)}", [*shown, thumbnail(1), thumbnail(2), b"", thumbnail(0)])
-    drawn = Drawn(
-        photos, scores, position, anomaly_map, limits, suggested, float(np.median(grids)), in_parts(counts),
+    bench.send_assets("film", f"made-up-{len(photos)}", [*shown, thumbnail(1), thumbnail(2), b"", thumbnail(0)])
+    drawn = BenchState(
+        photos, scores, position, anomaly_map, limits, suggested, float(np.median(grids)), counts_sentence(counts),
         crossed(photos, scores), area, without, found_up_to=found, image=photo(position), mask=mask,
         check="This looks like the part taught.",
     )  # fmt: skip

@@ -18,7 +18,7 @@ shell.gate("live_app.py")
 
 
 @st.cache_resource
-def teach(method: str) -> taught_product.TaughtPart:
+def teach(method: str) -> taught_product.TaughtProduct:
     parts = split(scan(teaching_job.SAMPLES / "flange"), seed=0)
     backbone = load("efficientnet_lite0", size=(128, 128), device="cpu")
     study = Study(parts, backbone, feature_store(), method=method, parameters=PARAMETERS[method], grid=(16, 16))

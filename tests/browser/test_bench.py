@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from inspect_core.judge.anomaly_map import image_score, regions, scale_region, to_pixels
-from inspect_core.judge.counts import count_parts, in_parts
+from inspect_core.judge.counts import count_parts, counts_sentence
 from inspect_core.judge.limits import limit_for_overkill
 from inspect_core.study.evaluation import unscored_counts
 from inspect_core.verdict import Limits
@@ -68,7 +68,7 @@ def counted(made_up) -> tuple[np.ndarray, np.ndarray]:
 
 
 def sentence_of(made_up, limits: Limits) -> str:
-    return in_parts(count_parts(*counted(made_up), review=limits.review, reject=limits.reject))
+    return counts_sentence(count_parts(*counted(made_up), review=limits.review, reject=limits.reject))
 
 
 def region_rows(page) -> list[str]:
@@ -121,9 +121,9 @@ def test_a_defect_caught_elsewhere_says_so_while_the_limit_moves(open_page, addr
         next_frame(page)
         limit = held_limit(page)
         counts = count_parts(*good_and_defects, review=limit, reject=limit, found_up_to=found, **without)
-        assert page.locator(".words").inner_text() == in_parts(counts)
+        assert page.locator(".words").inner_text() == counts_sentence(counts)
         assert page.locator(".part .tag:visible").count() == counts.caught_elsewhere
-    assert "not located, 1 of " in in_parts(counts)
+    assert "not located, 1 of " in counts_sentence(counts)
     page.mouse.up()
     on_bench(page)
     page.locator('.more-filters button[value="elsewhere"]').click()

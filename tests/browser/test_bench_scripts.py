@@ -11,11 +11,11 @@ import pytest
 from inspect_core.images import heatmap
 from inspect_core.images.placement import Placement
 from inspect_core.judge.anomaly_map import regions, scale_region
-from inspect_core.judge.counts import Unscored, count_parts, in_parts
-from inspect_core.judge.limits import limit_for_overkill, most_in_long_run
+from inspect_core.judge.counts import UnscoredCounts, count_parts, counts_sentence
+from inspect_core.judge.limits import format_upper_bound, limit_for_overkill
 from inspect_core.ui.bench import bench
 from inspect_core.ui.inspect import areas_panel
-from inspect_core.verdict import InView, Limits, ProductCheckResult, assemble
+from inspect_core.verdict import Limits, ProductCheckResult, Visibility, assemble
 
 FOLDER = bench.FRONTEND
 AREAS = Path(areas_panel.__file__).with_name("areas")
@@ -125,7 +125,7 @@ def test_colours_are_those_of_the_reports(run) -> None:
             return [...new Uint8Array(pixels.buffer)];""",
             [case],
         )[0]
-        wanted = heatmap.heat(values, typical_score=calm, limit=limit)
+        wanted = heatmap.colourise(values, typical_score=calm, limit=limit)
         ours = np.array(painted, np.uint8).reshape(wanted.shape)
         # The report's positions are float32, so a value on the edge of a step may fall to its neighbour.
         assert np.abs(ours.astype(int) - wanted).max() <= 3
@@ -159,7 +159,7 @@ def test_a_verdict_is_that_of_python_stopped_photos_included(run) -> None:
         [{"score": score, "limits": asdict(limits), "stopped": stopped} for score, limits, stopped in cases],
     )
     placement = Placement((2, 2))
-    view = InView.of(placement, (2, 2), None)
+    view = Visibility.of(placement, (2, 2), None)
     assert said == [
         assemble(
             np.full((2, 2), score, np.float32),
@@ -180,7 +180,7 @@ def test_verdicts_counts_and_the_sentence(run) -> None:
         counted = rng.choice(["good", "defect", ""], scores.size).tolist()
         review = float(np.round(rng.normal(5 if i % 4 else -5, 1) * 2) / 2)
         found = np.where(rng.random(scores.size) < 0.3 * (i % 4), np.nan, scores - rng.integers(0, 5, scores.size))
-        without = [Unscored(*rng.integers(0, 3, 2).tolist()) if i % 2 else Unscored() for _ in range(2)]
+        without = [UnscoredCounts(*rng.integers(0, 3, 2).tolist()) if i % 2 else UnscoredCounts() for _ in range(2)]
         cases.append((scores, counted, Limits(review, review + (i % 3)), found, without))
     said = run(
         """const counts = countParts(it.parts, it.limits, it.without);
@@ -194,7 +194,7 @@ def test_verdicts_counts_and_the_sentence(run) -> None:
                 "limits": {"review": limits.review, "reject": limits.reject},
                 "without": {"good": asdict(without[0]), "defect": asdict(without[1])},
                 "own": i % 2 == 0,
-                "bounds": [most_in_long_run(k, counted.count("good")) for k in range(counted.count("good") + 1)],
+                "bounds": [format_upper_bound(k, counted.count("good")) for k in range(counted.count("good") + 1)],
             }
             for i, (scores, counted, limits, found, without) in enumerate(cases)
         ],
@@ -206,7 +206,7 @@ def test_verdicts_counts_and_the_sentence(run) -> None:
             scores[good], scores[defects], review=limits.review, reject=limits.reject, found_up_to=found[defects],
             good_unscored=without[0], defects_unscored=without[1],
         )  # fmt: skip
-        assert sentence == in_parts(counts, limit_set_on_these=i % 2 == 0)
+        assert sentence == counts_sentence(counts, limit_set_on_these=i % 2 == 0)
 
 
 def test_the_limit_for_an_overkill(run) -> None:

@@ -12,7 +12,7 @@ from playwright.sync_api import Page, expect
 from inspect_core.audit.entry import INSPECTION, OVERRIDE, NewLogEntry
 from inspect_core.audit.log import AuditLog
 from inspect_core.recipe_io.recipe_file import save
-from inspect_core.ui.shell import plain
+from inspect_core.ui.shell import escape
 
 ROOT = Path(__file__).resolve().parents[2]
 WORK = 240_000
@@ -69,7 +69,7 @@ def as_shown(text: str) -> str:
 
 def test_whatever_the_text_it_shows_as_it_is(serve, open_page, tmp_path):
     texts = cases(60)
-    (tmp_path / "cases.json").write_text(json.dumps([plain(text) for text in texts]))
+    (tmp_path / "cases.json").write_text(json.dumps([escape(text) for text in texts]))
     (tmp_path / "show.py").write_text(SHOW.format(path=str(tmp_path / "cases.json")))
     page = open_page(serve(tmp_path / "show.py"))
     expect(page.locator('[class*="st-key-label"] button')).to_have_count(len(texts))

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 from playwright.sync_api import expect
 
-from inspect_core.features.store import Store
+from inspect_core.features.store import FeatureStore
 from inspect_core.images.folders import scan
 from inspect_core.recipe_io.recipe_file import save
 from inspect_core.study.study import Study
@@ -19,7 +19,7 @@ expect.set_options(timeout=60_000)
 @pytest.fixture
 def address(serve, tmp_path, product, backbone, monkeypatch) -> str:
     """A server with one saved recipe, which may read the folder of the test."""
-    study = Study(scan(product), backbone, Store(tmp_path / "store"), parameters={"k": 8}, grid=(16, 16)).fit()
+    study = Study(scan(product), backbone, FeatureStore(tmp_path / "store"), parameters={"k": 8}, grid=(16, 16)).fit()
     monkeypatch.setenv("LOUPE_ROOTS", str(tmp_path))
     (tmp_path / "ws" / "recipes").mkdir(parents=True)
     save(study.recipe(product="flange"), tmp_path / "ws" / "recipes" / "flange.zip")

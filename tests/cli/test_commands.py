@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 import torch
 
-from inspect_core.cli.commands import VERBS, main
+from inspect_core.cli.commands import SUBCOMMANDS, main
 from inspect_core.recipe_io.recipe_file import load, save
 
 
@@ -16,10 +16,10 @@ def test_the_list_of_verbs_is_printed_without_torch():
     root = Path(__file__).parents[2]
     done = subprocess.run([sys.executable, "-c", check], cwd=root, capture_output=True, text=True, check=True)
     assert done.stdout.splitlines()[-1] == "False"
-    assert [verb for verb in VERBS if verb not in done.stdout.split()] == []
+    assert [verb for verb in SUBCOMMANDS if verb not in done.stdout.split()] == []
 
 
-@pytest.mark.parametrize("verb", VERBS)
+@pytest.mark.parametrize("verb", SUBCOMMANDS)
 def test_every_verb_explains_itself(verb, capsys):
     with pytest.raises(SystemExit) as stop:
         main([verb, "--help"])

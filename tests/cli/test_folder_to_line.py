@@ -8,8 +8,8 @@ import pytest
 from PIL import Image
 
 from inspect_core.cli.commands import main
-from inspect_core.features.store import Store
-from inspect_core.images.alignment import learn
+from inspect_core.features.store import FeatureStore
+from inspect_core.images.alignment import learn_alignment
 from inspect_core.images.folders import scan, split
 from inspect_core.images.photo_reader import read
 from inspect_core.recipe import inspect
@@ -105,9 +105,9 @@ def test_a_depth_is_chosen_for_photos_of_16_bits_only(fit, tmp_path, capsys):
 
 def test_a_study_and_its_recipe_say_the_same_to_the_bit(moved, small_backbone, tmp_path):
     """And what is stored goes by the alignment: another one finds nothing of it."""
-    parts, store = split(scan(moved), seed=0), Store(tmp_path / "store", limit=2**28)
+    parts, store = split(scan(moved), seed=0), FeatureStore(tmp_path / "store", limit=2**28)
     pixels = [read(sample.path).pixels for sample in parts.fit]
-    alignment = learn(pixels)
+    alignment = learn_alignment(pixels)
     study = Study(parts, small_backbone, store, parameters={"k": 8}, grid=(16, 16), alignment=alignment).fit()
     assert len(study.lost) <= 1
     recipe = study.recipe()
@@ -120,6 +120,8 @@ def test_a_study_and_its_recipe_say_the_same_to_the_bit(moved, small_backbone, t
             for region in verdict.regions:
                 assert 0 <= region.box[0] < region.box[2] <= photo.placed.photo[1]
 
-    other = Study(parts, small_backbone, store, parameters={"k": 8}, grid=(16, 16), alignment=learn(pixels[:-2]))
+    other = Study(
+        parts, small_backbone, store, parameters={"k": 8}, grid=(16, 16), alignment=learn_alignment(pixels[:-2])
+    )
     plain = Study(parts, small_backbone, store, parameters={"k": 8}, grid=(16, 16))
     assert len({study.preparation.keys, other.preparation.keys, plain.preparation.keys}) == 3

@@ -12,14 +12,14 @@ from inspect_core.audit.changes import override
 from inspect_core.audit.inspections import read as read_inspections
 from inspect_core.audit.log import AuditLog
 from inspect_core.cli.commands import main
-from inspect_core.features.store import Store
+from inspect_core.features.store import FeatureStore
 from inspect_core.images.folders import scan, split
-from inspect_core.images.samples import GOOD, Sample
-from inspect_core.images.splitting import learned_from_all
+from inspect_core.images.samples import GOOD, PhotoFile
+from inspect_core.images.splitting import train_on_all
 from inspect_core.images.tolerances import Tolerances
 from inspect_core.recipe_io.recipe_file import files_of, load, save
 from inspect_core.study.teaching_config import TeachingConfig
-from inspect_core.tuning.recipe_extension import learn, lesson
+from inspect_core.tuning.recipe_extension import extend_recipe, plan_extension
 from inspect_core.tuning.teaching import teach as taught_by
 
 pytestmark = pytest.mark.slow
@@ -40,22 +40,22 @@ def new_photos(folder: Path) -> Path:
 
 def test_the_result_is_that_of_teaching_everything_anew(product, backbone, tmp_path):
     """By another order than the default one in every choice that a recipe has to carry."""
-    new = [Sample(path, path.name, GOOD, (480, 480)) for path in NEW]
-    photos = learned_from_all(split(scan(product), seed=3))
+    new = [PhotoFile(path, path.name, GOOD, (480, 480)) for path in NEW]
+    photos = train_on_all(split(scan(product), seed=3))
     order = TeachingConfig(
         "flange", photos, size=(128, 128), grid=(8, 8), taps="expansions", method="mahalanobis+nearest",
         parameters={"k": 8.0}, align="rigid", align_turn=4.0, area=9, seed=3, device="cpu",
         tolerances=Tolerances(noise=1.0, jpeg=95, copies=1), product_check="stop",
     )  # fmt: skip
-    store = Store(tmp_path / "features")
+    store = FeatureStore(tmp_path / "features")
     old = taught_by(order, store, silent)
     recipe = old.study.recipe(k=5, product_check=old.product_check)
-    anew = taught_by(replace(order, photos=photos.with_labels(new)), Store(tmp_path / "other"), silent)
+    anew = taught_by(replace(order, photos=photos.with_labels(new)), FeatureStore(tmp_path / "other"), silent)
     wanted = anew.study.recipe(k=5, product_check=anew.product_check)
 
-    task = lesson(recipe, [(path.name, path) for path in (*NEW, NEW[0], photos.fit[0].path)], [product])
+    task = plan_extension(recipe, [(path.name, path) for path in (*NEW, NEW[0], photos.fit[0].path)], [product])
     assert (task.new, task.known) == (tuple(path.name for path in NEW), (NEW[0].name, photos.fit[0].path.name))
-    found, _ = learn(task, store, silent)
+    found, _ = extend_recipe(task, store, silent)
     files, expected = files_of(found), files_of(wanted)
     assert files["arrays.safetensors"] == expected["arrays.safetensors"]
     assert files["calibration.csv"] == expected["calibration.csv"]

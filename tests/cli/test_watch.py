@@ -11,8 +11,8 @@ import pytest
 from inspect_core.audit.log import AuditLog
 from inspect_core.cli import watch
 from inspect_core.cli.commands import main
-from inspect_core.line.watch import PhotosLeft
-from inspect_core.line.watch_session import Shift
+from inspect_core.line.watch import UnprocessedPhotos
+from inspect_core.line.watch_session import WatchSession
 
 ROOT = Path(__file__).parents[2]
 
@@ -23,22 +23,22 @@ def test_the_verbs_of_the_line_need_no_torch():
 
 
 def test_once_goes_on_for_the_others_when_one_cannot_be_taken(monkeypatch):
-    monkeypatch.setattr(watch, "EVERY", 0.0)
+    monkeypatch.setattr(watch, "POLL_SECONDS", 0.0)
     looks = SimpleNamespace(steady=1.0, waiting=3)
 
     def poll(told):
         looks.waiting -= 1
-        raise PhotosLeft("a.png cannot be moved")
+        raise UnprocessedPhotos("a.png cannot be moved")
 
     looks.poll = poll
-    with pytest.raises(PhotosLeft, match=r"a\.png"):
-        watch._once(Shift(looks, following=None))
+    with pytest.raises(UnprocessedPhotos, match=r"a\.png"):
+        watch._once(WatchSession(looks, following=None))
     assert looks.waiting == 0
 
 
 @pytest.mark.slow
 def test_watch_once_sorts_what_is_there(taught, product, tmp_path, capsys, monkeypatch):
-    monkeypatch.setattr(watch, "EVERY", 0.2)
+    monkeypatch.setattr(watch, "POLL_SECONDS", 0.2)
     shutil.copytree(product / "test", tmp_path / "in")
     before = sorted(path.name for path in (tmp_path / "in").rglob("*.*"))
     arguments = ["watch", str(taught), str(tmp_path / "in"), "--out", str(tmp_path / "out"), "--once"]

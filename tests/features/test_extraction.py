@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from inspect_core.features.extraction import embed, stored_embedding
-from inspect_core.features.store import Store
+from inspect_core.features.store import FeatureStore
 
 
 @pytest.fixture
@@ -17,14 +17,14 @@ def unasked():
 
 
 def test_an_embedding_is_computed_once(small_backbone, tmp_path, pixels):
-    store = Store(tmp_path)
+    store = FeatureStore(tmp_path)
     first = stored_embedding("a", lambda: pixels, small_backbone, store)
     assert (first == embed(pixels, small_backbone)).all()
     assert (stored_embedding("a", unasked, small_backbone, store) == first).all()
 
 
 def test_another_photo_box_or_alignment_is_another_embedding(small_backbone, tmp_path, pixels):
-    store, asked = Store(tmp_path), []
+    store, asked = FeatureStore(tmp_path), []
 
     def give():
         asked.append(1)

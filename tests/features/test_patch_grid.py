@@ -6,7 +6,7 @@ import torch
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from inspect_core.features.patch_grid import join
+from inspect_core.features.patch_grid import join_taps
 
 
 def linear_rows(cells: int, wanted: int) -> np.ndarray:
@@ -52,22 +52,22 @@ def draw(rng, *shapes) -> list[np.ndarray]:
 
 def test_a_map_of_the_grids_size_comes_back_as_it_is():
     (values,) = draw(np.random.default_rng(0), (2, 4, 6, 3))
-    assert np.array_equal(join([values], grid=(4, 6)).numpy(), values)
+    assert np.array_equal(join_taps([values], grid=(4, 6)).numpy(), values)
 
 
 def test_channels_stand_in_the_order_of_the_taps():
     one, two = np.full((1, 2, 2, 1), 1, np.float32), np.full((1, 1, 1, 2), 2, np.float32)
-    assert join([one, two], grid=(2, 2))[0, 1, 0].tolist() == [1, 2, 2]
-    assert join([two, one], grid=(2, 2))[0, 1, 0].tolist() == [2, 2, 1]
+    assert join_taps([one, two], grid=(2, 2))[0, 1, 0].tolist() == [1, 2, 2]
+    assert join_taps([two, one], grid=(2, 2))[0, 1, 0].tolist() == [2, 2, 1]
 
 
 def test_a_row_of_two_cells_and_three_cells_on_two_by_hand():
     values = np.array([0, 4], np.float32).reshape(1, 1, 2, 1)
-    assert join([values], grid=(1, 4)).flatten().tolist() == [0, 1, 3, 4]
-    assert join([values], grid=(1, 4), nearest=True).flatten().tolist() == [0, 0, 4, 4]
-    assert join([values], grid=(1, 1)).flatten().tolist() == [2]
+    assert join_taps([values], grid=(1, 4)).flatten().tolist() == [0, 1, 3, 4]
+    assert join_taps([values], grid=(1, 4), nearest=True).flatten().tolist() == [0, 0, 4, 4]
+    assert join_taps([values], grid=(1, 1)).flatten().tolist() == [2]
     values = np.array([0, 6, 12], np.float32).reshape(1, 3, 1, 1)
-    assert join([values], grid=(2, 1)).flatten().tolist() == [3, 9], "both take in the middle one"
+    assert join_taps([values], grid=(2, 1)).flatten().tolist() == [3, 9], "both take in the middle one"
 
 
 @settings(deadline=None, max_examples=40)
@@ -83,7 +83,7 @@ def test_projecting_first_equals_resizing_first(cells, grid, k, nearest, seed):
     maps = draw(rng, *((2, h, w, d + 1) for d, (h, w) in enumerate(cells)))
     width = sum(values.shape[3] for values in maps)
     projection = None if k is None else rng.standard_normal((width, k))
-    got = join(maps, grid=grid, projection=projection, nearest=nearest)
+    got = join_taps(maps, grid=grid, projection=projection, nearest=nearest)
     assert got.dtype == torch.float32
     assert got.shape == (2, *grid, width if k is None else k)
     np.testing.assert_allclose(got.numpy(), slow_join(maps, grid, projection, nearest), atol=2e-5)
@@ -91,7 +91,7 @@ def test_projecting_first_equals_resizing_first(cells, grid, k, nearest, seed):
 
 def test_pool_averages_the_neighbours_and_counts_zeros_beyond_the_border():
     values = np.stack([np.arange(9), np.full(9, 3.5)], axis=1).astype(np.float32).reshape(1, 3, 3, 2)
-    pooled, constant = join([values], grid=(3, 3), pool=3)[0].unbind(-1)
+    pooled, constant = join_taps([values], grid=(3, 3), pool=3)[0].unbind(-1)
     assert constant[1, 1] == pytest.approx(3.5)
     assert constant[0, 1] == pytest.approx(3.5 * 6 / 9)
     assert pooled[1, 1] == 4
@@ -105,27 +105,27 @@ def test_an_image_does_not_depend_on_its_neighbours_to_the_bit(pool):
     rng = np.random.default_rng(1)
     maps = draw(rng, (5, 16, 16, 13), (5, 8, 8, 7), (5, 5, 5, 31))
     projection = rng.standard_normal((51, 9))
-    together = join(maps, grid=(8, 8), projection=projection, pool=pool)
+    together = join_taps(maps, grid=(8, 8), projection=projection, pool=pool)
     for i in range(5):
-        alone = join([values[i : i + 1].copy() for values in maps], grid=(8, 8), projection=projection, pool=pool)
+        alone = join_taps([values[i : i + 1].copy() for values in maps], grid=(8, 8), projection=projection, pool=pool)
         assert torch.equal(alone[0], together[i])
-    backwards = join([values[::-1].copy() for values in maps], grid=(8, 8), projection=projection, pool=pool)
+    backwards = join_taps([values[::-1].copy() for values in maps], grid=(8, 8), projection=projection, pool=pool)
     assert torch.equal(backwards.flip(0), together)
 
 
 def test_tensors_and_arrays_give_the_same_and_carry_no_gradient():
     maps = draw(np.random.default_rng(2), (2, 4, 4, 3), (2, 2, 2, 5))
     tensors = [torch.from_numpy(values).requires_grad_() for values in maps]
-    got = join(tensors, grid=(4, 4))
-    assert torch.equal(got, join(maps, grid=(4, 4)))
+    got = join_taps(tensors, grid=(4, 4))
+    assert torch.equal(got, join_taps(maps, grid=(4, 4)))
     assert not got.requires_grad
     assert got.is_contiguous()
 
 
 def test_no_images_give_no_rows():
     maps = [np.zeros((0, 4, 4, 3), np.float32)]
-    assert join(maps, grid=(2, 2)).shape == (0, 2, 2, 3)
-    assert join(maps, grid=(2, 2), projection=np.zeros((3, 2))).shape == (0, 2, 2, 2)
+    assert join_taps(maps, grid=(2, 2)).shape == (0, 2, 2, 3)
+    assert join_taps(maps, grid=(2, 2), projection=np.zeros((3, 2))).shape == (0, 2, 2, 2)
 
 
 @pytest.mark.parametrize(
@@ -143,4 +143,4 @@ def test_no_images_give_no_rows():
 def test_what_does_not_fit_is_named(changed, message):
     arguments = {"tap_maps": [np.zeros((1, 4, 4, 3))], "grid": (4, 4)} | changed
     with pytest.raises(ValueError, match=message):
-        join(arguments.pop("tap_maps"), **arguments)
+        join_taps(arguments.pop("tap_maps"), **arguments)

@@ -12,7 +12,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from hypothesis.extra import numpy as arrays
 
-from inspect_core.features.store import Store
+from inspect_core.features.store import FeatureStore
 
 ONE = (250,)
 SHAPES = arrays.array_shapes(min_dims=0, max_dims=4, min_side=0, max_side=5)
@@ -27,8 +27,8 @@ SIZE = 1132
 
 
 @pytest.fixture
-def store(tmp_path) -> Store:
-    return Store(tmp_path)
+def store(tmp_path) -> FeatureStore:
+    return FeatureStore(tmp_path)
 
 
 def files(folder: Path) -> list[Path]:
@@ -38,7 +38,7 @@ def files(folder: Path) -> list[Path]:
 @settings(deadline=None, max_examples=25)
 @given(array=arrays.arrays(np.float32, SHAPES, elements=st.floats(allow_nan=False, allow_infinity=False, width=32)))
 def test_round_trip_to_the_bit(array, tmp_path_factory):
-    store = Store(tmp_path_factory.mktemp("store"))
+    store = FeatureStore(tmp_path_factory.mktemp("store"))
     store.put("key", array)
     got = store.get("key", array.shape)
     assert got.shape == array.shape
@@ -50,7 +50,7 @@ def test_round_trip_to_the_bit(array, tmp_path_factory):
 @given(keys=st.lists(st.text(max_size=30), unique=True, min_size=2, max_size=4))
 def test_any_text_is_a_key_and_stays_in_the_folder(keys, tmp_path_factory):
     folder = tmp_path_factory.mktemp("store") / "inside"
-    store = Store(folder)
+    store = FeatureStore(folder)
     for number, key in enumerate([*keys, "../../out"]):
         store.put(key, entry(number))
     assert [store.get(key, ONE)[0] for key in keys] == list(range(len(keys)))
@@ -60,7 +60,7 @@ def test_any_text_is_a_key_and_stays_in_the_folder(keys, tmp_path_factory):
 def test_what_was_put_is_seen_by_another_store_on_the_folder_and_replaced_by_the_next(store, tmp_path):
     assert store.get("a", ONE) is None
     store.put("a", entry(1))
-    other = Store(tmp_path)
+    other = FeatureStore(tmp_path)
     assert other.get("a", ONE)[0] == 1
     (path,) = files(tmp_path)
     assert other.bytes_used() == path.stat().st_size == SIZE
@@ -71,7 +71,7 @@ def test_what_was_put_is_seen_by_another_store_on_the_folder_and_replaced_by_the
 
 
 def test_the_least_recently_used_goes_first_and_a_replaced_entry_takes_no_other_with_it(tmp_path):
-    store = Store(tmp_path, limit=3 * SIZE)
+    store = FeatureStore(tmp_path, limit=3 * SIZE)
     for key in "abc":
         store.put(key, entry(ord(key)))
     store.put("c", entry(3))
@@ -85,7 +85,7 @@ def test_no_file_of_another_name_is_counted_or_removed(tmp_path):
     theirs = [tmp_path / name for name in ("mine.npy", f"{'a' * 32}.npy", f"{'A' * 64}.npy", f"{'a' * 64}.npy.npy")]
     for path in theirs:
         path.write_bytes(bytes(10_000))
-    store = Store(tmp_path, limit=2 * SIZE)
+    store = FeatureStore(tmp_path, limit=2 * SIZE)
     for number in range(4):
         store.put(str(number), entry(number))
     assert all(path.is_file() for path in theirs)
@@ -94,7 +94,7 @@ def test_no_file_of_another_name_is_counted_or_removed(tmp_path):
 
 def test_the_limit_holds_over_many_puts_of_many_sizes(tmp_path):
     rng = np.random.default_rng(0)
-    store = Store(tmp_path, limit=20_000)
+    store = FeatureStore(tmp_path, limit=20_000)
     for number in range(150):
         last = (int(rng.integers(1, 2000)),)
         store.put(str(number), entry(number, *last))
@@ -103,7 +103,7 @@ def test_the_limit_holds_over_many_puts_of_many_sizes(tmp_path):
 
 
 def test_entries_of_another_process_count_towards_the_limit(tmp_path):
-    store, other = Store(tmp_path, limit=4 * SIZE), Store(tmp_path, limit=4 * SIZE)
+    store, other = FeatureStore(tmp_path, limit=4 * SIZE), FeatureStore(tmp_path, limit=4 * SIZE)
     for number in range(3):
         other.put(f"other {number}", entry(number))
     for number in range(5):
@@ -157,8 +157,8 @@ def test_only_float32_goes_in(store, tmp_path, array):
 
 def test_an_array_beyond_the_limit_is_refused_and_nothing_is_lost(tmp_path):
     with pytest.raises(ValueError, match="limit is 0 bytes"):
-        Store(tmp_path, limit=0)
-    store = Store(tmp_path, limit=2000)
+        FeatureStore(tmp_path, limit=0)
+    store = FeatureStore(tmp_path, limit=2000)
     store.put("a", entry(1))
     with pytest.raises(ValueError, match=r"array takes 2\d\d\d bytes, the store's limit is 2000"):
         store.put("b", entry(2, 520))
@@ -166,12 +166,12 @@ def test_an_array_beyond_the_limit_is_refused_and_nothing_is_lost(tmp_path):
 
 
 def test_would_fit_counts_old_entries_as_room(tmp_path):
-    store = Store(tmp_path, limit=2 * SIZE)
+    store = FeatureStore(tmp_path, limit=2 * SIZE)
     store.put("a", entry(1))
     store.put("b", entry(2))
     assert store.would_fit(2 * SIZE)
     assert not store.would_fit(2 * SIZE + 1)
-    assert not Store(tmp_path, limit=1 << 62).would_fit(1 << 61)
+    assert not FeatureStore(tmp_path, limit=1 << 62).would_fit(1 << 61)
 
 
 def test_a_full_disk_is_said_and_leaves_nothing_behind(store, tmp_path):
@@ -191,7 +191,7 @@ def test_a_full_disk_is_said_and_leaves_nothing_behind(store, tmp_path):
     assert store.bytes_used() == files(tmp_path)[0].stat().st_size
 
 
-def churn(store: Store, seed: int) -> bool:
+def churn(store: FeatureStore, seed: int) -> bool:
     """Puts and gets a few keys at random; False when a get gives anything but what was put under the key."""
     rng = np.random.default_rng(seed)
     right = True
@@ -205,7 +205,7 @@ def churn(store: Store, seed: int) -> bool:
 
 
 def churn_own(folder: Path, seed: int) -> bool:
-    return churn(Store(folder, limit=40_000), seed)
+    return churn(FeatureStore(folder, limit=40_000), seed)
 
 
 def test_threads_share_a_folder(tmp_path):
@@ -214,7 +214,7 @@ def test_threads_share_a_folder(tmp_path):
 
 
 def test_threads_share_a_store(tmp_path):
-    store = Store(tmp_path, limit=40_000)
+    store = FeatureStore(tmp_path, limit=40_000)
     with ThreadPoolExecutor(3) as pool:
         assert all(pool.map(churn, [store] * 3, range(3)))
     assert 0 < store.bytes_used() <= store.limit

@@ -8,7 +8,7 @@ import torch
 from torch import nn
 
 from inspect_core.features.backbones import Backbone
-from inspect_core.features.extraction import PatchFeatureSpec, Preparation
+from inspect_core.features.extraction import FeatureExtractor, PatchFeatureSpec
 from inspect_core.images.photo_reader import read, squash
 from inspect_core.images.tiles import TilePlan
 
@@ -54,8 +54,8 @@ PHOTO = np.random.default_rng(1).integers(0, 256, (224, 288, 3)).astype(np.uint8
 def test_tiles_give_what_the_whole_photo_gives(sized, cell):
     """A network that sees no farther than half the overlap: equal to rounding, at borders and cuts alike."""
     plan = TilePlan((224, 288), (96, 128), 64, cell)
-    tiled = Preparation(sized((96, 128)), plan.grid, LOOKS, tiles=plan)
-    whole = Preparation(sized((224, 288)), plan.grid, LOOKS)
+    tiled = FeatureExtractor(sized((96, 128)), plan.grid, LOOKS, tiles=plan)
+    whole = FeatureExtractor(sized((224, 288)), plan.grid, LOOKS)
     assert len(plan.tiles) > 6
     assert tiled.shapes == whole.shapes
     for found, expected in zip(tiled.features(PHOTO), whole.features(PHOTO), strict=True):
@@ -67,8 +67,8 @@ def test_tiles_give_what_the_whole_photo_gives(sized, cell):
 def test_a_network_that_pads_shows_at_cuts_without_overlap(sized):
     """What the overlap is for: the test above would fail without it."""
     plan = TilePlan((192, 288), (96, 96), 0, 8)
-    tiled = Preparation(sized((96, 96)), plan.grid, LOOKS, tiles=plan)
-    whole = Preparation(sized((192, 288)), plan.grid, LOOKS)
+    tiled = FeatureExtractor(sized((96, 96)), plan.grid, LOOKS, tiles=plan)
+    whole = FeatureExtractor(sized((192, 288)), plan.grid, LOOKS)
     difference = (tiled.features(PHOTO)[0] - whole.features(PHOTO)[0]).abs().amax(dim=(0, 3))
     assert difference[12].min() > 1e-3
     assert difference[4:8, 4:8].max() < 1e-5
@@ -77,7 +77,7 @@ def test_a_network_that_pads_shows_at_cuts_without_overlap(sized):
 @pytest.mark.slow
 def test_the_features_do_not_depend_on_how_many_tiles_go_at_once(sized, monkeypatch):
     plan = TilePlan((224, 288), (96, 128), 64)
-    preparation = Preparation(sized((96, 128)), plan.grid, LOOKS, tiles=plan)
+    preparation = FeatureExtractor(sized((96, 128)), plan.grid, LOOKS, tiles=plan)
     alone = preparation.features(PHOTO)
     monkeypatch.setattr(Backbone, "at_once", 4)
     for one, other in zip(alone, preparation.features(PHOTO), strict=True):
@@ -87,8 +87,8 @@ def test_the_features_do_not_depend_on_how_many_tiles_go_at_once(sized, monkeypa
 @pytest.mark.slow
 def test_embedding_and_logits_are_those_of_the_whole_photo(sized):
     plan = TilePlan((224, 288), (96, 128), 64)
-    tiled = Preparation(sized((96, 128)), plan.grid, LOOKS, tiles=plan)
-    squashed = Preparation(sized((96, 128)), (3, 4), LOOKS)
+    tiled = FeatureExtractor(sized((96, 128)), plan.grid, LOOKS, tiles=plan)
+    squashed = FeatureExtractor(sized((96, 128)), (3, 4), LOOKS)
     features, embedding, logits = tiled.describe(PHOTO)
     assert all(torch.equal(one, other) for one, other in zip(features, tiled.features(PHOTO), strict=True))
     for one, other in zip((embedding, logits), squashed.describe(PHOTO)[1:], strict=True):
@@ -101,7 +101,8 @@ def test_stored_features_are_those_of_the_plan(sized, change):
     other = replace(plan, **change) if change else None
     backbone = sized((96, 128))
     keys = [
-        Preparation(backbone, (7, 9) if used is None else used.grid, LOOKS, tiles=used).keys for used in (plan, other)
+        FeatureExtractor(backbone, (7, 9) if used is None else used.grid, LOOKS, tiles=used).keys
+        for used in (plan, other)
     ]
     assert not set(keys[0]) & set(keys[1])
 
@@ -110,7 +111,7 @@ def test_a_plan_for_another_network_or_grid_is_refused(sized):
     plan = TilePlan((224, 288), (96, 128), 64)
     for size, grid in (((96, 96), plan.grid), ((96, 128), (32, 32))):
         with pytest.raises(ValueError, match="the network takes"):
-            Preparation(sized(size), grid, LOOKS, tiles=plan)
+            FeatureExtractor(sized(size), grid, LOOKS, tiles=plan)
 
 
 @pytest.mark.parametrize("cell", [8, 16, 32])
@@ -125,7 +126,7 @@ def test_shifted_tiles_show_no_seam(backbone, product, cell):
     apart = {}
     for overlap in (0, 64):
         plan = TilePlan((384, 448), (128, 128), overlap, cell)
-        preparation = Preparation(backbone, plan.grid, look, tiles=plan)
+        preparation = FeatureExtractor(backbone, plan.grid, look, tiles=plan)
         first, second = (preparation.features(large[by : by + 384, by : by + 448])[0][0] for by in (0, 32))
         step, inside = 32 // cell, slice(64 // cell, -64 // cell)
         here, there = first[step:, step:][inside, inside], second[:-step, :-step][inside, inside]

@@ -21,11 +21,11 @@ from inspect_core.features.weights import (
     TorchNetwork,
     WeightsFile,
     download_weights,
-    fill,
     find_weights,
     in_forward_order,
-    needed_weights,
+    load_weights_into,
     read_weights,
+    require_weights,
 )
 
 SAVE = {".pth": torch.save, ".safetensors": safetensors.torch.save_file}
@@ -90,7 +90,7 @@ def test_every_value_comes_from_the_file(tmp_path, suffix):
     given, path = small().half(), tmp_path / f"weights{suffix}"
     SAVE[suffix](given.state_dict(), path)
     file = read_weights(path)
-    network = fill(hollow(), file.tensors(), path=path, build=small)
+    network = load_weights_into(hollow(), file.tensors(), path=path, build=small)
     assert len(file.digest) == 64
     for name, values in network.state_dict().items():
         assert torch.equal(values, given.state_dict()[name].to(values.dtype))
@@ -109,7 +109,7 @@ def test_every_value_comes_from_the_file(tmp_path, suffix):
 def test_no_network_is_filled_in_part(change, message):
     tensors = {name: values for name, values in (small().state_dict() | change).items() if values is not None}
     with pytest.raises(ValueError, match=message):
-        fill(hollow(), tensors, path="w.pth", build=small)
+        load_weights_into(hollow(), tensors, path="w.pth", build=small)
 
 
 def test_tensors_in_another_order_are_refused():
@@ -127,10 +127,10 @@ def test_what_a_network_computes_when_it_is_built_is_kept_and_what_it_draws_is_r
     with torch.device("meta"):
         network, other = with_table(torch.arange), with_table(torch.rand)
     tensors, state = small().state_dict(), torch.random.get_rng_state()
-    fill(network, tensors, path="w.pth", build=lambda: with_table(torch.arange))
+    load_weights_into(network, tensors, path="w.pth", build=lambda: with_table(torch.arange))
     assert network.get_buffer("table").tolist() == [0, 1, 2]
     with pytest.raises(ValueError, match="draws table at random outside its weights file"):
-        fill(other, tensors, path="w.pth", build=lambda: with_table(torch.rand))
+        load_weights_into(other, tensors, path="w.pth", build=lambda: with_table(torch.rand))
     assert torch.equal(state, torch.random.get_rng_state())
 
 
@@ -192,13 +192,13 @@ def test_the_published_file_comes_before_the_users_own(folder):
 
 def test_without_weights_the_message_names_the_file_the_place_and_the_flag(folder, monkeypatch):
     monkeypatch.setattr(torch.hub, "download_url_to_file", failing(urllib.error.URLError("no way out")))
-    for ask in (needed_weights, download_weights):
+    for ask in (require_weights, download_weights):
         with pytest.raises(ValueError, match=r"put the file resnet50-0676ba61\.pth into ") as caught:
             ask(CATALOGUE["resnet50"])
         assert str(folder.resolve()) in str(caught.value)
     assert "no way out" in str(caught.value)
     with pytest.raises(ValueError, match=r"98 MB from download\.pytorch\.org with --download"):
-        needed_weights(CATALOGUE["resnet50"])
+        require_weights(CATALOGUE["resnet50"])
 
 
 @pytest.mark.usefixtures("folder")

@@ -63,13 +63,13 @@ def recipes(recipe, network) -> dict:
     from inspect_core.detectors.mahalanobis.projections import semi_orthogonal
     from inspect_core.features.extraction import PatchFeatureSpec
     from inspect_core.judge.local_scale import GoodMaps
-    from inspect_core.methods.fitted_method import View
+    from inspect_core.methods.fitted_method import FittedMethod
     from inspect_core.methods.method import Patches
     from inspect_core.methods.registry import METHODS, parameters_of
     from inspect_core.tuning import product_check_training
     from inspect_core.tuning.known_cases_training import learn
     from inspect_core.whole_part.defect_types import DefectTypes
-    from inspect_core.whole_part.known_cases import Case
+    from inspect_core.whole_part.known_cases import KnownCase
     from inspect_core.whole_part.product_check import ProductCheck, ProductSubspace
 
     rng = np.random.default_rng(8)
@@ -77,7 +77,7 @@ def recipes(recipe, network) -> dict:
     given = {"mahalanobis": {"k": 5}, "sampled": {"k": 4}, "corp": {"M": 16}, "kernel_pca": {"patches": 24}}
     given |= {"quadrics": {"components": 4, "m": 3}, "nearest": {"patches": 20}}
 
-    def view_of(name: str) -> View:
+    def view_of(name: str) -> FittedMethod:
         row, (parameters,) = METHODS[name], parameters_of([name], given.get(name, {}))
         columns = semi_orthogonal(CHANNELS, 6) if name == "nearest" else row.project(CHANNELS, 0, parameters)
         seen = photos if columns is None else [photo @ columns for photo in photos]
@@ -85,20 +85,20 @@ def recipes(recipe, network) -> dict:
         row.update(statistics, torch.cat(seen), range(len(seen)))
         detector = row.finish(statistics, 0, parameters, lambda fraction: None)
         look = PatchFeatureSpec(network.taps, None if columns is None else columns.numpy(), row.pool)
-        return View(name, detector, look)
+        return FittedMethod(name, detector, look)
 
-    def scaled(view: View) -> View:
+    def scaled(view: FittedMethod) -> FittedMethod:
         columns = None if view.look.projection is None else torch.from_numpy(view.look.projection)
         seen = photos if columns is None else [photo @ columns for photo in photos]
         errors = np.stack([view.sweep(patches, view.stops) for patches in seen])
         return replace(view, scales={stop: GoodMaps.of(errors[:, i]).finish(SIZE) for i, stop in enumerate(view.stops)})
 
-    def of_views(*views: View):
+    def of_views(*views: FittedMethod):
         return replace(recipe, views=views, live={view.live: view.start for view in views if view.live} | {"area": 12})
 
     embeddings, labels = rng.normal(2, 1, (18, EMBEDDING)).astype(np.float32), ["dent", "good", "hole"] * 6
     cases = [
-        Case(vector, rng.integers(0, 255, (64, 64, 3), np.uint8), f"{i:064x}", f"{i}.png", label)
+        KnownCase(vector, rng.integers(0, 255, (64, 64, 3), np.uint8), f"{i:064x}", f"{i}.png", label)
         for i, (vector, label) in enumerate(zip(embeddings, labels, strict=True))
     ]
     with warnings.catch_warnings():

@@ -12,7 +12,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from inspect_core.features.store import Store
+from inspect_core.features.store import FeatureStore
 from inspect_core.line.journal import journal_of, rows_kept
 from inspect_core.runtime import atomic_write
 from inspect_core.runtime import workspace as workspace_module
@@ -131,14 +131,14 @@ PLACED = {
 
 def entry(folder):
     """The path of the only entry of a store, and its content; removed."""
-    Store(folder).put("part", SOUND)
+    FeatureStore(folder).put("part", SOUND)
     (path,) = folder.glob("*.npy")
     content = path.read_bytes()
     path.unlink()
     return path, content
 
 
-def filled(store: Store) -> None:
+def filled(store: FeatureStore) -> None:
     """Beyond its limit: the least recently used go, and what was put last is there."""
     for number in range(10):
         store.put(str(number), SOUND)
@@ -151,7 +151,7 @@ def test_whatever_lies_in_an_entrys_place_is_a_miss_and_replaced_by_the_next_put
         pytest.skip("the superuser can read everything")
     path, sound = entry(tmp_path / "store")
     PLACED[what](path, sound)
-    store = Store(path.parent, limit=2_000)
+    store = FeatureStore(path.parent, limit=2_000)
     assert store.get("part", SHAPE) is None
     store.put("part", SOUND)
     if "folder" not in what:
@@ -169,7 +169,7 @@ def test_whatever_lies_in_an_entrys_place_is_a_miss_and_replaced_by_the_next_put
 @pytest.mark.parametrize("what", ["a folder", "a pipe", "a link to itself", "a link to a device", "text"])
 def test_a_store_opens_on_whatever_lies_beside_its_entries(tmp_path, what, name):
     PLACED[what](tmp_path / name, b"")
-    filled(Store(tmp_path, limit=2_000))
+    filled(FeatureStore(tmp_path, limit=2_000))
 
 
 @given(st.binary(max_size=600), st.booleans())
@@ -178,7 +178,7 @@ def test_any_content_but_the_sound_one_is_a_miss(tmp_path_factory, noise, after_
     path, sound = entry(tmp_path_factory.mktemp("store"))
     content = sealed((sound[:128] if after_the_header else b"") + noise)
     path.write_bytes(content)
-    found = Store(path.parent).get("part", SHAPE)
+    found = FeatureStore(path.parent).get("part", SHAPE)
     assert found is None or (found.tobytes() == content[128:-4] and np.isfinite(found).all())
 
 
@@ -247,7 +247,7 @@ def test_only_an_ordinary_file_has_content(tmp_path):
 def test_what_becomes_no_ordinary_file_while_it_is_opened_is_refused(tmp_path, monkeypatch, what):
     (tmp_path / "store").mkdir()
     PLACED[what](tmp_path / "store" / "file", b"12345")
-    monkeypatch.setattr(workspace_module, "ordinary", lambda path: True)
+    monkeypatch.setattr(workspace_module, "regular_file_stat", lambda path: True)
     with pytest.raises(OSError, match=r"."):
-        workspace_module.opened(tmp_path / "store" / "file")
+        workspace_module.open_regular_file(tmp_path / "store" / "file")
     assert workspace_module.content(tmp_path / "store" / "file", at_most=5) is None

@@ -7,7 +7,7 @@ from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from inspect_core.cli.commands import main
-from inspect_core.features.store import Store
+from inspect_core.features.store import FeatureStore
 from inspect_core.images.folders import scan
 from inspect_core.methods.method import LARGEST_FIT, Workload
 from inspect_core.methods.registry import ARRAYS, METHODS, parameters_of
@@ -162,7 +162,7 @@ def test_a_study_of_too_many_patches(product, network, tmp_path, method):
     photos = scan(product)
     tracemalloc.start()
     with pytest.raises(ValueError, match=SUM):
-        Study(photos, network, Store(tmp_path / "features"), method=method, grid=(5000, 5000))
+        Study(photos, network, FeatureStore(tmp_path / "features"), method=method, grid=(5000, 5000))
     assert tracemalloc.get_traced_memory()[1] < 10 * MEGABYTE
     tracemalloc.stop()
 

@@ -12,13 +12,13 @@ from hypothesis import strategies as st
 
 from inspect_core.cli import commands
 from inspect_core.features.weights import read_weights
-from inspect_core.images.folders import inside, scan
+from inspect_core.images.folders import resolve_allowed_path, scan
 from inspect_core.images.listing import MAX_DEPTH, photos_in
 from inspect_core.images.samples import ScanError
 from inspect_core.methods import fitted_method
 from inspect_core.recipe_format.recipe_package import RecipeError
 from inspect_core.recipe_io.recipe_file import load, save
-from inspect_core.runtime.workspace import usable
+from inspect_core.runtime.workspace import expand_path
 from inspect_core.ui.teach import teach_panels
 from tests.hostile.files import linked, listening, photo
 
@@ -109,18 +109,18 @@ def test_odd_paths_are_refused_by_the_functions_behind_the_pages(tmp_path, what)
         with pytest.raises(RecipeError, match=r"; "):
             load(path)
     with pytest.raises(ValueError, match=r"; "):
-        inside(path, [tmp_path / "elsewhere"])
+        resolve_allowed_path(path, [tmp_path / "elsewhere"])
     assert isinstance(teach_panels.fingerprint(path), str)
 
 
 def test_paths_that_the_system_cannot_take_at_all(tmp_path):
     for path in ("a\0b", "\0", "~nosuchuser", "n" * 5000):
         with pytest.raises(ValueError, match=r"cannot be used \(.*; "):
-            usable(path)
+            expand_path(path)
         with pytest.raises(ScanError, match=r"cannot be used"):
             scan(path)
-    assert usable("~") == Path.home()
-    assert usable(tmp_path / "gone" / "r.zip") == tmp_path / "gone" / "r.zip"
+    assert expand_path("~") == Path.home()
+    assert expand_path(tmp_path / "gone" / "r.zip") == tmp_path / "gone" / "r.zip"
 
 
 def test_odd_files_among_the_photos_are_listed_and_the_rest_is_used(tmp_path):

@@ -110,7 +110,7 @@ def is_refused(document: dict, arrays: dict[str, np.ndarray]) -> bool:
     """Whether the checks before anything is built refuse it; they raise nothing but ValueError."""
     header = {name: (CODES.get(value.dtype, ""), value.shape) for name, value in arrays.items()}
     try:
-        fields.check(fields.ADDED | document, FIELDS)
+        fields.check(fields.OPTIONAL_FIELDS | document, FIELDS)
         recipe_arrays.check(document, header, ARRAYS)
         recipe_arrays.check_values(document, arrays, ARRAYS)
     except ValueError:

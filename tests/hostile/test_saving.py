@@ -12,11 +12,11 @@ import numpy as np
 import pytest
 
 from inspect_core.cli import commands, teaching_options
-from inspect_core.features.store import Store
+from inspect_core.features.store import FeatureStore
 from inspect_core.images import archives
 from inspect_core.methods.registry import FIELDS
 from inspect_core.recipe_format import recipe_package
-from inspect_core.recipe_format.output_paths import PlaceError
+from inspect_core.recipe_format.output_paths import OutputPathError
 from inspect_core.recipe_io.recipe_file import load, save
 from inspect_core.recipe_io.recipe_path import check_place
 from inspect_core.runtime import atomic_write
@@ -252,7 +252,7 @@ def test_killed_while_unpacking_the_copy_goes_at_the_next_start(tmp_path, worksp
 @pytest.mark.slow
 @pytest.mark.forks
 def test_killed_while_storing_features_no_rest_stays_after_the_next_start(tmp_path):
-    store, array = Store(tmp_path / "store"), np.ones(8, np.float32)
+    store, array = FeatureStore(tmp_path / "store"), np.ones(8, np.float32)
 
     def all_or_nothing() -> None:
         assert [path.suffix for path in store.folder.iterdir()] in ([], [".npy"])
@@ -324,7 +324,7 @@ def test_writers_of_one_place_do_not_meet(tmp_path, folder):
 
     def write(content):
         for _ in range(5):
-            with atomic_write.replacing(target) as new:
+            with atomic_write.atomic_replace(target) as new:
                 if folder:
                     new.mkdir()
                 (new / "file" if folder else new).write_bytes(content)
@@ -337,7 +337,7 @@ def test_writers_of_one_place_do_not_meet(tmp_path, folder):
 
 def test_an_error_while_writing_leaves_the_old_file_and_no_rest(tmp_path, workspace):
     (tmp_path / "table.csv").write_bytes(b"old")
-    with pytest.raises(OSError, match="No space"), atomic_write.replacing(tmp_path / "table.csv"):
+    with pytest.raises(OSError, match="No space"), atomic_write.atomic_replace(tmp_path / "table.csv"):
         raise OSError(28, "No space left on device")
     assert (tmp_path / "table.csv").read_bytes() == b"old"
     assert sorted(path.name for path in tmp_path.iterdir()) == ["here", "table.csv"]
@@ -345,4 +345,4 @@ def test_an_error_while_writing_leaves_the_old_file_and_no_rest(tmp_path, worksp
 
 
 def test_a_place_error_is_shown_by_the_page_as_it_is():
-    assert (PlaceError("r.zip is there").strerror or str(PlaceError("r.zip is there"))) == "r.zip is there"
+    assert (OutputPathError("r.zip is there").strerror or str(OutputPathError("r.zip is there"))) == "r.zip is there"

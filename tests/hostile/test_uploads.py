@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from PIL import Image
 
 from inspect_core.images.folders import scan
-from inspect_core.images.photo_reader import Picture
+from inspect_core.images.photo_reader import DecodedPhoto
 from inspect_core.runtime import workspace
 from inspect_core.ui import uploads
 from tests.hostile.files import encoded
@@ -145,7 +145,7 @@ def test_a_photo_that_was_not_uploaded_is_neither_taken_nor_deleted(tmp_path):
 
 
 def test_a_picture_changed_since_it_was_kept_is_written_again(tmp_path):
-    picture = Picture("a.png", np.full((8, 9, 3), 7, np.uint8), "a" * 64)
+    picture = DecodedPhoto("a.png", np.full((8, 9, 3), 7, np.uint8), "a" * 64)
     path = uploads.keep_picture(picture, tmp_path)
     Image.new("RGB", (9, 8), "red").save(path)
     assert uploads.keep_picture(picture, tmp_path) == path

@@ -12,10 +12,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from inspect_core.images import alignment, registration
-from inspect_core.images.alignment import Alignment, NotLocated, Range, learn
-from inspect_core.images.part_pose import Located
+from inspect_core.images.alignment import Alignment, NotLocated, ValueRange, learn_alignment
+from inspect_core.images.part_pose import PartPose
 from inspect_core.images.photo_reader import read, squash
-from inspect_core.images.registration import Features
+from inspect_core.images.registration import Keypoints
 
 pytestmark = pytest.mark.slow
 SAMPLES = Path(__file__).parents[2] / "sample_data"
@@ -55,7 +55,7 @@ def part():
 @pytest.fixture(scope="module")
 def learned(part):
     rng = np.random.default_rng(0)
-    return learn(lying(part, rng, **drawn(rng))[0] for _ in range(12))
+    return learn_alignment(lying(part, rng, **drawn(rng))[0] for _ in range(12))
 
 
 def on_reference(located, pose):
@@ -78,7 +78,7 @@ def test_a_moved_part_is_found_to_a_fraction_of_a_pixel(part, learned):
 def test_shift_turn_and_scale_are_those_of_the_part(part):
     rng = np.random.default_rng(2)
     photos = [lying(part, rng, **drawn(rng), size=0.75 * rng.uniform(0.97, 1.03))[0] for _ in range(8)]
-    learned = learn(photos, scale=True)
+    learned = learn_alignment(photos, scale=True)
     ways = {}, {"turn": 6, "x": 0.05, "y": -0.03}, {"size": 0.765}
     level, turned, large = (learned.locate(lying(part, rng, **way)[0]) for way in ways)
     assert turned.angle - level.angle == pytest.approx(6, abs=0.1)
@@ -102,7 +102,7 @@ def test_a_part_that_lacks_a_piece_lies_where_the_rest_of_it_lies(part, learned)
 def test_a_part_taught_lying_still_is_found_turned_and_shifted_as_far_as_was_said(part):
     rng = np.random.default_rng(11)
     still = [lying(part, rng)[0] for _ in range(4)]
-    usual, narrow = learn(still), learn(still, turn=3, shift=0.02)
+    usual, narrow = learn_alignment(still), learn_alignment(still, turn=3, shift=0.02)
     ways = [dict(zip(("x", "y", "turn"), rng.uniform(-1, 1, 3) * (0.05, 0.05, 8), strict=True)) for _ in range(10)]
     assert all(usual.locate(lying(part, rng, **way)[0]) for way in ways)
     assert usual.ranges["angle"].low <= -10
@@ -115,10 +115,10 @@ def test_a_part_taught_lying_still_is_found_turned_and_shifted_as_far_as_was_sai
 
 def test_a_photo_just_outside_is_told_with_the_decimals_that_show_it(part):
     rng = np.random.default_rng(4)
-    learned = learn([lying(part, rng)[0] for _ in range(4)])
+    learned = learn_alignment([lying(part, rng)[0] for _ in range(4)])
     photo = lying(part, rng, turn=3)[0]
     angle = learned.locate_or_raise(photo).angle
-    just = replace(learned, ranges=learned.ranges | {"angle": Range(-5.0, float(angle) - 1e-4)})
+    just = replace(learned, ranges=learned.ranges | {"angle": ValueRange(-5.0, float(angle) - 1e-4)})
     with pytest.raises(NotLocated) as refused:
         just.locate_or_raise(photo)
     value, low, high = re.findall(r"-?\d+\.\d+(?=°)", str(refused.value))
@@ -132,7 +132,9 @@ def test_features_that_agree_in_one_corner_alone_give_no_pose(side, found):
     points, codes = rng.uniform(0, 250, (500, 2)).astype(np.float32), rng.integers(0, 256, (500, 32), np.uint8)
     corner = points.max(axis=1) < side
     assert corner.sum() >= registration.FEWEST
-    poses = registration.by_features(Features(points, codes), Features(points[corner] + 9, codes[corner]), scale=False)
+    poses = registration.poses_from_keypoints(
+        Keypoints(points, codes), Keypoints(points[corner] + 9, codes[corner]), scale=False
+    )
     assert [one.pose[:, 2] == pytest.approx((9, 9), abs=1e-3) for one in poses] == [True] * found
 
 
@@ -164,7 +166,7 @@ def test_what_is_not_found_is_said(part, learned, case):
 
 def test_two_parts_of_the_size_that_was_taught_are_told(part):
     rng = np.random.default_rng(4)
-    small = learn(lying(part, rng, **drawn(rng), size=0.45)[0] for _ in range(6))
+    small = learn_alignment(lying(part, rng, **drawn(rng), size=0.45)[0] for _ in range(6))
     with pytest.raises(NotLocated, match="two parts"):
         small.locate_or_raise(two_parts(part, rng, 0.45))
 
@@ -178,7 +180,7 @@ def test_a_part_of_little_texture_is_found_by_phase_correlation():
     shape = cv2.GaussianBlur(shape, (0, 0), 7)
     even = np.full((SIDE, SIDE, 3), 60, np.uint8)
     photos = [lying(shape, rng, **drawn(rng), size=0.9, ground=even) for _ in range(6)]
-    learned = learn(photo for photo, _ in photos)
+    learned = learn_alignment(photo for photo, _ in photos)
     assert learned.ranges["share"].low <= 0
     places = [learned.locate(photo).to_reference(pose @ (120, 110, 1)) for photo, pose in photos]
     assert np.linalg.norm(places - np.mean(places, axis=0), axis=1).max() < 1.5
@@ -192,7 +194,7 @@ def test_a_part_that_looks_the_same_turned_is_told_as_ambiguous():
             middle = np.array([120 + sign * x, 120 + sign * y])
             cv2.rectangle(shape, middle - np.array([9, 6]), middle + np.array([9, 6]), (20, 20, 20), -1)
     photos = [lying(shape, rng, x=0.02 * rng.uniform(-1, 1), turn=3 * rng.uniform(-1, 1))[0] for _ in range(6)]
-    learned = learn(photos)
+    learned = learn_alignment(photos)
     assert 180 in learned.turns
     assert any("180°" in sentence for sentence in learned.sentences())
     assert learned.locate(photos[0]).ambiguous
@@ -209,13 +211,13 @@ def test_a_part_that_looks_the_same_turned_is_told_as_ambiguous():
 )
 def test_photos_that_teach_no_alignment_are_refused(photos, reason):
     with pytest.raises(ValueError, match=reason):
-        learn(photos)
+        learn_alignment(photos)
 
 
 @pytest.mark.parametrize("how", [{"turn": -1}, {"turn": 181}, {"shift": 0.6}, {"shift": float("nan")}])
 def test_a_turn_or_shift_that_cannot_be_is_refused_before_a_photo_is_read(how):
     with pytest.raises(ValueError, match="give 0° to 180° and 0% to 50%"):
-        learn(iter(lambda: pytest.fail("a photo was read"), None), **how)
+        learn_alignment(iter(lambda: pytest.fail("a photo was read"), None), **how)
 
 
 def test_it_comes_back_from_its_arrays_as_it_was(part, learned):
@@ -239,7 +241,7 @@ def test_a_fine_step_that_does_not_converge_is_no_answer(part, learned, monkeypa
 def placed(photo, turn=0.0, x=0.0, y=0.0):
     """A photo of this (height, width) that lies as the reference, or so turned, in radians, and shifted, in pixels."""
     c, s = np.cos(turn), np.sin(turn)
-    return Located(np.array([[c, -s, x], [s, c, y]]), photo, photo, 1, 1, 1)
+    return PartPose(np.array([[c, -s, x], [s, c, y]]), photo, photo, 1, 1, 1)
 
 
 def test_a_photo_that_lies_as_the_reference_is_not_changed_and_what_a_shifted_one_leaves_empty_is_masked(part):
@@ -319,7 +321,7 @@ def by_outline():
     photos = [
         thrown(spike(rng), rng, turn=rng.uniform(-180, 180), size=0.85 * rng.uniform(0.96, 1.04))[0] for _ in range(20)
     ]
-    return learn(photos, scale=True, turn=180)
+    return learn_alignment(photos, scale=True, turn=180)
 
 
 def test_a_long_part_at_any_angle_is_found_by_its_outline_whatever_its_thread_shows(by_outline):
@@ -367,12 +369,12 @@ def test_a_round_part_says_that_it_has_no_angle():
     for radius, grey in ((95, 150), (60, 190), (25, 110)):
         cv2.circle(disc, (100, 100), radius, (grey, grey, grey, 255), -1)
     with pytest.raises(ValueError, match="round"):
-        learn([thrown(disc, rng, turn=rng.uniform(-180, 180), size=0.6)[0] for _ in range(6)], turn=180)
+        learn_alignment([thrown(disc, rng, turn=rng.uniform(-180, 180), size=0.6)[0] for _ in range(6)], turn=180)
 
 
 def test_a_bar_that_is_the_same_turned_by_half_says_so():
     rng, bar = np.random.default_rng(25), np.zeros((90, 600, 4), np.uint8)
     bar[30:60, 40:560] = (170, 170, 170, 255)
-    learned = learn([thrown(bar, rng, turn=rng.uniform(-180, 180))[0] for _ in range(10)], turn=180)
+    learned = learn_alignment([thrown(bar, rng, turn=rng.uniform(-180, 180))[0] for _ in range(10)], turn=180)
     assert learned.turns == (180,)
     assert learned.locate_or_raise(thrown(bar, rng, turn=70)[0]).ambiguous

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 from PIL import Image
 
-from inspect_core.images.folders import inside, scan, split
+from inspect_core.images.folders import resolve_allowed_path, scan, split
 from inspect_core.images.listing import photos_in
 from inspect_core.images.samples import ScanError
 
@@ -229,13 +229,13 @@ def test_inside_resolves_links_and_keeps_to_the_roots(tmp_path):
     save(root, "a.png")
     save(outside, "a.png")
     (root / "link").symlink_to(outside)
-    assert inside(root / "sub" / ".." / "a.png", [tmp_path / "other", root]) == (root / "a.png").resolve()
-    assert inside(root, [root]) == root.resolve()
+    assert resolve_allowed_path(root / "sub" / ".." / "a.png", [tmp_path / "other", root]) == (root / "a.png").resolve()
+    assert resolve_allowed_path(root, [root]) == root.resolve()
     for path in (outside, root / "link" / "a.png", root / ".." / "images2", "/etc/passwd"):
         with pytest.raises(ValueError, match=r"is outside the allowed folders \(.*images\)"):
-            inside(path, [root])
+            resolve_allowed_path(path, [root])
     with pytest.raises(ValueError, match=r"allowed folders \(none\)"):
-        inside(root, [])
+        resolve_allowed_path(root, [])
 
 
 def test_a_sub_folder_that_cannot_be_read_is_named_and_the_others_are_used(tmp_path, monkeypatch):

@@ -10,7 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from inspect_core.images.grouping import burst_gap, propose_groups, ungrouped
-from inspect_core.images.samples import Sample, Samples
+from inspect_core.images.samples import Dataset, PhotoFile
 
 
 def samples_of(names):
@@ -18,8 +18,8 @@ def samples_of(names):
     for name in names:
         *folders, _ = name.split("/")
         side = folders.pop(0) if folders[:1] in (["train"], ["test"]) else None
-        good.append(Sample(Path("/parts", name), name, "good", (64, 64), None, side, "/".join(folders) or None))
-    return Samples(Path("/parts"), tuple(good), ())
+        good.append(PhotoFile(Path("/parts", name), name, "good", (64, 64), None, side, "/".join(folders) or None))
+    return Dataset(Path("/parts"), tuple(good), ())
 
 
 def proposed(names):

@@ -15,7 +15,7 @@ PIXELS = np.random.default_rng(0).integers(0, 256, (90, 70, 3), dtype=np.uint8)
 def test_an_overlay_in_bands_is_that_of_the_whole_photo(monkeypatch, band):
     monkeypatch.setattr(decode_memory, "BAND", band)
     anomaly_map = np.random.default_rng(1).uniform(0, 2, (16, 24)).astype(np.float32)
-    colours = Image.fromarray(heatmap.heat(anomaly_map, typical_score=0.5, limit=1.0)).resize(
+    colours = Image.fromarray(heatmap.colourise(anomaly_map, typical_score=0.5, limit=1.0)).resize(
         (70, 90), Image.Resampling.BILINEAR
     )
     whole = Image.alpha_composite(Image.fromarray(PIXELS).convert("RGBA"), colours).convert("RGB")

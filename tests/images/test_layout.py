@@ -6,11 +6,11 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from inspect_core.images.layout import arrange, is_defect_word, is_good_word, looks_like_lot
+from inspect_core.images.layout import classify_paths, is_defect_word, is_good_word, looks_like_lot
 
 
 def places(*names):
-    images = arrange([PurePosixPath(name) for name in names]).images
+    images = classify_paths([PurePosixPath(name) for name in names]).images
     return {str(path): (place.kind, place.part_of, place.group) for path, place in images.items()}
 
 
@@ -61,11 +61,13 @@ def test_folders_say_kinds_lots_and_sides():
 
 
 def test_images_whose_kind_cannot_be_known_are_refused():
-    layout = arrange([PurePosixPath(name) for name in ("train/good/a.png", "test/b.png", "c.png", "test/x/a.png")])
+    layout = classify_paths(
+        [PurePosixPath(name) for name in ("train/good/a.png", "test/b.png", "c.png", "test/x/a.png")]
+    )
     assert [str(path) for path in layout.images] == ["test/x/a.png", "train/good/a.png"]
     assert "neither train/ nor test/" in layout.refused[PurePosixPath("c.png")]
     assert "in test/ itself" in layout.refused[PurePosixPath("test/b.png")]
-    refused = arrange([PurePosixPath("good/a.png"), PurePosixPath("b.png")]).refused
+    refused = classify_paths([PurePosixPath("good/a.png"), PurePosixPath("b.png")]).refused
     assert refused[PurePosixPath("b.png")].endswith("move it into that folder, or into a folder of defects")
 
 
@@ -84,11 +86,13 @@ def test_images_whose_kind_cannot_be_known_are_refused():
 )
 def test_masks_find_their_images_and_by_name_alone_only_where_it_is_unambiguous(image, mask):
     good = "train/good/000.png" if image.startswith("test/") else "good/000.png"
-    layout = arrange([PurePosixPath(name) for name in (image, mask, good)])
+    layout = classify_paths([PurePosixPath(name) for name in (image, mask, good)])
     assert layout.masks == {PurePosixPath(image): PurePosixPath(mask)}
     assert set(map(str, layout.images)) == {image, good}
     assert not layout.stray_masks
-    two = arrange([PurePosixPath(name) for name in ("good/a.png", "a/0.png", "b/0.png", "ground_truth/0_mask.png")])
+    two = classify_paths(
+        [PurePosixPath(name) for name in ("good/a.png", "a/0.png", "b/0.png", "ground_truth/0_mask.png")]
+    )
     assert (two.masks, [str(path) for path in two.stray_masks]) == ({}, ["ground_truth/0_mask.png"])
 
 
@@ -99,9 +103,9 @@ NAMES = st.sampled_from([*FOLDERS, "000.png", "001.jpg", "000_mask.png", "a.bmp"
 @given(st.sets(st.lists(NAMES, min_size=1, max_size=4).map("/".join).map(PurePosixPath), max_size=12))
 @settings(deadline=None, max_examples=80)
 def test_every_path_is_accounted_for_once_and_no_mask_is_an_image(paths):
-    layout = arrange(sorted(paths))
+    layout = classify_paths(sorted(paths))
     lists = [list(layout.images), sorted(set(layout.masks.values())), layout.stray_masks, list(layout.refused)]
     assert sorted(path for found in lists for path in found) == sorted(paths)
     assert set(layout.masks) <= set(layout.images)
     assert not any({"ground_truth", "masks"} & set(path.parts[:-1]) for path in layout.images)
-    assert layout == arrange(sorted(paths, reverse=True))
+    assert layout == classify_paths(sorted(paths, reverse=True))

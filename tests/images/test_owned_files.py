@@ -9,8 +9,8 @@ from PIL import Image
 
 from inspect_core.images.folders import scan
 from inspect_core.images.listing import photos_in, walk
-from inspect_core.images.owned_files import LIST, Written
-from inspect_core.line.map_folder import Maps
+from inspect_core.images.owned_files import LIST, OwnedFiles
+from inspect_core.line.map_folder import MapFolder
 
 NAMES = ("1.jpg", "2.jpg", "lot 7/ü =1.jpg")
 
@@ -18,7 +18,7 @@ NAMES = ("1.jpg", "2.jpg", "lot 7/ü =1.jpg")
 @pytest.fixture
 def product(tmp_path):
     """A folder of good photos, below `train/good`, with a heatmap and a raw map beside each."""
-    good, maps = tmp_path / "part" / "train" / "good", Maps(tmp_path / "part" / "train")
+    good, maps = tmp_path / "part" / "train" / "good", MapFolder(tmp_path / "part" / "train")
     for number, name in enumerate(NAMES):
         (good / name).parent.mkdir(parents=True, exist_ok=True)
         Image.fromarray(np.full((32, 32, 3), 60 + 40 * number, np.uint8)).save(good / name)
@@ -35,7 +35,7 @@ def test_no_reader_of_folders_takes_them(product, tmp_path):
         assert sorted(sample.path.name for sample in samples.good) == ["1.jpg", "2.jpg", "ü =1.jpg"]
         assert samples.skipped == ()
         assert len(list(walk(place))) == len(photos_in([place])) == 3
-    maps = Maps(tmp_path / "maps")
+    maps = MapFolder(tmp_path / "maps")
     maps.assign_file_names(["a.png"])
     maps.write("a.png", {".png": (product / "train/good/1.jpg").read_bytes()})
     assert len(scan(tmp_path).good) == 3, "a folder of nothing but maps does not change the layout"
@@ -64,4 +64,4 @@ def test_a_list_that_loupe_did_not_write_hides_nothing(tmp_path, content):
         (tmp_path / LIST).write_bytes(content)
     assert len(photos_in([tmp_path])) == 1
     with pytest.raises(ValueError, match="is not a list that Loupe wrote"):
-        Written(tmp_path)
+        OwnedFiles(tmp_path)

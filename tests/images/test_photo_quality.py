@@ -6,7 +6,14 @@ from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 
 from inspect_core.images import photo_quality
-from inspect_core.images.photo_quality import BLUR, EXPOSURE, QualityRange, distances, findings, measured
+from inspect_core.images.photo_quality import (
+    BLUR,
+    EXPOSURE,
+    QualityRange,
+    find_outliers,
+    measure_quality,
+    robust_z_scores,
+)
 from inspect_core.images.photo_quality import FEWEST_COMPARED as FEWEST
 from inspect_core.images.photo_reader import squash
 
@@ -22,21 +29,21 @@ def photo(seed: int, *, level: float = 110.0) -> np.ndarray:
     return np.repeat(grey[:, :, None], 3, axis=2)
 
 
-GOOD = [measured(photo(seed)) for seed in range(20)]
+GOOD = [measure_quality(photo(seed)) for seed in range(20)]
 
 
 @pytest.mark.parametrize("side", [160, 320, 640])
 def test_noise_as_read_is_what_is_measured_of_a_photo_so_squashed(side):
     noisy = np.clip(np.rint(128 + 5 * np.random.default_rng(1).standard_normal((side, side, 1))), 0, 255)
     pixels = noisy.astype(np.uint8).repeat(3, axis=2)
-    read = measured(squash(pixels, (SIZE, SIZE))).noise
+    read = measure_quality(squash(pixels, (SIZE, SIZE))).noise
     assert photo_quality.noise_as_read(5, (side, side), (SIZE, SIZE)) == pytest.approx(read, rel=0.1)
 
 
 @pytest.mark.parametrize("sigma", [1.0, 2.0, 5.0])
 def test_a_blurred_photo_is_found_with_its_sharpness(sigma):
-    blurred = measured(cv2.GaussianBlur(photo(50), (0, 0), sigma))
-    (found,) = findings([*GOOD, blurred])[-1]
+    blurred = measure_quality(cv2.GaussianBlur(photo(50), (0, 0), sigma))
+    (found,) = find_outliers([*GOOD, blurred])[-1]
     assert found.topic == BLUR
     share = 100 * blurred.sharpness / np.median([one.sharpness for one in GOOD])
     assert f"sharpness is {share:.0f}%" in found.sentence
@@ -46,18 +53,20 @@ def test_dimmed_light_and_clipped_pixels_are_exposure_and_good_photos_are_not_ac
     clipped = photo(50)
     clipped[:40, :40] = 255
     clipped[60:100, 60:100] = 90
-    *others, dim, own = findings([*GOOD, measured((photo(50) * 0.6).astype(np.uint8)), measured(clipped)])
+    *others, dim, own = find_outliers(
+        [*GOOD, measure_quality((photo(50) * 0.6).astype(np.uint8)), measure_quality(clipped)]
+    )
     assert not any(others)
     assert [found.topic for found in dim] == [EXPOSURE]
     assert {found.topic for found in own} >= {EXPOSURE}
     assert any("6.2% of its pixels are white" in found.sentence for found in own)
-    assert not any(findings(GOOD))
-    assert [findings([]), findings(GOOD[:1])] == [[], [[]]]
+    assert not any(find_outliers(GOOD))
+    assert [find_outliers([]), find_outliers(GOOD[:1])] == [[], [[]]]
 
 
 def test_constant_and_tiny_photos_have_figures():
     for pixels in (np.zeros((8, 8, 3), np.uint8), np.full((2000, 10, 3), 255, np.uint8)):
-        assert np.isfinite([measured(pixels).sharpness, measured(pixels).brightness]).all()
+        assert np.isfinite([measure_quality(pixels).sharpness, measure_quality(pixels).brightness]).all()
 
 
 TAUGHT = QualityRange.of(GOOD)
@@ -73,13 +82,13 @@ CHANGES = {
 @pytest.mark.parametrize("word", CHANGES)
 def test_a_photo_that_differs_from_those_taught_is_told_how(word):
     changed = np.clip(CHANGES[word](photo(50).astype(np.float32)), 0, 255).round().astype(np.uint8)
-    said = TAUGHT.describe_deviation(measured(changed)).split(", ")
+    said = TAUGHT.describe_deviation(measure_quality(changed)).split(", ")
     assert f"{word} than taught" in said
     assert all(words.endswith(" than taught") for words in said)
 
 
 def test_photos_like_those_taught_are_not_told_and_few_teach_no_range():
-    assert not any(TAUGHT.describe_deviation(measured(photo(seed))) for seed in range(50, 80))
+    assert not any(TAUGHT.describe_deviation(measure_quality(photo(seed))) for seed in range(50, 80))
     assert QualityRange.of(GOOD[:4]) is None
 
 
@@ -88,23 +97,23 @@ def test_sharpness_is_of_the_lens_and_not_of_light_contrast_or_what_lies_there()
     rising = np.clip(part + np.linspace(-50, 50, SIZE, dtype=np.float32)[:, None, None], 0, 255)
     half = part.copy()
     half[: SIZE // 2] = part.mean()
-    expected = measured(photo(3)).sharpness
+    expected = measure_quality(photo(3)).sharpness
     for other in (rising, half, 0.5 * part + 60):
-        assert measured(other.astype(np.uint8)).sharpness == pytest.approx(expected, rel=0.06)
-    assert measured(cv2.GaussianBlur(photo(3), (0, 0), 1.5)).sharpness < 0.85 * expected
+        assert measure_quality(other.astype(np.uint8)).sharpness == pytest.approx(expected, rel=0.06)
+    assert measure_quality(cv2.GaussianBlur(photo(3), (0, 0), 1.5)).sharpness < 0.85 * expected
 
 
 @given(arrays(float, st.integers(FEWEST, 40), elements=st.floats(-1e6, 1e6)))
 def test_never_more_than_half_stand_out(numbers):
-    assert (distances(numbers, least=1e-3) > photo_quality.STANDS_OUT).sum() <= len(numbers) / 2
+    assert (robust_z_scores(numbers, least=1e-3) > photo_quality.STANDS_OUT).sum() <= len(numbers) / 2
 
 
 def test_a_difference_that_does_not_matter_does_not_stand_out_nor_one_among_few():
     """Median 5 and median absolute deviation 3 of the first eleven numbers."""
-    assert distances(np.arange(11.0), least=0.1)[[5, 10]] == pytest.approx((0, 5 / (1.4826 * 3)))
-    assert not distances(np.array([0.0] * (FEWEST - 2) + [100.0]), least=0.1).any()
-    assert len(distances(np.array([]), least=0.1)) == 0
+    assert robust_z_scores(np.arange(11.0), least=0.1)[[5, 10]] == pytest.approx((0, 5 / (1.4826 * 3)))
+    assert not robust_z_scores(np.array([0.0] * (FEWEST - 2) + [100.0]), least=0.1).any()
+    assert len(robust_z_scores(np.array([]), least=0.1)) == 0
     numbers = np.full(20, 3.0)
     numbers[7] = 3.3
-    assert distances(numbers, least=0.1)[7] < photo_quality.STANDS_OUT
-    assert distances(numbers, least=0.01)[7] > photo_quality.STANDS_OUT
+    assert robust_z_scores(numbers, least=0.1)[7] < photo_quality.STANDS_OUT
+    assert robust_z_scores(numbers, least=0.01)[7] > photo_quality.STANDS_OUT

@@ -11,18 +11,18 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from inspect_core.images.grouping import ungrouped
-from inspect_core.images.samples import Sample, Samples
-from inspect_core.images.splitting import folds, learned_from_all, require_enough, split
+from inspect_core.images.samples import Dataset, PhotoFile
+from inspect_core.images.splitting import folds, require_enough, split, train_on_all
 
 
 def samples_of(good=0, defects=0, train=0, test=0):
     def make(count, folder, kind="good", side=None):
         names = [f"{folder}/{number:03}.png" for number in range(count)]
-        return tuple(Sample(Path("/parts", name), name, kind, (64, 64), None, side) for name in names)
+        return tuple(PhotoFile(Path("/parts", name), name, kind, (64, 64), None, side) for name in names)
 
     parts = make(good, "good"), make(test, "test/good", side="test"), make(train, "train/good", side="train")
     bad = make(defects, "scratch", "scratch", "test" if train or test else None)
-    return Samples(Path("/parts"), tuple(itertools.chain(*parts)), bad)
+    return Dataset(Path("/parts"), tuple(itertools.chain(*parts)), bad)
 
 
 def sizes(parts):
@@ -70,27 +70,27 @@ def test_photos_that_would_set_limits_are_learned_from_too_and_set_them_by_folds
     parts = split(samples_of(train=count, test=4, defects=3), seed=0)
     assert parts.calibrate
     assert parts.folds(0) == []
-    from_all = learned_from_all(parts)
+    from_all = train_on_all(parts)
     assert sizes((from_all.fit, from_all.calibrate)) == [count, 0]
     assert set(from_all.fit) == {*parts.fit, *parts.calibrate}
     assert from_all.judge == parts.judge
     assert len(from_all.folds(0)) == 10
-    assert learned_from_all(from_all) == from_all
+    assert train_on_all(from_all) == from_all
     two = split(samples_of(train=2), seed=0)
-    assert learned_from_all(two) is two, "two photos make no folds"
+    assert train_on_all(two) is two, "two photos make no folds"
 
 
 def test_of_few_good_photos_none_is_kept_apart_to_judge_unless_the_folder_says_so():
     for good, judged in ((22, 0), (59, 0), (60, 12)):
-        parts = learned_from_all(split(samples_of(good, defects=7), seed=0))
+        parts = train_on_all(split(samples_of(good, defects=7), seed=0))
         assert (len(parts.fit), len(parts.calibrate), len(good_of(parts.judge))) == (good - judged, 0, judged)
         assert len(parts.judge) == 7 + judged
-    parts = learned_from_all(split(samples_of(train=22, test=4, defects=3), seed=0))
+    parts = train_on_all(split(samples_of(train=22, test=4, defects=3), seed=0))
     assert (len(parts.fit), len(good_of(parts.judge))) == (22, 4)
 
 
 def test_photos_left_out_are_gone_from_what_is_learned_and_named():
-    parts = learned_from_all(split(samples_of(train=30, test=4, defects=3), seed=0))
+    parts = train_on_all(split(samples_of(train=30, test=4, defects=3), seed=0))
     names = [parts.fit[3].name, parts.fit[7].name]
     fewer = parts.without(names)
     assert {sample.name for sample in parts.fit} - {sample.name for sample in fewer.fit} == set(names)
@@ -178,10 +178,10 @@ def test_defects_of_one_part_are_chosen_by_or_judged_together_and_a_large_lot_is
 
 def test_the_proposed_groups_are_the_default_and_only_the_seed_matters_and_not_the_order():
     names = [f"{part:03}_{view}.png" for part in range(20) for view in "abc"]
-    good = tuple(Sample(Path("/parts", name), name, "good", (64, 64)) for name in names)
-    samples = Samples(Path("/parts"), good, samples_of(defects=5).defects)
+    good = tuple(PhotoFile(Path("/parts", name), name, "good", (64, 64)) for name in names)
+    samples = Dataset(Path("/parts"), good, samples_of(defects=5).defects)
     together = split(samples, seed=0)
-    assert together == split(Samples(samples.root, good[::-1], samples.defects[::-1]), seed=0)
+    assert together == split(Dataset(samples.root, good[::-1], samples.defects[::-1]), seed=0)
     assert together != split(samples, seed=2)
     assert all(len({sample.name[:3] for sample in good_of(part)}) * 3 == len(good_of(part)) for part in together)
     apart = split(samples, seed=0, groups=ungrouped(samples))
@@ -217,7 +217,7 @@ def test_fewer_than_five_good_photos_are_refused_with_what_to_do(few):
 def test_relabelled_photos_are_learned_from_or_choose_settings_and_leave_the_rest():
     parts = split(samples_of(20, defects=8), seed=0)
     bad, good = parts.fit[0], next(sample for sample in parts.judge if sample.kind != "good")
-    new = Sample(Path("/uploads/1", parts.fit[1].name), parts.fit[1].name, "good", (64, 64))
+    new = PhotoFile(Path("/uploads/1", parts.fit[1].name), parts.fit[1].name, "good", (64, 64))
     again = parts.with_labels(iter([replace(bad, kind="dent"), replace(good, kind="good"), new]))
     assert [sample.kind for sample in again.choose] == ["dent"]
     assert {sample.path for sample in again.fit} == {one.path for one in (*parts.fit[1:], good, new)}

@@ -6,7 +6,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from inspect_core.images.photo_reader import squash
-from inspect_core.images.tolerances import AS_TAKEN, CAREFUL, RANGES, REACH, CaptureVariation, Tolerances
+from inspect_core.images.tolerances import AS_TAKEN, DEFAULT_TOLERANCES, OVERSHOOT, RANGES, CaptureVariation, Tolerances
 
 SIZE = (48, 64)
 GREY = np.full((*SIZE, 3), 120, np.uint8)
@@ -62,16 +62,16 @@ def test_copies_stay_within_reach_of_the_tolerances(seed, noise, light, shift):
     drawn = list(tolerances.sample_variations(np.random.default_rng(seed)))
     assert len(drawn) == tolerances.copies
     for own in drawn:
-        assert 0 <= own.noise <= REACH * noise
-        assert abs(own.light - 1) <= REACH * light / 100 + 1e-12
-        assert max(abs(own.right), abs(own.down)) <= REACH * shift
-        assert 0 <= own.focus <= REACH * 0.5
-        assert 100 - REACH * 10 - 1 <= own.jpeg <= 100
+        assert 0 <= own.noise <= OVERSHOOT * noise
+        assert abs(own.light - 1) <= OVERSHOOT * light / 100 + 1e-12
+        assert max(abs(own.right), abs(own.down)) <= OVERSHOOT * shift
+        assert 0 <= own.focus <= OVERSHOOT * 0.5
+        assert 100 - OVERSHOOT * 10 - 1 <= own.jpeg <= 100
 
 
 def test_copies_are_the_same_for_the_same_photo_and_seed_and_differ_otherwise():
     digest, other = "a1" * 32, "b2" * 32
-    first, again = (list(CAREFUL.copies_of(RAMP, SIZE, digest)) for _ in range(2))
+    first, again = (list(DEFAULT_TOLERANCES.copies_of(RAMP, SIZE, digest)) for _ in range(2))
     assert all(np.array_equal(one, two) for one, two in zip(first, again, strict=True))
     for seed, name in ((0, other), (1, digest)):
         elsewhere = Tolerances(seed=seed).copies_of(RAMP, SIZE, name)
@@ -79,7 +79,7 @@ def test_copies_are_the_same_for_the_same_photo_and_seed_and_differ_otherwise():
 
 
 def test_the_text_is_read_back_and_what_is_not_named_does_not_differ():
-    assert Tolerances.parse(str(CAREFUL)) == CAREFUL
+    assert Tolerances.parse(str(DEFAULT_TOLERANCES)) == DEFAULT_TOLERANCES
     assert Tolerances.parse("none") is None
     assert Tolerances.parse("noise=2, jpeg=80") == Tolerances(2.0, 0.0, 0.0, 0.0, 80)
     for text, word in (("grain=2", "grain"), ("noise=much", "much"), ("noise=99", "99"), ("jpeg=8", "30")):

@@ -4,7 +4,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from inspect_core.judge.cost_limit import cost_limit, limit_for_cost, limits_with_defects
-from inspect_core.judge.counts import Counts, Unscored, count_parts
+from inspect_core.judge.counts import UnscoredCounts, VerdictCounts, count_parts
 from inspect_core.judge.limits import limits_from_good
 
 
@@ -70,10 +70,10 @@ def test_counts_are_of_parts_that_had_no_share_in_their_limit():
 
 def test_parts_without_a_score_are_counted_and_move_no_limit():
     good, defects = [1.0, 1.1, 1.2], [2.0, 2.1, 2.2]
-    without, plain = {"good_unscored": Unscored(1, 2), "defects_unscored": Unscored(2)}, {"escape_cost": 1}
+    without, plain = {"good_unscored": UnscoredCounts(1, 2), "defects_unscored": UnscoredCounts(2)}, {"escape_cost": 1}
     found = cost_limit(good, defects, **plain, **without)
     assert found.limit == cost_limit(good, defects, **plain).limit
-    assert found.counts == Counts(0, 6, 0, 5, **without)
+    assert found.counts == VerdictCounts(0, 6, 0, 5, **without)
 
 
 def test_a_group_is_judged_as_a_whole():

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 
 from inspect_core.judge.anomaly_map import image_score, regions
-from inspect_core.judge.defect_hits import found_up_to, grown
+from inspect_core.judge.defect_hits import dilate_mask, hit_limit
 from inspect_core.judge.masks import label_regions
 
 MAPS = arrays(np.float32, st.tuples(st.integers(1, 9), st.integers(1, 9)), elements=st.integers(0, 6).map(float))
@@ -28,7 +28,7 @@ def is_found(values: np.ndarray, near: np.ndarray, limit: float, area: int) -> b
 def test_one_number_says_at_which_limits_a_defect_is_found(values: np.ndarray, data: st.DataObject) -> None:
     near = data.draw(arrays(bool, values.shape))
     area = data.draw(st.integers(1, values.size))
-    most = found_up_to(values, near, area=area)
+    most = hit_limit(values, near, area=area)
     if not near.any():
         assert math.isnan(most)
         return
@@ -42,11 +42,11 @@ def test_a_mask_is_grown_by_the_smoothing_in_proportion_to_the_map() -> None:
     for side, reach in ((256, 4), (512, 8), (128, 2)):
         mask = np.zeros((side, side + 32), bool)
         mask[side // 2, 40] = True
-        rows, columns = np.nonzero(grown(mask))
+        rows, columns = np.nonzero(dilate_mask(mask))
         far = np.hypot(rows - side // 2, columns - 40)
         assert far.max() == reach
         assert len(far) == sum(y * y + x * x <= reach**2 for y in range(-9, 10) for x in range(-9, 10))
-    assert not grown(np.zeros((8, 8), bool)).any()
+    assert not dilate_mask(np.zeros((8, 8), bool)).any()
 
 
 def test_a_part_caught_by_something_else_is_not_found() -> None:
@@ -55,11 +55,11 @@ def test_a_part_caught_by_something_else_is_not_found() -> None:
     values[40:50, 40:50] = 5.0  # the crack
     mask = np.zeros((64, 64), bool)
     mask[50:52, 44:46] = True
-    assert found_up_to(values, grown(mask), area=50) == 5.0
-    assert found_up_to(values, grown(np.roll(mask, 1, axis=0)), area=50) == 0.0, "the whole map is one region"
-    assert found_up_to(values, grown(mask), area=101) == 0.0, "too small to count"
+    assert hit_limit(values, dilate_mask(mask), area=50) == 5.0
+    assert hit_limit(values, dilate_mask(np.roll(mask, 1, axis=0)), area=50) == 0.0, "the whole map is one region"
+    assert hit_limit(values, dilate_mask(mask), area=101) == 0.0, "too small to count"
 
 
 def test_maps_of_another_shape_are_refused() -> None:
     with pytest.raises(ValueError, match="near"):
-        found_up_to(np.zeros((4, 4), np.float32), np.ones((4, 5), bool), area=1)
+        hit_limit(np.zeros((4, 4), np.float32), np.ones((4, 5), bool), area=1)

@@ -9,11 +9,11 @@ from scipy import stats
 from inspect_core.judge import limits as limits_module
 from inspect_core.judge.limits import (
     DEFAULT_OVERKILL,
-    carried,
     clopper_pearson,
     limit_for_overkill,
     limits_from_good,
     overkill_at,
+    rescale_limit,
     upper_bound,
 )
 
@@ -22,7 +22,7 @@ from inspect_core.judge.limits import (
 def independent(monkeypatch):
     """Scores that no local scale has learned from, as the mathematics has them."""
     caches = limits_module._refitted, limits_module._point
-    monkeypatch.setattr(limits_module, "EVIDENCE", 1.0)
+    monkeypatch.setattr(limits_module, "EFFECTIVE_SAMPLE_SHARE", 1.0)
     for cache in caches:
         cache.cache_clear()
     yield
@@ -218,11 +218,11 @@ def test_limits_from_equal_scores_warn_and_accept_them():
 
 
 def test_a_limit_set_by_hand_keeps_its_ratio_and_stays_below_a_ceiling():
-    assert carried(3.0, before=2.0, after=4.0) == 6.0
-    assert carried(3.0, before=-1.0, after=4.0) == 3.0
-    assert carried(3.0, before=2.0, after=0.0) == 3.0
-    assert carried(0.9, before=0.5, after=0.5, ceilings=(1.0, 1.0)) == pytest.approx(0.9)
-    found = carried(0.9, before=0.5, after=0.6, ceilings=(1.0, 1.0))
+    assert rescale_limit(3.0, before=2.0, after=4.0) == 6.0
+    assert rescale_limit(3.0, before=-1.0, after=4.0) == 3.0
+    assert rescale_limit(3.0, before=2.0, after=0.0) == 3.0
+    assert rescale_limit(0.9, before=0.5, after=0.5, ceilings=(1.0, 1.0)) == pytest.approx(0.9)
+    found = rescale_limit(0.9, before=0.5, after=0.6, ceilings=(1.0, 1.0))
     assert 0.9 < found < 1
     assert math.log(1 - found) / math.log(1 - 0.6) == pytest.approx(math.log(0.1) / math.log(0.5))
 

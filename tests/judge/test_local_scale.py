@@ -3,7 +3,7 @@ import pytest
 from scipy import ndimage
 
 from inspect_core.judge.anomaly_map import to_pixels
-from inspect_core.judge.local_scale import FEW, GoodMaps, joined
+from inspect_core.judge.local_scale import PRIOR_PHOTOS, GoodMaps, sum_error_maps
 
 SIZE = (256, 256)
 
@@ -26,7 +26,9 @@ def test_the_formula_is_that_of_the_methods():
     near = np.minimum(np.minimum(np.arange(32), np.arange(32)[::-1]), 2)
     classes = [(near[:, None] == row) & (near == column) for row in range(3) for column in range(3)]
     usual, centre = (sum(here * values[here].mean() for here in classes) for values in (own, mean))
-    variance = usual * (50 * ndimage.gaussian_filter(own / usual, 1.0, mode="reflect") + FEW) / (50 + FEW)
+    variance = (
+        usual * (50 * ndimage.gaussian_filter(own / usual, 1.0, mode="reflect") + PRIOR_PHOTOS) / (50 + PRIOR_PHOTOS)
+    )
     total = (own + (mean - centre) ** 2).mean()
     edges = 1.15 ** ((near == 0)[:, None] * 1 + (near == 0))
     expected = mean.mean() + np.sqrt(total) * (new - centre) / np.sqrt(edges * (variance + 0.25 * total))
@@ -116,7 +118,7 @@ def test_views_of_different_units_weigh_the_same():
     one, two = scales[0].standardised(good), scales[1].standardised(other)
     assert one.std() == pytest.approx(1, abs=0.02)
     assert two.std() == pytest.approx(1, abs=0.02)
-    np.testing.assert_array_equal(joined([good, other], scales), one + two)
+    np.testing.assert_array_equal(sum_error_maps([good, other], scales), one + two)
 
 
 @pytest.mark.parametrize(

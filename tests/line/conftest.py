@@ -10,7 +10,7 @@ from PIL import Image
 
 from inspect_core.audit.log import AuditLog
 from inspect_core.images.depth import Depth
-from inspect_core.line.audit_record import Logged
+from inspect_core.line.audit_record import AuditRecord
 from inspect_core.recipe_format.recorded_photos import ChallengePart
 from inspect_core.verdict import Limits, Region, Verdict
 
@@ -63,7 +63,7 @@ def photo():
 @pytest.fixture
 def logged():
     """logged(inspector) opens the log of the workspace for it."""
-    return lambda inspector: Logged(AuditLog.open(), inspector, "Ana")
+    return lambda inspector: AuditRecord(AuditLog.open(), inspector, "Ana")
 
 
 @pytest.fixture

@@ -13,12 +13,12 @@ import pytest
 
 from inspect_core.images import owned_files
 from inspect_core.line.batch import Outputs, photos_of, run
-from inspect_core.line.map_folder import Maps
+from inspect_core.line.map_folder import MapFolder
 from inspect_core.line.ordered_pool import THREADS
 from inspect_core.line.record import key_of
 from inspect_core.line.result_row import COLUMNS
 from inspect_core.line.verdict_table import LARGEST, read_table
-from inspect_core.recipe_format.output_paths import PlaceError
+from inspect_core.recipe_format.output_paths import OutputPathError
 from inspect_core.runtime.progress import Cancelled
 from inspect_core.verdict import NOT_JUDGED, Limits
 
@@ -93,7 +93,7 @@ def test_photos_that_cannot_be_judged_or_vanish_on_the_way_are_not_judged(batch,
 
 
 def test_stopped_it_goes_on_where_it_was(photos, batch, stopped, inspector, logged, inspections, tmp_path):
-    outputs, log = Outputs(tmp_path / "v.csv", Maps(tmp_path / "maps"), tmp_path / "r.html"), logged(inspector())
+    outputs, log = Outputs(tmp_path / "v.csv", MapFolder(tmp_path / "maps"), tmp_path / "r.html"), logged(inspector())
     stopped(after=3, outputs=outputs, record=log)
     assert not (tmp_path / "v.csv").exists()
     rows, told = batch(outputs=outputs, record=log)
@@ -129,21 +129,21 @@ def test_a_table_from_before_there_was_a_release(batch, tmp_path):
 
 
 def test_what_is_larger_than_loupe_writes_is_refused_before_it_is_read(photos, batch, tmp_path, monkeypatch):
-    batch(outputs=Outputs(tmp_path / "v.csv", Maps(tmp_path / "maps")))
+    batch(outputs=Outputs(tmp_path / "v.csv", MapFolder(tmp_path / "maps")))
     os.truncate(tmp_path / "v.csv", LARGEST + 1)
     with pytest.raises(
         ValueError, match=r"v\.csv is larger than 256 MB, so it was not read; open it .* split the batch"
     ):
         read_table(tmp_path / "v.csv")
-    again = Maps(tmp_path / "maps")
+    again = MapFolder(tmp_path / "maps")
     again.assign_file_names([name for name, _ in photos])
     monkeypatch.setattr(owned_files, "LARGEST", 10)
-    with pytest.raises(PlaceError, match=r"0\.png already exists .* choose another folder"):
+    with pytest.raises(OutputPathError, match=r"0\.png already exists .* choose another folder"):
         again.assign_file_names([name for name, _ in photos])
 
 
 def test_what_is_there_is_checked_before_it_is_kept(photos, photo, batch, stopped, tmp_path):
-    outputs = Outputs(tmp_path / "v.csv", Maps(tmp_path / "maps"))
+    outputs = Outputs(tmp_path / "v.csv", MapFolder(tmp_path / "maps"))
     journal = stopped(after=4, outputs=outputs)
     photo(tmp_path / "photos" / "0.png", 240)
     (tmp_path / "maps" / "1.npy").unlink()
@@ -228,12 +228,12 @@ def test_another_recipe_and_another_batch_leave_an_unfinished_one_alone(
 ):
     stopped(after=2)
     before = tree(tmp_path)
-    with pytest.raises(PlaceError, match=r"v\.csv\.unfinished belongs to a batch started with recipe d{12}.*; "):
+    with pytest.raises(OutputPathError, match=r"v\.csv\.unfinished belongs to a batch started with recipe d{12}.*; "):
         batch(inspector(digest="e" * 64))
     assert tree(tmp_path) == before
 
     def meanwhile(row):
-        with pytest.raises(PlaceError, match="written by another batch; "):
+        with pytest.raises(OutputPathError, match="written by another batch; "):
             batch()
 
     assert len(run(inspector(), photos, Outputs(tmp_path / "v.csv"), on_row=meanwhile)) == 6
@@ -243,13 +243,13 @@ def test_another_recipe_and_another_batch_leave_an_unfinished_one_alone(
 def test_nothing_of_others_is_replaced(batch, tmp_path, tree, name):
     (tmp_path / name).write_text("of the user")
     before = tree(tmp_path)
-    with pytest.raises(PlaceError, match=f"{name} already exists"):
+    with pytest.raises(OutputPathError, match=f"{name} already exists"):
         batch(outputs=Outputs(tmp_path / "v.csv", report=tmp_path / "r.html"))
     assert tree(tmp_path) == before
 
 
 def test_a_full_disk_stops_it_with_the_remedy_and_it_goes_on(batch, tmp_path, monkeypatch):
-    outputs, write = Outputs(tmp_path / "v.csv", Maps(tmp_path / "maps")), Maps.write
+    outputs, write = Outputs(tmp_path / "v.csv", MapFolder(tmp_path / "maps")), MapFolder.write
 
     def full(maps, name, files):
         if name == "2.png":
@@ -257,7 +257,7 @@ def test_a_full_disk_stops_it_with_the_remedy_and_it_goes_on(batch, tmp_path, mo
         write(maps, name, files)
 
     with monkeypatch.context() as patch:
-        patch.setattr(Maps, "write", full)
+        patch.setattr(MapFolder, "write", full)
         with pytest.raises(OSError, match=r"No space left on device.*then start it again to resume"):
             batch(outputs=outputs)
     assert batch(outputs=outputs)[1] == ["2.png", "3.png", "4.png", "5.png"]
@@ -275,7 +275,7 @@ def test_zips_and_folders_are_taken_together(photo, tmp_path):
 
 
 def test_maps_of_one_kind_only(batch, tmp_path):
-    batch(outputs=Outputs(maps=Maps(tmp_path / "maps", [".npy"])))
+    batch(outputs=Outputs(maps=MapFolder(tmp_path / "maps", [".npy"])))
     assert sorted(path.name for path in (tmp_path / "maps").glob("?.*")) == [f"{i}.npy" for i in (0, 1, 2, 3, 5)]
     assert np.load(tmp_path / "maps" / "5.npy").max() == 210
 
@@ -346,5 +346,5 @@ def test_memory_holds_a_few_photos_however_many_there_are(photo, inspector, tmp_
     def told(row):
         held.append(sum(image() is not None for image in images))
 
-    run(judging, photos_of([tmp_path / "many"]), Outputs(maps=Maps(tmp_path / "maps")), on_row=told)
+    run(judging, photos_of([tmp_path / "many"]), Outputs(maps=MapFolder(tmp_path / "maps")), on_row=told)
     assert max(held) <= 2 * THREADS

@@ -88,7 +88,7 @@ class Flaky:
 
 
 def test_a_lost_camera_and_a_full_disk_are_said_and_waited_for_and_nothing_is_half_written(tmp_path, monkeypatch):
-    monkeypatch.setattr(camera, "AGAIN", 0.01)
+    monkeypatch.setattr(camera, "RETRY_SECONDS", 0.01)
     monkeypatch.setattr(camera.cv2, "VideoCapture", Flaky)
     Flaky.answers = [(True, frame(1)), (False, None), (True, frame(2))]
     said, full = [], [OSError(28, "No space left on device")] * 2

@@ -6,7 +6,15 @@ from hypothesis import strategies as st
 
 from inspect_core.audit import challenges
 from inspect_core.audit.log import AuditLog
-from inspect_core.line.challenge import MARGIN_KEPT, NO_PHOTO, challenge, facts, margin, name_parts, photos_by_part
+from inspect_core.line.challenge import (
+    MARGIN_KEPT,
+    NO_PHOTO,
+    challenge,
+    margin,
+    name_parts,
+    photos_by_part,
+    result_facts,
+)
 from inspect_core.recipe_format.recorded_photos import ChallengePart, read_challenge
 from inspect_core.verdict import NOT_JUDGED, OTHER_PRODUCT, Limits
 
@@ -135,8 +143,8 @@ def test_other_limits_keep_only_parts_that_prove_something(score, review, band, 
 
 def test_a_missed_challenge_blocks_until_it_is_passed_or_overridden(asked):
     own = {"product": "tile", "recipe": "d" * 64, "user": "Ana"}
-    missed = [facts(answer) for answer in asked(**{"good one": 44, "dent": 150}).values()]
-    passed = [facts(answer) for answer in asked(**{"good one": 44, "dent": 236}).values()]
+    missed = [result_facts(answer) for answer in asked(**{"good one": 44, "dent": 150}).values()]
+    passed = [result_facts(answer) for answer in asked(**{"good one": 44, "dent": 236}).values()]
     with AuditLog.open() as log:
         assert "its challenge has never been run here;" in challenges.why_blocked(log, own["recipe"])
         challenges.record(log, missed, **own)

@@ -5,12 +5,12 @@ import csv
 import pytest
 
 from inspect_core.images.samples import GOOD
-from inspect_core.judge.limits import most_in_long_run
+from inspect_core.judge.limits import format_upper_bound
 from inspect_core.line import confusion
 from inspect_core.line.batch import Outputs, photos_of, run
 from inspect_core.line.batch_report import html_of
 from inspect_core.line.result_row import ResultRow
-from inspect_core.line.verdict_changes import changed
+from inspect_core.line.verdict_changes import compare_verdicts
 from inspect_core.line.verdict_table import read_table
 
 
@@ -39,8 +39,8 @@ def labelled(photo, tmp_path, inspector):
 def test_a_labelled_folder_gives_overkill_and_escapes_with_bounds_and_leaves_out_what_was_taught(labelled, tmp_path):
     assert [one.truth for one in labelled] == ["dent", "dent", GOOD, GOOD, "scratch", confusion.TAUGHT]
     assert read_table(tmp_path / "v.csv") == labelled
-    assert confusion.sentence(labelled) == (
-        f"Rejects 1 of 2 good parts (long-run upper bound {most_in_long_run(1, 2)}), misses 1 of 3 defects, "
+    assert confusion.escape_sentence(labelled) == (
+        f"Rejects 1 of 2 good parts (long-run upper bound {format_upper_bound(1, 2)}), misses 1 of 3 defects, "
         "sends 1 to review: 1 defect. 1 photo used for training not counted."
     )
     table = confusion.table_of(labelled)
@@ -57,7 +57,7 @@ def test_folders_that_say_nothing_give_no_truth(inspector):
     assert confusion.truths_of([], ["a.png", "lot 7/b.png", "shift 2/c.png"]) == {}
     assert confusion.truths_of([], ["NG/a.png", "b.png"]) == {"NG/a.png": "NG", "b.png": GOOD}
     rows = [row("a", "accept"), row("b", "reject", confusion.TAUGHT)]
-    assert (confusion.sentence(rows), confusion.confusion(rows)) == ("", {})
+    assert (confusion.escape_sentence(rows), confusion.confusion(rows)) == ("", {})
     assert "Compared with ground truth" not in html_of(inspector(), rows, {})
 
 
@@ -78,17 +78,17 @@ def test_what_changes_between_two_recipes_and_whether_for_the_better():
     before += [row("d", "review", GOOD, "4"), row("e", "accept", GOOD, "5"), row("f", "not judged", "dent")]
     after = [row("a", "review", "dent", "1"), row("b", "accept", GOOD, "2"), row("c2", "reject", "", "3")]
     after += [row("d", "reject", GOOD, "4"), row("e", "accept", GOOD, "other"), row("f", "reject", "dent")]
-    found = changed(before, after)
+    found = compare_verdicts(before, after)
     assert found.common == 5
     assert [(one.after.name, one.direction) for one in found.changes] == [
         ("d", "worse"), ("c2", ""), ("f", ""), ("a", "better"), ("b", "better"),
     ]  # fmt: skip
     assert found.sentence().startswith("5 of 5 verdicts change: 1 to review → rejected, 1 accepted → rejected")
     assert found.sentence().endswith("; 2 better, 1 worse.")
-    assert changed(before, before).sentence() == "No verdicts change (6 photos)."
+    assert compare_verdicts(before, before).sentence() == "No verdicts change (6 photos)."
 
 
 def test_an_escape_is_a_known_defect_that_is_accepted_now_and_was_not_before():
     before = [row("a", "review", "dent", "1"), row("b", "reject", "", "2"), row("c", "accept", "dent", "3")]
     after = [row("a", "accept", "dent", "1"), row("b", "accept", "", "2"), row("c", "accept", "dent", "3")]
-    assert [one.after.name for one in changed(before, after).escapes] == ["a"]
+    assert [one.after.name for one in compare_verdicts(before, after).escapes] == ["a"]

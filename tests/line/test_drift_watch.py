@@ -6,8 +6,8 @@ import numpy as np
 
 from inspect_core.audit.entry import DRIFT
 from inspect_core.audit.log import AuditLog
-from inspect_core.line.audit_record import Logged
-from inspect_core.line.drift_watch import Following
+from inspect_core.line.audit_record import AuditRecord
+from inspect_core.line.drift_watch import DriftMonitor
 
 GOOD = np.random.default_rng(0).normal(5, 1, 60)
 
@@ -20,15 +20,15 @@ def facts(number: int, score: float) -> dict:
 def test_signals_go_on_from_the_log_and_are_recorded(workspace):
     inspector = SimpleNamespace(product="tile", digest="a" * 64, good_scores=GOOD)
     with AuditLog.open() as log:
-        record = Logged(log, inspector, "Ann")
+        record = AuditRecord(log, inspector, "Ann")
         scores = np.random.default_rng(1).normal(6.2, 1, 80)
-        before = Following(record)
+        before = DriftMonitor(record)
         told = [before.add(record.append(str(i), facts(i, float(scores[i])))) for i in range(80)]
         where = next(i for i, left in enumerate(told) if left)
         assert 3 < where < 40, "a step of more than a standard deviation is seen soon"
         (first, *_) = log.entries(kind=DRIFT)
         assert first.facts["name"] == f"{where}.png"
         assert first.facts["words"].startswith("Score has")
-        again = Following(record)
+        again = DriftMonitor(record)
         assert again._signals._position == 79
         assert not again.left

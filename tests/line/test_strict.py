@@ -4,7 +4,7 @@ from dataclasses import replace
 import pytest
 
 from inspect_core.line.batch import Outputs, run
-from inspect_core.line.result_row import ResultRow, is_moved, strictly
+from inspect_core.line.result_row import ResultRow, apply_strict_mode, is_strict_review
 from inspect_core.line.watch import FOLDERS, Watch, watching
 from inspect_core.runtime.progress import Cancelled
 
@@ -40,10 +40,10 @@ def test_a_photo_that_differs_is_told_and_only_strictly_reviewed(three, noisy):
 def test_no_verdict_becomes_better():
     row = ResultRow(name="a.png", photo=WORDS, review=1.0, reject=2.0, area=1, recipe="d" * 64, reason="its own")
     for verdict in ("review", "reject", "not located", "not judged"):
-        assert strictly(replace(row, verdict=verdict)) == replace(row, verdict=verdict)
+        assert apply_strict_mode(replace(row, verdict=verdict)) == replace(row, verdict=verdict)
     alike = replace(row, verdict="accept", photo="")
-    assert strictly(alike) == alike
-    assert not is_moved(row)
+    assert apply_strict_mode(alike) == alike
+    assert not is_strict_review(row)
 
 
 @pytest.mark.parametrize("with_log", [True, False])

@@ -8,8 +8,8 @@ import pytest
 
 from inspect_core.line import photo_claims
 from inspect_core.line import watch as watching_module
-from inspect_core.line.watch import FOLDERS, PhotosLeft, Watch, watching
-from inspect_core.recipe_format.output_paths import PlaceError
+from inspect_core.line.watch import FOLDERS, UnprocessedPhotos, Watch, watching
+from inspect_core.recipe_format.output_paths import OutputPathError
 from inspect_core.verdict import Limits
 
 NAMES = (
@@ -165,11 +165,13 @@ def test_one_photo_that_cannot_be_taken_keeps_no_other_waiting(begin, photo, ins
         photo(tmp_path / "in" / name, 10)
     (tmp_path / "out" / "accept" / "lot 7").write_text("in the way")
     (tmp_path / "in" / ".loupe-claimed").symlink_to(tmp_path)
-    with pytest.raises(PhotosLeft, match=r"[bc]\.png cannot be picked up .*is a link\).* 2 more"):
+    with pytest.raises(UnprocessedPhotos, match=r"[bc]\.png cannot be picked up .*is a link\).* 2 more"):
         watch.poll()
     (tmp_path / "in" / ".loupe-claimed").unlink()
     for _ in range(2):
-        with pytest.raises(PhotosLeft, match=r"lot 7/\.loupe-claimed/a\.png cannot be moved to .*lot 7/a\.png .*; "):
+        with pytest.raises(
+            UnprocessedPhotos, match=r"lot 7/\.loupe-claimed/a\.png cannot be moved to .*lot 7/a\.png .*; "
+        ):
             watch.poll()
     assert placed(tmp_path / "out")["accept"] == ["b.png", "c.png"]
     (tmp_path / "out" / "accept" / "lot 7").unlink()
@@ -348,14 +350,14 @@ def test_one_watch_at_a_time_and_folders_apart(tmp_path):
     with watching(tmp_path / "in", tmp_path / "out"):
         for folder, out in (("in", "other"), ("out", "other")):
             with (
-                pytest.raises(PlaceError, match="is already being watched;"),
+                pytest.raises(OutputPathError, match="is already being watched;"),
                 watching(tmp_path / folder, tmp_path / out),
             ):
                 pass
     with watching(tmp_path / "in", tmp_path / "out"):
         pass
     for out in ("in", "in/out", ".", "in/../in"):
-        with pytest.raises(PlaceError, match="choose another"), watching(tmp_path / "in", tmp_path / out):
+        with pytest.raises(OutputPathError, match="choose another"), watching(tmp_path / "in", tmp_path / out):
             pass
     with pytest.raises(FileNotFoundError, match="there is no folder"), watching(tmp_path / "gone", tmp_path / "out"):
         pass

@@ -2,9 +2,9 @@
 
 import pytest
 
-from inspect_core.line.drift_watch import Following
+from inspect_core.line.drift_watch import DriftMonitor
 from inspect_core.line.watch import Watch, watching
-from inspect_core.line.watch_session import KEPT, Shift
+from inspect_core.line.watch_session import MAX_RECENT_PHOTOS, WatchSession
 
 
 @pytest.fixture
@@ -14,17 +14,19 @@ def shift(inspector, logged, tmp_path):
         pass
     record = logged(inspector())
     watch = Watch(inspector(), tmp_path / "in", tmp_path / "out", record, steady=0.0, patience=0.0)
-    return Shift(watch, Following(record))
+    return WatchSession(watch, DriftMonitor(record))
 
 
 def test_it_counts_and_keeps_the_last_that_were_stopped(shift, photo, tmp_path):
-    for number in range(KEPT + 2):
+    for number in range(MAX_RECENT_PHOTOS + 2):
         photo(tmp_path / "in" / f"{number:02d}.png", 250)
     photo(tmp_path / "in" / "good.png", 10)
     shift.look()
-    assert shift.counts == {"reject": KEPT + 2, "accept": 1}
+    assert shift.counts == {"reject": MAX_RECENT_PHOTOS + 2, "accept": 1}
     assert shift.last["name"] == "good.png"
-    assert [one["name"] for one in shift.stopped] == [f"{number:02d}.png" for number in range(KEPT + 1, 1, -1)]
+    assert [one["name"] for one in shift.stopped] == [
+        f"{number:02d}.png" for number in range(MAX_RECENT_PHOTOS + 1, 1, -1)
+    ]
 
 
 def test_paused_it_takes_no_further_photo_and_leaves_none_claimed(shift, photo, inspections, tmp_path):

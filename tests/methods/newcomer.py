@@ -14,7 +14,7 @@ from inspect_core import recipe
 from inspect_core.cli.commands import main
 from inspect_core.images.photo_reader import read
 from inspect_core.methods import fitted_method
-from inspect_core.methods.registry import ALL, CANDIDATES, FIRST, METHODS, OFFERED, SECOND
+from inspect_core.methods.registry import ALL, CANDIDATES, DEFAULT_METHOD, METHODS, OFFERED, SECOND
 from inspect_core.recipe import inspect
 from inspect_core.recipe_io.recipe_file import load
 from inspect_core.tuning import detector_comparison
@@ -29,7 +29,7 @@ def network(small_backbone, monkeypatch):
     monkeypatch.setattr(fitted_method, "spec_of", lambda *_, **__: SimpleNamespace(presets={}))
     for module in (fitted_method, recipe):
         monkeypatch.setattr(module, "shared", lambda *_, **__: named)
-    monkeypatch.setattr(detector_comparison, "PASTED", 12)
+    monkeypatch.setattr(detector_comparison, "COMPARISON_DEFECTS", 12)
     return named
 
 
@@ -45,7 +45,7 @@ def test_it_takes_its_place_among_the_others():
     assert NEW in METHODS
     assert NEW in OFFERED
     assert NEW in ALL
-    assert NEW not in (*CANDIDATES, *SECOND, FIRST), "a new folder is taught as before"
+    assert NEW not in (*CANDIDATES, *SECOND, DEFAULT_METHOD), "a new folder is taught as before"
 
 
 def test_it_is_taught_saved_inspected_with_and_evaluated(network, product, tmp_path, capsys):
@@ -64,7 +64,7 @@ def test_it_is_taught_saved_inspected_with_and_evaluated(network, product, tmp_p
     assert main(["inspect", str(saved), str(product / "test"), "--csv", str(table)]) in (0, 1)
     assert len(table.read_text().splitlines()) == 1 + len(judged)
 
-    joined, figures = f"{FIRST}+{NEW}", tmp_path / "figures.json"
+    joined, figures = f"{DEFAULT_METHOD}+{NEW}", tmp_path / "figures.json"
     names = f"{NEW},{joined}"
     assert main(["evaluate", str(product), *geometry, "--compare", "--detectors", names, "--json", str(figures)]) == 0
     rows = {row["detector"]: row for row in json.loads(figures.read_text())}

@@ -8,7 +8,7 @@ import pytest
 import safetensors.torch
 import torch
 
-from inspect_core.features.store import Store
+from inspect_core.features.store import FeatureStore
 from inspect_core.images.folders import scan
 from inspect_core.methods import registry
 from inspect_core.methods.fitted_method import joined_errors
@@ -61,7 +61,7 @@ def fitted(method: Method, features: torch.Tensor | None = None, **given):
 def joined(product, small_backbone, tmp_path_factory):
     """A study of a detector of two methods, fitted."""
     given = {"k": 6, "components": 6, "m": 5, "patches": 300}
-    store = Store(tmp_path_factory.mktemp("features"))
+    store = FeatureStore(tmp_path_factory.mktemp("features"))
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", UserWarning)
         return Study(scan(product), small_backbone, store, method=JOINED, parameters=given, grid=(8, 8)).fit()

@@ -4,14 +4,14 @@ import torch
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from inspect_core.methods.patch_sampling import DrawnPatches
+from inspect_core.methods.patch_sampling import PatchSampler
 
 PLACES = 12
 
 
-def drawn(numbers: list[int], photos: int, count: int) -> DrawnPatches:
+def drawn(numbers: list[int], photos: int, count: int) -> PatchSampler:
     patches = torch.stack([torch.arange(PLACES * 2.0).reshape(PLACES, 2) + 100 * number for number in numbers])
-    return DrawnPatches(count, photos, seed=3).draw(patches, numbers)
+    return PatchSampler(count, photos, seed=3).draw(patches, numbers)
 
 
 @settings(deadline=None, max_examples=40)
@@ -23,11 +23,11 @@ def test_without_some_photos_it_is_what_the_others_gave(photos, count, data):
     whole = drawn([*range(photos)], photos, count)
     merged = drawn(sorted(order[:cut]), photos, count).merge(other)
     assert torch.equal(merged.rows(), whole.rows())
-    carried = DrawnPatches(count, photos, seed=3).restore(other.state())
+    carried = PatchSampler(count, photos, seed=3).restore(other.state())
     assert torch.equal(carried.rows(), other.rows())
     assert torch.equal(merged.without(carried).rows(), one.rows())
     assert torch.equal(merged.rows(), whole.rows()), "it stays as it is"
 
 
 def test_an_empty_sample_is_carried_too():
-    assert DrawnPatches(5, 2, 0).restore(DrawnPatches(5, 2, 0).state()).state() == {}
+    assert PatchSampler(5, 2, 0).restore(PatchSampler(5, 2, 0).state()).state() == {}

@@ -5,15 +5,15 @@ from types import SimpleNamespace
 import pytest
 import torch
 
-from inspect_core.methods.fitted_method import View, remarks
+from inspect_core.methods.fitted_method import FittedMethod, remarks
 from inspect_core.methods.method import Patches
 from inspect_core.methods.registry import METHODS
 
 SHAPES = SimpleNamespace(shapes=((1, 4, 4, 100), (1, 4, 4, 100)))
 
 
-def view(name: str, **detector) -> View:
-    return View(name, SimpleNamespace(**detector), look=None)  # ty: ignore[invalid-argument-type]
+def view(name: str, **detector) -> FittedMethod:
+    return FittedMethod(name, SimpleNamespace(**detector), look=None)  # ty: ignore[invalid-argument-type]
 
 
 def test_the_same_remark_of_two_views_is_said_once():

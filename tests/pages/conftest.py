@@ -103,12 +103,14 @@ def open_app() -> Callable[[str], AppTest]:
 @pytest.fixture(scope="session")
 def taught(product, backbone, tmp_path_factory):
     """A small part in hand, taught once for all page tests."""
-    from inspect_core.features.store import Store
+    from inspect_core.features.store import FeatureStore
     from inspect_core.images.folders import scan
     from inspect_core.study.study import Study
     from inspect_core.tuning.product_check_training import train_product_check
 
-    study = Study(scan(product), backbone, Store(tmp_path_factory.mktemp("store")), parameters={"k": 8}, grid=(16, 16))
+    study = Study(
+        scan(product), backbone, FeatureStore(tmp_path_factory.mktemp("store")), parameters={"k": 8}, grid=(16, 16)
+    )
     study.fit()
     product_check = train_product_check(study.preparation.backbone, study.split.fit, study.split.calibrate)
     return taught_product.of_study("flange", study, product_check=product_check)

@@ -3,7 +3,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from inspect_core.images.areas import Area, Areas
+from inspect_core.images.areas import InspectionArea, InspectionAreas
 from inspect_core.study.study import Study
 from inspect_core.tuning import detector_comparison
 from inspect_core.ui import open_product_store, shell, taught_product, teaching_job
@@ -11,19 +11,19 @@ from inspect_core.ui.compare import comparison_jobs, comparison_panels
 from tests.pages.waiting import finish, press, wait_for_job, words
 
 PAGE = "pages/compare.py"
-AREAS = Areas((Area("ignore", ((0.0, 0.0), (0.3, 0.0), (0.3, 0.3), (0.0, 0.3))),))
+AREAS = InspectionAreas((InspectionArea("ignore", ((0.0, 0.0), (0.3, 0.0), (0.3, 0.3), (0.0, 0.3))),))
 TWO = ["mahalanobis+quadrics", "mahalanobis"]
 
 
 @pytest.fixture
 def part(taught):
     """A part in hand whose page needs no more than its photos and its network."""
-    from inspect_core.images.splitting import learned_from_all
+    from inspect_core.images.splitting import train_on_all
 
     learned = taught.study
-    photos, backbone = learned_from_all(learned.split), taught.preparation.backbone
+    photos, backbone = train_on_all(learned.split), taught.preparation.backbone
     study = Study(photos, backbone, learned.store, parameters={"k": 8}, grid=(16, 16)).fit()
-    part = taught_product.TaughtPart("flange <b>", study.scored.with_areas(AREAS), study.preparation, study=study)
+    part = taught_product.TaughtProduct("flange <b>", study.scored.with_areas(AREAS), study.preparation, study=study)
     open_product_store.put(part)
     return part
 
@@ -36,7 +36,7 @@ def test_with_nothing_taught_it_says_what_to_do(open_app, no_first_start):
 
 def test_detectors_are_compared_and_one_is_put_on_the_bench(open_app, part, exported, monkeypatch):
     forecast = teaching_job.forecast
-    monkeypatch.setattr(detector_comparison, "PASTED", 12)
+    monkeypatch.setattr(detector_comparison, "COMPARISON_DEFECTS", 12)
     monkeypatch.setattr(teaching_job, "forecast", lambda order, store, _: forecast(order, store, ("mahalanobis",)))
     app = open_app(PAGE)
     app.multiselect(key="compare_detectors").set_value(TWO).run()
@@ -50,7 +50,7 @@ def test_detectors_are_compared_and_one_is_put_on_the_bench(open_app, part, expo
     assert "Detector\\: By location \\+ Texture, curved" in words(app)
     assert len(app.get("plotly_chart")) == 2 + len(TWO)
     assert len(app.get("image")) == len(TWO)
-    comparison = comparison_jobs.found(part.order())
+    comparison = comparison_jobs.last_comparison(part.order())
     assert [row.detector for row in comparison.rows] == TWO
     assert np.array_equal(comparison.rows[1].scored.scores(), part.scored.scores()), "k as set taught"
     opened = []
@@ -66,7 +66,7 @@ def test_detectors_are_compared_and_one_is_put_on_the_bench(open_app, part, expo
     assert (chosen.study.method, chosen.study.split) == ("mahalanobis", part.study.split)
     assert np.array_equal(chosen.scored.scores(), comparison.rows[1].scored.scores())
     assert chosen.suggested_limits(chosen.scored.live) == comparison.rows[1].limits
-    assert comparison_jobs.found(chosen.order()) is comparison
+    assert comparison_jobs.last_comparison(chosen.order()) is comparison
 
 
 def test_other_detectors_are_compared_by_what_the_part_was_taught_with(part):

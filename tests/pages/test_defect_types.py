@@ -12,7 +12,7 @@ from inspect_core.classify.kernel_density import fit_kdf
 from inspect_core.images.photo_reader import read
 from inspect_core.recipe import inspect
 from inspect_core.recipe_io import recipe_file
-from inspect_core.runtime.jobs import State
+from inspect_core.runtime.jobs import JobState
 from inspect_core.ui import crops, defect_labels, defect_naming, open_product_store, shell, teaching_job
 from inspect_core.ui.defect_types import training_job as kinds_training
 from inspect_core.ui.defect_types import training_results
@@ -34,7 +34,7 @@ def quick(monkeypatch, no_first_start):
 def labelled(in_the_hand):
     """The taught part with two dents and two scratches: one dent is a good part labelled so."""
     good = next(i for i, photo in enumerate(in_the_hand.scored.photos) if photo.kind == "good")
-    defect_labels.set_kind(in_the_hand, [good], "dent")
+    defect_labels.set_label(in_the_hand, [good], "dent")
     return in_the_hand
 
 
@@ -151,7 +151,7 @@ def test_cancelling_and_what_cannot_be_learned_change_nothing_and_a_neural_net_c
         press(ready, "learn_kinds")
         wait_for_job()
         assert not ready.run().error
-    assert shell.jobs().current.state is State.CANCELLED
+    assert shell.jobs().current.state is JobState.CANCELLED
     assert now(labelled).defect_types is None
 
     with monkeypatch.context() as patch:
@@ -185,7 +185,7 @@ def test_a_kind_renamed_needs_no_learning_joining_two_does_and_one_taken_away_le
     assert list(shown.values()).count("dimple") == 2
     assert "Training needs at least two defect types with" in words(app)
     assert now(labelled).defect_types.names == ("dimple", "scratch")
-    defect_labels.set_kind(labelled, scratches, "scratch")
+    defect_labels.set_label(labelled, scratches, "scratch")
     assert "Train again to use them." not in words(app.run())
     rename("dimple", "scratch")
     assert "Train again to use them." in words(app)

@@ -7,20 +7,20 @@ import pytest
 from streamlit.testing.v1 import AppTest
 
 from inspect_core.features import backbones
-from inspect_core.images.areas import Area, Areas
+from inspect_core.images.areas import InspectionArea, InspectionAreas
 from inspect_core.images.photo_reader import read
 from inspect_core.recipe_io.recipe_file import save
 from inspect_core.study.scored_photos import ScoredPhotos
 from inspect_core.tuning import tsne
 from inspect_core.ui import open_product_store, result_cache, shell, taught_product
 from inspect_core.ui.explore import explore_jobs, patch_map, unusual_parts, variance_panels
-from inspect_core.ui.explore.explore_jobs import MapOrder
+from inspect_core.ui.explore.explore_jobs import MapRequest
 from inspect_core.verdict import Limits
 from tests.pages.waiting import finish, press, wait_for_job, words
 
 APP = Path(__file__).resolve().parents[2] / "app.py"
 PAGE = "pages/explore.py"
-PATCH_MAP = MapOrder(whole=False, mapped=False)
+PATCH_MAP = MapRequest(whole=False, mapped=False)
 
 
 @pytest.fixture(autouse=True)
@@ -38,8 +38,8 @@ def choose(app, key: str, value):
     assert not app.exception, app.exception
 
 
-def map_of(part, order: MapOrder = PATCH_MAP):
-    return result_cache.kept().get(patch_map.map_key(part, order, part.scored.live))
+def map_of(part, order: MapRequest = PATCH_MAP):
+    return result_cache.result_cache().get(patch_map.map_key(part, order, part.scored.live))
 
 
 def test_with_nothing_taught_it_says_what_to_do(open_app, no_first_start):
@@ -86,7 +86,7 @@ def test_a_map_of_patches_is_kept_and_a_click_on_it_leads_to_the_part_the_patch_
 
 
 def test_areas_left_out_are_another_map(in_the_hand):
-    ignored = Areas((Area("ignore", ((0.4, 0.4), (0.6, 0.4), (0.6, 0.6))),))
+    ignored = InspectionAreas((InspectionArea("ignore", ((0.4, 0.4), (0.6, 0.4), (0.6, 0.6))),))
     other = replace(in_the_hand, scored=in_the_hand.scored.with_areas(ignored))
     keys = {patch_map.map_key(part, PATCH_MAP, part.scored.live) for part in (in_the_hand, other)}
     assert len(keys) == 2
@@ -98,7 +98,7 @@ def test_features_as_the_detector_sees_them_and_whole_photos_are_maps_of_their_o
     assert "Whitened at its own place" in words(app)
     finish(press(app, "start-map"))
     assert charts(app) == 1
-    (view,), points = in_the_hand.scored.views, map_of(in_the_hand, MapOrder(False, True)).points
+    (view,), points = in_the_hand.scored.views, map_of(in_the_hand, MapRequest(False, True)).points
     errors = [
         view.errors(explore_jobs.features(in_the_hand, photo)[0], view.start)[row, column]
         for photo, (row, column) in zip(points.photo, points.place, strict=True)
@@ -175,7 +175,7 @@ def test_an_opened_recipe_says_which_photos_are_missing_and_maps_those_added_as_
     recipe = save(taught.study.recipe(product="flange", product_check=taught.product_check), workspace / "r.zip")
     views = [replace(view, only=(view.value(recipe.live),)) for view in recipe.views]
     scored = ScoredPhotos(views, recipe.grid, recipe.backbone.size)
-    opened = taught_product.TaughtPart(
+    opened = taught_product.TaughtProduct(
         "flange", scored, taught.preparation, recipe=recipe, product_check=recipe.product_check
     )
     open_product_store.put(opened)

@@ -4,7 +4,7 @@ import pytest
 
 from inspect_core.images.photo_quality import BLUR, Finding
 from inspect_core.runtime.progress import Cancelled
-from inspect_core.tuning.photo_screening import COPY, FirstLook, ScreenedPhoto
+from inspect_core.tuning.photo_screening import COPY, ScreenedPhoto, ScreeningResult
 from inspect_core.ui import shell, teaching_job
 from inspect_core.ui.teach import screening_panel, teach_panels
 from tests.pages.waiting import choose_folder, press, wait_for_job, words
@@ -27,9 +27,9 @@ def orders(product, monkeypatch):
         seen = [ScreenedPhoto(sample, (), 1.2, (0.5, 0.5)) for sample in samples.good]
         for i, finding in ((2, blurred), (5, copied), (6, copied)):
             seen[i] = ScreenedPhoto(samples.good[i], (finding,))
-        return FirstLook(tuple(sorted(seen, key=lambda one: not one.findings)))
+        return ScreeningResult(tuple(sorted(seen, key=lambda one: not one.findings)))
 
-    monkeypatch.setattr(screening_panel, "first_look", look)
+    monkeypatch.setattr(screening_panel, "screen_photos", look)
     return ordered
 
 
@@ -123,7 +123,7 @@ def test_a_look_that_is_cancelled_can_be_begun_again(open_app, orders, product, 
     def stop(samples, order, store, report):
         raise Cancelled
 
-    monkeypatch.setattr(screening_panel, "first_look", stop)
+    monkeypatch.setattr(screening_panel, "screen_photos", stop)
     app = look(choose_folder(open_app("pages/teach.py"), product))
     assert shell.jobs().current.state.value == "cancelled"
     assert not app.button(key="first_look").disabled

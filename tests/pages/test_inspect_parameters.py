@@ -5,21 +5,21 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from inspect_core.features.store import Store
+from inspect_core.features.store import FeatureStore
 from inspect_core.images.folders import scan
 from inspect_core.images.photo_reader import read
 from inspect_core.study import scored_photos
 from inspect_core.study.study import Study
 from inspect_core.ui import open_product_store, previews, taught_product
 from inspect_core.ui.inspect import inspect_panels
-from inspect_core.ui.session import Settings
+from inspect_core.ui.session import SessionSettings
 from inspect_core.verdict import Limits
 from tests.pages.waiting import save_recipe, wait_for_job
 
 
 @pytest.fixture(scope="module")
-def store(tmp_path_factory) -> Store:
-    return Store(tmp_path_factory.mktemp("features"))
+def store(tmp_path_factory) -> FeatureStore:
+    return FeatureStore(tmp_path_factory.mktemp("features"))
 
 
 def teach(product, backbone, store, method: str, **parameters):
@@ -38,7 +38,7 @@ def corp_in_hand(corp, fresh_process_state):
     return corp
 
 
-def settings(app, taught) -> Settings:
+def settings(app, taught) -> SessionSettings:
     return app.session_state[f"settings-{taught.id}"]
 
 

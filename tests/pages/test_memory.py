@@ -15,7 +15,7 @@ from inspect_core.classify.kernel_density import fit_kdf
 from inspect_core.runtime.jobs import Job
 from inspect_core.study.study import Study
 from inspect_core.ui import defect_labels, open_product_store, shell, teaching_job
-from inspect_core.ui.taught_product import TaughtPart
+from inspect_core.ui.taught_product import TaughtProduct
 from inspect_core.whole_part import defect_type_training as training
 from tests.pages.waiting import another, finish, press
 
@@ -74,7 +74,7 @@ def test_no_widget_and_no_fragment_holds_anything_of_ours(
     open_app, in_the_hand, no_first_start, fragments, monkeypatch
 ):
     monkeypatch.setitem(training.FITS, training.FOREST, partial(fit_kdf, trees=30))
-    defect_labels.set_kind(in_the_hand, [0], "dent")
+    defect_labels.set_label(in_the_hand, [0], "dent")
     app = open_app()
     finish(press(app, f"build_gallery-{in_the_hand.id}"))
     go_on = threading.Event()
@@ -101,7 +101,7 @@ def test_a_preview_is_held_by_its_session_alone_and_the_study_by_none(open_app, 
     app.run()
     assert f"apply-{part.id}" in [button.key for button in app.button]
     assert_nothing_of_ours_is_held(app, fragments)
-    assert not [thing for thing in ours(run) if isinstance(thing, TaughtPart | Study)]
+    assert not [thing for thing in ours(run) if isinstance(thing, TaughtProduct | Study)]
 
 
 def test_a_part_that_was_put_away_is_gone(open_app, taught):

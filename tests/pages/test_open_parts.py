@@ -9,16 +9,16 @@ import pytest
 import streamlit as st
 from PIL import Image
 
-from inspect_core.features.extraction import Preparation
+from inspect_core.features.extraction import FeatureExtractor
 from inspect_core.images import placement
 from inspect_core.images.alignment import NotLocated
-from inspect_core.images.areas import Area, Areas
+from inspect_core.images.areas import InspectionArea, InspectionAreas
 from inspect_core.images.folders import scan
 from inspect_core.images.listing import photos_in
 from inspect_core.images.photo_reader import read
-from inspect_core.judge.counts import in_parts
-from inspect_core.line.confusion import sentence, truths_of, with_truth
-from inspect_core.line.result_row import judge
+from inspect_core.judge.counts import counts_sentence
+from inspect_core.line.confusion import escape_sentence, truths_of, with_truth
+from inspect_core.line.result_row import inspect_photo
 from inspect_core.recipe import LoadedRecipe
 from inspect_core.recipe_format import photo_inspector
 from inspect_core.recipe_io.recipe_file import load
@@ -31,7 +31,7 @@ from inspect_core.verdict import Limits
 from tests.pages.waiting import another, finish, press, save_recipe, wait_for_job, wait_until, words
 
 pytestmark = pytest.mark.usefixtures("no_first_start")
-CORNER = Areas((Area("ignore", ((0.0, 0.0), (0.1, 0.0), (0.1, 0.1))),))
+CORNER = InspectionAreas((InspectionArea("ignore", ((0.0, 0.0), (0.1, 0.0), (0.1, 0.1))),))
 
 
 @pytest.fixture
@@ -298,7 +298,7 @@ def test_every_count_is_the_same_from_teaching_to_the_line_and_after_a_restart(
         return placement.place(pixels, alignment)
 
     monkeypatch.setattr(photo_inspector, "place", place)
-    monkeypatch.setattr(Preparation, "place", lambda self, pixels: place(pixels, None))
+    monkeypatch.setattr(FeatureExtractor, "place", lambda self, pixels: place(pixels, None))
     study = Study(scan(root), taught.preparation.backbone, taught.study.store, parameters={"k": 8}, grid=(16, 16))
     part = taught_product.of_study("walk", study.fit())
     open_product_store.put(part)
@@ -314,7 +314,7 @@ def test_every_count_is_the_same_from_teaching_to_the_line_and_after_a_restart(
     save_recipe(app)
     recipe = open_product_store.find(part.id).recipe
     path = next((folder.parent / "recipes").iterdir())
-    assert counted(in_parts(load(path).counts()[0])) == shown
+    assert counted(counts_sentence(load(path).counts()[0])) == shown
 
     app.switch_page("pages/recipes.py").run()
     assert not app.exception
@@ -328,8 +328,8 @@ def test_every_count_is_the_same_from_teaching_to_the_line_and_after_a_restart(
     inspector = LoadedRecipe(recipe, taught.preparation.backbone)
     photos = photos_in([root / "test"])
     truths = truths_of([root / "test"], [name for name, _ in photos])
-    rows = [with_truth(judge(inspector, name, path).row, truths[name], ()) for name, path in photos]
-    assert counted(sentence(rows)) == shown
+    rows = [with_truth(inspect_photo(inspector, name, path).row, truths[name], ()) for name, path in photos]
+    assert counted(escape_sentence(rows)) == shown
 
     st.cache_resource.clear()
     app = open_app("pages/recipes.py")

@@ -17,7 +17,7 @@ from inspect_core.recipe_format import recipe_package
 from inspect_core.recipe_io.onnx_export import export
 from inspect_core.recipe_io.recipe_file import load, save
 from inspect_core.runner import Runner
-from inspect_core.study.evaluation import evaluate_photos, found_up_to, in_parts_of
+from inspect_core.study.evaluation import counts_sentence_for, evaluate_photos, found_up_to
 from inspect_core.study.evaluation_scores import truth_masks
 from inspect_core.tuning import comparison_result, detector_comparison
 from inspect_core.ui import open_product_store, shell, teaching_job
@@ -38,7 +38,7 @@ def network(small_backbone, small_recipe, monkeypatch):
     monkeypatch.setattr(fitted_method, "spec_of", lambda *_, **__: SimpleNamespace(presets={}))
     monkeypatch.setattr(fitted_method, "shared", lambda *_, **__: named)
     monkeypatch.setattr(comparison_result, "CANDIDATES", CHOSEN_FROM)
-    monkeypatch.setattr(detector_comparison, "PASTED", 12)
+    monkeypatch.setattr(detector_comparison, "COMPARISON_DEFECTS", 12)
     for name, defaults in QUICK.items():
         monkeypatch.setattr(METHODS[name], "defaults", METHODS[name].defaults | defaults)
     return named
@@ -99,7 +99,7 @@ def test_one_folder_has_the_same_figures_on_every_page_and_on_the_line(
     app = open_app("pages/compare.py")
     app.multiselect(key="compare_detectors").set_value(list(CHOSEN_FROM)).run()
     finish(press(app, "start-comparison"))
-    rows = comparison_jobs.found(taught.order()).rows
+    rows = comparison_jobs.last_comparison(taught.order()).rows
     row = next(row for row in rows if row.detector == study.method)
     assert np.array_equal(row.scored.scores(), scores)
     assert (row.limits, row.evaluation) == (limits, found)
@@ -134,7 +134,7 @@ def test_one_folder_has_the_same_figures_on_every_page_and_on_the_line(
 
     after = [at_the_command_line("after", *way) for way in ways[::-1]][::-1]
     figures = {name: getattr(found, name) for name in FIGURES[:-1]}
-    figures["in_parts"] = in_parts_of(study.scored, scores, limits, found_up_to(study.scored))
+    figures["in_parts"] = counts_sentence_for(study.scored, scores, limits, found_up_to(study.scored))
     for of_compared, (chosen,), (named,) in (before, after):
         own = next(row for row in of_compared if row["detector"] == study.method)
         for row in (own, chosen, named):

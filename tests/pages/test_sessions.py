@@ -8,7 +8,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from inspect_core.images.photo_reader import Picture
+from inspect_core.images.photo_reader import DecodedPhoto
 from inspect_core.recipe_io.recipe_file import load
 from inspect_core.ui import open_product_store, shell, taught_product, teaching_job, uploads
 from inspect_core.ui.inspect import bench_states
@@ -21,9 +21,9 @@ def no_forecast(monkeypatch):
     monkeypatch.setattr(teach_panels, "show_forecast", lambda order: None)
 
 
-def picture(seed: int) -> Picture:
+def picture(seed: int) -> DecodedPhoto:
     pixels = np.random.default_rng(seed).integers(0, 256, (64, 64, 3), dtype=np.uint8)
-    return Picture(f"new{seed}.png", pixels, f"{seed:064x}")
+    return DecodedPhoto(f"new{seed}.png", pixels, f"{seed:064x}")
 
 
 def test_every_window_is_told_how_a_job_ended_and_only_who_started_it_takes_the_part(
@@ -150,14 +150,14 @@ def test_each_session_has_its_own_mode_of_the_product_check(open_app, in_the_han
 
 
 def test_a_photo_added_while_another_session_draws(open_app, in_the_hand, monkeypatch):
-    app, in_parts_of, numbers = open_app("pages/inspect.py"), bench_states.in_parts_of, iter(range(9))
+    app, in_parts_of, numbers = open_app("pages/inspect.py"), bench_states.counts_sentence_for, iter(range(9))
 
     def meanwhile(*counted):
         open_product_store.add(open_product_store.find(in_the_hand.id), picture(next(numbers)))
         return in_parts_of(*counted)
 
     with monkeypatch.context() as patch:
-        patch.setattr(bench_states, "in_parts_of", meanwhile)
+        patch.setattr(bench_states, "counts_sentence_for", meanwhile)
         app.run()
     assert not app.exception, app.exception
     app.run()
@@ -192,7 +192,9 @@ def test_no_change_is_lost_and_no_drawing_sees_half_of_one(in_the_hand):
 
 
 def test_the_same_photo_uploaded_by_several_at_once_is_kept_whole(workspace):
-    large = Picture("large.png", np.random.default_rng(0).integers(0, 256, (600, 800, 3), dtype=np.uint8), "a" * 64)
+    large = DecodedPhoto(
+        "large.png", np.random.default_rng(0).integers(0, 256, (600, 800, 3), dtype=np.uint8), "a" * 64
+    )
     with ThreadPoolExecutor(8) as threads:
         paths = set(threads.map(lambda _: uploads.keep_picture(large, workspace / "uploads"), range(8)))
     (path,) = paths

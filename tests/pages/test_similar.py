@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from inspect_core.images.photo_reader import Picture, read
+from inspect_core.images.photo_reader import DecodedPhoto, read
 from inspect_core.judge.anomaly_map import AREA
 from inspect_core.recipe_io import recipe_file
 from inspect_core.tuning.known_cases_training import LEAST
@@ -41,10 +41,10 @@ def choose(app, part, position):
     return app
 
 
-def stranger(seed: int) -> Picture:
+def stranger(seed: int) -> DecodedPhoto:
     """A photo of stripes, which no part looks like."""
     stripes = np.kron(np.random.default_rng(seed).integers(0, 2, (1, 16, 3)) * 255, np.ones((128, 8, 1)))
-    return Picture(f"stripes{seed}.png", stripes.astype(np.uint8), f"{seed:064d}")
+    return DecodedPhoto(f"stripes{seed}.png", stripes.astype(np.uint8), f"{seed:064d}")
 
 
 def test_before_there_is_a_gallery_the_page_says_what_it_would_hold(open_app, in_the_hand, monkeypatch):

@@ -13,10 +13,10 @@ import torch
 from PIL import Image
 
 from inspect_core.images.tiles import TilePlan
-from inspect_core.images.tolerances import CAREFUL, Tolerances
+from inspect_core.images.tolerances import DEFAULT_TOLERANCES, Tolerances
 from inspect_core.methods.registry import FIXED, LOOSE, methods_in
 from inspect_core.study.teaching_config import TeachingConfig
-from inspect_core.tuning.alignment_training import Gain
+from inspect_core.tuning.alignment_training import AlignmentGain
 from inspect_core.tuning.forecast import methods_to_fit
 from inspect_core.ui import open_product_store, shell, teaching_job
 from inspect_core.ui.teach import photo_settings, teach_panels
@@ -90,7 +90,9 @@ def test_the_sample_is_ready_and_half_of_many_known_defects_choose_the_settings_
     press(app, "teach")
     parts = [(order.photos.choose, order.photos.judge) for order in orders]
     assert [[sum(one.kind != "good" for one in part) for part in pair] for pair in parts] == [[10, 10], [0, 20]]
-    tolerated = Tolerances(3.0, CAREFUL.light, CAREFUL.shift, CAREFUL.focus, CAREFUL.jpeg)
+    tolerated = Tolerances(
+        3.0, DEFAULT_TOLERANCES.light, DEFAULT_TOLERANCES.shift, DEFAULT_TOLERANCES.focus, DEFAULT_TOLERANCES.jpeg
+    )
     assert [order.tolerances for order in orders] == [tolerated, None]
 
 
@@ -257,7 +259,7 @@ def test_the_depth_of_12_bit_photos_is_said_and_what_is_chosen_reaches_the_order
 def test_where_aligning_helps_it_is_said_and_preselected_before_learning(
     open_app, no_first_start, forecasts, orders, product, monkeypatch
 ):
-    monkeypatch.setattr(photo_settings, "_gain", lambda key, good: Gain(3.0, 1.0, len(good), 0.02))
+    monkeypatch.setattr(photo_settings, "_gain", lambda key, good: AlignmentGain(3.0, 1.0, len(good), 0.02))
     app = choose_folder(open_app(PAGE), product)
     assert "differ 67% less from each other" in words(app)
 

@@ -7,7 +7,7 @@ from collections.abc import Callable
 from dataclasses import replace
 
 from inspect_core.ui import shell, taught_product
-from inspect_core.ui.taught_product import TaughtPart
+from inspect_core.ui.taught_product import TaughtProduct
 
 
 def wait_until(done: Callable[[], object], seconds: float = 120) -> None:
@@ -62,6 +62,6 @@ def words(app) -> str:
     return " ".join(element.value for elements in kinds for element in elements)
 
 
-def another(part: TaughtPart) -> TaughtPart:
+def another(part: TaughtProduct) -> TaughtProduct:
     """The same as another part in hand, with a tray of its own, which nobody holds."""
     return replace(part, id=uuid.uuid4().hex[:12], scored=copy.copy(part.scored), _memo=taught_product._Memo())

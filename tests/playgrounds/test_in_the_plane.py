@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from inspect_core.playgrounds.boundaries import FITS, LEAST_POINTS, STARTS, Knobs, seen
+from inspect_core.playgrounds.boundaries import FITS, LEAST_POINTS, STARTS, PlaygroundSettings, fit_boundary
 from inspect_core.playgrounds.fields import beyond, grid, isoline
 
 BOX = (-2.0, -1.5, 2.0, 1.5)
@@ -29,20 +29,20 @@ def test_shares_are_counted_from_the_limit_on_each_side_by_itself() -> None:
 def test_every_boundary_leaves_about_as_many_points_outside_as_asked(title: str) -> None:
     start = STARTS["Square"]
     x, places = start.draw(), grid(start.box)
-    narrow, wide = (seen(x, title, Knobs(nu=nu), places) for nu in (0.05, 0.3))
+    narrow, wide = (fit_boundary(x, title, PlaygroundSettings(nu=nu), places) for nu in (0.05, 0.3))
     assert narrow.scores.shape == places.shape[:2]
     assert narrow.outside.mean() < wide.outside.mean() < 0.5
     if title != "One-class SVM":  # has a boundary of its own
         assert wide.outside.mean() == pytest.approx(0.3, abs=0.02)
-    same = seen(np.repeat(x[:1], LEAST_POINTS, axis=0), title, Knobs(), places)
+    same = fit_boundary(np.repeat(x[:1], LEAST_POINTS, axis=0), title, PlaygroundSettings(), places)
     assert np.isfinite(same.scores).all()
     with pytest.raises(ValueError, match="give at least"):
-        seen(x[: LEAST_POINTS - 1], title, Knobs(), places)
+        fit_boundary(x[: LEAST_POINTS - 1], title, PlaygroundSettings(), places)
 
 
 def test_the_middle_of_the_square_is_strange_to_those_that_see_shapes() -> None:
     start = STARTS["Square"]
     middle, bar = np.array([[1.5, 1.5]]), np.array([[0.5, 1.5]])
     for title, sees in {"Kernel PCA": True, "Nearest neighbour": True, "Quadrics": True, "PCA": False}.items():
-        sight = seen(start.draw(), title, Knobs(), np.concatenate([middle, bar]))
+        sight = fit_boundary(start.draw(), title, PlaygroundSettings(), np.concatenate([middle, bar]))
         assert (sight.scores[0] > sight.limit) == sees, title

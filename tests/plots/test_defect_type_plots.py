@@ -3,7 +3,7 @@ import pytest
 
 from inspect_core.judge.metrics import reliability_curve
 from inspect_core.plots.chart_theme import DARK, LIGHT
-from inspect_core.plots.defect_type_plots import FEW_IN_BIN, confusion, falling, reliability
+from inspect_core.plots.defect_type_plots import FEW_IN_BIN, confidence_decay, confusion, reliability
 
 
 @pytest.fixture
@@ -43,7 +43,7 @@ def test_the_line_of_a_reliability_diagram_leads_through_firm_bins_only(curve):
 
 
 def test_the_fall_is_drawn_with_its_prior_and_its_limit():
-    figure = falling([0.5, 1, 2], {"forest": [0.7, 0.9, 0.5], "alone": [0.7, 0.9, 0.8]}, 0.25, 0.6, LIGHT)
+    figure = confidence_decay([0.5, 1, 2], {"forest": [0.7, 0.9, 0.5], "alone": [0.7, 0.9, 0.8]}, 0.25, 0.6, LIGHT)
     assert [trace.name for trace in figure.data] == ["forest", "alone"]
     assert [shape.y0 for shape in figure.layout.shapes[:2]] == [0.25, 0.6]
     assert figure.layout.xaxis.range == pytest.approx(np.log10([0.5, 2]))

@@ -72,6 +72,6 @@ def test_the_words_at_the_cut_stay_inside_the_figure(q, anchor):
 
 
 def test_the_fall_of_the_variance_begins_at_zero_and_ends_where_rounding_does():
-    (line,) = explore_plots.fall(np.array([np.e**2, np.e, 1.0, 1e-12, 0.0]), LIGHT).data
+    (line,) = explore_plots.variance_decay(np.array([np.e**2, np.e, 1.0, 1e-12, 0.0]), LIGHT).data
     assert line.y == pytest.approx([0, 1, 2])
-    assert len(explore_plots.fall(np.zeros(3), LIGHT).data[0].x) == 0
+    assert len(explore_plots.variance_decay(np.zeros(3), LIGHT).data[0].x) == 0

@@ -24,11 +24,11 @@ WORDS = ["dent" if i % 5 == 0 else "good" for i in range(N)]
 
 
 def words_figure(positions, marks, look=LIGHT) -> go.Figure:
-    return scatter.scatter_of_words(positions, WORDS, scatter.type_colours(WORDS, look), marks, HOVER, look)
+    return scatter.scatter_by_category(positions, WORDS, scatter.type_colours(WORDS, look), marks, HOVER, look)
 
 
 def values_figure(positions, marks, values, look=LIGHT, limit=None) -> go.Figure:
-    return scatter.scatter_of_values(positions, values, marks, HOVER, look, title="score", limit=limit)
+    return scatter.scatter_by_value(positions, values, marks, HOVER, look, title="score", limit=limit)
 
 
 @pytest.mark.parametrize("look", [LIGHT, DARK])

@@ -12,8 +12,8 @@ from inspect_core.process.agreement import (
     TOO_FEW,
     UNACCEPTABLE,
     Appraisal,
-    Appraised,
-    Share,
+    AppraiserResult,
+    Proportion,
     agreement,
     cohen,
     fleiss,
@@ -68,7 +68,7 @@ def test_bands_are_those_of_aiag(published):
 
 @pytest.mark.parametrize(("count", "total"), [(0, 149), (3, 48), (142, 150), (50, 50)])
 def test_intervals_are_exact(count, total):
-    low, high = Share(count, total).interval
+    low, high = Proportion(count, total).interval
     exact = stats.binomtest(count, total).proportion_ci(0.95, method="exact")
     assert (low, high) == pytest.approx((exact.low, exact.high))
 
@@ -103,7 +103,7 @@ def test_an_incomplete_or_contradictory_study_is_refused_by_name():
 
 
 def test_no_band_is_given_that_so_few_parts_cannot_show_and_perfect_agreement_has_an_interval():
-    def of(good: int, defective: int) -> Appraised:
+    def of(good: int, defective: int) -> AppraiserResult:
         parts = [(str(n), n >= good) for n in range(good + defective)]
         said = [Appraisal(name, bad, "Ann", trial, bad) for trial in (1, 2) for name, bad in parts]
         return agreement(said).appraisers["Ann"]

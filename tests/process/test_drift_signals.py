@@ -3,11 +3,11 @@
 import numpy as np
 
 from inspect_core.process.drift import REJECTS
-from inspect_core.process.drift_signals import REFERENCE, SCORE, Signals
+from inspect_core.process.drift_signals import REFERENCE, SCORE, DriftSignals
 
 
 def follow(scores, rejected=None, **inputs):
-    signals = Signals(np.random.default_rng(0).normal(5, 1, 80))
+    signals = DriftSignals(np.random.default_rng(0).normal(5, 1, 80))
     rejected = np.zeros(len(scores), bool) if rejected is None else rejected
     left = []
     for i, score in enumerate(scores):
@@ -40,7 +40,7 @@ def test_more_rejects_are_a_signal_and_never_part_of_what_is_usual():
 
 
 def test_without_good_scores_the_first_parts_show_what_is_usual():
-    signals, rng = Signals([]), np.random.default_rng(4)
+    signals, rng = DriftSignals([]), np.random.default_rng(4)
     left = [one for score in rng.normal(3, 1, 300) for one in signals.add(score, rejected=False, inputs={})]
     assert left == []
     assert signals.levels[SCORE][0][0] == REFERENCE

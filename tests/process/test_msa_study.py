@@ -10,30 +10,32 @@ from pathlib import Path
 import pytest
 
 from inspect_core.process import msa_study
-from inspect_core.process.msa_report import guard_bands, results, sentences, table_of
-from inspect_core.process.msa_study import LOUPE, MeasurementStudy, Part, Said, parts_of
+from inspect_core.process.msa_report import guard_bands, report_sentences, results, table_of
+from inspect_core.process.msa_study import LOUPE, AppraisalRecord, MsaStudy, StudyPart, parts_of
 
 TRAY = parts_of("1, good\n2;GOOD\n\n3\tdefective")
 
 
-def study(people=(), **changed) -> MeasurementStudy:
-    begun = MeasurementStudy("Line 4", TRAY, 2, people, "part.zip", "d" * 64, "2026-01-01T00:00:00+00:00")
+def study(people=(), **changed) -> MsaStudy:
+    begun = MsaStudy("Line 4", TRAY, 2, people, "part.zip", "d" * 64, "2026-01-01T00:00:00+00:00")
     return replace(begun, **changed)
 
 
-def finished(begun: MeasurementStudy, who: str, scores=(1.0, 2.0, 9.0)) -> list[Said]:
+def finished(begun: MsaStudy, who: str, scores=(1.0, 2.0, 9.0)) -> list[AppraisalRecord]:
     said, truth = [], [part.name for part in begun.parts]
     while (turn := begun.next_for(who)) is not None:
         part, trial = turn
         score = scores[truth.index(part.name)] * (1 + 0.01 * trial)
-        one = Said(part.name, who, trial, part.defective, score if who == LOUPE else None, f"{who}{part.name}{trial}")
+        one = AppraisalRecord(
+            part.name, who, trial, part.defective, score if who == LOUPE else None, f"{who}{part.name}{trial}"
+        )
         begun = begun.with_appraisal(one)
         said.append(one)
     return said
 
 
 def test_the_tray_is_read_line_by_line_and_a_study_that_cannot_show_anything_is_refused():
-    assert (Part("1", False), Part("2", False), Part("3", True)) == TRAY
+    assert (StudyPart("1", False), StudyPart("2", False), StudyPart("3", True)) == TRAY
     with pytest.raises(ValueError, match="line 2: '2 good' is not"):
         parts_of("1, good\n2 good")
     for changed, why in (
@@ -88,7 +90,7 @@ def test_results_say_what_the_study_shows_and_what_it_does_not_prove():
             begun = begun.with_appraisal(one)
     found = results(begun.readings())
     assert list(table_of(found.agreement)) == ["", LOUPE, "Ann"]
-    said = " ".join(sentences(found))
+    said = " ".join(report_sentences(found))
     assert "a miss rate of at most 77.6%; to show 2% takes 149 appraisals without a miss" in said
     assert "Kappa between Loupe and Ann: 1.00" in said
     assert found.gauge is not None
@@ -101,13 +103,13 @@ def test_a_copy_is_a_study_of_its_own(workspace):
     folder = msa_study.folder()
     shutil.copy(folder / "Line-4.json", folder / "Line-4-backup.json")
     before = (folder / "Line-4.json").read_bytes()
-    msa_study.record("Line-4-backup", Said("1", "Ann", 1, False))
+    msa_study.record("Line-4-backup", AppraisalRecord("1", "Ann", 1, False))
     assert (folder / "Line-4.json").read_bytes() == before
     assert len(msa_study.load("Line-4-backup").said) == 1
 
 
 def test_two_servers_lose_no_call(workspace):
-    parts = tuple(Part(str(number), number % 2 == 0) for number in range(40))
+    parts = tuple(StudyPart(str(number), number % 2 == 0) for number in range(40))
     msa_study.save(study(("Ann", "Ben"), parts=parts))
     code = (
         "import sys; from inspect_core.process import msa_study as s\n"

@@ -43,7 +43,9 @@ def test_it_goes_over_to_the_graph_and_the_next_begins_with_it(
     allowed = golden_images.tolerance(np.array([part.score for part in recipe.calibration]), recipe.limits)
     inspector = FusedRecipe(recipe, small_backbone, tmp_path / "recipe", after=2)
     found = [inspector.inspect(photo) for photo in pixels]
-    assert [golden_images.said(verdict) for verdict in found] == [golden_images.said(verdict) for verdict in known]
+    assert [golden_images.verdict_key(verdict) for verdict in found] == [
+        golden_images.verdict_key(verdict) for verdict in known
+    ]
     assert [verdict.score for verdict in found[:3]] == [verdict.score for verdict in known[:3]], "as without a graph"
     assert 0 < max(abs(one.score - other.score) for one, other in zip(found, known, strict=True)) <= allowed
     again = FusedRecipe(recipe, small_backbone, tmp_path / "recipe", after=2).inspect(pixels[-1])
@@ -54,7 +56,7 @@ def test_it_goes_over_to_the_graph_and_the_next_begins_with_it(
 def test_a_graph_that_says_something_else_is_left_alone(small_recipe, small_backbone, product, tmp_path, writers):
     recipe = save(small_recipe("mahalanobis"), tmp_path / "recipe")
     other = replace(recipe, live={"k": 1, AREA: recipe.live[AREA]})
-    content = line_network.exported(other, small_backbone)[recipe_package.MODEL]
+    content = line_network.export_graphs(other, small_backbone)[recipe_package.MODEL]
     fused_recipe.store(fused_recipe._identity(recipe, recipe_package.MODEL), content, fused_recipe._cache())
     pixels = read(next((product / "test/dent").iterdir())).pixels
     inspector = FusedRecipe(recipe, small_backbone, tmp_path / "recipe", after=2)

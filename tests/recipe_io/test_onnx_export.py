@@ -8,13 +8,13 @@ import onnx
 import pytest
 
 from inspect_core.images.photo_reader import read
-from inspect_core.images.samples import shown
+from inspect_core.images.samples import escape_line
 from inspect_core.methods.registry import METHODS, methods_of
 from inspect_core.recipe import inspect
 from inspect_core.recipe_format import golden_images, recipe_package, recorded_photos
 from inspect_core.recipe_format.csv_text import rows_of
 from inspect_core.recipe_io import line_network, onnx_export
-from inspect_core.recipe_io.onnx_export import Compared, ExportError, export
+from inspect_core.recipe_io.onnx_export import ExportError, ParityRow, export
 from inspect_core.recipe_io.parity_photos import find_photos
 from inspect_core.recipe_io.recipe_file import files_of, load, save, write
 from inspect_core.runner import Runner
@@ -50,7 +50,7 @@ def test_the_line_says_what_the_app_says(small_recipe, small_backbone, product, 
     for path in photos(product):
         pixels = read(path).pixels
         here, there = inspect(pixels, recipe, backbone=small_backbone), runner.inspect(pixels)
-        assert golden_images.said(there) == golden_images.said(here)
+        assert golden_images.verdict_key(there) == golden_images.verdict_key(here)
         assert there.product_check == here.product_check
         assert abs(there.score - here.score) <= parity.allowed
         assert [region.box for region in there.regions] == [region.box for region in here.regions]
@@ -58,7 +58,7 @@ def test_the_line_says_what_the_app_says(small_recipe, small_backbone, product, 
 
 def test_the_graph_is_plain_and_takes_any_batch(small_recipe, small_backbone, product):
     recipe = small_recipe(JOINED)
-    content = line_network.exported(recipe, small_backbone)[recipe_package.MODEL]
+    content = line_network.export_graphs(recipe, small_backbone)[recipe_package.MODEL]
     graph = onnx.load_from_string(content)
     assert [(opset.domain, opset.version) for opset in graph.opset_import] == [("", line_network.OPSET)]
     assert not any(tensor.external_data for tensor in graph.graph.initializer)
@@ -72,7 +72,9 @@ def test_the_graph_is_plain_and_takes_any_batch(small_recipe, small_backbone, pr
 def test_only_what_is_in_force_is_stored(small_recipe, small_backbone):
     recipe = small_recipe("mahalanobis")
     few = replace(recipe, live=recipe.live | {"k": 2})
-    whole, trimmed = (len(line_network.exported(each, small_backbone)[recipe_package.MODEL]) for each in (recipe, few))
+    whole, trimmed = (
+        len(line_network.export_graphs(each, small_backbone)[recipe_package.MODEL]) for each in (recipe, few)
+    )
     places, row = 8 * 12, 4
     assert whole - trimmed > 0.9 * places * row * (8 * 8 - 2 * 2)
 
@@ -109,8 +111,8 @@ def test_an_export_that_would_flip_a_verdict_is_refused(small_recipe, product, t
     recipe = small_recipe("cop")
     scores = sorted(row.score for row in recipe.judged)
     between = replace(recipe, limits=Limits(*2 * [(scores[2] + scores[3]) / 2]))
-    others = line_network.exported(small_recipe("pca"), onnx_export.loaded_backbone(None, "cpu"))
-    monkeypatch.setattr(line_network, "exported", lambda *_: others)
+    others = line_network.export_graphs(small_recipe("pca"), onnx_export.loaded_backbone(None, "cpu"))
+    monkeypatch.setattr(line_network, "export_graphs", lambda *_: others)
     before = tree(tmp_path)
     with pytest.raises(ExportError, match=r"photos would get a different verdict on the line,.*nothing was written"):
         exported(between, tmp_path / "line")
@@ -120,8 +122,8 @@ def test_an_export_that_would_flip_a_verdict_is_refused(small_recipe, product, t
 def test_a_score_that_differs_is_refused_though_no_verdict_does(small_recipe, tmp_path, monkeypatch):
     recipe = replace(small_recipe("mahalanobis"), limits=Limits(1e3, 1e3))
     near = replace(recipe, live=recipe.live | {"k": 6})
-    graphs = line_network.exported(near, onnx_export.loaded_backbone(None, "cpu"))
-    monkeypatch.setattr(line_network, "exported", lambda *_: graphs)
+    graphs = line_network.export_graphs(near, onnx_export.loaded_backbone(None, "cpu"))
+    monkeypatch.setattr(line_network, "export_graphs", lambda *_: graphs)
     monkeypatch.setattr(golden_images, "TOLERANCE", 1e-9)
     with pytest.raises(ExportError, match=r"the score of .* would differ by"):
         exported(recipe, tmp_path / "line")
@@ -156,7 +158,7 @@ def test_fewer_bits_pass_the_same_proof_or_are_refused(small_recipe, tmp_path, b
 
 def test_openvino_reads_the_same_file(small_recipe, small_backbone):
     openvino = pytest.importorskip("openvino", reason="OpenVINO is not installed here")
-    content = line_network.exported(small_recipe(JOINED), small_backbone)[recipe_package.MODEL]
+    content = line_network.export_graphs(small_recipe(JOINED), small_backbone)[recipe_package.MODEL]
     core = openvino.Core()
     model = core.compile_model(core.read_model(content), "CPU", {"INFERENCE_PRECISION_HINT": "f32"})
     image = np.random.default_rng(0).integers(0, 255, (1, 64, 96, 3), np.uint8)
@@ -166,16 +168,18 @@ def test_openvino_reads_the_same_file(small_recipe, small_backbone):
 
 def test_a_spreadsheet_runs_nothing_from_the_table():
     names = ["=1+1.jpg", "+1.jpg", "-1.jpg", "@x.jpg", "\t=1.jpg", "\r=1.jpg", "a\n=1.jpg", "plain.jpg"]
-    table = onnx_export._table([Compared(name, "judge", "d", 1.0, None, "accept", "reject") for name in names]).decode()
+    table = onnx_export._table(
+        [ParityRow(name, "judge", "d", 1.0, None, "accept", "reject") for name in names]
+    ).decode()
     cells = [line["name"] for line in csv.DictReader(io.StringIO(table))]
     assert table.count("\n") == len(names) + 1
     assert not [cell for cell in cells if cell[0] in "=+-@\t\r"]
     assert (cells[0], cells[-1]) == ("'=1+1.jpg", "plain.jpg")
-    assert [row["name"] for row in rows_of(table)] == [shown(name) for name in names], "read back as they were"
-    kept = [recorded_photos.Calibrated(name, "d", 1.0, "=1+1") for name in names]
+    assert [row["name"] for row in rows_of(table)] == [escape_line(name) for name in names], "read back as they were"
+    kept = [recorded_photos.CalibrationPhoto(name, "d", 1.0, "=1+1") for name in names]
     for text in (
         recorded_photos.table_of(tuple(kept), ()),
-        golden_images.table_of([golden_images.Golden("f", names[0], 1.0, "accept", "", "=1+1")]),
+        golden_images.table_of([golden_images.GoldenImage("f", names[0], 1.0, "accept", "", "=1+1")]),
     ):
         lines = csv.reader(io.StringIO(text.decode()))
         assert not [cell for line in lines for cell in line if cell and cell[0] in "=+-@"]

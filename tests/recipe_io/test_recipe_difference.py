@@ -3,7 +3,7 @@ from dataclasses import replace
 import pytest
 import torch
 
-from inspect_core.recipe import Calibrated
+from inspect_core.recipe import CalibrationPhoto
 from inspect_core.recipe_io.recipe_difference import difference
 from inspect_core.verdict import Limits
 
@@ -26,7 +26,7 @@ def test_what_was_set_is_named_with_both_values(recipe, change, what, before, af
 
 
 def test_other_photos_and_another_fit_are_named(recipe):
-    photos = (recipe.calibration[0], Calibrated("new.png", "3" * 64, 1.0))
+    photos = (recipe.calibration[0], CalibrationPhoto("new.png", "3" * 64, 1.0))
     detector = recipe.views[0].detector
     view = replace(recipe.views[0], detector=replace(detector, cholesky=detector.cholesky + torch.ones(1)))
     found = difference(recipe, replace(recipe, calibration=photos, views=(view,)))

@@ -12,7 +12,7 @@ from inspect_core.features.extraction import PatchFeatureSpec
 from inspect_core.images.depth import EIGHT, Depth
 from inspect_core.images.photo_quality import QualityRange
 from inspect_core.judge.local_scale import GoodMaps
-from inspect_core.methods.fitted_method import View, joined_errors
+from inspect_core.methods.fitted_method import FittedMethod, joined_errors
 from inspect_core.recipe_format import recipe_package
 from inspect_core.recipe_format.zipped import zipped
 from inspect_core.recipe_io import recipe_file
@@ -40,7 +40,7 @@ def test_two_views_come_back_to_the_bit_with_a_scale_for_every_stop(recipe, tmp_
     columns = np.linalg.qr(rng.normal(size=(6, 4)))[0].astype(np.float32)
     cop = cop_corp.fit_cop(rng.normal(size=(300, 4)).astype(np.float32))
     views = []
-    for view in (*recipe.views, View("cop", cop, PatchFeatureSpec(("blocks.1.1",), columns, pool=3))):
+    for view in (*recipe.views, FittedMethod("cop", cop, PatchFeatureSpec(("blocks.1.1",), columns, pool=3))):
         maps = rng.gamma(2, size=(len(view.stops), 9, *recipe.grid))
         scales = {stop: GoodMaps.of(own).finish((64, 96)) for stop, own in zip(view.stops, maps, strict=True)}
         views.append(replace(view, scales=scales))

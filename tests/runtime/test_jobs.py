@@ -6,7 +6,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from inspect_core.runtime.jobs import MOST, Busy, Jobs, State, device_lock
+from inspect_core.runtime.jobs import MAX_QUEUED_JOBS, JobRejected, Jobs, JobState, device_lock
 from inspect_core.runtime.progress import Cancelled
 
 
@@ -24,7 +24,7 @@ def test_result_and_progress_of_a_job_that_ends_well():
         return 42
 
     job = ended(Jobs().submit("Fit", work))
-    assert (job.state, job.result, job.fraction, job.step) == (State.DONE, 42, 1.0, "half way")
+    assert (job.state, job.result, job.fraction, job.step) == (JobState.DONE, 42, 1.0, "half way")
 
 
 def test_a_second_job_waits_and_starts_by_itself_and_one_taken_out_of_the_queue_never_begins():
@@ -33,7 +33,7 @@ def test_a_second_job_waits_and_starts_by_itself_and_one_taken_out_of_the_queue_
     second, third = (jobs.submit(title, lambda job: begun.append(job.title)) for title in ("Teach board", "Compare"))
     assert (jobs.current, jobs.waiting) == (first, [second, third])
     jobs.cancel(second.id)
-    assert (jobs.waiting, second.state) == ([third], State.CANCELLED)
+    assert (jobs.waiting, second.state) == ([third], JobState.CANCELLED)
     release.set()
     ended(third)
     assert begun == ["Compare"]
@@ -43,15 +43,17 @@ def test_a_second_job_waits_and_starts_by_itself_and_one_taken_out_of_the_queue_
 def test_the_same_work_is_not_asked_for_twice_and_the_queue_is_bounded():
     jobs, release = Jobs(), threading.Event()
     first = jobs.submit("Teach tile", lambda job: release.wait(5), owner="Ana", about=("teach", 1))
-    with pytest.raises(Busy, match=r"Teach tile.*Ana.*is already running;"):
+    with pytest.raises(JobRejected, match=r"Teach tile.*Ana.*is already running;"):
         jobs.submit("Teach tile", lambda job: None, about=("teach", 1))
-    others = [jobs.submit("Teach tile", lambda job: None, about=("teach", 2 + number)) for number in range(MOST)]
+    others = [
+        jobs.submit("Teach tile", lambda job: None, about=("teach", 2 + number)) for number in range(MAX_QUEUED_JOBS)
+    ]
     assert jobs.find_by_subject(("teach", 3)) is others[1]
-    with pytest.raises(Busy, match="the queue is full"):
+    with pytest.raises(JobRejected, match="the queue is full"):
         jobs.submit("Teach board", lambda job: None)
     release.set()
     ended(others[-1])
-    assert first.state is State.DONE
+    assert first.state is JobState.DONE
     assert jobs.find_by_subject(("teach", 1)) is None
     assert ended(jobs.submit("Teach tile", lambda job: "next", about=("teach", 1))).result == "next"
 
@@ -65,12 +67,12 @@ def test_what_runs_beside_the_queue_holds_up_nothing_and_goes_on_until_it_is_can
             time.sleep(0.005)
 
     beside = jobs.run_unqueued("Watching in", watch, owner="Ana", about=("watch", "in"))
-    with pytest.raises(Busy, match=r"Watching in.*Ana.*is already running;"):
+    with pytest.raises(JobRejected, match=r"Watching in.*Ana.*is already running;"):
         jobs.run_unqueued("Watching in", watch, owner="Ben", about=("watch", "in"))
     assert ended(jobs.submit("Fit", lambda job: 42)).result == 42
     assert (jobs.unqueued_jobs, jobs.current.active, jobs.find_by_subject(("watch", "in"))) == ([beside], False, beside)
     jobs.cancel(beside.id)
-    assert ended(beside).state is State.CANCELLED
+    assert ended(beside).state is JobState.CANCELLED
     assert jobs.unqueued_jobs == []
 
 
@@ -90,7 +92,7 @@ def test_a_job_is_cancelled_by_its_own_id_and_stops_at_its_next_report():
     assert not job.cancelling
     jobs.cancel(job.id)
     assert job.cancelling
-    assert (ended(job).state, job.result) == (State.CANCELLED, None)
+    assert (ended(job).state, job.result) == (JobState.CANCELLED, None)
     assert len(steps) < 10_000
 
 
@@ -101,13 +103,13 @@ def test_a_failure_keeps_its_sentence_and_frees_the_worker():
         raise ValueError("there is no good photo")
 
     job = ended(jobs.submit("Fit", work))
-    assert (job.state, job.error) == (State.FAILED, "there is no good photo")
-    assert ended(jobs.submit("Fit", lambda job: 1)).state is State.DONE
+    assert (job.state, job.error) == (JobState.FAILED, "there is no good photo")
+    assert ended(jobs.submit("Fit", lambda job: 1)).state is JobState.DONE
 
 
 def test_time_left_follows_the_share_done_runs_down_between_reports_and_hardly_rises():
     job = ended(Jobs().submit("Fit", lambda job: None))
-    job.state = State.RUNNING
+    job.state = JobState.RUNNING
 
     def at(seconds: float, share: float | None = None) -> float | None:
         job._ended = job._began + seconds

@@ -18,15 +18,15 @@ def test_the_setting_goes_before_the_login_and_the_login_before_the_name_given_o
         raise KeyError("uid 4711")
 
     monkeypatch.setattr(getpass, "getuser", nameless)
-    assert users.at_this_machine() == users.UNKNOWN
-    users.keep("  Ana\n Weiß\u202e ")
-    assert users.at_this_machine() == "Ana Weiß"
+    assert users.local_user() == users.UNKNOWN
+    users.save_local_user("  Ana\n Weiß\u202e ")
+    assert users.local_user() == "Ana Weiß"
     monkeypatch.setattr(getpass, "getuser", lambda: "aweiss")
-    assert users.at_this_machine() == "aweiss"
+    assert users.local_user() == "aweiss"
     monkeypatch.setenv("LOUPE_USER", "A. Weiß")
-    assert users.at_this_machine() == "A. Weiß"
+    assert users.local_user() == "A. Weiß"
     monkeypatch.setenv("LOUPE_USER", " ")
-    assert users.at_this_machine() == "aweiss"
+    assert users.local_user() == "aweiss"
 
 
 @pytest.mark.parametrize(
@@ -50,7 +50,7 @@ def test_the_setting_goes_before_the_login_and_the_login_before_the_name_given_o
 )
 def test_a_header_is_believed_from_a_named_proxy_alone(monkeypatch, proxies, address, values, name):
     monkeypatch.setenv("LOUPE_PROXIES", proxies)
-    assert users.named_by_proxy(values, address) == name
+    assert users.user_from_proxy(values, address) == name
 
 
 @pytest.mark.parametrize("wrong", ["proxy.example", "10.0.0.5/8", "10.0.0.5 10.0.0.6"])
@@ -67,4 +67,4 @@ def test_no_header_is_believed_where_a_request_may_state_its_own_address(monkeyp
     if allowed is not None:
         monkeypatch.setenv("FORWARDED_ALLOW_IPS", allowed)
     with pytest.raises(ValueError, match="FORWARDED_ALLOW_IPS=none"):
-        users.named_by_proxy(["Ana"], "10.0.0.5")
+        users.user_from_proxy(["Ana"], "10.0.0.5")

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from inspect_core.cli.commands import main
-from inspect_core.images.alignment import learn
+from inspect_core.images.alignment import learn_alignment
 from sample_data.make import products
 from sample_data.make.conveyor import RIGID, SCALED
 
@@ -16,7 +16,7 @@ pytestmark = pytest.mark.slow
 def test_poses_are_exact():
     """Points of the part come to lie at one place each on a reference learned without them."""
     photos = [products.render("board", index, conveyor=RIGID)[0] for index in range(4)]
-    learned, part = learn(photos), np.array([(-20.0, -20), (20, -15), (0, 22)])
+    learned, part = learn_alignment(photos), np.array([(-20.0, -20), (20, -15), (0, 22)])
     places = []
     for index, photo in enumerate(photos):
         pose = products.pose("board", index, conveyor=RIGID)

@@ -34,9 +34,9 @@ def small_shards(monkeypatch: pytest.MonkeyPatch) -> None:
 @pytest.fixture(scope="session")
 def study_of(product, backbone, tmp_path_factory):
     """study_of(workers, method) is a new unfitted study of the product, with a store of its own."""
-    from inspect_core.features.store import Store
+    from inspect_core.features.store import FeatureStore
     from inspect_core.images.folders import scan
-    from inspect_core.images.tolerances import CAREFUL
+    from inspect_core.images.tolerances import DEFAULT_TOLERANCES
     from inspect_core.study.study import Study
     from inspect_core.study.study_tasks import IN_PROCESS
 
@@ -45,9 +45,9 @@ def study_of(product, backbone, tmp_path_factory):
 
     def made(workers=IN_PROCESS, method: str = "mahalanobis+quadrics", **given):
         parameters = {key: value for name in method.split("+") for key, value in small[name].items()}
-        store = Store(tmp_path_factory.mktemp("store"))
+        store = FeatureStore(tmp_path_factory.mktemp("store"))
         given |= {"method": method, "parameters": parameters, "workers": workers}
-        return Study(samples, backbone, store, grid=(8, 8), tolerances=CAREFUL, **given)
+        return Study(samples, backbone, store, grid=(8, 8), tolerances=DEFAULT_TOLERANCES, **given)
 
     return made
 

@@ -8,14 +8,14 @@ import numpy as np
 import pytest
 
 from inspect_core.images.placement import Placement
-from inspect_core.images.samples import Sample
+from inspect_core.images.samples import PhotoFile
 from inspect_core.judge.overlap_counts import OverlapCounts
-from inspect_core.line.map_folder import Maps
+from inspect_core.line.map_folder import MapFolder
 from inspect_core.runtime.serialisation import pack, unpack
 from inspect_core.sharding import inspection_tasks
 from inspect_core.sharding.checkpoints import ShardCheckpoints
 from inspect_core.sharding.executor import attempt
-from inspect_core.sharding.inspection_tasks import JudgedByWorkers
+from inspect_core.sharding.inspection_tasks import WorkerBatchInspector
 from inspect_core.sharding.shard_runner import ATTEMPTS
 from inspect_core.sharding.study_workers import KINDS, ShardResult, fault
 from inspect_core.study.evaluation_scores import EvaluationScores
@@ -23,7 +23,7 @@ from inspect_core.study.photo_features import PhotoNotes
 from inspect_core.study.study_tasks import Shard
 from tests.line.conftest import ByBrightness, photo  # noqa: F401
 
-SHARD = Shard(0, [Sample(Path(name), name, "good", (4, 4)) for name in "abc"])
+SHARD = Shard(0, [PhotoFile(Path(name), name, "good", (4, 4)) for name in "abc"])
 ALL, WITHOUT_B = PhotoNotes(), PhotoNotes(found={"a": ("a" * 64, Placement((4, 4)))}, damaged={"b": "cut short"})
 
 
@@ -85,8 +85,8 @@ def judged(photo, tmp_path, monkeypatch):  # noqa: F811
     photos = [(f"{name}.png", photo(tmp_path / f"{name}.png", level)) for name, level in (("a", 50), ("b", 220))]
 
     def judge(spoil, times=ATTEMPTS):
-        judging = JudgedByWorkers(Faulty(spoil, times), tmp_path)
-        return [row for row, _, _ in judging(ByBrightness(), photos, Maps(tmp_path / "maps"))]
+        judging = WorkerBatchInspector(Faulty(spoil, times), tmp_path)
+        return [row for row, _, _ in judging(ByBrightness(), photos, MapFolder(tmp_path / "maps"))]
 
     return judge
 

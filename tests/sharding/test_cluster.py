@@ -15,9 +15,9 @@ from inspect_core.line.batch import Outputs, photos_of, run
 from inspect_core.recipe import LoadedRecipe
 from inspect_core.recipe_io.recipe_file import save
 from inspect_core.sharding import cluster
-from inspect_core.sharding.cluster import Certificates, Cluster, checked
+from inspect_core.sharding.cluster import Certificates, Cluster, validate_address
 from inspect_core.sharding.executor import Refused
-from inspect_core.sharding.inspection_tasks import JudgedByWorkers
+from inspect_core.sharding.inspection_tasks import WorkerBatchInspector
 from inspect_core.sharding.study_workers import OnWorkers
 from inspect_core.sharding.worker_selection import workers
 from tests.sharding.conftest import Started, bits
@@ -61,7 +61,7 @@ def test_two_workers_started_by_hand_give_the_bits_of_the_plain_path(
                 asdict(row) | {"time": "", "milliseconds": 0}
                 for row in run(inspector, photos, Outputs(), judging=judging)
             ]
-            for judging in (None, JudgedByWorkers(executor, tmp_path / "recipe.zip"))
+            for judging in (None, WorkerBatchInspector(executor, tmp_path / "recipe.zip"))
         ]
         assert rows[0] == rows[1]
         killed = []
@@ -90,7 +90,7 @@ def test_another_version_or_too_little_memory_is_refused(started, monkeypatch):
     with workers(cluster=started.address) as executor:
         with pytest.raises(ValueError, match=r"started with 8\.0; start it with a larger --memory-limit"):
             executor.require(10**10)
-        monkeypatch.setattr(cluster, "stamp", lambda: {"torch": "1"})
+        monkeypatch.setattr(cluster, "environment_stamp", lambda: {"torch": "1"})
         with pytest.raises(Refused, match="instead of 1"):
             list(executor.map(str, [(0, b"")]))
         with pytest.raises(ValueError, match="install the same versions on every machine,"):
@@ -134,7 +134,7 @@ def test_where_no_scheduler_is_the_address_is_named(monkeypatch):
     ],
 )
 def test_loopback_and_tls_are_taken(address, certificates, full):
-    assert checked(address, certificates) == full
+    assert validate_address(address, certificates) == full
 
 
 @pytest.mark.parametrize(
@@ -148,7 +148,7 @@ def test_loopback_and_tls_are_taken(address, certificates, full):
 )
 def test_any_other_way_is_refused(address, certificates):
     with pytest.raises(ValueError, match="--tls-ca, --tls-cert and --tls-key"):
-        checked(address, certificates)
+        validate_address(address, certificates)
 
 
 def test_processes_and_a_cluster_are_not_mixed():

@@ -13,19 +13,19 @@ import numpy as np
 import pytest
 
 from inspect_core.line.batch import Outputs, photos_of, run
-from inspect_core.line.map_folder import Maps
+from inspect_core.line.map_folder import MapFolder
 from inspect_core.recipe import LoadedRecipe
 from inspect_core.recipe_io.recipe_file import save
 from inspect_core.runtime.progress import Cancelled
 from inspect_core.sharding import checkpoints, processes, study_workers
 from inspect_core.sharding.checkpoints import ShardCheckpoints
 from inspect_core.sharding.executor import Refused, attempt
-from inspect_core.sharding.inspection_tasks import JudgedByWorkers
+from inspect_core.sharding.inspection_tasks import WorkerBatchInspector
 from inspect_core.sharding.processes import Processes
-from inspect_core.sharding.shard_runner import ATTEMPTS, ShardsFailed, kept_results, results
+from inspect_core.sharding.shard_runner import ATTEMPTS, ShardsFailed, results, stored_results
 from inspect_core.sharding.study_workers import OnWorkers
 from inspect_core.study import statistics_gathering, study_tasks
-from inspect_core.study.evaluation import figures, judge_photos
+from inspect_core.study.evaluation import figures, score_test_photos
 from inspect_core.study.study_tasks import IN_PROCESS
 from inspect_core.tuning.product_check_training import train_product_check
 from tests.sharding.conftest import ROOT, bits, wait_until
@@ -88,7 +88,7 @@ def test_judged_photos_come_back_as_scores_and_counts_equal_to_the_bit(study_of,
         monkeypatch.setattr(module, "AT_ONCE", 2)
     moves, limits = [{"k": 2}, {}, {"k": 6, "m": 3}], plain.default_limits()
     found = [
-        judge_photos(study, study.split.judge, moves)
+        score_test_photos(study, study.split.judge, moves)
         for study in (plain, _as_fitted(study_of(OnWorkers(pool)), plain), _as_fitted(study_of(), plain))
     ]
     for own, theirs, again in zip(*found, strict=True):
@@ -120,8 +120,8 @@ def test_the_product_check_and_the_verdicts_are_those_of_one_process(plain, pool
     inspector = LoadedRecipe(recipe, plain.preparation.backbone)
     photos = [*photos_of([product / "test"]), ("gone.png", tmp_path / "gone.png")]
     found = {}
-    for name, judging in (("plain", None), ("workers", JudgedByWorkers(pool, tmp_path / "recipe"))):
-        outputs = Outputs(tmp_path / f"{name}.csv", Maps(tmp_path / name))
+    for name, judging in (("plain", None), ("workers", WorkerBatchInspector(pool, tmp_path / "recipe"))):
+        outputs = Outputs(tmp_path / f"{name}.csv", MapFolder(tmp_path / name))
         rows = run(inspector, photos, outputs, judging=judging)
         maps = {path.name: path.read_bytes() for path in (tmp_path / name).rglob("*.[pn][np][gy]")}
         found[name] = [asdict(row) | {"time": "", "milliseconds": 0} for row in rows], maps
@@ -199,7 +199,7 @@ def test_a_photo_that_one_worker_cannot_read_is_read_here(study_of, plain, small
 def test_a_mask_that_one_worker_cannot_read_is_read_here(study_of, plain):
     masked = next(sample for sample in plain.split.judge if sample.mask)
     blind = _as_fitted(study_of(OnWorkers(Blind(masked.mask))), plain)
-    (here,), (there,) = (judge_photos(study, study.split.judge, [{}]) for study in (plain, blind))
+    (here,), (there,) = (score_test_photos(study, study.split.judge, [{}]) for study in (plain, blind))
     assert here.counts.regions == there.counts.regions
     assert figures(here, plain.default_limits()) == figures(there, plain.default_limits())
 
@@ -219,7 +219,7 @@ def test_a_shard_that_fails_three_times_is_named_and_the_rest_is_kept(pool, payl
 
     found = []
     with pytest.raises(ShardsFailed, match=rf"1 shard of photos failed 3 times \(.*{reason}.*b.png, c.png") as failed:
-        found.extend(number for number, _ in kept_results(work, range(3), names.get, worked))
+        found.extend(number for number, _ in stored_results(work, range(3), names.get, worked))
     assert sorted(found) == [0, 2]
     assert work.numbers() == {0, 2}
     assert given.count(1) == ATTEMPTS
@@ -237,7 +237,7 @@ def test_who_stops_waiting_ends_the_work(pool):
 
 
 def test_a_worker_of_another_version_is_refused(monkeypatch, pool):
-    monkeypatch.setattr(processes, "stamp", lambda: {"numpy": "0.1"})
+    monkeypatch.setattr(processes, "environment_stamp", lambda: {"numpy": "0.1"})
     with pytest.raises(Refused, match=r"numpy [\d.]+ instead of 0\.1"):
         list(pool.map(Ready(), [(0, "")]))
 

@@ -6,19 +6,19 @@ from dataclasses import fields, replace
 import numpy as np
 import pytest
 
-from inspect_core.features.extraction import PatchFeatureSpec, Preparation
-from inspect_core.images.alignment import Alignment, Range
-from inspect_core.images.part_pose import Located
-from inspect_core.images.photo_quality import Quality
+from inspect_core.features.extraction import FeatureExtractor, PatchFeatureSpec
+from inspect_core.images.alignment import Alignment, ValueRange
+from inspect_core.images.part_pose import PartPose
+from inspect_core.images.photo_quality import PhotoQuality
 from inspect_core.images.placement import Placement
 from inspect_core.images.tiles import TilePlan
 from inspect_core.runtime.serialisation import pack, unpack
 from inspect_core.sharding.executor import Refused
 from inspect_core.sharding.study_workers import KINDS, ShardResult
-from inspect_core.sharding.transport import Network, Prepared, preparation_of
+from inspect_core.sharding.transport import SentBackbone, SentExtractor, preparation_of
 from inspect_core.study.photo_features import PhotoNotes
 
-RANGES = {name: Range(-1.0, 2.0) for name in ("x", "y", "angle", "scale", "share", "correlation", "visible")}
+RANGES = {name: ValueRange(-1.0, 2.0) for name in ("x", "y", "angle", "scale", "share", "correlation", "visible")}
 
 
 @pytest.fixture
@@ -36,10 +36,10 @@ def test_a_preparation_arrives_as_it_was(backbone, alignment, tiled: bool, align
     looks = (PatchFeatureSpec(backbone.taps, columns), PatchFeatureSpec(backbone.taps[:1], None, 3))
     tiles = TilePlan((256, 384), backbone.size, 64, 32) if tiled else None
     grid = tiles.grid if tiles is not None else (8, 8)
-    sent = Preparation(backbone, grid, looks, True, alignment if aligned else None, tiles)
+    sent = FeatureExtractor(backbone, grid, looks, True, alignment if aligned else None, tiles)
     pixels, placement = np.random.default_rng(2).integers(0, 255, (260, 390, 3), np.uint8), Placement((260, 390))
     expected = sent.features(pixels, placement)  # which leaves behind what must not be sent
-    content = pickle.dumps(Prepared.of(sent, Network.of(backbone)))
+    content = pickle.dumps(SentExtractor.of(sent, SentBackbone.of(backbone)))
     arrived = preparation_of(pickle.loads(content))
     assert arrived.keys == sent.keys
     assert preparation_of(pickle.loads(content)).backbone is arrived.backbone
@@ -49,16 +49,16 @@ def test_a_preparation_arrives_as_it_was(backbone, alignment, tiled: bool, align
 
 @pytest.mark.parametrize("change", [{"weight_digest": "0" * 64}, {"engine": "an abacus"}])
 def test_other_weights_or_another_engine_are_refused(backbone, change) -> None:
-    network = replace(Network.of(backbone), **change)
+    network = replace(SentBackbone.of(backbone), **change)
     with pytest.raises(Refused, match="instead of"):
-        preparation_of(Prepared.of(Preparation(backbone, (8, 8), ()), network))
+        preparation_of(SentExtractor.of(FeatureExtractor(backbone, (8, 8), ()), network))
 
 
 def test_what_is_kept_comes_back_to_the_bit() -> None:
     matrix = np.array([[1.0, 1 / 3, -2e-17], [0.1, np.nextafter(1, 2), 7.25]])
-    located = Located(matrix, (260, 390), (240, 320), 0.9, 1 / 7, 1.0, ambiguous=True)
+    located = PartPose(matrix, (260, 390), (240, 320), 0.9, 1 / 7, 1.0, ambiguous=True)
     name, errors = "a\udcff ü.png", [[np.array([[[np.float32(1 / 3)]]])], []]
-    quality = Quality(1 / 3, 0.1, 2.5, 0.0, 1.0)
+    quality = PhotoQuality(1 / 3, 0.1, 2.5, 0.0, 1.0)
     placements = {name: ("a" * 64, Placement((260, 390), located)), "c": ("b" * 64, Placement((5, 7)))}
     notes = PhotoNotes(placements, {name: quality}, damaged={"b": "lost"})
     found = unpack(pack(ShardResult(notes, [(name, errors), {3: np.array(5)}], ["c"])), KINDS)
@@ -70,7 +70,7 @@ def test_what_is_kept_comes_back_to_the_bit() -> None:
         ("a" * 64, (260, 390)), ("b" * 64, (5, 7)),
     ]  # fmt: skip
     assert found.notes.found["c"][1].located is None
-    for field in fields(Located):
+    for field in fields(PartPose):
         assert np.array_equal(getattr(found.notes.found[name][1].located, field.name), getattr(located, field.name))
 
 
@@ -82,4 +82,4 @@ def test_other_bytes_are_refused(content: bytes) -> None:
 
 def test_only_what_is_named_is_made() -> None:
     with pytest.raises(KeyError, match="Range"):
-        unpack(pack(Range(0.0, 1.0)), KINDS)
+        unpack(pack(ValueRange(0.0, 1.0)), KINDS)

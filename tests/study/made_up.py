@@ -6,10 +6,10 @@ from pathlib import Path
 import numpy as np
 import torch
 
-from inspect_core.methods.fitted_method import View
+from inspect_core.methods.fitted_method import FittedMethod
 from inspect_core.study.scored_photo import ScoredPhoto
 from inspect_core.study.scored_photos import ScoredPhotos
-from inspect_core.tuning.scatter_points import Points
+from inspect_core.tuning.scatter_points import ScatterPoints
 
 SIZE, GRID = (64, 96), (4, 3)
 
@@ -23,7 +23,7 @@ def photo(name: str, kind: str = "good", part: str = "judge", **known) -> Scored
     return ScoredPhoto(name, name * 8, SIZE, kind, part, Path(name), **known)
 
 
-def bench(views: Sequence[View], photos: Sequence[ScoredPhoto], seen=patches) -> ScoredPhotos:
+def bench(views: Sequence[FittedMethod], photos: Sequence[ScoredPhoto], seen=patches) -> ScoredPhotos:
     """The photos under one view, each with the patches that `seen` makes for its number."""
     scored = ScoredPhotos(views, GRID, SIZE)
     for i, own in enumerate(photos):
@@ -31,9 +31,9 @@ def bench(views: Sequence[View], photos: Sequence[ScoredPhoto], seen=patches) ->
     return scored
 
 
-def rows_of(n: int, d: int = 5, seed: int = 0) -> Points:
+def rows_of(n: int, d: int = 5, seed: int = 0) -> ScatterPoints:
     rng = np.random.default_rng(seed)
     place = np.stack([rng.integers(0, GRID[0], n), rng.integers(0, GRID[1], n)], axis=1)
     flat = np.zeros(n, np.float32)
     truth = np.full(n, "good", dtype=object)
-    return Points(rng.normal(size=(n, d)).astype(np.float32), np.zeros(n, int), place, flat, flat, truth)
+    return ScatterPoints(rng.normal(size=(n, d)).astype(np.float32), np.zeros(n, int), place, flat, flat, truth)

@@ -7,22 +7,22 @@ import numpy as np
 import pytest
 from PIL import Image
 
-from inspect_core.features.extraction import Preparation
-from inspect_core.features.store import Store
+from inspect_core.features.extraction import FeatureExtractor
+from inspect_core.features.store import FeatureStore
 from inspect_core.images.alignment import NotLocated
 from inspect_core.images.folders import scan
 from inspect_core.images.photo_reader import read
 from inspect_core.judge import defect_hits as rule
-from inspect_core.judge.counts import Unscored
-from inspect_core.judge.limits import least_promise
+from inspect_core.judge.counts import UnscoredCounts
+from inspect_core.judge.limits import provable_bound
 from inspect_core.study.evaluation import (
+    counts_sentence_for,
     evaluate_photos,
     figures,
+    forecast_sentence,
     found_up_to,
-    in_parts_of,
-    judge_photos,
     outcomes,
-    promise,
+    score_test_photos,
 )
 from inspect_core.study.evaluation_scores import EvaluationScores, truth_masks
 from inspect_core.study.scored_photo import ScoredPhoto
@@ -44,22 +44,22 @@ def setting(recipe):
 
 
 def promised(scored: ScoredPhotos, limits: Limits | None = None) -> str:
-    return promise(scored, limits or scored.default_limits(), scored.calibration_scores())
+    return forecast_sentence(scored, limits or scored.default_limits(), scored.calibration_scores())
 
 
 def test_what_photos_promise_and_what_few_of_them_cannot(setting):
     scored = setting(12)
     told, scores = promised(scored), scored.calibration_scores()
     assert (
-        f"With 12 good parts, no limit can guarantee fewer than {least_promise(12)} in 100; 30 photos would at "
+        f"With 12 good parts, no limit can guarantee fewer than {provable_bound(12)} in 100; 30 photos would at "
         "least halve"
     ) in told
-    assert least_promise(20) > least_promise(12) / 2 >= least_promise(30)
+    assert provable_bound(20) > provable_bound(12) / 2 >= provable_bound(30)
     assert "no limit can guarantee" not in promised(setting(60))
     assert "With 4 groups of good parts (12 photos), no limit can guarantee" in promised(setting(12, groups=4))
     assert "review" in told
     assert "review" not in promised(scored, Limits(float(scores.max()), float(scores.max())))
-    assert promise(setting(0), Limits(1, 2), np.zeros(0)) == ""
+    assert forecast_sentence(setting(0), Limits(1, 2), np.zeros(0)) == ""
     told = promised(scored, Limits(float(np.median(scores)), float(np.median(scores))))
     low, high = (int(end) for end in told.split("rejected (")[1].split(")")[0].split(" to "))
     assert 5 < low < 50 < high < 95, "of 12 scores 6 lie above the median"
@@ -82,7 +82,7 @@ def test_the_bench_and_evaluate_find_the_same_defects_and_read_each_mask_once(sc
     for live in ({}, {"k": 2, "area": 40}):
         own = found_up_to(scored, **live)
         area = live.get("area", 12)
-        assert own[1] == rule.found_up_to(scored.map(1, **live), rule.grown(mask), area=area)
+        assert own[1] == rule.hit_limit(scored.map(1, **live), rule.dilate_mask(mask), area=area)
         assert np.isnan(own[[0, 2, 3, 4]]).all()
         judged = EvaluationScores.of(scored, live, range(5), truth_masks(scored))
         np.testing.assert_array_equal(judged.found, own)
@@ -96,28 +96,28 @@ def test_the_bench_and_evaluate_find_the_same_defects_and_read_each_mask_once(sc
 def test_the_sentence_tells_those_caught_elsewhere(scored):
     scores, found = scored.scores(), found_up_to(scored)
     below = float(scored.maps().min()) - 1
-    said = in_parts_of(scored, scores, Limits(below, below), found)
+    said = counts_sentence_for(scored, scores, Limits(below, below), found)
     assert "misses 0 of 3 defects, detects 3 of 3 (1 at the defect, 0 elsewhere, 2 without a mask)" in said
     found = np.where(np.isnan(found), np.nan, below)
-    assert "(0 at the defect, 1 elsewhere, 2" in in_parts_of(scored, scores, Limits(below, below), found)
-    assert "detects" not in in_parts_of(scored, scores, Limits(below, below))
+    assert "(0 at the defect, 1 elsewhere, 2" in counts_sentence_for(scored, scores, Limits(below, below), found)
+    assert "detects" not in counts_sentence_for(scored, scores, Limits(below, below))
 
 
 @pytest.mark.slow
 def test_photos_without_a_score_stand_in_every_count(product, small_backbone, tmp_path, monkeypatch):
     root = shutil.copytree(product, tmp_path / "flange")
     lost = [sorted((root / name).iterdir())[0] for name in ("test/good", "test/scratch", "train/good")]
-    gone, place = {read(path).pixels.tobytes() for path in lost}, Preparation.place
+    gone, place = {read(path).pixels.tobytes() for path in lost}, FeatureExtractor.place
 
-    def placed(self: Preparation, pixels: np.ndarray):
+    def placed(self: FeatureExtractor, pixels: np.ndarray):
         if pixels.tobytes() in gone:
             raise NotLocated("nothing in the photo matches the reference")
         return place(self, pixels)
 
-    monkeypatch.setattr(Preparation, "place", placed)
+    monkeypatch.setattr(FeatureExtractor, "place", placed)
     photos, damaged = scan(root), next((root / "test/dent").iterdir())
     damaged.write_bytes(damaged.read_bytes()[:900])
-    study = Study(photos, small_backbone, Store(tmp_path / "store"), grid=(8, 12), parameters={"k": 8})
+    study = Study(photos, small_backbone, FeatureStore(tmp_path / "store"), grid=(8, 12), parameters={"k": 8})
     study.fit()
     assert {photo.sample.path: (photo.word, photo.kind) for photo in study.results.unscored} == {
         lost[0]: ("not located", "good"),
@@ -126,7 +126,7 @@ def test_photos_without_a_score_stand_in_every_count(product, small_backbone, tm
         damaged: ("not judged", "dent"),
     }
     limits = study.default_limits()
-    said = in_parts_of(study.results, study.scores(), limits, found_up_to(study.results))
+    said = counts_sentence_for(study.results, study.scores(), limits, found_up_to(study.results))
     assert " of 3 inspected good parts (" in said
     assert " of 1 inspected defect, " in said
     assert (
@@ -134,10 +134,10 @@ def test_photos_without_a_score_stand_in_every_count(product, small_backbone, tm
     )
     evaluation = evaluate_photos(study.results, limits, truth_masks(study.results))
     counts = evaluation.counts
-    assert (counts.good_unscored, counts.defects_unscored) == (Unscored(1), Unscored(1, 1))
+    assert (counts.good_unscored, counts.defects_unscored) == (UnscoredCounts(1), UnscoredCounts(1, 1))
     assert (counts.good_total, counts.defects_total, counts.with_mask) == (4, 3, 1)
     shown = study.split.judge
-    (judged,) = judge_photos(study, shown, [study.live])
+    (judged,) = score_test_photos(study, shown, [study.live])
     features = study.photo_features
     assert figures(judged, limits, features.unscored(("judge", sample) for sample in shown)).counts == counts
     assert outcomes(evaluation)["not_located"] == 2

@@ -5,14 +5,14 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from inspect_core.features.store import Store
+from inspect_core.features.store import FeatureStore
 from inspect_core.images.folders import scan, split
 from inspect_core.images.photo_reader import read
-from inspect_core.images.splitting import learned_from_all
-from inspect_core.images.tolerances import CAREFUL, CaptureVariation, Tolerances
+from inspect_core.images.splitting import train_on_all
+from inspect_core.images.tolerances import DEFAULT_TOLERANCES, CaptureVariation, Tolerances
 from inspect_core.judge.anomaly_map import image_score
 from inspect_core.study import fitting
-from inspect_core.study.evaluation import RepeatabilityCounts, changed_again, evaluate_photos, judge_photos
+from inspect_core.study.evaluation import RepeatabilityCounts, evaluate_photos, repeatability_counts, score_test_photos
 from inspect_core.study.evaluation_scores import truth_masks
 from inspect_core.study.study import Study
 from inspect_core.verdict import Limits
@@ -24,7 +24,7 @@ pytestmark = pytest.mark.slow
 @pytest.fixture(scope="module")
 def taught(product, backbone, tmp_path_factory):
     """taught(tolerances) is a fitted study of the product, by folds."""
-    photos, store = learned_from_all(split(scan(product), seed=0)), Store(tmp_path_factory.mktemp("features"))
+    photos, store = train_on_all(split(scan(product), seed=0)), FeatureStore(tmp_path_factory.mktemp("features"))
 
     def made(tolerances: Tolerances | None) -> Study:
         return Study(photos, backbone, store, parameters={"k": 8}, grid=(16, 16), tolerances=tolerances).fit()
@@ -95,14 +95,14 @@ def test_changed_verdicts_are_counted_on_the_bench_and_by_evaluate_alike(study, 
     limits = Limits(middle, middle)
     judge = study.results.of_subset("judge")
     changed = ((scores > middle) != (again > middle)) & judge
-    found = changed_again(study.results, limits)
+    found = repeatability_counts(study.results, limits)
     assert (found.changed, found.total) == (changed.sum(), judge.sum())
     assert str(found.changed) in found.sentence()
     assert evaluate_photos(study.results, limits, truth_masks(study.results)).changed == found
-    (streamed,) = judge_photos(study, study.split.judge, [{}])
+    (streamed,) = score_test_photos(study, study.split.judge, [{}])
     assert RepeatabilityCounts.of(streamed.scores, streamed.again, streamed.defect, limits) == found
-    assert changed_again(taught(None).results, limits) is None
+    assert repeatability_counts(taught(None).results, limits) is None
 
 
 def test_the_recipe_says_what_was_tolerated(taught):
-    assert str(CAREFUL) in taught(CAREFUL).recipe().provenance.calibration_note
+    assert str(DEFAULT_TOLERANCES) in taught(DEFAULT_TOLERANCES).recipe().provenance.calibration_note

@@ -8,7 +8,7 @@ from inspect_core.detectors import cop_corp
 from inspect_core.features.extraction import PatchFeatureSpec
 from inspect_core.judge.anomaly_map import image_score, to_pixels
 from inspect_core.judge.local_scale import GoodMaps
-from inspect_core.methods.fitted_method import View, joined_errors
+from inspect_core.methods.fitted_method import FittedMethod, joined_errors
 from inspect_core.study import scored_photos
 from inspect_core.study.scored_photos import ScoredPhotos
 from tests.study.made_up import bench, patches, photo
@@ -109,7 +109,7 @@ def test_a_block_cut_short_by_a_full_disk_leaves_the_next_one_whole(scored, monk
 def fused(recipe) -> ScoredPhotos:
     """Two views, eight good calibrate photos in groups, then two judge photos."""
     rows = np.random.default_rng(50).normal(size=(400, 5)).astype(np.float32)
-    second = View("cop", cop_corp.fit_cop(rows), PatchFeatureSpec(("made up",)))
+    second = FittedMethod("cop", cop_corp.fit_cop(rows), PatchFeatureSpec(("made up",)))
     scored = ScoredPhotos((*recipe.views, second), recipe.grid, recipe.backbone.size)
     for i in range(10):
         group = GROUPS[i] if i < 8 else None
@@ -151,7 +151,8 @@ def test_errors_of_two_views_are_standardised_and_added(fused, k, q):
 
 def test_a_photo_scores_the_same_whichever_way_it_is_asked_for(fused):
     views = [
-        View(view.method, view.detector, view.look, fused.scales(i, view.stops)) for i, view in enumerate(fused.views)
+        FittedMethod(view.method, view.detector, view.look, fused.scales(i, view.stops))
+        for i, view in enumerate(fused.views)
     ]
     for live in ({"k": 5, "q": 2}, {"k": 1, "q": 4, "area": 307}):
         for i in range(10):

@@ -10,7 +10,7 @@ from inspect_core.line.ordered_pool import ranges
 from inspect_core.methods.method import Patches
 from inspect_core.methods.registry import METHODS
 from inspect_core.study import statistics_gathering
-from inspect_core.study.statistics_gathering import Fit, Merged, merged
+from inspect_core.study.statistics_gathering import FitPlan, StatisticsMerger, merged
 
 GRID, WIDTH, SEED = (3, 4), 8, 5
 SMALL = {"k": 5, "M": 32, "patches": 150, "components": 5}
@@ -24,13 +24,13 @@ def photo(number: int) -> list[tuple[torch.Tensor]]:
     return [] if number in DAMAGED else [(torch.from_numpy(values.astype(np.float32)),)]
 
 
-def fit_of(name: str, count: int) -> Fit:
+def fit_of(name: str, count: int) -> FitPlan:
     chosen = {key: SMALL.get(key, value) for key, value in METHODS[name].defaults.items()}
     columns = torch.eye(WIDTH) if name in ("mahalanobis", "sampled") else None
-    return Fit((name,), (0,), (Patches(count, GRID, WIDTH),), (columns,), (chosen,), SEED)
+    return FitPlan((name,), (0,), (Patches(count, GRID, WIDTH),), (columns,), (chosen,), SEED)
 
 
-def arrays(fit: Fit, gathered: list) -> dict[str, torch.Tensor]:
+def arrays(fit: FitPlan, gathered: list) -> dict[str, torch.Tensor]:
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", UserWarning)
         return fit.finish(gathered)[0].arrays()
@@ -43,9 +43,9 @@ def test_blocks_from_elsewhere_give_the_bits_of_one_stream(name: str, count: int
     fit = fit_of(name, count)
     shards = ranges(count, statistics_gathering.SHARD)
     plain = arrays(fit, merged(fit, (fit.shard((i, photo(i)) for i in numbers) for numbers in shards)))
-    found = Merged(fit)
+    found = StatisticsMerger(fit)
     for numbers in ranges(count, 3 * statistics_gathering.SHARD):
-        block = Merged(fit)
+        block = StatisticsMerger(fit)
         for shard in ranges(len(numbers), statistics_gathering.SHARD):
             elsewhere = fit.shard((numbers[i], photo(numbers[i])) for i in shard)
             carried = [own.state() for own in elsewhere]

@@ -6,19 +6,19 @@ import pytest
 import torch
 
 from inspect_core.features import backbones
-from inspect_core.features.store import Store
+from inspect_core.features.store import FeatureStore
 from inspect_core.images import splitting
 from inspect_core.images.folders import scan, split
 from inspect_core.images.photo_reader import read
 from inspect_core.images.splitting import FOLDS
 from inspect_core.judge.anomaly_map import image_score, to_pixels
 from inspect_core.judge.limits import limits_from_good
-from inspect_core.judge.local_scale import GoodMaps, joined
+from inspect_core.judge.local_scale import GoodMaps, sum_error_maps
 from inspect_core.judge.metrics import aupro, auroc
 from inspect_core.recipe import inspect
 from inspect_core.recipe_io.recipe_file import load, save
-from inspect_core.runtime.progress import Cancelled, silent
-from inspect_core.study.evaluation import evaluate_photos, figures, in_parts_of, judge_photos
+from inspect_core.runtime.progress import Cancelled, ignore_progress
+from inspect_core.study.evaluation import counts_sentence_for, evaluate_photos, figures, score_test_photos
 from inspect_core.study.evaluation_scores import truth_masks
 from inspect_core.study.fitting import CrossFitter
 from inspect_core.study.study import Study
@@ -29,8 +29,8 @@ SMALL = {"mahalanobis": {"k": 8}, "corp": {"M": 64}, "nearest": {"patches": 14 *
 
 
 @pytest.fixture(scope="module")
-def store(tmp_path_factory) -> Store:
-    return Store(tmp_path_factory.mktemp("features"))
+def store(tmp_path_factory) -> FeatureStore:
+    return FeatureStore(tmp_path_factory.mktemp("features"))
 
 
 @pytest.fixture(scope="module")
@@ -60,7 +60,7 @@ def test_moves_of_k_and_limit_cost_no_network_and_no_fit(study, network_calls, m
     after = study.scores(k=6)
     study.map(0, k=12)
     limits = study.default_limits(k=6)
-    in_parts_of(study.scored, after, limits)
+    counts_sentence_for(study.scored, after, limits)
     assert network_calls == []
     assert (after < before).all(), "a distance over fewer dimensions cannot be larger"
 
@@ -94,7 +94,7 @@ def test_defects_stand_out_where_they_are(study):
 
 @pytest.mark.parametrize("k", [24, 7])
 def test_photos_judged_beside_the_bench_come_to_what_the_bench_shows(study, k):
-    (judged,) = judge_photos(study, study.split.judge, [{"k": k}])
+    (judged,) = score_test_photos(study, study.split.judge, [{"k": k}])
     on_bench = study.scored.of_subset("judge")
     assert np.array_equal(judged.scores, study.scores(k=k)[on_bench])
     own = evaluate_photos(study.at({"k": k}), study.default_limits(k=k), truth_masks(study.scored), k=k)
@@ -115,7 +115,7 @@ def test_fitting_again_gives_the_same_model_to_the_bit(study, product, backbone,
 
 
 def test_a_store_too_small_streams_and_gives_the_same_model(study, product, backbone, tmp_path):
-    small = Store(tmp_path / "small", limit=12 * 4 * 256 * 24)
+    small = FeatureStore(tmp_path / "small", limit=12 * 4 * 256 * 24)
     with pytest.warns(UserWarning, match="N = 11"):
         streamed = Study(scan(product), backbone, small, parameters={"k": 24}, grid=GRID).fit()
     assert np.array_equal(study.scores(), streamed.scores())
@@ -123,7 +123,7 @@ def test_a_store_too_small_streams_and_gives_the_same_model(study, product, back
 
 def test_a_smaller_fit_is_the_prefix_of_a_larger_one(study, product, backbone, tmp_path):
     with pytest.warns(UserWarning, match="N = 11"):
-        small = Study(scan(product), backbone, Store(tmp_path), parameters={"k": 12}, grid=GRID).fit()
+        small = Study(scan(product), backbone, FeatureStore(tmp_path), parameters={"k": 12}, grid=GRID).fit()
     np.testing.assert_allclose(small.scores(k=12), study.scores(k=12), rtol=1e-3)
 
 
@@ -135,7 +135,7 @@ def test_a_value_between_the_stops_equals_a_fresh_computation_to_the_bit(product
     errors = np.stack([view.errors(*study.features(photo), 37) for photo in study.photos])
     setters = study.scored.setters()
     scale = GoodMaps.of(errors[setters]).finish(size)
-    maps = to_pixels(joined([errors], [scale]), size)
+    maps = to_pixels(sum_error_maps([errors], [scale]), size)
     assert np.array_equal(study.map(3, k=37), maps[3])
     assert np.array_equal(study.scores(k=37, area=5), image_score(maps, area=5))
     assert np.array_equal(study.calibration_scores(k=37), image_score(maps[setters], area=33))
@@ -207,8 +207,8 @@ def test_a_value_that_was_not_kept_is_crossed_anew(product, backbone, store):
     every = study.calibration_scores(k=5)
     views = [replace(view, only=(4, 8)) for view in study.scored.views]
     crossing = CrossFitter(study.fitting)
-    crossing.gather(silent)
-    study.scored, _ = crossing.score(views, study.area, silent)
+    crossing.gather(ignore_progress)
+    study.scored, _ = crossing.score(views, study.area, ignore_progress)
     assert not study.scored.has({"k": 5})
     assert np.array_equal(study.calibration_scores(k=5), every)
 

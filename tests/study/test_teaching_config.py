@@ -5,12 +5,12 @@ from pathlib import Path
 
 import pytest
 
-from inspect_core.images.folders import Sample, Split
+from inspect_core.images.folders import PhotoFile, Split
 from inspect_core.images.tolerances import Tolerances
 from inspect_core.methods.registry import METHODS
 from inspect_core.study.teaching_config import TeachingConfig
 
-TALL = Sample(Path("a.png"), "a.png", "good", (1255, 500))
+TALL = PhotoFile(Path("a.png"), "a.png", "good", (1255, 500))
 ORDER = TeachingConfig("part", Split((TALL,), (), ()), parameters={"k": 50}, area=99, grid=(16, 16))
 
 

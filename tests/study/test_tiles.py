@@ -8,11 +8,11 @@ import pytest
 from PIL import Image
 
 from inspect_core.cli.commands import main
-from inspect_core.features.store import Store
-from inspect_core.images.alignment import learn
+from inspect_core.features.store import FeatureStore
+from inspect_core.images.alignment import learn_alignment
 from inspect_core.images.folders import scan, split
 from inspect_core.images.photo_reader import read
-from inspect_core.images.splitting import learned_from_all
+from inspect_core.images.splitting import train_on_all
 from inspect_core.images.tiles import TilePlan
 from inspect_core.recipe import inspect
 from inspect_core.recipe_format.recipe_package import RecipeError
@@ -23,7 +23,7 @@ from inspect_core.runner import Runner
 from inspect_core.study.study import Study
 from inspect_core.study.teaching_config import TeachingConfig
 from inspect_core.tuning.product_check_training import train_product_check
-from inspect_core.tuning.synthetic_trial import Pasting
+from inspect_core.tuning.synthetic_trial import DefectPaster
 from inspect_core.verdict import Limits
 from tests.clients.node import check_golden_images, exported_with_png
 from tests.conftest import small_network
@@ -34,7 +34,7 @@ GRID, MAP = (12, 14), (96, 112)
 
 @pytest.fixture(scope="module")
 def study(product, backbone, tmp_path_factory):
-    store = Store(tmp_path_factory.mktemp("features"))
+    store = FeatureStore(tmp_path_factory.mktemp("features"))
     return Study(scan(product), backbone, store, parameters={"k": 8}, tiles=PLAN).fit()
 
 
@@ -116,7 +116,7 @@ def test_a_defect_across_a_cut_is_one_region_in_pixels_of_the_photo(study, tiled
 def on_the_line(product, quick_backbone, tmp_path_factory):
     """A recipe with tiles, its export and what that says of its parity."""
     folder = tmp_path_factory.mktemp("tiled")
-    study = Study(scan(product), quick_backbone, Store(folder / "store"), parameters={"k": 8}, tiles=PLAN).fit()
+    study = Study(scan(product), quick_backbone, FeatureStore(folder / "store"), parameters={"k": 8}, tiles=PLAN).fit()
     product_check = train_product_check(quick_backbone, study.split.fit, study.split.calibrate)
     recipe = recipe_file.save(study.recipe(product_check=product_check), folder / "recipe")
     with pytest.MonkeyPatch.context() as patch:
@@ -145,9 +145,9 @@ def test_tiles_also_see_a_part_that_is_located(product, quick_backbone, tmp_path
     """Photos are warped to the working size first; app and line say the same, of a part that is not found too."""
     monkeypatch.setattr(onnx_export, "loaded_backbone", lambda choice, device: quick_backbone)
     photos = scan(product)
-    alignment = learn(read(sample.path).pixels for sample in photos.good)
+    alignment = learn_alignment(read(sample.path).pixels for sample in photos.good)
     study = Study(
-        photos, quick_backbone, Store(tmp_path / "store"), parameters={"k": 8}, alignment=alignment, tiles=PLAN
+        photos, quick_backbone, FeatureStore(tmp_path / "store"), parameters={"k": 8}, alignment=alignment, tiles=PLAN
     ).fit()
     recipe = recipe_file.save(study.recipe(), tmp_path / "recipe")
     assert export(recipe, tmp_path / "line", check_images=find_photos(recipe).paths).flips == 0
@@ -167,7 +167,7 @@ def test_an_even_texture_shows_no_seam(backbone, tmp_path):
         folder.mkdir(parents=True, exist_ok=True)
         grain = np.clip(128 + 24 * rng.standard_normal((192, 224, 1)), 0, 255).astype(np.uint8)
         Image.fromarray(np.repeat(grain, 3, axis=2)).save(folder / f"{number}.png")
-    store = Store(tmp_path / "store")
+    store = FeatureStore(tmp_path / "store")
     study = Study(scan(tmp_path / "photos"), backbone, store, parameters={"k": 8}, tiles=PLAN).fit()
     errors = study.results.grid_errors().mean(axis=0)
     beside = np.zeros(GRID, bool)
@@ -184,14 +184,14 @@ def test_an_even_texture_shows_no_seam(backbone, tmp_path):
 
 def test_k_is_the_plans_and_a_larger_one_is_refused_with_the_figure(product, backbone, tmp_path):
     large = TilePlan((3008, 4000), (128, 128), 64, 32)
-    store = Store(tmp_path)
+    store = FeatureStore(tmp_path)
     assert Study(scan(product), backbone, store, tiles=large).parameters[0]["k"] == 50
     with pytest.raises(ValueError, match=r"k = 100 at 94 × 125 locations takes 470 MB of factors, at most 256 MB"):
         Study(scan(product), backbone, store, tiles=large, parameters={"k": 100})
 
 
 def test_defects_of_the_trial_are_as_large_as_in_a_photo_of_one_tile(study):
-    pasting = Pasting(study, study.split.fit, 12)
+    pasting = DefectPaster(study, study.split.fit, 12)
     assert all(make() is not None for make in pasting.paste_defects(study.split.fit))
     assert len(pasting.masks) == 12
     assert all(0 < mask.mean() < 0.2 for mask in pasting.masks.values())
@@ -204,9 +204,9 @@ def test_the_command_line_gives_what_the_study_gives(product, tmp_path, kept_gra
     assert main(["fit", str(product), "--out", str(out), *arguments, "--guard", "off"]) == 0
     recipe = recipe_file.load(out)
     assert recipe.tiles == TilePlan((320, 320), (128, 128), 64, 16)
-    photos = learned_from_all(split(scan(product), seed=0))
+    photos = train_on_all(split(scan(product), seed=0))
     order = TeachingConfig("flange", photos, size=(128, 128), parameters={"k": 8}, tiles=recipe.tiles)
     backbone, taps = order.network(("mahalanobis",))
-    study = Study(order, backbone, Store(tmp_path / "store"), taps=taps).fit()
+    study = Study(order, backbone, FeatureStore(tmp_path / "store"), taps=taps).fit()
     judged = study.scores()[study.results.of_subset("judge")]
     assert [row.score for row in recipe.judged] == judged.tolist()

@@ -8,17 +8,17 @@ import numpy as np
 import pytest
 
 from inspect_core.images import heatmap
-from inspect_core.images.samples import Sample
+from inspect_core.images.samples import PhotoFile
 from inspect_core.images.splitting import Split
 from inspect_core.runtime.serialisation import is_of, pack
 from inspect_core.study import unsaved_products
 from inspect_core.study.scored_photo import ScoredPhoto
 from inspect_core.study.teaching_config import TeachingConfig
-from inspect_core.study.unsaved_products import InForce, Unsaved, UnsavedParts
+from inspect_core.study.unsaved_products import InForce, UnsavedProduct, UnsavedProductStore
 from inspect_core.verdict import Limits
 
 THUMBNAIL = heatmap.thumbnail(np.zeros((40, 60, 3), np.uint8))
-SAMPLE = Sample(Path("/photos/1.png"), "1.png", "good", (40, 60))
+SAMPLE = PhotoFile(Path("/photos/1.png"), "1.png", "good", (40, 60))
 PHOTO = ScoredPhoto("1.png", "a" * 64, (40, 60), "good", "judge", Path("/photos/1.png"))
 WHOLE = {
     "product": "flange", "made": 1.0, "thumbnail": THUMBNAIL,
@@ -30,7 +30,7 @@ WHOLE = {
 
 def written(folder: Path, **changed: object) -> None:
     """Write a product with fields that its class would refuse."""
-    part = Unsaved(**WHOLE)
+    part = UnsavedProduct(**WHOLE)
     for name, value in changed.items():
         object.__setattr__(part, name, value)
     folder.mkdir(parents=True)
@@ -40,8 +40,8 @@ def written(folder: Path, **changed: object) -> None:
 
 def test_what_is_written_is_read_again(tmp_path):
     written(tmp_path / ("0" * 12))
-    assert unsaved_products._read(tmp_path / ("0" * 12)) == Unsaved(**WHOLE)
-    (line,) = UnsavedParts(tmp_path).lines.values()
+    assert unsaved_products._read(tmp_path / ("0" * 12)) == UnsavedProduct(**WHOLE)
+    (line,) = UnsavedProductStore(tmp_path).lines.values()
     assert (line.product, line.made, line.thumbnail, line.problem) == ("flange", 1.0, THUMBNAIL, "")
     assert line.interrupted, "there is no recipe beside it"
 
@@ -57,7 +57,7 @@ def test_what_was_written_under_former_class_names_is_read(tmp_path):
         text = text.replace(f'"{kind.__name__}"'.encode(), f'"{former}"'.encode())
     content = len(text).to_bytes(8, "little") + text + content[end:]
     file.write_bytes(hashlib.sha256(content).digest() + content)
-    assert unsaved_products._read(file.parent) == Unsaved(**WHOLE)
+    assert unsaved_products._read(file.parent) == UnsavedProduct(**WHOLE)
 
 
 @pytest.mark.parametrize(
@@ -82,7 +82,7 @@ def test_what_was_written_under_former_class_names_is_read(tmp_path):
 )
 def test_a_wrong_field_is_a_reason_in_the_list(tmp_path, changed):
     written(tmp_path / ("0" * 12), **changed)
-    (line,) = UnsavedParts(tmp_path).lines.values()
+    (line,) = UnsavedProductStore(tmp_path).lines.values()
     assert "cannot be used" in line.problem
     assert "teach the part again" in line.problem
     assert isinstance(line.made, float)
@@ -92,7 +92,7 @@ def test_a_wrong_field_is_a_reason_in_the_list(tmp_path, changed):
 def test_a_path_that_is_a_text_is_refused(tmp_path):
     photo = ScoredPhoto("1.png", "a" * 64, (40, 60), "good", "judge", "http://elsewhere/1.png")
     written(tmp_path / ("0" * 12), photos=(photo,))
-    assert "path of ScoredPhoto" in UnsavedParts(tmp_path).lines["0" * 12].problem
+    assert "path of ScoredPhoto" in UnsavedProductStore(tmp_path).lines["0" * 12].problem
 
 
 @pytest.mark.parametrize(

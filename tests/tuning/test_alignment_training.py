@@ -9,14 +9,14 @@ import pytest
 import torch
 from PIL import Image
 
-from inspect_core.images.alignment import learn
+from inspect_core.images.alignment import learn_alignment
 from inspect_core.images.folders import scan
 from inspect_core.images.photo_reader import squash
-from inspect_core.images.samples import Sample
+from inspect_core.images.samples import PhotoFile
 from inspect_core.images.splitting import Split
 from inspect_core.study.teaching_config import SIMILARITY, TeachingConfig
 from inspect_core.tuning import alignment_training
-from inspect_core.tuning.alignment_training import Gain, aligned, gain_on, measured
+from inspect_core.tuning.alignment_training import AlignmentGain, gain_on, measured, with_learned_alignment
 
 
 def photos(rng, reach):
@@ -47,7 +47,7 @@ def preparation():
 @pytest.mark.parametrize("reach", [16, 0])
 def test_it_pays_for_a_moved_part_alone_and_is_measured_where_it_is_located(preparation, reach):
     shown = photos(np.random.default_rng(0), reach)
-    alignment = learn(shown)
+    alignment = learn_alignment(shown)
     gain = measured(shown, alignment, preparation)
     assert gain.photos == 12
     assert gain.is_worthwhile == (reach > 0)
@@ -72,24 +72,24 @@ def test_it_is_tried_on_few_photos_and_none_where_they_have_no_part_in_common(pr
 
 def test_how_far_parts_may_be_moved_reaches_what_is_learned(monkeypatch):
     asked = []
-    monkeypatch.setattr(alignment_training, "learn", lambda photos, **options: asked.append(options))
-    photos = Split((Sample(Path("a.png"), "a.png", "good", (8, 8)),), (), ())
-    aligned(TeachingConfig("part", photos, align=SIMILARITY, align_turn=25.0, align_shift=0.2), print)
+    monkeypatch.setattr(alignment_training, "learn_alignment", lambda photos, **options: asked.append(options))
+    photos = Split((PhotoFile(Path("a.png"), "a.png", "good", (8, 8)),), (), ())
+    with_learned_alignment(TeachingConfig("part", photos, align=SIMILARITY, align_turn=25.0, align_shift=0.2), print)
     assert asked == [{"scale": True, "turn": 25.0, "shift": 0.2}]
 
 
 def test_only_less_variance_pays_and_is_told():
-    assert not Gain(0.0, 0.0, 2, 0.0).is_worthwhile
-    said = Gain(4.0, 1.0, 12, 0.034).sentence()
+    assert not AlignmentGain(0.0, 0.0, 2, 0.0).is_worthwhile
+    said = AlignmentGain(4.0, 1.0, 12, 0.034).sentence()
     assert "12 good photos differ 75% less" in said
     assert "0.03 s per photo" in said
     assert "are not inspected" in said
 
 
 def test_parts_turned_far_are_to_be_aligned_whatever_it_leaves():
-    turned, any_angle = Gain(4.0, 4.1, 12, 0.03, turned=35.2), Gain(4.0, 3.9, 12, 0.03, turned=262.0)
+    turned, any_angle = AlignmentGain(4.0, 4.1, 12, 0.03, turned=35.2), AlignmentGain(4.0, 3.9, 12, 0.03, turned=262.0)
     assert turned.is_worthwhile
     assert any_angle.is_worthwhile
-    assert not Gain(4.0, 4.1, 12, 0.03, turned=10.0).is_worthwhile
+    assert not AlignmentGain(4.0, 4.1, 12, 0.03, turned=10.0).is_worthwhile
     assert turned.sentence().startswith("The parts lie turned by up to 35°. Alignment adds 0.03 s per photo")
     assert any_angle.sentence().startswith("The parts lie at any angle. ")

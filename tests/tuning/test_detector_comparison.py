@@ -13,7 +13,7 @@ import numpy as np
 import pytest
 
 from benchmarks.measure import RESULTS
-from inspect_core.features.store import Store
+from inspect_core.features.store import FeatureStore
 from inspect_core.images.folders import Split, scan, split
 from inspect_core.images.photo_reader import read
 from inspect_core.methods.registry import CANDIDATES, FIXED, LOOSE, title_of
@@ -137,14 +137,14 @@ def test_only_detectors_that_have_the_parameters_given_are_compared():
 @pytest.fixture(scope="module", autouse=True)
 def few_defects_pasted():
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(comparing, "PASTED", 24)
+        patch.setattr(comparing, "COMPARISON_DEFECTS", 24)
         yield
 
 
 @pytest.fixture(scope="module")
 def run(product, tmp_path_factory):
     """run(*detectors) compares them on the small product, with the order."""
-    samples, store = scan(product), Store(tmp_path_factory.mktemp("features"))
+    samples, store = scan(product), FeatureStore(tmp_path_factory.mktemp("features"))
     order = TeachingConfig(
         PRODUCT, split(samples, seed=0), size=(128, 128), grid=(16, 16), parameters={"k": 8}, device="cpu"
     )
@@ -171,7 +171,7 @@ def test_a_row_is_what_a_study_of_that_detector_alone_gives(compared, backbone, 
     study = Study(
         order.photos,
         backbone,
-        Store(tmp_path / "store"),
+        FeatureStore(tmp_path / "store"),
         method=ALONE,
         parameters=order.parameters,
         grid=order.grid,

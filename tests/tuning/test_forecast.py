@@ -7,11 +7,11 @@ from types import SimpleNamespace
 
 import pytest
 
-from inspect_core.features.extraction import Preparation
-from inspect_core.features.store import Store
+from inspect_core.features.extraction import FeatureExtractor
+from inspect_core.features.store import FeatureStore
 from inspect_core.images.folders import scan, split
-from inspect_core.images.samples import Sample
-from inspect_core.images.splitting import Split, learned_from_all
+from inspect_core.images.samples import PhotoFile
+from inspect_core.images.splitting import Split, train_on_all
 from inspect_core.images.tiles import TilePlan
 from inspect_core.methods.method import Workload
 from inspect_core.methods.registry import CANDIDATES, FIXED, LOOSE, METHODS, methods_in
@@ -26,7 +26,7 @@ RUN = 0.02
 
 def photos(fit: int, shown: int, *, calibrate: bool = True) -> Split:
     """Of a split by their number: those to judge, or to set limits, are scored."""
-    each = tuple(Sample(Path(f"{i}"), f"{i}", "good", (64, 64)) for i in range(fit + shown))
+    each = tuple(PhotoFile(Path(f"{i}"), f"{i}", "good", (64, 64)) for i in range(fit + shown))
     scored = each[fit:]
     return Split(each[:fit], scored if calibrate else (), () if calibrate else scored)
 
@@ -37,7 +37,7 @@ def seconds(monkeypatch, backbone, tmp_path):
     wall, work = itertools.count(0.0, RUN), itertools.count(0.0, time_estimates.CORES * RUN)
     clocks = SimpleNamespace(perf_counter=lambda: next(wall), process_time=lambda: next(work))
     monkeypatch.setattr(time_estimates, "time", clocks)
-    monkeypatch.setattr(Preparation, "features", lambda *_: None)
+    monkeypatch.setattr(FeatureExtractor, "features", lambda *_: None)
     monkeypatch.setattr(TeachingConfig, "network", lambda *_: (backbone, [backbone.taps]))
 
     def of(tiles: TilePlan | None = None, detectors=(), *, calibrate: bool = True, **given) -> float:
@@ -50,7 +50,7 @@ def seconds(monkeypatch, backbone, tmp_path):
             tolerances=None,
             **{"method": "quadrics"} | given,
         )
-        return forecast(order, Store(tmp_path), detectors).seconds
+        return forecast(order, FeatureStore(tmp_path), detectors).seconds
 
     return of
 
@@ -74,11 +74,11 @@ def test_a_comparison_pastes_defects_and_judges_every_detector(seconds):
     one = seconds(None, ("nearest",))
     three = seconds(None, ("nearest",) * 3)
     assert three - one == pytest.approx(2 * (comparison_result.JUDGING + 10 * comparison_result.JUDGING_PHOTO))
-    assert one - seconds(method="nearest") > synthetic_trial.PASTED * RUN
+    assert one - seconds(method="nearest") > synthetic_trial.COMPARISON_DEFECTS * RUN
 
 
 def test_an_order_without_a_detector_is_forecast_with_those_it_may_be_given(product):
-    order = TeachingConfig("flange", learned_from_all(split(scan(product), seed=0)))
+    order = TeachingConfig("flange", train_on_all(split(scan(product), seed=0)))
     assert methods_to_fit(order) == methods_in((FIXED, LOOSE))
     by_defects = replace(order, photos=replace(order.photos, choose=order.photos.judge[:1]))
     assert methods_to_fit(by_defects) == methods_in(CANDIDATES)

@@ -9,9 +9,9 @@ from inspect_core.detectors import kernel_pca
 from inspect_core.detectors.cop_corp import covariance
 from inspect_core.detectors.cop_corp.feature_maps import cosine_fourier_map
 from inspect_core.features.backbones import Backbone
-from inspect_core.features.store import Store
+from inspect_core.features.store import FeatureStore
 from inspect_core.images.folders import scan
-from inspect_core.methods.fitted_method import View
+from inspect_core.methods.fitted_method import FittedMethod
 from inspect_core.runtime.progress import Cancelled
 from inspect_core.study.scored_photos import ScoredPhotos
 from inspect_core.study.study import Study
@@ -23,8 +23,8 @@ PLACES = 256
 
 
 @pytest.fixture(scope="module")
-def store(tmp_path_factory) -> Store:
-    return Store(tmp_path_factory.mktemp("features"))
+def store(tmp_path_factory) -> FeatureStore:
+    return FeatureStore(tmp_path_factory.mktemp("features"))
 
 
 @pytest.fixture(scope="module")
@@ -117,7 +117,7 @@ def test_features_that_vary_in_nothing_are_explained_by_nothing():
     constant = kernel_pca.KernelPCA(
         kernel_pca.GaussianKernel(1.0), torch.zeros(1, 2), torch.zeros(1, 0), torch.zeros(1), torch.zeros(0), 0
     )
-    assert explained(View("kernel_pca", constant, look=None), (0, 1)).tolist() == [1.0, 1.0]
+    assert explained(FittedMethod("kernel_pca", constant, look=None), (0, 1)).tolist() == [1.0, 1.0]
 
 
 def test_the_share_at_hand_starts_the_fit_it_belongs_to(corp):

@@ -5,14 +5,14 @@ import cv2
 import pytest
 
 from inspect_core.features.backbones import Backbone
-from inspect_core.features.store import Store
+from inspect_core.features.store import FeatureStore
 from inspect_core.images.folders import scan
 from inspect_core.images.photo_quality import BLUR
 from inspect_core.images.photo_reader import read_mask
 from inspect_core.images.splitting import Split
 from inspect_core.runtime.progress import Cancelled
 from inspect_core.study.teaching_config import TeachingConfig
-from inspect_core.tuning.photo_screening import COPY, PRODUCT, first_look
+from inspect_core.tuning.photo_screening import COPY, PRODUCT, screen_photos
 
 SAMPLES = Path(__file__).resolve().parents[2] / "sample_data"
 ORDER = TeachingConfig("flange", Split((), (), ()), taps="expansions", size=(128, 128), grid=(16, 16), device="cpu")
@@ -42,10 +42,10 @@ def photos(tmp_path_factory):
 @pytest.fixture(scope="module")
 def looked(photos, shared_workspace, tmp_path_factory):
     """What the look at them found, and the store with their features."""
-    store = Store(tmp_path_factory.mktemp("store"))
+    store = FeatureStore(tmp_path_factory.mktemp("store"))
     with pytest.MonkeyPatch.context() as patch:
         patch.setenv("LOUPE_WORKSPACE", str(shared_workspace))
-        return first_look(scan(photos[0]), ORDER, store, silent), store
+        return screen_photos(scan(photos[0]), ORDER, store, silent), store
 
 
 def test_what_hides_among_the_good_photos_is_found(photos, looked, exported, monkeypatch):
@@ -65,7 +65,7 @@ def test_what_hides_among_the_good_photos_is_found(photos, looked, exported, mon
 
     monkeypatch.setattr(Backbone, "tap_maps", run)
     monkeypatch.setattr(Backbone, "embed", run)
-    assert first_look(scan(folder), ORDER, store, silent) == look
+    assert screen_photos(scan(folder), ORDER, store, silent) == look
 
 
 def test_the_scratch_lies_where_the_ring_is(looked):
@@ -83,7 +83,7 @@ def test_few_photos_are_not_compared_and_a_damaged_one_is_listed(product, export
         shutil.copy(path, folder)
     samples = scan(folder)
     (folder / samples.good[0].name).write_bytes(b"no image")
-    look = first_look(samples, ORDER, Store(tmp_path / "store"), silent)
+    look = screen_photos(samples, ORDER, FeatureStore(tmp_path / "store"), silent)
     assert "too few to detect outliers;" in look.sentence()
     assert [name for name, _ in look.skipped] == [samples.good[0].name]
     assert not look.found
@@ -95,4 +95,4 @@ def test_a_look_can_be_stopped(photos, exported, tmp_path):
             raise Cancelled
 
     with pytest.raises(Cancelled):
-        first_look(scan(photos[0]), ORDER, Store(tmp_path), stop)
+        screen_photos(scan(photos[0]), ORDER, FeatureStore(tmp_path), stop)

@@ -2,7 +2,7 @@ from pathlib import Path
 
 import pytest
 
-from inspect_core.features.store import Store
+from inspect_core.features.store import FeatureStore
 from inspect_core.images.folders import scan
 from inspect_core.images.photo_reader import read
 from inspect_core.recipe import inspect
@@ -16,7 +16,7 @@ SAMPLES = Path(__file__).parents[2] / "sample_data"
 
 @pytest.fixture(scope="module")
 def study(product, backbone, tmp_path_factory) -> Study:
-    store = Store(tmp_path_factory.mktemp("store"))
+    store = FeatureStore(tmp_path_factory.mktemp("store"))
     return Study(scan(product), backbone, store, parameters={"k": 8}, grid=(8, 8)).fit()
 
 

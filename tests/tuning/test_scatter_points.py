@@ -4,10 +4,10 @@ import torch
 
 from inspect_core.detectors import baselines, cop_corp, kernel_pca
 from inspect_core.features.extraction import PatchFeatureSpec
-from inspect_core.methods.fitted_method import View
+from inspect_core.methods.fitted_method import FittedMethod
 from inspect_core.study.scored_photos import ScoredPhotos
 from inspect_core.tuning import scatter_points as explore
-from inspect_core.tuning.scatter_points import Points
+from inspect_core.tuning.scatter_points import ScatterPoints
 from tests.study.made_up import GRID, SIZE, bench, patches, photo, rows_of
 
 KINDS = ("good", "scratch", "unknown", "good", "dent")
@@ -27,12 +27,12 @@ def masks() -> list[np.ndarray | None]:
     return [good, scratch, None, good, None]
 
 
-def sample(scored, masks, *, limit=np.inf, count=25, **options) -> Points:
+def sample(scored, masks, *, limit=np.inf, count=25, **options) -> ScatterPoints:
     return explore.sample_patches(scored, patches, masks, limit=limit, count=count, **options)
 
 
-def view(method: str, detector) -> View:
-    return View(method, detector, PatchFeatureSpec(("made up",)))
+def view(method: str, detector) -> FittedMethod:
+    return FittedMethod(method, detector, PatchFeatureSpec(("made up",)))
 
 
 def test_every_point_is_the_patch_it_says_it_is(scored, masks):
@@ -85,15 +85,17 @@ def test_whole_photos_are_one_point_each_seen_by_its_direction(scored):
     assert points.features[:, 0].tolist() == [0, 1, 2, 3, 4]
     assert np.array_equal(points.score, scored.scores(k=2))
     assert points.truth.tolist() == list(KINDS)
-    points = Points(np.array([[3.0, 4.0], [0, 0]], np.float32), np.arange(2), np.full((2, 2), -1), *[np.zeros(2)] * 3)
-    np.testing.assert_allclose(explore.seen_by(None, points, {}).features, [[0.6, 0.8], [0, 0]], atol=1e-6)
+    points = ScatterPoints(
+        np.array([[3.0, 4.0], [0, 0]], np.float32), np.arange(2), np.full((2, 2), -1), *[np.zeros(2)] * 3
+    )
+    np.testing.assert_allclose(explore.transform_points(None, points, {}).features, [[0.6, 0.8], [0, 0]], atol=1e-6)
     assert "product check" in explore.view_in_words("mahalanobis", whole=True)
 
 
 @pytest.mark.parametrize("k", [1, 4, 5])
 def test_a_whitened_patch_is_as_long_as_its_score(recipe, k):
     points = rows_of(300)
-    seen = explore.seen_by(recipe.views[0], points, {"k": k}).features
+    seen = explore.transform_points(recipe.views[0], points, {"k": k}).features
     assert seen.shape == (300, k)
     for i in range(0, 300, 29):
         whole = torch.zeros(1, *GRID, 5)
@@ -109,14 +111,16 @@ def test_corp_sees_its_random_fourier_features():
     angles = points.features / np.linalg.norm(points.features, axis=1, keepdims=True)
     w0, u = detector.feature_map.w0.numpy(), detector.feature_map.u.numpy()
     expected = np.sqrt(2 / 64) * np.cos(np.sqrt(1.4) * angles @ w0.T + u)
-    np.testing.assert_allclose(explore.seen_by(view("corp", detector), points, {"q": 3}).features, expected, atol=1e-5)
+    np.testing.assert_allclose(
+        explore.transform_points(view("corp", detector), points, {"q": 3}).features, expected, atol=1e-5
+    )
 
 
 def test_kernel_pca_sees_coordinates_that_its_score_leaves_out():
     points = rows_of(40)
     detector = kernel_pca.fit(rows_of(60, seed=9).features, sigma=2.0)
     for q in (1, 7):
-        seen = explore.seen_by(view("kernel_pca", detector), points, {"q": q}).features
+        seen = explore.transform_points(view("kernel_pca", detector), points, {"q": q}).features
         assert seen.shape == (40, q)
         removed = detector.score(points.features, q=0) - detector.score(points.features, q=q)
         np.testing.assert_allclose((seen.astype(float) ** 2).sum(axis=1), removed, rtol=1e-4, atol=1e-6)
@@ -125,5 +129,5 @@ def test_kernel_pca_sees_coordinates_that_its_score_leaves_out():
 def test_a_detector_without_a_map_sees_the_features_as_they_are():
     points = rows_of(10)
     detector = baselines.fit_nearest_neighbour(points.features)
-    assert explore.seen_by(view("nearest", detector), points, {}) is points
+    assert explore.transform_points(view("nearest", detector), points, {}) is points
     assert "unchanged" in explore.view_in_words("nearest", whole=False)

@@ -7,7 +7,7 @@ import torch
 from inspect_core.detectors import cop_corp, mahalanobis
 from inspect_core.features.extraction import PatchFeatureSpec
 from inspect_core.judge.metrics import aupro, auroc, fpr_at_tpr
-from inspect_core.methods.fitted_method import View
+from inspect_core.methods.fitted_method import FittedMethod
 from inspect_core.runtime.progress import Cancelled
 from inspect_core.study.scored_photos import ScoredPhotos
 from inspect_core.tuning import sensitivity
@@ -29,8 +29,8 @@ def features(i: int) -> list[torch.Tensor]:
     return [patches(i)]
 
 
-def view(method: str, detector) -> View:
-    return View(method, detector, PatchFeatureSpec(("made up",)))
+def view(method: str, detector) -> FittedMethod:
+    return FittedMethod(method, detector, PatchFeatureSpec(("made up",)))
 
 
 def filled(views, defect_types=KINDS) -> ScoredPhotos:
@@ -51,7 +51,7 @@ def masks() -> list[np.ndarray | None]:
 
 
 def test_figures_of_every_stop_are_those_of_its_maps(scored, masks):
-    readings = sensitivity.over_live(scored, masks, "k", (1, 3, 5), {})
+    readings = sensitivity.live_sensitivity(scored, masks, "k", (1, 3, 5), {})
     judge = slice(3, 7)
     for reading, k in zip(readings, (1, 3, 5), strict=True):
         scores, defect = scored.scores(k=k), np.array([False, False, True, True])
@@ -66,11 +66,11 @@ def test_figures_of_every_stop_are_those_of_its_maps(scored, masks):
 
 def test_without_defects_the_spread_remains_and_without_calibrate_photos_it_is_that_of_the_judged(recipe):
     scored = filled(recipe.views, defect_types=("good",) * 8)
-    (reading,) = sensitivity.over_live(scored, [np.zeros(SIZE, bool)] * 8, "k", (5,), {})
+    (reading,) = sensitivity.live_sensitivity(scored, [np.zeros(SIZE, bool)] * 8, "k", (5,), {})
     assert np.isnan([reading.image_auroc, reading.aupro, reading.good_rejected_at_95_caught]).all()
     assert reading.spread > 0
     scored = bench(recipe.views, [photo(f"p{i}") for i in range(3)], patches)
-    (reading,) = sensitivity.over_live(scored, [None] * 3, "k", (5,), {})
+    (reading,) = sensitivity.live_sensitivity(scored, [None] * 3, "k", (5,), {})
     assert reading.spread == pytest.approx(sensitivity.spread(scored.scores()))
 
 
@@ -104,7 +104,7 @@ def corp() -> tuple[ScoredPhotos, np.ndarray]:
 def test_refits_are_read_at_the_same_share_of_variance(corp, masks):
     scored, rows = corp
     fitted = {gamma: cop_corp.fit_corp(rows, gamma=gamma, M=32) for gamma in (0.25, 2.0)}
-    readings = sensitivity.over_refits(scored, masks, (0.25, 2.0), fitted.get, features, {}, view=0, fraction=0.8)
+    readings = sensitivity.refit_sensitivity(scored, masks, (0.25, 2.0), fitted.get, features, {}, view=0, fraction=0.8)
     for reading, (gamma, detector) in zip(readings, fitted.items(), strict=True):
         q = detector.components_for(0.8)
         refit = filled([view("corp", detector)])
@@ -118,7 +118,9 @@ def test_a_value_that_cannot_be_fitted_leaves_a_gap(corp, masks):
     def fit_at(gamma: float):
         return cop_corp.fit_corp(rows, gamma=gamma, M=32)
 
-    broken, sound = sensitivity.over_refits(scored, masks, (-1.0, 1.0), fit_at, features, {}, view=0, fraction=0.9)
+    broken, sound = sensitivity.refit_sensitivity(
+        scored, masks, (-1.0, 1.0), fit_at, features, {}, view=0, fraction=0.9
+    )
     assert math.isnan(broken.image_auroc)
     assert math.isnan(broken.spread)
     assert math.isfinite(sound.image_auroc)
@@ -129,7 +131,7 @@ def test_progress_grows_and_can_stop_the_work(corp, masks):
     fitted = cop_corp.fit_corp(rows, gamma=1.0, M=32)
     told: list[float] = []
     how = {"view": 0, "fraction": 0.9, "report": lambda fraction, _: told.append(fraction)}
-    sensitivity.over_refits(scored, masks, (1.0, 2.0), lambda _: fitted, features, {}, **how)
+    sensitivity.refit_sensitivity(scored, masks, (1.0, 2.0), lambda _: fitted, features, {}, **how)
     assert told == sorted(told)
     assert told[0] == 0
     assert told[-1] == 1
@@ -138,4 +140,4 @@ def test_progress_grows_and_can_stop_the_work(corp, masks):
         raise Cancelled
 
     with pytest.raises(Cancelled):
-        sensitivity.over_live(scored, masks, "q", (1, 2), {}, stop)
+        sensitivity.live_sensitivity(scored, masks, "q", (1, 2), {}, stop)

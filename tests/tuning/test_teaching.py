@@ -6,10 +6,10 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from inspect_core.features.store import Store
+from inspect_core.features.store import FeatureStore
 from inspect_core.images.folders import scan, split
-from inspect_core.images.splitting import Split, learned_from_all
-from inspect_core.images.tolerances import CAREFUL
+from inspect_core.images.splitting import Split, train_on_all
+from inspect_core.images.tolerances import DEFAULT_TOLERANCES
 from inspect_core.methods.registry import FIXED, LOOSE, known_parameters, title_of
 from inspect_core.study.study import Study
 from inspect_core.study.teaching_config import TeachingConfig
@@ -25,7 +25,7 @@ def order(photos: Split, **options) -> TeachingConfig:
     return TeachingConfig("flange", photos, product_check="off", device="cpu", **small, **options)
 
 
-def teach(asked: TeachingConfig, store: Store) -> teaching.TeachingResult:
+def teach(asked: TeachingConfig, store: FeatureStore) -> teaching.TeachingResult:
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", UserWarning)
         return teaching.teach(asked, store, lambda fraction, step: None)
@@ -34,9 +34,9 @@ def teach(asked: TeachingConfig, store: Store) -> teaching.TeachingResult:
 @pytest.mark.parametrize("place", [PLACED, PLACED - 0.01])
 def test_the_place_of_parts_names_the_detector_as_taught_alone(exported, product, tmp_path, monkeypatch, place):
     monkeypatch.setattr(teaching, "place_of", lambda study: place)
-    photos = learned_from_all(split(scan(product), seed=0))
-    first = teach(order(photos), Store(tmp_path / "first"))
-    again = teach(order(photos, method=str(first.study.method)), Store(tmp_path / "again"))
+    photos = train_on_all(split(scan(product), seed=0))
+    first = teach(order(photos), FeatureStore(tmp_path / "first"))
+    again = teach(order(photos, method=str(first.study.method)), FeatureStore(tmp_path / "again"))
     assert first.study.method == (FIXED if place == PLACED else LOOSE)
     assert title_of(first.study.method) in first.choice
     assert "Compare tries all others" in first.choice
@@ -46,19 +46,26 @@ def test_the_place_of_parts_names_the_detector_as_taught_alone(exported, product
 
 def test_a_detector_that_was_named_is_taken_without_a_word(exported, backbone, product, tmp_path):
     photos = split(scan(product), seed=0)
-    taught = teach(order(photos, method="mahalanobis+quadrics", parameters={"k": 8}), Store(tmp_path))
+    taught = teach(order(photos, method="mahalanobis+quadrics", parameters={"k": 8}), FeatureStore(tmp_path))
     assert (taught.study.method, taught.choice) == ("mahalanobis+quadrics", None)
 
 
 @pytest.mark.parametrize("method", ["mahalanobis", "kernel_pca", "mahalanobis+quadrics"])
 def test_a_named_detector_begins_at_its_defaults(exported, product, tmp_path, method):
-    photos = learned_from_all(split(scan(product), seed=0))
+    photos = train_on_all(split(scan(product), seed=0))
     quick = {name: QUICK[name] for name in QUICK if name in known_parameters(method)}
-    taught = teach(order(photos, method=method, parameters=quick), Store(tmp_path))
+    taught = teach(order(photos, method=method, parameters=quick), FeatureStore(tmp_path))
     study = taught.study
     backbone, taps = study.order.network(study.methods)
     alone = Study(
-        photos, backbone, Store(tmp_path), method=method, parameters=quick, grid=(8, 8), taps=taps, tolerances=CAREFUL
+        photos,
+        backbone,
+        FeatureStore(tmp_path),
+        method=method,
+        parameters=quick,
+        grid=(8, 8),
+        taps=taps,
+        tolerances=DEFAULT_TOLERANCES,
     )
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", UserWarning)
@@ -71,10 +78,10 @@ def test_known_defects_choose_among_candidates_that_are_fitted_once(exported, pr
     monkeypatch.setattr(comparison_result, "CANDIDATES", ("mahalanobis", "nearest", "mahalanobis+nearest"))
     fits, fit = [], Study.fit
     monkeypatch.setattr(Study, "fit", lambda study, *a, **b: fits.append(study.methods) or fit(study, *a, **b))
-    photos = learned_from_all(split(scan(product), seed=0))
+    photos = train_on_all(split(scan(product), seed=0))
     known = [sample for sample in photos.judge if sample.kind != "good"]
     judge = tuple(sample for sample in photos.judge if sample not in known[::2])
-    taught = teach(order(replace(photos, choose=tuple(known[::2]), judge=judge)), Store(tmp_path))
+    taught = teach(order(replace(photos, choose=tuple(known[::2]), judge=judge)), FeatureStore(tmp_path))
     assert fits == [("mahalanobis", "nearest")]
     assert taught.study.method in comparison_result.CANDIDATES
     assert f"{len(known[::2])} known defects" in taught.choice
@@ -83,6 +90,6 @@ def test_known_defects_choose_among_candidates_that_are_fitted_once(exported, pr
 
 
 def test_too_few_photos_to_compare_are_told(exported, backbone, product, tmp_path):
-    taught = teach(order(Split(split(scan(product), seed=0).fit[:2], (), ())), Store(tmp_path))
-    assert taught.study.method == teaching.FIRST
+    taught = teach(order(Split(split(scan(product), seed=0).fit[:2], (), ())), FeatureStore(tmp_path))
+    assert taught.study.method == teaching.DEFAULT_METHOD
     assert taught.choice.startswith("Too few photos")

@@ -4,40 +4,40 @@ from pathlib import Path
 
 import pytest
 
-from inspect_core.images.samples import Sample
-from inspect_core.tuning.tile_planning import tiled
+from inspect_core.images.samples import PhotoFile
+from inspect_core.tuning.tile_planning import plan_tiles
 
 
 def photos(*sizes):
-    return [Sample(Path(f"{number}.png"), f"{number}.png", "good", size) for number, size in enumerate(sizes)]
+    return [PhotoFile(Path(f"{number}.png"), f"{number}.png", "good", size) for number, size in enumerate(sizes)]
 
 
 LARGE = photos((3000, 4000), (3000, 4000), (600, 800))
 
 
 def test_the_smallest_defect_decides():
-    plan, said = tiled("auto", LARGE, 20, (256, 256), tile=(256, 256))
+    plan, said = plan_tiles("auto", LARGE, 20, (256, 256), tile=(256, 256))
     assert plan.size == (2400, 3200), "16 of 20 px are left"
     assert plan.tile == (256, 256)
     assert said[0].endswith("use tiles.")
     assert "3200 × 2400 px" in said[1]
     assert f"{len(plan.tiles)} tiles" in said[1]
-    plan, said = tiled("auto", LARGE, 500, (256, 256), tile=(256, 256))
+    plan, said = plan_tiles("auto", LARGE, 500, (256, 256), tile=(256, 256))
     assert plan is None
     assert said[0].endswith("tiles are not needed.")
 
 
 def test_off_only_recommends_and_a_cell_always_cuts():
-    plan, said = tiled("off", LARGE, 20, (256, 256), tile=(256, 256))
+    plan, said = plan_tiles("off", LARGE, 20, (256, 256), tile=(256, 256))
     assert plan is None
     assert said[0].endswith("use tiles.")
-    assert tiled("off", LARGE, None, (256, 256), tile=(256, 256)) == (None, ())
-    assert tiled("32", LARGE, None, (256, 256), tile=(256, 256))[0].size == (3008, 4000)
-    assert tiled("16", LARGE, 20, (256, 256), tile=(256, 256))[0].cell == 16
+    assert plan_tiles("off", LARGE, None, (256, 256), tile=(256, 256)) == (None, ())
+    assert plan_tiles("32", LARGE, None, (256, 256), tile=(256, 256))[0].size == (3008, 4000)
+    assert plan_tiles("16", LARGE, 20, (256, 256), tile=(256, 256))[0].cell == 16
 
 
 def test_what_cannot_be_is_refused_with_figure_and_remedy():
     with pytest.raises(ValueError, match="give its length in photo pixels"):
-        tiled("auto", LARGE, None, (256, 256), tile=(256, 256))
+        plan_tiles("auto", LARGE, None, (256, 256), tile=(256, 256))
     with pytest.raises(ValueError, match=r"k = 20 at 376 × 500 locations takes 301 MB.* larger cells"):
-        tiled("8", LARGE, None, (256, 256), tile=(256, 256))
+        plan_tiles("8", LARGE, None, (256, 256), tile=(256, 256))

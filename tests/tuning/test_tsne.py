@@ -2,7 +2,7 @@ import numpy as np
 import pytest
 from sklearn.manifold import trustworthiness
 
-from inspect_core.features.store import Store
+from inspect_core.features.store import FeatureStore
 from inspect_core.runtime.progress import Cancelled
 from inspect_core.tuning import tsne as arranging
 from inspect_core.tuning.tsne import arrange, tsne
@@ -44,7 +44,7 @@ def test_tsne_stops_when_its_report_says_so():
 
 
 def test_an_arrangement_is_kept_under_what_it_shows(tmp_path, monkeypatch):
-    store, points = Store(tmp_path), rows_of(30)
+    store, points = FeatureStore(tmp_path), rows_of(30)
     first = arrange(points, store)
     monkeypatch.setattr(arranging, "tsne", lambda *a, **k: pytest.fail("arranged again"))
     assert np.array_equal(arrange(points, store), first)
@@ -58,6 +58,6 @@ def test_a_full_disk_does_not_lose_an_arrangement(tmp_path, monkeypatch):
     def full(key: str, array: np.ndarray) -> None:
         raise OSError("no space left on device")
 
-    store, points = Store(tmp_path), rows_of(30)
+    store, points = FeatureStore(tmp_path), rows_of(30)
     monkeypatch.setattr(store, "put", full)
     assert np.array_equal(arrange(points, store), tsne(points.features))

@@ -18,19 +18,19 @@ def hand_with(*defect_types: str) -> SimpleNamespace:
 def test_the_folder_names_the_kind_until_she_does():
     taught = hand_with("good", "dent", "unknown", "scratch")
     assert defect_labels.labels_of(taught) == {1: "dent", 3: "scratch"}
-    defect_labels.set_kind(taught, [2, 3], "  deep   scratch ")
+    defect_labels.set_label(taught, [2, 3], "  deep   scratch ")
     assert defect_labels.labels_of(taught) == {1: "dent", 2: "deep scratch", 3: "deep scratch"}
 
 
 def test_a_kind_can_be_taken_away_even_the_folders():
     taught = hand_with("dent", "dent")
-    defect_labels.set_kind(taught, [0], "")
+    defect_labels.set_label(taught, [0], "")
     assert defect_labels.labels_of(taught) == {1: "dent"}
 
 
 def test_words_follow_the_photo_not_its_place():
     first, second = hand_with("unknown", "dent"), hand_with("unknown")
-    defect_labels.set_kind(first, [0], "stain")
+    defect_labels.set_label(first, [0], "stain")
     assert defect_labels.labels_of(second) == {0: "stain"}
 
 
@@ -39,10 +39,10 @@ def test_a_damaged_file_counts_as_empty(workspace, damaged):
     (workspace / "kinds.json").write_bytes(damaged.encode("utf-8", "surrogateescape"))
     taught = hand_with("dent")
     assert defect_labels.labels_of(taught) == {0: "dent"}
-    defect_labels.set_kind(taught, [0], "bump")
+    defect_labels.set_label(taught, [0], "bump")
     assert defect_labels.labels_of(taught) == {0: "bump"}
     assert [path.name for path in workspace.rglob("*") if path.is_file()] == ["kinds.json"]
 
 
 def test_a_word_has_a_longest():
-    assert len(defect_labels.as_word("x" * 100)) == defect_labels.LONGEST
+    assert len(defect_labels.normalise_label("x" * 100)) == defect_labels.LONGEST

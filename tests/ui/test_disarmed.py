@@ -1,4 +1,4 @@
-"""What comes from outside reaches Streamlit's Markdown through `shell.plain` alone: their source shows it."""
+"""What comes from outside reaches Streamlit's Markdown through `shell.escape` alone: their source shows it."""
 
 import ast
 from pathlib import Path
@@ -18,10 +18,11 @@ OPTIONS = {"pills", "radio", "segmented_control", "select_slider"}
 NAMED = {"body", "caption", "captions", "delta", "help", "label", "text", "value_label"}
 # Functions of ours that show these of their parameters: whoever calls them is held to the same.
 SHOWING = {
-    "offer": {"label": 0, "words": 1},
-    "nothing_taught": {"words": 0},
-    "say_running": {"then": 0},
-    "follow": {"then": 1},
+    "start_job_button": {"label": 0, "words": 1},
+    "job_button": {"label": 0, "words": 1},
+    "nothing_product": {"words": 0},
+    "show_running_job": {"then": 0},
+    "show_job_status": {"then": 1},
     "_build": {"words": None},
     "_scored": {"words": 2},
     "_explain": {"in_force": 2},
@@ -35,43 +36,43 @@ OURS = {
     "history/drift_panel": {"NAMES[name]"},
     "measurement/msa_panels": {
         "done", "total", "trial", "word", "missing",
-        "{shell.plain(name): [shell.plain(cell) for cell in cells] for name, cells in table.items()}",
+        "{shell.escape(name): [shell.escape(cell) for cell in cells] for name, cells in table.items()}",
     },
-    "history/tables": {"SPOKEN.__getitem__"},
+    "history/tables": {"VERDICT_PHRASES.__getitem__"},
     "history/history_report": {"label"},
     "batch/batch_form": {"words", "label", "MAPS.__getitem__", "stop", "os.cpu_count()", "FOLDERS.values()"},
     "batch/batch_results": {
-        "{head: [shell.plain(cell) for cell in cells] for head, cells in columns.items()}", "WAYS[one.way]",
-        "SPOKEN[outcome].capitalize()", "words.__getitem__", "label"},
+        "{head: [shell.escape(cell) for cell in cells] for head, cells in columns.items()}", "WAYS[one.way]",
+        "VERDICT_PHRASES[outcome].capitalize()", "words.__getitem__", "label"},
     "inspect/first_start": {"line"},
-    "batch/watch_panel": {"FOLDERS.values()", "label", "spoken.capitalize()", "_spoken(word)"},
+    "batch/watch_panel": {"FOLDERS.values()", "label", "spoken.capitalize()", "_verdict_label(word)"},
     "pages/explore": {"list(VIEWS)"},
     "pages/history": {"list(VIEWS)"},
     "pages/methods": {"list(VIEWS)"},
     "compare/comparison_panels": {"label"},
     "defect_types/training_panel": {"PARENTS.get"},
-    "defect_types/training_results": {"in_words(learned)", "line"},
+    "defect_types/training_results": {"accuracy_sentences(learned)", "line"},
     "explore/variance_panels": {
-        "CONTROLS[name].label", "GLOSS.values()", "learned_from(taught, local.photos)", "local.possible",
+        "CONTROLS[name].label", "METRIC_HELP.values()", "learned_from(product, local.photos)", "local.possible",
         "local.values.shape[-1]", "views[i].row.title",
     },
-    "explore/patch_map": {"explore.view_in_words(taught.scored.views[view].method, whole=points == PHOTOS)"},
+    "explore/patch_map": {"explore.view_in_words(product.scored.views[view].method, whole=points == PHOTOS)"},
     "history/history_overview": {"list(STEPS.values())", 
         "spoken.capitalize()", "list(names.values())",
-        "{SPOKEN[word].capitalize(): cells for word, cells in columns.items()}",
+        "{VERDICT_PHRASES[word].capitalize(): cells for word, cells in columns.items()}",
     },
     "history/selection": {"local(last.time)"},
     "inspect/live_parameters": {
-        "CONTROLS[name].label", "control.label", "control.effect", "control.story", "_percent", "figure_of",
+        "CONTROLS[name].label", "control.label", "control.effect", "control.tooltip", "_percent", "figure_of",
         "settings.live[name]", "stop",
     },
     "inspect/known_cases_panel": {"defect_types.count(kind)"},
     "inspect/limit_advice": {
-        "in_parts(found.counts)", "counts.defects_unscored.clauses()", "counts.good_unscored.clauses()",
-        "_suggest(taught, drawn, cost)", "_suggest(taught, drawn, ESCAPE_COST)",
+        "counts_sentence(suggestion.counts)", "counts.defects_unscored.clauses()", "counts.good_unscored.clauses()",
+        "_suggest(product, drawn, cost)", "_suggest(product, drawn, ESCAPE_COST)",
     },
     "inspect/inspect_panels": {
-        "promise(taught.scored, view.limits, view.setting_scores, ceiling=view.ceiling)",
+        "forecast_sentence(product.scored, view.limits, view.setting_scores, ceiling=view.ceiling)",
         "changed.sentence()",
         "view.row.title", "words.__getitem__",
     },
@@ -81,12 +82,12 @@ OURS = {
     "recipes/export_panel": {"proof['photos']", "proof['golden']"},
     "recipes/recipe_panels": {
         "title_of(recipe.method, as_published=recipe.as_published)", "file", "limits_in_words(recipe.limits)",
-        "list(rows)", "name", "in_parts(counts, limit_set_on_these=set_on_these)", "list(shown)", "state", "value",
+        "list(rows)", "name", "counts_sentence(counts, limit_set_on_these=set_on_these)", "list(shown)", "state", "value",
     },
     "recipes/approval_panel": {
-        "ICONS.get(state, '')", "label", "words", "in_parts(counts, limit_set_on_these=set_on_these)",
+        "ICONS.get(state, '')", "label", "words", "counts_sentence(counts, limit_set_on_these=set_on_these)",
         "words.format(count, total)",
-        "{head: [shell.plain(getattr(row, name)) for row in rows] for head, name in heads.items()}",
+        "{head: [shell.escape(getattr(row, name)) for row in rows] for head, name in heads.items()}",
     },
     "teach/teach_panels": {
         "CHECK_SCORES.__getitem__", "METHODS[name].reference", "METHODS[name].title", "TITLES.__getitem__",
@@ -97,10 +98,19 @@ OURS = {
     "methods/posteriors": {"_WORDS[shift].capitalize()", "float(value)", "steps"},
     "inspect/repeat_photo_panel": {"word.capitalize()", "was"},
     "teach/photo_settings": {"label", "words", "caption", "ALIGN.__getitem__"},
-    "teach/screening_panel": {"labels.__getitem__", "seen.unlike"},
+    "teach/screening_panel": {"labels.__getitem__", "photo.unlike"},
     "ui/photo_source": {"label"},
 }  # fmt: skip
-SAFE_CALLS = {"plain", "shell.plain", "counted", "duration", "shell.duration", "shell.progress_in_words", "int", "len"}
+SAFE_CALLS = {
+    "escape",
+    "shell.escape",
+    "pluralise",
+    "duration",
+    "shell.duration",
+    "shell.progress_in_words",
+    "int",
+    "len",
+}
 
 
 def rendered(call: ast.Call) -> list[ast.expr]:
@@ -224,7 +234,7 @@ def test_nothing_from_outside_is_rendered_as_markdown(path: Path) -> None:
         "st.table({'a': names})",
         "def f(p):\n    words = p.name\n    st.info(words + '.')",
         "def name_of(p):\n    return p.name\nst.info(name_of(p))",
-        "say_running(job.title)",
+        "show_running_job(job.title)",
         "st.caption(', '.join(kinds))",
     ],
 )

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 import streamlit as st
 
-from inspect_core.judge.counts import Unscored
+from inspect_core.judge.counts import UnscoredCounts
 from inspect_core.study.scored_photo import UnscoredPhoto
 from inspect_core.ui.inspect import limit_advice
 from inspect_core.verdict import NOT_JUDGED, NOT_LOCATED
@@ -37,9 +37,9 @@ def scored_of(parts: dict[str, str]):
 @pytest.mark.parametrize(
     ("parts", "good", "defects", "words"),
     [
-        ({"good": "calibrate", "dent": "choose"}, Unscored(1), Unscored(0, 1),
+        ({"good": "calibrate", "dent": "choose"}, UnscoredCounts(1), UnscoredCounts(0, 1),
          "0 escapes, 1 not judged, 0 false rejects, 1 not located"),
-        ({"good": "judge", "dent": "judge"}, Unscored(2), Unscored(3),
+        ({"good": "judge", "dent": "judge"}, UnscoredCounts(2), UnscoredCounts(3),
          "0 escapes, 3 not located, 0 false rejects, 2 not located"),
     ],
 )  # fmt: skip

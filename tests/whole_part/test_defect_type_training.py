@@ -6,7 +6,7 @@ from inspect_core.judge.metrics import accuracy
 from inspect_core.whole_part.defect_type_training import (
     FOREST,
     NETWORK,
-    confidence_away,
+    confidence_by_distance,
     fit,
     leave_types_out,
     suggested_limit,
@@ -122,7 +122,7 @@ def test_judged_rows_only_are_returned_with_a_type_left_out():
 def test_far_from_the_examples_the_kernel_falls_to_the_prior_and_its_parent_does_not():
     points, labels = examples(20)
     classifier = fit(points, labels).defect_types.classifier
-    kernel, parent = confidence_away(classifier, points, (1.0, 30.0))
+    kernel, parent = confidence_by_distance(classifier, points, (1.0, 30.0))
     assert kernel[0] == pytest.approx(classifier.predict_proba(points).max(axis=1).mean())
     assert kernel[1] == pytest.approx(classifier.prior.max(), abs=0.02)
     assert parent[1] > kernel[1] + 0.2

@@ -8,7 +8,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from inspect_core.tuning.known_cases_training import learn
-from inspect_core.whole_part.known_cases import Case, KnownCases, picture_of, robust_similarity, strangest_box
+from inspect_core.whole_part.known_cases import KnownCase, KnownCases, peak_box, picture_of, robust_similarity
 
 WIDTH = 24
 _DIRECTIONS = np.random.default_rng(0).standard_normal((4, WIDTH))
@@ -22,7 +22,7 @@ def embeddings(direction: int, count: int, seed: int) -> np.ndarray:
 
 def case(embedding, name, defect_type="good", *, note="", group=None):
     picture = np.full((64, 64, 3), len(name), np.uint8)
-    return Case(np.asarray(embedding, np.float32), picture, f"digest of {name}", name, defect_type, note, group)
+    return KnownCase(np.asarray(embedding, np.float32), picture, f"digest of {name}", name, defect_type, note, group)
 
 
 def good_cases(count=40, group=lambda i: None):
@@ -231,11 +231,11 @@ def test_two_photos_of_one_name_are_two_parts(known):
 def test_the_strangest_spot_is_boxed_in_pixels_of_the_photo():
     pixel_map = np.zeros((32, 64), np.float32)
     pixel_map[24, 16] = 1
-    x0, y0, x1, y1 = strangest_box(pixel_map, (320, 640))
+    x0, y0, x1, y1 = peak_box(pixel_map, (320, 640))
     assert x0 < 165 <= x1
     assert y0 < 245 <= y1
     pixel_map[31, 63] = 2
-    assert strangest_box(pixel_map, (320, 640))[2:] == (640, 320)
+    assert peak_box(pixel_map, (320, 640))[2:] == (640, 320)
 
 
 def test_the_picture_shows_what_the_embedding_looked_at():

@@ -4,7 +4,14 @@ import numpy as np
 import pytest
 
 from inspect_core.study.scored_photo import ScoredPhoto
-from inspect_core.whole_part.training_crops import Example, advice, boxes_of_mask, examples_of, groups_of, learnable
+from inspect_core.whole_part.training_crops import (
+    TrainingCrop,
+    advice,
+    boxes_of_mask,
+    examples_of,
+    groups_of,
+    learnable,
+)
 
 
 def photo(name: str, group: str | None = None) -> ScoredPhoto:
@@ -25,13 +32,13 @@ def test_an_empty_mask_has_no_pieces():
 
 def test_whole_parts_are_one_example_each_in_the_order_of_the_tray():
     examples = examples_of({5: "dent", 2: "scratch"}, by_region=False, boxes={5: (0, 0, 2, 2)}, true={})
-    assert examples == (Example(2, None, "scratch"), Example(5, None, "dent"))
+    assert examples == (TrainingCrop(2, None, "scratch"), TrainingCrop(5, None, "dent"))
 
 
 def test_a_region_is_judged_as_found_and_true_pieces_only_help():
     found, pieces = (0, 0, 4, 4), [(10, 10, 20, 20), (30, 30, 34, 34)]
     examples = examples_of({0: "dent"}, by_region=True, boxes={0: found}, true={0: pieces})
-    assert examples[0] == Example(0, found, "dent", as_inspected=True)
+    assert examples[0] == TrainingCrop(0, found, "dent", as_inspected=True)
     assert [(example.box, example.as_inspected) for example in examples[1:]] == [(box, False) for box in pieces]
 
 
@@ -43,7 +50,7 @@ def test_without_a_found_region_the_largest_true_piece_is_judged():
 
 
 def test_with_neither_the_whole_part_is_judged():
-    assert examples_of({0: "dent"}, by_region=True, boxes={}, true={}) == (Example(0, None, "dent"),)
+    assert examples_of({0: "dent"}, by_region=True, boxes={}, true={}) == (TrainingCrop(0, None, "dent"),)
 
 
 def test_photos_of_one_lot_belong_together():

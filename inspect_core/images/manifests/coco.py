@@ -14,7 +14,7 @@ from PIL import Image, ImageDraw
 
 from inspect_core.images.header import MAX_SIDE, ImageError, require
 from inspect_core.images.manifests import manifest_entry
-from inspect_core.images.manifests.manifest_entry import Annotation, ManifestEntry, ManifestError, kind_of
+from inspect_core.images.manifests.manifest_entry import Annotation, ManifestEntry, ManifestError, label_from_text
 from inspect_core.images.samples import GOOD
 from inspect_core.runtime.json_text import from_json
 
@@ -38,7 +38,7 @@ def entries(text: str) -> list[ManifestEntry]:
         image, category = _id(row, "image_id"), _id(row, "category_id")
         if image not in known:
             raise ManifestError(f"annotation {number}", "its image_id is not one of the images", AGAIN)
-        kind = kind_of(None if category is None else names.get(category)) or UNNAMED
+        kind = label_from_text(None if category is None else names.get(category)) or UNNAMED
         if kind != GOOD:
             own[image].append((kind, row))
     entries = []
@@ -50,7 +50,7 @@ def entries(text: str) -> list[ManifestEntry]:
     return entries
 
 
-def painted(shape: Mapping, size: tuple[int, int]) -> np.ndarray:
+def rasterise(shape: Mapping, size: tuple[int, int]) -> np.ndarray:
     """(H, W) bool: the pixels of an annotation's `segmentation`, else of its `bbox`.
 
     Polygons are filled by the even-odd rule, each corner at the pixel it lies in, and their outline included: pixels up
@@ -63,7 +63,7 @@ def painted(shape: Mapping, size: tuple[int, int]) -> np.ndarray:
             raise ValueError(f"its run lengths are for an image of {segmentation.get('size')!s:.40} (height, width)")
         if not isinstance(counts, list | str):
             raise ValueError("its run lengths have no counts")
-        return decoded(counts, size)
+        return decode_run_lengths(counts, size)
     if not isinstance(segmentation, list | None):
         raise ValueError("its segmentation is neither polygons nor runs")
     if segmentation:
@@ -108,12 +108,12 @@ def _entry(where: str, row: Mapping, annotations: Sequence[tuple[str, Mapping]])
         mask = np.zeros(size, np.uint8)
         for value, shape in drawn:
             try:
-                mask[painted(shape, size)] = value
+                mask[rasterise(shape, size)] = value
             except ValueError as error:
                 raise ImageError(photo, str(error), AGAIN) from error
         return mask
 
-    marks = Annotation(f"{manifest_entry.named(photo)} ({where})", types, paint) if drawn else None
+    marks = Annotation(f"{manifest_entry.display_name(photo)} ({where})", types, paint) if drawn else None
     return ManifestEntry(photo, types[0], where, marks)
 
 
@@ -138,7 +138,7 @@ def _numbers(values: object, *, count: int | None = None) -> np.ndarray:
     return np.array(values, float)
 
 
-def decoded(counts: Sequence[int] | str, size: tuple[int, int]) -> np.ndarray:
+def decode_run_lengths(counts: Sequence[int] | str, size: tuple[int, int]) -> np.ndarray:
     """(H, W) bool of runs, column by column, the first of pixels that are not marked; plain, or as `_uncompressed`.
 
     Raises ValueError for lengths that are not whole numbers from 0, or do not add up to all pixels.

@@ -5,7 +5,7 @@ import io
 from collections import Counter
 
 from inspect_core.images.listing import is_image
-from inspect_core.images.manifests.manifest_entry import ManifestEntry, ManifestError, kind_of
+from inspect_core.images.manifests.manifest_entry import ManifestEntry, ManifestError, label_from_text
 
 DELIMITERS = ",;\t|"
 LABELS = frozenset({"label", "labels", "class", "class name", "classname", "kind", "type", "defect", "defect type"})
@@ -33,7 +33,7 @@ def entries(text: str) -> list[ManifestEntry]:
     for line, row in rows[1:] if header else rows:
         if len(row) <= max(file, label):
             raise ManifestError(f"line {line}", "it has fewer columns than the others", "complete the line")
-        entries.append(ManifestEntry(row[file], kind_of(row[label]), f"line {line}"))
+        entries.append(ManifestEntry(row[file], label_from_text(row[label]), f"line {line}"))
     return entries
 
 

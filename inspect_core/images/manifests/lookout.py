@@ -16,8 +16,8 @@ from inspect_core.images.manifests.manifest_entry import (
     Annotation,
     ManifestEntry,
     ManifestError,
-    kind_of,
-    named,
+    display_name,
+    label_from_text,
 )
 from inspect_core.images.photo_reader import read
 from inspect_core.images.samples import GOOD
@@ -44,7 +44,7 @@ def _entry(where: str, line: str, find: Callable[[str], Path]) -> ManifestEntry:
         raise ManifestError(where, "it is not a JSON object", AGAIN) from error
     if not isinstance(row, dict) or not isinstance(row.get("source-ref"), str):
         raise ManifestError(where, "it names no photo in source-ref", AGAIN)
-    kinds = [kind_of(metadata.get("class-name")) for _, metadata in _metadata(row, _CLASS)]
+    kinds = [label_from_text(metadata.get("class-name")) for _, metadata in _metadata(row, _CLASS)]
     if not kinds or kinds[0] is None:
         raise ManifestError(where, "it has no class-name", "label the photo as normal or anomaly")
     for name, own in _metadata(row, _MASK):
@@ -96,10 +96,10 @@ def _marks(where: str, reference: str, metadata: Mapping, find: Callable[[str], 
             raise ImageError(reference, reason, "export the mask again, as PNG")
         return painted
 
-    return Annotation(named(reference), types, paint)
+    return Annotation(display_name(reference), types, paint)
 
 
 def _defect_type(name: str) -> str | None:
     """None for the background and for a word that says good."""
-    kind = kind_of(name) or "anomaly"
+    kind = label_from_text(name) or "anomaly"
     return None if name.casefold() == BACKGROUND or kind == GOOD else kind

@@ -12,7 +12,7 @@ from PIL import Image
 
 from inspect_core.images.header import require
 from inspect_core.images.layout import is_good_word
-from inspect_core.images.samples import GOOD, shown
+from inspect_core.images.samples import GOOD, escape_line
 from inspect_core.runtime import workspace
 from inspect_core.runtime.atomic_write import process_folder
 
@@ -70,14 +70,14 @@ class ManifestEntry(NamedTuple):
     marks: Annotation | None = None
 
 
-def named(reference: str) -> str:
+def display_name(reference: str) -> str:
     """The name of a photo in a file, escaped for display."""
-    return shown(reference)[:LONGEST_NAME]
+    return escape_line(reference)[:LONGEST_NAME]
 
 
-def kind_of(label: object) -> str | None:
+def label_from_text(label: object) -> str | None:
     """`GOOD` for 0 and for a word that says so, the label itself for any other; None for an empty one."""
-    text = " ".join(shown(str("" if label is None else label)).split())[:LONGEST_LABEL]
+    text = " ".join(escape_line(str("" if label is None else label)).split())[:LONGEST_LABEL]
     if not text:
         return None
     return GOOD if text in _GOOD_NUMBERS or is_good_word(text) else text

@@ -10,10 +10,10 @@ from collections.abc import Callable, Iterable, Mapping
 from itertools import takewhile
 from pathlib import Path, PurePosixPath
 
-from inspect_core.images.layout import Place, looks_like_lot
+from inspect_core.images.layout import PathLabels, looks_like_lot
 from inspect_core.images.manifests import coco, csv_table, lookout
-from inspect_core.images.manifests.manifest_entry import Annotation, ManifestEntry, ManifestError, named
-from inspect_core.images.samples import GOOD, ScanError, Skipped
+from inspect_core.images.manifests.manifest_entry import Annotation, ManifestEntry, ManifestError, display_name
+from inspect_core.images.samples import GOOD, ScanError, SkippedFile
 
 LINES = frozenset({".jsonl", ".ndjson", ".manifest"})
 TABLES = frozenset({".csv", ".tsv"})
@@ -21,7 +21,7 @@ MOST_BYTES = 100 * 2**20
 MOST_ENTRIES = 100_000
 
 
-class Files:
+class FileIndex:
     """The files below a folder, by how a list may name them."""
 
     def __init__(self, files: Iterable[PurePosixPath]):
@@ -54,22 +54,22 @@ def folder_of(path: Path) -> Path:
     return path.parent if is_list(path) and path.is_file() else path
 
 
-def listed(
+def read_photo_list(
     path: Path, files: Iterable[PurePosixPath], problems: Mapping[str, str]
-) -> tuple[dict[PurePosixPath, Place], dict[PurePosixPath, Annotation], list[Skipped]]:
+) -> tuple[dict[PurePosixPath, PathLabels], dict[PurePosixPath, Annotation], list[SkippedFile]]:
     """The photos that a file lists among `files` below its folder, the marks of the defects, and what was skipped.
 
     problems: why other files there cannot be used, by name. Raises ScanError, naming the place, for a damaged list, and
     OSError.
     """
-    below = Files([*files, *map(PurePosixPath, problems)])
+    below = FileIndex([*files, *map(PurePosixPath, problems)])
     first: dict[PurePosixPath, ManifestEntry] = {}
     skipped: dict[str, str] = {}
     for entry in _entries(path, lambda reference: path.parent / below.resolve(reference)):
         try:
             photo = below.resolve(entry.photo)
         except LookupError as error:
-            skipped.setdefault(named(entry.photo), f"{entry.where} names it, but {'; '.join(error.args)}")
+            skipped.setdefault(display_name(entry.photo), f"{entry.where} names it, but {'; '.join(error.args)}")
             continue
         before = first.setdefault(photo, entry)
         if str(photo) in problems:
@@ -84,10 +84,10 @@ def listed(
         if str(photo) in skipped or entry.kind is None:
             continue
         lot = "/".join(folder for folder in photo.parts[:-1] if looks_like_lot(folder))
-        images[photo] = Place(entry.kind, None, lot or None)
+        images[photo] = PathLabels(entry.kind, None, lot or None)
         if entry.marks is not None:
-            marks[photo] = entry.marks._replace(name=f"{named(entry.photo)} ({path.name}, {entry.where})")
-    return images, marks, [Skipped(name, reason, "photo") for name, reason in skipped.items()]
+            marks[photo] = entry.marks._replace(name=f"{display_name(entry.photo)} ({path.name}, {entry.where})")
+    return images, marks, [SkippedFile(name, reason, "photo") for name, reason in skipped.items()]
 
 
 def _entries(path: Path, find: Callable[[str], Path]) -> list[ManifestEntry]:

@@ -17,7 +17,7 @@ from inspect_core.sharding import worker_selection
 from inspect_core.ui import saved_recipes, shell, weights_panel
 from inspect_core.ui.batch import batch_jobs, batch_store
 from inspect_core.ui.batch.batch_store import BatchRun
-from inspect_core.ui.photo_source import FOLDER, UPLOAD, Source, choose_folder, choose_upload
+from inspect_core.ui.photo_source import FOLDER, UPLOAD, PhotoSource, choose_folder, choose_upload
 
 LAYOUTS = "Inspects every photo in this folder and its subfolders. Your files are not changed."
 NUMBER_WIDTH, FORM = 160, 960
@@ -38,8 +38,8 @@ def new_batch(saved: list[Path]) -> None:
     words = "The table, the report and images of the worst parts are always saved."
     label, say, key = "Also save for each photo", MAPS.__getitem__, "batch_maps"
     map_choices = st.pills(label, list(MAPS), format_func=say, selection_mode="multi", key=key, help=words)
-    workers, cluster = _judges()
-    if play("Start", "batch_start", disabled=source is None) and source is not None:
+    workers, cluster = _worker_inputs()
+    if start_button("Start", "batch_start", disabled=source is None) and source is not None:
         with shell.errors_shown(ValueError, ScanError, OSError):
             with st.spinner("Checking the photos…"):
                 count = len(photos_of([source.path]))
@@ -50,12 +50,12 @@ def new_batch(saved: list[Path]) -> None:
     if source is None:
         st.caption("Choose photos to start.")
     else:
-        shell.say_running("New batches are queued and start automatically.")
+        shell.show_running_job("New batches are queued and start automatically.")
     _on_the_command_line(path, source)
 
 
 @st.fragment(run_every=shell.POLL_SECONDS)
-def under_way() -> None:
+def running_batch() -> None:
     """The batch that runs now: how far, how long, pause, cancel."""
     job, batch = shell.active_job(), batch_store.find(batch_jobs.running() or "")
     if job is None or batch is None:
@@ -77,14 +77,14 @@ def unfinished(batch: BatchRun) -> None:
     """A batch that was paused or interrupted: resume or discard it."""
     with st.container(border=True):
         _head(batch)
-        when = shell.plain(batch.when)
+        when = shell.escape(batch.when)
         if batch_jobs.waits(batch):
             st.caption(f"Queued: {batch.count:,} photos, requested {when}. See the queue in the sidebar.")
             return
         st.caption(f"Incomplete: {batch.kept:,} of {batch.count:,} photos inspected. Started {when}.")
         row = st.container(horizontal=True)
         with row:
-            if play("Resume", f"batch_resume-{batch.id}"):
+            if start_button("Resume", f"batch_resume-{batch.id}"):
                 _start(batch)
         discard(batch, row)
 
@@ -99,7 +99,10 @@ def compare(batch: BatchRun, place) -> None:
         say = saved_recipes.names(others).__getitem__
         path = st.selectbox("Recipe", others, format_func=say, key=f"batch_other-{batch.id}")
         recipe = recipe_at(path, f"compare-{batch.id}")
-        if play("Inspect the same photos", f"batch_compare-{batch.id}", disabled=recipe is None) and recipe is not None:
+        if (
+            start_button("Inspect the same photos", f"batch_compare-{batch.id}", disabled=recipe is None)
+            and recipe is not None
+        ):
             asked = {"product": recipe.product, "recipe": path.name, "digest": recipe.digest or ""}
             with shell.errors_shown(OSError):
                 new = replace(batch, **asked, against=batch.id, user=shell.current_user())
@@ -119,10 +122,10 @@ def discard(batch: BatchRun, place) -> None:
 
 
 def _head(batch: BatchRun) -> None:
-    st.markdown(f"**{shell.plain(batch.product)}** · {shell.plain(batch.source)}")
+    st.markdown(f"**{shell.escape(batch.product)}** · {shell.escape(batch.source)}")
 
 
-def play(label: str, key: str, *, disabled: bool = False) -> bool:
+def start_button(label: str, key: str, *, disabled: bool = False) -> bool:
     """The button that starts something."""
     return st.button(label, type="primary", icon=":material/play_arrow:", disabled=disabled, key=key)
 
@@ -136,31 +139,31 @@ def recipe_at(path: Path, key: str) -> Recipe | None:
         recipe = saved_recipes.checked(path)
         missing = weights_panel.offer_missing(recipe.backbone.name, f"{key}-{path.name}")
     except Exception as error:  # any error caused by a file is limited to its own line
-        st.error(shell.plain(saved_recipes.reason(path, error)), icon=":material/broken_image:")
+        st.error(shell.escape(saved_recipes.reason(path, error)), icon=":material/broken_image:")
         return None
     limits = recipe.limits
     band = f"review above {limits.review:.4g}, " if limits.review < limits.reject else ""
-    digest = shell.plain(str(recipe.digest)[:12])
-    st.caption(f"{shell.plain(recipe.product)} · {digest} · {band}reject above {limits.reject:.4g}")
+    digest = shell.escape(str(recipe.digest)[:12])
+    st.caption(f"{shell.escape(recipe.product)} · {digest} · {band}reject above {limits.reject:.4g}")
     return None if missing else recipe
 
 
-def _photos() -> Source | None:
+def _photos() -> PhotoSource | None:
     ways = [FOLDER, UPLOAD]
     way = st.segmented_control("Photos from", ways, default=FOLDER, required=True, key="batch_photos_from")
     return choose_folder(LAYOUTS, page="batch_") if way == FOLDER else choose_upload(page="batch_")
 
 
-def _judges() -> tuple[int, bool]:
+def _worker_inputs() -> tuple[int, bool]:
     """Processes on this machine, or the cluster that the app was started with; nobody else hears of one."""
     address = None
     with shell.errors_shown(ValueError):
-        address, _ = worker_selection.configured()
+        address, _ = worker_selection.read_cluster_settings()
     if address is not None:
         by = st.segmented_control("Run on", [HERE, CLUSTER], default=HERE, required=True, key="batch_judged_by")
         if by == CLUSTER:
             st.caption(
-                f"Uses the workers of {shell.plain(address)}. Photos must be at the same path on every machine. "
+                f"Uses the workers of {shell.escape(address)}. Photos must be at the same path on every machine. "
                 "Anyone who can reach a Dask scheduler can run code on it and on its workers, so Loupe connects "
                 "only locally or over TLS."
             )
@@ -183,7 +186,7 @@ def _start(batch: BatchRun) -> None:
     shell.begin(start)
 
 
-def _on_the_command_line(path: Path, source: Source | None) -> None:
+def _on_the_command_line(path: Path, source: PhotoSource | None) -> None:
     with st.expander("Command-line equivalents"):
         recipe = shlex.quote(str(workspace.recipes_folder() / path.name))
         photos = shlex.quote(str(source.path)) if source is not None else "PHOTOS"

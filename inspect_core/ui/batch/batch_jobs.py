@@ -7,12 +7,12 @@ from pathlib import Path
 import streamlit as st
 
 from inspect_core.audit.log import AuditLog
-from inspect_core.line.audit_record import Logged
+from inspect_core.line.audit_record import AuditRecord
 from inspect_core.line.batch import Photo, photos_of, run
 from inspect_core.line.batch_report import picture_of
 from inspect_core.line.confusion import truths_of
 from inspect_core.line.inspector import Inspector
-from inspect_core.line.verdict_changes import changed
+from inspect_core.line.verdict_changes import compare_verdicts
 from inspect_core.line.verdict_table import read_table
 from inspect_core.recipe import LoadedRecipe, loaded_backbone
 from inspect_core.recipe_format import recipe_package
@@ -20,11 +20,11 @@ from inspect_core.recipe_io import recipe_file
 from inspect_core.recipe_io.fused_recipe import FusedRecipe
 from inspect_core.runner import Runner
 from inspect_core.runtime import workspace
-from inspect_core.runtime.atomic_write import replacing
+from inspect_core.runtime.atomic_write import atomic_replace
 from inspect_core.runtime.jobs import Job
 from inspect_core.runtime.progress import Cancelled
 from inspect_core.sharding import worker_selection
-from inspect_core.sharding.inspection_tasks import JudgedByWorkers
+from inspect_core.sharding.inspection_tasks import WorkerBatchInspector
 from inspect_core.ui import shell
 from inspect_core.ui.batch import batch_store
 from inspect_core.ui.batch.batch_store import BatchRun
@@ -88,7 +88,7 @@ def _judge(batch: BatchRun, job: Job, user: str) -> None:
     photos = photos_of([Path(batch.source)])
     truths = truths_of([Path(batch.source)], [name for name, _ in photos])
     if batch.cluster:
-        address, certificates = worker_selection.configured()
+        address, certificates = worker_selection.read_cluster_settings()
         if address is None:
             problem = "LOUPE_CLUSTER is no longer set"
             raise ValueError(f"{problem}; set it and restart the app, or start a new batch")
@@ -97,13 +97,13 @@ def _judge(batch: BatchRun, job: Job, user: str) -> None:
     else:
         chosen = worker_selection.workers(batch.workers if batch.workers > 1 else None)
     with AuditLog.open() as log, chosen as executor:
-        judging = None if executor is None else JudgedByWorkers(executor, path)
+        judging = None if executor is None else WorkerBatchInspector(executor, path)
         by = "" if executor is None else f" on {executor.words}"
 
         def report(fraction: float, step: str) -> None:
             job.report(fraction, step + by)
 
-        record, outputs = Logged(log, inspector, user), batch.outputs()
+        record, outputs = AuditRecord(log, inspector, user), batch.outputs()
         run(inspector, photos, outputs, record=record, report=report, judging=judging, truths=truths)
     if (before := batch_store.find(batch.against)) is not None and before.finished:
         job.report(1.0, "drawing changed verdicts")
@@ -114,9 +114,9 @@ def _draw_changes(before: BatchRun, batch: BatchRun, inspector: Inspector, photo
     """Pictures of the first changes by rank, as both recipes see them."""
     rows, (first, _) = read_table(batch.table), inspector_of(before.recipe, before.digest)
     paths = {row.digest: photo for row, photo in zip(rows, photos, strict=True)}
-    with replacing(batch.changed) as new:
+    with atomic_replace(batch.changed) as new:
         new.mkdir()
-        for rank, change in enumerate(changed(read_table(before.table), rows).changes[:MOST_DRAWN]):
+        for rank, change in enumerate(compare_verdicts(read_table(before.table), rows).changes[:MOST_DRAWN]):
             for side, judging in zip(batch_store.SIDES, (first, inspector), strict=True):
                 if picture := picture_of(judging, *paths[change.after.digest]):
                     (new / f"{rank:02d}-{side}.webp").write_bytes(picture)

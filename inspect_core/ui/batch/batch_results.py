@@ -6,16 +6,16 @@ from pathlib import Path
 import streamlit as st
 
 from inspect_core.line import confusion
-from inspect_core.line.batch_report import in_parts, in_words, worst
+from inspect_core.line.batch_report import batch_sentence, in_words, worst_rows
 from inspect_core.line.histogram import histogram
 from inspect_core.line.result_row import ResultRow
-from inspect_core.line.verdict_changes import BETTER, WORSE, changed
+from inspect_core.line.verdict_changes import BETTER, WORSE, compare_verdicts
 from inspect_core.line.verdict_table import read_table
 from inspect_core.runtime import workspace
 from inspect_core.ui import charts, saved_recipes, shell
 from inspect_core.ui.batch import batch_form, batch_store
 from inspect_core.ui.batch.batch_store import SIDES, BatchRun
-from inspect_core.verdict import OUTCOMES, SIGNS, SPOKEN
+from inspect_core.verdict import ALL_VERDICTS, VERDICT_PHRASES, VERDICT_SYMBOLS
 
 PICTURE_WIDTH, COUNT_WIDTH, CHANGE_WIDTH, CHANGES = 180, 170, 330, 9
 WAYS = {BETTER: ":green[:material/thumb_up: Better]", WORSE: ":red[:material/thumb_down: Worse]"}
@@ -35,17 +35,19 @@ def results(finished: list[BatchRun]) -> None:
     try:
         rows = _rows(str(batch.table), batch.table.stat().st_mtime_ns)
     except (ValueError, OSError) as error:
-        st.error(shell.plain(error), icon=":material/error:")
+        st.error(shell.escape(error), icon=":material/error:")
         batch_form.discard(batch, st)
         return
-    st.caption(f"{shell.plain(batch.product)}, recipe {shell.plain(batch.digest[:12])} · {shell.plain(batch.source)}")
+    st.caption(
+        f"{shell.escape(batch.product)}, recipe {shell.escape(batch.digest[:12])} · {shell.escape(batch.source)}"
+    )
     _counts(rows)
     _truth(rows)
     _downloads(batch)
     _changes(batch, rows)
-    if drawn := histogram(rows, ink=charts.look().ink):
+    if drawn := histogram(rows, ink=charts.current_theme().ink):
         st.markdown("**Scores**")
-        st.image(drawn, width="stretch", alt=in_parts(rows))
+        st.image(drawn, width="stretch", alt=batch_sentence(rows))
     _worst(batch, rows)
     _table(rows)
 
@@ -53,17 +55,19 @@ def results(finished: list[BatchRun]) -> None:
 def _counts(rows: list[ResultRow]) -> None:
     counts = Counter(row.verdict for row in rows)
     shelf = st.container(horizontal=True)
-    for outcome in OUTCOMES:
+    for outcome in ALL_VERDICTS:
         share = f"{100 * counts[outcome] / len(rows):.1f}% of {len(rows):,}"
-        shelf.metric(SPOKEN[outcome].capitalize(), f"{counts[outcome]:,}", border=True, help=share, width=COUNT_WIDTH)
+        shelf.metric(
+            VERDICT_PHRASES[outcome].capitalize(), f"{counts[outcome]:,}", border=True, help=share, width=COUNT_WIDTH
+        )
 
 
 def _truth(rows: list[ResultRow]) -> None:
     """Against what the photos show, where their folders or a list say it."""
-    if truth_sentence := confusion.sentence(rows):
-        st.markdown(shell.plain(truth_sentence))
+    if truth_sentence := confusion.escape_sentence(rows):
+        st.markdown(shell.escape(truth_sentence))
         columns = confusion.table_of(rows)
-        st.table({head: [shell.plain(cell) for cell in cells] for head, cells in columns.items()}, hide_index=True)
+        st.table({head: [shell.escape(cell) for cell in cells] for head, cells in columns.items()}, hide_index=True)
 
 
 def _changes(batch: BatchRun, rows: list[ResultRow]) -> None:
@@ -71,26 +75,26 @@ def _changes(batch: BatchRun, rows: list[ResultRow]) -> None:
     before = batch_store.find(batch.against) if batch.against else None
     if before is None or not before.finished:
         return
-    changes = changed(_rows(str(before.table), before.table.stat().st_mtime_ns), rows)
+    changes = compare_verdicts(_rows(str(before.table), before.table.stat().st_mtime_ns), rows)
     other = workspace.recipes_folder() / before.recipe
     against = saved_recipes.names([other])[other]
-    st.markdown(f"**Compared with {shell.plain(against)}** · {shell.plain(changes.sentence())}")
+    st.markdown(f"**Compared with {shell.escape(against)}** · {shell.escape(changes.sentence())}")
     drawn = [
         (change, *pictures)
         for rank, change in enumerate(changes.changes)
         if len(pictures := [own for side in SIDES if (own := _drawn(batch.changed / f"{rank:02d}-{side}.webp"))]) == 2
     ]
     shelf = st.container(horizontal=True, gap="medium")
-    for one, *pictures in shell.one_page(drawn, CHANGES, f"batch_changes-{batch.id}"):
+    for one, *pictures in shell.paginate(drawn, CHANGES, f"batch_changes-{batch.id}"):
         with shelf.container(border=True, width=CHANGE_WIDTH):
             sides = st.columns(2, gap="small")
             for column, row, picture in zip(sides, (one.before, one.after), pictures, strict=True):
                 with column:
                     st.image(picture, width="stretch", alt=f"{row.name}: {in_words(row)}")
-                    st.caption(shell.plain(_in_short(row)))
+                    st.caption(shell.escape(_in_short(row)))
             truth = f" · {one.after.truth}" if one.after.truth else ""
             way = f"  \n{WAYS[one.direction]}" if one.direction else ""
-            st.caption(f"{shell.plain(one.after.name)}{shell.plain(truth)}{way}")
+            st.caption(f"{shell.escape(one.after.name)}{shell.escape(truth)}{way}")
     if len(changes.changes) > len(drawn):
         st.caption("Other changes are listed in the tables of both batches.")
 
@@ -105,13 +109,13 @@ def _downloads(batch: BatchRun) -> None:
     batch_form.compare(batch, row)
     batch_form.discard(batch, row)
     if batch.endings:
-        st.caption(f"Heatmaps and anomaly maps: {shell.plain(batch.maps)}")
+        st.caption(f"Heatmaps and anomaly maps: {shell.escape(batch.maps)}")
 
 
 def _worst(batch: BatchRun, rows: list[ResultRow]) -> None:
     pictures = [
         (row, picture)
-        for rank, row in enumerate(worst(rows))
+        for rank, row in enumerate(worst_rows(rows))
         if (picture := _drawn(batch.pictures / f"{rank:02d}.webp"))
     ]
     if not pictures:
@@ -121,12 +125,12 @@ def _worst(batch: BatchRun, rows: list[ResultRow]) -> None:
     for row, picture in pictures:
         with shelf.container(width=PICTURE_WIDTH):
             st.image(picture, width="stretch", alt=f"{row.name}: {in_words(row)}")
-            st.caption(f"{shell.plain(row.name)}  \n{shell.plain(_in_short(row))}")
+            st.caption(f"{shell.escape(row.name)}  \n{shell.escape(_in_short(row))}")
 
 
 def _table(rows: list[ResultRow]) -> None:
     st.markdown("**Photos**")
-    words, key = {word: SPOKEN[word].capitalize() for word in OUTCOMES}, "batch_outcomes"
+    words, key = {word: VERDICT_PHRASES[word].capitalize() for word in ALL_VERDICTS}, "batch_outcomes"
     outcome = st.segmented_control(
         "Show", words, format_func=words.__getitem__, selection_mode="multi", key=key, label_visibility="collapsed"
     )
@@ -165,7 +169,7 @@ def _in_short(row: ResultRow) -> str:
 
 
 def _signed(word: str) -> str:
-    return f"{SIGNS.get(word, '')} {word}".lstrip()
+    return f"{VERDICT_SYMBOLS.get(word, '')} {word}".lstrip()
 
 
 @st.cache_data(max_entries=4, show_spinner=False)

@@ -9,9 +9,9 @@ from pathlib import Path
 
 from inspect_core.line.batch import Outputs
 from inspect_core.line.journal import rows_kept
-from inspect_core.line.map_folder import Maps
+from inspect_core.line.map_folder import MapFolder
 from inspect_core.runtime import workspace
-from inspect_core.runtime.atomic_write import replacing
+from inspect_core.runtime.atomic_write import atomic_replace
 from inspect_core.runtime.json_text import from_json
 
 ASKED = "batch.json"
@@ -81,7 +81,7 @@ class BatchRun:
         return rows_kept(self.table)
 
     def outputs(self) -> Outputs:
-        maps = Maps(self.maps, self.endings) if self.endings else None
+        maps = MapFolder(self.maps, self.endings) if self.endings else None
         return Outputs(self.table, maps, self.report, self.pictures)
 
 
@@ -89,7 +89,7 @@ def new(**asked) -> BatchRun:
     """A new batch on disk, not started. Raises OSError when it cannot be written."""
     now = datetime.now().astimezone()
     run = BatchRun(id=f"{now:%Y%m%d-%H%M%S%f}-{secrets.token_hex(3)}", begun=now.isoformat(timespec="seconds"), **asked)
-    with replacing(run.folder) as folder:
+    with atomic_replace(run.folder) as folder:
         folder.mkdir()
         (folder / ASKED).write_text(json.dumps(asdict(run), indent=1), encoding="utf-8")
     return run

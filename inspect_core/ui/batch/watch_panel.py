@@ -9,13 +9,13 @@ from PIL import Image
 
 from inspect_core.line.record import Facts
 from inspect_core.line.watch import FOLDERS
-from inspect_core.line.watch_session import Shift
-from inspect_core.runtime.jobs import State
+from inspect_core.line.watch_session import WatchSession
+from inspect_core.runtime.jobs import JobState
 from inspect_core.ui import saved_recipes, shell
 from inspect_core.ui.batch import batch_form, watches
-from inspect_core.ui.batch.watches import Watched
+from inspect_core.ui.batch.watches import FolderWatch
 from inspect_core.ui.photo_source import folder_at
-from inspect_core.verdict import NOT_JUDGED, NOT_LOCATED, SIGNS, SPOKEN
+from inspect_core.verdict import NOT_JUDGED, NOT_LOCATED, VERDICT_PHRASES, VERDICT_SYMBOLS
 
 SIDE, SMALL, COUNT = 480, 116, 116
 """Pixels: the longer side of the last photo and of one that was stopped, the width of a count."""
@@ -48,7 +48,7 @@ def _form(saved: list[Path]) -> None:
     value = "" if folder is None else str(folder.with_name(f"{folder.name}-sorted"))
     out = folder_at("Output folder", value, key=f"watch_out-{value}", help=SORTED)
     ready = recipe is not None and folder is not None and out is not None
-    if batch_form.play("Start watching", "watch_start", disabled=not ready) and ready:
+    if batch_form.start_button("Start watching", "watch_start", disabled=not ready) and ready:
         shell.begin(lambda: watches.start(recipe, path.name, folder, out))
     if not ready:
         st.caption("Choose the folder your camera writes to.")
@@ -72,10 +72,10 @@ def _line(job_id: str) -> None:
             off, stop = job.cancelling, shell.jobs().cancel
             st.button(label, key, icon=icon, help=ON_STOP, disabled=off, on_click=stop, args=(job_id,))
         if shift is None:
-            st.caption(shell.plain(job.step or "starting"))
+            st.caption(shell.escape(job.step or "starting"))
             return
         if shift.problem:
-            st.error(f"{shell.plain(shift.problem)}. Still watching.", icon=":material/error:")
+            st.error(f"{shell.escape(shift.problem)}. Still watching.", icon=":material/error:")
         left, right = st.columns([3, 2], gap="medium")
         with left:
             _last(watched, shift.last, paused=paused)
@@ -84,16 +84,16 @@ def _line(job_id: str) -> None:
             _stopped(watched, shift.stopped)
 
 
-def _head(watched: Watched) -> None:
-    owner = shell.plain(watched.job.owner) if watched.job is not None else ""
+def _head(watched: FolderWatch) -> None:
+    owner = shell.escape(watched.job.owner) if watched.job is not None else ""
     st.markdown(
-        f"**{shell.plain(watched.product)}** · {shell.plain(watched.folder)} → {shell.plain(watched.out)}  \n"
-        f":small[Watching since {shell.plain(watched.began)}, started by {owner}]",
+        f"**{shell.escape(watched.product)}** · {shell.escape(watched.folder)} → {shell.escape(watched.out)}  \n"
+        f":small[Watching since {shell.escape(watched.began)}, started by {owner}]",
         width="stretch",
     )
 
 
-def _last(watched: Watched, last: Facts | None, *, paused: bool) -> None:
+def _last(watched: FolderWatch, last: Facts | None, *, paused: bool) -> None:
     """The latest photo under its verdict."""
     if paused:
         st.info("Paused. New photos wait in the folder.", icon=":material/pause:")
@@ -103,24 +103,24 @@ def _last(watched: Watched, last: Facts | None, *, paused: bool) -> None:
         return
     word = str(last["verdict"])
     say = {"accept": st.success, "reject": st.error}.get(word, st.warning)
-    say(f"**{shell.plain(_spoken(word))}** · {shell.plain(_told(last))}")
+    say(f"**{shell.escape(_verdict_label(word))}** · {shell.escape(_score_summary(last))}")
     if content := _picture(watched, last):
-        _image(content, SIDE, f"{last['name']}: {_spoken(word)}")
-    st.caption(shell.plain(last["name"]))
+        _image(content, SIDE, f"{last['name']}: {_verdict_label(word)}")
+    st.caption(shell.escape(last["name"]))
 
 
-def _counts(shift: Shift) -> None:
+def _counts(shift: WatchSession) -> None:
     shelf = st.container(horizontal=True, gap="small")
-    for word, spoken in SPOKEN.items():
+    for word, spoken in VERDICT_PHRASES.items():
         if shift.counts[word] or word not in (NOT_LOCATED, NOT_JUDGED):
             shelf.metric(spoken.capitalize(), f"{shift.counts[word]:,}", border=True, width=COUNT)
     if shift.watch.waiting:
         st.caption(f"{shift.watch.waiting:,} photos still being written.")
     if words := dict.fromkeys(alarm.words for alarm in shift.following.left):
-        st.warning(f"Drift: {shell.plain(' '.join(words))}", icon=":material/warning:")
+        st.warning(f"Drift: {shell.escape(' '.join(words))}", icon=":material/warning:")
 
 
-def _stopped(watched: Watched, stopped: Sequence[Facts]) -> None:
+def _stopped(watched: FolderWatch, stopped: Sequence[Facts]) -> None:
     """The latest photos that were not accepted."""
     if not stopped:
         return
@@ -130,22 +130,22 @@ def _stopped(watched: Watched, stopped: Sequence[Facts]) -> None:
         with shelf.container(width=SMALL):
             word = str(facts["verdict"])
             if content := _picture(watched, facts):
-                _image(content, SMALL, f"{facts['name']}: {_spoken(word)}")
-            st.caption(f"{shell.plain(_spoken(word))}  \n{shell.plain(facts['name'])}")
+                _image(content, SMALL, f"{facts['name']}: {_verdict_label(word)}")
+            st.caption(f"{shell.escape(_verdict_label(word))}  \n{shell.escape(facts['name'])}")
 
 
-def _ended(watched: Watched) -> None:
+def _ended(watched: FolderWatch) -> None:
     """A watch that was stopped, or why it ended."""
     with st.container(border=True):
         _head(watched)
         job = watched.job
-        if job is not None and job.state is State.FAILED:
-            st.error(shell.plain(job.error), icon=":material/error:")
+        if job is not None and job.state is JobState.FAILED:
+            st.error(shell.escape(job.error), icon=":material/error:")
         if watched.shift is not None:
-            st.caption(f"Stopped: {shell.plain(watches.in_words(watched.shift))}.")
+            st.caption(f"Stopped: {shell.escape(watches.in_words(watched.shift))}.")
 
 
-def _picture(watched: Watched, facts: Facts) -> bytes | None:
+def _picture(watched: FolderWatch, facts: Facts) -> bytes | None:
     if watched.shift is None:
         return None
     inspector = watched.shift.watch.inspector
@@ -158,11 +158,11 @@ def _image(content: bytes, side: int, alt: str) -> None:
     st.image(content, width=max(1, round(side * width / max(width, height))), alt=alt)
 
 
-def _spoken(word: str) -> str:
-    return f"{SIGNS[word]} {SPOKEN[word].capitalize()}"
+def _verdict_label(word: str) -> str:
+    return f"{VERDICT_SYMBOLS[word]} {VERDICT_PHRASES[word].capitalize()}"
 
 
-def _told(facts: Facts) -> str:
+def _score_summary(facts: Facts) -> str:
     """The score with its limit, the defect type, or the reason."""
     score, kind = facts["score"], facts["kind"]
     if not isinstance(score, float | int):

@@ -7,17 +7,17 @@ from pathlib import Path
 import streamlit as st
 
 from inspect_core.audit.log import AuditLog
-from inspect_core.line.audit_record import Logged
+from inspect_core.line.audit_record import AuditRecord
 from inspect_core.line.batch_report import picture_of
-from inspect_core.line.drift_watch import Following
+from inspect_core.line.drift_watch import DriftMonitor
 from inspect_core.line.inspector import Inspector
 from inspect_core.line.watch import Watch, watching
-from inspect_core.line.watch_session import EVERY, Shift, require_challenge
+from inspect_core.line.watch_session import POLL_SECONDS, WatchSession, require_challenge
 from inspect_core.recipe import Recipe
 from inspect_core.runtime.jobs import Job
 from inspect_core.ui import shell
 from inspect_core.ui.batch.batch_jobs import inspector_of
-from inspect_core.verdict import SPOKEN
+from inspect_core.verdict import VERDICT_PHRASES
 
 WATCH = "watch"
 ENDED = 3
@@ -25,7 +25,7 @@ ENDED = 3
 
 
 @dataclass(eq=False)
-class Watched:
+class FolderWatch:
     """One watch. shift: None until the recipe is loaded; began: local time, in words."""
 
     product: str
@@ -33,7 +33,7 @@ class Watched:
     out: Path
     began: str
     job: Job | None = None
-    shift: Shift | None = None
+    shift: WatchSession | None = None
 
     @property
     def active(self) -> bool:
@@ -41,25 +41,25 @@ class Watched:
 
 
 @st.cache_resource
-def _watches() -> list[Watched]:
+def _watches() -> list[FolderWatch]:
     return []
 
 
-def all_watches() -> list[Watched]:
+def all_watches() -> list[FolderWatch]:
     """Those that go on, then the latest that have ended."""
     known = list(_watches())
     ended = [watch for watch in known if not watch.active]
     return [*(one for one in known if one.active), *reversed(ended[-ENDED:])]
 
 
-def find(job_id: str) -> Watched | None:
+def find(job_id: str) -> FolderWatch | None:
     return next((watch for watch in _watches() if watch.job is not None and watch.job.id == job_id), None)
 
 
 def start(recipe: Recipe, file: str, folder: Path, out: Path) -> None:
     """Watch a folder with the saved recipe in this file. Raises Busy as `Jobs.run_beside`."""
     user, digest = shell.current_user(), recipe.digest or ""
-    watched = Watched(recipe.product, folder, out, time.strftime("%H:%M"))
+    watched = FolderWatch(recipe.product, folder, out, time.strftime("%H:%M"))
 
     def work(job: Job) -> None:
         with watching(folder, out), AuditLog.open() as log:
@@ -67,14 +67,14 @@ def start(recipe: Recipe, file: str, folder: Path, out: Path) -> None:
             inspector, _ = inspector_of(file, digest)
             if inspector.digest != digest:
                 raise ValueError(f"{file} now contains a different recipe; start the watch again")
-            record = Logged(log, inspector, user)
+            record = AuditRecord(log, inspector, user)
             require_challenge(record)
             watch = Watch(inspector, folder, out, record)
-            watched.shift = shift = Shift(watch, Following(record), lambda facts, left: job.report(0.0))
+            watched.shift = shift = WatchSession(watch, DriftMonitor(record), lambda facts, left: job.report(0.0))
             while True:
                 job.report(0.0, "paused" if shift.paused else in_words(shift))
                 shift.poll_folder()
-                time.sleep(EVERY)
+                time.sleep(POLL_SECONDS)
 
     title, about = f"Watching {folder.name} for {recipe.product}", (WATCH, str(folder))
     watched.job = shell.jobs().run_unqueued(title, work, owner=user, about=about)
@@ -87,9 +87,11 @@ def pause(job_id: str) -> None:
         watched.shift.paused = not watched.shift.paused
 
 
-def in_words(shift: Shift) -> str:
+def in_words(shift: WatchSession) -> str:
     """ "12 accepted, 1 rejected"."""
-    verdict_counts = [f"{shift.counts[word]:,} {spoken}" for word, spoken in SPOKEN.items() if shift.counts[word]]
+    verdict_counts = [
+        f"{shift.counts[word]:,} {spoken}" for word, spoken in VERDICT_PHRASES.items() if shift.counts[word]
+    ]
     return ", ".join(verdict_counts) or "no photos yet"
 
 

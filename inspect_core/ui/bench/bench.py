@@ -19,7 +19,7 @@ import streamlit as st
 
 from inspect_core.images.heatmap import heat_colours
 from inspect_core.ui.bench import pixels
-from inspect_core.ui.bench.bench_state import Drawn
+from inspect_core.ui.bench.bench_state import BenchState
 from inspect_core.verdict import Limits
 
 SCRIPTS = ("film_shelf", "judging", "map", "scale", "viewport", "stage", "gallery", "card",
@@ -48,7 +48,7 @@ _BENCH = st.components.v2.component(
 _FILM = st.components.v2.component("loupe_film", js=_text("film_shelf.js", "film.js"))
 
 
-def film(key: str, token: str, thumbnails: Sequence[bytes]) -> None:
+def send_assets(key: str, token: str, thumbnails: Sequence[bytes]) -> None:
     """Send the gallery's pictures, one for each part in order.
 
     thumbnails: WebP, JPEG or PNG files; the bench finds them by `token`, which changes when they do. Draws nothing.
@@ -60,10 +60,10 @@ def film(key: str, token: str, thumbnails: Sequence[bytes]) -> None:
     sent[token] = True
     if len(sent) > KEPT:
         del sent[next(iter(sent))]
-    _FILM(key=key, data=pixels.pack(token, None if is_cached else thumbnails), on_missing_change=noted)
+    _FILM(key=key, data=pixels.pack(token, None if is_cached else thumbnails), on_missing_change=ignore_callback)
 
 
-def bench(key: str, drawn: Drawn, thumbs: str) -> None:
+def bench(key: str, drawn: BenchState, thumbs: str) -> None:
     """Draw the bench. thumbs: the token given to `film`: pictures of the photos in order, of those without a score,
     and of the reference.
 
@@ -74,15 +74,21 @@ def bench(key: str, drawn: Drawn, thumbs: str) -> None:
     photo, size = pixels.photo_file(drawn.image)
     films = {
         "thumbs": thumbs,
-        "photo": _hand_over(f"{key}-photo", [photo]),
-        "map": _hand_over(f"{key}-map", pixels.planes(drawn.anomaly_map, drawn.mask)),
+        "photo": _send_asset(f"{key}-photo", [photo]),
+        "map": _send_asset(f"{key}-map", pixels.planes(drawn.anomaly_map, drawn.mask)),
     }
     if drawn.left_out is not None:
         left_out = np.ascontiguousarray(drawn.left_out, np.uint8).tobytes()
-        films["left_out"] = _hand_over(f"{key}-left-out", [left_out])
+        films["left_out"] = _send_asset(f"{key}-left-out", [left_out])
     data = drawn.payload() | {"key": key, "films": films, "photo_size": size, "taken": _stamps(key)}
     data["heat"] = heat_colours().ravel().tolist()
-    _BENCH(key=key, data=data, on_limits_change=noted, on_position_change=noted, on_label_change=noted)
+    _BENCH(
+        key=key,
+        data=data,
+        on_limits_change=ignore_callback,
+        on_position_change=ignore_callback,
+        on_label_change=ignore_callback,
+    )
 
 
 class BenchInput(NamedTuple):
@@ -96,7 +102,7 @@ class BenchInput(NamedTuple):
     label: tuple[int, str] | None
 
 
-def taken(key: str) -> BenchInput:
+def read_input(key: str) -> BenchInput:
     """What was set on the bench since it was last taken; each once.
 
     Called before anything is computed, so that one run puts it in force and draws it.
@@ -128,15 +134,15 @@ def _stamps(key: str) -> dict[str, float]:
     return st.session_state.setdefault(f"{key}-taken", {})
 
 
-def noted() -> None:
+def ignore_callback() -> None:
     """For a component's callback: a move needs none, the run that follows reads it."""
 
 
-def _hand_over(key: str, blobs: Sequence[bytes]) -> str:
+def _send_asset(key: str, blobs: Sequence[bytes]) -> str:
     """Mount a film under a token of its content; returns the token."""
     digest = hashlib.sha256()
     for blob in blobs:
         digest.update(blob)
     token = f"{key}:{digest.hexdigest()[:24]}"
-    film(key, token, blobs)
+    send_assets(key, token, blobs)
     return token

@@ -7,8 +7,8 @@ from functools import lru_cache, partial
 
 import numpy as np
 
-from inspect_core.judge.limits import most_in_long_run
-from inspect_core.study.evaluation import counted, labelled_since, unscored_counts
+from inspect_core.judge.limits import format_upper_bound
+from inspect_core.study.evaluation import labelled_since, select_counted, unscored_counts
 from inspect_core.study.scored_photo import ADDED, RELABELLED, UNKNOWN, ScoredPhoto, UnscoredPhoto
 from inspect_core.verdict import Limits
 
@@ -20,7 +20,7 @@ _no_scores, _no_picture = partial(np.zeros, 0), partial(np.zeros, (0, 0, 3), np.
 
 
 @dataclass(frozen=True, eq=False)
-class Drawn:
+class BenchState:
     """All parts of the gallery under one model or preview, and the one shown.
 
     photos: in the order of the gallery; scores: (photos,) finite, in the detector's unit; unscored: photos without one;
@@ -92,7 +92,7 @@ class Drawn:
         not shown; own: whether the limit was set on the good parts that are counted; bounds: for every number of good
         parts rejected, the most in the long run, as the sentence prints it.
         """
-        good, defect, without, set_on, hidden = counted(self.photos, self.unscored, self.set_on)
+        good, defect, without, set_on, hidden = select_counted(self.photos, self.unscored, self.set_on)
         of_good, of_defects = unscored_counts(without).values()
         none = np.zeros(len(self.photos), bool)
         hit_limits = np.full(len(self.photos), math.nan) if self.found_up_to is None else self.found_up_to
@@ -141,4 +141,4 @@ def _truth(kind: str) -> str:
 
 @lru_cache(maxsize=32)
 def _bounds(total: int) -> tuple[str, ...]:
-    return tuple(most_in_long_run(k, total) for k in range(total + 1))
+    return tuple(format_upper_bound(k, total) for k in range(total + 1))

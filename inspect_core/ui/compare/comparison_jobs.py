@@ -12,7 +12,7 @@ from inspect_core.tuning.comparison_result import Comparison, ComparisonRow
 from inspect_core.tuning.detector_comparison import compare, fitted
 from inspect_core.ui import open_product_store, shell
 from inspect_core.ui.result_cache import ResultCache
-from inspect_core.ui.taught_product import TaughtPart, of_study
+from inspect_core.ui.taught_product import TaughtProduct, of_study
 
 
 @st.cache_resource(show_spinner=False)
@@ -36,12 +36,12 @@ def about(order: TeachingConfig) -> object:
     return "comparison", order
 
 
-def found(order: TeachingConfig) -> Comparison | None:
+def last_comparison(order: TeachingConfig) -> Comparison | None:
     """The comparison of this order, if it was the last one made."""
     return _last().get(order)
 
 
-def put_on_bench(product: TaughtPart, row: ComparisonRow) -> None:
+def put_on_bench(product: TaughtProduct, row: ComparisonRow) -> None:
     """Put the part's photos under a detector on the bench, as a comparison fitted it, with the product check and
     the areas that the part has. Raises Busy as `Jobs.submit` and `require_room`.
     """

@@ -9,17 +9,17 @@ import streamlit as st
 from inspect_core.images.photo_reader import ImageError
 from inspect_core.methods.registry import ALL, JOIN, title_of
 from inspect_core.plots import comparison_plots as plots
-from inspect_core.runtime.jobs import Busy
+from inspect_core.runtime.jobs import JobRejected
 from inspect_core.study.teaching_config import TeachingConfig
 from inspect_core.tuning import comparison_report
 from inspect_core.tuning.comparison_result import Comparison, ComparisonRow
 from inspect_core.tuning.detector_comparison import published
 from inspect_core.ui import charts, shell, teaching_job
 from inspect_core.ui.compare import comparison_jobs
-from inspect_core.ui.taught_product import TaughtPart
+from inspect_core.ui.taught_product import TaughtProduct
 
 CURVE_WIDTH, SCORES_WIDTH = 460, 320
-TELLING = 60
+MAX_SELECTABLE_PARTS = 60
 """Photos offered for viewing side by side."""
 
 
@@ -37,7 +37,7 @@ def start(order: TeachingConfig) -> None:
                 teaching_job.expected(config).seconds for config in again
             )
         except ValueError as error:
-            st.error(f"{shell.plain(error)}; or compare fewer detectors.", icon=":material/error:")
+            st.error(f"{shell.escape(error)}; or compare fewer detectors.", icon=":material/error:")
             return
         words = (
             f"Takes about {shell.duration(seconds)} on this machine. Each detector is fitted once on "
@@ -45,17 +45,17 @@ def start(order: TeachingConfig) -> None:
             "in the meantime."
         )
     begin = partial(comparison_jobs.start, order, detectors, as_published)
-    shell.offer(
+    shell.start_job_button(
         "Compare", words, begin, about=comparison_jobs.about(order), key="start-comparison", disabled=not detectors
     )
 
 
-def results(product: TaughtPart, order: TeachingConfig, comparison: Comparison) -> None:
+def results(product: TaughtProduct, order: TeachingConfig, comparison: Comparison) -> None:
     """Everything found, from the table down to single parts."""
     recommended, why = comparison.reason().splitlines()
-    st.markdown(shell.plain(recommended), help=shell.plain(why))
+    st.markdown(shell.escape(recommended), help=shell.escape(why))
     for sentence in comparison.notes:
-        st.caption(shell.plain(sentence))
+        st.caption(shell.escape(sentence))
     current = title_of(JOIN.join(view.method for view in product.scored.views), as_published=product.as_published)
     chosen = _table(comparison, current)
     with st.container(horizontal=True, gap="small"):
@@ -74,8 +74,8 @@ def _table(comparison: Comparison, current: str) -> ComparisonRow:
     """The detectors side by side; returns the one whose row is chosen, at first the recommended one."""
     table = comparison_report.table_of(comparison, current)
     columns: dict[str, Any] = {
-        name: st.column_config.TextColumn(help=shell.plain(f"{words[0].upper()}{words[1:]}."))
-        for name, words in comparison_report.GLOSS.items()
+        name: st.column_config.TextColumn(help=shell.escape(f"{words[0].upper()}{words[1:]}."))
+        for name, words in comparison_report.COLUMN_HELP.items()
     }
     columns["Detector"] = st.column_config.TextColumn(width=250, pinned=True)
     first = comparison.rows.index(comparison.chosen())
@@ -89,10 +89,10 @@ def _table(comparison: Comparison, current: str) -> ComparisonRow:
     return comparison.rows[marked[0] if marked and marked[0] < len(comparison.rows) else first]
 
 
-def _put_on_bench(product: TaughtPart, row: ComparisonRow) -> None:
+def _put_on_bench(product: TaughtProduct, row: ComparisonRow) -> None:
     words = "Opens these photos on Inspect with the selected detector as fitted here."
-    if st.button(f"Open {shell.plain(row.title)} on Inspect", key="compare_bench", type="primary", help=words):
-        with shell.errors_shown(Busy):
+    if st.button(f"Open {shell.escape(row.title)} on Inspect", key="compare_bench", type="primary", help=words):
+        with shell.errors_shown(JobRejected):
             comparison_jobs.put_on_bench(product, row)
             st.switch_page("pages/inspect.py")
 
@@ -107,27 +107,30 @@ def _downloads(order: TeachingConfig) -> None:
 
 
 def _made(order: TeachingConfig, write: Callable[[Comparison], str]) -> str:
-    comparison = comparison_jobs.found(order)
+    comparison = comparison_jobs.last_comparison(order)
     return "A newer comparison replaced this one. Compare again." if comparison is None else write(comparison)
 
 
 def _curves(rows: Sequence[ComparisonRow]) -> None:
-    drawn = comparison_report.curves(rows, charts.look())
+    drawn = comparison_report.curves(rows, charts.current_theme())
     if drawn:
         st.caption("Curves and scores of the recommended detector, the one in use and the one selected in the table.")
     shelf = st.container(horizontal=True, gap="medium")
     for name, (title, figure) in drawn.items():
         with shelf.container(width=CURVE_WIDTH):
-            st.markdown(f"**{shell.plain(title)}**", help=f"The {shell.plain(name)} curve, limit by limit.")
+            st.markdown(f"**{shell.escape(title)}**", help=f"The {shell.escape(name)} curve, limit by limit.")
             charts.show(figure, key=f"compare_{name.lower()}", alt=f"{name} curve of each of these detectors.")
 
 
 @st.fragment  # Streamlit keeps its argument, so it is given the order and not the comparison
 def _one_part(order: TeachingConfig) -> None:
-    comparison = comparison_jobs.found(order)
+    comparison = comparison_jobs.last_comparison(order)
     if comparison is None:
         st.rerun()
-    telling, photos = comparison_report.most_telling(comparison)[:TELLING], comparison.rows[0].scored.photos
+    telling, photos = (
+        comparison_report.most_disputed(comparison)[:MAX_SELECTABLE_PARTS],
+        comparison.rows[0].scored.photos,
+    )
     if not telling:
         return
     st.markdown("**One part, all detectors**", help="Parts on which detectors disagree come first.")
@@ -137,13 +140,13 @@ def _one_part(order: TeachingConfig) -> None:
     try:
         shown = comparison_report.side_by_side(comparison, position)
     except ImageError as error:
-        st.error(shell.plain(error), icon=":material/broken_image:")
+        st.error(shell.escape(error), icon=":material/broken_image:")
         return
     row = st.container(horizontal=True, gap="medium")
     for each in shown:
         with row.container(width=comparison_report.SIDE):
-            st.caption(shell.plain(each.row.title))
-            st.image(each.picture, caption=shell.plain(comparison_report.in_words(each)), width="stretch")
+            st.caption(shell.escape(each.row.title))
+            st.image(each.picture, caption=shell.escape(comparison_report.in_words(each)), width="stretch")
 
 
 def _scores(rows: Sequence[ComparisonRow]) -> None:
@@ -151,7 +154,7 @@ def _scores(rows: Sequence[ComparisonRow]) -> None:
     for row in rows:
         if row.limits is not None and row.evaluation is not None:
             with shelf.container(width=SCORES_WIDTH):
-                st.markdown(f"**Scores: {shell.plain(row.title)}**")
+                st.markdown(f"**Scores: {shell.escape(row.title)}**")
                 limits = row.limits.review, row.limits.reject
-                drawn = plots.scores(*comparison_report.judged_scores(row), limits, charts.look())
+                drawn = plots.scores(*comparison_report.judged_scores(row), limits, charts.current_theme())
                 charts.show(drawn, key=f"compare_scores_{row.title}", alt="Scores of good and defective parts.")

@@ -6,14 +6,14 @@ import numpy as np
 import streamlit as st
 from PIL import Image
 
-from inspect_core.images.boxes import Box, cropped
+from inspect_core.images.boxes import Box, crop_square
 from inspect_core.images.photo_reader import ImageError
 from inspect_core.images.png import png_of
-from inspect_core.images.samples import counted
+from inspect_core.images.samples import pluralise
 from inspect_core.ui import crops, defect_labels, open_product_store, shell
 from inspect_core.ui.defect_types import training_job
-from inspect_core.ui.session import in_force
-from inspect_core.ui.taught_product import TaughtPart
+from inspect_core.ui.session import active_values
+from inspect_core.ui.taught_product import TaughtProduct
 
 ON_A_PAGE, CELL, PICTURE = 18, 148, 240
 WITHOUT = "unlabelled"
@@ -24,7 +24,7 @@ ON_BRUSH = (
 ON_REMOVE = "Keeps the photos but removes their defect type. The trained model keeps this name until you train again."
 
 
-def gallery(product: TaughtPart, by_region: bool) -> None:
+def gallery(product: TaughtProduct, by_region: bool) -> None:
     """All photos that have a type, are known defects, or exceed the limit; the highest score first."""
     labels = defect_labels.labels_of(product)
     shown = _candidates(product, labels)
@@ -41,7 +41,7 @@ def gallery(product: TaughtPart, by_region: bool) -> None:
         say, defect_types, index=None, key=brush, placeholder=words, accept_new_options=True, width=250, help=ON_BRUSH
     )
     options = [WITHOUT, *defect_types] if defect_types else []
-    shown_type = tools.pills("Show", options, key=f"show-{product.id}", format_func=shell.plain) if options else None
+    shown_type = tools.pills("Show", options, key=f"show-{product.id}", format_func=shell.escape) if options else None
     with tools:
         _rename_or_remove(product, labels, defect_types)
     chosen = [i for i in shown if shown_type is None or labels.get(i, WITHOUT) == shown_type]
@@ -49,61 +49,65 @@ def gallery(product: TaughtPart, by_region: bool) -> None:
         st.caption("No photos.")
         return
     cells = st.container(horizontal=True)
-    for position in shell.one_page(chosen, ON_A_PAGE, f"page-{product.id}-{shown_type}"):
+    for position in shell.paginate(chosen, ON_A_PAGE, f"page-{product.id}-{shown_type}"):
         with cells.container(width=CELL):
             _cell(product, position, labels.get(position), by_region, brush)
 
 
-def crop_of(product: TaughtPart, position: int) -> Box | None:
+def crop_of(product: TaughtProduct, position: int) -> Box | None:
     """The region a photo is learned from: the largest above the limit, else of its true mask; None for neither."""
-    live, limits = in_force(product)
+    live, limits = active_values(product)
     box = crops.found_box(product, position, live, limits) if limits is not None else None
     return box or crops.true_box(product, position)
 
 
-def _candidates(product: TaughtPart, labels: dict[int, str]) -> list[int]:
-    live, limits = in_force(product)
+def _candidates(product: TaughtProduct, labels: dict[int, str]) -> list[int]:
+    live, limits = active_values(product)
     scores, photos = product.scored.scores(**live), product.scored.photos
     above = scores > (limits.review if limits is not None else np.inf)
     order = np.argsort(-scores, kind="stable").tolist()
     return [position for position in order if position in labels or photos[position].is_defect or above[position]]
 
 
-def _cell(product: TaughtPart, position: int, kind: str | None, by_region: bool, brush: str) -> None:
+def _cell(product: TaughtProduct, position: int, kind: str | None, by_region: bool, brush: str) -> None:
     photo = product.scored.photos[position]
     box = crop_of(product, position) if by_region else None
     try:
         shown = f"{'Region of ' if box else ''}{photo.name}, {kind or WITHOUT}"
         st.image(_picture(product, product.id, position, box), width="stretch", alt=shown)
     except ImageError as error:
-        st.caption(f":material/broken_image: {shell.plain(error)}")
+        st.caption(f":material/broken_image: {shell.escape(error)}")
     key, kind_of = f"kind-{product.id}-{photo.digest}", "secondary" if kind else "tertiary"
-    label, words, arguments = shell.plain(kind or WITHOUT), shell.plain(photo.name), (product.id, position, kind, brush)
+    label, words, arguments = (
+        shell.escape(kind or WITHOUT),
+        shell.escape(photo.name),
+        (product.id, position, kind, brush),
+    )
     st.button(label, key=key, width="stretch", help=words, type=kind_of, on_click=_give, args=arguments)
 
 
 def _give(taught_id: str, position: int, kind: str | None, brush: str) -> None:
-    word = defect_labels.as_word(st.session_state[brush] or "")
+    word = defect_labels.normalise_label(st.session_state[brush] or "")
     if not word:
         st.toast("First select or type a defect type above.", icon=":material/label:")
         return
     _keep(taught_id, [position], "" if word == kind else word)
 
 
-def _rename_or_remove(product: TaughtPart, labels: dict[int, str], defect_types: list[str]) -> None:
+def _rename_or_remove(product: TaughtProduct, labels: dict[int, str], defect_types: list[str]) -> None:
     with st.popover("Rename or remove", icon=":material/edit:", disabled=not defect_types):
         kind = st.selectbox("Defect type", defect_types, key=f"old-{product.id}")
-        word = defect_labels.as_word(
+        word = defect_labels.normalise_label(
             st.text_input("New name", key=f"new-{product.id}", max_chars=defect_labels.LONGEST)
         )
         labelled_positions = [position for position, label in labels.items() if label == kind]
         joins = word in defect_types and word != kind
         if joins:
-            st.caption(f"“{shell.plain(word)}” already exists. The two types will be merged; train again afterwards.")
+            st.caption(f"“{shell.escape(word)}” already exists. The two types will be merged; train again afterwards.")
         arguments = (product.id, labelled_positions, kind, word, joins)
         st.button("Rename", key=f"rename-{product.id}", disabled=not word, on_click=_rename, args=arguments)
         label, icon, arguments = (
-            (f"Remove label from {counted(len(labelled_positions), 'photo')}"),
+            (f"Remove label from {pluralise(len(labelled_positions), 'photo')}"),
             ":material/label_off:",
             (product.id, labelled_positions, ""),
         )
@@ -121,17 +125,17 @@ def _keep(taught_id: str, positions: list[int], kind: str) -> None:
     product = open_product_store.find(taught_id)
     try:
         if product is not None:
-            defect_labels.set_kind(product, positions, kind)
+            defect_labels.set_label(product, positions, kind)
     except OSError as error:
-        st.toast(f"Could not save the defect type: {shell.plain(error.strerror or error)}", icon=":material/error:")
+        st.toast(f"Could not save the defect type: {shell.escape(error.strerror or error)}", icon=":material/error:")
 
 
 @st.cache_data(max_entries=512, show_spinner=False)
-def _picture(_taught: TaughtPart, taught_id: str, position: int, box: Box | None) -> bytes:
+def _picture(_taught: TaughtProduct, taught_id: str, position: int, box: Box | None) -> bytes:
     """A square picture to find a part by, never to judge it by: what is learned from, or the whole part in a square."""
     pixels = _taught.pixels(position)
     if box is not None:
-        held, crop = io.BytesIO(), Image.fromarray(cropped(pixels, box))
+        held, crop = io.BytesIO(), Image.fromarray(crop_square(pixels, box))
         crop.resize((PICTURE, PICTURE), Image.Resampling.BICUBIC).save(held, "JPEG", quality=88)
         return held.getvalue()
     whole = Image.fromarray(pixels)

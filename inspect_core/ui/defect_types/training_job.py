@@ -6,16 +6,16 @@ from functools import cached_property
 import numpy as np
 
 from inspect_core.features.extraction import embed
-from inspect_core.images.boxes import cropped
+from inspect_core.images.boxes import crop_square
 from inspect_core.images.folders import scan
 from inspect_core.images.photo_reader import read, read_mask
 from inspect_core.runtime.jobs import Job, device_lock
 from inspect_core.runtime.progress import stage
 from inspect_core.ui import crops, open_product_store, result_cache, teaching_job
-from inspect_core.ui.taught_product import TaughtPart
+from inspect_core.ui.taught_product import TaughtProduct
 from inspect_core.whole_part import defect_type_training
 from inspect_core.whole_part.cross_validation import CrossValidation
-from inspect_core.whole_part.training_crops import Example, boxes_of_mask
+from inspect_core.whole_part.training_crops import TrainingCrop, boxes_of_mask
 
 AWAY = tuple(np.round(np.geomspace(0.5, 8, 33), 3).tolist())
 
@@ -24,7 +24,7 @@ AWAY = tuple(np.round(np.geomspace(0.5, 8, 33), 3).tolist())
 class TypeTrainingConfig:
     """What to learn: the examples, the group of each, and every choice of the page."""
 
-    examples: tuple[Example, ...]
+    examples: tuple[TrainingCrop, ...]
     groups: tuple[str, ...]
     parent: str
     by_region: bool
@@ -54,15 +54,15 @@ class TypeTrainingResult:
         return self.unseen.kernel()
 
 
-def start(product: TaughtPart, order: TypeTrainingConfig) -> None:
+def start(product: TaughtProduct, order: TypeTrainingConfig) -> None:
     """Learn in the background and attach the result to the part. Raises Busy as `Jobs.submit`."""
     title = f"Training defect types for {product.product}"
     result_cache.start(title, about(product), lambda job: _learn(product, order, job))
 
 
-def last(product: TaughtPart) -> TypeTrainingResult | None:
+def last(product: TaughtProduct) -> TypeTrainingResult | None:
     """How the part's defect types were learned; None when they were not learned here."""
-    result = result_cache.kept().get(about(product))
+    result = result_cache.result_cache().get(about(product))
     return result if result is not None and product.defect_types is not None else None
 
 
@@ -73,7 +73,7 @@ def rename(taught_id: str, old: str, new: str) -> None:
     if product is None or old not in names or new in names:
         return
 
-    def renamed(held: TaughtPart) -> TaughtPart:
+    def renamed(held: TaughtProduct) -> TaughtProduct:
         return replace(held, defect_types=held.defect_types and held.defect_types.renamed(old, new))
 
     open_product_store.change(product.id, renamed)
@@ -82,14 +82,14 @@ def rename(taught_id: str, old: str, new: str) -> None:
         examples = tuple(
             replace(example, defect_type=new) if example.defect_type == old else example for example in known
         )
-        result_cache.kept().put(about(product), replace(result, order=replace(result.order, examples=examples)))
+        result_cache.result_cache().put(about(product), replace(result, order=replace(result.order, examples=examples)))
 
 
-def about(product: TaughtPart) -> tuple[str, str]:
+def about(product: TaughtProduct) -> tuple[str, str]:
     return "kinds", product.id
 
 
-def _learn(product: TaughtPart, order: TypeTrainingConfig, job: Job) -> TypeTrainingResult:
+def _learn(product: TaughtProduct, order: TypeTrainingConfig, job: Job) -> TypeTrainingResult:
     points = []
     with device_lock(product.preparation.backbone.device):
         for done, example in enumerate(order.examples):
@@ -110,7 +110,7 @@ def _learn(product: TaughtPart, order: TypeTrainingConfig, job: Job) -> TypeTrai
     )
     left_out = defect_type_training.leave_types_out(embeddings, **settings, report=stage(job.report, 0.6, 1.0))
     classifier = learned.defect_types.classifier
-    away = defect_type_training.confidence_away(classifier, embeddings, AWAY)
+    away = defect_type_training.confidence_by_distance(classifier, embeddings, AWAY)
     nothing = np.empty((0, len(classifier.classes)))
     ways = classifier.predict_proba, classifier.parent_proba
     posteriors = [way(foreign) if len(foreign) else nothing for way in ways]
@@ -118,7 +118,7 @@ def _learn(product: TaughtPart, order: TypeTrainingConfig, job: Job) -> TypeTrai
     return TypeTrainingResult(order, learned.unseen, left_out, *posteriors, *away)
 
 
-def _foreign(product: TaughtPart, by_region: bool, job: Job) -> np.ndarray:
+def _foreign(product: TaughtProduct, by_region: bool, job: Job) -> np.ndarray:
     """(m, d) embeddings of the bundled products' defects, except those of the part's own product."""
     digests = {photo.digest for photo in product.scored.photos}
     photos = [sample for name in teaching_job.samples() for sample in scan(teaching_job.SAMPLES / name).defects]
@@ -129,5 +129,5 @@ def _foreign(product: TaughtPart, by_region: bool, job: Job) -> np.ndarray:
         if picture.digest in digests:
             continue
         pieces = boxes_of_mask(read_mask(sample.mask, sample.size)) if by_region and sample.mask else ()
-        crops.append(embed(cropped(picture.pixels, pieces[0] if pieces else None), product.preparation.backbone))
+        crops.append(embed(crop_square(picture.pixels, pieces[0] if pieces else None), product.preparation.backbone))
     return np.stack(crops) if crops else np.empty((0, 0))

@@ -2,19 +2,27 @@
 
 import streamlit as st
 
-from inspect_core.images.samples import counted
+from inspect_core.images.samples import pluralise
 from inspect_core.ui import crops, defect_labels, shell, teaching_job
 from inspect_core.ui.crops import REGION, WHOLE
 from inspect_core.ui.defect_types import training_job
 from inspect_core.ui.defect_types.training_job import TypeTrainingConfig
 from inspect_core.ui.defect_types.training_results import PARENTS
 from inspect_core.ui.photo_source import SAMPLE
-from inspect_core.ui.session import in_force
-from inspect_core.ui.taught_product import TaughtPart
-from inspect_core.whole_part.training_crops import ENOUGH, LEAST, Example, advice, examples_of, groups_of, learnable
+from inspect_core.ui.session import active_values
+from inspect_core.ui.taught_product import TaughtProduct
+from inspect_core.whole_part.training_crops import (
+    ENOUGH,
+    MIN_PARTS_PER_TYPE,
+    TrainingCrop,
+    advice,
+    examples_of,
+    groups_of,
+    learnable,
+)
 
 COUNTS_WIDTH, ORDER_WIDTH = 430, 470
-TELLING = "linen"
+LEARNABLE_SAMPLE = "linen"
 """The sample part whose defect types can be told apart."""
 ON_FLANGE = (
     "The flange is a hard case: a defect covers only 0.5% of the photo, so with four photos per type the model "
@@ -31,7 +39,7 @@ ON_MODEL = (
 )
 
 
-def say_if_changed(product: TaughtPart) -> None:
+def say_if_changed(product: TaughtProduct) -> None:
     """A note when labels or crops are no longer those from which the current defect types were learned."""
     learned = training_job.last(product)
     if learned is None:
@@ -44,15 +52,15 @@ def say_if_changed(product: TaughtPart) -> None:
         )
 
 
-def say_which_sample_tells() -> None:
+def show_sample_hint() -> None:
     """For the sample part of the first start, whose defect types can hardly be learned: why, and one that works."""
     st.info(ON_FLANGE, icon=":material/lightbulb:")
     if st.button("Teach the linen sample", key="to_linen", icon=":material/school:"):
-        st.session_state.update(photos_from=SAMPLE, sample=TELLING)
+        st.session_state.update(photos_from=SAMPLE, sample=LEARNABLE_SAMPLE)
         st.switch_page("pages/teach.py")
 
 
-def learn(product: TaughtPart) -> bool:
+def learn(product: TaughtProduct) -> bool:
     """Number of examples, what to look at, and Learn. Returns whether regions are used instead of whole parts."""
     labels, groups = defect_labels.labels_of(product), _groups(product)
     rows = advice(labels, [groups[photo.name] for photo in product.scored.photos])
@@ -66,13 +74,13 @@ def learn(product: TaughtPart) -> bool:
             words = "No photo has a defect type yet. Enter one below, then click the photos that show it."
             st.info(words, icon=":material/label:")
         st.caption(
-            f"Each defect type needs photos of at least {LEAST} different parts: one for training, one for testing. "
-            f"With {ENOUGH} or more, its confidence becomes useful."
+            f"Each defect type needs photos of at least {MIN_PARTS_PER_TYPE} different parts: one for training, one "
+            f"for testing. With {ENOUGH} or more, its confidence becomes useful."
         )
         _keep_together(product)
     with row.container(width=ORDER_WIDTH):
         key, ways = f"look_at-{product.id}", [REGION, WHOLE]
-        first = WHOLE if product.product == TELLING and TELLING in teaching_job.samples() else REGION
+        first = WHOLE if product.product == LEARNABLE_SAMPLE and LEARNABLE_SAMPLE in teaching_job.samples() else REGION
         look_at = st.segmented_control("Classify by", ways, default=first, required=True, key=key, help=ON_LOOKING)
         with st.expander("Settings"):
             key, captions = f"parent-{product.id}", ["robust with few examples", "often better with many examples"]
@@ -85,36 +93,38 @@ def learn(product: TaughtPart) -> bool:
     return look_at == REGION
 
 
-def _keep_together(product: TaughtPart) -> None:
+def _keep_together(product: TaughtProduct) -> None:
     """Whether photos that look like one part or lot are judged together; a choice if there are any."""
     count = len(set(groups_of([photo.sample for photo in product.scored.photos]).values()))
     if count < len(product.scored.photos):
         key = f"together-{product.id}"
         st.session_state.setdefault(key, True)
         words = (
-            f"File names suggest that the {len(product.scored.photos)} photos show {counted(count, 'part')} or lots. "
+            f"File names suggest that the {len(product.scored.photos)} photos show {pluralise(count, 'part')} or lots. "
             "Training on one photo of a part and testing on another makes results look too good. Turn this off if "
             "every photo shows a different part."
         )
         st.toggle("Keep photos of one part or lot together", key=key, persist_state="session", help=words)
 
 
-def _groups(product: TaughtPart) -> dict[str, str]:
+def _groups(product: TaughtProduct) -> dict[str, str]:
     """Group of each photo by its name; each its own when the toggle says so."""
     if not st.session_state.get(f"together-{product.id}", True):
         return {photo.name: photo.name for photo in product.scored.photos}
     return groups_of([photo.sample for photo in product.scored.photos])
 
 
-def _learn_button(product: TaughtPart, groups: dict[str, str], by_region: bool, parent: str, seed: int) -> None:
+def _learn_button(product: TaughtProduct, groups: dict[str, str], by_region: bool, parent: str, seed: int) -> None:
     labels = _learnable(product, groups)
     left_out = sorted(set(defect_labels.labels_of(product).values()) - set(labels.values()))
     few = len(set(labels.values())) < 2
     if few:
-        words = f"Training needs at least two defect types with {LEAST} parts each. Label more photos below."
+        words = (
+            f"Training needs at least two defect types with {MIN_PARTS_PER_TYPE} parts each. Label more photos below."
+        )
         st.warning(words, icon=":material/label:")
     elif left_out:
-        st.caption(f"Skipped (too few examples): {shell.plain(', '.join(left_out))}.")
+        st.caption(f"Skipped (too few examples): {shell.escape(', '.join(left_out))}.")
     about = training_job.about(product)
     busy = shell.jobs().find_by_subject(about) is not None
     label, icon = "Train defect types", ":material/school:"
@@ -122,20 +132,20 @@ def _learn_button(product: TaughtPart, groups: dict[str, str], by_region: bool, 
         examples = _examples(product, by_region, labels)
         owners = tuple(groups[product.scored.photos[example.position].name] for example in examples)
         shell.begin(lambda: training_job.start(product, TypeTrainingConfig(examples, owners, parent, by_region, seed)))
-    shell.follow(about, "The result appears here when training finishes.")
+    shell.show_job_status(about, "The result appears here when training finishes.")
 
 
-def _learnable(product: TaughtPart, groups: dict[str, str]) -> dict[int, str]:
+def _learnable(product: TaughtProduct, groups: dict[str, str]) -> dict[int, str]:
     """Labels of the types that have enough examples to be learned."""
     labels = defect_labels.labels_of(product)
     ready = learnable(labels, [groups[photo.name] for photo in product.scored.photos])
     return {position: kind for position, kind in labels.items() if kind in ready}
 
 
-def _examples(product: TaughtPart, by_region: bool, labels: dict[int, str]) -> tuple[Example, ...]:
+def _examples(product: TaughtProduct, by_region: bool, labels: dict[int, str]) -> tuple[TrainingCrop, ...]:
     if not by_region:
         return examples_of(labels, by_region=False, boxes={}, true={})
-    live, limits = in_force(product)
+    live, limits = active_values(product)
     true = {position: crops.true_boxes(product, position) for position in labels}
     examples = {}
     if limits is not None:

@@ -3,7 +3,7 @@
 import numpy as np
 import streamlit as st
 
-from inspect_core.images.samples import counted
+from inspect_core.images.samples import pluralise
 from inspect_core.judge.metrics import (
     accuracy,
     expected_calibration_error,
@@ -14,7 +14,7 @@ from inspect_core.plots import defect_type_plots
 from inspect_core.ui import charts, defect_naming, open_product_store, shell
 from inspect_core.ui.defect_types import training_job
 from inspect_core.ui.defect_types.training_job import TypeTrainingResult
-from inspect_core.ui.taught_product import TaughtPart
+from inspect_core.ui.taught_product import TaughtProduct
 from inspect_core.whole_part.defect_type_training import FOREST, NETWORK
 from inspect_core.whole_part.defect_types import DefectTypes
 
@@ -25,17 +25,17 @@ PER_BIN = 20
 LIMIT_WIDTH, CONFUSION_WIDTH, CURVE_WIDTH = 400, 540, 470
 
 
-@open_product_store.redrawn
-def results(product: TaughtPart) -> None:
+@open_product_store.as_fragment
+def results(product: TaughtProduct) -> None:
     """First how often the name is right, then where the limit lies and how far the probability is right."""
     learned, known = training_job.last(product), product.defect_types
     if known is None:
         return
     if learned is None:
-        st.markdown(f"Trained on **{shell.plain(', '.join(known.names))}**. Train again to see how reliable it is.")
+        st.markdown(f"Trained on **{shell.escape(', '.join(known.names))}**. Train again to see how reliable it is.")
         defect_naming.limit_slider(product, "kinds")
         return
-    right, surer = in_words(learned)
+    right, surer = accuracy_sentences(learned)
     st.markdown(f"## {right}")
     st.markdown(f"{surer} Each example was tested once, by a model trained without it and without its group.")
     if is_guessing(learned):
@@ -51,21 +51,23 @@ def results(product: TaughtPart) -> None:
             st.markdown(line)
         st.caption("Inspect and the recipe report a defect type only at or above this confidence.")
     with row.container(width=CONFUSION_WIDTH):
-        figure = defect_type_plots.confusion(confusion(learned, known.minimum_confidence), known.names, charts.look())
+        figure = defect_type_plots.confusion(
+            confusion(learned, known.minimum_confidence), known.names, charts.current_theme()
+        )
         charts.show(
             figure, key="confusion", alt=("Confusion matrix: true defect types (rows), predicted types (columns).")
         )
     _trust(known, learned)
 
 
-def in_words(learned: TypeTrainingResult) -> tuple[str, str]:
+def accuracy_sentences(learned: TypeTrainingResult) -> tuple[str, str]:
     """Two plain sentences: how many are named correctly, and the effect of a higher probability."""
     stated = learned.posterior.max(axis=1)
     right = learned.posterior.argmax(axis=1) == learned.unseen.y
     surer = np.argsort(-stated, kind="stable")[: -(-len(stated) // 2)]
     return (
         f"The most likely defect type is correct for {right.sum()} of {len(right)} examples",
-        f"For its {counted(len(surer), 'most confident example')}, the average confidence is "
+        f"For its {pluralise(len(surer), 'most confident example')}, the average confidence is "
         f"{100 * stated[surer].mean():.0f}% and {right[surer].sum()} are correct.",
     )
 
@@ -115,7 +117,7 @@ def _trust(known: DefectTypes, learned: TypeTrainingResult) -> None:
         bins = int(np.clip(len(y) // PER_BIN, 5, 10))
         curves = {name: reliability_curve(proba, y, bins=bins) for name, proba in stated.items()}
         words = "Fraction correct against stated confidence; on the diagonal the two agree."
-        charts.show(defect_type_plots.reliability(curves, charts.look()), key="reliability", alt=words)
+        charts.show(defect_type_plots.reliability(curves, charts.current_theme()), key="reliability", alt=words)
         st.caption(
             "On the diagonal, 80% confidence means correct 8 times out of 10. Below it, the model is overconfident. "
             "Larger dots stand for more parts."
@@ -124,7 +126,9 @@ def _trust(known: DefectTypes, learned: TypeTrainingResult) -> None:
         st.markdown("**Does it recognise unknown defects?**")
         lines = dict(zip(stated, (learned.away_kernel, learned.away_parent), strict=True))
         prior = float(known.classifier.prior.max())
-        figure = defect_type_plots.falling(training_job.AWAY, lines, prior, known.minimum_confidence, charts.look())
+        figure = defect_type_plots.confidence_decay(
+            training_job.AWAY, lines, prior, known.minimum_confidence, charts.current_theme()
+        )
         words = "Mean probability against distance from the examples; that of the model in use falls to chance."
         charts.show(figure, key="falling", alt=words)
         st.caption("Far from all examples, the confidence of the model in use drops to chance and no type is reported.")

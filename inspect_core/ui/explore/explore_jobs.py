@@ -8,7 +8,7 @@ import torch
 from torch import Tensor
 
 from inspect_core.features.store import feature_store
-from inspect_core.methods.fitted_method import View
+from inspect_core.methods.fitted_method import FittedMethod
 from inspect_core.methods.registry import CONTROLS
 from inspect_core.methods.spectrum import LocalSpectrum
 from inspect_core.runtime.jobs import Job, device_lock
@@ -17,11 +17,11 @@ from inspect_core.study.evaluation_scores import truth_masks
 from inspect_core.tuning import scatter_points as explore
 from inspect_core.tuning import sensitivity
 from inspect_core.tuning.patch_sample import PatchSample, explained
-from inspect_core.tuning.scatter_points import Points
+from inspect_core.tuning.scatter_points import ScatterPoints
 from inspect_core.tuning.sensitivity import SensitivityPoint
 from inspect_core.tuning.tsne import arrange
 from inspect_core.ui import result_cache
-from inspect_core.ui.taught_product import TaughtPart
+from inspect_core.ui.taught_product import TaughtProduct
 
 PATCHES = 2000
 SAMPLED = 8192
@@ -29,7 +29,7 @@ STEPS_OF_TWO = (-3, -2, -1, 0, 1, 2, 3)
 
 
 @dataclass(frozen=True)
-class MapOrder:
+class MapRequest:
     """A map to draw: of whole photos or of patches as a view sees them, before or after its detector's mapping."""
 
     whole: bool
@@ -38,14 +38,14 @@ class MapOrder:
 
 
 @dataclass(frozen=True, eq=False)
-class DrawnMap:
+class ScatterMap:
     """Points and where they lie on the map, (n, 2)."""
 
-    points: Points
+    points: ScatterPoints
     positions: np.ndarray
 
 
-def draw_map(product: TaughtPart, order: MapOrder, live: dict[str, int], limit: float, job: Job) -> DrawnMap:
+def draw_map(product: TaughtProduct, order: MapRequest, live: dict[str, int], limit: float, job: Job) -> ScatterMap:
     """Gather the points, look at them as the detector does if asked, and arrange them."""
     looking = stage(job.report, 0.0, 0.3)
     with device_lock(product.preparation.backbone.device):
@@ -57,18 +57,18 @@ def draw_map(product: TaughtPart, order: MapOrder, live: dict[str, int], limit: 
                 limit=limit, count=max(PATCHES, len(product.scored.photos)), report=looking, **live,
             )  # fmt: skip
     if order.mapped:
-        points = explore.seen_by(product.scored.views[order.view], points, live)
-    return DrawnMap(points, arrange(points, feature_store(), report=stage(job.report, 0.3, 1.0)))
+        points = explore.transform_points(product.scored.views[order.view], points, live)
+    return ScatterMap(points, arrange(points, feature_store(), report=stage(job.report, 0.3, 1.0)))
 
 
-def follow_live(product: TaughtPart, name: str, live: dict[str, int], job: Job) -> list[SensitivityPoint]:
+def follow_live(product: TaughtProduct, name: str, live: dict[str, int], job: Job) -> list[SensitivityPoint]:
     """The figures at stops of a live parameter, the one in force among them."""
     stops = sensitivity.chosen_stops(product.scored, name, live[name])
-    return sensitivity.over_live(product.scored, truth_masks(product.scored), name, stops, live, job.report)
+    return sensitivity.live_sensitivity(product.scored, truth_masks(product.scored), name, stops, live, job.report)
 
 
 def follow_refits(
-    product: TaughtPart, name: str, in_force: float, live: dict[str, int], job: Job
+    product: TaughtProduct, name: str, in_force: float, live: dict[str, int], job: Job
 ) -> list[SensitivityPoint]:
     """The figures at values of γ, M or σ about the one in force, each fitted on the patch sample of previews."""
     job.report(0.0, "sampling good patches")
@@ -80,7 +80,7 @@ def follow_refits(
         def fit_at(value: float) -> Any:
             return sample.fit({name: value}, lambda: job.cancelling)
 
-        return sensitivity.over_refits(
+        return sensitivity.refit_sensitivity(
             product.scored, truth_masks(product.scored), values_about(name, in_force), fit_at,
             lambda i: features(product, i), live, view=position,
             fraction=float(explained(view, [live[view.live]])[0]), report=job.report,
@@ -96,29 +96,29 @@ def values_about(name: str, in_force: float) -> tuple[float, ...]:
     return tuple(in_force * 2.0**step for step in STEPS_OF_TWO)
 
 
-def spectrum(product: TaughtPart, view: View) -> LocalSpectrum | str:
+def spectrum(product: TaughtProduct, view: FittedMethod) -> LocalSpectrum | str:
     """Where variance goes in a view without components, computed once per fit."""
     key = ("spectrum", product.id, view.method)
-    if (result := result_cache.kept().get(key)) is None:
+    if (result := result_cache.result_cache().get(key)) is None:
         result = view.row.spectrum(view.detector)
-        result_cache.kept().put(key, result)
+        result_cache.result_cache().put(key, result)
     return result
 
 
-def patch_variances(product: TaughtPart, view: int, job: Job) -> np.ndarray:
+def patch_variances(product: TaughtProduct, view: int, job: Job) -> np.ndarray:
     """(d,) float64 variance of good patches along each principal direction, largest first, from a sample of them."""
     job.report(0.0, "sampling good patches")
     sample = product.own_study.patch_sample(SAMPLED, lambda: job.cancelling, view=view).double().cpu()
     return torch.linalg.eigvalsh(torch.cov(sample.T, correction=0)).flip(0).clamp_min(0).numpy()
 
 
-def features(product: TaughtPart, position: int) -> tuple[Tensor, ...]:
+def features(product: TaughtProduct, position: int) -> tuple[Tensor, ...]:
     """(1, h, w, k) patch features of a photo for each view, from the store if they are there."""
     if product.study is not None:
         return product.study.features(product.scored.photos[position])
     return product.preparation.features(product.photo(position), product.scored.photos[position].placed)
 
 
-def _embedding(product: TaughtPart, position: int) -> Tensor:
+def _embedding(product: TaughtProduct, position: int) -> Tensor:
     preparation, placement = product.preparation, product.scored.photos[position].placed
     return preparation.backbone.embed(preparation.whole_network_input(product.photo(position), placement)[None])

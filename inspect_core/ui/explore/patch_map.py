@@ -15,9 +15,9 @@ from inspect_core.plots.scatter import PointMarkers
 from inspect_core.tuning import scatter_points as explore
 from inspect_core.ui import charts, open_product_store, result_cache, shell
 from inspect_core.ui.explore import explore_jobs, variance_panels
-from inspect_core.ui.explore.explore_jobs import DrawnMap, MapOrder
-from inspect_core.ui.session import in_force, show_on_bench
-from inspect_core.ui.taught_product import TaughtPart
+from inspect_core.ui.explore.explore_jobs import MapRequest, ScatterMap
+from inspect_core.ui.session import active_values, show_on_bench
+from inspect_core.ui.taught_product import TaughtProduct
 from inspect_core.verdict import Limits
 
 PATCHES, PHOTOS = "Patches", "Whole photos"
@@ -27,28 +27,28 @@ PICKED_SIDE, NEAR_SIDE = 512, 128
 FRAME = (194, 65, 12)
 
 
-@open_product_store.redrawn
-def patch_map(product: TaughtPart) -> None:
+@open_product_store.as_fragment
+def patch_map(product: TaughtProduct) -> None:
     """t-SNE of patches or photos, with a click leading to the part and the patch."""
     if not product.scored.photos:
         st.info("No photos yet. Photos you add on Inspect appear here.")
         return
-    live, limits = in_force(product)
+    live, limits = active_values(product)
     order, colour = _choose(product)
     key = map_key(product, order, live)
-    drawn = result_cache.kept().get(key)
+    drawn = result_cache.result_cache().get(key)
     if drawn is not None:
         _show(product, drawn, colour, chart_name(key), live, limits)
         return
     limit = _suggested_limit(product, live)
-    result_cache.offer(
+    result_cache.job_button(
         "Compute map", "Places similar points close together (t-SNE). Takes about ten seconds on an idle machine.",
         f"Computing the map of {('photos' if order.whole else 'patches')}", key,
         lambda job: explore_jobs.draw_map(product, order, live, limit, job),
     )  # fmt: skip
 
 
-def map_key(product: TaughtPart, order: MapOrder, live: dict[str, int]) -> tuple:
+def map_key(product: TaughtProduct, order: MapRequest, live: dict[str, int]) -> tuple:
     """Key of a drawn map: everything that determines it. The limit in force does not, so moving it redraws nothing."""
     shown = product.id, len(product.scored.photos), product.scored.areas
     return "map", *shown, order.whole, order.mapped, order.view, *live.values()
@@ -59,7 +59,7 @@ def chart_name(key: tuple) -> str:
     return f"map-{hashlib.sha256(repr(key).encode()).hexdigest()[:16]}"
 
 
-def _choose(product: TaughtPart) -> tuple[MapOrder, str]:
+def _choose(product: TaughtProduct) -> tuple[MapRequest, str]:
     lots = any(photo.group for photo in product.scored.photos)
     with st.container(horizontal=True, gap="medium"):
         view = variance_panels.chosen_view(product)
@@ -73,13 +73,13 @@ def _choose(product: TaughtPart) -> tuple[MapOrder, str]:
         )
     if seen == AFTER:
         st.caption(words)
-    return MapOrder(points == PHOTOS, seen == AFTER, view), colour
+    return MapRequest(points == PHOTOS, seen == AFTER, view), colour
 
 
 def _show(
-    product: TaughtPart, drawn: DrawnMap, colour: str, chart: str, live: dict[str, int], limits: Limits | None
+    product: TaughtProduct, drawn: ScatterMap, colour: str, chart: str, live: dict[str, int], limits: Limits | None
 ) -> None:
-    picked, theme = _picked(chart, len(drawn.points)), charts.look()
+    picked, theme = _picked(chart, len(drawn.points)), charts.current_theme()
     left, right = st.columns([3, 1.3], gap="medium")
     with left:
         figure = _coloured_scatter(product, drawn, colour, limits, theme)
@@ -96,7 +96,7 @@ def _show(
 
 
 def _coloured_scatter(
-    product: TaughtPart, drawn: DrawnMap, colour: str, limits: Limits | None, theme: ChartTheme
+    product: TaughtProduct, drawn: ScatterMap, colour: str, limits: Limits | None, theme: ChartTheme
 ) -> go.Figure:
     points, photos = drawn.points, product.scored.photos
     limit = limits.review if limits is not None else None
@@ -104,30 +104,32 @@ def _coloured_scatter(
     hover = [_name_point(product, drawn, i) for i in range(len(points))]
     if colour == SCORE:
         title = "score on the heatmap"
-        return scatter.scatter_of_values(drawn.positions, points.peak, marks, hover, theme, title=title, limit=limit)
+        return scatter.scatter_by_value(drawn.positions, points.peak, marks, hover, theme, title=title, limit=limit)
     if colour == PHOTO:
         values = points.photo.astype(float)
-        return scatter.scatter_of_values(drawn.positions, values, marks, hover, theme, title="photo number")
+        return scatter.scatter_by_value(drawn.positions, values, marks, hover, theme, title="photo number")
     if colour == LOT:
         words = [photos[i].group or "no lot" for i in points.photo]
         colours = scatter.colours_of_groups(words, theme)
     else:
         words, colours = list(points.truth), scatter.type_colours(points.truth, theme)
-    return scatter.scatter_of_words(drawn.positions, words, colours, marks, hover, theme)
+    return scatter.scatter_by_category(drawn.positions, words, colours, marks, hover, theme)
 
 
-def _show_picked(product: TaughtPart, drawn: DrawnMap, i: int, live: dict[str, int], limits: Limits | None) -> None:
+def _show_picked(
+    product: TaughtProduct, drawn: ScatterMap, i: int, live: dict[str, int], limits: Limits | None
+) -> None:
     """The part behind a point, its patch framed, and the way to the bench."""
     points, position = drawn.points, int(drawn.points.photo[i])
     photo = product.scored.photos[position]
     try:
         pixels = product.pixels(position)
     except ImageError as error:
-        st.error(shell.plain(error), icon=":material/broken_image:")
+        st.error(shell.escape(error), icon=":material/broken_image:")
         return
-    small = boxes.reduced(pixels, PICKED_SIDE)
+    small = boxes.downscale(pixels, PICKED_SIDE)
     score = f"The part: {_scored(float(product.scored.scores(**live)[position]), limits, 'score')}."
-    st.markdown(f"**{shell.plain(photo.name)}** · {shell.plain(photo.kind)}")
+    st.markdown(f"**{shell.escape(photo.name)}** · {shell.escape(photo.kind)}")
     if points.whole:
         st.image(small, alt=photo.name, output_format="PNG", width="stretch")
         st.caption(score)
@@ -135,13 +137,13 @@ def _show_picked(product: TaughtPart, drawn: DrawnMap, i: int, live: dict[str, i
         row, column = (int(at) for at in points.place[i])
         box = boxes.patch_box((row, column), product.scored.grid, small.shape[:2])
         st.image(
-            boxes.outlined(small, box, FRAME), output_format="PNG", width="stretch",
+            boxes.draw_frame(small, box, FRAME), output_format="PNG", width="stretch",
             alt=f"{photo.name} with the patch in row {row + 1}, column {column + 1} framed",
         )  # fmt: skip
         box = boxes.patch_box((row, column), product.scored.grid, pixels.shape[:2])
-        around = boxes.cut(pixels, boxes.surroundings(box, pixels.shape[:2]))
+        around = boxes.crop_box(pixels, boxes.context_box(box, pixels.shape[:2]))
         beside = st.container(horizontal=True, gap="small")
-        beside.image(boxes.enlarged(around), output_format="PNG", width=NEAR_SIDE, alt="The patch, enlarged")
+        beside.image(boxes.upscale(around), output_format="PNG", width=NEAR_SIDE, alt="The patch, enlarged")
         beside.container(width=NEAR_SIDE).caption(
             f"Patch in row {row + 1}, column {column + 1}: "
             f"{_scored(float(points.peak[i]), limits, 'peak score')}.  \n{score}"
@@ -161,7 +163,7 @@ def _picked(chart: str, count: int) -> int | None:
     return picked if picked is not None and picked < count else None
 
 
-def _name_point(product: TaughtPart, drawn: DrawnMap, i: int) -> str:
+def _name_point(product: TaughtProduct, drawn: ScatterMap, i: int) -> str:
     points = drawn.points
     photo, (row, column) = product.scored.photos[points.photo[i]], points.place[i]
     name, truth = as_text(photo.name), as_text(points.truth[i])
@@ -170,7 +172,7 @@ def _name_point(product: TaughtPart, drawn: DrawnMap, i: int) -> str:
     return f"{name}<br>{truth}, row {row + 1}, column {column + 1}<br>peak score {points.peak[i]:.3g}"
 
 
-def _how_to_read(points: explore.Points, limits: Limits | None) -> str:
+def _how_to_read(points: explore.ScatterPoints, limits: Limits | None) -> str:
     defect = int(points.defect.sum())
     above = int((points.peak > limits.review).sum()) if limits is not None else 0
     what = "photos" if points.whole else f"patches of {len(np.unique(points.photo))} photos"
@@ -186,7 +188,7 @@ def _scored(value: float, limits: Limits | None, words: str) -> str:
     return f"{words} {value:.3g}" + (f", limit {limits.reject:.3g}" if limits is not None else "")
 
 
-def _suggested_limit(product: TaughtPart, live: dict[str, int]) -> float:
+def _suggested_limit(product: TaughtProduct, live: dict[str, int]) -> float:
     """The limit above which patches are preferred as points; independent of a limit set by hand."""
     try:
         return product.suggested_limits(live).review

@@ -4,20 +4,20 @@ import numpy as np
 import streamlit as st
 
 from inspect_core.images import heatmap
-from inspect_core.images.boxes import reduced
+from inspect_core.images.boxes import downscale
 from inspect_core.images.photo_reader import ImageError
 from inspect_core.ui import shell
-from inspect_core.ui.session import in_force, show_on_bench
-from inspect_core.ui.taught_product import TaughtPart
+from inspect_core.ui.session import active_values, show_on_bench
+from inspect_core.ui.taught_product import TaughtProduct
 
 COUNT, ACROSS, SIDE = 10, 5, 320
 PUBLISHED = 0.0, 10.0
 """Scores between which the papers' colours run."""
 
 
-def strangest(product: TaughtPart) -> None:
+def show_unusual_parts(product: TaughtProduct) -> None:
     """The ten good parts of highest score with their heatmaps, in Loupe's colours or in those of the papers."""
-    live, limits = in_force(product)
+    live, limits = active_values(product)
     scores, good = product.scored.scores(**live), np.flatnonzero(product.scored.good_and_defect()[0])
     ranked = good[np.argsort(-scores[good], kind="stable")][:COUNT]
     if not len(ranked):
@@ -39,9 +39,9 @@ def strangest(product: TaughtPart) -> None:
         name, score = product.scored.photos[position].name, float(scores[position])
         with columns[rank % ACROSS].container(border=True):
             try:
-                pixels = reduced(product.pixels(position), SIDE)
+                pixels = downscale(product.pixels(position), SIDE)
             except ImageError as error:
-                st.caption(shell.plain(error))
+                st.caption(shell.escape(error))
                 continue
             shown = product.scored.map(position, **live)
             picture = (
@@ -50,6 +50,6 @@ def strangest(product: TaughtPart) -> None:
             )  # fmt: skip
             st.image(picture, output_format="PNG", width="stretch", alt=f"{name}, score {score:.3g}, with its heatmap")
             above = " · above the limit" if score > limit else ""
-            st.caption(f"**{rank + 1:d}** · {shell.plain(name)} · score {score:.3g}{above}")
+            st.caption(f"**{rank + 1:d}** · {shell.escape(name)} · score {score:.3g}{above}")
             if st.button("Show on Inspect", key=f"strangest-{rank}", width="stretch"):
                 show_on_bench(product, position, None)

@@ -8,7 +8,7 @@ import numpy as np
 import streamlit as st
 from torch import Tensor
 
-from inspect_core.methods.fitted_method import View
+from inspect_core.methods.fitted_method import FittedMethod
 from inspect_core.methods.registry import CONTROLS
 from inspect_core.methods.spectrum import COLLAPSED, LocalSpectrum, variance_fractions
 from inspect_core.plots import explore_plots
@@ -16,10 +16,10 @@ from inspect_core.tuning.patch_sample import explained
 from inspect_core.tuning.sensitivity import SensitivityPoint
 from inspect_core.ui import charts, result_cache, shell
 from inspect_core.ui.explore import explore_jobs
-from inspect_core.ui.session import in_force
-from inspect_core.ui.taught_product import TaughtPart
+from inspect_core.ui.session import active_values
+from inspect_core.ui.taught_product import TaughtProduct
 
-GLOSS = {
+METRIC_HELP = {
     "image AUROC": (
         "Image AUROC: the probability that a defective part scores higher than a good one; 50% is guessing."
     ),
@@ -36,7 +36,7 @@ CURVE_WIDTH, SPECTRUM_WIDTH, PLACES_WIDTH = 460, 540, 380
 FIT_SECONDS, PHOTO_SECONDS = 3.0, 0.06  # of one value of γ, M or σ, measured on two cores
 
 
-def chosen_view(product: TaughtPart) -> int:
+def chosen_view(product: TaughtProduct) -> int:
     """Position of the view to show; a choice if the detector adds several."""
     views = product.scored.views
     if len(views) < 2:
@@ -47,9 +47,9 @@ def chosen_view(product: TaughtPart) -> int:
     )  # fmt: skip
 
 
-def variance(product: TaughtPart) -> None:
+def variance(product: TaughtProduct) -> None:
     """Where the variance of good patches goes: eigenvalues, and the remaining rank at every place."""
-    position, live = chosen_view(product), in_force(product)[0]
+    position, live = chosen_view(product), active_values(product)[0]
     view = product.scored.views[position]
     if view.variances is not None:
         _one_spectrum(view, view.variances, live[view.live])
@@ -57,13 +57,13 @@ def variance(product: TaughtPart) -> None:
     with st.spinner("Computing spectra for all locations…"):
         spectrum = explore_jobs.spectrum(product, view)
     if isinstance(spectrum, str):
-        st.info(shell.plain(spectrum))
+        st.info(shell.escape(spectrum))
         _falling_variance(product, position)
     else:
         _local_variance(product, spectrum, live[view.live])
 
 
-def _one_spectrum(view: View, variances: Tensor, q: int) -> None:
+def _one_spectrum(view: FittedMethod, variances: Tensor, q: int) -> None:
     fractions = variance_fractions(variances)
     if not len(fractions):
         st.info("The good patches do not vary, so there is no spectrum to show.")
@@ -74,19 +74,19 @@ def _one_spectrum(view: View, variances: Tensor, q: int) -> None:
         "variance and count as normal. A new patch is scored by its distance along the others."
     )
     alt = f"Fraction of variance of each component on a log scale; the first {q} hold {fraction:.1%}."
-    charts.show(explore_plots.eigenvalues(fractions, q, fraction, charts.look()), key="eigenvalues", alt=alt)
+    charts.show(explore_plots.eigenvalues(fractions, q, fraction, charts.current_theme()), key="eigenvalues", alt=alt)
     st.caption(
         "A steep drop means that good patches are similar and few directions describe them. The flat curve to the "
         "right of the cut is noise; a defect must exceed it."
     )
 
 
-def _falling_variance(product: TaughtPart, position: int) -> None:
+def _falling_variance(product: TaughtProduct, position: int) -> None:
     key = ("fall", product.id, position)
     if product.study is None:
         st.caption("This plot needs the good photos. Teach the product again to see it.")
-    elif (variances := result_cache.kept().get(key)) is None:
-        result_cache.offer(
+    elif (variances := result_cache.result_cache().get(key)) is None:
+        result_cache.job_button(
             "Plot variance decay", (
                 "Uses a sample of good patches; takes seconds."
 ), "Analysing good patches",
@@ -94,14 +94,14 @@ def _falling_variance(product: TaughtPart, position: int) -> None:
         )  # fmt: skip
     else:
         alt = "Negative logarithm of each eigenvalue relative to the largest; higher means less variance."
-        charts.show(explore_plots.fall(variances, charts.look()), key="fall", alt=alt)
+        charts.show(explore_plots.variance_decay(variances, charts.current_theme()), key="fall", alt=alt)
         st.caption(
             "−log λₙ/λ₁ of the good patches (Pavutnitskiy et al. 2022). Where it is high, good patches hardly vary: "
             "they lie on surfaces, and a patch off a surface stands out."
         )
 
 
-def learned_from(product: TaughtPart, photo_count: int) -> str:
+def learned_from(product: TaughtProduct, photo_count: int) -> str:
     """Name the good photos it learned from, `photo_count` with the copies that were made of them."""
     record = product.recipe.taught if product.recipe else None
     photos = sum(photo.set == "fit" for photo in record.photos) if record else photo_count
@@ -109,7 +109,7 @@ def learned_from(product: TaughtPart, photo_count: int) -> str:
     return f"{photos} good photos{' and copies of them' if photos < photo_count else ''}"
 
 
-def _local_variance(product: TaughtPart, local: LocalSpectrum, k: int) -> None:
+def _local_variance(product: TaughtProduct, local: LocalSpectrum, k: int) -> None:
     width = local.values.shape[-1]
     above = st.segmented_control(
         "Count directions with a variance of at least", THRESHOLDS, default=1e-2, required=True, key="rank_above",
@@ -131,17 +131,17 @@ def _local_variance(product: TaughtPart, local: LocalSpectrum, k: int) -> None:
     with left:
         st.markdown("**Spectrum over all locations**")
         level, alt = (f"ridge {local.ridge:g}", local.ridge), "median and 10–90% band"
-        figure = explore_plots.local_spectra({"typical location": local.band}, charts.look(), level=level, k=k)
+        figure = explore_plots.local_spectra({"typical location": local.band}, charts.current_theme(), level=level, k=k)
         charts.show(figure, key="local_spectrum", alt=f"Eigenvalues at each place on a log scale: {alt}.")
     with right:
         st.markdown("**Directions per location**")
         alt = f"Number of eigenvalues above {above:g} at each place, from {counts.min()} to {counts.max()}."
-        charts.show(explore_plots.location_map(counts, local.possible, charts.look()), key="rank_map", alt=alt)
+        charts.show(explore_plots.location_map(counts, local.possible, charts.current_theme()), key="rank_map", alt=alt)
 
 
-def sensitivity(product: TaughtPart) -> None:
+def sensitivity(product: TaughtProduct) -> None:
     """How the figures change with a parameter, with the value in force marked; useful also without defects."""
-    live, _ = in_force(product)
+    live, _ = active_values(product)
     at_once = [view.live for view in product.scored.views if view.live]
     offered = [*at_once, *product.fitted()]
     if not offered:
@@ -158,7 +158,7 @@ def sensitivity(product: TaughtPart) -> None:
         )  # fmt: skip
     known = live | product.fitted()
     key = ("curve", product.id, len(product.scored.photos), name, tuple(live.items()), product.scored.areas)
-    readings: list[SensitivityPoint] | None = result_cache.kept().get(key)
+    readings: list[SensitivityPoint] | None = result_cache.result_cache().get(key)
     title = f"Computing sensitivity to {CONTROLS[name].label.split(':')[0]}"
     if readings is not None:
         _curves(product, name, known[name], readings)
@@ -170,10 +170,10 @@ def sensitivity(product: TaughtPart) -> None:
         took = shell.duration(fits * (FIT_SECONDS + PHOTO_SECONDS * len(product.scored.photos)))
         words = f"Refits {fits} values on a sample of good patches; takes about {took}."
         work = partial(explore_jobs.follow_refits, product, name, known[name], live)
-    result_cache.offer("Plot curve", words, title, key, work)
+    result_cache.job_button("Plot curve", words, title, key, work)
 
 
-def _curves(product: TaughtPart, name: str, value: float, readings: list[SensitivityPoint]) -> None:
+def _curves(product: TaughtProduct, name: str, value: float, readings: list[SensitivityPoint]) -> None:
     values, notes = [reading.value for reading in readings], None
     view = next((view for view in product.scored.views if view.live == name), None)
     if view is not None and view.variances is not None:
@@ -189,8 +189,8 @@ def _curves(product: TaughtPart, name: str, value: float, readings: list[Sensiti
     row = st.container(horizontal=True, gap="medium")
     if has_defects:
         with row.container(width=CURVE_WIDTH):
-            st.markdown("**Good versus defect**", help=" ".join(GLOSS.values()))
-            figure = explore_plots.curves(values, lines, charts.look(), title="fraction", **about)
+            st.markdown("**Good versus defect**", help=" ".join(METRIC_HELP.values()))
+            figure = explore_plots.curves(values, lines, charts.current_theme(), title="fraction", **about)
             charts.show(figure, key="figures_curve", alt=f"Image AUROC, AUPRO and good parts rejected against {label}.")
     with row.container(width=CURVE_WIDTH):
         st.markdown(
@@ -201,7 +201,7 @@ def _curves(product: TaughtPart, name: str, value: float, readings: list[Sensiti
         )
         spread = {"highest-scoring good part": [reading.spread for reading in readings]}
         figure = explore_plots.curves(
-            values, spread, charts.look(), title="above the median, × the median", fractions=False, **about
+            values, spread, charts.current_theme(), title="above the median, × the median", fractions=False, **about
         )
         charts.show(figure, key="spread_curve", alt=f"Spread of good scores against {label}.")
     if not has_defects:

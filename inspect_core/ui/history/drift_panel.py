@@ -5,12 +5,12 @@ from collections.abc import Sequence
 import numpy as np
 import streamlit as st
 
-from inspect_core.audit.changes import in_words
+from inspect_core.audit.changes import describe_entry
 from inspect_core.audit.entry import LogEntry
 from inspect_core.audit.inspections import REJECT, Inspection
 from inspect_core.plots import history_plots as plots
 from inspect_core.process.drift import EVERY
-from inspect_core.process.drift_signals import NAMES, REFERENCE, Left, Signals
+from inspect_core.process.drift_signals import NAMES, REFERENCE, DriftSignals, SignalAlarm
 from inspect_core.ui import charts, saved_recipes, shell
 from inspect_core.ui.history.selection import Selection, local
 
@@ -29,11 +29,11 @@ def signals(selection: Selection) -> None:
         names = {one.recipe: f"{one.product} {one.recipe[:8]}" for one in selection.inspections}
 
         def named(digest: str) -> str:
-            return shell.plain(names[digest])
+            return shell.escape(names[digest])
 
         recipe = st.pills("Recipe", recipes, default=recipe, required=True, format_func=named, key="drift_recipe")
     inspections_of_recipe = [one for one in reversed(selection.inspections) if one.recipe == recipe]
-    followed, left = _followed(tuple(one.number for one in inspections_of_recipe), inspections_of_recipe)
+    followed, left = _run_signals(tuple(one.number for one in inspections_of_recipe), inspections_of_recipe)
     st.caption("Each signal relative to its control limits.", help=HOW)
     if not followed.levels:
         st.info(
@@ -47,12 +47,15 @@ def signals(selection: Selection) -> None:
         marks = [(int(np.searchsorted(positions, one.position)), one.words) for one in signal_alarms]
         st.markdown(f"**{NAMES[name]}**")
         if signal_alarms:
-            st.warning(shell.plain(_told(signal_alarms, inspections_of_recipe, selection)), icon=":material/warning:")
-        drawn = plots.levels_over_time(when[positions], levels, marks, charts.look())
+            st.warning(
+                shell.escape(_alarm_sentence(signal_alarms, inspections_of_recipe, selection)),
+                icon=":material/warning:",
+            )
+        drawn = plots.levels_over_time(when[positions], levels, marks, charts.current_theme())
         charts.show(drawn, key=f"drift_{name}", alt=f"{NAMES[name]}: {len(signal_alarms)} alarms.")
 
 
-def _told(left: Sequence[Left], inspections: Sequence[Inspection], selection: Selection) -> str:
+def _alarm_sentence(left: Sequence[SignalAlarm], inspections: Sequence[Inspection], selection: Selection) -> str:
     """When a signal left first, at which part, and the last change before it."""
     first = left[0]
     part = inspections[first.position]
@@ -63,13 +66,13 @@ def _told(left: Sequence[Left], inspections: Sequence[Inspection], selection: Se
 
 
 def _change(entry: LogEntry) -> str:
-    return f"{entry.kind}, {in_words(entry)}, {entry.time[:16].replace('T', ' ')} UTC by {entry.user}"
+    return f"{entry.kind}, {describe_entry(entry)}, {entry.time[:16].replace('T', ' ')} UTC by {entry.user}"
 
 
 @st.cache_resource(max_entries=4, show_spinner="Updating drift signals…")
-def _followed(numbers: tuple[int, ...], _found: Sequence[Inspection]) -> tuple[Signals, list[Left]]:
+def _run_signals(numbers: tuple[int, ...], _found: Sequence[Inspection]) -> tuple[DriftSignals, list[SignalAlarm]]:
     """Followed once for the same entries of the log."""
-    signals, left = Signals(_good_scores(_found[0].recipe)), []
+    signals, left = DriftSignals(_good_scores(_found[0].recipe)), []
     for inspection in _found:
         left += signals.add(inspection.score, rejected=inspection.final_verdict == REJECT, inputs=inspection.inputs)
     return signals, left

@@ -4,18 +4,18 @@ import numpy as np
 import streamlit as st
 from PIL import Image
 
-from inspect_core.audit.inspections import NOTCH, Inspection, counts, defect_types, notches
-from inspect_core.images.boxes import reduced
-from inspect_core.images.folders import inside
+from inspect_core.audit.inspections import NOTCH, Inspection, counts, defect_types, verdicts_at_limits
+from inspect_core.images.boxes import downscale
+from inspect_core.images.folders import resolve_allowed_path
 from inspect_core.images.photo_reader import ImageError, read
-from inspect_core.images.samples import counted
+from inspect_core.images.samples import pluralise
 from inspect_core.line.html_page import webp
-from inspect_core.line.plot_range import MOST, drawable, not_drawn
+from inspect_core.line.plot_range import MOST, is_plottable, omitted_sentence
 from inspect_core.plots import history_plots as plots
 from inspect_core.runtime import workspace
 from inspect_core.ui import charts, shell
 from inspect_core.ui.history.selection import ICONS, Selection, local
-from inspect_core.verdict import NOT_JUDGED, NOT_LOCATED, SPOKEN
+from inspect_core.verdict import NOT_JUDGED, NOT_LOCATED, VERDICT_PHRASES
 
 MOST_TYPES, SIDE = 8, 132
 SCORE = "score"
@@ -45,14 +45,14 @@ def in_words(inspection: Inspection) -> str:
     """Verdict, score and limit in a line."""
     score = "" if inspection.score is None else f", score {inspection.score:.4g}"
     limit = "" if inspection.reject is None else f", limit {inspection.reject:.4g}"
-    return f"{SPOKEN[inspection.verdict]}{score}{limit}"
+    return f"{VERDICT_PHRASES[inspection.verdict]}{score}{limit}"
 
 
 def _counts(inspections: list[Inspection]) -> None:
     number = counts(inspections)
     row = st.container(horizontal=True, gap="small")
     row.metric("Parts inspected", f"{len(inspections):,}", border=True, width=FIGURE_WIDTH, height="stretch")
-    for word, spoken in SPOKEN.items():
+    for word, spoken in VERDICT_PHRASES.items():
         if word in (NOT_LOCATED, NOT_JUDGED) and not number[word]:
             continue
         share = 100 * number[word] / len(inspections)
@@ -67,21 +67,21 @@ def _counts(inspections: list[Inspection]) -> None:
             height="stretch",
         )
     if overridden := sum(inspection.overridden is not None for inspection in inspections):
-        overrides_text = f"{counted(overridden, 'verdict')} overridden"
+        overrides_text = f"{pluralise(overridden, 'verdict')} overridden"
         st.caption(f"Counts include operator overrides: {overrides_text}. Loupe's original verdicts are kept.")
 
 
 def _scores(inspections: list[Inspection]) -> None:
     judged, scores, limits, unit, left_out = series(inspections)
     if not judged:
-        st.caption(shell.plain(left_out))
+        st.caption(shell.escape(left_out))
         return
     when = np.array([local(inspection.time).replace(tzinfo=None) for inspection in judged], "datetime64[ms]")
     words, names = [one.final_verdict for one in judged], [one.name for one in judged]
     st.markdown("**Scores over time**")
-    drawn = plots.scores_over_time(when, scores, words, limits, names, charts.look(), unit=unit)
+    drawn = plots.scores_over_time(when, scores, words, limits, names, charts.current_theme(), unit=unit)
     charts.show(drawn, key="history_scores", alt=f"Scores of {len(judged)} parts over time.")
-    notes = [shell.plain(left_out), "Scores far above the limit are shown at the top edge."]
+    notes = [shell.escape(left_out), "Scores far above the limit are shown at the top edge."]
     if unit != SCORE:
         scale = "so each is shown as a multiple of its reject limit"
         notes.append(f"Scores of different products cannot be compared, {scale}.")
@@ -101,8 +101,8 @@ def series(inspections: list[Inspection]) -> tuple[list[Inspection], np.ndarray,
         for inspection in reversed(inspections)
         if inspection.score is not None and None not in (inspection.review, inspection.reject)
     ]
-    drawn = [one for one in complete if drawable(one.score or 0.0, one.review or 0.0, one.reject or 0.0)]
-    left_out = not_drawn(len(complete) - len(drawn))
+    drawn = [one for one in complete if is_plottable(one.score or 0.0, one.review or 0.0, one.reject or 0.0)]
+    left_out = omitted_sentence(len(complete) - len(drawn))
     scores = np.array([one.score for one in drawn], float)
     limits = np.array([(one.review, one.reject) for one in drawn], float).reshape(-1, 2)
     if len({one.product for one in drawn}) <= 1:
@@ -118,7 +118,7 @@ def _types(inspections: list[Inspection]) -> None:
         st.caption("All parts were accepted.")
         return
     shown = list(types.items())[:MOST_TYPES]
-    figure = plots.frequencies([(kind, len(parts)) for kind, parts in shown], charts.look())
+    figure = plots.frequencies([(kind, len(parts)) for kind, parts in shown], charts.current_theme())
     charts.show(figure, key="history_types", alt="; ".join(f"{kind}: {len(parts)}" for kind, parts in shown))
     if len(types) > MOST_TYPES:
         st.caption(f"{len(types) - MOST_TYPES} rarer types are not shown.")
@@ -131,7 +131,7 @@ def _pictures(inspections: list[Inspection]) -> None:
         for part, content in examples(parts, most=1):
             with shelf.container(width=SIDE):
                 st.image(content, alt=f"{part.name}: {in_words(part)}", width="stretch")
-                st.caption(f"**{shell.plain(kind)}**  \n{shell.plain(part.name)}")
+                st.caption(f"**{shell.escape(kind)}**  \n{shell.escape(part.name)}")
     if types and not any(one.path for parts in types.values() for one in parts):
         st.caption("No images: the log does not record where these photos are stored.")
 
@@ -145,9 +145,9 @@ def examples(parts: list[Inspection], *, most: int) -> list[tuple[Inspection, by
 
 def _notches(inspections: list[Inspection]) -> None:
     st.markdown("**Effect of a different limit**")
-    by_step = notches(inspections)
+    by_step = verdicts_at_limits(inspections)
     columns = {word: [by_step[step][word] for step in STEPS] for word in ("accept", "review", "reject")}
-    cells = {SPOKEN[word].capitalize(): cells for word, cells in columns.items()}
+    cells = {VERDICT_PHRASES[word].capitalize(): cells for word, cells in columns.items()}
     st.table({"Limit": list(STEPS.values())} | cells, hide_index=True)
     lower, as_it_was, higher = columns["accept"]
     st.caption(
@@ -159,7 +159,7 @@ def _notches(inspections: list[Inspection]) -> None:
 @st.cache_data(max_entries=512, show_spinner=False)
 def _picture(path: str, digest: str, side: int) -> bytes | None:
     try:
-        photo = read(inside(path, workspace.allowed_roots()))
+        photo = read(resolve_allowed_path(path, workspace.allowed_roots()))
     except (ImageError, ValueError, OSError):
         return None
-    return webp(Image.fromarray(reduced(photo.pixels, side))) if photo.digest == digest else None
+    return webp(Image.fromarray(downscale(photo.pixels, side))) if photo.digest == digest else None

@@ -6,10 +6,10 @@ from functools import partial
 import numpy as np
 import streamlit as st
 
-from inspect_core.audit.changes import in_words
+from inspect_core.audit.changes import describe_entry
 from inspect_core.audit.entry import LogEntry
-from inspect_core.audit.inspections import Inspection, counts, defect_types, notches
-from inspect_core.images.samples import counted
+from inspect_core.audit.inspections import Inspection, counts, defect_types, verdicts_at_limits
+from inspect_core.images.samples import pluralise
 from inspect_core.line.html_page import page
 from inspect_core.plots import history_plots as plots
 from inspect_core.plots.chart_theme import LIGHT
@@ -17,8 +17,8 @@ from inspect_core.plots.svg import svg
 from inspect_core.recipe_format.csv_text import csv_text
 from inspect_core.ui import shell
 from inspect_core.ui.history.history_overview import MOST_TYPES, STEPS, examples, series
-from inspect_core.ui.history.selection import MOST, Selection, local
-from inspect_core.verdict import OUTCOMES, SPOKEN
+from inspect_core.ui.history.selection import MAX_INSPECTIONS, Selection, local
+from inspect_core.verdict import ALL_VERDICTS, VERDICT_PHRASES
 
 OF_INSPECTION = (
     *("product", "recipe", "release", "name", "digest", "score", "verdict", "reason", "review", "reject", "area"),
@@ -42,9 +42,9 @@ def downloads(selection: Selection) -> None:
         data, name, icon = partial(make, selection), f"history.{kind}", ":material/download:"
         row.download_button(label, data, name, f"text/{kind}", f"history_{kind}", icon=icon, on_click="ignore")
     number, digest = selection.head
-    row.caption(f"{number:,} log entries, last digest {shell.plain(digest[:12])}", help=DIGEST)
+    row.caption(f"{number:,} log entries, last digest {shell.escape(digest[:12])}", help=DIGEST)
     if selection.short:
-        read = f"Only the latest {MOST:,} inspections of this period are shown"
+        read = f"Only the latest {MAX_INSPECTIONS:,} inspections of this period are shown"
         st.warning(f"{read}; choose a shorter period to see the others.")
 
 
@@ -56,7 +56,9 @@ def csv_of(selection: Selection) -> str:
 def html_of(selection: Selection) -> str:
     """The shift at a glance, the changes, and the parts, those not accepted first."""
     inspections = selection.inspections
-    counts_text = ", ".join(f"{count:,} {SPOKEN[word]}" for word in OUTCOMES if (count := counts(inspections)[word]))
+    counts_text = ", ".join(
+        f"{count:,} {VERDICT_PHRASES[word]}" for word in ALL_VERDICTS if (count := counts(inspections)[word])
+    )
     figure, left_out = _drawn_scores(inspections)
     first = sorted(inspections, key=lambda one: one.final_verdict == "accept")[:MOST_ROWS]
     return page(
@@ -65,14 +67,14 @@ def html_of(selection: Selection) -> str:
         title="History",
         selection=selection,
         now=datetime.now().astimezone().strftime("%Y-%m-%d %H:%M %Z"),
-        inspected=f"{counted(len(inspections), 'part')} inspected: {counts_text}."
+        inspected=f"{pluralise(len(inspections), 'part')} inspected: {counts_text}."
         if inspections
         else "No parts were inspected.",
         found=inspections,
         figure=figure,
         left_out=left_out,
         types=defect_types(inspections),
-        counted=counted,
+        counted=pluralise,
         examples=examples,
         pictures=PICTURES,
         most_types=MOST_TYPES,
@@ -85,13 +87,15 @@ def html_of(selection: Selection) -> str:
 
 def _change(entry: LogEntry) -> list[str]:
     reason = str(entry.facts.get("reason") or "")
-    return [entry.time[:19], entry.user, entry.kind, in_words(entry), reason, entry.product, entry.recipe[:12]]
+    return [entry.time[:19], entry.user, entry.kind, describe_entry(entry), reason, entry.product, entry.recipe[:12]]
 
 
 def _line(inspection: Inspection) -> list[str | float | None]:
     override = inspection.overridden
     operator = (
-        ["", "", ""] if override is None else [inspection.final_verdict, override.user, str(override.facts.get("reason"))]
+        ["", "", ""]
+        if override is None
+        else [inspection.final_verdict, override.user, str(override.facts.get("reason"))]
     )
     recorded = [getattr(inspection, name) for name in OF_INSPECTION]
     return [inspection.number, inspection.time.isoformat(timespec="milliseconds"), *recorded, *operator]
@@ -101,14 +105,14 @@ def _cells(inspection: Inspection) -> list[str]:
     operator = (
         ""
         if inspection.overridden is None
-        else f"{SPOKEN[inspection.final_verdict]}: {inspection.overridden.facts.get('reason')}"
+        else f"{VERDICT_PHRASES[inspection.final_verdict]}: {inspection.overridden.facts.get('reason')}"
     )
     score, limit = ("" if value is None else f"{value:.4g}" for value in (inspection.score, inspection.reject))
     when = inspection.time.isoformat(sep=" ")[:19]
     return [
         when,
         inspection.name,
-        SPOKEN[inspection.verdict],
+        VERDICT_PHRASES[inspection.verdict],
         score,
         limit,
         inspection.kind,
@@ -137,6 +141,6 @@ def _drawn_scores(inspections: list[Inspection]) -> tuple[str, str]:
 
 def _notches(inspections: list[Inspection]) -> tuple[list[str], list[list[str]]]:
     """The heads and rows of the table of other limits."""
-    by_step = notches(inspections)
-    rows = [[name, *(f"{by_step[step][word]:,}" for word in OUTCOMES)] for step, name in STEPS.items()]
-    return ["Limit", *(SPOKEN[word].capitalize() for word in OUTCOMES)], rows
+    by_step = verdicts_at_limits(inspections)
+    rows = [[name, *(f"{by_step[step][word]:,}" for word in ALL_VERDICTS)] for step, name in STEPS.items()]
+    return ["Limit", *(VERDICT_PHRASES[word].capitalize() for word in ALL_VERDICTS)], rows

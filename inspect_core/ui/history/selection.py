@@ -10,9 +10,9 @@ from inspect_core.audit.entry import INSPECTION, LogEntry
 from inspect_core.audit.inspections import Inspection
 from inspect_core.audit.log import AuditLog
 from inspect_core.ui import shell
-from inspect_core.verdict import NOT_JUDGED, NOT_LOCATED, OUTCOMES, SPOKEN
+from inspect_core.verdict import ALL_VERDICTS, NOT_JUDGED, NOT_LOCATED, VERDICT_PHRASES
 
-MOST = 20_000
+MAX_INSPECTIONS = 20_000
 """Inspections that are read at a time, the latest ones."""
 ALL_PRODUCTS, ALL_RECIPES = "All products", "All recipes"
 DATES, EVERYTHING = "Custom range", "All time"
@@ -67,16 +67,18 @@ def choose(log: AuditLog) -> Selection:
     if recipe != ALL_RECIPES:
         chosen = [one for one in chosen if one.recipe == recipe]
         changes = [one for one in changes if one.recipe in (recipe, "")]
-    key, say = "history_verdict", SPOKEN.__getitem__
-    words = row.multiselect("Verdict", OUTCOMES, key=key, width=200, placeholder="all", format_func=say)
+    key, say = "history_verdict", VERDICT_PHRASES.__getitem__
+    words = row.multiselect("Verdict", ALL_VERDICTS, key=key, width=200, placeholder="all", format_func=say)
     if words:
         chosen = [one for one in chosen if one.final_verdict in words]
     known = sorted({one.kind for one in chosen if one.kind})
     types = row.multiselect("Defect type", known, key="history_type", width=200, placeholder="all")
     if types:
         chosen = [one for one in chosen if one.kind in types]
-    filters_text = ", ".join([product or ALL_PRODUCTS, recipe[:12], period, *(SPOKEN[word] for word in words), *types])
-    return Selection(chosen, changes, filters_text, head, len(inspections) == MOST)
+    filters_text = ", ".join(
+        [product or ALL_PRODUCTS, recipe[:12], period, *(VERDICT_PHRASES[word] for word in words), *types]
+    )
+    return Selection(chosen, changes, filters_text, head, len(inspections) == MAX_INSPECTIONS)
 
 
 def last_inspection(log: AuditLog) -> Inspection | None:
@@ -84,7 +86,7 @@ def last_inspection(log: AuditLog) -> Inspection | None:
     return next((inspections.of_entry(entry) for entry in log.entries(kind=INSPECTION, newest=1)), None)
 
 
-def nothing_yet() -> None:
+def show_empty_log() -> None:
     """For an empty log: what writes entries into it."""
     st.info(
         "Nothing recorded yet. Verdicts from batches and watched folders appear here, along with changes to limits, "
@@ -95,11 +97,11 @@ def nothing_yet() -> None:
         st.switch_page("pages/recipes.py")
 
 
-def none_in_this_time(last: Inspection | None) -> None:
+def show_no_matches(last: Inspection | None) -> None:
     """For an empty selection: when the last inspection was."""
     when = ""
     if last is not None:
-        when = f" The last inspection was on {local(last.time):%Y-%m-%d at %H:%M}, {shell.plain(last.product)}."
+        when = f" The last inspection was on {local(last.time):%Y-%m-%d at %H:%M}, {shell.escape(last.product)}."
     st.info(f"No inspections match.{when} Choose a longer period or remove filters.", icon=":material/filter_alt_off:")
 
 
@@ -128,5 +130,5 @@ def _read(
     name: str, head: tuple[int, str], since: datetime | None, until: datetime | None, _log: AuditLog
 ) -> tuple[list[Inspection], list[LogEntry]]:
     """Read once for each state of the log, identified by name and head."""
-    found = inspections.read(_log, since=since, until=until, most=MOST)
-    return found, inspections.other_entries(_log, since=since, until=until, most=MOST)
+    found = inspections.read(_log, since=since, until=until, most=MAX_INSPECTIONS)
+    return found, inspections.other_entries(_log, since=since, until=until, most=MAX_INSPECTIONS)

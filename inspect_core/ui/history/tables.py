@@ -12,7 +12,7 @@ from inspect_core.audit.log import AuditLog, LogError
 from inspect_core.ui import shell
 from inspect_core.ui.history.history_overview import in_words, picture
 from inspect_core.ui.history.selection import Selection, local
-from inspect_core.verdict import SIGNS, SPOKEN, Word
+from inspect_core.verdict import VERDICT_PHRASES, VERDICT_SYMBOLS, VerdictWord
 
 ON_A_PAGE, PICTURE, BESIDE = 12, 300, 480
 TIME = st.column_config.DatetimeColumn(format="YYYY-MM-DD HH:mm:ss")
@@ -24,13 +24,13 @@ def parts(selection: Selection) -> None:
     inspections = selection.inspections
     stopped = next((inspection for inspection in inspections if inspection.final_verdict != ACCEPT), inspections[0])
     _show(next((one for one in inspections if one.number == st.session_state.get(_CHOSEN)), stopped))
-    shown = shell.one_page(inspections, ON_A_PAGE, "history_page")
+    shown = shell.paginate(inspections, ON_A_PAGE, "history_page")
     key = f"history_table-{shown[0].number}-{selection.head[0]}"  # its rows change when the log has grown
     st.dataframe(
         {
             "Time": [local(one.time).replace(tzinfo=None) for one in shown],
             "Part": [one.name for one in shown],
-            "Verdict": [f"{SIGNS[one.final_verdict]} {SPOKEN[one.final_verdict]}" for one in shown],
+            "Verdict": [f"{VERDICT_SYMBOLS[one.final_verdict]} {VERDICT_PHRASES[one.final_verdict]}" for one in shown],
             "Score": [one.score for one in shown],
             "Limit": [one.reject for one in shown],
             "Defect type": [one.kind for one in shown],
@@ -72,27 +72,27 @@ def _show(inspection: Inspection) -> None:
             why = missing_reason if inspection.path else "the log does not record where this photo is stored"
             st.info(f"No image: {why}.", icon=":material/hide_image:")
     with row.container(width=BESIDE):
-        st.markdown(f"**{shell.plain(inspection.name)}**")
-        st.markdown(f"Loupe: {shell.plain(in_words(inspection))}")
+        st.markdown(f"**{shell.escape(inspection.name)}**")
+        st.markdown(f"Loupe: {shell.escape(in_words(inspection))}")
         for words in (inspection.kind, inspection.reason, inspection.product_check):
             if words:
-                st.markdown(shell.plain(words))
+                st.markdown(shell.escape(words))
         if inspection.overridden is not None:
             override_facts = inspection.overridden.facts
-            st.markdown(f"Operator: {SPOKEN[inspection.final_verdict]}, {shell.plain(_operator(inspection))}")
-            st.caption(f"{shell.plain(override_facts.get('reason'))}")
+            st.markdown(f"Operator: {VERDICT_PHRASES[inspection.final_verdict]}, {shell.escape(_operator(inspection))}")
+            st.caption(f"{shell.escape(override_facts.get('reason'))}")
         _override(inspection)
 
 
 def _override(inspection: Inspection) -> None:
     with st.form(f"override-{inspection.number}", clear_on_submit=True):
-        options: list[Word] = [word for word in (ACCEPT, REVIEW, REJECT) if word != inspection.final_verdict]
-        key, say = f"override_verdict-{inspection.number}", SPOKEN.__getitem__
+        options: list[VerdictWord] = [word for word in (ACCEPT, REVIEW, REJECT) if word != inspection.final_verdict]
+        key, say = f"override_verdict-{inspection.number}", VERDICT_PHRASES.__getitem__
         label, first = "Your verdict", options[0]
         verdict = st.segmented_control(label, options, default=first, required=True, format_func=say, key=key)
         key = f"override_reason-{inspection.number}"
         reason = st.text_input("Reason", key=key, placeholder="e.g. dust, wiped off", max_chars=200)
-        st.caption(f"Recorded as {shell.plain(shell.current_user())}. Loupe's verdict stays in the log.")
+        st.caption(f"Recorded as {shell.escape(shell.current_user())}. Loupe's verdict stays in the log.")
         if not st.form_submit_button("Override verdict", icon=":material/gavel:"):
             return
     with shell.errors_shown(ValueError, LogError):
@@ -117,13 +117,13 @@ def changes(selection: Selection) -> None:
     if not entries:
         st.caption("No changes in this period.")
         return
-    entries = shell.one_page(entries, ON_A_PAGE, "history_changes_page")
+    entries = shell.paginate(entries, ON_A_PAGE, "history_changes_page")
     st.dataframe(
         {
             "Time": [local(datetime.fromisoformat(entry.time)).replace(tzinfo=None) for entry in entries],
             "User": [entry.user for entry in entries],
             "Event": [entry.kind for entry in entries],
-            "Change": [of_log.in_words(entry) for entry in entries],
+            "Change": [of_log.describe_entry(entry) for entry in entries],
             "Reason": [str(entry.facts.get("reason") or "") for entry in entries],
             "Product": [entry.product for entry in entries],
             "Recipe": [entry.recipe[:12] for entry in entries],

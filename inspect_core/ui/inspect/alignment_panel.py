@@ -3,18 +3,18 @@
 import numpy as np
 import streamlit as st
 
-from inspect_core.images.boxes import reduced
-from inspect_core.images.part_pose import Located
+from inspect_core.images.boxes import downscale
+from inspect_core.images.part_pose import PartPose
 from inspect_core.images.photo_reader import squash
 from inspect_core.ui import shell
-from inspect_core.ui.taught_product import TaughtPart
+from inspect_core.ui.taught_product import TaughtProduct
 
 SIDE = 640
 """Pixels of the longer side of the two pictures."""
 LINE = (250, 176, 5)
 
 
-def show(product: TaughtPart, position: int, pixels: np.ndarray) -> None:
+def show(product: TaughtProduct, position: int, pixels: np.ndarray) -> None:
     """An expander below the bench; nothing for a part that was taught without alignment.
 
     pixels: (H, W, 3) uint8, the photo as it lies over the reference.
@@ -27,7 +27,7 @@ def show(product: TaughtPart, position: int, pixels: np.ndarray) -> None:
             return
         st.markdown(_in_words(located))
         for sentence in alignment.sentences():
-            st.caption(shell.plain(sentence))
+            st.caption(shell.escape(sentence))
         part = st.slider(
             "Reference on the left, this part on the right", 0, 100, 50, format="%d %%", key=f"wipe-{product.id}",
             help="Drag to check the alignment: edges must line up.",
@@ -37,14 +37,14 @@ def show(product: TaughtPart, position: int, pixels: np.ndarray) -> None:
 
 def wiped(reference: np.ndarray, picture: np.ndarray, at: float) -> np.ndarray:
     """(H, W, 3) uint8: the reference left of this fraction of the width, the picture right of it, a line between."""
-    shown = reduced(picture, SIDE)
+    shown = downscale(picture, SIDE)
     column = round(at * shown.shape[1])
     shown[:, :column] = squash(reference, shown.shape[:2])[:, :column]
     shown[:, max(column - 1, 0) : column + 1] = LINE
     return shown
 
 
-def _in_words(located: Located) -> str:
+def _in_words(located: PartPose) -> str:
     x, y = located.shift
     size = f", scaled by {located.scale:.3f}" if abs(located.scale - 1) > 5e-4 else ""
     return (

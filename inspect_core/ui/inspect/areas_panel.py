@@ -5,17 +5,17 @@ from pathlib import Path
 import numpy as np
 import streamlit as st
 
-from inspect_core.images.areas import Areas, areas_of
-from inspect_core.images.boxes import reduced
+from inspect_core.images.areas import InspectionAreas, areas_of
+from inspect_core.images.boxes import downscale
 from inspect_core.judge.anomaly_map import AREA
 from inspect_core.judge.hot_spot import bright_place
 from inspect_core.line.html_page import data_url
 from inspect_core.ui import open_product_store, shell
 from inspect_core.ui.bench import pixels as bytes_of
-from inspect_core.ui.bench.bench import MALFORMED, NEVER, noted, stamp_of
-from inspect_core.ui.bench.bench_state import Drawn
-from inspect_core.ui.session import Settings, settings_of
-from inspect_core.ui.taught_product import TaughtPart
+from inspect_core.ui.bench.bench import MALFORMED, NEVER, ignore_callback, stamp_of
+from inspect_core.ui.bench.bench_state import BenchState
+from inspect_core.ui.session import SessionSettings, settings_of
+from inspect_core.ui.taught_product import TaughtProduct
 
 SIDE = 1024
 """Pixels of the longer side of the picture that is drawn on."""
@@ -30,7 +30,7 @@ _DRAWING = st.components.v2.component(
 )
 
 
-def take(product: TaughtPart, settings: Settings) -> TaughtPart:
+def take(product: TaughtProduct, settings: SessionSettings) -> TaughtProduct:
     """The part with the last drawing in force; for invalid areas a message, and the drawing stays."""
     drawn = (st.session_state.get(_key(product)) or {}).get("areas") or {}
     if stamp_of(drawn) in (NEVER, settings.areas_stamp):
@@ -39,7 +39,7 @@ def take(product: TaughtPart, settings: Settings) -> TaughtPart:
     scored, alignment = product.scored, product.preparation.alignment
     reference = alignment.digest if alignment else ""
     try:
-        areas = Areas(areas_of(drawn["areas"]), reference) if drawn["areas"] else None
+        areas = InspectionAreas(areas_of(drawn["areas"]), reference) if drawn["areas"] else None
         if areas is not None:
             areas.check(scored.size, alignment, least=settings.live[AREA])
     except MALFORMED as error:
@@ -51,7 +51,7 @@ def take(product: TaughtPart, settings: Settings) -> TaughtPart:
     return changed
 
 
-def show(product: TaughtPart, position: int, pixels: np.ndarray, drawn: Drawn) -> None:
+def show(product: TaughtProduct, position: int, pixels: np.ndarray, drawn: BenchState) -> None:
     """An expander below the bench, and above it, where good parts light up at one place, the offer to ignore it.
 
     pixels: (H, W, 3) uint8, the photo shown, as placed.
@@ -64,7 +64,7 @@ def show(product: TaughtPart, position: int, pixels: np.ndarray, drawn: Drawn) -
     offer, opening = _bright_place(product, drawn), f"areas-open-{product.id}"
     if offer is not None and not st.session_state.get(opening):
         row = st.container(horizontal=True, vertical_alignment="center")
-        row.caption(f":material/flare: {shell.plain(offer['words'])}", width="content")
+        row.caption(f":material/flare: {shell.escape(offer['words'])}", width="content")
         row.button("Show area", key=f"bright-{product.id}", on_click=st.session_state.update, args=({opening: True},))
     with st.expander("Areas", key=opening, on_change="rerun") as opened:
         if not opened.open:
@@ -72,8 +72,8 @@ def show(product: TaughtPart, position: int, pixels: np.ndarray, drawn: Drawn) -
         moves = "They move with the part." if product.preparation.alignment else "They stay fixed in the photo."
         st.caption(f"Limit inspection to certain areas, ignore areas, or apply a stricter limit. {moves}")
         if problem := settings_of(product).areas_problem:
-            st.error(shell.plain(problem), icon=":material/error:")
-        photo, size = bytes_of.photo_file(reduced(pixels, SIDE))
+            st.error(shell.escape(problem), icon=":material/error:")
+        photo, size = bytes_of.photo_file(downscale(pixels, SIDE))
         _DRAWING(
             key=_key(product),
             data={
@@ -84,11 +84,11 @@ def show(product: TaughtPart, position: int, pixels: np.ndarray, drawn: Drawn) -
                 "name": product.scored.photos[position].name,
                 "offer": offer,
             },
-            on_areas_change=noted,
+            on_areas_change=ignore_callback,
         )
 
 
-def _bright_place(product: TaughtPart, drawn: Drawn) -> dict | None:
+def _bright_place(product: TaughtProduct, drawn: BenchState) -> dict | None:
     """{words, outlines} of the place at which the good parts above the review limit, or nearest to it, light up."""
     scored = product.scored
     good = np.flatnonzero(scored.good_and_defect()[0])
@@ -107,5 +107,5 @@ def _bright_place(product: TaughtPart, drawn: Drawn) -> dict | None:
     return {"words": words, "outlines": [[(x0, y0), (x1, y0), (x1, y1), (x0, y1)] for x0, y0, x1, y1 in place.boxes]}
 
 
-def _key(product: TaughtPart) -> str:
+def _key(product: TaughtProduct) -> str:
     return f"areas-{product.id}"

@@ -6,32 +6,32 @@ from functools import partial
 import numpy as np
 
 from inspect_core.judge.anomaly_map import AREA, image_score
-from inspect_core.study.evaluation import found_up_to, in_parts_of
+from inspect_core.study.evaluation import counts_sentence_for, found_up_to
 from inspect_core.ui import defect_naming
-from inspect_core.ui.bench.bench_state import Drawn
+from inspect_core.ui.bench.bench_state import BenchState
 from inspect_core.ui.inspect.live_parameters import describe
 from inspect_core.ui.previews import PreviewRun
-from inspect_core.ui.taught_product import TaughtPart
-from inspect_core.verdict import InView, Limits, Verdict, assemble
+from inspect_core.ui.taught_product import TaughtProduct
+from inspect_core.verdict import Limits, Verdict, Visibility, assemble
 from inspect_core.whole_part.product_check import ProductCheck
 
 NO_VERDICTS = "Preview: no verdicts until you apply it."
 
 
-def of_model(product: TaughtPart, position: int, live: dict[str, int], limits: Limits | None) -> Drawn:
+def of_model(product: TaughtProduct, position: int, live: dict[str, int], limits: Limits | None) -> BenchState:
     """The fitted model at this live value; limits None: the suggested ones."""
     scored, suggested = product.scored, product.suggested_limits(live)
     scores, limits, hit_limits = scored.scores(**live), limits or suggested, found_up_to(scored, **live)
-    return Drawn(
+    return BenchState(
         scored.photos, scores, position, scored.map(position, **live), limits, suggested,
-        scored.typical_score(**live), in_parts_of(scored, scores, limits, hit_limits),
+        scored.typical_score(**live), counts_sentence_for(scored, scores, limits, hit_limits),
         scored.calibration_scores(**live), live[AREA], scored.unscored,
         scored.ceiling(**live), hit_limits, partly_out=scored.partly_out(live[AREA]), mm_per_pixel=product.mm_per_pixel,
         set_on=scored.set_on,
     )  # fmt: skip
 
 
-def of_preview(product: TaughtPart, position: int, run: PreviewRun, model: Drawn) -> Drawn:
+def of_preview(product: TaughtProduct, position: int, run: PreviewRun, model: BenchState) -> BenchState:
     """The preview's map as soon as it is there, its scores when all photos are done; nothing is counted or judged.
 
     Scores of two fits of one view have no common scale. Until the good photos are scored, all figures of the model are
@@ -65,7 +65,9 @@ def of_preview(product: TaughtPart, position: int, run: PreviewRun, model: Drawn
     )  # fmt: skip
 
 
-def verdict_of(product: TaughtPart, view: Drawn, product_check: ProductCheck | None, *, photo_missing: bool) -> Verdict:
+def verdict_of(
+    product: TaughtProduct, view: BenchState, product_check: ProductCheck | None, *, photo_missing: bool
+) -> Verdict:
     """The verdict on the photo shown in this view, the same as from the recipe.
 
     product_check: the part's, in the session's mode. No defect type is named on a preview. A missing photo has no type,
@@ -78,7 +80,7 @@ def verdict_of(product: TaughtPart, view: Drawn, product_check: ProductCheck | N
     return assemble(
         view.anomaly_map, view.limits, placement, quality=None if photo_missing else product.quality_of(position),
         quality_range=product.quality,
-        area=view.area, view=InView.of(placement, scored.size, scored.areas),
+        area=view.area, view=Visibility.of(placement, scored.size, scored.areas),
         check=product.checked(position, product_check, ask=not photo_missing),
         name_type=partial(defect_naming.name_type, product, position) if named else None,
     )  # fmt: skip

@@ -6,7 +6,7 @@ import numpy as np
 import streamlit as st
 
 from inspect_core.images.folders import scan
-from inspect_core.runtime.jobs import Busy
+from inspect_core.runtime.jobs import JobRejected
 from inspect_core.ui import contact_sheet, open_product_store, open_products, shell, teaching_job
 
 USUAL = 40
@@ -22,15 +22,15 @@ WHAT_COMES = (
 def first_start() -> None:
     """Avoids an empty app: the sample part is taught at once, and one click leads to teaching one's own part."""
     st.title("Inspect")
-    if shell.say_if_put_away():
+    if shell.show_if_unloaded():
         return
     if shell.jobs().current is None:
-        with contextlib.suppress(Busy):  # another window was faster
+        with contextlib.suppress(JobRejected):  # another window was faster
             if open_products.open_last() or (not open_product_store.open_parts() and teaching_job.start_sample()):
                 st.rerun()
     if (job := shell.jobs().find_by_subject(teaching_job.SAMPLE)) is None:
         st.info("No product has been taught yet.", icon=":material/info:")
-        shell.say_running("This page opens as soon as a product is ready.")
+        shell.show_running_job("This page opens as soon as a product is ready.")
     else:
         for number, line in enumerate(WHAT_COMES, start=1):
             st.markdown(f"{number:d}. {line}")

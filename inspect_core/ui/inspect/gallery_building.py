@@ -11,30 +11,30 @@ from inspect_core.images.photo_reader import ImageError
 from inspect_core.runtime.jobs import Job, device_lock
 from inspect_core.tuning import known_cases_training
 from inspect_core.ui import crops, defect_labels, open_product_store, shell
-from inspect_core.ui.taught_product import TaughtPart
+from inspect_core.ui.taught_product import TaughtProduct
 from inspect_core.verdict import Limits
 from inspect_core.whole_part import known_cases
-from inspect_core.whole_part.known_cases import Case
+from inspect_core.whole_part.known_cases import KnownCase
 from inspect_core.whole_part.training_crops import groups_of
 
 MOST_GOOD = 100
 
 
-def known_types(product: TaughtPart) -> dict[int, str]:
+def known_types(product: TaughtProduct) -> dict[int, str]:
     """Kind by position of the parts that can be known cases: the labelled defects and at most MOST_GOOD good parts."""
     labels, good = defect_labels.labels_of(product), good_parts(product)
     chosen = {good[i] for i in np.unique(np.linspace(0, len(good) - 1, MOST_GOOD).astype(int))} if good else set()
     return dict(sorted({**labels, **dict.fromkeys(chosen, "good")}.items()))
 
 
-def good_parts(product: TaughtPart) -> list[int]:
+def good_parts(product: TaughtProduct) -> list[int]:
     """Positions of the good parts on the bench that have no label."""
     labels = defect_labels.labels_of(product)
     return [int(i) for i in np.flatnonzero(product.scored.good_and_defect()[0]) if i not in labels]
 
 
 def start(
-    product: TaughtPart, defect_types: dict[int, str], live: dict[str, int], limits: Limits, *, by_region: bool
+    product: TaughtProduct, defect_types: dict[int, str], live: dict[str, int], limits: Limits, *, by_region: bool
 ) -> None:
     """Gather and learn in the background; the part then has the cases. Raises Busy as `Jobs.submit`.
 
@@ -42,7 +42,7 @@ def start(
     """
     live = dict(live)
 
-    def cases(job: Job) -> Iterator[Case]:
+    def cases(job: Job) -> Iterator[KnownCase]:
         """One case for every photo that can still be read."""
         groups = groups_of([photo.sample for photo in product.scored.photos])
         for done, (position, kind) in enumerate(defect_types.items()):
@@ -62,7 +62,7 @@ def start(
     shell.start(f"Building the gallery for {product.product}", work, about=("gallery", product.id))
 
 
-def box_of(product: TaughtPart, position: int, live: dict[str, int], limits: Limits, *, known: bool) -> Box:
+def box_of(product: TaughtProduct, position: int, live: dict[str, int], limits: Limits, *, known: bool) -> Box:
     """What to look at on a photo: its largest region, else its highest score.
 
     known: the defect of the part is known; its true mask is then preferred to the highest score.
@@ -71,12 +71,14 @@ def box_of(product: TaughtPart, position: int, live: dict[str, int], limits: Lim
     if box is None and known:
         box = crops.true_box(product, position)
     photo = product.scored.photos[position]
-    return box or known_cases.strangest_box(product.scored.map(position, **live), photo.size)
+    return box or known_cases.peak_box(product.scored.map(position, **live), photo.size)
 
 
-def case_of(product: TaughtPart, position: int, box: Box | None, *, defect_type: str, group: str | None = None) -> Case:
+def case_of(
+    product: TaughtProduct, position: int, box: Box | None, *, defect_type: str, group: str | None = None
+) -> KnownCase:
     """A photo on the bench, or the square around a box on it, as a known case. Raises ImageError."""
-    return Case(
+    return KnownCase(
         crops.embedding(product, position, box),
         crops.picture(product, position, box),
         product.scored.photos[position].digest,

@@ -14,10 +14,10 @@ from inspect_core.images.alignment import NotLocated
 from inspect_core.images.photo_reader import ImageError, read_bytes
 from inspect_core.recipe_format.fields import SCALE
 from inspect_core.runtime.jobs import device_lock
-from inspect_core.study.evaluation import changed_again, promise
+from inspect_core.study.evaluation import forecast_sentence, repeatability_counts
 from inspect_core.ui import defect_naming, open_product_store, shell
 from inspect_core.ui.bench import bench
-from inspect_core.ui.bench.bench_state import Drawn
+from inspect_core.ui.bench.bench_state import BenchState
 from inspect_core.ui.inspect import (
     alignment_panel,
     areas_panel,
@@ -32,15 +32,15 @@ from inspect_core.ui.inspect import (
     saving,
 )
 from inspect_core.ui.photo_source import TYPES
-from inspect_core.ui.session import Settings, in_force, remember, settings_at, settings_of
-from inspect_core.ui.taught_product import TaughtPart
+from inspect_core.ui.session import SessionSettings, active_values, remember, settings_at, settings_of
+from inspect_core.ui.taught_product import TaughtProduct
 from inspect_core.whole_part.product_check import OFF, STOP, WARN
 
 OWN_MAP_SIDE = 480
 FUSION = ", fused with the energy of its class scores"
 
 
-def notes(product: TaughtPart) -> None:
+def notes(product: TaughtProduct) -> None:
     """What the engineer should know of the photos the part was taught with."""
     beside = () if product.study is None else product.study.remarks({})  # at the sliders, where they change
     shown = [note for note in product.notes if note not in beside]
@@ -48,10 +48,10 @@ def notes(product: TaughtPart) -> None:
         return
     with st.expander(f"{len(shown)} {('note' if len(shown) == 1 else 'notes')} about the photos"):
         for note in shown:
-            st.markdown(f"- {shell.plain(note)}")
+            st.markdown(f"- {shell.escape(note)}")
 
 
-def add_photos(product: TaughtPart) -> TaughtPart:
+def add_photos(product: TaughtProduct) -> TaughtProduct:
     """Photos of new parts, dropped here, are added to the bench; returns the part with them."""
     with st.popover("Add photos", icon=":material/add_photo_alternate:", width="stretch"):
         files = st.file_uploader("Photos of new parts", TYPES, accept_multiple_files=True, key=f"added-{product.id}")
@@ -78,17 +78,17 @@ def add_photos(product: TaughtPart) -> TaughtPart:
             settings.problems.append(f"{file.name}: the part was not located: {error}")
         except (ValueError, OSError) as error:  # a damaged photo, or one without a finite score
             settings.problems.append(str(error))
-        _let_go(file)
+        _free_upload(file)
     if fresh and settings.problems:
-        st.toast(shell.plain("; ".join(settings.problems)), icon=":material/broken_image:", duration="long")
+        st.toast(shell.escape("; ".join(settings.problems)), icon=":material/broken_image:", duration="long")
     return product
 
 
-@open_product_store.redrawn
-def bench_with_parameters(product: TaughtPart) -> None:
+@open_product_store.as_fragment
+def bench_with_parameters(product: TaughtProduct) -> None:
     """The live parameters of the detector in use and the bench; only this reruns on a move."""
     settings = settings_of(product)
-    product = take_moves(product, settings)
+    product = apply_bench_input(product, settings)
     product = areas_panel.take(product, settings)
     busy = shell.active_job() is not None
     adding, moving = st.columns([1, 4], gap="medium")
@@ -111,10 +111,10 @@ def bench_with_parameters(product: TaughtPart) -> None:
             if run is not None:
                 view = bench_states.of_preview(product, position, run, view)
             token = f"{product.id}-{len(product.thumbnails)}"
-            bench.film(f"film-{product.id}", token, [*product.thumbnails, *product.without_score])
+            bench.send_assets(f"film-{product.id}", token, [*product.thumbnails, *product.without_score])
             bench.bench(_key(product), with_picture(product, view, pixels, photo_missing=photo_missing), token)
         except ValueError as error:  # no limit, or a score that is not finite: nothing is judged on it
-            st.error(shell.plain(error), icon=":material/error:")
+            st.error(shell.escape(error), icon=":material/error:")
             return
     if run is None:
         with save:
@@ -122,10 +122,10 @@ def bench_with_parameters(product: TaughtPart) -> None:
         remember(product, settings, view.limits, view.setting_scores)
     with below:
         for problem in settings.problems:
-            st.error(shell.plain(problem), icon=":material/broken_image:")
+            st.error(shell.escape(problem), icon=":material/broken_image:")
         if run is None or drawn is None:
-            st.caption(promise(product.scored, view.limits, view.setting_scores, ceiling=view.ceiling))
-            if changed := changed_again(product.scored, view.limits, **settings.live):
+            st.caption(forecast_sentence(product.scored, view.limits, view.setting_scores, ceiling=view.ceiling))
+            if changed := repeatability_counts(product.scored, view.limits, **settings.live):
                 st.caption(changed.sentence())
             relabelling.teach_again(product)
             missed_defects.strip(product, view)
@@ -140,25 +140,25 @@ def bench_with_parameters(product: TaughtPart) -> None:
             product_check_mode(product, settings)
             defect_naming.limit_slider(product, "inspect")
             if not photo_missing:
-                known_cases_panel.seen_before(product, position, settings.live, view.limits, busy=busy)
+                known_cases_panel.show_similar_cases(product, position, settings.live, view.limits, busy=busy)
         else:
             preview_panel.show(product, run, position, drawn)
 
 
-def _without_photos(product: TaughtPart, settings: Settings, save: DeltaGenerator) -> None:
+def _without_photos(product: TaughtProduct, settings: SessionSettings, save: DeltaGenerator) -> None:
     """What can be done with a product of which no photo is there."""
     st.info("No photos to show yet. Add photos below.", icon=":material/add_photo_alternate:")
     relabelling.teach_again(product)
-    _, limits = in_force(product)
+    _, limits = active_values(product)
     if limits is not None:
         with save:
             saving.save_recipe(product, limits, settings)
 
 
-def take_moves(product: TaughtPart, settings: Settings) -> TaughtPart:
+def apply_bench_input(product: TaughtProduct, settings: SessionSettings) -> TaughtProduct:
     """Puts what was set on the bench in force: the limits, unless a preview is shown, the photo shown, what a part is
     said to be. Returns the part with it."""
-    limits, position, label = bench.taken(_key(product))
+    limits, position, label = bench.read_input(_key(product))
     if limits is not None and settings.preview is None:
         settings.limits = limits
     if position is not None and 0 <= position < len(product.scored.photos):
@@ -166,14 +166,14 @@ def take_moves(product: TaughtPart, settings: Settings) -> TaughtPart:
     return product if label is None or settings.preview is not None else relabelling.take(product, *label)
 
 
-def show_choice(product: TaughtPart) -> None:
+def show_choice(product: TaughtProduct) -> None:
     """This detector, and why."""
     if product.choice is not None:
         chosen, _, why = product.choice.partition("\n")
-        st.caption(shell.plain(chosen), help=shell.plain(why) or None)
+        st.caption(shell.escape(chosen), help=shell.escape(why) or None)
 
 
-def each_view(product: TaughtPart, position: int, live: Mapping[str, int], pixels: np.ndarray) -> None:
+def each_view(product: TaughtProduct, position: int, live: Mapping[str, int], pixels: np.ndarray) -> None:
     """The map of every view by itself, where the detector adds several."""
     views = product.scored.views
     if len(views) < 2:
@@ -189,11 +189,11 @@ def each_view(product: TaughtPart, position: int, live: Mapping[str, int], pixel
         for column, (i, view) in zip(st.columns(len(views)), enumerate(views), strict=True):
             limit = float(product.scored.maps(good if good.size else [position], view=i, **live).max())
             method_map = product.scored.map(position, view=i, **live)
-            shown = heatmap.overlay(boxes.reduced(pixels, OWN_MAP_SIDE), method_map, limit)
+            shown = heatmap.overlay(boxes.downscale(pixels, OWN_MAP_SIDE), method_map, limit)
             column.image(shown, caption=view.row.title, width="stretch")
 
 
-def product_check_mode(product: TaughtPart, settings: Settings) -> None:
+def product_check_mode(product: TaughtProduct, settings: SessionSettings) -> None:
     """What happens when a photo does not show the product that was taught."""
     if product.product_check is None:
         return
@@ -209,7 +209,7 @@ def product_check_mode(product: TaughtPart, settings: Settings) -> None:
     )  # fmt: skip
 
 
-def choose_scale(product: TaughtPart) -> None:
+def choose_scale(product: TaughtProduct) -> None:
     """The scale of the photos: with it areas are shown in mm² too. No verdict depends on it."""
     key = f"scale-{product.id}"
     st.session_state[key] = product.mm_per_pixel
@@ -232,16 +232,16 @@ def _set_mode(taught_id: str, key: str) -> None:
         settings.mode = st.session_state[key]
 
 
-def _pixels(product: TaughtPart, position: int) -> tuple[np.ndarray, bool]:
+def _pixels(product: TaughtProduct, position: int) -> tuple[np.ndarray, bool]:
     """The photo shown, and whether it is missing: score and map are kept, so the bench shows a blank photo."""
     try:
         return product.pixels(position), False
     except ImageError as error:
-        st.error(shell.plain(error), icon=":material/broken_image:")
+        st.error(shell.escape(error), icon=":material/broken_image:")
         return np.zeros((*product.scored.photos[position].size, 3), np.uint8), True
 
 
-def with_picture(product: TaughtPart, view: Drawn, pixels: np.ndarray, *, photo_missing: bool) -> Drawn:
+def with_picture(product: TaughtProduct, view: BenchState, pixels: np.ndarray, *, photo_missing: bool) -> BenchState:
     """The view with the photo shown, its verdict in words, and what the product check says of all photos.
 
     Raises ValueError for a score that is not finite.
@@ -257,16 +257,18 @@ def with_picture(product: TaughtPart, view: Drawn, pixels: np.ndarray, *, photo_
     return replace(
         view, image=pixels, mask=photos[position].known_mask(product.scored.size), left_out=verdict.left_out,
         stopped=np.array([check is not None and check.stops for check in checks]), check=verdict.product_check,
-        foreign=(check_result := checks[position]) is not None and check_result.foreign, note=" ".join(filter(None, notes)) or None,
+        foreign=(check_result := checks[position]) is not None and check_result.foreign, note=(
+            " "
+        ).join(filter(None, notes)) or None,
         patch=box, defect_type=None if view.preview else defect_naming.in_words(verdict),
     )  # fmt: skip
 
 
-def _let_go(file: UploadedFile) -> None:
+def _free_upload(file: UploadedFile) -> None:
     """Frees an upload, which Streamlit keeps in memory until the session ends; it is on disk by now, or unusable."""
     if (context := get_script_run_ctx()) is not None:
         context.uploaded_file_mgr.remove_file(context.session_id, file.file_id)  # ty: ignore[missing-attribute]
 
 
-def _key(product: TaughtPart) -> str:
+def _key(product: TaughtProduct) -> str:
     return f"bench-{product.id}"

@@ -7,14 +7,14 @@ import streamlit as st
 
 from inspect_core.images.boxes import Box
 from inspect_core.images.photo_reader import ImageError
-from inspect_core.images.samples import counted
+from inspect_core.images.samples import pluralise
 from inspect_core.tuning.known_cases_training import LEAST
 from inspect_core.ui import crops, open_product_store, shell
 from inspect_core.ui.crops import REGION, WHOLE
 from inspect_core.ui.inspect import gallery_building
-from inspect_core.ui.taught_product import TaughtPart
+from inspect_core.ui.taught_product import TaughtProduct
 from inspect_core.verdict import Limits
-from inspect_core.whole_part.known_cases import Case, KnownCases
+from inspect_core.whole_part.known_cases import KnownCase, KnownCases
 
 SHOWN = 5
 MOST_REGIONS = 8
@@ -26,7 +26,9 @@ HOW = (
 )
 
 
-def seen_before(product: TaughtPart, position: int, live: dict[str, int], limits: Limits, *, busy: bool) -> None:
+def show_similar_cases(
+    product: TaughtProduct, position: int, live: dict[str, int], limits: Limits, *, busy: bool
+) -> None:
     """Below the bench: the gallery's answer for the part shown, or how to make a gallery."""
     st.markdown("## Seen before?", help=HOW)
     cases = product.cases
@@ -37,7 +39,7 @@ def seen_before(product: TaughtPart, position: int, live: dict[str, int], limits
         box = _looked_at(product, cases, position, live, limits)
         case = gallery_building.case_of(product, position, box, defect_type="")
     except (ImageError, OSError) as error:
-        st.error(shell.plain(error), icon=":material/broken_image:")
+        st.error(shell.escape(error), icon=":material/broken_image:")
         return
     matches = cases.nearest(case.embedding, count=SHOWN, besides=case.digest)
     shown, *others = st.columns(1 + SHOWN)
@@ -55,7 +57,7 @@ def seen_before(product: TaughtPart, position: int, live: dict[str, int], limits
         _settings(product, cases, live, limits, busy=busy)
 
 
-def _offer(product: TaughtPart, live: dict[str, int], limits: Limits, *, busy: bool) -> None:
+def _offer(product: TaughtProduct, live: dict[str, int], limits: Limits, *, busy: bool) -> None:
     """Without a gallery: what it would be made of, and one button."""
     defect_types = gallery_building.known_types(product)
     good, there = [i for i, kind in defect_types.items() if kind == "good"], gallery_building.good_parts(product)
@@ -66,14 +68,14 @@ def _offer(product: TaughtPart, live: dict[str, int], limits: Limits, *, busy: b
         return
     st.caption(
         "A gallery of known parts shows whether a similar part was seen before. It would contain "
-        f"{(f'{len(good)} of ' if len(there) > len(good) else '')}{counted(len(there), 'good part')} and "
-        f"{counted(len(defect_types) - len(good), 'labelled defect')}."
+        f"{(f'{len(good)} of ' if len(there) > len(good) else '')}{pluralise(len(there), 'good part')} and "
+        f"{pluralise(len(defect_types) - len(good), 'labelled defect')}."
     )
     _build(product, defect_types, live, limits, words="Build the gallery", look_at=REGION, busy=busy)
 
 
 def _build(
-    product: TaughtPart,
+    product: TaughtProduct,
     defect_types: dict[int, str],
     live: dict[str, int],
     limits: Limits,
@@ -93,7 +95,7 @@ def _build(
 
 
 def _looked_at(
-    product: TaughtPart, cases: KnownCases, position: int, live: dict[str, int], limits: Limits
+    product: TaughtProduct, cases: KnownCases, position: int, live: dict[str, int], limits: Limits
 ) -> Box | None:
     """The box that is compared: of the largest region, or of another one chosen; None for the whole part."""
     if not cases.by_region:
@@ -108,20 +110,20 @@ def _looked_at(
     return boxes[chosen]
 
 
-def _match(case: Case, similarity: float) -> None:
+def _match(case: KnownCase, similarity: float) -> None:
     st.image(case.picture, width=PICTURE)
-    note = f"  \n{shell.plain(case.note)}" if case.note else ""
-    name = shell.plain(PurePosixPath(case.name).name)
-    st.caption(f"**{shell.plain(case.defect_type)}** · {100 * similarity:.0f}% similar{note}  \n{name}")
+    note = f"  \n{shell.escape(case.note)}" if case.note else ""
+    name = shell.escape(PurePosixPath(case.name).name)
+    st.caption(f"**{shell.escape(case.defect_type)}** · {100 * similarity:.0f}% similar{note}  \n{name}")
 
 
-def _novelty(cases: KnownCases, case: Case) -> str:
+def _novelty(cases: KnownCases, case: KnownCase) -> str:
     if cases.row_of(case.digest) is not None:
         return "already in the gallery; compared with the other parts"
     return f"novelty score {cases.surface.score(case.embedding[None])[0]:.2f}, threshold {cases.limit:.2f}"
 
 
-def _add(product: TaughtPart, cases: KnownCases, case: Case, position: int, *, busy: bool) -> None:
+def _add(product: TaughtProduct, cases: KnownCases, case: KnownCase, position: int, *, busy: bool) -> None:
     """The part shown becomes a known case, with a defect type and a note, or is taken out again.
 
     busy: a job runs; it may be building a gallery, in which a change made meanwhile would be lost.
@@ -151,14 +153,14 @@ def _add(product: TaughtPart, cases: KnownCases, case: Case, position: int, *, b
                 product.id, lambda held: replace(held, cases=held.cases and held.cases.add(known_case))
             )
             st.toast(
-                f"{shell.plain(case.name)} was added to the gallery. Save the recipe to use it on the line.",
+                f"{shell.escape(case.name)} was added to the gallery. Save the recipe to use it on the line.",
                 icon=":material/check:",
             )
             st.rerun()
 
 
 def _take_out(taught_id: str, digest: str) -> None:
-    def without(held: TaughtPart) -> TaughtPart:
+    def without(held: TaughtProduct) -> TaughtProduct:
         if held.cases is None or (row := held.cases.row_of(digest)) is None:
             return held
         return replace(held, cases=held.cases.without(row))
@@ -166,13 +168,13 @@ def _take_out(taught_id: str, digest: str) -> None:
     open_product_store.change(taught_id, without)
 
 
-def _settings(product: TaughtPart, cases: KnownCases, live: dict[str, int], limits: Limits, *, busy: bool) -> None:
+def _settings(product: TaughtProduct, cases: KnownCases, live: dict[str, int], limits: Limits, *, busy: bool) -> None:
     """The limit of what counts as known, and rebuilding the gallery."""
     with st.popover("Gallery", icon=":material/photo_library:"):
         defect_types, suggested = [case.defect_type for case in cases.cases], cases.suggested
         key = f"similar_limit-{product.id}"
         st.caption(
-            ", ".join(f"{defect_types.count(kind)} {shell.plain(kind)}" for kind in sorted(set(defect_types)))
+            ", ".join(f"{defect_types.count(kind)} {shell.escape(kind)}" for kind in sorted(set(defect_types)))
             or "empty"
         )
         st.session_state[key] = cases.limit

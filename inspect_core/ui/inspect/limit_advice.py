@@ -6,16 +6,16 @@ import streamlit as st
 from streamlit.delta_generator import DeltaGenerator
 
 from inspect_core.judge.cost_limit import ESCAPE_COST, CostLimit, cost_limit
-from inspect_core.judge.counts import in_parts
+from inspect_core.judge.counts import counts_sentence
 from inspect_core.study.evaluation import unscored_counts
 from inspect_core.ui import open_product_store, shell
-from inspect_core.ui.bench.bench_state import SETS, Drawn
+from inspect_core.ui.bench.bench_state import SETS, BenchState
 from inspect_core.ui.session import settings_at
-from inspect_core.ui.taught_product import TaughtPart
+from inspect_core.ui.taught_product import TaughtProduct
 from inspect_core.verdict import Limits
 
 
-def from_known_defects(product: TaughtPart, drawn: Drawn) -> None:
+def from_known_defects(product: TaughtProduct, drawn: BenchState) -> None:
     """The limit that known defects suggest once an escape has a price; applied only by a click."""
     if product.study is None:
         return
@@ -29,10 +29,11 @@ def from_known_defects(product: TaughtPart, drawn: Drawn) -> None:
         try:
             suggestion, sets = _suggest(product, drawn, cost)
         except ValueError as error:
-            st.info(shell.plain(error))
+            st.info(shell.escape(error))
             return
         st.markdown(
-            f"**{suggestion.limit:.4g}** has the lowest cost on {sets}. Cross-validated: {in_parts(suggestion.counts)}"
+            f"**{suggestion.limit:.4g}** has the lowest cost on {sets}. Cross-validated: "
+            f"{counts_sentence(suggestion.counts)}"
         )
         st.caption(
             "The suggested limits need only good parts. This one assumes that your known defects are representative."
@@ -42,7 +43,7 @@ def from_known_defects(product: TaughtPart, drawn: Drawn) -> None:
         )  # fmt: skip
 
 
-def offer_limit(row: DeltaGenerator, product: TaughtPart, drawn: Drawn) -> None:
+def offer_limit(row: DeltaGenerator, product: TaughtProduct, drawn: BenchState) -> None:
     """A button in this row that takes the limit known defects suggest, with what it does to them; none without it."""
     try:
         suggestion, sets = _suggest(product, drawn, ESCAPE_COST)
@@ -54,12 +55,14 @@ def offer_limit(row: DeltaGenerator, product: TaughtPart, drawn: Drawn) -> None:
     row.button(
         f"Limit from known defects: {', '.join(missed + stopped)}",
         icon=":material/balance:", key=f"offer_cost-{product.id}", on_click=_use, args=(product.id, suggestion.limit),
-        help=f"{suggestion.limit:.4g} has the lowest cost when one escape costs as much as {ESCAPE_COST:.0f} false rejects. "
-        f"Cross-validated on {sets}.",
+        help=(
+            f"{suggestion.limit:.4g} has the lowest cost when one escape costs as much as {ESCAPE_COST:.0f} false "
+            f"rejects. Cross-validated on {sets}."
+        ),
     )  # fmt: skip
 
 
-def _suggest(product: TaughtPart, drawn: Drawn, cost: float) -> tuple[CostLimit, str]:
+def _suggest(product: TaughtProduct, drawn: BenchState, cost: float) -> tuple[CostLimit, str]:
     """The limit, and the sets it is from: photos not used for figures, if there are any."""
     scored = product.scored
     defect = scored.good_and_defect()[1]

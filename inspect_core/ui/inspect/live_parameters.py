@@ -18,8 +18,8 @@ from inspect_core.study.scored_photos import ScoredPhotos
 from inspect_core.tuning.patch_sample import explained
 from inspect_core.ui import open_product_store, previews, shell
 from inspect_core.ui.previews import PreviewRun
-from inspect_core.ui.session import Settings, settings_at
-from inspect_core.ui.taught_product import TaughtPart
+from inspect_core.ui.session import SessionSettings, settings_at
+from inspect_core.ui.taught_product import TaughtProduct
 
 HALF_OCTAVES = 8
 AREAS = 24
@@ -27,7 +27,7 @@ ROOMY = 2
 """Controls side by side that leave room below each for what a move does."""
 
 
-def choose(product: TaughtPart, settings: Settings, *, busy: bool) -> PreviewRun | None:
+def choose(product: TaughtProduct, settings: SessionSettings, *, busy: bool) -> PreviewRun | None:
     """Draw the controls; returns the preview that a refit control asks for, None for the model in force.
 
     busy: a job runs, so nothing can be refitted.
@@ -83,7 +83,7 @@ def describe(values: Mapping[str, float]) -> str:
     return ", ".join(f"{CONTROLS[name].sign} {figure_of(value)}" for name, value in values.items())
 
 
-def _refit_control(product: TaughtPart, name: str, *, disabled: bool) -> float:
+def _refit_control(product: TaughtProduct, name: str, *, disabled: bool) -> float:
     control, in_force = CONTROLS[name], product.fitted()[name]
     key = f"{name}-{product.id}"
     st.session_state.setdefault(key, in_force)
@@ -95,8 +95,8 @@ def _refit_control(product: TaughtPart, name: str, *, disabled: bool) -> float:
 
 
 def _live_control(
-    product: TaughtPart,
-    settings: Settings,
+    product: TaughtProduct,
+    settings: SessionSettings,
     scored: ScoredPhotos,
     live: Mapping[str, int],
     name: str,
@@ -122,7 +122,7 @@ def _live_control(
     _explain(product, name, f"{settings.live[name]}", " ".join(remarks))
 
 
-def _area_control(product: TaughtPart, settings: Settings, live: Mapping[str, int], *, waiting: bool) -> None:
+def _area_control(product: TaughtProduct, settings: SessionSettings, live: Mapping[str, int], *, waiting: bool) -> None:
     """The slider of the smallest area that counts, in pixels of the map, with its size in pixels of the photo shown."""
     key, size = _key_of(product, settings, AREA, waiting=waiting), product.scored.size
     photo = product.scored.photos[settings.position].size if product.scored.photos else size
@@ -152,7 +152,7 @@ def _areas(size: tuple[int, int]) -> list[int]:
     return sorted({*np.round(steps).astype(int).tolist(), default_area(size)})
 
 
-def _key_of(product: TaughtPart, settings: Settings, name: str, *, waiting: bool = False) -> str:
+def _key_of(product: TaughtProduct, settings: SessionSettings, name: str, *, waiting: bool = False) -> str:
     """Of the slider of a live value: another for each preview, and another while that has no values of its own."""
     preview = "" if settings.preview is None else f"-{settings.preview.number}"
     return f"{name}-{product.id}{preview}{'-waiting' if waiting else ''}"
@@ -168,19 +168,19 @@ def _move(taught_id: str, name: str, key: str) -> None:
         settings.preview.live = settings.preview.live | {name: st.session_state[key]}
 
 
-def _explain(product: TaughtPart, name: str, in_force: str, remark: str = "") -> None:
+def _explain(product: TaughtProduct, name: str, in_force: str, remark: str = "") -> None:
     """The value in force and what a move does; remark: what the photos say against it."""
     control = CONTROLS[name]
     words = "too few photos for it" if remark else "" if _crowded(product) else control.effect
-    st.caption(f"Current: {in_force}{' · ' if words else ''}{words}", help=shell.plain(remark) or None)
+    st.caption(f"Current: {in_force}{' · ' if words else ''}{words}", help=shell.escape(remark) or None)
 
 
-def _crowded(product: TaughtPart) -> bool:
+def _crowded(product: TaughtProduct) -> bool:
     """Whether the controls are too many for captions of more than a few words."""
     return len(product.scored.live) + len(product.refits) > ROOMY
 
 
-def _stops(product: TaughtPart, name: str) -> list[float]:
+def _stops(product: TaughtProduct, name: str) -> list[float]:
     """Values spaced evenly on a log scale about the one in force, which is among them."""
     in_force = product.fitted()[name]
     if stops := CONTROLS[name].stops:

@@ -3,12 +3,12 @@
 import numpy as np
 import streamlit as st
 
-from inspect_core.images.samples import counted
-from inspect_core.study.evaluation import counted as counted_parts
+from inspect_core.images.samples import pluralise
+from inspect_core.study.evaluation import select_counted as counted_parts
 from inspect_core.ui import shell
-from inspect_core.ui.bench.bench_state import Drawn
+from inspect_core.ui.bench.bench_state import BenchState
 from inspect_core.ui.inspect import limit_advice, relabelling
-from inspect_core.ui.taught_product import TaughtPart
+from inspect_core.ui.taught_product import TaughtProduct
 
 MISSED = 0.2
 """Share of the known defects at or below the review limit from which on the strip is shown."""
@@ -17,7 +17,7 @@ SHOWN = 6
 WIDTH = 112
 
 
-def strip(product: TaughtPart, drawn: Drawn) -> None:
+def strip(product: TaughtProduct, drawn: BenchState) -> None:
     """Shown for the suggested limits alone; a limit set by hand is the engineer's own."""
     scored = product.scored
     parts, setters = counted_parts(scored.photos, scored.unscored), np.flatnonzero(scored.setters())
@@ -31,7 +31,7 @@ def strip(product: TaughtPart, drawn: Drawn) -> None:
     highest = setters[np.argsort(-drawn.scores[setters], kind="stable")][:SHOWN]
     with st.container(border=True):
         st.markdown(
-            f":material/warning: **{missed} of {counted(total, 'inspected test defect')} score below the suggested "
+            f":material/warning: **{missed} of {pluralise(total, 'inspected test defect')} score below the suggested "
             "limit.** These good photos push the limit up. Is one of them defective, blurred or of another product?"
         )
         columns = st.columns(len(highest))
@@ -39,8 +39,8 @@ def strip(product: TaughtPart, drawn: Drawn) -> None:
             with column:
                 st.image(product.thumbnails[position], width=WIDTH)
                 st.checkbox(
-                    shell.plain(scored.photos[position].name.rsplit("/", 1)[-1]), key=_key(product, position),
-                    help=shell.plain(f"{scored.photos[position].name}, score {drawn.scores[position]:.4g}"),
+                    shell.escape(scored.photos[position].name.rsplit("/", 1)[-1]), key=_key(product, position),
+                    help=shell.escape(f"{scored.photos[position].name}, score {drawn.scores[position]:.4g}"),
                 )  # fmt: skip
         left_out = [scored.photos[i].name for i in highest.tolist() if st.session_state.get(_key(product, i))]
         row = st.container(horizontal=True)
@@ -54,5 +54,5 @@ def strip(product: TaughtPart, drawn: Drawn) -> None:
             st.switch_page("pages/compare.py")
 
 
-def _key(product: TaughtPart, position: int) -> str:
+def _key(product: TaughtProduct, position: int) -> str:
     return f"leave_out-{product.id}-{position}"

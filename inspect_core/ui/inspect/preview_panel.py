@@ -6,19 +6,19 @@ from inspect_core.ui import open_product_store, previews, shell
 from inspect_core.ui.inspect import live_parameters
 from inspect_core.ui.previews import PreviewRun
 from inspect_core.ui.session import settings_at
-from inspect_core.ui.taught_product import TaughtPart
+from inspect_core.ui.taught_product import TaughtProduct
 
 POLL_SECONDS = 0.4
 
 
-def show(product: TaughtPart, run: PreviewRun, position: int, drawn: tuple[bool, bool]) -> None:
+def show(product: TaughtProduct, run: PreviewRun, position: int, drawn: tuple[bool, bool]) -> None:
     """Below the bench. A preview sets limits, judges and can be saved only after a full pass has applied it.
 
     drawn: the state of the run that the bench shows.
     """
     _, ended = drawn
     if run.error:
-        st.error(shell.plain(run.error), icon=":material/error:")
+        st.error(shell.escape(run.error), icon=":material/error:")
     elif not ended:
         _follow(product.id, position, drawn)
     left, middle, _ = st.columns([2, 2, 5])
@@ -39,7 +39,7 @@ def show(product: TaughtPart, run: PreviewRun, position: int, drawn: tuple[bool,
     )  # fmt: skip
 
 
-def _apply(product: TaughtPart, run: PreviewRun, what: str) -> None:
+def _apply(product: TaughtProduct, run: PreviewRun, what: str) -> None:
     open_product_store.require_room()
     shell.start(f"Applying {what}", lambda job: previews.apply(product, run, job.report))
 

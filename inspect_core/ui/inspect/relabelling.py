@@ -7,21 +7,21 @@ import streamlit as st
 
 from inspect_core.audit import changes
 from inspect_core.audit.log import AuditLog, LogError
-from inspect_core.images.samples import GOOD, counted
+from inspect_core.images.samples import GOOD, pluralise
 from inspect_core.images.splitting import Split
-from inspect_core.runtime.jobs import Busy
+from inspect_core.runtime.jobs import JobRejected
 from inspect_core.study.scored_photo import UNKNOWN
 from inspect_core.ui import defect_labels, open_product_store, shell, teaching_job
-from inspect_core.ui.taught_product import TaughtPart
+from inspect_core.ui.taught_product import TaughtProduct
 
 DEFECT = "defect"
 """What the page calls a part that a user says is defective."""
 REOPENED = "Values are fixed, because not all photos it was taught with are there unchanged."
 
 
-def take(product: TaughtPart, position: int, kind: str) -> TaughtPart:
+def take(product: TaughtProduct, position: int, kind: str) -> TaughtProduct:
     """The part with one of its photos as this kind; recorded in the audit log, never in the engineer's files."""
-    word = defect_labels.as_word(kind)
+    word = defect_labels.normalise_label(kind)
     if not (word and 0 <= position < len(product.scored.photos)):
         return product
     photo = product.scored.photos[position]
@@ -33,18 +33,18 @@ def take(product: TaughtPart, position: int, kind: str) -> TaughtPart:
     with shell.errors_shown(LogError, OSError, begins="Could not record the label: "):
         with AuditLog.open() as log:
             log.append_all([entry])
-        defect_labels.set_kind(product, [position], "" if word == "good" else word)
+        defect_labels.set_label(product, [position], "" if word == "good" else word)
     return open_product_store.change(product.id, lambda held: held.labelled({photo.digest: word})) or product
 
 
-def teach_again(product: TaughtPart) -> None:
+def teach_again(product: TaughtProduct) -> None:
     """What was relabelled, and teaching with it."""
     relabelled_photos = [photo for photo in product.scored.photos if photo.was is not None]
     if not relabelled_photos and product.ordered is None:
         return
     row = st.container(horizontal=True, vertical_alignment="center")
     names = ", ".join(f"{photo.name} is {photo.kind}" for photo in relabelled_photos)
-    words = f"Teach again with {counted(len(relabelled_photos), 'change')}" if relabelled_photos else "Teach again"
+    words = f"Teach again with {pluralise(len(relabelled_photos), 'change')}" if relabelled_photos else "Teach again"
     if (product.study or product.ordered) and row.button(
         words, icon=":material/restart_alt:", key=f"relabelled-{product.id}",
         help=(
@@ -52,15 +52,15 @@ def teach_again(product: TaughtPart) -> None:
 ),
     ):  # fmt: skip
         start_again(product, lambda photos: photos.with_labels(photo.sample for photo in relabelled_photos))
-    row.caption(shell.plain(f"{names}." if relabelled_photos else REOPENED))
+    row.caption(shell.escape(f"{names}." if relabelled_photos else REOPENED))
 
 
-def start_again(product: TaughtPart, how: Callable[[Split], Split]) -> None:
+def start_again(product: TaughtProduct, how: Callable[[Split], Split]) -> None:
     """Teach the photos of a part as `how` changes them, with its detector and product check."""
     try:
         order = product.config_with_choice()
         teaching_job.start(replace(order, photos=how(order.photos)), product.id)
-    except (Busy, ValueError, OSError) as error:
-        st.warning(shell.plain(error))
+    except (JobRejected, ValueError, OSError) as error:
+        st.warning(shell.escape(error))
     else:
         st.rerun()

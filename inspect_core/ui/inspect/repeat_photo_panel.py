@@ -11,7 +11,7 @@ from inspect_core.images.tolerances import AS_TAKEN, CaptureVariation
 from inspect_core.judge.anomaly_map import AREA, image_score
 from inspect_core.runtime.jobs import device_lock
 from inspect_core.ui import shell
-from inspect_core.ui.taught_product import TaughtPart
+from inspect_core.ui.taught_product import TaughtProduct
 from inspect_core.verdict import Limits
 
 SIDE = 480
@@ -34,16 +34,16 @@ ENDS = {
 """Of each move: its words, the farthest values tried, and the step to which the last one that holds is found."""
 
 
-def show(product: TaughtPart, position: int, live: Mapping[str, int], limits: Limits, *, busy: bool) -> None:
+def show(product: TaughtProduct, position: int, live: Mapping[str, int], limits: Limits, *, busy: bool) -> None:
     """An expander below the bench; busy: whether a job holds the network."""
     with st.expander("Simulate a repeat photo", key=f"again-{product.id}", on_change="rerun") as opened:
         if opened.open and busy:
             st.caption("Available when the job in the sidebar finishes.")
         elif opened.open:
-            _moved(product, position, dict(live), limits)
+            _show_simulation(product, position, dict(live), limits)
 
 
-def _moved(product: TaughtPart, position: int, live: dict[str, int], limits: Limits) -> None:
+def _show_simulation(product: TaughtProduct, position: int, live: dict[str, int], limits: Limits) -> None:
     columns, key = st.columns(4), f"{product.id}-{position}"
     noise = columns[0].slider("Noise, grey levels", 0.0, 12.0, 0.0, step=0.5, key=f"again_noise-{key}")
     light = columns[1].slider("Brightness, %", -20.0, 20.0, 0.0, step=1.0, key=f"again_light-{key}")
@@ -58,8 +58,8 @@ def _moved(product: TaughtPart, position: int, live: dict[str, int], limits: Lim
     score, before = (float(image_score(anomaly_map, area=live[AREA])) for anomaly_map in (moved, before))
     word, was = (DONE[limits.verdict(own)] for own in (score, before))
     left, middle, right_side = st.columns([2, 2, 3])
-    left.image(boxes.reduced(picture, SIDE), caption="Simulated repeat photo", width="stretch")
-    shown = heatmap.overlay(boxes.reduced(picture, SIDE), moved, limits.reject)
+    left.image(boxes.downscale(picture, SIDE), caption="Simulated repeat photo", width="stretch")
+    shown = heatmap.overlay(boxes.downscale(picture, SIDE), moved, limits.reject)
     middle.image(shown, caption="Heatmap", width="stretch")
     with right_side:
         st.markdown(f"**{word.capitalize()}** with score {score:.4g}; original photo: {was}, score {before:.4g}.")
@@ -74,13 +74,13 @@ def _moved(product: TaughtPart, position: int, live: dict[str, int], limits: Lim
         asked, held = (product.id, position, live, limits), st.session_state.get(HELD)
         if st.button("How stable is this verdict?", key=f"again_range-{key}", icon=":material/straighten:"):
             with st.spinner("Simulating repeat photos…"):
-                held = st.session_state[HELD] = asked, _holds(product, position, live, limits, was)
+                held = st.session_state[HELD] = asked, _verdict_range(product, position, live, limits, was)
         if held is not None and held[0] == asked:
-            st.markdown(shell.plain(held[1]))
+            st.markdown(shell.escape(held[1]))
 
 
 def _map(
-    product: TaughtPart, position: int, live: dict[str, int], variation: CaptureVariation
+    product: TaughtProduct, position: int, live: dict[str, int], variation: CaptureVariation
 ) -> tuple[np.ndarray, np.ndarray]:
     """The picture that the network sees, (h, w, 3) uint8, and its (H, W) float32 map."""
     photo, preparation = product.scored.photos[position], product.preparation
@@ -92,7 +92,7 @@ def _map(
         return picture, product.scored.map_from_features(features, photo.placed, **live)
 
 
-def _holds(product: TaughtPart, position: int, live: dict[str, int], limits: Limits, was: str) -> str:
+def _verdict_range(product: TaughtProduct, position: int, live: dict[str, int], limits: Limits, was: str) -> str:
     """Up to where the verdict stays as it is, each way by itself: "Stays accepted up to noise 4, light -9 to +9 %."""
 
     def same(name: str, value: float) -> bool:

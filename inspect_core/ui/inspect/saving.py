@@ -10,12 +10,12 @@ from inspect_core.recipe import Recipe
 from inspect_core.recipe_io import recipe_file
 from inspect_core.runtime import workspace
 from inspect_core.ui import open_product_store, saved_recipes, shell
-from inspect_core.ui.session import Settings
-from inspect_core.ui.taught_product import TaughtPart
+from inspect_core.ui.session import SessionSettings
+from inspect_core.ui.taught_product import TaughtProduct
 from inspect_core.verdict import Limits
 
 
-def save_recipe(product: TaughtPart, limits: Limits, settings: Settings) -> None:
+def save_recipe(product: TaughtProduct, limits: Limits, settings: SessionSettings) -> None:
     """Save what is in force as a recipe in the workspace; from an opened recipe, a revision with it as its parent."""
     if product.study is None and product.recipe is None:
         return
@@ -35,11 +35,11 @@ def save_recipe(product: TaughtPart, limits: Limits, settings: Settings) -> None
             try:
                 saved = recipe_file.save(recipe, path)
             except OSError as error:
-                st.error(shell.plain(error.strerror or error), icon=":material/error:")
+                st.error(shell.escape(error.strerror or error), icon=":material/error:")
                 return
             _record(product.recipe if product.is_saved else None, saved)
             open_product_store.change(product.id, lambda held: replace(held, recipe=saved, product=name.strip()))
-            st.toast(f"Saved as {shell.plain(saved_recipes.names([path])[path])}.", icon=":material/check_circle:")
+            st.toast(f"Saved as {shell.escape(saved_recipes.names([path])[path])}.", icon=":material/check_circle:")
             st.rerun()
 
 
@@ -54,6 +54,6 @@ def _record(before: Recipe | None, saved: Recipe) -> None:
             log.append_all([entry] if entry else [])
     except LogError as error:
         st.toast(
-            f"The recipe was saved, but could not be recorded in the audit log: {shell.plain(error)}",
+            f"The recipe was saved, but could not be recorded in the audit log: {shell.escape(error)}",
             icon=":material/error:",
         )

@@ -7,11 +7,11 @@ from pathlib import Path, PurePosixPath
 
 import streamlit as st
 
-from inspect_core.images.photo_reader import ImageError, Picture, read_bytes
+from inspect_core.images.photo_reader import DecodedPhoto, ImageError, read_bytes
 from inspect_core.line.html_page import page
 from inspect_core.process import msa_study
-from inspect_core.process.msa_report import guard_bands, results, sentences, table_of
-from inspect_core.process.msa_study import LOUPE, MeasurementStudy, Said
+from inspect_core.process.msa_report import guard_bands, report_sentences, results, table_of
+from inspect_core.process.msa_study import LOUPE, AppraisalRecord, MsaStudy
 from inspect_core.recipe import LoadedRecipe, Recipe, loaded_backbone
 from inspect_core.runtime.jobs import device_lock
 from inspect_core.ui import saved_recipes, shell
@@ -34,7 +34,7 @@ def choose() -> str | None:
     if not known:
         return None
     return (
-        st.pills("Study", [*known, NEW], default=known[0], required=True, format_func=shell.plain, key="study") or NEW
+        st.pills("Study", [*known, NEW], default=known[0], required=True, format_func=shell.escape, key="study") or NEW
     )
 
 
@@ -42,7 +42,7 @@ def new() -> None:
     """Sets up a study: recipe, tray, trials and people."""
     recipes = [path for path in saved_recipes.paths() if path.is_file()]
     if not recipes:
-        saved_recipes.say_none()
+        saved_recipes.show_no_recipes()
         return
     with st.container(border=True, width=FORM):
         name = st.text_input("Name", "MSA study", max_chars=60, key="measurement_name")
@@ -54,7 +54,7 @@ def new() -> None:
         if st.button("Start study", type="primary", icon=":material/rule:", key="measurement_begin"):
             with shell.errors_shown(ValueError, OSError):
                 recipe = saved_recipes.checked(path)
-                study = MeasurementStudy(
+                study = MsaStudy(
                     msa_study.free_name(name.strip() or "MSA study"), msa_study.parts_of(tray), int(trials),
                     tuple(word.strip() for word in people.split(",") if word.strip()), path.name, str(recipe.digest),
                     datetime.now(UTC).isoformat(timespec="seconds"),
@@ -72,7 +72,7 @@ def of_one(stem: str) -> None:
     try:
         study = msa_study.load(stem)
     except ValueError as error:
-        st.error(shell.plain(error), icon=":material/broken_image:")
+        st.error(shell.escape(error), icon=":material/broken_image:")
         return
     missing = len(study.parts) * study.trials * len(study.appraisers) - len(study.said)
     ended = bool(missing and study.said) and st.toggle(
@@ -85,13 +85,13 @@ def of_one(stem: str) -> None:
         return
     with st.container(border=True, width=FORM):
         who = st.segmented_control(
-            "Appraiser", study.appraisers, default=LOUPE, required=True, format_func=shell.plain, key=f"who-{stem}"
+            "Appraiser", study.appraisers, default=LOUPE, required=True, format_func=shell.escape, key=f"who-{stem}"
         )
         turn, total = study.next_for(who), len(study.parts) * study.trials
         done = sum(appraisal.appraiser == who for appraisal in study.said)
-        st.progress(done / total, f"{done} of {total} appraisals by {shell.plain(who)}")
+        st.progress(done / total, f"{done} of {total} appraisals by {shell.escape(who)}")
         if turn is None:
-            st.success(f"{shell.plain(who)} has completed all trials.", icon=":material/check_circle:")
+            st.success(f"{shell.escape(who)} has completed all trials.", icon=":material/check_circle:")
         elif who == LOUPE:
             _photograph(stem, study, *turn)
         else:
@@ -100,8 +100,8 @@ def of_one(stem: str) -> None:
         st.caption(f"Results stay hidden while the parts are appraised: {missing} calls are missing.")
 
 
-def _photograph(stem: str, study: MeasurementStudy, part: msa_study.Part, trial: int) -> None:
-    st.header(f"Part {shell.plain(part.name)}, trial {trial}")
+def _photograph(stem: str, study: MsaStudy, part: msa_study.StudyPart, trial: int) -> None:
+    st.header(f"Part {shell.escape(part.name)}, trial {trial}")
     st.caption(FIXTURE)
     recipe = _recipe(study)
     if recipe is None:
@@ -115,7 +115,7 @@ def _photograph(stem: str, study: MeasurementStudy, part: msa_study.Part, trial:
             _judge(stem, recipe, [(_part_of(study, file.name), trial, file.name, file.getvalue()) for file in files])
         return
     take = st.camera_input if way == ways[1] else partial(st.file_uploader, type=TYPES)
-    file = take(f"Photo of part {shell.plain(part.name)}", key=f"photo-{way}-{key}")
+    file = take(f"Photo of part {shell.escape(part.name)}", key=f"photo-{way}-{key}")
     if file is not None:
         _judge(stem, recipe, [(part.name, trial, file.name, file.getvalue())])
 
@@ -126,26 +126,28 @@ def _judge(stem: str, recipe: Recipe, photos: Sequence[tuple[str, int, str, byte
         loaded, appraisals = _loaded(str(recipe.digest), recipe), []
         with st.spinner("Inspecting…"):
             for part, trial, name, content in photos:
-                picture: Picture = read_bytes(content, name, recipe.depth)
+                picture: DecodedPhoto = read_bytes(content, name, recipe.depth)
                 with device_lock(loaded.backbone.device):
                     verdict = loaded.inspect(picture.pixels)
-                appraisals.append(Said(part, LOUPE, trial, verdict.verdict != "accept", verdict.score, picture.digest))
+                appraisals.append(
+                    AppraisalRecord(part, LOUPE, trial, verdict.verdict != "accept", verdict.score, picture.digest)
+                )
         msa_study.record(stem, *appraisals)
         st.rerun()
 
 
-def _say(stem: str, who: str, part: msa_study.Part, trial: int) -> None:
-    st.header(f"Part {shell.plain(part.name)}, trial {trial}")
+def _say(stem: str, who: str, part: msa_study.StudyPart, trial: int) -> None:
+    st.header(f"Part {shell.escape(part.name)}, trial {trial}")
     st.caption("Appraise the physical part. Earlier appraisals are hidden.")
     row = st.container(horizontal=True)
     for word, stopped in (("Good", False), ("Defective", True)):
         if row.button(word, key=f"{word}-{stem}-{who}-{part.name}-{trial}"):
             with shell.errors_shown(ValueError, OSError):
-                msa_study.record(stem, Said(part.name, who, trial, stopped))
+                msa_study.record(stem, AppraisalRecord(part.name, who, trial, stopped))
                 st.rerun()
 
 
-def _results(study: MeasurementStudy) -> None:
+def _results(study: MsaStudy) -> None:
     readings = study.readings()
     if not readings:
         st.caption("No appraiser has called every part in every trial, so there is nothing to show.")
@@ -153,22 +155,23 @@ def _results(study: MeasurementStudy) -> None:
     with shell.errors_shown(ValueError):
         report = results(readings)
         st.header("Results")
-        report_lines = sentences(report)
+        report_lines = report_sentences(report)
         recipe = _recipe(study)
         if report.gauge is not None and recipe is not None:
             report_lines.insert(-1, guard_bands(report.gauge, recipe.limits.review, recipe.limits.reject))
         for sentence in report_lines:
-            st.markdown(f"- {shell.plain(sentence)}")
+            st.markdown(f"- {shell.escape(sentence)}")
         table = table_of(report.agreement)
         st.table(
-            {shell.plain(name): [shell.plain(cell) for cell in cells] for name, cells in table.items()}, hide_index=True
+            {shell.escape(name): [shell.escape(cell) for cell in cells] for name, cells in table.items()},
+            hide_index=True,
         )
         st.caption("Brackets show 95% confidence intervals (exact for proportions).")
         data, icon = partial(html_of, study, table, report_lines), ":material/download:"
         st.download_button("Report (HTML)", data, "measurement-study.html", "text/html", icon=icon, on_click="ignore")
 
 
-def html_of(study: MeasurementStudy, table: Mapping[str, Sequence[str]], report_lines: Sequence[str]) -> str:
+def html_of(study: MsaStudy, table: Mapping[str, Sequence[str]], report_lines: Sequence[str]) -> str:
     """The report: what the study says, its table of figures, and every call, in one page that needs no network."""
     truth = dict(study.parts)
     calls = [
@@ -190,7 +193,7 @@ def html_of(study: MeasurementStudy, table: Mapping[str, Sequence[str]], report_
     )
 
 
-def _part_of(study: MeasurementStudy, file: str) -> str:
+def _part_of(study: MsaStudy, file: str) -> str:
     """The part that a file is named after: its stem, or the last word of it. Raises ValueError naming the file."""
     stem, names = PurePosixPath(file).stem, {part.name for part in study.parts}
     words = [stem, *stem.replace("-", "_").replace(" ", "_").split("_")[::-1]]
@@ -200,7 +203,7 @@ def _part_of(study: MeasurementStudy, file: str) -> str:
     return name
 
 
-def _recipe(study: MeasurementStudy) -> Recipe | None:
+def _recipe(study: MsaStudy) -> Recipe | None:
     """The recipe of the study; None, with the reason on the page, when it is no longer the one it began with."""
     path = next((path for path in saved_recipes.paths() if path.name == study.recipe), Path(study.recipe))
     try:
@@ -208,7 +211,7 @@ def _recipe(study: MeasurementStudy) -> Recipe | None:
         if recipe.digest != study.digest:
             raise ValueError(f"{study.recipe} has changed since this study started; start a new study")
     except (ValueError, OSError, ImageError) as error:
-        st.error(shell.plain(error), icon=":material/error:")
+        st.error(shell.escape(error), icon=":material/error:")
         return None
     return recipe
 

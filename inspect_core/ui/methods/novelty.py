@@ -25,7 +25,7 @@ def novelty() -> None:
     row = st.container(horizontal=True, gap="small", vertical_alignment="bottom")
     name = row.selectbox("Points", list(boundaries.STARTS), key="novelty_set", width=170)
     start = boundaries.STARTS[name]
-    knobs = boundaries.Knobs(
+    knobs = boundaries.PlaygroundSettings(
         row.slider("σ", 0.05, 2.0, start.sigma, 0.05, key=f"sigma-{name}", width=_WIDE,
                    help="Width of the Gaussian kernel: kernel PCA, one-class SVM, Parzen window."),
         row.slider("q: components kept", 0, 80, start.q, key=f"components-{name}", width=_WIDE,
@@ -46,7 +46,7 @@ def novelty() -> None:
     )  # fmt: skip
     begun = start.draw()
     shown = plane.points(_KEY, name, np.column_stack([begun, np.zeros(len(begun))]))
-    theme = charts.look()
+    theme = charts.current_theme()
     places = grid(start.box)
     panels = [_panel(title, shown[:, :2], knobs, start, places, theme.ink) for title in boundaries.FITS]
     groups = [Group("good", theme.good, adds=True)]
@@ -54,11 +54,16 @@ def novelty() -> None:
 
 
 def _panel(
-    title: str, x: np.ndarray, knobs: boundaries.Knobs, start: boundaries.Start, places: np.ndarray, ink: str
+    title: str,
+    x: np.ndarray,
+    knobs: boundaries.PlaygroundSettings,
+    start: boundaries.PointSet,
+    places: np.ndarray,
+    ink: str,
 ) -> Panel:
     if len(x) < boundaries.LEAST_POINTS:
         return Panel(title, f"Needs {boundaries.LEAST_POINTS} points; there are {len(x)}.")
-    sight = boundaries.seen(x, title, knobs, places)
+    sight = boundaries.fit_boundary(x, title, knobs, places)
     line = isoline(sight.scores, start.box, sight.limit)
     words = f"{int(sight.outside.sum())} of {len(x)} points outside"
     return Panel(title, words, beyond(sight.scores, sight.limit), [(line, ink, 1.5)])

@@ -38,7 +38,7 @@ def posteriors() -> None:
     )
     begun = np.column_stack(SIMULATIONS[name](_EXAMPLES, np.random.default_rng(0)))
     shown = plane.points(_KEY, name, begun)
-    theme = charts.look()
+    theme = charts.current_theme()
     colours = theme.defect_types[0], theme.defect_types[2]
     groups = [Group(f"class {'AB'[i]}", colour, adds=True) for i, colour in enumerate(colours)]
     x, classes = shown[:, :2], shown[:, 2].astype(int)
@@ -64,7 +64,7 @@ def shifts() -> None:
     )
     with st.spinner("Training on circles and rectangles…"):
         product = _taught_shapes()
-    theme = charts.look()
+    theme = charts.current_theme()
     for column, (shift, values) in zip(st.columns(3, gap="medium"), SHIFTS.items(), strict=True):
         with column:
             steps = [float(value) for value in values]

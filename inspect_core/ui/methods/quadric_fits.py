@@ -41,7 +41,7 @@ def _flat() -> None:
     begun = quadric_clouds.noisy_ellipse(0, 0.05)
     groups = np.array([*[_POINT] * (len(begun) - 1), _OUTLIER, _CLOUD])
     shown = plane.points("flat", "", np.column_stack([np.vstack([begun, [0, 0]]), groups]))
-    theme, places = charts.look(), grid(_BOX)
+    theme, places = charts.current_theme(), grid(_BOX)
     x, outlier = shown[shown[:, 2] != _CLOUD, :2], shown[shown[:, 2] == _OUTLIER, :2]
     panels = []
     for title, model in quadric_clouds.fits(x, 1).items():
@@ -61,7 +61,7 @@ def _space(turn: int, tilt: int) -> None:
     shown = plane.points("space", version, np.column_stack([rotated[:, :2], groups]))
     held = np.column_stack([shown[:, :2], rotated[:, 2]]) @ rotation
     st.session_state["cloud-in-space"] = held
-    theme, middle = charts.look(), held[-1]
+    theme, middle = charts.current_theme(), held[-1]
     truth = quadric_clouds.curve(np.linspace(0, 2 * np.pi, 121)) + middle
     panels = []
     for title, model in quadric_clouds.fits(held[:-1], 2).items():
@@ -80,7 +80,7 @@ def _space(turn: int, tilt: int) -> None:
 def _draw(
     key: str, version: str, shown: np.ndarray, panels: list[Panel], box: Box, outlier: int, *, adds: bool = False
 ) -> None:
-    theme = charts.look()
+    theme = charts.current_theme()
     groups = [
         Group("part of the cloud", theme.good, adds=adds),
         Group("the outlier", theme.defect, 2.2),

@@ -9,7 +9,7 @@ import streamlit as st
 from inspect_core.audit import life_cycle
 from inspect_core.audit.life_cycle import APPROVED, DRAFT, RETIRED
 from inspect_core.audit.log import AuditLog, LogError
-from inspect_core.judge.counts import in_parts
+from inspect_core.judge.counts import counts_sentence
 from inspect_core.recipe import Recipe
 from inspect_core.recipe_io.recipe_difference import difference
 from inspect_core.ui import saved_recipes, shell
@@ -43,7 +43,7 @@ def state_of(digest: str, known: dict[str, str] | None) -> str:
 
 def badge(state: str) -> None:
     """The state as a word with its icon."""
-    st.badge(shell.plain(state), icon=ICONS.get(state, ":material/help:"), color=COLOURS.get(state, "gray"))
+    st.badge(shell.escape(state), icon=ICONS.get(state, ":material/help:"), color=COLOURS.get(state, "gray"))
 
 
 def change_state(recipe: Recipe, state: str, key: str) -> None:
@@ -71,13 +71,13 @@ def what_changed(recipe: Recipe, approved: str | None, saved: dict[str, Path]) -
 
 
 def _difference(words: str, digest: str, other: Recipe | None, recipe: Recipe) -> None:
-    st.markdown(f"**Compared with {words}**, {shell.plain(digest[:12])}")
+    st.markdown(f"**Compared with {words}**, {shell.escape(digest[:12])}")
     if other is None:
         st.caption("That version is not saved here.")
         return
     rows = difference(other, recipe)
     heads = {"What": "what", "Other version": "before", "This version": "after"}
-    cells = {head: [shell.plain(getattr(row, name)) for row in rows] for head, name in heads.items()}
+    cells = {head: [shell.escape(getattr(row, name)) for row in rows] for head, name in heads.items()}
     st.table(cells, hide_index=True)
 
 
@@ -91,8 +91,8 @@ def _changes(recipe: Recipe) -> None:
         when = entry.time[:16].replace("T", " ")
         state, reason = str(entry.facts.get("state")), str(entry.facts.get("reason"))
         st.markdown(
-            f"{ICONS.get(state, '')} {shell.plain(state)}, {shell.plain(when)} UTC, by {shell.plain(entry.user)}: "
-            f"{shell.plain(reason)}"
+            f"{ICONS.get(state, '')} {shell.escape(state)}, {shell.escape(when)} UTC, by {shell.escape(entry.user)}: "
+            f"{shell.escape(reason)}"
         )
         for release in entry.facts.get("releases") or ():
             st.caption("with the export")
@@ -102,7 +102,7 @@ def _changes(recipe: Recipe) -> None:
 def _ask(label: str, state: str, change: Callable, recipe: Recipe, key: str) -> None:
     with st.popover(label, icon=ICONS[state]):
         st.caption(MEANING[state])
-        meant = state != APPROVED or _meant(recipe, key)
+        meant = state != APPROVED or _confirm_figures(recipe, key)
         reason = st.text_input("Reason", key=f"reason-{state}-{key}", max_chars=200)
         if st.button(label, key=f"{state}-{key}", type="primary", disabled=not meant):
             if reason.strip():
@@ -111,10 +111,10 @@ def _ask(label: str, state: str, change: Callable, recipe: Recipe, key: str) -> 
                 st.warning("Enter a reason. It is recorded.")
 
 
-def _meant(recipe: Recipe, key: str) -> bool:
+def _confirm_figures(recipe: Recipe, key: str) -> bool:
     """The figures that are approved, and whether they are meant: poor ones are confirmed."""
     counts, set_on_these = recipe.counts()
-    st.markdown(in_parts(counts, limit_set_on_these=set_on_these))
+    st.markdown(counts_sentence(counts, limit_set_on_these=set_on_these))
     without_score = counts.good_unscored.total + counts.defects_unscored.total
     error_counts = (
         (counts.defects_missed, counts.defects_inspected),

@@ -7,7 +7,7 @@ import streamlit as st
 
 from inspect_core.audit import challenges
 from inspect_core.audit.log import AuditLog, LogError
-from inspect_core.line.challenge import challenge, facts, name_parts, photos_by_part
+from inspect_core.line.challenge import challenge, name_parts, photos_by_part, result_facts
 from inspect_core.recipe import LoadedRecipe, Recipe, loaded_backbone
 from inspect_core.recipe_io import recipe_file
 from inspect_core.runtime import workspace
@@ -25,15 +25,15 @@ def section(recipe: Recipe, key: str) -> None:
         "fixture, which stored photos cannot."
     )
     if recipe.challenge:
-        _standing(recipe, key)
+        _show_clearance(recipe, key)
         _challenge(recipe, key)
     _name(recipe, key)
 
 
-def _standing(recipe: Recipe, key: str) -> None:
+def _show_clearance(recipe: Recipe, key: str) -> None:
     st.table(
         {
-            "Part": [shell.plain(part.name) for part in recipe.challenge],
+            "Part": [shell.escape(part.name) for part in recipe.challenge],
             "Known condition": ["good" if part.good else "defective" for part in recipe.challenge],
             "Required verdict": [part.verdict for part in recipe.challenge],
             "Reference score": [f"{part.score:.4g}" for part in recipe.challenge],
@@ -46,7 +46,7 @@ def _standing(recipe: Recipe, key: str) -> None:
     if why is None:
         st.success("This recipe is cleared for watched folders.", icon=":material/check_circle:")
     if why:
-        st.warning(f"Watching is blocked: {shell.plain(why)}.", icon=":material/block:")
+        st.warning(f"Watching is blocked: {shell.escape(why)}.", icon=":material/block:")
         with st.popover("Override", icon=":material/gavel:"):
             reason = st.text_input("Reason", key=f"override-reason-{key}", max_chars=200)
             if st.button("Allow watching", key=f"override-{key}", type="primary", disabled=not reason.strip()):
@@ -61,12 +61,12 @@ def _challenge(recipe: Recipe, key: str) -> None:
             with st.spinner("Inspecting…"):
                 answers = challenge(_inspector(recipe), _kept(files))
             st.session_state[f"answers-{key}"] = answers
-            results = [facts(answer) for answer in answers]
+            results = [result_facts(answer) for answer in answers]
             approval_panel.record(challenges.record, recipe, recipe=str(recipe.digest), answers=results)
     for answer in st.session_state.get(f"answers-{key}", ()):
         icon, colour = (":material/check_circle:", "green") if answer.passed else (":material/cancel:", "red")
         outcome = "passed" if answer.passed else "failed"
-        st.markdown(f":{colour}[{icon} **{outcome}**] {shell.plain(answer.part.name)}: {shell.plain(answer.words)}")
+        st.markdown(f":{colour}[{icon} **{outcome}**] {shell.escape(answer.part.name)}: {shell.escape(answer.words)}")
 
 
 def _name(recipe: Recipe, key: str) -> None:

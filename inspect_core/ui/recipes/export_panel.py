@@ -14,7 +14,7 @@ from inspect_core.audit.log import AuditLog
 from inspect_core.recipe import Recipe
 from inspect_core.recipe_format import golden_images, recipe_package, recorded_photos
 from inspect_core.recipe_format.recipe_package import RecipeError
-from inspect_core.recipe_io.onnx_export import export, not_exportable
+from inspect_core.recipe_io.onnx_export import export, export_blocker
 from inspect_core.recipe_io.parity_photos import find_photos
 from inspect_core.runtime import workspace
 from inspect_core.runtime.jobs import Job
@@ -25,8 +25,8 @@ from inspect_core.verdict import Limits
 
 def section(recipe: Recipe, source: Path) -> None:
     """Export, proof and download of one recipe, saved at `source`."""
-    if reason := not_exportable(recipe):
-        st.info(f"{shell.plain(reason)}.")
+    if reason := export_blocker(recipe):
+        st.info(f"{shell.escape(reason)}.")
         return
     key, path = source.name, workspace.export_of(str(recipe.digest))
     if path.is_file():
@@ -42,7 +42,7 @@ def section(recipe: Recipe, source: Path) -> None:
     if folder is not None:
         label = "Export again" if path.is_file() else "Export and verify"
         begin = partial(_begin, recipe, source, folder, path)
-        shell.offer(label, "", begin, about=path, key=f"export-{key}")
+        shell.start_job_button(label, "", begin, about=path, key=f"export-{key}")
 
 
 def _begin(recipe: Recipe, source: Path, folder: Path, path: Path) -> None:
@@ -67,7 +67,7 @@ def _proof(path: Path, recipe: Recipe, key: str) -> None:
     if proof is None:
         return
     if proof["release"] not in recorded:
-        words = f"The audit log has no record of this export (release {shell.plain(proof['release'])}). Export again."
+        words = f"The audit log has no record of this export (release {shell.escape(proof['release'])}). Export again."
         st.error(words, icon=":material/broken_image:")
         return
     known = len(recipe.calibration) + len(recipe.judged)

@@ -13,21 +13,21 @@ from inspect_core.audit.log import AuditLog, LogError
 from inspect_core.features.store import feature_store
 from inspect_core.images import heatmap
 from inspect_core.images.depth import Depth
-from inspect_core.images.folders import inside
+from inspect_core.images.folders import resolve_allowed_path
 from inspect_core.images.listing import photos_in
 from inspect_core.images.photo_reader import ImageError, read
-from inspect_core.images.samples import GOOD, counted
+from inspect_core.images.samples import GOOD, pluralise
 from inspect_core.line.verdict_changes import VerdictChanges
 from inspect_core.recipe import LoadedRecipe, Recipe, loaded_backbone
-from inspect_core.recipe_format.recorded_photos import TaughtPhoto
+from inspect_core.recipe_format.recorded_photos import TeachingPhoto
 from inspect_core.recipe_io import recipe_file
 from inspect_core.runtime import workspace
 from inspect_core.runtime.jobs import Job
 from inspect_core.runtime.progress import stage
-from inspect_core.tuning.recipe_extension import LEARNED_FROM, learn, lesson, regression
+from inspect_core.tuning.recipe_extension import LEARNED_FROM, compare_with_previous, extend_recipe, plan_extension
 from inspect_core.ui import result_cache, shell
 from inspect_core.ui.photo_source import folder_at
-from inspect_core.verdict import SPOKEN
+from inspect_core.verdict import VERDICT_PHRASES
 
 MOST = 5000
 """Inspections that are judged again."""
@@ -61,9 +61,9 @@ def section(recipe: Recipe, key: str) -> None:
     photos = _choose(recipe, candidates, key)
     about = ("learn", str(recipe.digest), tuple(str(path) for _, path in photos))
     if photos:
-        title, work = f"Adding {counted(len(photos), 'photo')} to {recipe.product}", partial(_work, recipe, photos)
-        result_cache.offer("Add and show changes", "", title, about, work)
-    result = result_cache.kept().get(about)
+        title, work = f"Adding {pluralise(len(photos), 'photo')} to {recipe.product}", partial(_work, recipe, photos)
+        result_cache.job_button("Add and show changes", "", title, about, work)
+    result = result_cache.result_cache().get(about)
     if result is not None:
         _shown(recipe, result, key, about)
 
@@ -73,43 +73,46 @@ def _work(recipe: Recipe, photos: list[tuple[str, Path]], job: Job) -> Found:
         past_inspections = [
             inspection for inspection in inspections.read(log, most=MOST) if inspection.recipe == recipe.digest
         ]
-    roots = [inside(folder, [*workspace.allowed_roots(), workspace.root()]) for folder in recipe.provenance.folders]
-    task = lesson(recipe, photos, roots, past_inspections)
-    new, study = learn(task, feature_store(), stage(job.report, 0.0, 0.9), author=job.owner)
+    roots = [
+        resolve_allowed_path(folder, [*workspace.allowed_roots(), workspace.root()])
+        for folder in recipe.provenance.folders
+    ]
+    task = plan_extension(recipe, photos, roots, past_inspections)
+    new, study = extend_recipe(task, feature_store(), stage(job.report, 0.0, 0.9), author=job.owner)
     old = LoadedRecipe(recipe, loaded_backbone(recipe.backbone))
-    changes, notes = regression(task, old, new, study, past_inspections, stage(job.report, 0.9, 1.0))
+    changes, notes = compare_with_previous(task, old, new, study, past_inspections, stage(job.report, 0.9, 1.0))
     return new, changes, [*task.sentences(), *notes], task.defective
 
 
 def _shown(recipe: Recipe, result: Found, key: str, about: tuple) -> None:
     new, changes, notes, defective = result
-    st.markdown(f"**{shell.plain(changes.sentence())}**")
+    st.markdown(f"**{shell.escape(changes.sentence())}**")
     limits = f"New limits: {limits_in_words(new.limits)}. Before: {limits_in_words(recipe.limits)}."
-    st.caption(shell.plain(limits))
+    st.caption(shell.escape(limits))
     for note in notes:
-        st.caption(shell.plain(note))
+        st.caption(shell.escape(note))
     if changes.changes:
         st.table(
             {
-                "Part": [shell.plain(change.after.name) for change in changes.changes],
-                "Label": [shell.plain(one.after.truth or "–") for one in changes.changes],
-                "Before": [SPOKEN[one.before.verdict] for one in changes.changes],
-                "After": [SPOKEN[one.after.verdict] for one in changes.changes],
+                "Part": [shell.escape(change.after.name) for change in changes.changes],
+                "Label": [shell.escape(one.after.truth or "–") for one in changes.changes],
+                "Before": [VERDICT_PHRASES[one.before.verdict] for one in changes.changes],
+                "After": [VERDICT_PHRASES[one.after.verdict] for one in changes.changes],
             },
             hide_index=True,
         )
     label = "Reason (recorded in the recipe)"
     if changes.escapes or defective:
-        some = counted(len(changes.escapes), "known defect")
-        learned = f"{counted(len(defective), 'known defect')} would be learned as good; " if defective else ""
+        some = pluralise(len(changes.escapes), "known defect")
+        learned = f"{pluralise(len(defective), 'known defect')} would be learned as good; " if defective else ""
         words = f"{learned}{some} would now be accepted. Remove parts that were marked good by mistake."
-        st.error(shell.plain(words), icon=":material/warning:")
+        st.error(shell.escape(words), icon=":material/warning:")
         label = "Why it may be saved nevertheless"
-    reason = st.text_input(shell.plain(label), max_chars=200, key=f"learn-reason-{key}").strip()
+    reason = st.text_input(shell.escape(label), max_chars=200, key=f"learn-reason-{key}").strip()
     if st.button("Save as draft", key=f"learn-save-{key}", type="primary", disabled=not reason):
         with shell.errors_shown(OSError, LogError):
             _save(recipe, new, reason)
-            result_cache.kept().put(about, None)
+            result_cache.result_cache().put(about, None)
             st.rerun()
 
 
@@ -119,7 +122,7 @@ def _save(recipe: Recipe, new: Recipe, reason: str) -> None:
     entry = limits_changed(recipe.limits, saved.limits, reason=reason, **log_context)
     with AuditLog.open() as log:
         log.append_all([] if entry is None else [entry])
-    st.toast(shell.plain(f"Saved {saved.product} {str(saved.digest)[:8]} as a draft."), icon=":material/check_circle:")
+    st.toast(shell.escape(f"Saved {saved.product} {str(saved.digest)[:8]} as a draft."), icon=":material/check_circle:")
 
 
 def _choose(recipe: Recipe, candidates: list[Candidate], key: str) -> list[tuple[str, Path]]:
@@ -133,16 +136,16 @@ def _choose(recipe: Recipe, candidates: list[Candidate], key: str) -> list[tuple
         _described(own, known.get(digest), digest in {row.digest for row in recipe.judged})
         for own, (digest, _) in zip(candidates, scanned, strict=True)
     ]
-    shown = shell.one_page(range(len(candidates)), SHOWN, f"learn-page-{key}")
+    shown = shell.paginate(range(len(candidates)), SHOWN, f"learn-page-{key}")
     for first in range(0, len(shown), ACROSS):
         for column, number in zip(st.columns(ACROSS), shown[first : first + ACROSS], strict=False):
             candidate, (digest, picture), (words, is_chosen) = candidates[number], scanned[number], described[number]
             with column:
                 if picture:
-                    st.image(picture, width=PICTURE, alt=shell.plain(candidate.name))
-                label, own = shell.plain(candidate.name.rsplit("/", 1)[-1]), f"learn-{key}-{candidate.path}"
+                    st.image(picture, width=PICTURE, alt=shell.escape(candidate.name))
+                label, own = shell.escape(candidate.name.rsplit("/", 1)[-1]), f"learn-{key}-{candidate.path}"
                 st.checkbox(label, value=is_chosen, disabled=not digest, key=own)
-                st.caption(shell.plain(words))
+                st.caption(shell.escape(words))
     return [
         (candidate.name, candidate.path)
         for candidate, (_, is_chosen) in zip(candidates, described, strict=True)
@@ -150,7 +153,7 @@ def _choose(recipe: Recipe, candidates: list[Candidate], key: str) -> list[tuple
     ]
 
 
-def _described(candidate: Candidate, photo: TaughtPhoto | None, is_tested: bool) -> tuple[str, bool]:
+def _described(candidate: Candidate, photo: TeachingPhoto | None, is_tested: bool) -> tuple[str, bool]:
     """What is known of a photo, and whether it is chosen to begin with: a known defect never is.
 
     photo: what the recipe was taught with it as; is_tested: whether it is a test photo.
@@ -187,7 +190,7 @@ def _called_good(recipe: Recipe) -> list[Candidate]:
                 and inspection.final_verdict == "accept"
             ):
                 candidates[inspection.digest] = Candidate(
-                    inspection.name, Path(inspection.path), f"{SPOKEN[inspection.verdict]}, then marked good"
+                    inspection.name, Path(inspection.path), f"{VERDICT_PHRASES[inspection.verdict]}, then marked good"
                 )
         for entry in log.entries(kind=RELABELLED, newest=MOST):
             name, digest = str(entry.facts.get("name")), str(entry.facts.get("digest"))
@@ -206,6 +209,6 @@ def _called_good(recipe: Recipe) -> list[Candidate]:
 
 def _readable(path: Path) -> bool:
     try:
-        return inside(path, [*workspace.allowed_roots(), workspace.root()]).is_file()
+        return resolve_allowed_path(path, [*workspace.allowed_roots(), workspace.root()]).is_file()
     except (ValueError, OSError):
         return False

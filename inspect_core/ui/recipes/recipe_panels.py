@@ -14,7 +14,7 @@ from inspect_core.audit.changes import limits_in_words
 from inspect_core.audit.life_cycle import APPROVED
 from inspect_core.images import heatmap
 from inspect_core.images.photo_reader import ImageError, read
-from inspect_core.judge.counts import in_parts
+from inspect_core.judge.counts import counts_sentence
 from inspect_core.methods.registry import title_of
 from inspect_core.recipe import Recipe
 from inspect_core.recipe_format.recipe_package import RecipeError
@@ -24,13 +24,13 @@ from inspect_core.recipe_io.recipe_difference import in_words, made
 from inspect_core.runtime import workspace
 from inspect_core.ui import open_recipe, saved_recipes, shell, weights_panel
 from inspect_core.ui.recipes import approval_panel, challenge_panel, export_panel, extension_panel
-from inspect_core.ui.recipes.recipe_table import Line
+from inspect_core.ui.recipes.recipe_table import RecipeSummary
 
 FORM, PICTURE = 960, 190
 """Pixels: the widest a form is, and the longer side of the picture."""
 
 
-def of_one(line: Line, others: Sequence[Line], states: dict[str, str] | None) -> None:
+def of_one(line: RecipeSummary, others: Sequence[RecipeSummary], states: dict[str, str] | None) -> None:
     """The chosen recipe. others: all that are saved; states: returned by `releasing.states`."""
     path, key = line.path, line.path.name
     recipe, state = saved_recipes.checked(path), approval_panel.state_of(line.digest, states)
@@ -72,7 +72,7 @@ def of_one(line: Line, others: Sequence[Line], states: dict[str, str] | None) ->
 def damaged(path: Path, why: str) -> None:
     """A file among the recipes that is none: why, and it can be deleted."""
     with st.container(border=True, width=FORM):
-        st.error(shell.plain(why), icon=":material/broken_image:")
+        st.error(shell.escape(why), icon=":material/broken_image:")
         _delete(path)
 
 
@@ -93,27 +93,27 @@ def add_from_file() -> None:
                     exists = f"{target.name}: a recipe with this name already exists"
                     raise RecipeError(f"{exists}; rename the file or delete that recipe")
                 temporary.replace(target)
-            st.toast(f"Imported {shell.plain(saved_recipes.names([target])[target])}.", icon=":material/check_circle:")
+            st.toast(f"Imported {shell.escape(saved_recipes.names([target])[target])}.", icon=":material/check_circle:")
 
 
 def _describe(recipe: Recipe, state: str) -> None:
     with st.container(horizontal=True, vertical_alignment="center"):
-        st.header(shell.plain(f"{recipe.product} {str(recipe.digest)[:8]}"), width="content")
+        st.header(shell.escape(f"{recipe.product} {str(recipe.digest)[:8]}"), width="content")
         approval_panel.badge(state)
     counts, set_on_these = recipe.counts()
-    st.markdown(in_parts(counts, limit_set_on_these=set_on_these))
+    st.markdown(counts_sentence(counts, limit_set_on_these=set_on_these))
     live = ", ".join(f"{name} = {value}" for name, value in recipe.live.items())
     title = title_of(recipe.method, as_published=recipe.as_published)
-    reason = f" · {shell.plain(recipe.provenance.reason)}" if recipe.provenance.reason else ""
+    reason = f" · {shell.escape(recipe.provenance.reason)}" if recipe.provenance.reason else ""
     st.caption(
         f"{title}{(', ' + live if live else '')} · {limits_in_words(recipe.limits)}  \nCreated "
-        f"{shell.plain(made(recipe))} by {shell.plain(recipe.provenance.author)}{reason}"
+        f"{shell.escape(made(recipe))} by {shell.escape(recipe.provenance.author)}{reason}"
     )
 
 
 def _contents(recipe: Recipe, path: Path) -> None:
     rows = {"File": path.name, "Size on disk": f"{_bytes(path) / 2**20:.1f} MB", **in_words(recipe)}
-    st.table({"": list(rows), "Value": [shell.plain(value) for value in rows.values()]}, hide_index=True)
+    st.table({"": list(rows), "Value": [shell.escape(value) for value in rows.values()]}, hide_index=True)
 
 
 @st.cache_data(max_entries=64, show_spinner=False)
@@ -123,7 +123,7 @@ def _picture(_recipe: Recipe, digest: str) -> bytes | None:
         return heatmap.thumbnail(_recipe.alignment.reference, side=2 * PICTURE)
     if _recipe.calibration:
         typical = sorted(_recipe.calibration, key=lambda row: row.score)[len(_recipe.calibration) // 2]
-        path = open_recipe.found_of(_recipe, typical)
+        path = open_recipe.existing_photo_path(_recipe, typical)
         with contextlib.suppress(ImageError):
             if path is not None and (photo := read(path, _recipe.depth)).digest == typical.digest:
                 return heatmap.thumbnail(photo.pixels, side=2 * PICTURE)
@@ -134,7 +134,7 @@ def _delete(path: Path, digest: str | None = None, *, in_force: bool = False) ->
     """digest: of the recipe, whose export is deleted with it; None if it is not a recipe."""
     words = "Retire this recipe before deleting it." if in_force else None
     with st.popover("Delete", icon=":material/delete:", disabled=in_force, help=words):
-        st.markdown(f"Delete **{shell.plain(path.name)}** permanently? Verdicts made with it are kept.")
+        st.markdown(f"Delete **{shell.escape(path.name)}** permanently? Verdicts made with it are kept.")
         name = path.name if path.name.isprintable() else os.fsencode(path.name).hex()
         if st.button("Delete recipe", key=f"delete-{name}"):
             with shell.errors_shown(OSError, RecursionError, begins="Could not delete: "):

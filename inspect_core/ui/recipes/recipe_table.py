@@ -17,7 +17,7 @@ SHOWN = 7
 """Rows in view; more are scrolled to."""
 
 
-class Line(NamedTuple):
+class RecipeSummary(NamedTuple):
     """What the table says of a recipe; digest: of it, saved at `path`."""
 
     path: Path
@@ -31,7 +31,7 @@ class Line(NamedTuple):
     author: str
 
 
-def lines(paths: Sequence[Path]) -> tuple[list[Line], dict[Path, str]]:
+def lines(paths: Sequence[Path]) -> tuple[list[RecipeSummary], dict[Path, str]]:
     """The recipes at these paths, and why the others cannot be used, by path."""
     recipes, refused = [], {}
     for path in paths:
@@ -42,7 +42,7 @@ def lines(paths: Sequence[Path]) -> tuple[list[Line], dict[Path, str]]:
     return recipes, refused
 
 
-def choose(recipes: Sequence[Line], states: dict[str, str] | None) -> Line:
+def choose(recipes: Sequence[RecipeSummary], states: dict[str, str] | None) -> RecipeSummary:
     """One of these recipes: of the product that is chosen, the row that is; at first the version in force.
 
     states: returned by `releasing.states`.
@@ -50,7 +50,7 @@ def choose(recipes: Sequence[Line], states: dict[str, str] | None) -> Line:
     products = list(dict.fromkeys(line.product for line in recipes))
     product = products[0]
     if len(products) > 1:
-        product = st.pills("Product", products, default=product, required=True, format_func=shell.plain, key="product")
+        product = st.pills("Product", products, default=product, required=True, format_func=shell.escape, key="product")
     rows = [line for line in recipes if line.product == product]
     state = [approval_panel.state_of(line.digest, states) for line in rows]
     first = state.index(APPROVED) if APPROVED in state else 0
@@ -82,7 +82,7 @@ def choose(recipes: Sequence[Line], states: dict[str, str] | None) -> Line:
 
 
 @st.cache_data(max_entries=1000, show_spinner="Checking the recipe…", hash_funcs={type(Path()): bytes})
-def _line(path: Path, written: int) -> Line:
+def _line(path: Path, written: int) -> RecipeSummary:
     recipe = saved_recipes.checked(path)
     spec_of(recipe.backbone.name, has_weights=False)
     counts, _ = recipe.counts()
@@ -96,4 +96,4 @@ def _line(path: Path, written: int) -> Line:
     to_sort = ", ".join(counts.to_sort) or "none"
     photos, when = len(recipe.calibration) + len(recipe.judged) + len(recipe.unscored), made(recipe)[:16]
     digest, author = str(recipe.digest), recipe.provenance.author
-    return Line(path, digest, recipe.product, missed, rejected, to_sort, photos, when, author)
+    return RecipeSummary(path, digest, recipe.product, missed, rejected, to_sort, photos, when, author)

@@ -6,17 +6,17 @@ from typing import Any
 import numpy as np
 import streamlit as st
 
-from inspect_core.images.alignment import MOST_SHIFT, MOST_TURN
+from inspect_core.images.alignment import MAX_ROTATION_DEGREES, MOST_SHIFT
 from inspect_core.images.depth import DEPTHS
 from inspect_core.images.photo_reader import ImageError, read, squash
-from inspect_core.images.samples import Sample, Samples
+from inspect_core.images.samples import Dataset, PhotoFile
 from inspect_core.images.shape import SIDE, Size
 from inspect_core.images.splitting import Split
 from inspect_core.images.tiles import CELLS, TilePlan, smallest_seen
-from inspect_core.images.tolerances import CAREFUL, Tolerances
+from inspect_core.images.tolerances import DEFAULT_TOLERANCES, Tolerances
 from inspect_core.study.teaching_config import ALIGN, NO_ALIGNMENT, RIGID, TeachingConfig
-from inspect_core.tuning.alignment_training import Gain, gain_on, usual_preparation
-from inspect_core.tuning.tile_planning import OFF, ON, tiled
+from inspect_core.tuning.alignment_training import AlignmentGain, gain_on, usual_preparation
+from inspect_core.tuning.tile_planning import OFF, ON, plan_tiles
 from inspect_core.ui import shell
 
 LARGE = 2
@@ -57,7 +57,7 @@ SLIDERS = {
 }
 
 
-def choose_depth(samples: Samples) -> Samples:
+def choose_depth(samples: Dataset) -> Dataset:
     """The photos, read at the chosen depth; photos of 8 bits offer no choice and are returned unchanged."""
     depth, values = samples.depth, samples.values
     if depth is None or values is None:
@@ -68,14 +68,14 @@ def choose_depth(samples: Samples) -> Samples:
         label = "Stretch contrast to the range of the good photos"
         chosen = samples.with_depth(bits=bits, learned=st.toggle(label, key="depth_learned", help=TO_STRETCH))
         depth = chosen.depth or depth
-        st.markdown(shell.plain(depth.sentence()))
+        st.markdown(shell.escape(depth.sentence()))
         first, share = zip(*depth.histogram(values), strict=True)
         bars = {"Value": first, "Pixels, %": [100 * each for each in share]}
         st.bar_chart(bars, x="Value", y="Pixels, %", height=180)
     return chosen
 
 
-def choose_lying(good: Sequence[Sample], key: str) -> dict[str, Any]:
+def choose_alignment(good: Sequence[PhotoFile], key: str) -> dict[str, Any]:
     """The fields of an order on alignment; preselected is the one that helps on these photos.
 
     key: of the files; it changes when they do.
@@ -85,13 +85,13 @@ def choose_lying(good: Sequence[Sample], key: str) -> dict[str, Any]:
     at, label, say = f"align-{key}", "Part position", ALIGN.__getitem__
     align = st.segmented_control(label, ALIGN, default=begins, format_func=say, required=True, key=at, help=TO_LYING)
     if gain is not None and gain.is_worthwhile:
-        st.caption(shell.plain(gain.sentence()))
+        st.caption(shell.escape(gain.sentence()))
     if align == NO_ALIGNMENT:
         return {"align": align}
     left, right = st.columns(2)
     at, words = f"align_turn-{key}", "The range found in the good photos applies if it is larger."
     begins = round(TeachingConfig.align_turn)
-    turn = left.number_input("Maximum rotation, degrees", 0, int(MOST_TURN), begins, key=at, help=words)
+    turn = left.number_input("Maximum rotation, degrees", 0, int(MAX_ROTATION_DEGREES), begins, key=at, help=words)
     at, label = f"align_shift-{key}", "Maximum shift, % of the photo"
     begins = round(100 * TeachingConfig.align_shift)
     shift = right.number_input(label, 0, round(100 * MOST_SHIFT), begins, key=at, help=words)
@@ -99,14 +99,14 @@ def choose_lying(good: Sequence[Sample], key: str) -> dict[str, Any]:
 
 
 @st.cache_data(max_entries=32, show_spinner="Checking part positions…", show_time=True)
-def _gain(key: str, _good: Sequence[Sample]) -> Gain | None:
+def _gain(key: str, _good: Sequence[PhotoFile]) -> AlignmentGain | None:
     try:
         return gain_on(_good, usual_preparation(TeachingConfig("", Split((), (), ()))), lambda fraction, step: None)
     except (ValueError, OSError):  # the network is missing; the page says so below
         return None
 
 
-def choose_tiles(photos: Sequence[Sample], size: Size, tile: Size) -> TilePlan | None:
+def choose_tiles(photos: Sequence[PhotoFile], size: Size, tile: Size) -> TilePlan | None:
     """The plan as chosen, to see how much of the smallest defect is left after squashing; None for photos that are
     squashed to `size`. tile: the size of one. Small photos offer no choice.
     """
@@ -119,16 +119,16 @@ def choose_tiles(photos: Sequence[Sample], size: Size, tile: Size) -> TilePlan |
         cells = {ON: "finest that fits in memory"} | {str(side): f"{side} px" for side in CELLS}
         cell = right.selectbox("Cells", list(cells), key="tile_cell", format_func=cells.__getitem__, help=TO_CELLS)
         with shell.errors_shown(ValueError):
-            _, tile_notes = tiled(OFF, photos, smallest, size, tile=tile)
-            st.markdown(shell.plain(" ".join(tile_notes)))
+            _, tile_notes = plan_tiles(OFF, photos, smallest, size, tile=tile)
+            st.markdown(shell.escape(" ".join(tile_notes)))
             if st.toggle("Split photos into tiles", key="tiles", help=TO_TILES):
-                plan, tile_notes = tiled(cell, photos, smallest, size, tile=tile)
-                st.caption(shell.plain(tile_notes[-1]))
+                plan, tile_notes = plan_tiles(cell, photos, smallest, size, tile=tile)
+                st.caption(shell.escape(tile_notes[-1]))
                 return plan
     return None
 
 
-def show_input(photos: Sequence[Sample], size: Size, key: str) -> None:
+def show_input(photos: Sequence[PhotoFile], size: Size, key: str) -> None:
     """What the network will see of the first photo, and the smallest defect that this can show; key: of the files."""
     height, width = size
     with shell.errors_shown(ImageError, icon=":material/broken_image:"):
@@ -139,15 +139,15 @@ def show_input(photos: Sequence[Sample], size: Size, key: str) -> None:
             f"What the network sees: {width} × {height} px, in the shape of your photos. A defect needs about {least} "
             "px of the photo to be seen."
         )
-        words.caption(shell.plain(sentence))
+        words.caption(shell.escape(sentence))
 
 
 @st.cache_data(max_entries=16, show_spinner=False)
-def _squashed(key: str, _sample: Sample, size: Size) -> np.ndarray:
+def _squashed(key: str, _sample: PhotoFile, size: Size) -> np.ndarray:
     return squash(read(_sample.path, _sample.depth).pixels, size)
 
 
-def choose_tolerances(good: Sequence[Sample], key: str, size: tuple[int, int]) -> Tolerances | None:
+def choose_tolerances(good: Sequence[PhotoFile], key: str, size: tuple[int, int]) -> Tolerances | None:
     """The tolerances to teach, with pictures of the extremes; None for photos that are taken as they are.
 
     key: of the files; it changes when they do. size: (height, width) of the picture that the network sees.
@@ -158,7 +158,7 @@ def choose_tolerances(good: Sequence[Sample], key: str, size: tuple[int, int]) -
     with st.expander("Tolerances", key="tolerances", on_change="rerun") as opened:
         chosen = {}
         for column, (name, (label, least, most, step, words)) in zip(st.columns(5), SLIDERS.items(), strict=True):
-            begins, at = getattr(CAREFUL, name), f"tolerance_{name}"
+            begins, at = getattr(DEFAULT_TOLERANCES, name), f"tolerance_{name}"
             chosen[name] = column.slider(label, least, most, begins, step=step, key=at, help=words)
         tolerances = Tolerances(**chosen)
         if opened.open and good:
@@ -171,7 +171,7 @@ def choose_tolerances(good: Sequence[Sample], key: str, size: tuple[int, int]) -
 
 
 @st.cache_data(max_entries=16, show_spinner=False)
-def _pictures(key: str, _sample: Sample, size: tuple[int, int], text: str) -> list[np.ndarray]:
+def _pictures(key: str, _sample: PhotoFile, size: tuple[int, int], text: str) -> list[np.ndarray]:
     """The photo as taken, and photographed again at both ends of the tolerances."""
     photo, tolerances = read(_sample.path, _sample.depth).pixels, Tolerances.parse(text)
     picture = squash(photo, size)

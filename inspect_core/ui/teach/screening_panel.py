@@ -13,11 +13,11 @@ from inspect_core.images import heatmap, shape
 from inspect_core.images.depth import Depth
 from inspect_core.images.photo_reader import ImageError, read
 from inspect_core.images.png import png_of
-from inspect_core.images.samples import Samples, counted
+from inspect_core.images.samples import Dataset, pluralise
 from inspect_core.images.splitting import Split
 from inspect_core.runtime.jobs import Job
 from inspect_core.study.teaching_config import TeachingConfig
-from inspect_core.tuning.photo_screening import TOPICS, FirstLook, ScreenedPhoto, first_look
+from inspect_core.tuning.photo_screening import TOPICS, ScreenedPhoto, ScreeningResult, screen_photos
 from inspect_core.ui import shell
 from inspect_core.ui.result_cache import ResultCache
 
@@ -31,7 +31,7 @@ def _looks() -> ResultCache:
     return ResultCache(HELD)
 
 
-def choose_good(samples: Samples, key: str) -> Samples | None:
+def choose_good(samples: Dataset, key: str) -> Dataset | None:
     """The photos without those the user leaves out; None, with the reason on the page, when too few are left.
 
     key: of the files; it changes when they do.
@@ -53,7 +53,7 @@ def choose_good(samples: Samples, key: str) -> Samples | None:
     return None
 
 
-def _order(samples: Samples, key: str) -> TeachingConfig:
+def _order(samples: Dataset, key: str) -> TeachingConfig:
     """The order for the look, with the settings chosen further down the page."""
     chosen = st.session_state.get
     size = shape.input_size([sample.size for sample in samples.good], chosen("size", shape.SIDE))
@@ -70,24 +70,24 @@ def _look_key(key: str, order: TeachingConfig) -> str:
     return f"{key}-{order.backbone}-{order.size}-{order.grid}-{order.align}-{order.align_turn}-{order.align_shift}"
 
 
-def _offer(samples: Samples, order: TeachingConfig, key: str) -> None:
+def _offer(samples: Dataset, order: TeachingConfig, key: str) -> None:
     about = ("first look", key)
     busy = shell.jobs().find_by_subject(about) is not None
     if st.button("Check good photos", icon=":material/search:", disabled=busy, key="first_look"):
 
         def work(job: Job) -> None:
-            _looks().put(key, first_look(samples, order, feature_store(), job.report))
+            _looks().put(key, screen_photos(samples, order, feature_store(), job.report))
 
         def start() -> None:
             shell.start(f"Checking the good photos of {order.product}", work, about=about)
 
         shell.begin(start)
     if busy:
-        shell.follow(about)
+        shell.show_job_status(about)
 
 
-def _gallery(screening: FirstLook, key: str, left: set[str]) -> None:
-    st.markdown(f"**{shell.plain(screening.sentence())}**")
+def _gallery(screening: ScreeningResult, key: str, left: set[str]) -> None:
+    st.markdown(f"**{shell.escape(screening.sentence())}**")
     for name, reason in screening.skipped:
         st.text(f"{name} was skipped: {reason}")
     topics = {topic: count for topic in TOPICS if (count := sum(_belongs(photo, topic) for photo in screening.photos))}
@@ -104,9 +104,9 @@ def _gallery(screening: FirstLook, key: str, left: set[str]) -> None:
             st.button(label, icon=icon, key=at, on_click=left.update, args=(names,), disabled=off)
         if left:
             st.button("Include all", icon=":material/undo:", key=f"look-undo-{key}", on_click=left.clear)
-            st.caption(f"{counted(len(left), 'photo')} excluded from training and testing; the files are kept.")
+            st.caption(f"{pluralise(len(left), 'photo')} excluded from training and testing; the files are kept.")
     cells = st.container(horizontal=True)
-    for seen in shell.one_page(shown, ON_A_PAGE, f"look-page-{key}-{chosen}"):
+    for seen in shell.paginate(shown, ON_A_PAGE, f"look-page-{key}-{chosen}"):
         with cells.container(width=CELL):
             _cell(seen, key, is_out=seen.sample.name in left)
 
@@ -117,12 +117,12 @@ def _cell(photo: ScreenedPhoto, key: str, *, is_out: bool) -> None:
         picture = _picture(key, sample.name, sample.path, sample.depth, photo.place)
         st.image(picture, width="stretch", alt=f"{sample.name}{', excluded' if is_out else ''}")
     except ImageError as error:
-        st.caption(f":material/broken_image: {shell.plain(error)}")
+        st.caption(f":material/broken_image: {shell.escape(error)}")
     st.session_state[box] = is_out
     st.checkbox("Exclude", key=box, on_change=_leave, args=(key, sample.name, box))
     least = f"Peak score: {photo.unlike:.2f} times the median of the good photos."
     sentences = [finding.sentence for finding in photo.findings] or [least]
-    st.caption(f"**{shell.plain(sample.name)}**  \n{shell.plain(' '.join(sentences))}")
+    st.caption(f"**{shell.escape(sample.name)}**  \n{shell.escape(' '.join(sentences))}")
 
 
 def _belongs(photo: ScreenedPhoto, topic: str) -> bool:
@@ -141,7 +141,7 @@ def _leave(key: str, name: str, box: str) -> None:
 @st.cache_data(max_entries=512, show_spinner=False)
 def _picture(key: str, name: str, _path: Path, _depth: Depth | None, place: tuple[float, float] | None) -> bytes:
     """A square picture to find a photo by, its strangest place in a ring. Raises ImageError."""
-    small = heatmap.reduced(read(_path, _depth).pixels, PICTURE)
+    small = heatmap.downscale(read(_path, _depth).pixels, PICTURE)
     height, width = small.shape[:2]
     square = np.zeros((PICTURE, PICTURE, 4), np.uint8)
     top, left = (PICTURE - height) // 2, (PICTURE - width) // 2

@@ -13,23 +13,23 @@ import streamlit as st
 
 from inspect_core.features.backbone_catalogue import CATALOGUE
 from inspect_core.features.backbones import available
-from inspect_core.images.folders import MAX_FILES, Samples, Split, scan, split
+from inspect_core.images.folders import MAX_FILES, Dataset, Split, scan, split
 from inspect_core.images.grouping import propose_groups, ungrouped
 from inspect_core.images.listing import walk
 from inspect_core.images.manifests.photo_list import folder_of
-from inspect_core.images.samples import ScanError, counted
+from inspect_core.images.samples import ScanError, pluralise
 from inspect_core.images.shape import CELL, SIDE, grid_of, input_size
-from inspect_core.images.splitting import learned_from_all, require_enough
+from inspect_core.images.splitting import require_enough, train_on_all
 from inspect_core.images.tiles import TilePlan
 from inspect_core.methods import registry
 from inspect_core.methods.method import Method
-from inspect_core.methods.registry import CANDIDATES, FIRST, METHODS, OFFERED, SECOND
+from inspect_core.methods.registry import CANDIDATES, DEFAULT_METHOD, METHODS, OFFERED, SECOND
 from inspect_core.study.evaluation import most_promised
 from inspect_core.study.teaching_config import TeachingConfig
 from inspect_core.tuning.comparison_result import Shortlist
 from inspect_core.ui import contact_sheet, shell, teaching_job, weights_panel
-from inspect_core.ui.photo_source import FOLDER, SAMPLE, UPLOAD, Source, choose_folder, choose_upload
-from inspect_core.ui.teach.photo_settings import choose_lying, choose_tiles, choose_tolerances, show_input
+from inspect_core.ui.photo_source import FOLDER, SAMPLE, UPLOAD, PhotoSource, choose_folder, choose_upload
+from inspect_core.ui.teach.photo_settings import choose_alignment, choose_tiles, choose_tolerances, show_input
 from inspect_core.whole_part.product_check import ALONE, FUSED
 
 LAYOUTS = (
@@ -45,7 +45,7 @@ TITLES = {COMPARED: "Automatic", JOINED: "Location and texture"}
 TITLES |= {name: METHODS[name].title for name in OFFERED}
 WHEN = (
     f"By how your parts lie; with ten or more known defects, the one of {len(CANDIDATES)} that separates them best.",
-    f"Combines {METHODS[FIRST].title} with a texture detector.",
+    f"Combines {METHODS[DEFAULT_METHOD].title} with a texture detector.",
     *(METHODS[name].when for name in OFFERED),
 )
 REFERENCES = "; ".join(f"{METHODS[name].title}: {METHODS[name].reference}" for name in OFFERED)
@@ -69,7 +69,7 @@ TO_BUDGET = (
 CHECK_SCORES = {ALONE: "Features of the photo", FUSED: "Fused with class confidence"}
 
 
-def choose_photos() -> Source | None:
+def choose_photos() -> PhotoSource | None:
     """Sample, folder or upload; None until a choice is made."""
     from_folder = partial(choose_folder, LAYOUTS, label="Folder, zip or list")
     ways = {SAMPLE: _choose_sample, FOLDER: from_folder, UPLOAD: choose_upload}
@@ -78,7 +78,7 @@ def choose_photos() -> Source | None:
     return ways[way]()
 
 
-def look(source: Source, key: str) -> Samples | None:
+def show_scan(source: PhotoSource, key: str) -> Dataset | None:
     """What was found, as a table, with every warning and every skipped photo; None when nothing can be taught.
 
     key: the files' `fingerprint`.
@@ -89,16 +89,16 @@ def look(source: Source, key: str) -> Samples | None:
     if samples is None:
         return None
     st.header("Photos found")
-    st.markdown(f"**{shell.plain(samples.summary())}.**")
+    st.markdown(f"**{shell.escape(samples.summary())}.**")
     for row, sheet in zip(samples.table(), _strips(samples, key), strict=False):
         what, remark = row.what.replace("_", " ").capitalize(), f", {row.remark}" if row.remark else ""
         with st.container(gap="xxsmall"):
-            st.caption(shell.plain(f"{what}: {row.count}{remark}"))
-            st.image(sheet, alt=shell.plain(f"The first photos: {what}"))
+            st.caption(shell.escape(f"{what}: {row.count}{remark}"))
+            st.image(sheet, alt=shell.escape(f"The first photos: {what}"))
     for line in samples.warnings:
-        st.warning(shell.plain(line), icon=":material/info:")
+        st.warning(shell.escape(line), icon=":material/info:")
     if samples.skipped:
-        with st.expander(f"{counted(len(samples.skipped), 'file')} skipped, with reasons"):
+        with st.expander(f"{pluralise(len(samples.skipped), 'file')} skipped, with reasons"):
             for skipped in samples.skipped[:MAX_LISTED]:
                 st.text(f"{skipped.name}: {skipped.reason}")
             if len(samples.skipped) > MAX_LISTED:
@@ -107,14 +107,14 @@ def look(source: Source, key: str) -> Samples | None:
 
 
 @st.cache_data(max_entries=4, show_spinner="Checking the photos…")
-def _strips(_samples: Samples, key: str) -> list[bytes]:
+def _strips(_samples: Dataset, key: str) -> list[bytes]:
     """The first photos of every kind, in the order of the table: good, then the defect types; key: of the files."""
     types = sorted({sample.kind for sample in _samples.defects})
     kinds = [_samples.good, *([defect for defect in _samples.defects if defect.kind == kind] for kind in types)]
     return [contact_sheet.sheet(contact_sheet.small(photos[: contact_sheet.ACROSS])) for photos in kinds]
 
 
-def choose_split(samples: Samples) -> tuple[Split, int, tuple[str, ...]] | None:
+def choose_split(samples: Dataset) -> tuple[Split, int, tuple[str, ...]] | None:
     """Which good photos to learn from, which set the limit, which judge it; groups stay together.
 
     Also the seed, of the split and of the fit, and notes on the photos. None, with the reason on the page, where there
@@ -123,20 +123,20 @@ def choose_split(samples: Samples) -> tuple[Split, int, tuple[str, ...]] | None:
     grouping = propose_groups(samples)
     has_groups = grouping.count < len(samples.good)
     with st.expander("How the good photos are used", expanded=has_groups):
-        st.markdown(shell.plain(grouping.reason))
+        st.markdown(shell.escape(grouping.reason))
         if has_groups and not st.toggle("Keep groups together", value=True, key="use_groups"):
             st.warning(
                 "The same part may now be in both training and test photos, so results may look better than they are."
             )
             grouping = ungrouped(samples)
         offered = grouping.offered or grouping
-        label = f"Keep {counted(offered.count, 'larger group')} together"
+        label = f"Keep {pluralise(offered.count, 'larger group')} together"
         if grouping.offered is not None and st.toggle(label, key="use_lots"):
             grouping = offered
         seed = st.number_input("Random seed", 0, 9999, 0, key="split_seed", help="Used for the split and the fit.")
         label = "Use known defects to choose detector and limits"
         blind = not st.toggle(label, value=True, key="choose_by_defects", help=TO_BLIND)
-        parts = learned_from_all(split(samples, seed=int(seed), groups=grouping, blind=blind))
+        parts = train_on_all(split(samples, seed=int(seed), groups=grouping, blind=blind))
         chosen_by = f", {len(parts.choose)} defects for validation" if parts.choose else ""
         if count := len(parts.folds(int(seed))):
             to_fit = f"{len(parts.fit)} for training and setting the limit"
@@ -146,7 +146,7 @@ def choose_split(samples: Samples) -> tuple[Split, int, tuple[str, ...]] | None:
             to_fit, how = f"{len(parts.fit)} for training, {len(parts.calibrate)} for setting the limit", None
         st.caption(f"{to_fit}{chosen_by}, {len(parts.judge)} for testing.", help=how)
         for note in parts.notes:
-            st.caption(shell.plain(note))
+            st.caption(shell.escape(note))
     with shell.errors_shown(ValueError):
         require_enough(parts)
         return parts, int(seed), (*samples.warnings, *parts.notes)
@@ -159,7 +159,7 @@ def choose_settings(product: str, photos: Split, seed: int, notes: tuple[str, ..
     key: of the files; it changes when they do.
     """
     name = st.text_input("Product name", value=product, max_chars=60, key=f"product-{product}")
-    lying = choose_lying(photos.fit, key)
+    lying = choose_alignment(photos.fit, key)
     above, tolerating = st.container(), st.container()
     with st.expander("Advanced: detector, network, detail"):
         words, say = f"Published methods: {REFERENCES}", TITLES.__getitem__
@@ -169,7 +169,7 @@ def choose_settings(product: str, photos: Split, seed: int, notes: tuple[str, ..
             at, say = "second_view", registry.title_of
             first, label = SECOND[0], "Texture detector"
             second = st.segmented_control(label, SECOND, default=first, required=True, key=at, format_func=say)
-            method = f"{FIRST}{registry.JOIN}{second}"
+            method = f"{DEFAULT_METHOD}{registry.JOIN}{second}"
         as_published = method in METHODS and st.toggle(
             "As published", key="as_published", help=teaching_job.AS_PUBLISHED
         )
@@ -234,7 +234,7 @@ def show_forecast(order: TeachingConfig) -> None:
     )
     groups = {order.photos.groups.get(sample.name, sample.name) for sample in order.setters}
     if limited := most_promised(len(groups), photos=len(order.setters)):
-        st.caption(f"Good parts rejected of the next 100: {shell.plain(limited)}")
+        st.caption(f"Good parts rejected of the next 100: {shell.escape(limited)}")
     if not expected.fits_store:
         st.caption(
             "The feature cache is too small for all photos, so training photos are processed one by one (slower)."
@@ -275,17 +275,17 @@ def _budget(grid: tuple[int, int], parameters: dict[str, float]) -> float:
     with st.popover(f"{len(shortlist.candidates)} of {len(CANDIDATES)} detectors considered"):
         for name, ms in (shortlist.candidates | shortlist.left_out).items():
             out = " · too slow" if name in shortlist.left_out else ""
-            st.markdown(f"{shell.plain(registry.title_of(name))}: {ms:.0f} ms{out}")
+            st.markdown(f"{shell.escape(registry.title_of(name))}: {ms:.0f} ms{out}")
     return most
 
 
-def _choose_sample() -> Source | None:
+def _choose_sample() -> PhotoSource | None:
     names = teaching_job.samples()
     if not names:
         st.error("Sample data not found; run: make sample", icon=":material/error:")
         return None
     name = st.selectbox("Part", names, key="sample", format_func=lambda text: text.replace("_", " ").capitalize())
-    return Source(teaching_job.SAMPLES / name, name.replace("_", " "))
+    return PhotoSource(teaching_job.SAMPLES / name, name.replace("_", " "))
 
 
 def fingerprint(path: Path) -> str:
@@ -302,5 +302,5 @@ def fingerprint(path: Path) -> str:
 
 
 @st.cache_resource(max_entries=4, show_spinner=False)
-def _scan(path: str, fingerprint: str) -> Samples:
+def _scan(path: str, fingerprint: str) -> Dataset:
     return scan(Path(path), stays=True)

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from hypothesis.extra.numpy import array_shapes, arrays
 
 from inspect_core.images.folders import scan
-from inspect_core.images.manifests.coco import decoded, painted
+from inspect_core.images.manifests.coco import decode_run_lengths, rasterise
 from inspect_core.images.photo_reader import read_mask
 
 CATEGORIES = [{"id": 1, "name": "scratch"}, {"id": 2, "name": "dent"}, {"id": 3, "name": "OK"}]
@@ -52,7 +52,7 @@ points = st.tuples(st.floats(0, SIZE[1]), st.floats(0, SIZE[0]))
 @settings(max_examples=50)
 def test_a_polygon_covers_what_lies_inside(corners):
     corners = np.array(corners)
-    mask = painted({"segmentation": [corners.ravel().tolist()]}, SIZE)
+    mask = rasterise({"segmentation": [corners.ravel().tolist()]}, SIZE)
     distances = signed_distances(corners, SIZE)
     assert mask[distances > 1].all()
     assert not mask[distances < -1.5].any()
@@ -64,20 +64,20 @@ def test_a_box_covers_the_centres_inside(x, y, width, height):
     edges = np.array([x, x + width, y, y + height]) % 1
     assume((np.abs(edges - 0.5) > 1e-6).all())
     inside = (x < columns) & (columns < x + width) & (y < rows) & (rows < y + height)
-    assert (painted({"bbox": [x, y, width, height]}, SIZE) == inside).all()
+    assert (rasterise({"bbox": [x, y, width, height]}, SIZE) == inside).all()
 
 
 def test_a_polygon_that_crosses_itself_ten_thousand_times_is_filled_in_a_moment():
     corners = np.random.default_rng(5).random((10_000, 2)) * (1000, 800)
     began = time.process_time()
-    painted({"segmentation": [corners.ravel().tolist()]}, (800, 1000))
+    rasterise({"segmentation": [corners.ravel().tolist()]}, (800, 1000))
     assert time.process_time() - began < 1
 
 
 def test_an_annotation_of_several_polygons_is_their_union():
     left, right = [1, 1, 9, 1, 9, 9, 1, 9], [5, 5, 20, 5, 20, 20, 5, 20]
-    both = painted({"segmentation": [left, right]}, SIZE)
-    assert (both == painted({"segmentation": [left]}, SIZE) | painted({"segmentation": [right]}, SIZE)).all()
+    both = rasterise({"segmentation": [left, right]}, SIZE)
+    assert (both == rasterise({"segmentation": [left]}, SIZE) | rasterise({"segmentation": [right]}, SIZE)).all()
 
 
 def test_photos_get_kinds_and_masks(photos):
@@ -186,16 +186,16 @@ def compressed(runs: list[int]) -> str:
 @given(arrays(bool, array_shapes(min_dims=2, max_dims=2, max_side=40)))
 def test_runs_are_read_plain_and_compressed(mask):
     runs = runs_of(mask)
-    assert (decoded(runs, mask.shape) == mask).all()
-    assert (decoded(compressed(runs), mask.shape) == mask).all()
+    assert (decode_run_lengths(runs, mask.shape) == mask).all()
+    assert (decode_run_lengths(compressed(runs), mask.shape) == mask).all()
 
 
 def test_an_example_by_hand_and_long_runs_of_several_signs():
     """Two columns of three: the lower two of the first and the first of the second."""
-    assert decoded([1, 3, 2], (3, 2)).tolist() == [[False, True], [True, False], [True, False]]
+    assert decode_run_lengths([1, 3, 2], (3, 2)).tolist() == [[False, True], [True, False], [True, False]]
     mask = np.zeros((300, 400), bool)
     mask[100:200, 50:350] = True
-    assert (decoded(compressed(runs_of(mask)), mask.shape) == mask).all()
+    assert (decode_run_lengths(compressed(runs_of(mask)), mask.shape) == mask).all()
 
 
 @pytest.mark.parametrize(
@@ -203,11 +203,11 @@ def test_an_example_by_hand_and_long_runs_of_several_signs():
 )
 def test_runs_that_do_not_fit_are_refused(counts):
     with pytest.raises(ValueError, match="run"):
-        decoded(counts, (3, 2))
+        decode_run_lengths(counts, (3, 2))
 
 
 @given(st.text(max_size=30))
 @settings(max_examples=50)
 def test_no_text_does_worse_than_be_refused(text):
     with contextlib.suppress(ValueError):
-        assert decoded(text, (4, 5)).shape == (4, 5)
+        assert decode_run_lengths(text, (4, 5)).shape == (4, 5)

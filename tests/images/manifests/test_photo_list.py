@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from inspect_core.images.folders import scan
 from inspect_core.images.manifests import manifest_entry, photo_list
-from inspect_core.images.manifests.photo_list import Files
+from inspect_core.images.manifests.photo_list import FileIndex
 from inspect_core.images.samples import ScanError
 
 BELOW = [PurePosixPath(name) for name in ("lot 1/a.png", "lot 1/b.png", "lot 2/a.png", "a.png", "ä.png")]
@@ -34,7 +34,7 @@ def listing(folder, *rows):
     ],
 )
 def test_a_reference_means_the_file_that_fits_its_end_best(reference, file):
-    assert str(Files(BELOW).resolve(reference)) == file
+    assert str(FileIndex(BELOW).resolve(reference)) == file
 
 
 def test_a_name_that_fits_several_is_not_guessed_and_a_missing_photo_is_skipped_and_listed(photos):
@@ -49,7 +49,7 @@ def test_a_name_that_fits_several_is_not_guessed_and_a_missing_photo_is_skipped_
 @given(st.text(max_size=40))
 def test_no_reference_gives_anything_but_a_file_of_the_folder(reference):
     with contextlib.suppress(LookupError):
-        assert Files(BELOW).resolve(reference) in BELOW
+        assert FileIndex(BELOW).resolve(reference) in BELOW
 
 
 @pytest.mark.parametrize(

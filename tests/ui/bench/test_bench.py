@@ -15,13 +15,13 @@ from hypothesis import strategies as st
 from PIL import Image
 from streamlit.testing.v1 import AppTest
 
-from inspect_core.judge.counts import Counts, in_parts
+from inspect_core.judge.counts import VerdictCounts, counts_sentence
 from inspect_core.judge.limits import limit_for_overkill
 from inspect_core.line import histogram
-from inspect_core.study.evaluation import in_parts_of
+from inspect_core.study.evaluation import counts_sentence_for
 from inspect_core.study.scored_photo import ScoredPhoto
 from inspect_core.ui.bench import bench, pixels
-from inspect_core.ui.bench.bench_state import Drawn
+from inspect_core.ui.bench.bench_state import BenchState
 from inspect_core.verdict import Limits
 
 APP = Path(__file__).parents[2] / "browser" / "bench_app.py"
@@ -36,11 +36,11 @@ ROWS = st.lists(
 )  # fmt: skip
 
 
-def drawn(*rows: tuple, **changes) -> Drawn:
+def drawn(*rows: tuple, **changes) -> BenchState:
     """Rows: (name, kind, part, group, score) of each photo."""
     rng = np.random.default_rng(0)
     photos = [ScoredPhoto(name, name, (12, 20), kind, part, Path(), group=group) for name, kind, part, group, _ in rows]
-    return Drawn(photos, np.array([row[-1] for row in rows]), **{
+    return BenchState(photos, np.array([row[-1] for row in rows]), **{
         "position": 0, "image": rng.integers(0, 256, (12, 20, 3), dtype=np.uint8), "limits": LIMITS,
         "anomaly_map": rng.random((8, 8), dtype=np.float32), "suggested": LIMITS, **changes,
     })  # fmt: skip
@@ -65,7 +65,7 @@ def test_good_parts_to_judge_count_else_those_that_set_the_limit_and_no_defect_t
         assert [part["counted"] for part in data["parts"]] == counted
         assert (data["own"], len(data["bounds"])) == (own, counted.count("good") + 1)
         shown = drawn(*some)
-        said = in_parts_of(SimpleNamespace(photos=shown.photos, unscored=(), set_on=None), shown.scores, LIMITS)
+        said = counts_sentence_for(SimpleNamespace(photos=shown.photos, unscored=(), set_on=None), shown.scores, LIMITS)
         assert misses in said
         assert ("These parts also set the limit." in said) == own
 
@@ -79,8 +79,8 @@ def test_figures_survive_json_to_the_bit(rows: list[tuple]) -> None:
     ]
     assert data["limits"] == {"review": LIMITS.review, "reject": LIMITS.reject}
     for rejected, bound in enumerate(data["bounds"][:-1]):
-        counts = Counts(rejected, len(data["bounds"]) - 1, 0, 0)
-        assert f"(long-run upper bound {bound})" in in_parts(counts)
+        counts = VerdictCounts(rejected, len(data["bounds"]) - 1, 0, 0)
+        assert f"(long-run upper bound {bound})" in counts_sentence(counts)
 
 
 def test_what_is_known_of_the_parts_and_of_the_one_shown_reaches_the_browser() -> None:
@@ -190,7 +190,7 @@ def a_page_that_says_what_was_set() -> None:
 
     from inspect_core.ui.bench import bench
 
-    st.text(bench.taken("bench"))
+    st.text(bench.read_input("bench"))
 
 
 def test_the_suggested_limit_is_in_force_at_first() -> None:
