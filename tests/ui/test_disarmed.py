@@ -20,7 +20,7 @@ NAMED = {"body", "caption", "captions", "delta", "help", "label", "text", "value
 SHOWING = {
     "start_job_button": {"label": 0, "words": 1},
     "job_button": {"label": 0, "words": 1},
-    "nothing_product": {"words": 0},
+    "show_no_product": {"words": 0},
     "show_running_job": {"then": 0},
     "show_job_status": {"then": 1},
     "_build": {"words": None},
@@ -82,7 +82,17 @@ OURS = {
     "recipes/export_panel": {"proof['photos']", "proof['golden']"},
     "recipes/recipe_panels": {
         "title_of(recipe.method, as_published=recipe.as_published)", "file", "limits_in_words(recipe.limits)",
-        "list(rows)", "name", "counts_sentence(counts, limit_set_on_these=set_on_these)", "list(shown)", "state", "value",
+        "list(rows)", (
+            "name"
+        ), (
+            "counts_sentence(counts, limit_set_on_these=set_on_these)"
+        ), (
+            "list(shown)"
+        ), (
+            "state"
+        ), (
+            "value"
+        ),
     },
     "recipes/approval_panel": {
         "ICONS.get(state, '')", "label", "words", "counts_sentence(counts, limit_set_on_these=set_on_these)",
