@@ -10,18 +10,18 @@ shell.gate("pages/compare.py")
 open_products.title("Compare")
 st.caption("Which detector suits your product? All are tested on the same photos, each with its own limits.")
 
-taught = open_product_store.current()
-if taught is None:
+product = open_product_store.current()
+if product is None:
     shell.show_no_product("This page compares detectors on the photos of a taught product.")
     st.stop()
-if taught.study is None and taught.ordered is None:
+if product.study is None and product.ordered is None:
     st.info("Comparison needs the training photos. Teach the product again.", icon=":material/info:")
     if st.button("Teach a product", type="primary", icon=":material/school:", key="to_teach"):
         st.switch_page("pages/teach.py")
     st.stop()
-order = taught.order()
+order = product.order()
 comparison = comparison_jobs.last_comparison(order)
 if comparison is None:
     comparison_panels.start(order)
 else:
-    comparison_panels.results(taught, order, comparison)
+    comparison_panels.results(product, order, comparison)

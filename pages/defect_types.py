@@ -13,15 +13,15 @@ st.caption(
     "none of them."
 )
 
-taught = open_product_store.current()
-if taught is None:
+product = open_product_store.current()
+if product is None:
     shell.show_no_product("This page names the defects of a taught product.")
     st.stop()
-if taught.defect_types is not None:
-    training_results.results(taught)
-    training_panel.say_if_changed(taught)
-if taught.product == teaching_job.FIRST_SAMPLE and training_panel.LEARNABLE_SAMPLE in teaching_job.samples():
+if product.defect_types is not None:
+    training_results.results(product)
+    training_panel.say_if_changed(product)
+if product.product == teaching_job.FIRST_SAMPLE and training_panel.LEARNABLE_SAMPLE in teaching_job.samples():
     training_panel.show_sample_hint()
 st.header("Examples")
-by_region = training_panel.learn(taught)
-gallery.gallery(taught, by_region)
+by_region = training_panel.learn(product)
+gallery.gallery(product, by_region)

@@ -17,11 +17,11 @@ shell.gate("pages/explore.py")
 open_products.title("Explore")
 st.caption("Why this verdict? See what the network and the detector respond to.")
 
-taught = open_product_store.current()
-if taught is None:
+product = open_product_store.current()
+if product is None:
     shell.show_no_product("This page shows what the network and the detector respond to in a taught product.")
     st.stop()
 view = st.segmented_control(
     "View", list(VIEWS), default=next(iter(VIEWS)), required=True, key="explore_view", label_visibility="collapsed"
 )
-VIEWS[view](taught)
+VIEWS[view](product)

@@ -7,11 +7,11 @@ from inspect_core.ui.inspect import first_start, inspect_panels
 
 shell.gate("pages/inspect.py")
 
-taught = open_product_store.current()
-if taught is None:
+product = open_product_store.current()
+if product is None:
     first_start.first_start()
     st.stop()
 shell.show_running_job("You can keep inspecting. Anything that needs training is queued.")
 shell.show_problem()
-inspect_panels.bench_with_parameters(taught)
-inspect_panels.notes(taught)
+inspect_panels.bench_with_parameters(product)
+inspect_panels.notes(product)

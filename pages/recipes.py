@@ -14,8 +14,8 @@ paths = saved_recipes.paths()
 if not paths:
     saved_recipes.show_no_recipes()
 states = approval_panel.states()
-found, refused = recipe_table.lines(paths)
-if found:
-    recipe_panels.of_one(recipe_table.choose(found, states), found, states)
+lines, refused = recipe_table.lines(paths)
+if lines:
+    recipe_panels.of_one(recipe_table.choose(lines, states), lines, states)
 for path, why in refused.items():
     recipe_panels.damaged(path, why)

@@ -97,7 +97,8 @@ def _expected_and_found(connection: sa.Connection) -> tuple[dict, dict, dict]:
             map(tuple, connection.exec_driver_sql(f"SELECT name, sql FROM sqlite_master WHERE {table_filter}"))
         )
         expected, first = (
-            {name: f"CREATE TRIGGER {name} {what}" for name, what in own.items()} for own in (_SQLITE, _SQLITE_FIRST)
+            {name: f"CREATE TRIGGER {name} {what}" for name, what in statements.items()}
+            for statements in (_SQLITE, _SQLITE_FIRST)
         )
         return expected, first, actual
     if connection.dialect.name == "postgresql":
@@ -113,9 +114,9 @@ def _expected_and_found(connection: sa.Connection) -> tuple[dict, dict, dict]:
         expected, first = (
             {
                 name: (table, events | _BEFORE, "O", True, function, _FUNCTIONS[function])
-                for name, (table, events, function) in own.items()
+                for name, (table, events, function) in statements.items()
             }
-            for own in (_POSTGRESQL, _POSTGRESQL_FIRST)
+            for statements in (_POSTGRESQL, _POSTGRESQL_FIRST)
         )
         return expected, first, actual
     return {}, {}, {}

@@ -76,11 +76,11 @@ def run(options: argparse.Namespace) -> int:
     with worker_options.study_workers(options) as workers, progress_bar() as report:
         new, study = extend_recipe(task, feature_store(), report, workers, author=who, reason=reason)
         verdict_changes, notes = compare_with_previous(task, inspector, new, study, past_inspections, report)
-    for one in verdict_changes.changes:
-        known = f", known as {one.after.truth}" if one.after.truth else ""
+    for change in verdict_changes.changes:
+        known = f", known as {change.after.truth}" if change.after.truth else ""
         print_line(
-            f"{VERDICT_PHRASES[one.before.verdict]:>9} → {VERDICT_PHRASES[one.after.verdict]:<9}  "
-            f"{one.after.name}{known}"
+            f"{VERDICT_PHRASES[change.before.verdict]:>9} → {VERDICT_PHRASES[change.after.verdict]:<9}  "
+            f"{change.after.name}{known}"
         )
     print_line(verdict_changes.sentence())
     print_notes(notes)

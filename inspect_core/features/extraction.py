@@ -132,7 +132,7 @@ class FeatureExtractor:
         """(1, h, w, k) for each look: the patch features of one photo."""
         channels = dict(zip(self.backbone.taps, self.backbone.tap_channels, strict=True))
         joined = (sum(channels[tap] for tap in spec.taps) for spec in self.looks)
-        projected = (None if look.projection is None else look.projection.shape[1] for look in self.looks)
+        projected = (None if spec.projection is None else spec.projection.shape[1] for spec in self.looks)
         return tuple((1, *self.grid, d if k is None else k) for d, k in zip(joined, projected, strict=True))
 
     @property
@@ -177,7 +177,7 @@ class FeatureExtractor:
 
         plan.fill(whole, picture, see, at_once=self.backbone.at_once)
         return tuple(
-            average_neighbours(cells, look.pool).contiguous() for look, cells in zip(self.looks, whole, strict=True)
+            average_neighbours(cells, layers.pool).contiguous() for layers, cells in zip(self.looks, whole, strict=True)
         )
 
     def describe(

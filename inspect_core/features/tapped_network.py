@@ -50,7 +50,7 @@ class TappedNetwork(nn.Module):
         handles = [self._tap(name, maps) for name in self.taps]
         if self.classifier:
             last = self.network.get_submodule(self.classifier)
-            handles.append(last.register_forward_pre_hook(lambda _, given: head.append(given[0].clone())))
+            handles.append(last.register_forward_pre_hook(lambda _, inputs: head.append(inputs[0].clone())))
         try:
             logits = self.network(scaled.permute(0, 3, 1, 2))
             if self.classifier:

@@ -103,10 +103,10 @@ class Alignment:
         small = _small(pixels, self.mask.shape)
         if small.grey.std() < _FLAT:
             raise NotLocated("the photo is uniform and shows no structure")
-        found = self._reference.pose(small)
-        if found is None:
+        match = self._reference.pose(small)
+        if match is None:
             raise NotLocated("nothing in the photo matches the reference")
-        coarse, pose, agreement = found
+        coarse, pose, agreement = match
         middle = np.array([(self.mask.shape[1] - 1) / 2, (self.mask.shape[0] - 1) / 2, 1])
         if coarse.second is not None and np.linalg.norm((coarse.second - pose) @ middle) > min(self.mask.shape) / 4:
             raise NotLocated("there are two parts in the photo")
@@ -286,14 +286,14 @@ def _learned(
     poses = [poses for small in trials if (poses := reference.pose(small)) is not None]
     apart = _OUTLINES_APART if outlined else _APART
     agreeing = np.median([agreement for _, _, agreement in poses]) - apart if poses else 0.0
-    poses = [one for one in poses if one[2] >= agreeing]
+    poses = [candidate for candidate in poses if candidate[2] >= agreeing]
     lost = len(trials) - len(poses)
     if lost > _LOST * len(trials):
         raise _unreliable_alignment_error(len(poses), len(trials))
     pictures = reference.picture, reference.mask, reference.always
     least = Alignment(*pictures, photo, scale, {}, seen=len(trials), lost=lost, outlined=outlined)
     measured = [_measured(least._located(pose, photo, coarse.share, agreement)) for coarse, pose, agreement in poses]
-    ranges = {name: _range(name, [one[name] for one in measured]) for name in _MEASURED}
+    ranges = {name: _range(name, [values[name] for values in measured]) for name in _MEASURED}
     correlation = ranges["correlation"].low
     if not outlined and reference.repeats(correlation):
         raise _unreliable_alignment_error(len(poses), len(trials))
@@ -304,7 +304,7 @@ def _learned(
         ranges[name] = ValueRange(min(wide.low, middle - reach), max(wide.high, middle + reach))
     x, y, angle = ((ranges[name].low, ranges[name].high) for name in ("x", "y", "angle"))
     ranges["visible"] = ValueRange(min(ranges["visible"].low, reference.least_visible(x, y, angle)), 1.0)
-    shares = [one["share"] for one in measured]
+    shares = [values["share"] for values in measured]
     if (enough := min(_ENOUGH * float(np.median(shares)), _LEAST * min(shares))) > 0:
         ranges |= {"share": ValueRange(enough, 1.0), "correlation": ValueRange(-1.0, 1.0)}
     return replace(least, ranges=ranges, turns=reference.turns(correlation))

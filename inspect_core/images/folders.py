@@ -118,19 +118,23 @@ def _samples(
     masks = {file: mask for file, mask in masks.items() if images[file].kind != GOOD}
     with ThreadPoolExecutor(min(MAX_WORKERS, os.cpu_count() or 1)) as pool:
         looks = list(pool.map(lambda file: _scan_photo(root, file, images[file], masks.get(file)), images))
-    skipped += [one for _, refused in looks for one in refused]
+    skipped += [file for _, refused in looks for file in refused]
     usable = _distinct(_of_one_depth([scanned for scanned, _ in looks if scanned is not None], skipped), skipped)
-    samples = [look.sample for look in usable]
-    good, defects = (tuple(one for one in samples if (one.kind == GOOD) == is_good) for is_good in (True, False))
+    samples = [scanned.sample for scanned in usable]
+    good, defects = (
+        tuple(sample for sample in samples if (sample.kind == GOOD) == is_good) for is_good in (True, False)
+    )
     skipped.sort()
     _require_good(root, good, defects, skipped)
-    warnings = preflight.warnings(samples, skipped, file_digests=[look.file_digest for look in usable])
-    empty = [look.sample.name for look in usable if look.sample.kind == GOOD and int(np.ptp(look.grey)) <= FLAT]
+    warnings = preflight.warnings(samples, skipped, file_digests=[scanned.file_digest for scanned in usable])
+    empty = [
+        scanned.sample.name for scanned in usable if scanned.sample.kind == GOOD and int(np.ptp(scanned.grey)) <= FLAT
+    ]
     if empty:
         warnings += (
             f"{pluralise(len(empty), 'good photo')} of one even tone ({join_first_names(empty)}): they show nothing.",
         )
-    values = [look.values for look in usable if look.sample.kind == GOOD and look.values is not None]
+    values = [scanned.values for scanned in usable if scanned.sample.kind == GOOD and scanned.values is not None]
     together = ValueStatistics.together(values) if values else None
     return Dataset(root, good, defects, tuple(skipped), warnings, together, copies=_copies(usable))
 
@@ -138,7 +142,7 @@ def _samples(
 def _copies(looks: Sequence[_Look]) -> tuple[tuple[str, ...], ...]:
     """Names of the good photos that are nearly the same, set by set."""
     good = [scanned for scanned in looks if scanned.sample.kind == GOOD]
-    hashes = np.array([difference_hash(look.grey) for look in good], np.uint64).reshape(-1, 4)
+    hashes = np.array([difference_hash(scanned.grey) for scanned in good], np.uint64).reshape(-1, 4)
     return tuple(tuple(good[i].sample.name for i in group) for group in near_duplicates(hashes))
 
 
@@ -168,13 +172,13 @@ def _of_one_depth(photos: list[_Look], skipped: list[SkippedFile]) -> list[_Look
     if depth is None:
         return photos
     same_depth = []
-    for look in photos:
+    for scanned in photos:
         try:
-            depth.check_file(look.sample.name, is_deep=look.values is not None)
+            depth.check_file(scanned.sample.name, is_deep=scanned.values is not None)
         except ImageError as error:
-            skipped.append(SkippedFile(look.sample.name, error.why, "photo"))
+            skipped.append(SkippedFile(scanned.sample.name, error.why, "photo"))
         else:
-            same_depth.append(look._replace(sample=replace(look.sample, depth=depth)))
+            same_depth.append(scanned._replace(sample=replace(scanned.sample, depth=depth)))
     return same_depth
 
 
@@ -197,7 +201,7 @@ def _descend(root: Path, *, archive: bool) -> Path:
 
 def _content(folder: Path) -> tuple[list[Path], bool]:
     """The folders directly in a folder that are not empty, and whether images are."""
-    files = takewhile(lambda found: "/" not in found[0], walk(folder))
+    files = takewhile(lambda entry: "/" not in entry[0], walk(folder))
     has_images = any(not problem and is_image(name) for name, problem in files)
     visible = [child for child in folder.iterdir() if not is_clutter(child.name)]
     return [child for child in visible if child.is_dir() and not child.is_symlink() and _holds(child)], has_images

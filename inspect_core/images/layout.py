@@ -169,10 +169,10 @@ def _match(masks: set[PurePosixPath], images: dict[PurePosixPath, PathLabels]) -
         folders = tuple(folder for folder in _folders(mask) if not is_mask_folder(folder))
         by_key.setdefault((folders, _MASK_SUFFIX.sub("", mask.stem)), mask)
     defects = Counter(image.stem for image, place in images.items() if place.kind != GOOD)
-    found = {}
+    masks_by_image = {}
     for image, place in images.items():
         alone = place.kind != GOOD and defects[image.stem] == 1
         mask = by_key.get((_folders(image), image.stem)) or (by_key.get(((), image.stem)) if alone else None)
         if mask is not None:
-            found[image] = mask
-    return found
+            masks_by_image[image] = mask
+    return masks_by_image

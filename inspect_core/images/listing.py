@@ -68,16 +68,16 @@ def photos_in(paths: Iterable[str | Path]) -> list[tuple[str, Path]]:
     """
     names: dict[Path, str] = {}
     around = functools.cache(lists_around)
-    for given in map(Path, paths):
-        if given.is_dir():
-            for name in sorted(_images_below(given)):
-                names.setdefault(given / name, name)
-        elif given.exists():
-            real = Path(os.path.realpath(given))
+    for listed in map(Path, paths):
+        if listed.is_dir():
+            for name in sorted(_images_below(listed)):
+                names.setdefault(listed / name, name)
+        elif listed.exists():
+            real = Path(os.path.realpath(listed))
             if not any(written.holds(real) for written in around(real.parent)):
-                names.setdefault(given, given.name)
+                names.setdefault(listed, listed.name)
         else:
-            raise FileNotFoundError(f"{given} does not exist; check the path")
+            raise FileNotFoundError(f"{listed} does not exist; check the path")
     while twice := {name for name, times in Counter(names.values()).items() if times > 1}:
         names = {path: path.as_posix() if name in twice else name for path, name in names.items()}
     return [(name, path) for path, name in names.items()]

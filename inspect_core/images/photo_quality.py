@@ -102,7 +102,7 @@ class QualityRange:
             values = [getattr(quality, name) for quality in qualities]
             wider = max(_WIDER * (max(values) - min(values)), least * float(np.median(values)))
             ranges[name] = (max(min(values) - wider, 0.0), max(values) + wider)
-        low, high = min(own.sharpness for own in qualities), max(own.sharpness for own in qualities)
+        low, high = min(quality.sharpness for quality in qualities), max(quality.sharpness for quality in qualities)
         wider = max((high / max(low, 1e-6)) ** _SHARPER, 1 + _WIDENED["sharpness"][0])
         ranges["sharpness"] = low / wider, high * wider
         return cls(**ranges)
@@ -143,14 +143,14 @@ def find_outliers(qualities: Sequence[PhotoQuality]) -> list[list[Finding]]:
     median, middle = (float(np.median(values)) if len(values) else 0.0 for values in (sharpness, brightness))
     blurred = -robust_z_scores(np.log(np.maximum(sharpness, 1e-6)), least=_SHARPNESS)
     shifted = robust_z_scores(brightness, least=_BRIGHTNESS)
-    for i, own in enumerate(findings_by_photo):
+    for i, photo_findings in enumerate(findings_by_photo):
         if blurred[i] > STANDS_OUT:
             sentence = f"Blurred: sharpness is {100 * sharpness[i] / median:.0f}% of the median."
-            own.append(Finding(BLUR, sentence))
+            photo_findings.append(Finding(BLUR, sentence))
         if abs(shifted[i]) > STANDS_OUT:
             word = "Brighter" if shifted[i] > 0 else "Darker"
             sentence = f"{word} than the others: mean grey level {brightness[i]:.0f} of 255, median {middle:.0f}."
-            own.append(Finding(EXPOSURE, sentence))
+            photo_findings.append(Finding(EXPOSURE, sentence))
     for word, shares in (("black", black), ("white", white)):
         for i, distance in enumerate(robust_z_scores(shares, least=_CLIPPED)):
             if distance > STANDS_OUT:

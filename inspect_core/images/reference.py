@@ -69,7 +69,7 @@ class Reference(RegistrationImage):
         fine = {
             turn: registration.refine_pose(self.grey, self.mask, self.grey, start) for turn, start in starts.items()
         }
-        return tuple(turn for turn, found in fine.items() if found is not None and found[1] >= lowest)
+        return tuple(turn for turn, match in fine.items() if match is not None and match[1] >= lowest)
 
     def repeats(self, lowest: float) -> bool:
         """Whether its middle correlates at least `lowest`, as good photos must, with another place on it."""
@@ -101,7 +101,7 @@ class Reference(RegistrationImage):
             return None
         back = cv2.invertAffineTransform(_median_pose([pose for _, pose in located], self.grey.shape))
         poses = ((small.picture, registration.compose_poses(pose, back)) for small, pose in located)
-        over, covers = zip(*(registration.warp_onto(*one, self.grey.shape) for one in poses), strict=True)
+        over, covers = zip(*(registration.warp_onto(*located, self.grey.shape) for located in poses), strict=True)
         covered = np.mean(covers, axis=0)
         reach = round(_MARGIN * max(covered.shape))
         near = np.ones((2 * reach + 1, 2 * reach + 1), np.uint8)
@@ -118,10 +118,10 @@ class Reference(RegistrationImage):
                 return None
             poses = self.outline.poses(small.outline, scale=self.scale)
             return max(poses, key=lambda pose: registration.correlation(self.grey, self.mask, small.grey, pose[1]))
-        found = self._refined(
+        refined = self._refined(
             small.grey, registration.poses_from_keypoints(self.features, small.features, scale=self.scale)
         )
-        return found or self._refined(small.grey, registration.poses_from_phase(self.grey, small.grey))
+        return refined or self._refined(small.grey, registration.poses_from_phase(self.grey, small.grey))
 
     def _refined(self, grey: np.ndarray, starts: Sequence[CoarsePose]) -> tuple[CoarsePose, np.ndarray, float] | None:
         """Of the poses near these, the one that agrees best."""
@@ -130,7 +130,7 @@ class Reference(RegistrationImage):
             fine = registration.refine_pose(self.grey, self.mask, grey, coarse.pose, alike=coarse.share > 0)
             if fine is not None:
                 poses.append((coarse, *fine))
-        return max(poses, key=lambda one: one[2], default=None)
+        return max(poses, key=lambda candidate: candidate[2], default=None)
 
 
 def pick_medoid(smalls: Sequence[RegistrationImage], *, scale: bool, outlined: bool) -> Reference | None:

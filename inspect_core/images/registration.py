@@ -98,15 +98,15 @@ def refine_pose(
     if np.logical_and(*masks).sum() < FEWEST**2:
         return None
     try:
-        found, residue = cv2.findTransformECCWithMask(
+        warp, residue = cv2.findTransformECCWithMask(
             reference, moved, *masks, np.eye(2, 3, dtype=np.float32), cv2.MOTION_EUCLIDEAN, _FINE, _BLUR
         )
     except cv2.error:  # it does not converge
         return None
-    if not (np.isfinite(found) and np.isfinite(residue).all()):
+    if not (np.isfinite(warp) and np.isfinite(residue).all()):
         return None
     pose = compose_poses(start, residue.astype(np.float64))
-    return pose, correlation(reference, mask, photo, pose) if alike else float(found)
+    return pose, correlation(reference, mask, photo, pose) if alike else float(warp)
 
 
 def warp_onto(photo: np.ndarray, pose: np.ndarray, shape: tuple[int, int]) -> tuple[np.ndarray, np.ndarray]:

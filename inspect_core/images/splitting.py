@@ -74,15 +74,17 @@ class Split:
         relabelled_photos = list(relabelled_photos)
         paths = {sample.path for sample in relabelled_photos}
         fit, calibration, judge, choose = (
-            [one for one in part if one.path not in paths]
+            [sample for sample in part if sample.path not in paths]
             for part in (self.fit, self.calibrate, self.judge, self.choose)
         )
-        taken = {sample.name for sample in (*fit, *calibration, *judge, *choose)}
+        remaining = {sample.name for sample in (*fit, *calibration, *judge, *choose)}
         for sample in relabelled_photos:
-            own = (
-                sample if sample.name not in taken else replace(sample, name=f"{sample.path.parent.name}/{sample.name}")
+            renamed = (
+                sample
+                if sample.name not in remaining
+                else replace(sample, name=f"{sample.path.parent.name}/{sample.name}")
             )
-            (fit if own.kind == GOOD else choose).append(own)
+            (fit if renamed.kind == GOOD else choose).append(renamed)
         if not fit:
             raise ValueError("no good photos would remain for training; relabel fewer")
         parts = (tuple(sorted(part, key=_name)) for part in (fit, calibration, judge))

@@ -68,8 +68,8 @@ def _noise(size: tuple[int, int], photo: tuple[int, int], rng: np.random.Generat
     channels = 1 if mono else 3
     height, width = (min(photo_side, to) for photo_side, to in zip(photo, size, strict=True))
     drawn = rng.standard_normal((height, width, channels), dtype=np.float32)
-    for own, to in zip(photo, size, strict=True):
-        drawn *= _left(own, to)
+    for photo_side, to in zip(photo, size, strict=True):
+        drawn *= _left(photo_side, to)
     if (height, width) != size:
         drawn = cv2.resize(drawn, size[::-1], interpolation=cv2.INTER_LINEAR).reshape(*size, channels)
     return drawn

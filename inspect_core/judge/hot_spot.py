@@ -56,13 +56,15 @@ def bright_place(maps: np.ndarray, *, limit: float, area: int) -> HotSpot | None
         nearest = set(np.where(outer[here], ends[here], np.inf).argmin(axis=1).tolist())
         boxes = [side for i, side in enumerate(sides) if i in nearest]
     else:
-        own = np.array([_around(maps[i], tuple(peaks[i]), limit) for i in np.flatnonzero(here)])
-        boxes = [(*own[:, :2].min(axis=0), *own[:, 2:].max(axis=0))]
+        spots = np.array([_around(maps[i], tuple(peaks[i]), limit) for i in np.flatnonzero(here)])
+        boxes = [(*spots[:, :2].min(axis=0), *spots[:, 2:].max(axis=0))]
     inside = np.zeros(size, bool)
     for left, top, right, bottom in boxes:
         inside[top:bottom, left:right] = True
     rest = np.median(maps)
-    with_it, without = (float(np.median(image_score(own, area=area))) for own in (maps, np.where(inside, rest, maps)))
+    with_it, without = (
+        float(np.median(image_score(stack, area=area))) for stack in (maps, np.where(inside, rest, maps))
+    )
     drop = (with_it - without) / (with_it - rest) if with_it > rest else 0.0
     if inside.mean() > LARGEST or drop < DROP:
         return None

@@ -30,10 +30,10 @@ def mask_at(mask: ArrayLike, size: tuple[int, int]) -> np.ndarray:
     rows = (2 * np.arange(to_height) + 1) * height // (2 * to_height)
     columns = (2 * np.arange(to_width) + 1) * width // (2 * to_width)
     labels, count = label_regions(source)
-    kept = labels[np.ix_(rows, columns)]
-    resized = kept > 0
-    if np.unique(kept[resized]).size < count:
-        lost = source & ~np.isin(labels, kept)
+    kept_labels = labels[np.ix_(rows, columns)]
+    resized = kept_labels > 0
+    if np.unique(kept_labels[resized]).size < count:
+        lost = source & ~np.isin(labels, kept_labels)
         resized |= (_cover(height, to_height) @ lost @ _cover(width, to_width).T) > 0
     return resized
 

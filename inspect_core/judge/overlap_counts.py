@@ -68,10 +68,14 @@ class OverlapCounts:
             np.concatenate([counts_of_photo.classes for counts_of_photo in each]), return_inverse=True
         )
         normal, defect, weight = (
-            np.bincount(where, np.concatenate([getattr(own, name) for own in each]), minlength=len(classes))
+            np.bincount(
+                where,
+                np.concatenate([getattr(counts_of_photo, name) for counts_of_photo in each]),
+                minlength=len(classes),
+            )
             for name in ("normal", "defect", "weight")
         )
-        regions = sum(own.regions for own in each)
+        regions = sum(counts_of_photo.regions for counts_of_photo in each)
         return cls(classes, normal.astype(np.int64), defect.astype(np.int64), weight, regions)
 
     @property

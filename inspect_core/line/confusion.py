@@ -86,10 +86,10 @@ def table_of(rows: Sequence[ResultRow]) -> dict[str, list[str]]:
     shown = [
         word
         for word in ALL_VERDICTS
-        if word not in (NOT_LOCATED, NOT_JUDGED) or any(own[word] for own in lines.values())
+        if word not in (NOT_LOCATED, NOT_JUDGED) or any(line[word] for line in lines.values())
     ]
-    columns = {"Ground truth": list(lines), "Photos": [f"{own.total():,}" for own in lines.values()]}
-    columns |= {VERDICT_PHRASES[word].capitalize(): [f"{own[word]:,}" for own in lines.values()] for word in shown}
+    columns = {"Ground truth": list(lines), "Photos": [f"{line.total():,}" for line in lines.values()]}
+    columns |= {VERDICT_PHRASES[word].capitalize(): [f"{line[word]:,}" for line in lines.values()] for word in shown}
     wrong, upper = [], []
     for truth, verdicts in lines.items():
         count = verdicts["reject" if truth == GOOD else "accept"]

@@ -45,7 +45,7 @@ def stacked(
     low, high = min(scores.min(), review), max(np.quantile(scores, 0.99) + 0.1 * spread, reject)
     low, high = low - 0.03 * (high - low or 1), high + 0.03 * (high - low or 1)
     edges = np.linspace(low, high, BINS + 1)
-    counts = [np.histogram(np.minimum(own, high), edges)[0] for _, _, own in groups]
+    counts = [np.histogram(np.minimum(values, high), edges)[0] for _, _, values in groups]
     most = max(int(np.sum(counts, axis=0).max()), 1)
     floor, wide, tall = height - BOTTOM, width - LEFT - 12, height - BOTTOM - TOP
 
@@ -55,9 +55,9 @@ def stacked(
     drawn, base = [], np.zeros(BINS)
     for (word, colour, _), count in zip(groups, counts, strict=True):
         for i in np.flatnonzero(count):
-            y, own = floor - tall * (base[i] + count[i]) / most, tall * count[i] / most
+            y, bar = floor - tall * (base[i] + count[i]) / most, tall * count[i] / most
             drawn.append(
-                f'<rect x="{x(edges[i]) + 0.5}" y="{y:.1f}" width="{wide / BINS - 1:.1f}" height="{own:.1f}" '
+                f'<rect x="{x(edges[i]) + 0.5}" y="{y:.1f}" width="{wide / BINS - 1:.1f}" height="{bar:.1f}" '
                 f'fill="{colour}"><title>{count[i]} {word}</title></rect>'
             )
         base += count

@@ -108,7 +108,7 @@ def output_names(names: Sequence[str]) -> list[str]:
     stems = [path.with_suffix("") if is_image(path.name) else path for path in whole]
     times = Counter(map(_key, stems))
     used_names = {_key(parent) for path in whole for parent in path.parents}
-    found = []
+    unique = []
     for path, stem in zip(whole, stems, strict=True):
         requested_name = free = stem if times[_key(stem)] == 1 else path
         number = 1
@@ -116,8 +116,8 @@ def output_names(names: Sequence[str]) -> list[str]:
             number += 1
             free = requested_name.with_name(f"{requested_name.name}-{number}")
         used_names |= files
-        found.append(free.as_posix())
-    return found
+        unique.append(free.as_posix())
+    return unique
 
 
 def _short(part: str) -> str:

@@ -137,9 +137,9 @@ def with_taps(
     all_taps = {tap for choice in tap_choices for tap in choice or ()}
     # In one order whatever that of the methods: it is one network.
     network = loaded(
-        taps=tuple(dict.fromkeys(tap for own in presets.values() for tap in own if tap in all_taps)), **more
+        taps=tuple(dict.fromkeys(tap for preset in presets.values() for tap in preset if tap in all_taps)), **more
     )
-    return network, [own or network.taps for own in tap_choices]
+    return network, [choice or network.taps for choice in tap_choices]
 
 
 def chosen_taps(methods: Sequence[str], preparation: FeatureExtractor) -> tuple[str, ...] | None:

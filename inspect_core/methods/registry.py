@@ -83,13 +83,15 @@ def parameters_of(
             for method_defaults in defaults
         ]
         tiles.require(int(values.get("k") or tiles.k))
-    known = {name for own in defaults for name in own}
+    known = {name for method_defaults in defaults for name in method_defaults}
     unknown = sorted(set(values) - known)
     if unknown:
         raise ValueError(
             f"{JOIN.join(methods)} has no parameter {unknown[0]!r}; it takes {', '.join(sorted(known)) or 'none'}"
         )
-    return tuple({name: values.get(name, value) for name, value in own.items()} for own in defaults)
+    return tuple(
+        {name: values.get(name, value) for name, value in method_defaults.items()} for method_defaults in defaults
+    )
 
 
 def title_of(detector: str, *, as_published: bool = False) -> str:

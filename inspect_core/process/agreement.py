@@ -187,17 +187,19 @@ def _table(readings: Sequence[Appraisal]) -> tuple[dict[str, np.ndarray], np.nda
     parts, trials = (list(dict.fromkeys(getattr(reading, name) for reading in readings)) for name in ("part", "trial"))
     if len(trials) < 2:
         raise ValueError("every part is appraised at least twice; add a second trial")
-    truth = {one.part: one.defective for one in readings}
+    truth = {reading.part: reading.defective for reading in readings}
     calls: dict[tuple[str, str, int], bool] = {}
-    for one in readings:
-        key = one.appraiser, one.part, one.trial
+    for reading in readings:
+        key = reading.appraiser, reading.part, reading.trial
         if key in calls:
-            raise ValueError(f"{one.appraiser} appraised part {one.part} twice in trial {one.trial}; keep one")
-        if truth[one.part] != one.defective:
-            raise ValueError(f"part {one.part} is once good and once defective; give one truth")
-        calls[key] = one.stopped
+            raise ValueError(
+                f"{reading.appraiser} appraised part {reading.part} twice in trial {reading.trial}; keep one"
+            )
+        if truth[reading.part] != reading.defective:
+            raise ValueError(f"part {reading.part} is once good and once defective; give one truth")
+        calls[key] = reading.stopped
     tables = {}
-    for name in dict.fromkeys(one.appraiser for one in readings):
+    for name in dict.fromkeys(reading.appraiser for reading in readings):
         missing = next((key for key in itertools.product([name], parts, trials) if key not in calls), None)
         if missing is not None:
             raise ValueError(f"{name} has not appraised part {missing[1]} in trial {missing[2]}; complete the study")

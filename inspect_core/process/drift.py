@@ -74,8 +74,8 @@ class Monitor:
         self._spread = float(_next(SPREAD, self._spread, score**2 - self._squares))
         ramp = self._up if self._up >= self._down else -self._down
         self.values = {STEP: self._step, RAMP: ramp, SPREAD: self._spread}
-        size = {chart: own if chart == SPREAD else abs(own) for chart, own in self.values.items()}
-        left = [chart for chart, own in size.items() if own > self.limits[chart]]
+        size = {chart: level if chart == SPREAD else abs(level) for chart, level in self.values.items()}
+        left = [chart for chart, level in size.items() if level > self.limits[chart]]
         if left:
             self._restart()
         ups = {chart: None if chart == SPREAD else self.values[chart] > 0 for chart in left}

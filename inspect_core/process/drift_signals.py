@@ -64,7 +64,7 @@ class DriftSignals:
             if monitor is None:
                 continue
             alarms += [SignalAlarm(name, alarm, self._position) for alarm in monitor.add(value)]
-            shares = [own / monitor.limits[chart] for chart, own in monitor.values.items()]
+            shares = [level / monitor.limits[chart] for chart, level in monitor.values.items()]
             self.levels.setdefault(name, []).append((self._position, max(shares, key=abs)))
         return alarms
 

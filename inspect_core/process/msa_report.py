@@ -32,10 +32,10 @@ class Results:
 
 def results(readings: Sequence[Appraisal]) -> Results:
     """The results of complete readings. Raises ValueError as `agreement`."""
-    agreed, scored = agreement(readings), [one for one in readings if one.score is not None]
-    by_appraiser = {one.appraiser for one in scored}
+    agreed, scored = agreement(readings), [reading for reading in readings if reading.score is not None]
+    by_appraiser = {reading.appraiser for reading in scored}
     studied = None
-    if len(by_appraiser) == 1 and len(scored) == sum(one.appraiser in by_appraiser for one in readings):
+    if len(by_appraiser) == 1 and len(scored) == sum(reading.appraiser in by_appraiser for reading in readings):
         parts = {part: row for row, part in enumerate(dict.fromkeys(reading.part for reading in scored))}
         trials = {trial: column for column, trial in enumerate(dict.fromkeys(reading.trial for reading in scored))}
         table = np.full((len(parts), len(trials)), math.nan)

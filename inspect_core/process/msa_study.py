@@ -139,7 +139,7 @@ def save(study: MsaStudy, stem: str | None = None) -> None:
         new.write_text(json.dumps(asdict(study), ensure_ascii=False, indent=1), encoding="utf-8")
 
 
-def record(stem: str, *said: AppraisalRecord) -> MsaStudy:
+def record(stem: str, *appraisals: AppraisalRecord) -> MsaStudy:
     """The study with more appraisals, as it is on disk now, also when two windows or two servers add to it; all of them
     or none.
 
@@ -148,7 +148,7 @@ def record(stem: str, *said: AppraisalRecord) -> MsaStudy:
     folder().mkdir(parents=True, exist_ok=True)
     with _writing, (folder() / ".lock").open("ab") as file:
         lock(file, wait=True)
-        study = _replayed(load(stem), said)
+        study = _replayed(load(stem), appraisals)
         save(study, stem)
     return study
 

@@ -113,7 +113,9 @@ class PhotoInspector(ABC):
             check=check,
             quality=quality,
             quality_range=self.quality,
-            name_type=None if types is None else lambda found: types.name(picture_of(image), found, self.embed, whole),
+            name_type=None
+            if types is None
+            else lambda regions_found: types.name(picture_of(image), regions_found, self.embed, whole),
         )
 
 

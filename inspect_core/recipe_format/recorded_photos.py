@@ -111,10 +111,10 @@ def counts_of(
             review=limits.review,
             reject=limits.reject,
             good_unscored=UnscoredCounts.of_words(
-                [part.word for part, own in zip(unscored, good[count:], strict=True) if own]
+                [part.word for part, belongs in zip(unscored, good[count:], strict=True) if belongs]
             ),
             defects_unscored=UnscoredCounts.of_words(
-                [part.word for part, own in zip(unscored, defect[count:], strict=True) if own]
+                [part.word for part, belongs in zip(unscored, defect[count:], strict=True) if belongs]
             ),
         ),
         is_own,

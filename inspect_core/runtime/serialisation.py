@@ -51,7 +51,7 @@ def pack(value: Any) -> bytes:
         return {type(item).__name__: [plain(getattr(item, name)) for name in names]}
 
     text = json.dumps(plain(value)).encode()
-    content = safetensors.numpy.save({str(i): own for i, own in enumerate(arrays)})
+    content = safetensors.numpy.save({str(i): values for i, values in enumerate(arrays)})
     return len(text).to_bytes(_LENGTH, "little") + text + content
 
 

@@ -85,7 +85,7 @@ class Cluster:
 
         def submit(number: int, payload: Any) -> None:
             future, where = self._client.submit(perform, environment_stamp(), sent, payload, pure=False), finished
-            future.add_done_callback(lambda own: where.put((number, own)))
+            future.add_done_callback(lambda ended: where.put((number, ended)))
             waiting[number] = payload, future
 
         try:

@@ -83,7 +83,7 @@ def check_stamp(asked: dict[str, str]) -> None:
 def perform(asked: dict[str, str], task: bytes, payload: Any) -> Any:
     """The result of a pickled task in a worker, as `attempt`. Raises Refused for the stamp of another program."""
     check_stamp(asked)
-    return attempt(lambda own: _opened(task)(own), payload)
+    return attempt(lambda sent: _opened(task)(sent), payload)
 
 
 def attempt(task: Task, payload: Any) -> Any:

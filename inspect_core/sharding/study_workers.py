@@ -123,7 +123,7 @@ class _Work:
         """Identity: program, task, photos, and when their files were written."""
         self._ranges = ranges(len(self.samples), self.size)
         self._absolute = [_absolute(sample) for sample in self.samples]
-        written = [[_written(path) for path in (own.path, own.mask)] for own in self._absolute]
+        written = [[_written(path) for path in (photo.path, photo.mask)] for photo in self._absolute]
         self.kept = ShardCheckpoints([environment_stamp(), self.task, self._absolute, written], KINDS)
 
     def results(self, first: int = 0) -> Iterator[Numbered]:

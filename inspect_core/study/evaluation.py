@@ -92,10 +92,10 @@ def score_test_photos(
     """
     lives = [study.live | dict(move) for move in moves]
     views = [replace(view, only=tuple(sorted({view.value(live) for live in lives}))) for view in study.results.views]
-    for own in lives:
-        scored = study.at(own)
+    for live in lives:
+        scored = study.at(live)
         for i, view in enumerate(views):
-            views[i] = replace(view, scales={**view.scales, **scored.scales(i, [view.value(own)])})
+            views[i] = replace(view, scales={**view.scales, **scored.scales(i, [view.value(live)])})
     keep = study.store.would_fit(study.preparation.bytes_per_photo * len(samples))
     streamed = frozenset() if keep else frozenset(sample.name for sample in samples)
     features, scores_by_setting = (
@@ -104,7 +104,7 @@ def score_test_photos(
     )
     task = EvaluationTask(tuple(views), tuple(lives), study.fitting.again)
     for some in study.workers.results(task, features, samples, report):
-        scores_by_setting = [EvaluationScores.merged(own) for own in zip(scores_by_setting, some, strict=True)]
+        scores_by_setting = [EvaluationScores.merged(both) for both in zip(scores_by_setting, some, strict=True)]
     return scores_by_setting
 
 
@@ -161,7 +161,7 @@ def outcomes(evaluation: Evaluation) -> dict[str, int | None]:
         "caught_at_defect": counts.caught_there if known else None,
         "caught_elsewhere": counts.caught_elsewhere if known else None,
         "not_located": sum(photo.not_located for photo in unscored),
-        "not_judged": sum(own.not_judged for own in unscored),
+        "not_judged": sum(photo.not_judged for photo in unscored),
         "changed_again": None if changed is None else changed.changed,
         "again": None if changed is None else changed.total,
     }
@@ -253,11 +253,13 @@ def select_counted(
     count = len(elsewhere)
     good = np.array([photo.kind == "good" for photo in known] + [True] * count, bool)
     defect = np.array([photo.kind not in ("good", UNKNOWN) for photo in known] + [False] * count, bool)
-    good, defect, own = select_counted_parts(good, defect, [photo.part for photo in known] + ["calibrate"] * count)
+    good, defect, is_set_on = select_counted_parts(
+        good, defect, [photo.part for photo in known] + ["calibrate"] * count
+    )
     first, last = len(photos), len(known)
     here = (good | defect)[first:last]
     without = [photo for photo, counts in zip(unscored, here, strict=True) if counts]
-    return CountedParts(good[:first], defect[:first], without, own, np.array(elsewhere, float)[good[last:]])
+    return CountedParts(good[:first], defect[:first], without, is_set_on, np.array(elsewhere, float)[good[last:]])
 
 
 def labelled_since(photos: Sequence[ScoredPhoto]) -> int:

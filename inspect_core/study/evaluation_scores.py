@@ -43,11 +43,11 @@ class EvaluationScores:
             maps = scored.maps(some, **live)
             scores.append(image_score(maps, area=area))
             pairs = [(anomaly_map, masks[i]) for anomaly_map, i in zip(maps, some, strict=True)]
-            known = ((own, mask) for own, mask in pairs if mask is not None)
-            counts.append(OverlapCounts.merged(OverlapCounts.of(own, mask) for own, mask in known))
-            for own, mask in pairs:
+            known = ((anomaly_map, mask) for anomaly_map, mask in pairs if mask is not None)
+            counts.append(OverlapCounts.merged(OverlapCounts.of(anomaly_map, mask) for anomaly_map, mask in known))
+            for anomaly_map, mask in pairs:
                 hit_limits.append(
-                    np.nan if mask is None or not mask.any() else hit_limit(own, dilate_mask(mask), area=area)
+                    np.nan if mask is None or not mask.any() else hit_limit(anomaly_map, dilate_mask(mask), area=area)
                 )
         again, defect = scored.repeat_scores(**live)[which], scored.good_and_defect()[1][which]
         return cls(np.concatenate(scores), again, defect, np.array(hit_limits, float), OverlapCounts.merged(counts))

@@ -124,8 +124,8 @@ class CrossFitter:
             step = stage(report, first / count, (first + len(fold)) / count)
             gathered = self._fitting.gather(replace(self._fit, first=first), fold, step)
             self._places.append([self._keep(statistics.state()) for statistics in gathered])
-            for own, other in zip(self._total, gathered, strict=True):
-                own.merge(other)
+            for total, other in zip(self._total, gathered, strict=True):
+                total.merge(other)
             first += len(fold)
 
     def views(self, report: Report) -> tuple[FittedMethod, ...]:

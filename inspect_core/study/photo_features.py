@@ -135,12 +135,12 @@ class PhotoFeatures:
     def unscored(self, photos: Iterable[tuple[str, PhotoFile]]) -> tuple[UnscoredPhoto, ...]:
         """Those of these photos, (part, sample), that have no features, each under its first part."""
         why = self.notes.damaged | self.notes.lost
-        found: dict[str, UnscoredPhoto] = {}
+        unscored_by_name: dict[str, UnscoredPhoto] = {}
         for part, sample in photos:
             if (name := sample.name) in why:
                 word = NOT_LOCATED if name in self.notes.lost else NOT_JUDGED
-                found.setdefault(name, UnscoredPhoto(sample, part, word, why[name]))
-        return tuple(found.values())
+                unscored_by_name.setdefault(name, UnscoredPhoto(sample, part, word, why[name]))
+        return tuple(unscored_by_name.values())
 
     def stored(self, digest: str) -> tuple[Tensor, ...] | None:
         """The features of a photo of this content for each view; None when one of them is not in the store."""

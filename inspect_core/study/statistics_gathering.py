@@ -79,8 +79,8 @@ class FitPlan:
                         pool.submit(self._see, place, statistics, batch) for place, statistics in enumerate(gathered)
                     ]
                 else:
-                    for place, own in enumerate(gathered):
-                        self._see(place, own, batch)
+                    for place, statistics in enumerate(gathered):
+                        self._see(place, statistics, batch)
             for future in learning:
                 future.result()
         return gathered

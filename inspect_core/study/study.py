@@ -252,8 +252,8 @@ class Study:
 
     def errors(self, photo: ScoredPhoto) -> list[np.ndarray]:
         """(stops, h, w) float32 errors of a photo under each view, as scored; computed for one added on the bench."""
-        for position, own in enumerate(self.photos):
-            if (own.name, own.digest) == (photo.name, photo.digest):
+        for position, known in enumerate(self.photos):
+            if (known.name, known.digest) == (photo.name, photo.digest):
                 return self.results.errors(position)
         return sweep_errors(self.results.seen_by(), self.features(photo))
 

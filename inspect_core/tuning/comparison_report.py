@@ -77,7 +77,9 @@ def figures_of(comparison: Comparison) -> list[dict]:
                 "pixel_auroc": evaluation and _number(evaluation.pixel_auroc),
                 "fpr95": evaluation and _number(evaluation.fpr95),
                 "good_rejected_at_95_caught": evaluation and _number(evaluation.good_rejected_at_95_caught),
-                "intervals": {name: [_number(own.low), _number(own.high)] for name, own in figures.items()},
+                "intervals": {
+                    name: [_number(estimate.low), _number(estimate.high)] for name, estimate in figures.items()
+                },
                 "limits": row.limits and asdict(row.limits),
                 "in_parts": evaluation and counts_sentence(evaluation.counts),
                 **(outcomes(evaluation) if evaluation else {}),
@@ -204,9 +206,9 @@ def side_by_side(comparison: Comparison, position: int) -> list[DetectorVerdict]
     return verdicts
 
 
-def in_words(seen: DetectorVerdict) -> str:
+def in_words(shown: DetectorVerdict) -> str:
     """The verdict with the score and the limits it was compared with."""
-    verdict, limits = seen.verdict, seen.limits
+    verdict, limits = shown.verdict, shown.limits
     return f"{verdict.verdict}: score {verdict.score:.3g}, review {limits.review:.3g}, reject {limits.reject:.3g}"
 
 

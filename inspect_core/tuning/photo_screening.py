@@ -123,7 +123,7 @@ def screen_photos(samples: Dataset, order: TeachingConfig, store: FeatureStore, 
             _note_unlike(findings_by_photo, np.nan_to_num(ratios, nan=1.0))
             unlike = np.nan_to_num(ratios, nan=float(np.nanmax(ratios)))
     screened = map(ScreenedPhoto, samples.good, map(tuple, findings_by_photo), map(float, unlike), places)
-    return ScreeningResult(tuple(sorted(screened, key=lambda one: -one.unlike)), tuple(skipped))
+    return ScreeningResult(tuple(sorted(screened, key=lambda photo: -photo.unlike)), tuple(skipped))
 
 
 class _Photo(NamedTuple):
@@ -205,8 +205,8 @@ def _scores(study: Study, pairs: Pairs, report: Report) -> tuple[np.ndarray, lis
         shown = np.where(photo.placed.uninspected_mask(errors.shape), errors.min(), errors)
         row, column = divmod(int(photo.placed.over_photo(shown).argmax()), width)
         score_by_name[photo.name] = score, ((column + 0.5) / width, (row + 0.5) / height)
-    kept = [score_by_name.get(sample.name, (np.nan, None)) for sample in study.split.fit]
-    return np.array([score for score, _ in kept]), [place for _, place in kept]
+    score_pairs = [score_by_name.get(sample.name, (np.nan, None)) for sample in study.split.fit]
+    return np.array([score for score, _ in score_pairs]), [place for _, place in score_pairs]
 
 
 def _note_unlike(findings_by_photo: list[list[Finding]], unlike: np.ndarray) -> None:

@@ -81,7 +81,7 @@ def plan_extension(
         raise ValueError(f"{recipe.product} {reason}; teach it again from its folder, with the new photos in it")
     original_photos = _own_photos(recipe, teaching_record, folders)
     learned = {photo.digest for photo in teaching_record.photos if photo.set in LEARNED_FROM}
-    called = {one.digest for one in inspections if _truth(one) == DEFECT}
+    called = {inspection.digest for inspection in inspections if _truth(inspection) == DEFECT}
     new: dict[str, PhotoFile] = {}
     known, skipped, defective, tested = [], [], [], []
 
@@ -93,11 +93,11 @@ def plan_extension(
             return error
         return picture.digest, PhotoFile(path, name, GOOD, picture.pixels.shape[:2], depth=recipe.depth)
 
-    for found in in_order(looked, photos):
-        if isinstance(found, ImageError):
-            skipped.append((found.name, found.why))
+    for located in in_order(looked, photos):
+        if isinstance(located, ImageError):
+            skipped.append((located.name, located.why))
             continue
-        digest, sample = found
+        digest, sample = located
         if digest in learned or digest in new:
             known.append(sample.name)
         else:
@@ -142,7 +142,7 @@ def order_of(recipe: Recipe, teaching_record: TeachingRecord, photos: Split) -> 
 
 
 def extend_recipe(
-    task: ExtensionPlan, store: FeatureStore, report: Report, workers: Workers = IN_PROCESS, **said: Any
+    task: ExtensionPlan, store: FeatureStore, report: Report, workers: Workers = IN_PROCESS, **facts: Any
 ) -> tuple[Recipe, Study]:
     """The recipe taught again, unsaved, with the limits suggested for it, and its study; said: author and reason.
 
@@ -160,7 +160,7 @@ def extend_recipe(
         areas=recipe.areas,
         mm_per_pixel=recipe.mm_per_pixel,
         product_check=result.product_check,
-        **said,
+        **facts,
         **recipe.live,
     )
     return new, result.study
@@ -183,8 +183,15 @@ def compare_with_previous(
     inspector = LoadedRecipe(new, study.preparation.backbone)
     before, after = _recorded(old), _recorded(inspector)
     known_parts = [(sample.name, sample.path, "", sample.kind, None) for sample in task.order.photos.choose]
-    latest = {one.digest: one for one in reversed(inspections) if one.score is not None and one.digest not in before}
-    logged = [(one.name, Path(one.path), one.digest, _truth(one), one.verdict) for one in latest.values()]
+    latest = {
+        inspection.digest: inspection
+        for inspection in reversed(inspections)
+        if inspection.score is not None and inspection.digest not in before
+    }
+    logged = [
+        (inspection.name, Path(inspection.path), inspection.digest, _truth(inspection), inspection.verdict)
+        for inspection in latest.values()
+    ]
 
     def again(item: tuple[str, Path, str, str, str | None]) -> tuple[ResultRow, ResultRow] | None:
         name, path, digest, truth, verdict = item
@@ -230,10 +237,10 @@ def _own_photos(
         )
     masks = {photo: mask for folder in folders if folder.is_dir() for photo, mask in masks_in(folder).items()}
     photos = {}
-    for one in teaching_record.photos:
-        path, size = by_digest[one.digest]
-        sample = PhotoFile(path, one.name, one.kind, size, masks.get(path), depth=recipe.depth)
-        photos[one.digest] = one.set, sample, one.group
+    for recorded in teaching_record.photos:
+        path, size = by_digest[recorded.digest]
+        sample = PhotoFile(path, recorded.name, recorded.kind, size, masks.get(path), depth=recipe.depth)
+        photos[recorded.digest] = recorded.set, sample, recorded.group
     return photos
 
 

@@ -86,7 +86,10 @@ def sample_patches(
         drawn.append(ScatterPoints(rows, np.full(len(chosen), i), place, *values))
         report((i + 1) / photos, f"reading photo {i + 1} of {photos}")
     return ScatterPoints(
-        **{own.name: np.concatenate([getattr(part, own.name) for part in drawn]) for own in fields(ScatterPoints)}
+        **{
+            column.name: np.concatenate([getattr(part, column.name) for part in drawn])
+            for column in fields(ScatterPoints)
+        }
     )
 
 

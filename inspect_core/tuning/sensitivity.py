@@ -88,12 +88,14 @@ def refit_sensitivity(
             continue
         chosen = {**live, refit.live: stop_explaining(refit, fraction)}
         views = [*scored.views[:view], refit, *scored.views[view + 1 :]]
-        only = [replace(own, only=(own.value(chosen),)) for own in views]
+        only = [replace(fitted, only=(fitted.value(chosen),)) for fitted in views]
         other = ScoredPhotos(only, scored.grid, scored.size, area=scored.live[AREA], areas=scored.areas)
         for i, photo in enumerate(scored.photos):
             errors = [
-                after.sweep(features_of(i)[n], after.stops) if n == view else own[[before.stops.index(after.stops[0])]]
-                for n, (own, before, after) in enumerate(zip(scored.errors(i), scored.views, only, strict=True))
+                after.sweep(features_of(i)[n], after.stops)
+                if n == view
+                else view_errors[[before.stops.index(after.stops[0])]]
+                for n, (view_errors, before, after) in enumerate(zip(scored.errors(i), scored.views, only, strict=True))
             ]
             other = other.with_errors(photo, errors)
             report((done + (i + 1) / photos) / len(values), words)

@@ -221,7 +221,7 @@ def as_fragment(draw: Callable[[TaughtProduct], None]) -> Callable[[TaughtProduc
             st.rerun()
         draw(product)
 
-    return lambda taught: fragment(taught.id)
+    return lambda product: fragment(product.id)
 
 
 def _line(product: TaughtProduct) -> OpenProduct:

@@ -22,12 +22,12 @@ class ResultCache:
     def get(self, key: object) -> Any:
         """The result under this key; None without one."""
         with self._lock:
-            found = next((item for item in self._items if item[0] == key), None)
-            if found is None:
+            hit = next((item for item in self._items if item[0] == key), None)
+            if hit is None:
                 return None
-            self._items.remove(found)
-            self._items.append(found)
-            return found[1]
+            self._items.remove(hit)
+            self._items.append(hit)
+            return hit[1]
 
     def put(self, key: object, value: object) -> None:
         """Keep a result under this key, in place of an earlier one."""

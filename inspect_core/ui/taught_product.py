@@ -306,7 +306,7 @@ def of_study(
     product: str, study: Study, notes: tuple[str, ...] = (), product_check: ProductCheck | None = None, **known: Any
 ) -> TaughtProduct:
     """Return the product of a finished fit; known: further fields of it."""
-    taught = TaughtProduct(
+    made = TaughtProduct(
         product,
         study.results,
         study.preparation,
@@ -316,7 +316,7 @@ def of_study(
         without_score=pictures_of(study.results.unscored, study.preparation.alignment),
         **known,
     )
-    return replace(taught, thumbnails=tuple(heatmap.thumbnail(taught.pixels(i)) for i in range(len(study.photos))))
+    return replace(made, thumbnails=tuple(heatmap.thumbnail(made.pixels(i)) for i in range(len(study.photos))))
 
 
 def with_changes(product: TaughtProduct, photos: Sequence[ScoredPhoto], areas: InspectionAreas | None) -> TaughtProduct:

@@ -58,11 +58,11 @@ class CrossValidation:
 
     def kernel(self) -> np.ndarray:
         """(n, C) posteriors of KDF or KDN; power and constant of an example are chosen on the other folds."""
-        found = np.empty_like(self.parent)
+        filled = np.empty_like(self.parent)
         for in_fold in self.fold == np.unique(self.fold)[:, None]:
             number, constant = self.choose(~in_fold)
-            found[in_fold] = posterior(self.log_density[number, in_fold], constant, self.prior[in_fold])
-        return found
+            filled[in_fold] = posterior(self.log_density[number, in_fold], constant, self.prior[in_fold])
+        return filled
 
 
 def cross_validate(

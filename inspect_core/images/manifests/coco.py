@@ -33,20 +33,20 @@ def entries(text: str) -> list[ManifestEntry]:
     images, annotations = (_rows(document, name) for name in ("images", "annotations"))
     names = {_id(row): row.get("name") for row in _rows(document, "categories")}
     known = {_id(row) for row in images} - {None}
-    own = defaultdict(list)
+    annotations_of = defaultdict(list)
     for number, row in enumerate(annotations):
         image, category = _id(row, "image_id"), _id(row, "category_id")
         if image not in known:
             raise ManifestError(f"annotation {number}", "its image_id is not one of the images", AGAIN)
         kind = label_from_text(None if category is None else names.get(category)) or UNNAMED
         if kind != GOOD:
-            own[image].append((kind, row))
+            annotations_of[image].append((kind, row))
     entries = []
     for number, row in enumerate(images):
         where = f"image {number}"
         if not isinstance(row.get("file_name"), str) or _id(row) is None:
             raise ManifestError(where, "it has no id or no file_name", AGAIN)
-        entries.append(_entry(where, row, own[row["id"]]))
+        entries.append(_entry(where, row, annotations_of[row["id"]]))
     return entries
 
 

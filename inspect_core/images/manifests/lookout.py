@@ -47,10 +47,10 @@ def _entry(where: str, line: str, find: Callable[[str], Path]) -> ManifestEntry:
     kinds = [label_from_text(metadata.get("class-name")) for _, metadata in _metadata(row, _CLASS)]
     if not kinds or kinds[0] is None:
         raise ManifestError(where, "it has no class-name", "label the photo as normal or anomaly")
-    for name, own in _metadata(row, _MASK):
+    for name, metadata in _metadata(row, _MASK):
         reference = row.get(name.removesuffix(_METADATA))
         if kinds[0] != GOOD and isinstance(reference, str):
-            return ManifestEntry(row["source-ref"], kinds[0], where, _marks(where, reference, own, find))
+            return ManifestEntry(row["source-ref"], kinds[0], where, _marks(where, reference, metadata, find))
     return ManifestEntry(row["source-ref"], kinds[0], where)
 
 

@@ -131,6 +131,6 @@ def inspector_of(recipe: str, digest: str, *, alone: bool = True) -> tuple[Inspe
     for place in (exported, path):
         if place.exists() and recipe_package.is_exported(place):
             return Runner(place, threads=1), place
-    found = recipe_file.load(path)
-    backbone = loaded_backbone(found.backbone)
-    return (FusedRecipe(found, backbone, path) if alone else LoadedRecipe(found, backbone)), path
+    loaded = recipe_file.load(path)
+    backbone = loaded_backbone(loaded.backbone)
+    return (FusedRecipe(loaded, backbone, path) if alone else LoadedRecipe(loaded, backbone)), path

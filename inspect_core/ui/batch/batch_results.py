@@ -82,19 +82,20 @@ def _changes(batch: BatchRun, rows: list[ResultRow]) -> None:
     drawn = [
         (change, *pictures)
         for rank, change in enumerate(changes.changes)
-        if len(pictures := [own for side in SIDES if (own := _drawn(batch.changed / f"{rank:02d}-{side}.webp"))]) == 2
+        if len(pictures := [image for side in SIDES if (image := _drawn(batch.changed / f"{rank:02d}-{side}.webp"))])
+        == 2
     ]
     shelf = st.container(horizontal=True, gap="medium")
-    for one, *pictures in shell.paginate(drawn, CHANGES, f"batch_changes-{batch.id}"):
+    for change, *pictures in shell.paginate(drawn, CHANGES, f"batch_changes-{batch.id}"):
         with shelf.container(border=True, width=CHANGE_WIDTH):
             sides = st.columns(2, gap="small")
-            for column, row, picture in zip(sides, (one.before, one.after), pictures, strict=True):
+            for column, row, picture in zip(sides, (change.before, change.after), pictures, strict=True):
                 with column:
                     st.image(picture, width="stretch", alt=f"{row.name}: {in_words(row)}")
                     st.caption(shell.escape(_in_short(row)))
-            truth = f" · {one.after.truth}" if one.after.truth else ""
-            way = f"  \n{WAYS[one.direction]}" if one.direction else ""
-            st.caption(f"{shell.escape(one.after.name)}{shell.escape(truth)}{way}")
+            truth = f" · {change.after.truth}" if change.after.truth else ""
+            way = f"  \n{WAYS[change.direction]}" if change.direction else ""
+            st.caption(f"{shell.escape(change.after.name)}{shell.escape(truth)}{way}")
     if len(changes.changes) > len(drawn):
         st.caption("Other changes are listed in the tables of both batches.")
 

@@ -49,7 +49,7 @@ def all_watches() -> list[FolderWatch]:
     """Those that go on, then the latest that have ended."""
     known = list(_watches())
     ended = [watch for watch in known if not watch.active]
-    return [*(one for one in known if one.active), *reversed(ended[-ENDED:])]
+    return [*(watch for watch in known if watch.active), *reversed(ended[-ENDED:])]
 
 
 def find(job_id: str) -> FolderWatch | None:
@@ -78,7 +78,7 @@ def start(recipe: Recipe, file: str, folder: Path, out: Path) -> None:
 
     title, about = f"Watching {folder.name} for {recipe.product}", (WATCH, str(folder))
     watched.job = shell.jobs().run_unqueued(title, work, owner=user, about=about)
-    _watches()[:] = [one for one in all_watches() if one.folder != folder] + [watched]
+    _watches()[:] = [other for other in all_watches() if other.folder != folder] + [watched]
 
 
 def pause(job_id: str) -> None:

@@ -110,9 +110,17 @@ class BenchState:
                 for photo, score, counts, up_to, stopped, out in rows
             ],
             "unscored": [
-                {"name": one.sample.name, "kind": one.kind, "truth": _truth(one.kind), "group": one.sample.group,
-                 "word": one.word, "reason": one.reason, "set": SETS.get(one.part, one.part)}
-                for one in self.unscored
+                {(
+                    "name"
+                ): photo.sample.name, (
+                    "kind"
+                ): photo.kind, (
+                    "truth"
+                ): _truth(photo.kind), (
+                    "group"
+                ): photo.sample.group,
+                 "word": photo.word, "reason": photo.reason, "set": SETS.get(photo.part, photo.part)}
+                for photo in self.unscored
             ],
             "hidden": [{"score": float(score), "counted": "good"} for score in hidden],
             "without_score": {"good": asdict(of_good), "defect": asdict(of_defects)},

@@ -68,12 +68,12 @@ def _choose(product: TaughtProduct) -> tuple[MapRequest, str]:
             "Colour by", [KIND, SCORE, PHOTO, *([LOT] if lots else [])], default=KIND, required=True, key="map_colour"
         )
         words = explore.view_in_words(product.scored.views[view].method, whole=points == PHOTOS)
-        seen = st.segmented_control(
+        choice = st.segmented_control(
             "Features", [BEFORE, AFTER], default=BEFORE, required=True, key="map_features", help=f"{AFTER}: {words}"
         )
-    if seen == AFTER:
+    if choice == AFTER:
         st.caption(words)
-    return MapRequest(points == PHOTOS, seen == AFTER, view), colour
+    return MapRequest(points == PHOTOS, choice == AFTER, view), colour
 
 
 def _show(

@@ -26,25 +26,33 @@ def signals(selection: Selection) -> None:
     recipes = list(dict.fromkeys(inspection.recipe for inspection in selection.inspections))
     recipe = recipes[0]
     if len(recipes) > 1:
-        names = {one.recipe: f"{one.product} {one.recipe[:8]}" for one in selection.inspections}
+        names = {
+            inspection.recipe: f"{inspection.product} {inspection.recipe[:8]}" for inspection in selection.inspections
+        }
 
         def named(digest: str) -> str:
             return shell.escape(names[digest])
 
         recipe = st.pills("Recipe", recipes, default=recipe, required=True, format_func=named, key="drift_recipe")
-    inspections_of_recipe = [one for one in reversed(selection.inspections) if one.recipe == recipe]
-    followed, left = _run_signals(tuple(one.number for one in inspections_of_recipe), inspections_of_recipe)
+    inspections_of_recipe = [
+        inspection for inspection in reversed(selection.inspections) if inspection.recipe == recipe
+    ]
+    followed, left = _run_signals(
+        tuple(inspection.number for inspection in inspections_of_recipe), inspections_of_recipe
+    )
     st.caption("Each signal relative to its control limits.", help=HOW)
     if not followed.levels:
         st.info(
             f"Drift signals appear after {REFERENCE} inspected parts; there are {len(inspections_of_recipe)} so far."
         )
         return
-    when = np.array([local(one.time).replace(tzinfo=None) for one in inspections_of_recipe], "datetime64[ms]")
+    when = np.array(
+        [local(inspection.time).replace(tzinfo=None) for inspection in inspections_of_recipe], "datetime64[ms]"
+    )
     for name in (name for name in NAMES if name in followed.levels):
-        signal_alarms = [one for one in left if one.signal == name]
+        signal_alarms = [alarm for alarm in left if alarm.signal == name]
         positions, levels = (np.array(column) for column in zip(*followed.levels[name], strict=True))
-        marks = [(int(np.searchsorted(positions, one.position)), one.words) for one in signal_alarms]
+        marks = [(int(np.searchsorted(positions, alarm.position)), alarm.words) for alarm in signal_alarms]
         st.markdown(f"**{NAMES[name]}**")
         if signal_alarms:
             st.warning(

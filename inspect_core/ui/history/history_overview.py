@@ -72,15 +72,15 @@ def _counts(inspections: list[Inspection]) -> None:
 
 
 def _scores(inspections: list[Inspection]) -> None:
-    judged, scores, limits, unit, left_out = series(inspections)
-    if not judged:
+    plotted, scores, limits, unit, left_out = series(inspections)
+    if not plotted:
         st.caption(shell.escape(left_out))
         return
-    when = np.array([local(inspection.time).replace(tzinfo=None) for inspection in judged], "datetime64[ms]")
-    words, names = [one.final_verdict for one in judged], [one.name for one in judged]
+    when = np.array([local(inspection.time).replace(tzinfo=None) for inspection in plotted], "datetime64[ms]")
+    words, names = [inspection.final_verdict for inspection in plotted], [inspection.name for inspection in plotted]
     st.markdown("**Scores over time**")
     drawn = plots.scores_over_time(when, scores, words, limits, names, charts.current_theme(), unit=unit)
-    charts.show(drawn, key="history_scores", alt=f"Scores of {len(judged)} parts over time.")
+    charts.show(drawn, key="history_scores", alt=f"Scores of {len(plotted)} parts over time.")
     notes = [shell.escape(left_out), "Scores far above the limit are shown at the top edge."]
     if unit != SCORE:
         scale = "so each is shown as a multiple of its reject limit"
@@ -101,11 +101,15 @@ def series(inspections: list[Inspection]) -> tuple[list[Inspection], np.ndarray,
         for inspection in reversed(inspections)
         if inspection.score is not None and None not in (inspection.review, inspection.reject)
     ]
-    drawn = [one for one in complete if is_plottable(one.score or 0.0, one.review or 0.0, one.reject or 0.0)]
+    drawn = [
+        inspection
+        for inspection in complete
+        if is_plottable(inspection.score or 0.0, inspection.review or 0.0, inspection.reject or 0.0)
+    ]
     left_out = omitted_sentence(len(complete) - len(drawn))
-    scores = np.array([one.score for one in drawn], float)
-    limits = np.array([(one.review, one.reject) for one in drawn], float).reshape(-1, 2)
-    if len({one.product for one in drawn}) <= 1:
+    scores = np.array([inspection.score for inspection in drawn], float)
+    limits = np.array([(inspection.review, inspection.reject) for inspection in drawn], float).reshape(-1, 2)
+    if len({inspection.product for inspection in drawn}) <= 1:
         return drawn, scores, limits, SCORE, left_out
     scale = np.where(np.abs(limits[:, 1]) < 1 / MOST, 1.0, np.abs(limits[:, 1]))
     return drawn, scores / scale, limits / scale[:, None], "score ÷ limit", left_out
@@ -132,15 +136,15 @@ def _pictures(inspections: list[Inspection]) -> None:
             with shelf.container(width=SIDE):
                 st.image(content, alt=f"{part.name}: {in_words(part)}", width="stretch")
                 st.caption(f"**{shell.escape(kind)}**  \n{shell.escape(part.name)}")
-    if types and not any(one.path for parts in types.values() for one in parts):
+    if types and not any(inspection.path for parts in types.values() for inspection in parts):
         st.caption("No images: the log does not record where these photos are stored.")
 
 
 def examples(parts: list[Inspection], *, most: int) -> list[tuple[Inspection, bytes]]:
     """Up to `most` different photos that still exist, the latest first; only a few are tried."""
     tried = list({inspection.digest: inspection for inspection in parts[: 4 * most]}.values())
-    pictures = ((one, picture(one, 2 * SIDE)) for one in tried)
-    return [(one, content) for one, content in pictures if content is not None][:most]
+    pictures = ((inspection, picture(inspection, 2 * SIDE)) for inspection in tried)
+    return [(inspection, content) for inspection, content in pictures if content is not None][:most]
 
 
 def _notches(inspections: list[Inspection]) -> None:

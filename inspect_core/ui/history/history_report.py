@@ -60,7 +60,7 @@ def html_of(selection: Selection) -> str:
         f"{count:,} {VERDICT_PHRASES[word]}" for word in ALL_VERDICTS if (count := counts(inspections)[word])
     )
     figure, left_out = _drawn_scores(inspections)
-    first = sorted(inspections, key=lambda one: one.final_verdict == "accept")[:MOST_ROWS]
+    first = sorted(inspections, key=lambda inspection: inspection.final_verdict == "accept")[:MOST_ROWS]
     return page(
         "ui/history/report.html",
         begins=BEGINS,
@@ -129,7 +129,7 @@ def _drawn_scores(inspections: list[Inspection]) -> tuple[str, str]:
     first = drawn[0].time
     hours, words = (
         [(inspection.time - first).total_seconds() / 3600 for inspection in drawn],
-        [one.final_verdict for one in drawn],
+        [inspection.final_verdict for inspection in drawn],
     )
     names = [""] * len(drawn)
     figure = plots.scores_over_time(np.array(hours), scores, words, limits, names, LIGHT, unit=unit)

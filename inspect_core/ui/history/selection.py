@@ -55,26 +55,26 @@ def choose(log: AuditLog) -> Selection:
     head = log.head()
     inspections, others = _read(log.name, head, since, until, log)
     products = list(
-        dict.fromkeys([entry.product for entry in inspections] + [one.product for one in others if one.product])
+        dict.fromkeys([entry.product for entry in inspections] + [entry.product for entry in others if entry.product])
     )
     spoken = {product: " ".join(product.split()) or "(no name)" for product in (*products, ALL_PRODUCTS)}
     product = row.selectbox("Product", list(spoken), key="history_product", width=160, format_func=spoken.__getitem__)
-    chosen = [one for one in inspections if product in (one.product, ALL_PRODUCTS)]
-    changes = [one for one in others if product in (one.product, ALL_PRODUCTS) or not one.product]
-    recipes = list(dict.fromkeys(one.recipe for one in chosen))
+    chosen = [inspection for inspection in inspections if product in (inspection.product, ALL_PRODUCTS)]
+    changes = [entry for entry in others if product in (entry.product, ALL_PRODUCTS) or not entry.product]
+    recipes = list(dict.fromkeys(inspection.recipe for inspection in chosen))
     key, options = "history_recipe", [ALL_RECIPES, *recipes]
     recipe = row.selectbox("Recipe", options, key=key, width=140, format_func=lambda text: text[:12])
     if recipe != ALL_RECIPES:
-        chosen = [one for one in chosen if one.recipe == recipe]
-        changes = [one for one in changes if one.recipe in (recipe, "")]
+        chosen = [inspection for inspection in chosen if inspection.recipe == recipe]
+        changes = [entry for entry in changes if entry.recipe in (recipe, "")]
     key, say = "history_verdict", VERDICT_PHRASES.__getitem__
     words = row.multiselect("Verdict", ALL_VERDICTS, key=key, width=200, placeholder="all", format_func=say)
     if words:
-        chosen = [one for one in chosen if one.final_verdict in words]
-    known = sorted({one.kind for one in chosen if one.kind})
+        chosen = [inspection for inspection in chosen if inspection.final_verdict in words]
+    known = sorted({inspection.kind for inspection in chosen if inspection.kind})
     types = row.multiselect("Defect type", known, key="history_type", width=200, placeholder="all")
     if types:
-        chosen = [one for one in chosen if one.kind in types]
+        chosen = [inspection for inspection in chosen if inspection.kind in types]
     filters_text = ", ".join(
         [product or ALL_PRODUCTS, recipe[:12], period, *(VERDICT_PHRASES[word] for word in words), *types]
     )
@@ -130,5 +130,5 @@ def _read(
     name: str, head: tuple[int, str], since: datetime | None, until: datetime | None, _log: AuditLog
 ) -> tuple[list[Inspection], list[LogEntry]]:
     """Read once for each state of the log, identified by name and head."""
-    found = inspections.read(_log, since=since, until=until, most=MAX_INSPECTIONS)
-    return found, inspections.other_entries(_log, since=since, until=until, most=MAX_INSPECTIONS)
+    recorded = inspections.read(_log, since=since, until=until, most=MAX_INSPECTIONS)
+    return recorded, inspections.other_entries(_log, since=since, until=until, most=MAX_INSPECTIONS)

@@ -23,27 +23,32 @@ def parts(selection: Selection) -> None:
     """One part with its picture, at first the latest not accepted, above the page of a table to choose from."""
     inspections = selection.inspections
     stopped = next((inspection for inspection in inspections if inspection.final_verdict != ACCEPT), inspections[0])
-    _show(next((one for one in inspections if one.number == st.session_state.get(_CHOSEN)), stopped))
+    _show(
+        next((inspection for inspection in inspections if inspection.number == st.session_state.get(_CHOSEN)), stopped)
+    )
     shown = shell.paginate(inspections, ON_A_PAGE, "history_page")
     key = f"history_table-{shown[0].number}-{selection.head[0]}"  # its rows change when the log has grown
     st.dataframe(
         {
-            "Time": [local(one.time).replace(tzinfo=None) for one in shown],
-            "Part": [one.name for one in shown],
-            "Verdict": [f"{VERDICT_SYMBOLS[one.final_verdict]} {VERDICT_PHRASES[one.final_verdict]}" for one in shown],
-            "Score": [one.score for one in shown],
-            "Limit": [one.reject for one in shown],
-            "Defect type": [one.kind for one in shown],
-            "Reason": [one.reason for one in shown],
-            "Operator": [_operator(one) for one in shown],
-            "Recipe": [one.recipe[:12] for one in shown],
-            "Entry": [one.number for one in shown],
+            "Time": [local(inspection.time).replace(tzinfo=None) for inspection in shown],
+            "Part": [inspection.name for inspection in shown],
+            "Verdict": [
+                f"{VERDICT_SYMBOLS[inspection.final_verdict]} {VERDICT_PHRASES[inspection.final_verdict]}"
+                for inspection in shown
+            ],
+            "Score": [inspection.score for inspection in shown],
+            "Limit": [inspection.reject for inspection in shown],
+            "Defect type": [inspection.kind for inspection in shown],
+            "Reason": [inspection.reason for inspection in shown],
+            "Operator": [_operator(inspection) for inspection in shown],
+            "Recipe": [inspection.recipe[:12] for inspection in shown],
+            "Entry": [inspection.number for inspection in shown],
         },
         hide_index=True,
         key=key,
         height="content",
         selection_mode="single-row",
-        on_select=partial(_choose, key, [one.number for one in shown]),
+        on_select=partial(_choose, key, [inspection.number for inspection in shown]),
         column_config={
             "Time": TIME,
             "Score": st.column_config.NumberColumn(format="%.4g"),

@@ -44,11 +44,11 @@ def choose(product: TaughtProduct, settings: SessionSettings, *, busy: bool) -> 
     columns = {
         name: column.container(gap="xsmall") for name, column in zip(controls, st.columns(len(controls)), strict=True)
     }
-    wanted = {}
+    chosen_values = {}
     for name in product.refits:
         with columns[name]:
-            wanted[name] = _refit_control(product, name, disabled=busy)
-    if busy or wanted == product.fitted():
+            chosen_values[name] = _refit_control(product, name, disabled=busy)
+    if busy or chosen_values == product.fitted():
         if settings.preview is not None:
             settings.preview.cancel()
         settings.preview = None
@@ -57,7 +57,7 @@ def choose(product: TaughtProduct, settings: SessionSettings, *, busy: bool) -> 
         view, held = scored.views[product.refit_view], settings.preview
         chosen = settings.live[view.live] if settings.live[view.live] != view.start else None
         run = settings.preview = previews.ask(
-            product.patch_sample, held, wanted, scored.photos, settings.live, first=settings.position,
+            product.patch_sample, held, chosen_values, scored.photos, settings.live, first=settings.position,
             chosen=chosen if held is None else held.chosen(product.refit_view), areas=scored.areas,
         )  # fmt: skip
         run.want(settings.position)

@@ -56,7 +56,7 @@ def _show_simulation(product: TaughtProduct, position: int, live: dict[str, int]
     picture, moved = _map(product, position, live, variation)
     before = _map(product, position, live, AS_TAKEN)[1]
     score, before = (float(image_score(anomaly_map, area=live[AREA])) for anomaly_map in (moved, before))
-    word, was = (DONE[limits.verdict(own)] for own in (score, before))
+    word, was = (DONE[limits.verdict(value)] for value in (score, before))
     left, middle, right_side = st.columns([2, 2, 3])
     left.image(boxes.downscale(picture, SIDE), caption="Simulated repeat photo", width="stretch")
     shown = heatmap.overlay(boxes.downscale(picture, SIDE), moved, limits.reject)

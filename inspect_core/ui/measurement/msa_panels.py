@@ -177,7 +177,7 @@ def html_of(study: MsaStudy, table: Mapping[str, Sequence[str]], report_lines: S
     calls = [
         [appraisal.part, "defective" if truth[appraisal.part] else "good", appraisal.appraiser, str(appraisal.trial),
          "defective" if appraisal.stopped else "good", "" if appraisal.score is None else f"{appraisal.score:.4g}"]
-        for appraisal in sorted(study.said, key=lambda one: (one.appraiser, one.trial, one.part))
+        for appraisal in sorted(study.said, key=lambda record: (record.appraiser, record.trial, record.part))
     ]  # fmt: skip
     return page(
         "ui/measurement/report.html",

@@ -131,9 +131,9 @@ def _confirm_figures(recipe: Recipe, key: str) -> bool:
     return not poor or st.checkbox(f"It {' and '.join(poor)}. Approve it nevertheless.", key=f"poor-{key}")
 
 
-def record(change: Callable, changed: Recipe, **said: Any) -> None:
+def record(change: Callable, changed: Recipe, **facts: Any) -> None:
     """Record a change of a recipe in the audit log, by whoever is at the screen, and redraw the page."""
     with shell.errors_shown(LogError, ValueError):
         with AuditLog.open() as log:
-            change(log, **said, product=changed.product, user=shell.current_user())
+            change(log, **facts, product=changed.product, user=shell.current_user())
         st.rerun()

@@ -95,9 +95,9 @@ def _shown(recipe: Recipe, result: Found, key: str, about: tuple) -> None:
         st.table(
             {
                 "Part": [shell.escape(change.after.name) for change in changes.changes],
-                "Label": [shell.escape(one.after.truth or "–") for one in changes.changes],
-                "Before": [VERDICT_PHRASES[one.before.verdict] for one in changes.changes],
-                "After": [VERDICT_PHRASES[one.after.verdict] for one in changes.changes],
+                "Label": [shell.escape(change.after.truth or "–") for change in changes.changes],
+                "Before": [VERDICT_PHRASES[change.before.verdict] for change in changes.changes],
+                "After": [VERDICT_PHRASES[change.after.verdict] for change in changes.changes],
             },
             hide_index=True,
         )
@@ -131,10 +131,12 @@ def _choose(recipe: Recipe, candidates: list[Candidate], key: str) -> list[tuple
         return []
     known = {} if recipe.taught is None else {photo.digest: photo for photo in recipe.taught.photos}
     with st.spinner("Reading the photos…"):
-        scanned = [_looked_at(str(own.path), own.path.stat().st_mtime_ns, recipe.depth) for own in candidates]
+        scanned = [
+            _looked_at(str(candidate.path), candidate.path.stat().st_mtime_ns, recipe.depth) for candidate in candidates
+        ]
     described = [
-        _described(own, known.get(digest), digest in {row.digest for row in recipe.judged})
-        for own, (digest, _) in zip(candidates, scanned, strict=True)
+        _described(candidate, known.get(digest), digest in {row.digest for row in recipe.judged})
+        for candidate, (digest, _) in zip(candidates, scanned, strict=True)
     ]
     shown = shell.paginate(range(len(candidates)), SHOWN, f"learn-page-{key}")
     for first in range(0, len(shown), ACROSS):
@@ -143,8 +145,8 @@ def _choose(recipe: Recipe, candidates: list[Candidate], key: str) -> list[tuple
             with column:
                 if picture:
                     st.image(picture, width=PICTURE, alt=shell.escape(candidate.name))
-                label, own = shell.escape(candidate.name.rsplit("/", 1)[-1]), f"learn-{key}-{candidate.path}"
-                st.checkbox(label, value=is_chosen, disabled=not digest, key=own)
+                label, widget_key = shell.escape(candidate.name.rsplit("/", 1)[-1]), f"learn-{key}-{candidate.path}"
+                st.checkbox(label, value=is_chosen, disabled=not digest, key=widget_key)
                 st.caption(shell.escape(words))
     return [
         (candidate.name, candidate.path)

@@ -56,7 +56,9 @@ def of_one(line: RecipeSummary, others: Sequence[RecipeSummary], states: dict[st
         same = (other.digest for other in others if other.product == recipe.product)
         approved = next((digest for digest in same if approval_panel.state_of(digest, states) == APPROVED), None)
         shown = {
-            "Changes": lambda: approval_panel.what_changed(recipe, approved, {one.digest: one.path for one in others}),
+            "Changes": lambda: approval_panel.what_changed(
+                recipe, approved, {line.digest: line.path for line in others}
+            ),
             "Contents": lambda: _contents(recipe, path),
             "Export": lambda: export_panel.section(recipe, path),
             "Add good parts": lambda: extension_panel.section(recipe, key),

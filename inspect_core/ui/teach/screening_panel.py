@@ -95,9 +95,9 @@ def _gallery(screening: ScreeningResult, key: str, left: set[str]) -> None:
     labels = {topic: f"{topic[0].upper()}{topic[1:]} ({count})" for topic, count in counts.items()}
     at, say = f"look-topic-{key}", labels.__getitem__
     chosen = st.pills("Show", list(labels), default=STRANGEST, required=True, key=at, format_func=say)
-    shown = [seen for seen in screening.photos if _belongs(seen, chosen)]
+    shown = [photo for photo in screening.photos if _belongs(photo, chosen)]
     with st.container(horizontal=True, vertical_alignment="center"):
-        names = [seen.sample.name for seen in shown]
+        names = [photo.sample.name for photo in shown]
         if chosen in topics and len(shown) > 1:
             at, icon, off = f"look-all-{key}", ":material/playlist_remove:", left.issuperset(names)
             label = f"Exclude these {len(shown)}"
@@ -106,9 +106,9 @@ def _gallery(screening: ScreeningResult, key: str, left: set[str]) -> None:
             st.button("Include all", icon=":material/undo:", key=f"look-undo-{key}", on_click=left.clear)
             st.caption(f"{pluralise(len(left), 'photo')} excluded from training and testing; the files are kept.")
     cells = st.container(horizontal=True)
-    for seen in shell.paginate(shown, ON_A_PAGE, f"look-page-{key}-{chosen}"):
+    for photo in shell.paginate(shown, ON_A_PAGE, f"look-page-{key}-{chosen}"):
         with cells.container(width=CELL):
-            _cell(seen, key, is_out=seen.sample.name in left)
+            _cell(photo, key, is_out=photo.sample.name in left)
 
 
 def _cell(photo: ScreenedPhoto, key: str, *, is_out: bool) -> None:
