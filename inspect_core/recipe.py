@@ -95,7 +95,7 @@ class Recipe:
     product_check: ProductCheck | None = None
     gallery: KnownCases | None = None
     defect_types: DefectTypes | None = None
-    judged: tuple[CalibrationPhoto, ...] = ()
+    test_photos: tuple[CalibrationPhoto, ...] = ()
     unscored: tuple[UnscoredPart, ...] = ()
     challenge: tuple[ChallengePart, ...] = ()
     depth: Depth | None = None
@@ -104,7 +104,7 @@ class Recipe:
     tiles: TilePlan | None = None
     mm_per_pixel: float | None = None
     quality: QualityRange | None = None
-    taught: TeachingRecord | None = None
+    teaching_record: TeachingRecord | None = None
     as_published: bool = False
     digest: str | None = None
 
@@ -127,11 +127,11 @@ class Recipe:
 
     def counts(self) -> tuple[VerdictCounts, bool]:
         """What its limits do to the parts they were tested on, as `counts_of`."""
-        return counts_of(self.limits, self.calibration, self.judged, self.unscored)
+        return counts_of(self.limits, self.calibration, self.test_photos, self.unscored)
 
     def prepare(self, backbone: Backbone) -> FeatureExtractor:
         """How this recipe turns a photo into patch features on a loaded backbone."""
-        looks = tuple(view.look for view in self.views)
+        looks = tuple(view.spec for view in self.views)
         return FeatureExtractor(backbone, self.grid, looks, self.nearest, self.alignment, self.tiles)
 
     def with_changes(self, *, author: str, reason: str, **changed: Any) -> "Recipe":

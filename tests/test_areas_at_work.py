@@ -62,6 +62,6 @@ def test_areas_of_another_reference_are_refused(study, tmp_path):
 
 def test_a_recipe_with_areas_revised_keeps_them(study):
     recipe = study.recipe(areas=AREAS)
-    assert recipe.revised(author="a", reason="").areas == AREAS
-    assert recipe.revised(author="a", reason="", areas=None).areas is None
+    assert recipe.with_changes(author="a", reason="").areas == AREAS
+    assert recipe.with_changes(author="a", reason="", areas=None).areas is None
     assert recipe.with_challenge((), author="a").areas == AREAS

@@ -105,7 +105,7 @@ def test_only_the_release_that_is_named(line):
 def test_a_graph_whose_scores_end_at_a_limit_fails_its_golden_images(small_recipe, tmp_path, at):
     """Nearest to each limit one golden image lies on either side."""
     recipe, line = small_recipe("cop"), tmp_path / "line"
-    scores = np.sort([part.score for part in (*recipe.calibration, *recipe.judged)])
+    scores = np.sort([part.score for part in (*recipe.calibration, *recipe.test_photos)])
     between = [float(scores[i : i + 2].mean()) for i in (len(scores) // 3, 2 * len(scores) // 3)]
     export(replace(recipe, limits=Limits(*between)), line, check_images=find_photos(recipe).paths)
     shown = sorted(known.score for known in golden_images.read_table(recipe_package.check(line)))
@@ -168,7 +168,7 @@ def test_defect_types_are_named_as_in_the_app(small_recipe, small_backbone, prod
     labels = ["dent", "scratch", "stain"] * (len(points) // 3)
     fit, options = (fit_kdf, {"trees": 5}) if kind == "forest" else (fit_kdn, {"hidden": (6,)})
     types = DefectTypes(fit(np.array(points), labels, power=1.0, **options), by_region, 0.05)
-    recipe = replace(recipe, defect_types=types, limits=Limits(*[min(r.score for r in recipe.judged) - 1e-4] * 2))
+    recipe = replace(recipe, defect_types=types, limits=Limits(*[min(r.score for r in recipe.test_photos) - 1e-4] * 2))
     export(recipe, tmp_path / "line", check_images=find_photos(recipe).paths)
     runner = Runner(tmp_path / "line")
     for pixels in photos:

@@ -1,10 +1,49 @@
-"""Names that are to stay clear (docs/GLOSSARY.md): a class and a module exist once."""
+"""Names and phrases that are to stay clear (docs/GLOSSARY.md)."""
 
 import ast
+import re
 from collections import Counter
+from collections.abc import Iterator
 from pathlib import Path
 
-PACKAGE = Path(__file__).parent.parent / "inspect_core"
+ROOT = Path(__file__).parent.parent
+PACKAGE = ROOT / "inspect_core"
+SOURCES = [ROOT / "app.py", *(ROOT / "pages").glob("*.py"), *PACKAGE.rglob("*.py")]
+BANNED = {
+    "found", (
+        "own"
+    ), (
+        "one"
+    ), (
+        "said"
+    ), (
+        "told"
+    ), (
+        "kept"
+    ), (
+        "taken"
+    ), (
+        "taught"
+    ), (
+        "judged"
+    ), (
+        "seen"
+    ), (
+        "wanted"
+    ), (
+        "given"
+    ), (
+        "gone"
+    ), (
+        "calm"
+    ),
+    "look",
+}  # fmt: skip
+ON_DISK = {("msa_study.py", "said")}
+"""The field of a study file."""
+PHRASES = re.compile(
+    r"\b(anew|by itself|all the same|so many|of its own|meanwhile|on the bench|once more)\b|[0-9}] %(?![(a-z])"
+)
 SAME_THING = {"__init__", "challenge", "fields", "fitting", "forecast", "kernel_pca", "model", "posteriors", "watch"}
 """Modules of one name in two rooms, each about the same thing there."""
 
@@ -19,3 +58,36 @@ def test_class_names_are_unique() -> None:
 def test_module_names_are_unique() -> None:
     names = Counter(path.stem for path in PACKAGE.rglob("*.py"))
     assert {name for name, count in names.items() if count > 1} == SAME_THING
+
+
+def test_no_banned_identifier_is_bound() -> None:
+    assert {(path, name) for path, name in _bindings() if name in BANNED} == ON_DISK
+
+
+def test_no_banned_phrase_is_shown() -> None:
+    assert [text for text in _texts() if PHRASES.search(text)] == []
+
+
+def _bindings() -> Iterator[tuple[str, str]]:
+    """(file, name) of every variable, parameter and field."""
+    for path in SOURCES:
+        for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+            if isinstance(node, ast.Name) and isinstance(node.ctx, ast.Store):
+                yield path.name, node.id
+            elif isinstance(node, ast.arg):
+                yield path.name, node.arg
+
+
+def _texts() -> Iterator[str]:
+    """Every text that is no docstring, values in an f-string as `{…}`, and every line of the browser's scripts."""
+    for path in SOURCES:
+        tree = ast.parse(path.read_text(encoding="utf-8"))
+        docstrings = {id(node.value) for node in ast.walk(tree) if isinstance(node, ast.Expr)}
+        for node in ast.walk(tree):
+            if isinstance(node, ast.JoinedStr):
+                yield ast.unparse(node)
+            elif isinstance(node, ast.Constant) and isinstance(node.value, str) and id(node) not in docstrings:
+                yield node.value
+    for path in [*PACKAGE.rglob("*.js"), *PACKAGE.rglob("*.html")]:
+        lines = path.read_text(encoding="utf-8").splitlines()
+        yield from (line for line in lines if not line.lstrip().startswith(("//", "/*", "*")))

@@ -113,7 +113,7 @@ def _in_turn(photos: tuple) -> list[Path]:
 
 
 def _one_photo(path, recipe: Recipe, backbone: Backbone, watch: Stopwatch) -> None:
-    (look,), area = (view.look for view in recipe.views), recipe.live[AREA]
+    (look,), area = (view.spec for view in recipe.views), recipe.live[AREA]
     columns = torch.from_numpy(look.projection)
     watch.start()
     pixels = read(path).pixels

@@ -79,7 +79,7 @@ def _evaluate(options: argparse.Namespace) -> int:
     teaching_options.print_teaching_result(result)
     lost = [(photo, reason) for photo, reason in [*study.skipped, *study.lost.items()] if photo not in known]
     print_notes(f"{photo} was not judged: {reason}" for photo, reason in lost)
-    print(f"{name:>6} {'image AUROC':>12} {'pixel AUROC':>12} {'AUPRO':>12} {'FPR95':>12} {'good at 95 %':>12}")
+    print(f"{name:>6} {'image AUROC':>12} {'pixel AUROC':>12} {'AUPRO':>12} {'FPR95':>12} {'good at 95%':>12}")
     rows = []
     for move, live, evaluated in zip(moves, lives, scores_by_move, strict=False):
         row = figures(evaluated, study.default_limits(**live), unscored)
@@ -103,7 +103,7 @@ def _sentence(study: Study, evaluated: EvaluationScores, unscored: Sequence[Unsc
     if same_parts_set_limit:
         good = study.calibration_scores()
         unscored = [*unscored, *(photo for photo in study.results.unscored if photo.part == "calibrate")]
-    hit_limits = {"found_up_to": evaluated.found[evaluated.defect], **unscored_counts(unscored)}
+    hit_limits = {"found_up_to": evaluated.hit_limits[evaluated.defect], **unscored_counts(unscored)}
     counts = count_parts(
         good, evaluated.scores[evaluated.defect], review=limits.review, reject=limits.reject, **hit_limits
     )

@@ -83,7 +83,7 @@ class Alignment:
     scale: bool
     ranges: Mapping[str, ValueRange]
     turns: tuple[int, ...] = ()
-    seen: int = 0
+    photos_seen: int = 0
     lost: int = 0
     outlined: bool = False
 
@@ -130,8 +130,9 @@ class Alignment:
         all_round = angle.high - angle.low >= 2 * MAX_ROTATION_DEGREES
         turned = "at any angle" if all_round else f"{angle.low:.1f}° to {angle.high:.1f}°"
         sentences = [
-            f"The part was located in {self.seen - self.lost} of {self.seen} good photos. Search range: {x.low:.0%} "
-            f"to {x.high:.0%} of the width, {y.low:.0%} to {y.high:.0%} of the height and {turned}{sizes}.",
+            f"The part was located in {self.photos_seen - self.lost} of {self.photos_seen} good photos. Search "
+            f"range: {x.low:.0%} to {x.high:.0%} of the width, {y.low:.0%} to {y.high:.0%} of the height and "
+            f"{turned}{sizes}.",
             f"{needs}.",
             f"{self.always.mean():.0%} of the reference is inspected: the area visible in nearly all good photos.",
         ]
@@ -164,7 +165,7 @@ class Alignment:
         """All other fields, JSON-able."""
         ranges = {name: asdict(value) for name, value in self.ranges.items()}
         lists = {"photo": list(self.photo), "turns": list(self.turns), "ranges": ranges}
-        return lists | {"scale": self.scale, "seen": self.seen, "lost": self.lost, "outlined": self.outlined}
+        return lists | {"scale": self.scale, "seen": self.photos_seen, "lost": self.lost, "outlined": self.outlined}
 
     @classmethod
     def from_arrays(cls, arrays: Mapping[str, np.ndarray], params: Mapping[str, Any]) -> Self:
@@ -291,7 +292,7 @@ def _learned(
     if lost > _LOST * len(trials):
         raise _unreliable_alignment_error(len(poses), len(trials))
     pictures = reference.picture, reference.mask, reference.always
-    least = Alignment(*pictures, photo, scale, {}, seen=len(trials), lost=lost, outlined=outlined)
+    least = Alignment(*pictures, photo, scale, {}, photos_seen=len(trials), lost=lost, outlined=outlined)
     measured = [_measured(least._located(pose, photo, coarse.share, agreement)) for coarse, pose, agreement in poses]
     ranges = {name: _range(name, [values[name] for values in measured]) for name in _MEASURED}
     correlation = ranges["correlation"].low

@@ -31,18 +31,18 @@ class SparingFile(io.BufferedReader):
     """A file that returns at most NOTES bytes until `all_of_it` is set: Pillow keeps what it reads of a header."""
 
     all_of_it = False
-    given = 0
+    bytes_read = 0
 
     def read(self, size: int | None = -1, /) -> bytes:
         content = super().read(size)
-        self.given += len(content)
+        self.bytes_read += len(content)
         if self.notes_are_too_long:
             raise ValueError("the header is too long")
         return content
 
     @property
     def notes_are_too_long(self) -> bool:
-        return self.given > NOTES and not self.all_of_it
+        return self.bytes_read > NOTES and not self.all_of_it
 
 
 def bands(height: int, width: int) -> Iterator[slice]:

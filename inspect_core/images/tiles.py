@@ -36,7 +36,7 @@ class Tile(NamedTuple):
     top: int
     left: int
     cells: tuple[slice, slice]
-    own: tuple[slice, slice]
+    local_cells: tuple[slice, slice]
 
 
 @dataclass(frozen=True)
@@ -130,7 +130,7 @@ class TilePlan:
             features = see(np.stack([self.cut(picture, tile) for tile in tiles]))
             for cells_of_all, of_tiles in zip(whole, features, strict=True):
                 for tile, cells in zip(tiles, of_tiles, strict=True):
-                    cells_of_all[0][tile.cells] = cells[tile.own]
+                    cells_of_all[0][tile.cells] = cells[tile.local_cells]
 
     @property
     def largest_k(self) -> int:

@@ -30,7 +30,7 @@ class WatchSession:
 
     watch: Watch
     following: DriftMonitor
-    told: Callable[[Facts, list[SignalAlarm]], None] = lambda facts, left: None
+    on_photo: Callable[[Facts, list[SignalAlarm]], None] = lambda facts, left: None
     counts: Counter[str] = field(default_factory=Counter)
     last: Facts | None = None
     stopped: tuple[Facts, ...] = ()
@@ -55,7 +55,7 @@ class WatchSession:
         self.last = facts
         if facts["verdict"] != "accept":
             self.stopped = (facts, *self.stopped)[:MAX_RECENT_PHOTOS]
-        self.told(facts, self.following.add(facts))
+        self.on_photo(facts, self.following.add(facts))
         if self.paused:
             raise _Paused
 

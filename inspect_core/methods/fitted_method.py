@@ -36,7 +36,7 @@ class FittedMethod:
 
     method: str
     detector: Detector
-    look: PatchFeatureSpec
+    spec: PatchFeatureSpec
     scales: Mapping[int, LocalScale] = field(default_factory=dict)
     only: tuple[int, ...] | None = None
     raw: bool = False

@@ -17,9 +17,9 @@ TAUGHT, SHOWN = 400, 125
 
 @dataclass(frozen=True, eq=False)
 class Digits:
-    """taught: (400, 64) digits 0 to 4. shown: (250, 64), of which `foreign` (250,) marks the digits 5 to 9."""
+    """training: (400, 64) digits 0 to 4. shown: (250, 64), of which `foreign` (250,) marks the digits 5 to 9."""
 
-    taught: np.ndarray
+    training: np.ndarray
     shown: np.ndarray
     foreign: np.ndarray
 
@@ -45,12 +45,12 @@ def digits(seed: int = 0) -> Digits:
 
 def before(data: Digits, explained_variance: float) -> MappingComparison:
     """Plain PCA of the features."""
-    model = baselines.fit_pca(data.taught, explained_variance=explained_variance)
+    model = baselines.fit_pca(data.training, explained_variance=explained_variance)
     return MappingComparison(data.shown, model.score(data.shown).numpy())
 
 
 def after(data: Digits, explained_variance: float, *, gamma: float, M: int) -> MappingComparison:
     """PCA of the features divided by their length and spread over M random Fourier features: CoRP."""
-    model = cop_corp.fit_corp(data.taught, gamma=gamma, M=M, explained_variance=explained_variance)
+    model = cop_corp.fit_corp(data.training, gamma=gamma, M=M, explained_variance=explained_variance)
     mapped = model.feature_map(torch.from_numpy(data.shown)).numpy()
     return MappingComparison(mapped, model.score(data.shown).numpy())

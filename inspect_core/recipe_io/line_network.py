@@ -72,7 +72,7 @@ class MapHead(nn.Module):
 
     def __init__(self, recipe: Recipe, heads: Sequence[nn.Module]) -> None:
         super().__init__()
-        self.pools, self.heads = [view.look.pool for view in recipe.views], nn.ModuleList(heads)
+        self.pools, self.heads = [view.spec.pool for view in recipe.views], nn.ModuleList(heads)
         scales = [view.scales.get(view.value(recipe.live)) for view in recipe.views]
         for number, scale in enumerate(scales):
             level, gain, centre = _affine(scale, recipe.grid, alone=len(scales) == 1)
@@ -115,9 +115,9 @@ def export_graphs(recipe: Recipe, backbone: Backbone) -> dict[str, bytes]:
     network, tiles = backbone.copied(head=bool(head)), recipe.tiles
     grid, places, views, heads = recipe.grid if tiles is None else tiles.tile_grid, [], [], []
     for view in recipe.views:
-        projection = None if view.look.projection is None else torch.tensor(view.look.projection)
+        projection = None if view.spec.projection is None else torch.tensor(view.spec.projection)
         columns, errors = view.row.graph(view.detector, projection, view.value(recipe.live))
-        places.append([network.taps.index(tap) for tap in view.look.taps])
+        places.append([network.taps.index(tap) for tap in view.spec.taps])
         channels = [backbone.tap_channels[tap] for tap in places[-1]]
         views.append(ViewCells(columns, channels, grid, recipe.nearest))
         heads.append(errors)

@@ -23,7 +23,7 @@ class ParityPhotos(NamedTuple):
 
 def known_sets(recipe: Recipe) -> dict[str, str]:
     """ "calibrate" or "judge" by the digest of the photo."""
-    sets = {row.digest: JUDGE for row in recipe.judged}
+    sets = {row.digest: JUDGE for row in recipe.test_photos}
     return sets | {row.digest: CALIBRATE for row in recipe.calibration}
 
 
@@ -32,7 +32,7 @@ def find_photos(recipe: Recipe, folder: Path | None = None) -> ParityPhotos:
 
     Raises ValueError, with the remedy, when none is found.
     """
-    rows = [*recipe.calibration, *recipe.judged]
+    rows = [*recipe.calibration, *recipe.test_photos]
     roots = recipe.provenance.folders if folder is None else [folder]
     by_digest = by_content(rows, roots, recipe.depth)
     if not by_digest:

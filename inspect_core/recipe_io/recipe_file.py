@@ -124,8 +124,8 @@ def files_of(recipe: Recipe) -> dict[str, bytes]:
             {
                 "name": view.method,
                 "params": view.detector.params(),
-                "taps": list(view.look.taps),
-                "pool": view.look.pool,
+                "taps": list(view.spec.taps),
+                "pool": view.spec.pool,
                 "scales": list(view.scales),
             }
             for view in recipe.views
@@ -136,7 +136,7 @@ def files_of(recipe: Recipe) -> dict[str, bytes]:
         "tiles": recipe.tiles and recipe.tiles.params(),
         "mm_per_pixel": recipe.mm_per_pixel,
         "quality": recipe.quality and asdict(recipe.quality),
-        "taught": recipe.taught and recipe.taught.params(),
+        "taught": recipe.teaching_record and recipe.teaching_record.params(),
         "as_published": recipe.as_published,
         "limits": asdict(recipe.limits),
         "score_direction": DIRECTION,
@@ -148,7 +148,7 @@ def files_of(recipe: Recipe) -> dict[str, bytes]:
     return {
         recipe_package.RECIPE: (json.dumps(document, indent=1, allow_nan=False) + "\n").encode(),
         recipe_package.ARRAYS: safetensors.numpy.save(_packed(recipe)),
-        recipe_package.CALIBRATION: recorded_photos.table_of(recipe.calibration, recipe.judged),
+        recipe_package.CALIBRATION: recorded_photos.table_of(recipe.calibration, recipe.test_photos),
     }
 
 
@@ -156,8 +156,8 @@ def _packed(recipe: Recipe) -> dict[str, np.ndarray]:
     all_arrays: dict[str, Any] = {}
     for number, view in enumerate(recipe.views):
         arrays = view.detector.arrays() | _scale_arrays(view)
-        if view.look.projection is not None and "projection" not in arrays:
-            arrays["columns"] = view.look.projection
+        if view.spec.projection is not None and "projection" not in arrays:
+            arrays["columns"] = view.spec.projection
         all_arrays |= recipe_arrays.add_prefix(recipe_arrays.view(number), arrays)
     for prefix, part in _extras(recipe).items():
         all_arrays |= recipe_arrays.add_prefix(prefix, part.arrays() if part else {})
@@ -200,7 +200,7 @@ def _recipe_of(document: dict, arrays: dict, package: recipe_package.Package) ->
             raise ValueError(
                 f"live.{view.live} is {live[view.live]}, above {view.row.max_value(view.detector)} of the fit"
             )
-    if not set(chosen["taps"]) >= {tap for view in views for tap in view.look.taps}:
+    if not set(chosen["taps"]) >= {tap for view in views for tap in view.spec.taps}:
         raise ValueError("a view uses a tap that the backbone does not have")
     return Recipe(
         **read_facts(document, arrays, package.where, EXTRAS),
@@ -210,11 +210,11 @@ def _recipe_of(document: dict, arrays: dict, package: recipe_package.Package) ->
         views=views,
         live=live,
         calibration=calibration,
-        judged=test_photos,
+        test_photos=test_photos,
         unscored=tuple(recorded_photos.UnscoredPart(**part) for part in document["unscored"]),
         provenance=Provenance(**made),
         mm_per_pixel=document["mm_per_pixel"],
-        taught=document["taught"] and recorded_photos.TeachingRecord.from_params(document["taught"]),
+        teaching_record=document["taught"] and recorded_photos.TeachingRecord.from_params(document["taught"]),
         as_published=document["as_published"],
         digest=package.digest,
     )

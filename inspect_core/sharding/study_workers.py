@@ -62,7 +62,7 @@ class RemoteTask:
             content = states(merged(self.task.fit, content))
         elif isinstance(self.task, EvaluationTask):
             masked = [sample for sample in shard.samples if sample.mask]
-        content, photos = list(content), features.notes.found
+        content, photos = list(content), features.notes.placements
         photos |= {name: (digest, replace(placement, alignment=None)) for name, (digest, placement) in photos.items()}
         return ShardResult(features.notes, content, [sample.name for sample in masked if not _has_mask(sample)])
 
@@ -213,9 +213,10 @@ def _add(features: PhotoFeatures, notes: PhotoNotes) -> None:
     """Note what workers found of photos."""
     alignment = features.preparation.alignment
     placed = {
-        name: (digest, replace(placement, alignment=alignment)) for name, (digest, placement) in notes.found.items()
+        name: (digest, replace(placement, alignment=alignment))
+        for name, (digest, placement) in notes.placements.items()
     }
-    features.notes.add(replace(notes, found=placed))
+    features.notes.add(replace(notes, placements=placed))
 
 
 def _names(shard: Shard) -> list[str]:

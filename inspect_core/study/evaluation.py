@@ -125,7 +125,7 @@ def figures(evaluated: EvaluationScores, limits: Limits, unscored: Sequence[Unsc
             aupro=counts.aupro(),
             fpr95=fpr95_of_foreign(scores[~defect], scores[defect]),
             good_rejected_at_95_caught=fpr_at_tpr(scores, defect),
-            counts=_counts(scores[~defect], scores[defect], limits, evaluated.found[defect], unscored),
+            counts=_counts(scores[~defect], scores[defect], limits, evaluated.hit_limits[defect], unscored),
             changed=RepeatabilityCounts.of(scores, evaluated.again, defect, limits),
         )
 
@@ -239,7 +239,7 @@ class CountedParts(NamedTuple):
     good: np.ndarray
     defect: np.ndarray
     unscored: list[UnscoredPhoto]
-    own: bool
+    limits_set_here: bool
     hidden: np.ndarray
 
 

@@ -30,7 +30,7 @@ class EvaluationScores:
     scores: np.ndarray
     again: np.ndarray
     defect: np.ndarray
-    found: np.ndarray
+    hit_limits: np.ndarray
     counts: OverlapCounts
 
     @classmethod
@@ -56,7 +56,7 @@ class EvaluationScores:
     def merged(cls, parts: Sequence[Self]) -> Self:
         """Of the photos of all parts, in their order."""
         none = cls(*(np.zeros(0, dtype) for dtype in ("f4", "f4", bool, float)), OverlapCounts.merged([]))
-        names = ("scores", "again", "defect", "found")
+        names = ("scores", "again", "defect", "hit_limits")
         each = (np.concatenate([getattr(part, name) for part in (none, *parts)]) for name in names)
         return cls(*each, OverlapCounts.merged(part.counts for part in parts))
 

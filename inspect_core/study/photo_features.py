@@ -28,7 +28,7 @@ class PhotoNotes:
     why a photo cannot be read, why the part was not located in it.
     """
 
-    found: dict[str, tuple[str, Placement]] = field(default_factory=dict)
+    placements: dict[str, tuple[str, Placement]] = field(default_factory=dict)
     quality: dict[str, PhotoQuality] = field(default_factory=dict)
     damaged: dict[str, str] = field(default_factory=dict)
     lost: dict[str, str] = field(default_factory=dict)
@@ -67,12 +67,12 @@ class PhotoFeatures:
         notes, name = self.notes, sample.name
         if name in notes.lost:
             return None
-        if name in notes.found and (stored := self.stored(notes.found[name][0])) is not None:
+        if name in notes.placements and (stored := self.stored(notes.placements[name][0])) is not None:
             return stored
         if (looked := self._looked(sample)) is None:
             return None
         digest, pixels, placement = looked
-        notes.found[name], picture = (digest, placement), self.preparation.network_input(pixels, placement)
+        notes.placements[name], picture = (digest, placement), self.preparation.network_input(pixels, placement)
         notes.quality[name] = measure_quality(picture)
         if (stored := self.stored(digest)) is not None:
             return stored
@@ -110,7 +110,7 @@ class PhotoFeatures:
         features = self.of(sample)
         if features is None or tolerances is None:
             return [] if features is None else [features]
-        digest, placement = self.notes.found[sample.name]
+        digest, placement = self.notes.placements[sample.name]
         photo = read(sample.path, sample.depth).pixels
         picture = self.preparation.network_input(photo, placement)
         copies = tolerances.copies_of(picture, photo.shape[:2], digest)
@@ -118,14 +118,14 @@ class PhotoFeatures:
 
     def photo(self, sample: PhotoFile, part: str, groups: Mapping[str, str] | None = None) -> ScoredPhoto:
         """A photo that was read, as one of a part of the study; groups: by name, those of the split."""
-        digest, placement = self.notes.found[sample.name]
+        digest, placement = self.notes.placements[sample.name]
         known = sample.name, digest, placement.size, sample.kind, part, sample.path, sample.mask, sample.group
         return ScoredPhoto(*known, (groups or {}).get(sample.name), sample.depth, placement)
 
     def digests(self, samples: Iterable[PhotoFile]) -> dict[str, str]:
         """Of the content of the usable photos, by name; those not looked at yet are read."""
         notes = self.notes
-        known = {name: digest for name, (digest, _) in notes.found.items()}
+        known = {name: digest for name, (digest, _) in notes.placements.items()}
         for sample in samples:
             if sample.name not in {**known, **notes.damaged, **notes.lost}:
                 with suppress(ImageError):

@@ -72,7 +72,7 @@ def build_recipe(
         live=live,
         limits=limits or scored.default_limits(**live),
         calibration=recorded("calibrate", scored.setters()),
-        judged=recorded("judge", np.ones(len(scores), bool)),
+        test_photos=recorded("judge", np.ones(len(scores), bool)),
         unscored=tuple(
             UnscoredPart(photo.sample.name, photo.kind, photo.part, photo.word, photo.reason)
             for photo in fitted.unscored
@@ -83,7 +83,7 @@ def build_recipe(
         areas=areas,
         tiles=preparation.tiles,
         quality=quality,
-        taught=teaching_record,
+        teaching_record=teaching_record,
         as_published=order.as_published,
         **parts,
     )

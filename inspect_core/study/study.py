@@ -121,9 +121,9 @@ class Study:
         """
         report = partial(report_progress, progress, cancelled)
         expected = expected or (StepTimes.unknown() if progress is None else self.expected())
-        read = 0.0 if self.photo_features.notes.found else expected.extract
+        read = 0.0 if self.photo_features.notes.placements else expected.extract
         learnt, all_of_it = read + expected.learn, read + expected.learn + expected.cross + expected.score
-        if not self.photo_features.notes.found:
+        if not self.photo_features.notes.placements:
             self.extract(stage(report, 0.0, read / all_of_it))
         crossing = CrossFitter(self.fitting)
         views = crossing.views(stage(report, read / all_of_it, learnt / all_of_it))

@@ -193,7 +193,7 @@ def _megabytes(view: FittedMethod) -> float:
 
 def _verdict_ms(study: Study, photo: ScoredPhoto, views: Sequence[FittedMethod]) -> float:
     """Median milliseconds from a photo's file to its grid errors; features that other detectors need do not count."""
-    look_at, took = replace(study.preparation, looks=tuple(view.look for view in views)), []
+    look_at, took = replace(study.preparation, looks=tuple(view.spec for view in views)), []
     try:
         for _ in range(RUNS):
             began = time.perf_counter()

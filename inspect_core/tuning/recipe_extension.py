@@ -75,7 +75,7 @@ def plan_extension(
     Raises ValueError, with the remedy, for a recipe that does not say what it was taught from, for photos of it that
     are not found, and when nothing is new.
     """
-    teaching_record = recipe.taught
+    teaching_record = recipe.teaching_record
     if teaching_record is None:
         reason = "does not record its training photos"
         raise ValueError(f"{recipe.product} {reason}; teach it again from its folder, with the new photos in it")
@@ -218,7 +218,7 @@ def compare_with_previous(
 def _recorded(inspector: LoadedRecipe) -> dict[str, ResultRow]:
     """By digest, the photos that set or judged the limits of a recipe, by their scores."""
     recipe, rows = inspector.recipe, {}
-    for part in (*recipe.calibration, *recipe.judged):
+    for part in (*recipe.calibration, *recipe.test_photos):
         row, verdict = uninspected_row(inspector, part.name), recipe.limits.verdict(part.score)
         rows[part.digest] = replace(row, digest=part.digest, score=part.score, verdict=verdict, truth=part.kind)
     return rows

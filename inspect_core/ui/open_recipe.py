@@ -37,8 +37,8 @@ def buttons(recipe: Recipe, key: str, *, missing: bool) -> None:
             with st.spinner("Loading the network…"):
                 open_product_store.take(open_product_store.put(product_from_recipe(recipe)))
             st.switch_page("pages/inspect.py")
-    if any(existing_photo_path(recipe, row) for row in recipe.judged):
-        label, words = "Open with photos", f"The {len(recipe.judged):d} photos used to test its limits."
+    if any(existing_photo_path(recipe, row) for row in recipe.test_photos):
+        label, words = "Open with photos", f"The {len(recipe.test_photos):d} photos used to test its limits."
         icon, widget_key = ":material/photo_library:", f"open-photos-{key}"
         if st.button(label, key=widget_key, icon=icon, help=words, disabled=missing):
             with shell.errors_shown(JobRejected):
@@ -113,7 +113,7 @@ def with_photos(recipe: Recipe, photos: Sequence[ScoredPhoto], job: Job) -> Taug
 
 def _judged(recipe: Recipe, job: Job) -> str:
     masks, photos = masks_in(Path(recipe.provenance.photos or "")), []
-    for row in recipe.judged:
+    for row in recipe.test_photos:
         path = existing_photo_path(recipe, row) or Path()
         photos.append(ScoredPhoto(row.name, row.digest, (0, 0), row.kind or UNKNOWN, "judge", path, masks.get(path)))
     return open_product_store.put(with_photos(recipe, photos, job))
@@ -140,7 +140,9 @@ def _fitted_again(unsaved: unsaved_products.UnsavedProduct, recipe: Recipe, job:
         return None
     job.report(0.0, "fitting it to its photos again")
     study = teach(replace(unsaved.order, product_check=OFF), feature_store(), job.report).study
-    known = {} if recipe.taught is None else {photo.name: photo.digest for photo in recipe.taught.photos}
+    known = (
+        {} if recipe.teaching_record is None else {photo.name: photo.digest for photo in recipe.teaching_record.photos}
+    )
     if known != (known and study.photo_features.digests(unsaved.samples)):
         return None
     learned = {"defect_types": recipe.defect_types, "cases": recipe.gallery, "mm_per_pixel": recipe.mm_per_pixel}

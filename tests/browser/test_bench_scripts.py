@@ -115,14 +115,15 @@ def test_colours_are_those_of_the_reports(run) -> None:
     values = rng.uniform(0, 12, (9, 7)).astype(np.float32)
     colours = heatmap.heat_colours()
     for calm, limit in ((2.0, 6.0), (2.0, 30.0), (4.9, 5.0)):
-        case = {"map": as_map(values), "calm": calm, "limit": limit, "colours": colours.ravel().tolist()}
+        case = {"map": as_map(values), "typicalScore": calm, "limit": limit, "colours": colours.ravel().tolist()}
         painted = run(
             READ_MAP
-            + """
-            const pixels = new Uint32Array(map.values.length);
-            const range = colourRange(map, { calm: it.calm, limit: it.limit, stretch: false, rainbow: false });
-            paintScores(pixels, map.values, packedColours(it.colours), range);
-            return [...new Uint8Array(pixels.buffer)];""",
+            + (
+                "\n            const pixels = new Uint32Array(map.values.length);\n            const range = "
+                "colourRange(map, { typicalScore: it.typicalScore, limit: it.limit, stretch: false, rainbow: false "
+                "});\n            paintScores(pixels, map.values, packedColours(it.colours), range);\n            "
+                "return [...new Uint8Array(pixels.buffer)];"
+            ),
             [case],
         )[0]
         wanted = heatmap.colourise(values, typical_score=calm, limit=limit)

@@ -41,7 +41,7 @@ def test_weights_are_fetched_by_the_flag_alone(taught, product, tmp_path, monkey
     monkeypatch.setenv("LOUPE_WEIGHTS", str(tmp_path))
     monkeypatch.setattr(torch.hub, "download_url_to_file", lambda url, *_, **__: fetched.append(url))
     recipe = load(taught)
-    views = tuple(replace(view, look=replace(view.look, taps=("layer1",))) for view in recipe.views)
+    views = tuple(replace(view, spec=replace(view.spec, taps=("layer1",))) for view in recipe.views)
     foreign = replace(recipe, backbone=replace(recipe.backbone, name="resnet18", taps=("layer1",)), views=views)
     save(foreign, tmp_path / "r.zip")
     asked = [

@@ -60,7 +60,7 @@ def test_the_result_is_that_of_teaching_everything_anew(product, backbone, tmp_p
     assert files["arrays.safetensors"] == expected["arrays.safetensors"]
     assert files["calibration.csv"] == expected["calibration.csv"]
     assert (found.limits, found.live, found.method) == (wanted.limits, wanted.live, wanted.method)
-    assert len(found.taught.photos) == len(recipe.taught.photos) + 2
+    assert len(found.teaching_record.photos) == len(recipe.teaching_record.photos) + 2
 
 
 def test_a_draft_that_follows_once_it_lets_no_known_defect_through(fit, product, tmp_path, capsys):
@@ -106,7 +106,7 @@ def test_known_defects_are_learned_only_with_a_reason_and_stay_defects(fit, prod
     assert main([*arguments, "--override", "only a mark of chalk"]) == 0
     after = load(new)
     assert after.provenance.reason.endswith("only a mark of chalk")
-    assert len(after.judged) == len(before.judged) - 2, "what is learned leaves the test photos"
+    assert len(after.test_photos) == len(before.test_photos) - 2, "what is learned leaves the test photos"
 
 
 def test_the_recipe_itself_stays_and_a_learned_one_is_learned_further_where_its_photos_lie(fit, tmp_path, capsys):
@@ -135,7 +135,7 @@ def test_what_cannot_be_learned_is_refused_with_the_remedy(fit, product, tmp_pat
     if fault == "moved":
         photos.rename(tmp_path / "elsewhere")
     if fault == "unsaid":
-        save(replace(load(old), taught=None), old)
+        save(replace(load(old), teaching_record=None), old)
     capsys.readouterr()
     assert main(["learn", str(old), str(more), "--out", str(out)]) == 2
     said = {"moved": "with --photos", "known": "14 photos learned before", "unsaid": "teach it again from its folder"}

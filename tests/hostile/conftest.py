@@ -88,7 +88,7 @@ def recipes(recipe, network) -> dict:
         return FittedMethod(name, detector, look)
 
     def scaled(view: FittedMethod) -> FittedMethod:
-        columns = None if view.look.projection is None else torch.from_numpy(view.look.projection)
+        columns = None if view.spec.projection is None else torch.from_numpy(view.spec.projection)
         seen = photos if columns is None else [photo @ columns for photo in photos]
         errors = np.stack([view.sweep(patches, view.stops) for patches in seen])
         return replace(view, scales={stop: GoodMaps.of(errors[:, i]).finish(SIZE) for i, stop in enumerate(view.stops)})

@@ -92,11 +92,16 @@ def test_a_part_that_lacks_a_piece_lies_where_the_rest_of_it_lies(part, learned)
         whole, pose = lying(part, rng, **drawn(rng))
         turn, y, x = rng.uniform(0, 2 * np.pi), *np.mgrid[:SIDE, :SIDE] - SIDE / 2
         gone = x * np.cos(turn) + y * np.sin(turn) > rng.uniform(25, 80)  # up to two fifths of it
-        located = learned.look(np.where(gone[..., None], belt(rng), whole))
+        located = learned.locate_or_raise(np.where(gone[..., None], belt(rng), whole))
         places.append(on_reference(located, pose))
         assert located.correlation < 0.95
     whole, pose = lying(part, rng)
-    assert np.linalg.norm(np.subtract(places, on_reference(learned.look(whole), pose)), axis=-1).max() * 256 / SIDE < 1
+    assert (
+        np.linalg.norm(np.subtract(places, on_reference(learned.locate_or_raise(whole), pose)), axis=-1).max()
+        * 256
+        / SIDE
+        < 1
+    )
 
 
 def test_a_part_taught_lying_still_is_found_turned_and_shifted_as_far_as_was_said(part):
@@ -160,7 +165,7 @@ def test_what_is_not_found_is_said(part, learned, case):
     make, reason = HOSTILE[case]
     photo = make(part, np.random.default_rng(3))
     with pytest.raises(NotLocated, match=reason or "."):
-        learned.look(photo)
+        learned.locate_or_raise(photo)
     assert learned.locate(photo) is None
 
 
@@ -329,7 +334,9 @@ def test_a_long_part_at_any_angle_is_found_by_its_outline_whatever_its_thread_sh
     rng, places = np.random.default_rng(21), []
     for turn in np.linspace(-175, 175, 25):
         photo, pose = thrown(spike(rng), rng, turn=turn, size=0.85 * rng.uniform(0.96, 1.04))
-        places.append([by_outline.look(photo).to_reference(pose @ (*point, 1)) for point in ((20, 45), (540, 45))])
+        places.append(
+            [by_outline.locate_or_raise(photo).to_reference(pose @ (*point, 1)) for point in ((20, 45), (540, 45))]
+        )
     off = np.linalg.norm(np.array(places) - np.median(places, axis=0), axis=-1) * 256 / SIDE
     along = np.diff(places, axis=1)[:, 0] @ (1, 1j)
     assert (off.max(axis=1) < 1).sum() >= 24
@@ -344,16 +351,16 @@ def test_a_mirrored_and_a_foreign_long_part_are_refused(by_outline):
     for turn in np.linspace(-150, 180, 6):
         for part in (spike(rng)[::-1], bar):
             with pytest.raises(NotLocated):
-                by_outline.look(thrown(part, rng, turn=turn)[0])
+                by_outline.locate_or_raise(thrown(part, rng, turn=turn)[0])
 
 
 def test_two_long_parts_and_one_cut_by_the_edge_are_refused(by_outline):
     rng = np.random.default_rng(23)
     photo, _ = thrown(spike(rng), rng, turn=5)
     with pytest.raises(NotLocated, match="two parts"):
-        by_outline.look(np.maximum(photo, np.roll(photo, 110, axis=0)))
+        by_outline.locate_or_raise(np.maximum(photo, np.roll(photo, 110, axis=0)))
     with pytest.raises(NotLocated):
-        by_outline.look(np.roll(photo, 60, axis=1))
+        by_outline.locate_or_raise(np.roll(photo, 60, axis=1))
 
 
 def test_an_outlined_reference_is_kept_and_one_of_before_is_read_as_it_was(by_outline, learned):

@@ -23,7 +23,7 @@ def test_every_cell_comes_from_one_tile_from_its_own_place_and_not_from_beside_a
         found[tile.cells] += 1
         assert plan.cut(picture, tile).shape == (*plan.tile, 3)
         assert tile.top % STEP == tile.left % STEP == 0
-        axes = zip(tile.cells, tile.own, (tile.top, tile.left), plan.tile, plan.size, strict=True)
+        axes = zip(tile.cells, tile.local_cells, (tile.top, tile.left), plan.tile, plan.size, strict=True)
         for cells, own, first, side, whole in axes:
             assert cells.start * plan.cell == first + own.start * plan.cell
             assert cells.stop - cells.start == own.stop - own.start > 0

@@ -21,7 +21,7 @@ def test_it_counts_and_keeps_the_last_that_were_stopped(shift, photo, tmp_path):
     for number in range(MAX_RECENT_PHOTOS + 2):
         photo(tmp_path / "in" / f"{number:02d}.png", 250)
     photo(tmp_path / "in" / "good.png", 10)
-    shift.look()
+    shift.poll_folder()
     assert shift.counts == {"reject": MAX_RECENT_PHOTOS + 2, "accept": 1}
     assert shift.last["name"] == "good.png"
     assert [one["name"] for one in shift.stopped] == [
@@ -32,21 +32,21 @@ def test_it_counts_and_keeps_the_last_that_were_stopped(shift, photo, tmp_path):
 def test_paused_it_takes_no_further_photo_and_leaves_none_claimed(shift, photo, inspections, tmp_path):
     for number in range(3):
         photo(tmp_path / "in" / f"{number}.png", 10)
-    shift.told = lambda facts, left: setattr(shift, "paused", True)
-    shift.look()
-    shift.look()
+    shift.on_photo = lambda facts, left: setattr(shift, "paused", True)
+    shift.poll_folder()
+    shift.poll_folder()
     assert shift.counts.total() == len(inspections()) == 1
     assert sorted(path.name for path in (tmp_path / "in").iterdir()) == ["1.png", "2.png"]
-    shift.paused, shift.told = False, lambda facts, left: None
-    shift.look()
+    shift.paused, shift.on_photo = False, lambda facts, left: None
+    shift.poll_folder()
     assert shift.counts.total() == len(inspections()) == 3
 
 
 def test_what_is_in_its_way_is_said_until_it_is_gone(shift, photo, tmp_path):
     photo(tmp_path / "in" / "a.png", 10)
     (tmp_path / "out").rename(tmp_path / "away")
-    shift.look()
+    shift.poll_folder()
     assert "is missing; restore it and watching continues" in shift.problem
     (tmp_path / "away").rename(tmp_path / "out")
-    shift.look()
+    shift.poll_folder()
     assert (shift.problem, shift.counts["accept"]) == ("", 1)

@@ -252,7 +252,7 @@ def test_explore_shows_where_variance_goes_and_how_patches_are_seen(name, method
         spectrum = method.spectrum(detector)
         assert spectrum.endswith(".") if isinstance(spectrum, str) else spectrum.photos == PHOTOS
     rows, places = features[0].flatten(end_dim=1), np.stack(np.divmod(np.arange(GRID[0] * GRID[1]), GRID[1]), axis=1)
-    seen = method.in_space(detector, rows, places, method.start(detector) if method.live else None)
+    seen = method.to_space(detector, rows, places, method.start(detector) if method.live else None)
     assert len(seen) == len(rows)
     assert torch.isfinite(seen).all()
     if not method.space:

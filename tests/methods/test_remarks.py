@@ -13,7 +13,7 @@ SHAPES = SimpleNamespace(shapes=((1, 4, 4, 100), (1, 4, 4, 100)))
 
 
 def view(name: str, **detector) -> FittedMethod:
-    return FittedMethod(name, SimpleNamespace(**detector), look=None)  # ty: ignore[invalid-argument-type]
+    return FittedMethod(name, SimpleNamespace(**detector), spec=None)  # ty: ignore[invalid-argument-type]
 
 
 def test_the_same_remark_of_two_views_is_said_once():

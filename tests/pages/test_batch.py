@@ -132,7 +132,7 @@ def test_a_labelled_folder_shows_what_was_wrong_and_what_another_recipe_changes(
         folder.mkdir(exist_ok=True)
         (photos / f"{number}.png").rename(folder / f"{number}.png")
     limits = Limits(recipe.limits.reject, recipe.limits.reject)
-    save(recipe.revised(author="Ana", reason="no review", limits=limits), workspace / "recipes" / "other.zip")
+    save(recipe.with_changes(author="Ana", reason="no review", limits=limits), workspace / "recipes" / "other.zip")
     app = batch()
     app.selectbox(key="batch_recipe").set_value(workspace / "recipes" / "tile.zip").run()
     finish(press(app, "batch_start"))

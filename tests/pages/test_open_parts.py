@@ -232,7 +232,7 @@ def test_teaching_again_keeps_what_was_set_and_added(open_app, taught, folder, t
 
 
 def test_a_job_that_a_restart_interrupted_is_listed_and_taught_again(open_app, taught, folder, monkeypatch):
-    order = taught.taught_by()
+    order = taught.config_with_choice()
     key = open_product_store.begin(order)
     assert key not in {line.id for line in open_product_store.open_parts()}, "not while it runs"
     restart()
@@ -263,7 +263,7 @@ def test_what_a_job_wrote_down_goes_however_it_ends(open_app, taught, folder, mo
     open_app("pages/inspect.py")
     monkeypatch.setattr(shell, "current_user", lambda: "Ana")
     monkeypatch.setattr(shell, "_session", lambda: "window")
-    teaching_job.start(taught.taught_by())
+    teaching_job.start(taught.config_with_choice())
     job = shell.jobs().waiting[-1]
     (written,) = folder.iterdir()
     if how == "removed from the queue":

@@ -252,7 +252,7 @@ def test_the_table_counts_the_photos_it_was_judged_with_and_they_are_opened_wher
     finish(press(app, "open-photos-b.zip"))
     part = open_product_store._shelf().last_used()
     assert part.notes == ("Missing or changed: 1 photo of the 7 used for its figures.",)
-    kept = {row.digest: (row.kind, row.score) for row in recipe.judged}
+    kept = {row.digest: (row.kind, row.score) for row in recipe.test_photos}
     scores = part.scored.scores(**dict(part.recipe.live))
     assert [kept[photo.digest][0] for photo in part.scored.photos] == [photo.kind for photo in part.scored.photos]
     assert [kept[photo.digest][1] for photo in part.scored.photos] == pytest.approx(scores.tolist())

@@ -69,7 +69,7 @@ def test_parts_are_named_challenged_and_overridden(open_app, exported, taught, w
     limits = Limits(2 * highest, 3 * highest)  # three photos alone set the suggested ones
     recipe = taught.study.recipe(limits, product="flange", product_check=taught.product_check)
     saved = save(recipe, workspace / "recipes/f.zip")
-    scores = {row.name: row.score for row in saved.judged}
+    scores = {row.name: row.score for row in saved.test_photos}
     best = min((product / "test/good").iterdir(), key=lambda path: scores[f"test/good/{path.name}"])
     photo = [("plain.jpg", best.read_bytes(), "image/jpeg")]
     app = opened(open_app("pages/recipes.py"), "f.zip:Challenge parts")

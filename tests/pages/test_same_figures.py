@@ -118,7 +118,7 @@ def test_one_folder_has_the_same_figures_on_every_page_and_on_the_line(
 
     save(again.study.recipe(product="flange", product_check=again.product_check), tmp_path / "flange.zip")
     recipe = load(tmp_path / "flange.zip")
-    kept = {one.name: one.score for one in (*recipe.calibration, *recipe.judged)}
+    kept = {one.name: one.score for one in (*recipe.calibration, *recipe.test_photos)}
     assert kept == dict(zip((photo.name for photo in study.photos), scores.tolist(), strict=True))
     assert recipe.limits == limits
     judged = [i for i, photo in enumerate(study.photos) if photo.part == "judge"]

@@ -84,7 +84,7 @@ def test_the_package_holds_the_proof(small_recipe, tmp_path):
     parity = exported(recipe, tmp_path / "line")
     package = recipe_package.check(tmp_path / "line")
     rows = list(csv.DictReader(io.StringIO(package.read(recipe_package.PARITY).decode())))
-    assert len(rows) == len(parity.table) == len(recipe.calibration) + len(recipe.judged)
+    assert len(rows) == len(parity.table) == len(recipe.calibration) + len(recipe.test_photos)
     assert {row["set"] for row in rows} == {"calibrate", "judge"}
     images = golden_images.read_table(package)
     assert 1 <= len(images) <= golden_images.MOST
@@ -93,7 +93,7 @@ def test_the_package_holds_the_proof(small_recipe, tmp_path):
     assert nearest["name"] in {image.name.split("/")[-1] for image in images}
     again = load(tmp_path / "line")
     assert again.digest == save(recipe, tmp_path / "plain").digest
-    assert (again.judged, again.challenge) == (recipe.judged, recipe.challenge)
+    assert (again.test_photos, again.challenge) == (recipe.test_photos, recipe.challenge)
 
 
 def test_an_export_keeps_the_digest_of_a_file_that_is_written_otherwise(small_recipe, tmp_path):
@@ -109,7 +109,7 @@ def test_an_export_keeps_the_digest_of_a_file_that_is_written_otherwise(small_re
 
 def test_an_export_that_would_flip_a_verdict_is_refused(small_recipe, product, tmp_path, tree, monkeypatch):
     recipe = small_recipe("cop")
-    scores = sorted(row.score for row in recipe.judged)
+    scores = sorted(row.score for row in recipe.test_photos)
     between = replace(recipe, limits=Limits(*2 * [(scores[2] + scores[3]) / 2]))
     others = line_network.export_graphs(small_recipe("pca"), onnx_export.loaded_backbone(None, "cpu"))
     monkeypatch.setattr(line_network, "export_graphs", lambda *_: others)
@@ -136,7 +136,7 @@ def test_photos_are_found_by_content_wherever_they_lie(small_recipe, product, tm
     for number, path in enumerate(photos(product)):
         (elsewhere / f"{number}.jpg").write_bytes(path.read_bytes())
     found = find_photos(recipe, elsewhere)
-    assert len(found.paths) == len(recipe.judged)
+    assert len(found.paths) == len(recipe.test_photos)
     assert set(found.missing) == {row.name for row in recipe.calibration}
     with pytest.raises(ValueError, match=r"none of the \d+ photos .*specify their folder with --photos"):
         find_photos(replace(recipe, provenance=replace(recipe.provenance, photos=None)))

@@ -28,7 +28,7 @@ def test_everything_comes_back_and_scores_are_equal_to_the_bit(recipe, tmp_path,
     for k in (1, 4, 5):
         assert torch.equal(opened.views[0].detector.score(features, k=k), recipe.views[0].detector.score(features, k=k))
     (ours,), (theirs,) = opened.views, recipe.views
-    assert (ours.look.digest, ours.scales) == (theirs.look.digest, {})
+    assert (ours.spec.digest, ours.scales) == (theirs.spec.digest, {})
     for field in ("product", "backbone", "grid", "nearest", "method", "live", "limits", "calibration"):
         assert getattr(opened, field) == getattr(recipe, field), field
     assert opened.provenance == recipe.provenance
@@ -49,7 +49,7 @@ def test_two_views_come_back_to_the_bit_with_a_scale_for_every_stop(recipe, tmp_
     opened = load(tmp_path / "r.zip")
     assert (opened.method, opened.live) == ("mahalanobis+cop", joined.live)
     for ours, theirs in zip(opened.views, views, strict=True):
-        assert (ours.look.digest, ours.stops) == (theirs.look.digest, theirs.stops)
+        assert (ours.spec.digest, ours.stops) == (theirs.spec.digest, theirs.stops)
         for stop, scale in theirs.scales.items():
             again = ours.scales[stop]
             assert (again.level, again.spread) == (scale.level, scale.spread)

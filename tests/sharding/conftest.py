@@ -66,7 +66,7 @@ def bits(study) -> list[bytes]:
     """Everything of a fitted study that a recipe is made of."""
     arrays = [view.detector.arrays() for view in study.results.views]
     found = [own[name].numpy().tobytes() for own in arrays for name in sorted(own)]
-    return [*found, study.scores().tobytes(), study.results.scores_again().tobytes()]
+    return [*found, study.scores().tobytes(), study.results.repeat_scores().tobytes()]
 
 
 class Started:

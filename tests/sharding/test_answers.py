@@ -24,7 +24,7 @@ from inspect_core.study.study_tasks import Shard
 from tests.line.conftest import ByBrightness, photo  # noqa: F401
 
 SHARD = Shard(0, [PhotoFile(Path(name), name, "good", (4, 4)) for name in "abc"])
-ALL, WITHOUT_B = PhotoNotes(), PhotoNotes(found={"a": ("a" * 64, Placement((4, 4)))}, damaged={"b": "cut short"})
+ALL, WITHOUT_B = PhotoNotes(), PhotoNotes(placements={"a": ("a" * 64, Placement((4, 4)))}, damaged={"b": "cut short"})
 
 
 class Faulty:

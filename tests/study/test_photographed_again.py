@@ -51,12 +51,12 @@ def test_copies_are_learned_from_with_their_photo_and_never_stored(study, taught
     assert study.results.views[0].detector.images == 4 * photos
     assert seen == [(own, 4 * (photos - own)) for own, _ in seen]
     assert again.scores().tobytes() == study.scores().tobytes()
-    assert again.results.scores_again().tobytes() == study.results.scores_again().tobytes()
+    assert again.results.repeat_scores().tobytes() == study.results.repeat_scores().tobytes()
 
 
 def test_a_part_counts_once_where_limits_are_set(study):
     assert len(study.calibration_scores()) == len(study.split.fit)
-    assert np.isnan(study.results.scores_again()[study.results.setters()]).all()
+    assert np.isnan(study.results.repeat_scores()[study.results.setters()]).all()
 
 
 def test_the_score_again_is_that_of_the_copy_by_hand(study):
@@ -66,10 +66,10 @@ def test_the_score_again_is_that_of_the_copy_by_hand(study):
     picture = study.preparation.picture(pixels, photo.placed)
     (copy,) = replace(NOISY, copies=1).copies_of(picture, pixels.shape[:2], photo.digest)
     for live in ({}, {"k": 4}):
-        by_hand = scored.map_of(study.preparation.of_picture(copy), photo.placed, **live)
+        by_hand = scored.map_from_features(study.preparation.features_of_input(copy), photo.placed, **live)
         area = scored.live["area"]
-        assert scored.scores_again(**live)[position] == image_score(by_hand, area=area)
-    as_taken = scored.map_of(study.preparation.of_picture(picture), photo.placed)
+        assert scored.repeat_scores(**live)[position] == image_score(by_hand, area=area)
+    as_taken = scored.map_from_features(study.preparation.features_of_input(picture), photo.placed)
     assert image_score(as_taken, area=area) == study.scores()[position]
 
 
@@ -81,7 +81,11 @@ def test_noise_within_the_tolerances_moves_good_scores_less(study, taught):
             picture = own.preparation.picture(read(photo.path).pixels, photo.placed)
             noisy = CaptureVariation(noise=10.0).of(picture, photo.placed.photo, np.random.default_rng(0))
             scores = [
-                float(image_score(own.results.map_of(own.preparation.of_picture(seen), photo.placed), area=1))
+                float(
+                    image_score(
+                        own.results.map_from_features(own.preparation.features_of_input(seen), photo.placed), area=1
+                    )
+                )
                 for seen in (picture, noisy)
             ]
             shifts.append(scores[1] - scores[0])
@@ -90,7 +94,7 @@ def test_noise_within_the_tolerances_moves_good_scores_less(study, taught):
 
 
 def test_changed_verdicts_are_counted_on_the_bench_and_by_evaluate_alike(study, taught):
-    scores, again = study.scores().astype(float), study.results.scores_again().astype(float)
+    scores, again = study.scores().astype(float), study.results.repeat_scores().astype(float)
     middle = float(np.median(scores))
     limits = Limits(middle, middle)
     judge = study.results.of_subset("judge")

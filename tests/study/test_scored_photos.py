@@ -68,7 +68,7 @@ def test_a_photo_more_leaves_the_tray_as_it_was(scored):
     for now, then in zip((scored.scores(), scored.map(4, k=2), scored.grid_errors(k=3)), before[1:], strict=True):
         assert np.array_equal(now, then)
     assert np.array_equal(more.scores()[:5], before[1])
-    began = more.beginning_with({"k": 2, "area": 7})
+    began = more.with_initial_live({"k": 2, "area": 7})
     assert (began.live, more.live, scored.live) == ({"k": 2, "area": 7}, {"k": 5, "area": 12}, {"k": 5, "area": 12})
     assert np.array_equal(began.scores(), more.scores(k=2, area=7))
 
@@ -151,7 +151,7 @@ def test_errors_of_two_views_are_standardised_and_added(fused, k, q):
 
 def test_a_photo_scores_the_same_whichever_way_it_is_asked_for(fused):
     views = [
-        FittedMethod(view.method, view.detector, view.look, fused.scales(i, view.stops))
+        FittedMethod(view.method, view.detector, view.spec, fused.scales(i, view.stops))
         for i, view in enumerate(fused.views)
     ]
     for live in ({"k": 5, "q": 2}, {"k": 1, "q": 4, "area": 307}):

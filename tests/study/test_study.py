@@ -159,7 +159,7 @@ def test_two_views_score_alike_in_app_and_reloaded_recipe_to_the_bit(product, ba
         recipe = study.recipe(product="flange", **live)
         save(recipe, tmp_path / "r.zip")
         reloaded = load(tmp_path / "r.zip")
-        assert [view.look.digest for view in reloaded.views] == [look.digest for look in study.preparation.looks]
+        assert [view.spec.digest for view in reloaded.views] == [look.digest for look in study.preparation.looks]
         for i in (0, len(study.photos) - 1):
             pixels = read(study.photos[i].path).pixels
             for source in (recipe, reloaded):

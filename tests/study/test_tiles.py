@@ -209,4 +209,4 @@ def test_the_command_line_gives_what_the_study_gives(product, tmp_path, kept_gra
     backbone, taps = order.network(("mahalanobis",))
     study = Study(order, backbone, FeatureStore(tmp_path / "store"), taps=taps).fit()
     judged = study.scores()[study.results.of_subset("judge")]
-    assert [row.score for row in recipe.judged] == judged.tolist()
+    assert [row.score for row in recipe.test_photos] == judged.tolist()

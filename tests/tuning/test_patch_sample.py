@@ -117,7 +117,7 @@ def test_features_that_vary_in_nothing_are_explained_by_nothing():
     constant = kernel_pca.KernelPCA(
         kernel_pca.GaussianKernel(1.0), torch.zeros(1, 2), torch.zeros(1, 0), torch.zeros(1), torch.zeros(0), 0
     )
-    assert explained(FittedMethod("kernel_pca", constant, look=None), (0, 1)).tolist() == [1.0, 1.0]
+    assert explained(FittedMethod("kernel_pca", constant, spec=None), (0, 1)).tolist() == [1.0, 1.0]
 
 
 def test_the_share_at_hand_starts_the_fit_it_belongs_to(corp):

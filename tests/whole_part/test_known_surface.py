@@ -48,7 +48,7 @@ def test_length_does_not_matter(surface, rows):
 def test_a_part_vouched_for_is_known_and_so_are_its_like(surface):
     stranger = np.random.default_rng(3).standard_normal(12)
     like, other = stranger + 0.05, np.random.default_rng(4).standard_normal(12)
-    vouched = surface.vouch(stranger[None])
+    vouched = surface.mark_as_known(stranger[None])
     assert vouched.score(stranger[None])[0] == pytest.approx(0, abs=1e-7)
     unit = to_unit(np.stack([like, stranger]))
     assert vouched.score(like[None])[0] == pytest.approx(np.linalg.norm(unit[0] - unit[1]))
@@ -62,7 +62,7 @@ def test_zero_rows_stay_zero_and_others_get_length_one():
 
 
 def test_round_trip_is_equal_to_the_bit_and_so_is_a_refit(surface, rows):
-    vouched = surface.vouch(rows[:2])
+    vouched = surface.mark_as_known(rows[:2])
     again = KnownSurface.from_arrays(vouched.arrays(), vouched.params())
     np.testing.assert_array_equal(again.score(rows), vouched.score(rows))
     np.testing.assert_array_equal(fit_surface(rows).score(rows), surface.score(rows))

@@ -12,7 +12,26 @@ from inspect_core.study.evaluation import labelled_since, select_counted, unscor
 from inspect_core.study.scored_photo import ADDED, RELABELLED, UNKNOWN, ScoredPhoto, UnscoredPhoto
 from inspect_core.verdict import Limits
 
-_FOR_ALL = ("position", "area", "calm", "sentence", "preview", "check", "foreign", "note", "patch", "defect_type",
+_FOR_ALL = (
+    "position", (
+    "area"
+), (
+    "typical_score"
+), (
+    "sentence"
+), (
+    "preview"
+), (
+    "check"
+), (
+    "foreign"
+), (
+    "note"
+), (
+    "patch"
+), (
+    "defect_type"
+),
             "mm_per_pixel")  # fmt: skip
 """Fields that the browser gets as they are."""
 
@@ -43,7 +62,7 @@ class BenchState:
     anomaly_map: np.ndarray
     limits: Limits
     suggested: Limits
-    calm: float = 0.0
+    typical_score: float = 0.0
     sentence: str = ""
     setting_scores: np.ndarray = field(default_factory=_no_scores)
     area: int = 1

@@ -103,7 +103,7 @@ def _falling_variance(product: TaughtProduct, position: int) -> None:
 
 def learned_from(product: TaughtProduct, photo_count: int) -> str:
     """Name the good photos it learned from, `photo_count` with the copies that were made of them."""
-    record = product.recipe.taught if product.recipe else None
+    record = product.recipe.teaching_record if product.recipe else None
     photos = sum(photo.set == "fit" for photo in record.photos) if record else photo_count
     photos = len(product.study.split.fit) if product.study else photos
     return f"{photos} good photos{' and copies of them' if photos < photo_count else ''}"

@@ -50,7 +50,7 @@ def of_preview(product: TaughtProduct, position: int, run: PreviewRun, model: Be
         scores[position] = image_score(anomaly_map, area=model.area)
         return replace(
             model, scores=scores, anomaly_map=anomaly_map, limits=_scaled(model.limits, fraction),
-            suggested=_scaled(model.suggested, fraction), calm=model.calm * fraction, ceiling=None,
+            suggested=_scaled(model.suggested, fraction), typical_score=model.typical_score * fraction, ceiling=None,
             note=f"Preview of {what}, not applied. Gallery scores are still updating.",
         )  # fmt: skip
     scores = run.scores(run.live)
@@ -59,7 +59,7 @@ def of_preview(product: TaughtProduct, position: int, run: PreviewRun, model: Be
     limits = model.limits.carried(model.suggested, suggested, ceilings)
     return replace(
         model, scores=scores, anomaly_map=anomaly_map, limits=limits, suggested=suggested,
-        calm=run.scored.typical_score(**run.live), area=run.live[AREA],
+        typical_score=run.scored.typical_score(**run.live), area=run.live[AREA],
         partly_out=product.scored.partly_out(run.live[AREA]), found_up_to=None, ceiling=None,
         note=f"Preview of {what}, not applied.",
     )  # fmt: skip

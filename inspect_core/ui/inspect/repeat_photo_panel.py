@@ -27,7 +27,7 @@ MOVES: dict[str, Callable[[float], CaptureVariation]] = {
 }
 ENDS = {
     NOISE: ("noise {:g}", (12.0,), 0.5),
-    LIGHT: ("light {:+g} to {:+g} %", (-20.0, 20.0), 1.0),
+    LIGHT: ("light {:+g} to {:+g}%", (-20.0, 20.0), 1.0),
     FOCUS: ("blur {:g} px", (3.0,), 0.1),
     SHIFT: ("shift {:+g} to {:+g} px", (-8.0, 8.0), 0.5),
 }  # fmt: skip

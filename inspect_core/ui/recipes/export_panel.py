@@ -70,7 +70,7 @@ def _proof(path: Path, recipe: Recipe, key: str) -> None:
         words = f"The audit log has no record of this export (release {shell.escape(proof['release'])}). Export again."
         st.error(words, icon=":material/broken_image:")
         return
-    known = len(recipe.calibration) + len(recipe.judged)
+    known = len(recipe.calibration) + len(recipe.test_photos)
     st.success(
         f"Verified on {proof['photos']} of {known} photos: all verdicts match, and scores differ by at most "
         f"{proof['largest']:.2g} ({proof['allowed']:.2g} allowed). {proof['golden']} golden images are included; "

@@ -51,7 +51,7 @@ class Candidate:
 def section(recipe: Recipe, key: str) -> None:
     """What may be learned, what it changes, and saving it as a draft. key: unique to the recipe's file."""
     st.markdown("Teaches the recipe again with its original photos plus these good parts. Nothing is saved yet.")
-    if recipe.taught is None:
+    if recipe.teaching_record is None:
         st.info("This recipe does not record its training photos. Teach it again from its folder.")
         return
     candidates = _called_good(recipe)
@@ -129,13 +129,13 @@ def _choose(recipe: Recipe, candidates: list[Candidate], key: str) -> list[tuple
     """Every photo with what is known of it; (name, path) of those that are ticked."""
     if not candidates:
         return []
-    known = {} if recipe.taught is None else {photo.digest: photo for photo in recipe.taught.photos}
+    known = {} if recipe.teaching_record is None else {photo.digest: photo for photo in recipe.teaching_record.photos}
     with st.spinner("Reading the photos…"):
         scanned = [
             _looked_at(str(candidate.path), candidate.path.stat().st_mtime_ns, recipe.depth) for candidate in candidates
         ]
     described = [
-        _described(candidate, known.get(digest), digest in {row.digest for row in recipe.judged})
+        _described(candidate, known.get(digest), digest in {row.digest for row in recipe.test_photos})
         for candidate, (digest, _) in zip(candidates, scanned, strict=True)
     ]
     shown = shell.paginate(range(len(candidates)), SHOWN, f"learn-page-{key}")
@@ -182,7 +182,7 @@ def _looked_at(path: str, written: int, _depth: Depth | None) -> tuple[str, byte
 
 def _called_good(recipe: Recipe) -> list[Candidate]:
     """The parts that people called good under this recipe, where their photos are still there."""
-    photos = {photo.digest: photo for photo in recipe.taught.photos} if recipe.taught else {}
+    photos = {photo.digest: photo for photo in recipe.teaching_record.photos} if recipe.teaching_record else {}
     candidates: dict[str, Candidate] = {}
     with shell.errors_shown(LogError), AuditLog.open() as log:
         for inspection in inspections.read(log, most=MOST):

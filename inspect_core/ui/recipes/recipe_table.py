@@ -94,6 +94,6 @@ def _line(path: Path, written: int) -> RecipeSummary:
         )
     )
     to_sort = ", ".join(counts.to_sort) or "none"
-    photos, when = len(recipe.calibration) + len(recipe.judged) + len(recipe.unscored), made(recipe)[:16]
+    photos, when = len(recipe.calibration) + len(recipe.test_photos) + len(recipe.unscored), made(recipe)[:16]
     digest, author = str(recipe.digest), recipe.provenance.author
     return RecipeSummary(path, digest, recipe.product, missed, rejected, to_sort, photos, when, author)

@@ -49,7 +49,7 @@ class Bench {
     this.data = data;
     this.root.dataset.theme = isDark(this.root) ? "dark" : "light";
     const scores = data.parts.map(({ score }) => score);
-    this.decimals = decimalsFor(Math.max(...scores) - Math.min(data.calm, ...scores));
+    this.decimals = decimalsFor(Math.max(...scores) - Math.min(data.typical_score, ...scores));
     this.colours = packedColours(data.heat);
     if (data.preview || (this.isTaken("limits") && !this.held)) this.limits = data.limits;
     this.limits = { ...this.limits, preview: data.preview };
@@ -220,7 +220,7 @@ class Bench {
 
   followPart() {
     const { part, limits, decimals } = this;
-    this.stage.judge({ limits, calm: this.data.calm, colours: this.colours, decimals });
+    this.stage.judge({ limits, typicalScore: this.data.typical_score, colours: this.colours, decimals });
     if (this.unscored !== null) return;
     const { verdict, finding } = this.card.judge(part, limits, decimals);
     this.description = `${part.name}: ${VERDICTS[verdict].word}, score ${part.score.toFixed(decimals)}. ${finding}.`;

@@ -27,10 +27,10 @@ class LimitBoxes {
     this.band.addEventListener("change", () => this.onBand());
   }
 
-  /** setting_scores: of the good parts a wanted overkill is met on; calm: where colour begins. */
-  fill({ suggested, setting_scores: setScores, calm, parts }, decimals) {
+  /** setting_scores: of the good parts a wanted overkill is met on; typicalScore: where colour begins. */
+  fill({ suggested, setting_scores: setScores, typical_score: typicalScore, parts }, decimals) {
     const lowest = Math.min(...parts.map(({ score }) => score).filter(Number.isFinite));
-    Object.assign(this, { suggested, setScores, calm, decimals, lowest });
+    Object.assign(this, { suggested, setScores, typicalScore, decimals, lowest });
     this.overkillField.hidden = setScores.length === 0;
     this.overkillField.title = `False-reject rate on the ${setScores.length} calibration parts`;
   }
@@ -63,7 +63,7 @@ class LimitBoxes {
     }
     const limits = hasReviewBand(this.limits) ? { ...this.limits, [role]: score } : { review: score, reject: score };
     const told = (value) => value.toFixed(this.decimals);
-    if (score < Math.min(this.lowest, this.calm)) {
+    if (score < Math.min(this.lowest, this.typicalScore)) {
       this.refuse(role, box, `This limit would reject every part: the lowest score is ${told(this.lowest)}.`);
     } else if (limits.review > limits.reject) {
       const order = "The review limit must be below the reject limit";
@@ -93,7 +93,7 @@ class LimitBoxes {
 
   onBand() {
     const { review } = this.limits;
-    const width = BAND_SHARE * Math.abs(review - this.calm) || 1;
+    const width = BAND_SHARE * Math.abs(review - this.typicalScore) || 1;
     this.set({ review, reject: this.band.checked ? review + width : review });
   }
 }

@@ -156,7 +156,7 @@ function contourPath({ values, height, width }, level) {
 }
 
 /** The range of scores over which colours run: from low over the limit to high, or straight when `middle` is null. */
-function colourRange(map, { calm, limit, stretch, rainbow }) {
+function colourRange(map, { typicalScore, limit, stretch, rainbow }) {
   if (stretch) {
     let low = Infinity;
     let high = -Infinity;
@@ -166,7 +166,7 @@ function colourRange(map, { calm, limit, stretch, rainbow }) {
     }
     return { low, middle: null, high };
   }
-  const span = Math.max(limit - calm, Number.MIN_VALUE);
+  const span = Math.max(limit - typicalScore, Number.MIN_VALUE);
   return { low: limit - span, middle: rainbow ? null : limit, high: limit + span };
 }
 

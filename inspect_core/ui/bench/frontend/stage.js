@@ -63,9 +63,9 @@ class Stage {
     this.bare = true;
   }
 
-  /** Colours and outlines for limits; calm: where colour begins; colours: 512 packed RGBA. */
-  judge({ limits, calm, colours, decimals }) {
-    this.judged = { limits, calm, colours, decimals };
+  /** Colours and outlines for limits; typicalScore: where colour begins; colours: 512 packed RGBA. */
+  judge({ limits, typicalScore, colours, decimals }) {
+    this.judged = { limits, typicalScore, colours, decimals };
     this.recolour();
     const roles = limits.preview ? [] : hasReviewBand(limits) ? ["review", "reject"] : ["reject"];
     const { map, area } = this.part;
@@ -87,9 +87,9 @@ class Stage {
   }
 
   recolour() {
-    const { limits, calm, colours } = this.judged;
+    const { limits, typicalScore, colours } = this.judged;
     const { stretch, rainbow } = this.look;
-    this.range = colourRange(this.part.map, { calm, limit: limits.review, stretch, rainbow });
+    this.range = colourRange(this.part.map, { typicalScore, limit: limits.review, stretch, rainbow });
     const chosen = rainbow ? this.rainbow : colours;
     paintScores(new Uint32Array(this.heatImage.data.buffer), this.part.map.values, chosen, this.range);
     this.heat.getContext("2d").putImageData(this.heatImage, 0, 0);
