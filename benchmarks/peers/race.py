@@ -6,8 +6,8 @@ LOUPE_PEERS=ENVIRONMENT/bin/python python -m benchmarks.peers.race [NAME=FOLDER 
 runs. Folders are in MVTec AD layout; the bundled sample parts otherwise. All learn from train/good, see no defect, and
 judge test/. Everybody gets the weights of EfficientNet Lite0, photos at the size that Loupe proposes for their shape
 (256 × 256 for square ones) and two threads; anomalib the stages that its authors' choice of layers (1, 2 and 3 of a
-residual network; 2 and 3 for PatchCore) corresponds to. Fit is the time from photos to a model that can judge: for Loupe
-limits from folds and copies within the tolerances are in it.
+residual network; 2 and 3 for PatchCore) corresponds to. Fit is the time from photos to a model that can judge: for
+Loupe limits from folds and copies within the tolerances are in it.
 """
 
 import json
