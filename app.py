@@ -56,12 +56,12 @@ if __name__ == "__main__":  # run for a session
 
     page = st.navigation(
         {
-            "Work": [
+            "Operate": [
                 st.Page("pages/teach.py", title="Teach", icon=":material/school:"),
                 st.Page("pages/inspect.py", title="Inspect", icon=":material/center_focus_strong:", default=True),
                 st.Page("pages/batch.py", title="Batch", icon=":material/burst_mode:"),
             ],
-            "Understand": [
+            "Analyse": [
                 st.Page("pages/explore.py", title="Explore", icon=":material/scatter_plot:"),
                 st.Page("pages/compare.py", title="Compare", icon=":material/compare:"),
                 st.Page("pages/defect_types.py", title="Defect types", icon=":material/category:"),
@@ -69,7 +69,7 @@ if __name__ == "__main__":  # run for a session
             ],
             "Release": [
                 st.Page("pages/recipes.py", title="Recipes", icon=":material/inventory_2:"),
-                st.Page("pages/measurement.py", title="Measurement study", icon=":material/rule:"),
+                st.Page("pages/measurement.py", title="MSA study", icon=":material/rule:"),
                 st.Page("pages/history.py", title="History", icon=":material/history:"),
             ],
         }

@@ -81,11 +81,11 @@ class Runner(ExportedModel):
         package = recipe_package.check(self.path)
         name, found = self.path.name, package.release
         if release is not None and found != release.strip().lower():
-            raise RecipeError(f"{name}: its release is {found}, not {release}; take the export that was approved")
+            raise RecipeError(f"{name}: its release is {found}, not {release}; use the approved export")
         document = recipe_package.read_document(package, None)
         images = golden_images.read_table(package)
         calibration, _ = recorded_photos.read_table(package, document)
-        with refusing(self.path, "its parts do not fit together"):
+        with refusing(self.path, "its contents are inconsistent"):
             # What the graph replaces, and what stays behind, is not read.
             rest = document | {"views": [], "gallery": None}
             graphs = {
@@ -115,9 +115,9 @@ class Runner(ExportedModel):
             ):
                 raise RecipeError(
                     f"{self.path.name}: golden image {known.file} ({known.name}) gets "
-                    f"{_words(golden_images.said(verdict))} with score {verdict.score} on this PC, and got "
-                    f"{_words(expected)} with {known.score} where it was exported; do not inspect with it here: "
-                    "install the versions of requirements-line.txt, or export it again on this PC"
+                    f"{_words(golden_images.said(verdict))} with score {verdict.score} on this PC, but "
+                    f"{_words(expected)} with score {known.score} at export. Do not inspect on this PC: install the "
+                    "versions in requirements-line.txt, or export again here"
                 )
 
 

@@ -5,7 +5,7 @@ import streamlit as st
 from inspect_core.ui import saved_recipes, shell
 from inspect_core.ui.batch import batch_form, batch_jobs, batch_results, batch_store, watch_panel
 
-FOLDER, WATCH = "Judge a folder", "Watch a folder"
+FOLDER, WATCH = "Inspect a folder", "Watch a folder"
 
 shell.gate("pages/batch.py")
 

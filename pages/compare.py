@@ -8,15 +8,15 @@ from inspect_core.ui.compare import comparison_jobs, comparison_panels
 shell.gate("pages/compare.py")
 
 open_products.title("Compare")
-st.caption("Which detector suits your part? All are tried on the same photos, each with its own limits.")
+st.caption("Which detector suits your product? All are tested on the same photos, each with its own limits.")
 
 taught = open_product_store.current()
 if taught is None:
-    shell.nothing_taught("This page compares the detectors on the photos of a taught part.")
+    shell.nothing_taught("This page compares detectors on the photos of a taught product.")
     st.stop()
 if taught.study is None and taught.ordered is None:
-    st.info("Comparing needs the photos that the part was taught with; teach it again.", icon=":material/info:")
-    if st.button("Teach a part", type="primary", icon=":material/school:", key="to_teach"):
+    st.info("Comparison needs the training photos. Teach the product again.", icon=":material/info:")
+    if st.button("Teach a product", type="primary", icon=":material/school:", key="to_teach"):
         st.switch_page("pages/teach.py")
     st.stop()
 order = taught.order()

@@ -9,12 +9,13 @@ shell.gate("pages/defect_types.py")
 
 open_products.title("Defect types")
 st.caption(
-    "Which defect is it? Loupe learns defect types from a few labelled examples and says when it does not know one."
+    "Which defect is it? Loupe learns defect types from a few labelled examples and reports when a defect matches "
+    "none of them."
 )
 
 taught = open_product_store.current()
 if taught is None:
-    shell.nothing_taught("This page names the defects of a taught part.")
+    shell.nothing_taught("This page names the defects of a taught product.")
     st.stop()
 if taught.defect_types is not None:
     training_results.results(taught)

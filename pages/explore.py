@@ -6,22 +6,22 @@ from inspect_core.ui import open_product_store, open_products, shell
 from inspect_core.ui.explore import patch_map, unusual_parts, variance_panels
 
 VIEWS = {
-    "Map of patches": patch_map.patch_map,
+    "Patch map": patch_map.patch_map,
     "Variance": variance_panels.variance,
     "Sensitivity": variance_panels.sensitivity,
-    "Strangest good parts": unusual_parts.strangest,
+    "Most unusual good parts": unusual_parts.strangest,
 }
 
 shell.gate("pages/explore.py")
 
 open_products.title("Explore")
-st.caption("Why does it think so? What the network and the detector see in your parts.")
+st.caption("Why this verdict? See what the network and the detector respond to.")
 
 taught = open_product_store.current()
 if taught is None:
-    shell.nothing_taught("This page shows what the network and the detector see in a taught part.")
+    shell.nothing_taught("This page shows what the network and the detector respond to in a taught product.")
     st.stop()
 view = st.segmented_control(
-    "Look at", list(VIEWS), default=next(iter(VIEWS)), required=True, key="explore_view", label_visibility="collapsed"
+    "View", list(VIEWS), default=next(iter(VIEWS)), required=True, key="explore_view", label_visibility="collapsed"
 )
 VIEWS[view](taught)

@@ -7,7 +7,7 @@ from inspect_core.ui import shell
 from inspect_core.ui.history import drift_panel, history_overview, history_report, selection, tables
 
 VIEWS = {
-    "At a glance": history_overview.at_a_glance,
+    "Overview": history_overview.at_a_glance,
     "Drift": drift_panel.signals,
     "Parts": tables.parts,
     "Changes": tables.changes,
@@ -16,7 +16,7 @@ VIEWS = {
 shell.gate("pages/history.py")
 
 st.title("History")
-st.caption("What did it decide, and who changed what?")
+st.caption("What did Loupe decide, and who changed what?")
 try:
     with AuditLog.open() as log:
         last = selection.last_inspection(log)
@@ -29,7 +29,7 @@ except LogError as error:
     st.stop()
 history_report.downloads(chosen)
 view = st.segmented_control(
-    "Look at", list(VIEWS), default=next(iter(VIEWS)), required=True, key="history_view", label_visibility="collapsed"
+    "View", list(VIEWS), default=next(iter(VIEWS)), required=True, key="history_view", label_visibility="collapsed"
 )
 if view != "Changes" and not chosen.inspections:
     selection.none_in_this_time(last)

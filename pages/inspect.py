@@ -11,7 +11,7 @@ taught = open_product_store.current()
 if taught is None:
     first_start.first_start()
     st.stop()
-shell.say_running("The bench works meanwhile; what has to learn anew waits for it.")
+shell.say_running("You can keep inspecting. Anything that needs training is queued.")
 shell.show_problem()
 inspect_panels.bench_with_parameters(taught)
 inspect_panels.notes(taught)

@@ -7,8 +7,10 @@ from inspect_core.ui.measurement import msa_panels
 
 shell.gate("pages/measurement.py")
 
-st.title("Measurement study")
-st.caption("Is the measurement fit? Parts of known truth are appraised several times by Loupe and by people.")
+st.title("MSA study")
+st.caption(
+    "Measurement system analysis: is the inspection capable? Loupe and human appraisers rate known parts several times."
+)
 stem = msa_panels.choose()
 if stem is None:
     msa_panels.new()

@@ -6,10 +6,10 @@ from inspect_core.ui import shell
 from inspect_core.ui.methods import embedding_playgrounds, novelty, posteriors, quadric_fits
 
 VIEWS = {
-    "Normal or strange": (novelty.novelty,),
+    "Novelty detection": (novelty.novelty,),
     "Quadrics": (quadric_fits.quadric_fits,),
     "Semi-orthogonal": (embedding_playgrounds.semi_orthogonal,),
-    "Forest, net and their densities": (posteriors.posteriors, posteriors.shifts),
+    "Forest, net and kernel density": (posteriors.posteriors, posteriors.shifts),
     "CoRP": (embedding_playgrounds.corp,),
 }
 
@@ -17,7 +17,7 @@ shell.gate("pages/methods.py")
 
 st.title("Methods")
 view = st.segmented_control(
-    "Look at", list(VIEWS), default=next(iter(VIEWS)), required=True, key="methods_view", label_visibility="collapsed"
+    "View", list(VIEWS), default=next(iter(VIEWS)), required=True, key="methods_view", label_visibility="collapsed"
 )
 for part in VIEWS[view]:
     part()

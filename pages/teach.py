@@ -32,7 +32,7 @@ with photos_side:
         st.stop()
 with plan_side.container(key="teach-plan"):
     start, (photos, seed, notes) = st.container(key="teach-start"), chosen
-    start.header("What Loupe will do")
+    start.header("Teaching plan")
     order = teach_panels.choose_settings(source.product, photos, seed, notes, key)
     if order is None:
         st.stop()
@@ -41,4 +41,6 @@ with plan_side.container(key="teach-plan"):
         busy = shell.jobs().about(order) is not None
         if st.button("Teach", type="primary", icon=":material/school:", disabled=busy, key="teach", width="stretch"):
             shell.begin(lambda: teaching_job.start(order))
-        shell.follow(order, "The part appears on Inspect when training finishes; other pages can be used meanwhile.")
+        shell.follow(
+            order, ("The product opens on Inspect when teaching finishes. You can use other pages in the meantime.")
+        )

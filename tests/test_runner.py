@@ -81,7 +81,7 @@ def test_the_graph_of_another_recipe(line, small_recipe, tmp_path):
     other = small_recipe("pca")
     export(other, tmp_path / "other", check_images=find_photos(other).paths)
     shutil.copy(tmp_path / "other" / recipe_package.MODEL, line / recipe_package.MODEL)
-    with pytest.raises(RecipeError, match=r"golden image golden/01.jpg \(.*\) gets .* do not inspect with it here"):
+    with pytest.raises(RecipeError, match=r"golden image golden/01.jpg \(.*\) gets .*Do not inspect on this PC:"):
         Runner(signed(line))
 
 
@@ -95,7 +95,9 @@ def test_only_the_release_that_is_named(line):
     forged = Runner(signed(line))
     assert forged.release != release
     assert len(forged.digest) == 64
-    with pytest.raises(RecipeError, match=f"line: its release is {forged.release}, not {release}; take the export"):
+    with pytest.raises(
+        RecipeError, match=(f"line: its release is {forged.release}, not {release}; use the approved export")
+    ):
         Runner(line, release=release)
 
 
@@ -117,7 +119,7 @@ def test_a_graph_whose_scores_end_at_a_limit_fails_its_golden_images(small_recip
     graph.graph.initializer.append(onnx.numpy_helper.from_array(np.float32(limits[at]), "end"))
     graph.graph.node.append(onnx.helper.make_node("Min", ["whole", "end"], ["map"]))
     onnx.save_model(graph, line / recipe_package.MODEL)
-    with pytest.raises(RecipeError, match=r"golden image .* gets .* do not inspect with it here"):
+    with pytest.raises(RecipeError, match=r"golden image .* gets .*Do not inspect on this PC:"):
         Runner(signed(line))
 
 
@@ -150,7 +152,7 @@ def test_a_golden_image_that_was_moved_to_the_other_side(line):
     text = (line / recipe_package.EXPECTED).read_text()
     first = golden_images.read_table(recipe_package.check(line))[0]
     (line / recipe_package.EXPECTED).write_text(text.replace(repr(first.score), repr(first.score * 1.01)))
-    with pytest.raises(RecipeError, match="do not inspect with it here"):
+    with pytest.raises(RecipeError, match="Do not inspect on this PC:"):
         Runner(signed(line))
 
 

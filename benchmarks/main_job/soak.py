@@ -79,7 +79,7 @@ def _teach(page: Page, photos: Path, method: str) -> None:
     path = page.get_by_role("textbox", name="Folder or zip")
     path.fill(os.fspath(photos))
     path.press("Enter")
-    page.get_by_role("textbox", name="Name of the part").wait_for()
+    page.get_by_role("textbox", name="Product name").wait_for()
     page.get_by_text(METHODS[method].title, exact=True).click()
     page.wait_for_function(FINISHED)
     page.get_by_role("button", name="Teach", exact=True).click()

@@ -31,7 +31,7 @@ def why_blocked(log: AuditLog, recipe: str) -> str | None:
     """
     entry = last(log, recipe)
     if entry is None:
-        return "its challenge parts have never been photographed here; run the challenge first"
+        return "its challenge has never been run here; run the challenge first"
     if entry.kind == CHALLENGE and entry.facts.get("passed") is not True:
         missed = in_words(entry).removeprefix("failed: ")
         return f"its last challenge failed ({missed}); correct lamp, lens or fixture and repeat it, or override it"

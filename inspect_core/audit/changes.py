@@ -66,7 +66,7 @@ def _in_words(kind: str, facts: Mapping) -> str:
         missed = [str(part.get("name")) for part in facts.get("parts", ()) if not part.get("passed")]
         return f"failed: {', '.join(missed)}" if missed else "all challenge parts passed"
     if kind == kinds.CHALLENGE_OVERRIDE:
-        return "may watch despite a failed challenge"
+        return "watching allowed despite a failed challenge"
     if kind == kinds.CLOCK_SET_BACK:
         return f"from {facts.get('last entry')} to {facts.get('clock')}"
     return ", ".join(f"{name}: {value}" for name, value in facts.items() if name != "reason")

@@ -47,29 +47,29 @@ HEAD = sa.Table(
 removed from the end.
 """
 
-_MOVE = "set LOUPE_DATABASE to another place"
+_MOVE = "set LOUPE_DATABASE to another location"
 _REMEDIES = (
     ("database is locked", "another program keeps it locked; close that program and try again"),
     ("lock timeout", "another program keeps it locked; close that program and try again"),
     ("readonly", f"make the file and its folder writable, or {_MOVE}"),
     ("read-only", "make the database writable, or set LOUPE_DATABASE to another one"),
-    ("disk is full", "free some disk space; nothing of this step was recorded"),
-    ("no space left", "free some disk space there; nothing of this step was recorded"),
-    ("disk i/o", "check the disk and its connection; nothing of this step was recorded"),
+    ("disk is full", "free some disk space; this step was not recorded"),
+    ("no space left", "free some disk space there; this step was not recorded"),
+    ("disk i/o", "check the disk and its connection; this step was not recorded"),
     ("permission denied", "let its user create tables, or set LOUPE_DATABASE to another database"),
     ("unable to open", f"check that its folder exists and can be written, or {_MOVE}"),
     ("malformed", "keep the damaged file for the auditor, and restore a backup"),
     ("not a database", f"it is not an SQLite file; {_MOVE}, or restore a backup"),
-    ("append-only", "its last entries do not fit together; run: python -m inspect_core verify"),
-    ("unique", "its last entries do not fit together; run: python -m inspect_core verify"),
+    ("append-only", "its last entries are inconsistent; run: python -m inspect_core verify"),
+    ("unique", "its last entries are inconsistent; run: python -m inspect_core verify"),
     ("multiple rows", "it has more than one head; run: python -m inspect_core verify"),
     ("no row was found", "its head was removed; keep the damaged database for the auditor, and restore a backup"),
-    ("no such", f"its tables are gone, or not those of an audit log; restore a backup, or {_MOVE}"),
+    ("no such", f"its tables are missing or do not belong to an audit log; restore a backup, or {_MOVE}"),
     ("does not exist", "create the database or its user, or correct LOUPE_DATABASE"),
     ("password", "correct the user and password in LOUPE_DATABASE"),
 )
-_OTHERWISE = "check that LOUPE_DATABASE names a database that runs and can be reached"
-_NO_FILE = "LOUPE_DATABASE names no file; write it as sqlite:////folder/loupe.sqlite"
+_OTHERWISE = "check that LOUPE_DATABASE names a running, reachable database"
+_NO_FILE = "LOUPE_DATABASE does not name a file; write it as sqlite:////folder/loupe.sqlite"
 
 
 class LogError(OSError):

@@ -100,7 +100,7 @@ def digest_of(columns: Mapping) -> str:
 def given(reason: str) -> str:
     """A reason without the blanks around it. Raises ValueError for an empty one."""
     if not reason.strip():
-        raise ValueError("a reason is missing; say in a few words why")
+        raise ValueError("a reason is required; explain briefly why")
     return reason.strip()
 
 

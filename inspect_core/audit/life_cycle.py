@@ -44,7 +44,7 @@ def approve(log: AuditLog, digest: str, *, product: str, reason: str, user: str)
     reason = given(reason)
     before = approved(log, product)
     if before == digest:
-        raise ValueError("this version is approved already")
+        raise ValueError("this version is already approved")
     new = [_new(APPROVED, digest, product, reason, user, releases=releases(log, digest))]
     if before is not None:
         new.insert(0, _new(RETIRED, before, product, f"replaced by {digest[:12]}: {reason}", user))
@@ -55,7 +55,7 @@ def retire(log: AuditLog, digest: str, *, product: str, reason: str, user: str) 
     """Retire a recipe. Raises ValueError without a reason and for one already retired, LogError as `approve`."""
     reason = given(reason)
     if state_of(log, digest) == RETIRED:
-        raise ValueError("this version is retired already")
+        raise ValueError("this version is already retired")
     return log.append_all([_new(RETIRED, digest, product, reason, user)])[0]
 
 

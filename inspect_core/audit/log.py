@@ -142,7 +142,7 @@ class AuditLog:
         problems += [f"the log has {len(heads)} heads, of which Loupe wrote one"] if len(heads) > 1 else []
         ((count, lowest),) = map(dict.values, self._rows(_COUNT))
         if lowest is not None and not _positive(lowest):
-            problems.append(f"entries were put in by something other than Loupe below number 1, the lowest is {lowest}")
+            problems.append(f"entries numbered below 1 were inserted by another program; the lowest is {lowest}")
         elif count != head["number"]:
             problems.append(f"the log holds {count} entries, not {head['number']!s:.20} as its head says")
         met = head == last
@@ -154,13 +154,13 @@ class AuditLog:
                 met = met or head == last
             after = last["number"]
         if not met:
-            gone = f"the log ended with entry {head['number']!s:.20}, digest {head['digest']!s:.64}, which is not there"
+            gone = f"the log ended with entry {head['number']!s:.20}, digest {head['digest']!s:.64}, which is missing"
             why = "entries were removed from the end, or the last one or the head was changed"
             problems.append(f"{gone}: {why}")
         elif all(after > now["number"] for now in self._rows(sa.select(HEAD))):
-            problems.append(f"entry {after} was put at the end by something other than Loupe")
+            problems.append(f"entry {after} was appended by another program")
         if noted:
-            problems.append(f"the noted digest {noted} is not in the log: it was cut short or rewritten")
+            problems.append(f"the noted digest {noted} is not in the log: the log was truncated or rewritten")
         return problems
 
     def _rows(self, query: sa.Select) -> list[Row]:
@@ -208,7 +208,7 @@ def _broken(last: Mapping, row: Mapping) -> list[str]:
     if row["previous"] != last["digest"]:
         problems.append(f"entry {number} does not follow the one before: one of the two was changed or replaced")
     if str(row["time"]) < str(last["time"]) and row["kind"] != CLOCK_SET_BACK:
-        problems.append(f"entry {number} has an earlier time than the one before, and no entry says why")
+        problems.append(f"entry {number} has an earlier time than the one before, and no clock change is recorded")
     return problems
 
 
@@ -227,7 +227,7 @@ def _entry(row: Mapping) -> LogEntry:
             return LogEntry(**{**row, "facts": facts})
     except (RecursionError, TypeError, ValueError):
         pass
-    changed = f"entry {row['number']!s:.20} of the audit log was changed and cannot be believed"
+    changed = f"entry {row['number']!s:.20} of the audit log was changed and cannot be trusted"
     raise LogError(f"{changed}; run: python -m inspect_core verify")
 
 
@@ -236,7 +236,7 @@ def _head(connection: sa.Connection, query: sa.Select) -> Mapping:
     number, time, digest = (head[name] for name in ("number", "time", "digest"))
     if (number == 0 or _positive(number)) and isinstance(digest, str) and (_is_time(time) or (number, time) == (0, "")):
         return head
-    raise LogError("the head of the audit log was changed and cannot be believed; run: python -m inspect_core verify")
+    raise LogError("the head of the audit log was changed and cannot be trusted; run: python -m inspect_core verify")
 
 
 def _positive(number: object) -> bool:

@@ -61,7 +61,7 @@ def problems(connection: sa.Connection) -> list[str]:
         for name in expected
         if found.get(name) != expected[name]
     ]
-    return wrong + [f"the trigger {name} on the log is not one of Loupe's" for name in sorted({*found} - {*expected})]
+    return wrong + [f"the log has an unknown trigger, {name}" for name in sorted({*found} - {*expected})]
 
 
 def complete(connection: sa.Connection) -> bool:

@@ -88,9 +88,11 @@ def as_classes(y: Iterable, *, count: int) -> tuple[np.ndarray, np.ndarray]:
         ordered = sorted(set(labels))
     except TypeError as error:
         kinds = ", ".join(sorted({type(label).__name__ for label in labels}))
-        raise ValueError(f"y holds labels of types {kinds}; give hashable labels of one type, such as text") from error
+        raise ValueError(
+            f"y contains labels of types {kinds}; use hashable labels of one type, such as text"
+        ) from error
     if any(label != label for label in ordered):
-        raise ValueError("y holds NaN, which is not a label; remove those examples or name their kind")
+        raise ValueError("y contains NaN, which is not a label; remove or label those examples")
     number = {label: i for i, label in enumerate(ordered)}
     numbers = np.array([number[label] for label in labels], dtype=np.intp)
     _warn_of_few(ordered, np.bincount(numbers))
@@ -104,7 +106,8 @@ def as_known_classes(y: Iterable, classes: np.ndarray, *, count: int, name: str)
     unknown = [label for label in labels if label not in number]
     if unknown:
         raise ValueError(
-            f"{name} holds {unknown[0]!r}, a kind without an example in the fit; remove it, or add examples of it to x"
+            f"{name} contains {unknown[0]!r}, a class without an example in the fit; remove it, or add examples of "
+            "it to x"
         )
     return np.array([number[label] for label in labels], dtype=np.intp)
 
@@ -128,8 +131,8 @@ def hold_out(numbers: np.ndarray, rng: np.random.Generator) -> np.ndarray:
     free = order[~np.isin(order, spared)]
     if not free.size:
         raise ValueError(
-            f"y has {len(numbers)} examples of {len(numbers)} kinds, so none can be held out to calibrate with; "
-            "label at least two of one kind, or give held_out"
+            f"y has {len(numbers)} examples of {len(numbers)} classes, so none can be held out for calibration; "
+            "label at least two of one class, or pass held_out"
         )
     chosen = np.zeros(len(numbers), dtype=bool)
     chosen[free[: max(1, round(HELD_OUT_SHARE * len(numbers)))]] = True
@@ -148,16 +151,16 @@ def _as_list(y: Iterable, *, count: int, name: str) -> list:
 def _warn_of_few(classes: list, counts: np.ndarray) -> None:
     if len(classes) == 1:
         warnings.warn(
-            f"all {counts[0]} examples are of the one kind {classes[0]!r}, so its probability is 1 everywhere; "
-            "label a second kind",
+            f"all {counts[0]} examples belong to one class, {classes[0]!r}, so its probability is always 1; label a "
+            "second class",
             UserWarning,
             stacklevel=5,
         )
     few = [f"{label!r} ({count})" for label, count in zip(classes, counts, strict=True) if count < FEW]
     if few:
         warnings.warn(
-            f"kinds with fewer than {FEW} examples: {', '.join(few)}; a fifth of the examples is held out to calibrate "
-            f"with, so label at least {FEW} of each kind before trusting its probability",
+            f"classes with fewer than {FEW} examples: {', '.join(few)}; a fifth of the examples is held out for "
+            f"calibration, so label at least {FEW} of each class before trusting its confidence",
             UserWarning,
             stacklevel=5,
         )

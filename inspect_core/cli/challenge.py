@@ -13,12 +13,13 @@ from inspect_core.runtime import users
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     inspector_options.add_options(parser)
-    parser.add_argument("folder", type=path_argument, help="photos of the parts, taken now, each named after its part")
+    parser.add_argument("folder", type=path_argument, help="new photos of the parts, each named after its part")
     parts = (
-        "name the parts instead: those in good/ are good, all others defective; the recipe with them is written there"
+        "add challenge parts instead: photos in good/ are good, all others defective; the recipe with these parts "
+        "is written to this path"
     )
     parser.add_argument("--name", type=path_argument, metavar="RECIPE", help=parts)
-    parser.add_argument("--override", metavar="REASON", help="allow it to watch despite a failed challenge")
+    parser.add_argument("--override", metavar="REASON", help="allow watching despite a failed challenge")
 
 
 def run(options: argparse.Namespace) -> int:
@@ -43,11 +44,11 @@ def _name(options: argparse.Namespace) -> int:
     from inspect_core.recipe_io.recipe_file import save
 
     if options.release is not None:
-        raise ValueError("parts are named with the recipe, not with its export; leave --release out")
+        raise ValueError("add challenge parts to the recipe, not to its export; omit --release")
     inspector = inspector_options.load_recipe(options.recipe, device=options.device, download=options.download)
     photos = photos_by_part(options.folder).values()
     good = [path for path in photos if path.parent.name == GOOD]
     parts = name_parts(inspector, good, [path for path in photos if path not in good])
     recipe = save(inspector.recipe.with_challenge(parts, author=users.at_this_machine()), options.name)
-    say(f"{len(recipe.challenge)} challenge parts named. Saved {options.name} (recipe {str(recipe.digest)[:12]}).")
+    say(f"{len(recipe.challenge)} challenge parts added. Saved {options.name} (recipe {str(recipe.digest)[:12]}).")
     return ACCEPTED

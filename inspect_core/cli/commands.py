@@ -17,18 +17,18 @@ from inspect_core.images.samples import shown
 from inspect_core.runtime import atomic_write, workspace
 
 VERBS = {
-    "fit": "learn a folder of good parts and save a recipe",
-    "learn": "teach a recipe again with further good parts, once it is shown what that changes",
-    "look": "list the good parts that stand out, before learning from them",
-    "inspect": "judge photos with a recipe",
-    "watch": "judge photos as they arrive in a folder, and move them by verdict",
-    "evaluate": "teach a folder and measure how well it separates good from defect",
-    "export": "write a recipe for the line, with proof that it gives the same verdicts there",
-    "verify": "check that the audit log is whole and was not changed",
-    "challenge": "check that the challenge parts kept at the line still get their verdicts",
-    "measure": "is the measurement fit: agreement and gauge study of a table of appraisals",
-    "doctor": "what is installed, which device is used, what is missing",
-    "synthetic": "write the sample products, drawn by computer",
+    "fit": "teach from a folder of good photos and save a recipe",
+    "learn": "add good parts to a recipe, after showing which verdicts change",
+    "look": "list unusual good photos before teaching",
+    "inspect": "inspect photos with a recipe",
+    "watch": "inspect photos as they arrive in a folder and sort them by verdict",
+    "evaluate": "teach from a folder and measure how well good and defective parts are separated",
+    "export": "export a recipe for the line and verify that it gives the same verdicts",
+    "verify": "check the integrity of the audit log",
+    "challenge": "check that the challenge parts at the line still get their expected verdicts",
+    "measure": "measurement system analysis: agreement and gauge study from a table of appraisals",
+    "doctor": "show versions, the device in use and what is missing",
+    "synthetic": "generate the sample products",
 }
 KEEP_NOTHING = ("doctor", "measure", "synthetic")
 """Verbs that need no workspace."""

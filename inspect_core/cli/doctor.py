@@ -18,10 +18,13 @@ PACKAGES = ("torch", "torchvision", "timm", "onnxruntime", "numpy", "scipy", "sc
 
 WORTH_HAVING = {
     "wide_resnet50_2": "132 MB, BSD-3-Clause; the network of most published results on anomalies",
-    "timm:vit_small_patch14_reg4_dinov2.lvd142m": "88 MB, Apache-2.0, huggingface.co/timm; DINOv2 with registers: "
-    "ImageNet 79.1 % by neighbours, 80.9 % linear (its authors); sizes 224, 448, 672",
-    "timm:vit_small_patch16_dinov3.lvd1689m": "86 MB, DINOv3 License, huggingface.co/timm; DINOv3: ImageNet ReaL "
-    "87.0 % linear (its authors)",
+    "timm:vit_small_patch14_reg4_dinov2.lvd142m": (
+        "88 MB, Apache-2.0, huggingface.co/timm; DINOv2 with registers: ImageNet 79.1% by neighbours, 80.9% linear "
+        "(its authors); sizes 224, 448, 672"
+    ),
+    "timm:vit_small_patch16_dinov3.lvd1689m": (
+        "86 MB, DINOv3 License, huggingface.co/timm; DINOv3: ImageNet ReaL 87.0% linear (its authors)"
+    ),
 }
 """Networks that are not built in and worth fetching -> size, licence, where from, and what their authors report."""
 
@@ -50,18 +53,18 @@ def _versions() -> list[str]:
 def _device() -> str:
     if torch.cuda.is_available():
         return f"device: {torch.cuda.get_device_name()} with torch"
-    return f"device: CPU with ONNX Runtime, {cores()} threads (no CUDA GPU was found by torch)"
+    return f"device: CPU with ONNX Runtime, {cores()} threads (torch found no CUDA GPU)"
 
 
 def _weights() -> list[str]:
     folder = weights_folder().resolve()
     built_in = [
-        f"weights of {name}: {path or f'MISSING; put {CATALOGUE[name].file} into {folder}, or give --download'}"
+        f"weights of {name}: {path or f'MISSING; put {CATALOGUE[name].file} into {folder}, or use --download'}"
         for name, path in weights_found().items()
     ]
     worth = [(spec_of(name, has_weights=True), facts) for name, facts in WORTH_HAVING.items()]
     return built_in + [
-        f"worth having: {spec.name} ({facts}): {find_weights(spec) or f'put {spec.file} into {folder}'}"
+        f"optional: {spec.name} ({facts}): {find_weights(spec) or f'put {spec.file} into {folder}'}"
         for spec, facts in worth
     ]
 

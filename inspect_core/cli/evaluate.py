@@ -35,7 +35,9 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     worker_options.add_options(parser)
     ks = "values of the (first) live parameter to measure (default: the current one)"
     parser.add_argument("--ks", type=int, nargs="+", help=ks)
-    parser.add_argument("--json", type=path_argument, help="file to write the figures to; replaces only such a file")
+    parser.add_argument(
+        "--json", type=path_argument, help=("JSON file for the figures; overwrites only a file of figures")
+    )
     parser.add_argument("--compare", action="store_true", help="measure all detectors side by side, at their defaults")
     only = "with --compare: these only, separated by commas"
     parser.add_argument("--detectors", type=_detectors, default=ALL, help=only)
@@ -45,9 +47,9 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(options: argparse.Namespace) -> int:
     if options.compare and (options.ks or options.detector):
-        raise ValueError("--compare takes neither --ks nor --detector; name detectors with --detectors")
+        raise ValueError("--compare cannot be combined with --ks or --detector; use --detectors")
     if not options.compare and (options.csv or options.report or options.detectors is not ALL):
-        raise ValueError("--csv, --report and --detectors go with --compare; add it")
+        raise ValueError("--csv, --report and --detectors require --compare")
     check_apart([options.json, options.csv, options.report])
     for path, begins, what in (
         (options.json, FIGURES_BEGIN, "a file of figures"),
@@ -88,7 +90,7 @@ def _evaluate(options: argparse.Namespace) -> int:
     say(_sentence(study, begun, unscored))
     if changed := figures(begun, study.default_limits()).changed:
         say(changed.sentence())
-    say("FPR95: share of the defects accepted by the limit that accepts 95 % of the good parts; lower is better.")
+    say("FPR95: share of the defects accepted by the limit that accepts 95% of the good parts; lower is better.")
     if options.json:
         write_figures(options.json, rows)
     return ACCEPTED
@@ -110,7 +112,7 @@ def _moves(study: Study, values: list[int] | None) -> tuple[list[dict[str, int]]
     """The live values to measure at, and the name of the live parameter. Raises ValueError where it has none."""
     name = study.results.views[0].live
     if values and not name:
-        raise ValueError(f"{study.method} has no live parameter; leave --ks out")
+        raise ValueError(f"{study.method} has no live parameter; omit --ks")
     return ([{name: value} for value in values or [study.live[name]]] if name else [{}]), name
 
 

@@ -14,13 +14,16 @@ from inspect_core.runtime import users
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("recipe", type=path_argument)
-    out = "what to write: a folder, or a file ending in .zip; replaces only a Loupe recipe"
+    out = "output folder or .zip file; overwrites only a Loupe recipe"
     parser.add_argument("--out", type=path_argument, required=True, help=out)
-    photos = "folder of the photos it was calibrated and judged with (default: where they were at the fit)"
+    photos = "folder with the calibration and test photos (default: their original location)"
     parser.add_argument("--photos", type=path_argument, help=photos)
-    bits = "16: constants stored in 16 bits; 8: the network in whole numbers too; refused if scores change too much"
+    bits = (
+        "16: store constants in 16 bits; 8: also quantise the network to 8-bit integers; refused if scores change "
+        "too much"
+    )
     parser.add_argument("--bits", type=int, choices=(32, 16, 8), default=32, help=bits)
-    parser.add_argument("--also", type=path_argument, nargs="+", help="more photos to compare, or folders of them")
+    parser.add_argument("--also", type=path_argument, nargs="+", help="additional photos or folders to compare")
 
 
 def run(options: argparse.Namespace) -> int:
@@ -31,15 +34,15 @@ def run(options: argparse.Namespace) -> int:
         proof = {"check_images": [*found.paths, *also], "source": options.recipe}
         parity = export(recipe, options.out, **proof, bits=options.bits, report=report)
     if found.missing:
-        say(f"Note: {len(found.missing)} photos of the recipe were not found, {found.missing[0]} among them.")
-    say_notes(f"{part} are not exported: the line does not need them." for part in parity.left_out)
+        say(f"Note: {len(found.missing)} photos of the recipe were not found, including {found.missing[0]}.")
+    say_notes(f"{part} are not exported because the line does not use them." for part in parity.left_out)
     say(
-        f"Proved on {len(parity.table)} photos: every verdict is the same, and scores differ by at most "
+        f"Verified on {len(parity.table)} photos: all verdicts match, and scores differ by at most "
         f"{parity.largest_difference:.2g} ({parity.allowed:.2g} allowed)."
     )
     with AuditLog.open() as log:
         own = {"recipe": str(recipe.digest), "product": recipe.product, "user": users.at_this_machine()}
         life_cycle.released(log, parity.release, **own)
     say(f"Saved {options.out} (recipe {str(recipe.digest)[:12]}).")
-    say(f"Release {parity.release}: inspect, watch and challenge take it with --release and refuse any other export.")
+    say(f"Release {parity.release}: pass it to inspect, watch and challenge with --release to refuse any other export.")
     return ACCEPTED

@@ -21,15 +21,15 @@ from inspect_core.whole_part.product_check import ALONE, FUSED, MODES
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     teaching_options.add_options(parser)
     worker_options.add_options(parser)
-    out = "recipe to write: a folder, or a file ending in .zip; replaces only a Loupe recipe"
+    out = "output folder or .zip file; overwrites only a Loupe recipe"
     parser.add_argument("--out", type=path_argument, required=True, help=out)
     parser.add_argument("--product", help="name of the product (default: the folder's name)")
-    overkill = "fraction of good calibrate parts that a single limit may reject"
+    overkill = "share of good calibration parts that a single limit may reject"
     parser.add_argument("--overkill", type=float, help=overkill)
-    parser.add_argument("--limit", type=float, help="the limit itself, as a raw score")
-    scale = "scale of the photos; areas are then also given in mm²"
+    parser.add_argument("--limit", type=float, help="use this score as the limit")
+    scale = "scale of the photos; areas are then also reported in mm²"
     parser.add_argument("--mm-per-pixel", type=scale_argument, help=scale)
-    check = "what to do with a photo of another product (--guard, its former name, is understood)"
+    check = "action for photos of another product (formerly --guard)"
     parser.add_argument(
         "--product-check",
         "--guard",

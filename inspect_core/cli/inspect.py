@@ -25,18 +25,18 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     inspector_options.add_options(parser)
     inspector_options.add_strict(parser)
     worker_options.add_options(parser)
-    paths = "photos, folders or zip archives of them"
+    paths = "photos, folders or zip archives"
     parser.add_argument("paths", type=path_argument, nargs="+", metavar="PATH", help=paths)
     csv = (
-        "table of the verdicts; replaces only such a table. Text that begins with = + - @ or ' gets a leading ', so "
-        "that no spreadsheet runs it as a formula. If stopped, the same command continues where it left off"
+        "CSV table of verdicts; overwrites only such a table. Text starting with = + - @ or ' gets a leading ' so "
+        "that spreadsheets do not run it as a formula. To resume, run the same command again"
     )
     parser.add_argument("--csv", type=path_argument, help=csv)
-    maps = "folder for the heatmaps (PNG) and raw maps (.npy); replaces only files that Loupe wrote"
+    maps = "folder for heatmaps (PNG) and anomaly maps (.npy); overwrites only files written by Loupe"
     parser.add_argument("--maps", type=path_argument, help=maps)
-    report = "one HTML file with counts, scores and worst parts; replaces only such a report"
+    report = "HTML report with counts, scores and worst parts; overwrites only such a report"
     parser.add_argument("--report", type=path_argument, help=report)
-    against = "table of an earlier batch of these photos, by another recipe: says which verdicts change"
+    against = "table of an earlier batch of the same photos with another recipe; reports which verdicts change"
     parser.add_argument("--against", type=path_argument, metavar="TABLE", help=against)
 
 
@@ -56,7 +56,7 @@ def run(options: argparse.Namespace) -> int:
             how: dict[str, Any] = {"report": report, "told": _tell, "judging": judging, "strict": options.strict}
             rows = run_batch(inspector, photos, outputs, record=record, truths=truths, **how)
     except KeyboardInterrupt:
-        kept = f"; the same command continues where it stopped, from {options.csv}" if options.csv else ""
+        kept = f"; run the same command again to resume from {options.csv}" if options.csv else ""
         say(f"loupe: stopped{kept}", sys.stderr)
         return STOPPED
     say(f"{in_parts(rows)} Recipe {inspector.product} {inspector.digest[:12]}, {inspector.engine}.")
@@ -65,7 +65,7 @@ def run(options: argparse.Namespace) -> int:
         say_table(confusion.table_of(rows))
     if options.against:
         found = changed(before, rows)
-        say(f"Against {options.against.name}: {found.sentence()}")
+        say(f"Compared with {options.against.name}: {found.sentence()}")
         for one in found.changes:
             say(f"{one.before.verdict} → {one.after.verdict}  {one.after.name}  {one.way}".rstrip())
     return ACCEPTED if all(row.verdict == "accept" for row in rows) else NOT_ACCEPTED

@@ -16,14 +16,17 @@ if TYPE_CHECKING:
 def add_options(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("recipe", type=path_argument)
     parser.add_argument("--device", default="auto")
-    release = "inspect only with the export that has this digest (all of it), as export and an approval name it"
+    release = "accept only the export with this full digest, as shown by export and in approvals"
     parser.add_argument("--release", metavar="DIGEST", help=release)
     parser.add_argument("--download", action="store_true", help="download the backbone's weights if they are missing")
 
 
 def add_strict(parser: argparse.ArgumentParser) -> None:
     """For the commands whose verdicts count."""
-    words = "a photo that is noisier, darker, less sharp, ... than those taught is not accepted but goes to review"
+    words = (
+        "send photos that are noisier, darker, blurrier, ... than the training photos to review instead of "
+        "accepting them"
+    )
     parser.add_argument("--strict", action="store_true", help=words)
 
 
@@ -36,7 +39,10 @@ def open_inspector(options: argparse.Namespace) -> Inspector:
         # Several photos are judged at a time, each on a core of its own.
         return Runner(options.recipe, threads=1, release=options.release)
     if options.release is not None:
-        raise ValueError(f"{options.recipe.name} is used without its export, which --release names; leave --device out")
+        raise ValueError(
+            f"--release needs the export of {options.recipe.name}, but --device runs the recipe without it; omit "
+            "--device"
+        )
     alone = getattr(options, "workers", None) is None and getattr(options, "cluster", None) is None
     return load_recipe(options.recipe, device=options.device, download=options.download, fused=alone)
 

@@ -28,14 +28,14 @@ def reason_argument(text: str) -> str:
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("recipe", type=path_argument, help="the recipe to teach further; it stays as it is")
-    parser.add_argument("good", type=path_argument, nargs="+", help="photos of good parts, or folders of them")
-    out = "recipe to write, a draft: a folder, or a file ending in .zip; replaces only a Loupe recipe"
+    parser.add_argument("recipe", type=path_argument, help="recipe to extend; it is not changed")
+    parser.add_argument("good", type=path_argument, nargs="+", help="good photos or folders")
+    out = "draft recipe to write, a folder or .zip file; overwrites only a Loupe recipe"
     parser.add_argument("--out", type=path_argument, required=True, help=out)
-    photos = "folder with photos that the recipe was taught from, if they were moved; repeat for each"
+    photos = "folder with the original training photos, if they were moved; repeatable"
     parser.add_argument("--photos", type=path_argument, metavar="FOLDER", action="append", default=[], help=photos)
-    parser.add_argument("--reason", default="further good parts learned", help="why; recorded in the recipe")
-    override = "save it although a known defect would now be accepted; the reason is recorded"
+    parser.add_argument("--reason", default="good parts added", help="why; recorded in the recipe")
+    override = "save even if a known defect would now be accepted; the reason is recorded"
     parser.add_argument("--override", metavar="REASON", type=reason_argument, help=override)
     parser.add_argument("--download", action="store_true", help="download the backbone's weights if they are missing")
     worker_options.add_options(parser)
@@ -68,7 +68,7 @@ def run(options: argparse.Namespace) -> int:
     say_notes(notes)
     if found.escapes and options.override is None:
         what = f"{counted(len(found.escapes), 'known defect')} would now be accepted"
-        say(f"Not saved: {what}. Leave out what was learned by mistake, or give --override with the reason.")
+        say(f"Not saved: {what}. Remove photos added by mistake, or use --override with a reason.")
         return NOT_ACCEPTED
     saved = save(new, options.out)
     with AuditLog.open() as log:
@@ -76,6 +76,6 @@ def run(options: argparse.Namespace) -> int:
         entry = changes.limits_changed(recipe.limits, saved.limits, reason=reason, **known)
         log.append_all([] if entry is None else [entry])
     limits, more = changes.limits_in_words(saved.limits), counted(len(task.new), "photo")
-    say(f"Learned {more}: {limits}, before {changes.limits_in_words(recipe.limits)}.")
-    say(f"Saved {options.out} (recipe {saved.digest!s:.12}, a draft; it follows {recipe.digest!s:.12}).")
+    say(f"Added {more}: {limits}, before {changes.limits_in_words(recipe.limits)}.")
+    say(f"Saved {options.out} (recipe {saved.digest!s:.12}, draft, based on {recipe.digest!s:.12}).")
     return ACCEPTED

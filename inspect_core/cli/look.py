@@ -11,7 +11,7 @@ from inspect_core.whole_part.product_check import OFF
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     teaching_options.add_options(parser)
-    parser.add_argument("--most", type=int, default=20, help="number of photos to list, least like the others first")
+    parser.add_argument("--most", type=int, default=20, help="number of photos to list, most unusual first")
 
 
 def run(options: argparse.Namespace) -> int:
@@ -23,8 +23,8 @@ def run(options: argparse.Namespace) -> int:
     say(look.sentence())
     for seen in look.found:
         say(f"{seen.sample.name}: {' '.join(finding.sentence for finding in seen.findings)}")
-    say("Least like the others first, by score over the median:")
+    say("Most unusual first (score relative to the median):")
     for seen in look.photos[: max(options.most, 0)]:
         say(f"{seen.unlike:6.2f}  {seen.sample.name}")
-    say("Leave a photo out with: fit --leave-out NAME")
+    say("To exclude a photo: fit --leave-out NAME")
     return ACCEPTED

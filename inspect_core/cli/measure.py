@@ -18,7 +18,7 @@ MOST_BYTES = 1 << 26
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    words = f"CSV with the columns {', '.join(COLUMNS)}, and score where there is one"
+    words = f"CSV with the columns {', '.join(COLUMNS)}, plus score where available"
     parser.add_argument("table", type=path_argument, help=words)
 
 
@@ -37,7 +37,7 @@ def _readings(path) -> list[Appraisal]:
     content = workspace.content(path, at_most=MOST_BYTES)
     if content is None:
         path.stat()  # nothing there: the system says so
-        raise ValueError(f"{path.name} is not a file of at most {MOST_BYTES >> 20} MB; give the table of one study")
+        raise ValueError(f"{path.name} is not a file of at most {MOST_BYTES >> 20} MB; use the table of a single study")
     try:
         rows = csv.DictReader(io.StringIO(content.decode("utf-8-sig"), newline=""))
         missing = [name for name in COLUMNS if name not in (rows.fieldnames or ())]
@@ -61,4 +61,4 @@ def _reading(number: int, row: dict[str, str]) -> Appraisal:
         return Appraisal(row["part"], truth, row["appraiser"], int(row["trial"]), verdict, score)
     except (KeyError, ValueError, AttributeError) as error:
         words = "good or defective, a whole trial number, and a verdict such as accept or reject"
-        raise ValueError(f"line {number}: {error} cannot be read; give {words}") from error
+        raise ValueError(f"line {number}: invalid value {error}; expected {words}") from error

@@ -13,12 +13,15 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     out = "folder to write to (default: sample_data)"
     parser.add_argument("--out", type=path_argument, default="sample_data", help=out)
     parser.add_argument(
-        "--seed", type=whole_argument(0, MAX_SEED), default=0, help="another seed gives other parts (default: 0)"
+        "--seed",
+        type=whole_argument(0, MAX_SEED),
+        default=0,
+        help=("random seed; each seed gives different parts (default: 0)"),
     )
     variant = parser.add_mutually_exclusive_group()
     moved = (
-        "the parts as a conveyor brings them, shifted by up to 8 %% and turned by up to 10°, with their poses; "
-        "similarity: nearer or farther too, by up to 3 %%"
+        "vary part positions as on a conveyor, shifted by up to 8%% and rotated by up to 10°, and write the poses; "
+        "similarity: also scaled by up to 3%%"
     )
     variant.add_argument("--moved", choices=("rigid", "similarity"), help=moved)
     large = "instead a panel of boards in photos of 12 megapixels, with defects of 10 to 40 pixels; 310 MB"
@@ -33,7 +36,7 @@ def run(options: argparse.Namespace) -> int:
         from sample_data.make import conveyor, panel, products
     except ImportError as error:
         raise ValueError(
-            "the generator of the sample parts is not installed with Loupe; run this in the folder of its source"
+            "the sample generator is not part of the installed package; run this in a source checkout"
         ) from error
     options.out.mkdir(parents=True, exist_ok=True)
     with tempfile.TemporaryDirectory(prefix=".loupe-", dir=options.out) as folder:

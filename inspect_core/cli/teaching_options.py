@@ -38,11 +38,11 @@ WIDE = 60
 def add_options(parser: argparse.ArgumentParser) -> None:
     """Add the folder and the options that decide what is fitted to it."""
     folder = (
-        "photos in any layout, a zip of them, or a list of them: a Lookout for Vision manifest (.jsonl, .manifest), "
-        "COCO annotations (.json), a table of file and label (.csv)"
+        "folder or zip of photos in any supported layout, or a list of photos: a Lookout for Vision manifest "
+        "(.jsonl, .manifest), COCO annotations (.json), a table of file and label (.csv)"
     )
     parser.add_argument("folder", type=path_argument, help=folder)
-    leave = "a good photo not to teach, named as by `look`; repeat for each"
+    leave = "good photo to exclude, named as shown by `look`; repeatable"
     parser.add_argument("--leave-out", metavar="NAME", action="append", default=[], help=leave)
     parser.add_argument("--backbone", default=TeachingConfig.backbone, help=f"one of {', '.join(available())}")
     parser.add_argument("--weights", type=path_argument, help="weights file of the backbone, if it is not built in")
@@ -61,49 +61,53 @@ def add_options(parser: argparse.ArgumentParser) -> None:
         kind = number_argument(SMALLEST, LARGEST) if option.kind is float else whole_argument(0, MANY)
         parser.add_argument(f"--{name}", type=kind, choices=choices, help=option.words)
     published = (
-        "the --detector, one method, as its paper has it (in place of --size, --grid, --taps, --area, --tolerance and "
-        "--product-check-scores): no local scale, area 1, no copies; with evaluate --compare, each method both ways"
+        "run the single method named by --detector with its paper's settings (replaces --size, --grid, --taps, "
+        "--area, --tolerance and --product-check-scores): no local scale, area 1, no augmented copies; with "
+        "evaluate --compare, test each method both ways"
     )
     parser.add_argument("--as-published", action="store_true", help=published)
     parser.set_defaults(compare=False)
-    area = "pixels of the map above the limit that reject a part (default 0.2 %% of the map)"
+    area = "minimum number of map pixels above the limit that rejects a part (default 0.2%% of the map)"
     parser.add_argument("--area", type=whole_argument(1, MANY), help=area)
-    blind = "choose settings without known defects, and judge by all of them"
+    blind = "do not use known defects to choose settings; test on all of them"
     parser.add_argument("--blind", action="store_true", help=blind)
-    depth = "how many of 16 bits the camera uses, if the photos do not show it"
+    depth = "bits the camera uses in 16-bit photos, if they cannot be detected"
     parser.add_argument("--depth", type=int, choices=DEPTHS, help=depth)
-    window = "which values of 16-bit photos are black and white: the full range, or what the good photos fill"
+    window = "values of 16-bit photos that map to black and white: the full range, or the range of the good photos"
     parser.add_argument("--window", choices=(FULL, LEARNED), default=FULL, help=window)
-    align = "how parts lie in the photos: shifted and turned (rigid), or nearer and farther too (similarity)"
+    align = "locate and align parts: shift and rotation (rigid), or also scale (similarity)"
     parser.add_argument("--align", choices=ALIGN, default=TeachingConfig.align, help=align)
-    turn = "with --align: how far a part may be turned, or as far as in the good photos (default: %(default)g)"
+    turn = "with --align: maximum rotation, or the range in the good photos if larger (default: %(default)g)"
     parser.add_argument("--align-turn", type=float, metavar="DEGREES", default=TeachingConfig.align_turn, help=turn)
     shift = (
-        "with --align: how far it may be shifted, in %% of the picture, or as far as in the good photos "
-        "(default: %(default)g)"
+        "with --align: maximum shift in %% of the photo, or the range in the good photos if larger (default: "
+        "%(default)g)"
     )
     parser.add_argument(
         "--align-shift", type=float, metavar="PERCENT", default=100 * TeachingConfig.align_shift, help=shift
     )
-    tiles = "see large photos in tiles: if the smallest defect requires it (auto), or in cells of this many pixels"
+    tiles = (
+        "split large photos into tiles: only if the smallest defect requires it (auto), or with cells of this many "
+        "pixels"
+    )
     parser.add_argument("--tiles", choices=tile_planning.CHOICES, default=tile_planning.OFF, help=tiles)
-    smallest = "the smallest defect that matters, in pixels of the photos"
+    smallest = "smallest relevant defect, in photo pixels"
     parser.add_argument("--smallest-defect", type=float, metavar="PX", help=smallest)
     differ = (
-        "how far photos of the same good part may differ: noise in grey levels, light in %%, shift and focus in pixels "
-        f"of the picture that the network sees, jpeg quality; {NONE} for not at all (default: %(default)s)"
+        "allowed variation between photos of the same good part: noise in grey levels, brightness in %%, shift and "
+        f"focus in pixels of the network input, JPEG quality; {NONE} to disable (default: %(default)s)"
     )
     named, usual = "NAME=VALUE,...", TeachingConfig.tolerances
     parser.add_argument("--tolerance", type=argument(Tolerances.parse), default=usual, metavar=named, help=differ)
     parser.add_argument("--seed", type=whole_argument(0, MAX_SEED), default=TeachingConfig.seed)
     calibrate = (
-        "fraction of the good photos to keep apart for the limits (default: all are learned from, and set the limits "
-        "in folds, each scored by a detector that has learned from the others)"
+        "share of the good photos reserved for setting the limits (default: cross-validation; all are used for "
+        "training, and each is scored by a detector trained without it)"
     )
     parser.add_argument("--calibrate", type=float, help=calibrate)
     budget = (
-        "most time a photo that a detector chosen for the photos may take, in milliseconds on two cores without the "
-        f"network (default: {TeachingConfig.budget:.0f})"
+        "maximum detector time per photo for the automatic choice, in milliseconds on two cores without the network "
+        f"(default: {TeachingConfig.budget:.0f})"
     )
     parser.add_argument("--budget", type=float, default=TeachingConfig.budget, metavar="MS", help=budget)
     parser.add_argument("--device", default="auto")

@@ -8,7 +8,7 @@ from inspect_core.cli.console import ACCEPTED, COULD_NOT_RUN, say
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    noted = "a last digest noted on an earlier day: checks that it is still in the log"
+    noted = "last digest recorded earlier; checks that it is still in the log"
     parser.add_argument("--noted", metavar="DIGEST", help=noted)
 
 
@@ -18,10 +18,10 @@ def run(options: argparse.Namespace) -> int:
         for problem in problems:
             say(problem, sys.stderr)
         if problems:
-            say(f"{log.name} is NOT sound; keep it as it is, and ask who had access to it.")
+            say(f"{log.name} FAILED verification. Do not change it, and find out who had access.")
             return COULD_NOT_RUN
         number, digest = log.head()
         say(f"{log.name}: {number} entries")
-        say(f"last digest {digest or '(none yet)'}; note it elsewhere, and give it to verify --noted on a later day")
-    say("The log is sound.")
+        say(f"last digest {digest or '(none yet)'}; record it elsewhere and pass it to verify --noted later")
+    say("The log is intact.")
     return ACCEPTED

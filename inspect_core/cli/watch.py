@@ -25,14 +25,18 @@ from inspect_core.verdict import OUTCOMES
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     inspector_options.add_options(parser)
     inspector_options.add_strict(parser)
-    parser.add_argument("folder", type=path_argument, help="where photos arrive; sub-folders are watched too")
-    out = f"photos are moved into its folders {', '.join(FOLDERS.values())}; nothing there is replaced"
+    parser.add_argument("folder", type=path_argument, help="input folder, including its subfolders")
+    out = f"photos are moved into its folders {', '.join(FOLDERS.values())}; existing files are never replaced"
     parser.add_argument("--out", type=path_argument, required=True, help=out)
-    parser.add_argument("--once", action="store_true", help="judge what is there now, then stop")
-    source = "write photos into the folder: the number of a camera, an address such as rtsp://…, or a film"
-    parser.add_argument("--camera", metavar="SOURCE", help=f"{source}. Without --every or --at-rest, Enter takes one")
-    parser.add_argument("--every", type=seconds, metavar="SECONDS", help="with --camera: a photo every so often")
-    parser.add_argument("--at-rest", action="store_true", help="with --camera: a photo when the part comes to rest")
+    parser.add_argument("--once", action="store_true", help="inspect the photos already there, then stop")
+    source = "capture photos into the folder from a camera number, an address such as rtsp://…, or a video file"
+    parser.add_argument(
+        "--camera", metavar="SOURCE", help=(f"{source}. Without --every or --at-rest, press Enter to take a photo")
+    )
+    parser.add_argument("--every", type=seconds, metavar="SECONDS", help="with --camera: seconds between photos")
+    parser.add_argument(
+        "--at-rest", action="store_true", help=("with --camera: take a photo when the part stops moving")
+    )
 
 
 def run(options: argparse.Namespace) -> int:
@@ -70,7 +74,7 @@ def _camera(options: argparse.Namespace) -> Generator[None]:
     """Photos of a camera arrive in the folder meanwhile; with --once, all of a film or one photo of a camera first."""
     if options.camera is None:
         if options.every or options.at_rest:
-            raise ValueError("--every and --at-rest say when a camera takes photos; name it with --camera")
+            raise ValueError("--every and --at-rest require --camera")
         yield
         return
     trigger = Trigger(options.every, options.at_rest)
@@ -109,7 +113,7 @@ def _once(shift: Shift) -> None:
             break
         time.sleep(EVERY)
     if watch.waiting:
-        say(f"{watch.waiting} photos are still arriving or changing; run it again for them", sys.stderr)
+        say(f"{watch.waiting} photos are still being written; run the command again to inspect them", sys.stderr)
     if left is not None:
         raise left
 

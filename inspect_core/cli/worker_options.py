@@ -14,11 +14,11 @@ if TYPE_CHECKING:
 
 
 def add_options(parser: argparse.ArgumentParser) -> None:
-    processes = "go through the photos with N processes on this machine"
+    processes = "use N processes on this machine"
     parser.add_argument("--workers", type=int, metavar="N", help=processes)
     cluster = (
-        "go through the photos with the workers of a Dask scheduler: tcp://127.0.0.1:8786, or tls://HOST:8786 with "
-        "certificates; it has 15 s to answer. Anyone who can reach a scheduler can run code on it (docs/CLUSTER.md)"
+        "use the workers of a Dask scheduler: tcp://127.0.0.1:8786, or tls://HOST:8786 with certificates; it has 15 "
+        "s to answer. Anyone who can reach a scheduler can run code on it (docs/CLUSTER.md)"
     )
     parser.add_argument("--cluster", metavar="ADDRESS", help=cluster)
     for name, words in (("ca", "authority"), ("cert", "certificate"), ("key", "key")):
@@ -31,7 +31,7 @@ def workers(options: argparse.Namespace) -> Generator[Executor | None]:
     certificates = worker_selection.certificates_of(options.tls_ca, options.tls_cert, options.tls_key)
     with worker_selection.workers(options.workers, options.cluster, certificates) as found:
         if found is not None:
-            say(f"By {found.words}.")
+            say(f"Running on {found.words}.")
         yield found
 
 

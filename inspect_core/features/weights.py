@@ -133,7 +133,7 @@ def fill(
     except (RuntimeError, KeyError, IndexError, ValueError) as error:
         detail = " ".join(str(error).split())[:300]
         raise ValueError(
-            f"weights file {path} does not fit the network: {detail}; name the file made for it"
+            f"weights file {path} does not match the network: {detail}; use the file for this network"
         ) from error
     if hollow := [name for name, buffer in network.named_buffers() if buffer.is_meta]:
         with torch.random.fork_rng(devices=()):

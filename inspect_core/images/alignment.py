@@ -40,9 +40,9 @@ _ENOUGH, _LEAST = 0.54, 0.9  # of the median and of the least share of details i
 _MEASURED = {
     "x": (0.02, "the part is shifted sideways by {}", 0, "%"),
     "y": (0.02, "the part is shifted up or down by {}", 0, "%"),
-    "angle": (2.0, "the part is turned by {}", 1, "°"),
-    "scale": (0.005, "the part is {} times as large", 3, ""),
-    "share": (0.15, "{} of the details agree with the reference", 0, "%"),
+    "angle": (2.0, "the part is rotated by {}", 1, "°"),
+    "scale": (0.005, "the part is scaled by {}", 3, ""),
+    "share": (0.15, "{} of the features match the reference", 0, "%"),
     "correlation": (0.03, "the correlation with the reference is {}", 2, ""),
     "visible": (0.02, "{} of the part is in view", 0, "%"),
 }
@@ -102,10 +102,10 @@ class Alignment:
             raise NotLocated(f"the photo is {width} × {height} px, and the reference {self.photo[1]} × {self.photo[0]}")
         small = _small(pixels, self.mask.shape)
         if small.grey.std() < _FLAT:
-            raise NotLocated("the photo shows nothing but one even tone")
+            raise NotLocated("the photo is uniform and shows no structure")
         found = self._reference.pose(small)
         if found is None:
-            raise NotLocated("nothing in the photo fits the reference")
+            raise NotLocated("nothing in the photo matches the reference")
         coarse, pose, agreement = found
         middle = np.array([(self.mask.shape[1] - 1) / 2, (self.mask.shape[0] - 1) / 2, 1])
         if coarse.second is not None and np.linalg.norm((coarse.second - pose) @ middle) > min(self.mask.shape) / 4:
@@ -122,21 +122,23 @@ class Alignment:
         names = ("x", "y", "angle", "scale", "share", "correlation")
         x, y, angle, scale, share, correlation = (self.ranges[name] for name in names)
         sizes = f", {scale.low:.3f} to {scale.high:.3f} times as large" if self.scale else ""
-        needs = f"{max(share.low, 0):.0%} of its details must agree with the reference"
+        needs = f"at least {max(share.low, 0):.0%} of its features must match the reference"
         if self.outlined:
             needs = f"Its outline must correlate with that of the reference by {correlation.low:.2f} or more"
         elif correlation.low > -1:
-            needs += f", and its correlation with it be {correlation.low:.2f} or more"
+            needs += f", with a correlation of at least {correlation.low:.2f}"
         all_round = angle.high - angle.low >= 2 * MOST_TURN
         turned = "at any angle" if all_round else f"{angle.low:.1f}° to {angle.high:.1f}°"
         told = [
-            f"The part was found on {self.seen - self.lost} of {self.seen} good photos. It is searched for within "
-            f"{x.low:.0%} to {x.high:.0%} of the width, {y.low:.0%} to {y.high:.0%} of the height and {turned}{sizes}.",
+            f"The part was located in {self.seen - self.lost} of {self.seen} good photos. Search range: {x.low:.0%} "
+            f"to {x.high:.0%} of the width, {y.low:.0%} to {y.high:.0%} of the height and {turned}{sizes}.",
             f"{needs}.",
-            f"{self.always.mean():.0%} of the picture is inspected: the area that nearly all good photos show.",
+            f"{self.always.mean():.0%} of the reference is inspected: the area visible in nearly all good photos.",
         ]
         if alike := " or ".join(f"{turn}°" for turn in self.turns):
-            told.append(f"Turned by {alike} the part looks the same: Loupe cannot tell these positions apart.")
+            told.append(
+                f"The part looks the same when rotated by {alike}: Loupe cannot distinguish these orientations."
+            )
         return told
 
     def arrays(self) -> dict[str, np.ndarray]:
@@ -205,20 +207,20 @@ def learn(photos: Iterable[np.ndarray], *, scale: bool = False, turn: float = TU
     """
     if not (0 <= turn <= MOST_TURN and 0 <= shift <= MOST_SHIFT):
         remedy = f"give 0° to {MOST_TURN:g}° and 0% to {MOST_SHIFT:.0%} of the picture"
-        raise ValueError(f"parts may be turned by {turn:g}° and shifted by {shift:.0%}; {remedy}")
+        raise ValueError(f"rotation {turn:g}° or shift {shift:.0%} is out of range; {remedy}")
     smalls: list[Small] = []
     photo = None
     for pixels in photos:
         photo = photo or pixels.shape[:2]
         if pixels.shape[:2] != photo:
-            raise ValueError("the photos have different sizes; alignment is learned from photos of one size")
+            raise ValueError("the photos have different sizes; alignment needs photos of one size")
         share = SIDE / max(photo)
         height, width = (max(8, round(side * share)) for side in photo)
         smalls.append(_small(pixels, (height, width)))
     if photo is None or len(smalls) < FEWEST_PHOTOS:
-        raise ValueError(f"there are {len(smalls)} photos; alignment is learned from {FEWEST_PHOTOS} or more")
+        raise ValueError(f"there are {len(smalls)} photos; alignment needs at least {FEWEST_PHOTOS}")
     if np.median([small.picture.std() for small in smalls]) < _FLAT:
-        raise ValueError("the photos show nothing but one even tone; there is nothing to align by")
+        raise ValueError("the photos are uniform; there is nothing to align to")
     bounds = {"scale": scale, "turn": turn, "shift": shift}
     if not _are_long(smalls):
         return _learned(smalls, photo, outlined=False, **bounds)
@@ -286,7 +288,7 @@ def _learned(
     if not outlined and reference.repeats(correlation):
         raise _unfit(len(found), len(seen))
     if not reference.always.any():
-        raise ValueError("no area is visible in nearly all good photos; the parts lie too far from each other")
+        raise ValueError("no area is visible in nearly all good photos; part positions vary too much")
     for name, middle, reach in (("x", 0, shift), ("y", 0, shift), ("angle", 0, turn), ("scale", 1, _SCALE)):
         wide = ranges[name]
         ranges[name] = Range(min(wide.low, middle - reach), max(wide.high, middle + reach))
@@ -307,8 +309,8 @@ def _evenly(photos: Sequence[Small], most: int) -> list[Small]:
 
 
 def _unfit(found: int, count: int) -> ValueError:
-    why = "it has too little structure, or repeats itself; teach without alignment"
-    return ValueError(f"the part was found again on {found} of {count} good photos, but not reliably: {why}")
+    why = "it has too little structure or a repeating pattern; teach without alignment"
+    return ValueError(f"the part was located in {found} of {count} good photos, but not reliably: {why}")
 
 
 def _outside(name: str, value: float, allowed: Range) -> str:

@@ -65,7 +65,7 @@ def extract(path: Path, folder: Path) -> Path:
                 shutil.rmtree(folder)
                 raise
     except _DAMAGE as error:
-        raise ScanError(f"{path.name} is not a sound zip archive ({error}); pack the folder again") from error
+        raise ScanError(f"{path.name} is not a valid zip archive ({error}); create it again") from error
     except OSError as error:
         remedy = "check permissions and the free disk space"
         raise ScanError(f"{path.name} cannot be unpacked ({error.strerror or error}); {remedy}") from error
@@ -81,11 +81,11 @@ def _checked(archive: zipfile.ZipFile, path: Path) -> list[tuple[zipfile.ZipInfo
 
     members = [member for member in archive.infolist() if not member.is_dir()]
     total = sum(member.file_size for member in members)
-    refuse(len(members) > MAX_MEMBERS, f"holds {len(members):,} files, more than {MAX_MEMBERS:,}; split it")
+    refuse(len(members) > MAX_MEMBERS, f"contains {len(members):,} files, more than {MAX_MEMBERS:,}; split it")
     too_large = f"unpacks to {total:,} bytes, more than {MAX_TOTAL:,}; split it or unpack it yourself"
     refuse(total > MAX_TOTAL, too_large)
-    bomb = f"unpacks to more than {MAX_RATIO} times its size, as no photographs do; "
-    bomb += "if you trust it, unpack it yourself and name the folder"
+    bomb = f"unpacks to more than {MAX_RATIO} times its size, which photos never do; "
+    bomb += "if you trust it, unpack it yourself and choose the folder"
     refuse(total > max(_RATIO_FROM, MAX_RATIO * path.stat().st_size), bomb)
     checked: dict[str, tuple[zipfile.ZipInfo, PurePosixPath]] = {}
     for member in members:
@@ -93,7 +93,9 @@ def _checked(archive: zipfile.ZipFile, path: Path) -> list[tuple[zipfile.ZipInfo
         parts = relative.parts
         leaves = not parts or relative.is_absolute() or ".." in parts or ":" in parts[0] or not parts[-1].strip()
         refuse(leaves, f"{name}, which points out of the archive; pack it again")
-        refuse(len(parts) > MAX_DEPTH + 1, f"holds a file more than {MAX_DEPTH} folders deep; pack it again")
+        refuse(
+            len(parts) > MAX_DEPTH + 1, (f"contains a file nested more than {MAX_DEPTH} levels deep; create it again")
+        )
         kind = stat.S_IFMT(member.external_attr >> 16)
         refuse(kind not in (0, stat.S_IFREG), f"{name}, a link or device; pack the files themselves")
         refuse(bool(member.flag_bits & _ENCRYPTED), "is encrypted; pack it without a password")

@@ -35,7 +35,7 @@ class Area:
         if not all(0 <= share <= 1 for point in self.outline for share in point):
             raise ValueError("the outline of an area leaves the picture; its corners are shares from 0 to 1")
         if not 1 <= self.times <= STRICTEST or (self.kind != "stricter" and self.times != 1):
-            raise ValueError(f"an area is {self.times} times as strict; give 1 to {STRICTEST:g} for a stricter one")
+            raise ValueError(f"an area has strictness {self.times}; use 1 to {STRICTEST:g}")
 
     def mask(self, size: tuple[int, int]) -> np.ndarray:
         """(height, width) bool: pixels of a map of this size that it covers or touches."""
@@ -79,7 +79,7 @@ class Areas:
         left = inspected_pixels(size, self, alignment)
         if left < least:
             few = f"fewer than the smallest area that counts ({least})"
-            raise ValueError(f"the areas leave {left} pixels of the map to inspect, {few}; ignore less")
+            raise ValueError(f"the areas leave {left} pixels of the map to inspect, {few}; ignore a smaller area")
 
     def params(self) -> dict[str, Any]:
         """JSON-able."""

@@ -20,7 +20,7 @@ _BINS = 1024  # of a photo's histogram: 16 of them are left for 10 bits
 _TAILS = (0.001, 0.999)  # shares of the pixels below the dark and the bright value: no hot pixel sets a window
 _MARGIN = 0.1  # of the span of the good photos, on both sides of a learned window: defects may be darker or brighter
 _NO_LIGHT = 3  # a photo whose largest value is below that of every good photo by this factor is not of this depth
-_AS_TAUGHT = "set the camera as it was for the good photos, or teach with photos like this one"
+_AS_TAUGHT = "restore the camera settings used for the good photos, or teach with photos like this one"
 
 
 @dataclass(frozen=True, eq=False)
@@ -117,19 +117,19 @@ class Depth:
 
     def check_file(self, name: str, *, is_deep: bool) -> None:
         """Raises ImageError when a file stores another number of bits per pixel: 16 when `is_deep`, else 8."""
-        reason = f"it stores {16 if is_deep else 8} bits a pixel, and the good photos {self.stored}"
+        reason = f"it stores {(16 if is_deep else 8)} bits per pixel, but the good photos store {self.stored}"
         require(name, is_deep == (self.stored == 16), reason, _AS_TAUGHT)
 
     def check(self, name: str, stored: np.ndarray) -> None:
         """Raises ImageError when the values of a photo, (H, W) uint16, are not of this depth."""
         largest = int(stored.max())
-        reason = f"it holds the value {largest}, but values of {self.words} end at {self.largest}"
+        reason = f"it contains the value {largest}, but the maximum for {self.words} is {self.largest}"
         require(name, largest <= self.largest, reason, _AS_TAUGHT)
         empty = np.uint16(DEEPEST - _mask(self.bits, self.left))
         used = bool(empty) and any((stored[rows] & empty).any() for rows in bands(*stored.shape))
-        require(name, not used, f"its values use bits that are empty in {self.words}", _AS_TAUGHT)
-        reason = f"its brightest value is {largest}, and every good photo reaches {self.dimmest}: "
-        reason += "it has fewer bits, or was taken almost without light"
+        require(name, not used, f"it uses bits that must be zero in {self.words}", _AS_TAUGHT)
+        reason = f"its brightest value is {largest}, but every good photo reaches {self.dimmest}: "
+        reason += "it has fewer bits or is almost black"
         require(name, largest >= self.dimmest / _NO_LIGHT, reason, _AS_TAUGHT)
 
     def brightness(self, stored: np.ndarray) -> np.ndarray:
@@ -150,7 +150,7 @@ class Depth:
         if self.stored == 8:
             return "The photos have 8 bits."
         window = "the full range" if self.is_full else "learned from the good photos"
-        return f"The photos have {self.words}: {self.black:,} is shown black, {self.white:,} white ({window})."
+        return f"The photos have {self.words}: {self.black:,} maps to black, {self.white:,} to white ({window})."
 
     def histogram(self, values: Values) -> list[tuple[int, float]]:
         """(first value, share of the pixels) of each of BARS parts of the range, at most."""

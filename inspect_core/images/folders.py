@@ -32,7 +32,7 @@ MAX_FILES = 100_000
 OTHER_PICTURES = frozenset({".gif", ".heic", ".heif", ".avif", ".jp2", ".svg", ".psd", ".dng", ".raw"})
 FLAT = 1  # most grey levels by which the thumbnail of a photo differs that shows nothing
 MAX_WORKERS = 4  # images looked at side by side; of large ones, `read` decodes one at a time
-_STRAY_MASK = "it is a mask without a matching photo; name it after its photo, with _mask added"
+_STRAY_MASK = "mask without a matching photo; give it the photo's name plus _mask"
 
 
 class _Look(NamedTuple):
@@ -50,7 +50,7 @@ def inside(path: str | Path, roots: Sequence[str | Path]) -> Path:
     allowed = [Path(os.path.realpath(workspace.usable(root))) for root in roots]
     if not any(resolved.is_relative_to(root) for root in allowed):
         reason = f"path {str(path)!r} is outside the allowed folders ({', '.join(map(str, allowed)) or 'none'})"
-        raise ValueError(f"{reason}; move the photos there, or start Loupe with LOUPE_ROOTS naming this folder")
+        raise ValueError(f"{reason}; move the photos there, or add this folder to LOUPE_ROOTS and restart Loupe")
     return resolved
 
 
@@ -79,7 +79,7 @@ def scan(path: str | Path, *, stays: bool = False) -> Samples:
         if not path.is_file() or not zipfile.is_zipfile(path):
             if path.is_file() and path.suffix.lower() == ".zip":
                 raise ScanError(f"{path.name} is a damaged or incomplete zip archive; copy or download it again")
-            reason = "is neither a folder, a zip archive nor a list of photos; name the folder with the photos"
+            reason = "is not a folder, zip archive or list of photos; choose the folder with the photos"
             raise ScanError(f"{path.name} {reason}")
         root = unpacked(path, stays=stays)
         try:
@@ -204,7 +204,7 @@ def _walk(root: Path) -> tuple[list[PurePosixPath], list[Skipped]]:
     skipped: list[Skipped] = []
     for name, problem in walk(root):
         if len(files) + len(skipped) == MAX_FILES:
-            raise ScanError(f"{root} holds more than {MAX_FILES:,} files; name the folder of one product")
+            raise ScanError(f"{root} holds more than {MAX_FILES:,} files; choose the folder of a single product")
         path, role = root / name, "photo"
         link = path.is_symlink()
         if problem:
@@ -216,11 +216,11 @@ def _walk(root: Path) -> tuple[list[PurePosixPath], list[Skipped]]:
             if path.suffix.lower() in OTHER_PICTURES:
                 reason, role = f"Loupe reads no {path.suffix[1:].upper()}; save it as PNG", "photo"
         elif not name.isprintable():
-            reason = "its name holds characters that cannot be shown; rename it"
+            reason = "its name contains characters that cannot be displayed; rename it"
         elif link and not path.exists():
-            reason = "it is a link that leads nowhere; copy the file itself"
+            reason = "broken link; copy the file itself"
         elif link and not Path(os.path.realpath(path)).is_relative_to(root):
-            reason = "it is a link out of the folder; copy the file itself"
+            reason = "link to a file outside the folder; copy the file itself"
         else:
             files.append(PurePosixPath(name))
             continue
@@ -245,7 +245,7 @@ def _look(
             kept, kind = mask.kept(look.size)
         elif mask is not None:
             if not read_mask(root / mask, look.size).any():
-                raise ImageError(mask.name, "the mask marks nothing", "paint the defect white, or remove the mask")
+                raise ImageError(mask.name, "the mask is empty", "paint the defect white, or remove the mask")
             kept = root / mask
     except ImageError as error:
         skipped.append(Skipped(mask.name if isinstance(mask, Annotation) else str(mask), error.why, "mask"))
@@ -259,10 +259,10 @@ def _require_good(root: Path, good: Sequence[Sample], defects: Sequence[Sample],
         return
     name = root.name or str(root)
     if good:
-        raise ScanError(f"{name} has good photos in test/ only; put those to be taught into train/good/")
+        raise ScanError(f"{name} has good photos in test/ only; move the training photos to train/good/")
     if defects:
         kinds = examples(sorted({sample.kind for sample in defects}))
-        raise ScanError(f"{name} has no good photos, only {kinds}; put the good ones into a folder named good")
+        raise ScanError(f"{name} has no good photos, only {kinds}; put good photos into a folder named good")
     if skipped:
         found = f"{counted(len(skipped), 'other file')} ({skipped[0].name}: {skipped[0].reason})"
         remedy = "add photos of good parts as PNG, JPEG, BMP, TIFF or WebP"

@@ -53,7 +53,9 @@ class Grouping(dict[str, str]):
 
 def ungrouped(samples: Samples) -> Grouping:
     """Return the grouping in which every good image stands alone."""
-    return Grouping({sample.name: sample.name for sample in samples.good}, "Every photo counts as a part of its own.")
+    return Grouping(
+        {sample.name: sample.name for sample in samples.good}, ("Each photo is treated as a separate part.")
+    )
 
 
 def propose_groups(samples: Samples, *, few: bool = False) -> Grouping:
@@ -101,9 +103,7 @@ def _from_names(samples: Samples, *, few: bool) -> Grouping:
         return Grouping(alone, f"{alone.reason} {warning}", offered)
     lots = set((_lots_by_folder(good) or _lots_by_name(good)).values())
     if 1 < len(lots) < FEWEST_GROUPS:
-        warning = (
-            "There are two lots, too few to set one aside for testing: on a new lot, expect somewhat worse results."
-        )
+        warning = "With only two lots, none can be reserved for testing: expect slightly worse results on a new lot."
         return Grouping(alone, f"{alone.reason} {warning}")
     return alone
 
@@ -119,7 +119,7 @@ def _is_useful(labels: Mapping[str, str], images: int, most: int) -> bool:
 def _grouping(good: Sequence[Sample], labels: Mapping[str, str], why: str) -> Grouping:
     full = {sample.name: f"{_side(sample)}{labels.get(sample.name, sample.name)}" for sample in good}
     groups = counted(len(set(full.values())), "group")
-    return Grouping(full, f"{why}: {groups} among {len(full)} good photos. Each group stays on one side of the split.")
+    return Grouping(full, f"{why}: {groups} among {len(full)} good photos. Each group stays within one set.")
 
 
 def _lots_by_folder(good: Sequence[Sample]) -> dict[str, str]:

@@ -34,7 +34,7 @@ PLAIN_MODES = ("1", "L", "P", "RGB", "YCbCr")
 ALPHA_MODES = ("LA", "PA", "RGBA")
 DEEP_MODES = ("I;16", "I;16B", "I;16L")  # mono, 16 bits
 _REFUSED_MODES = {
-    "CMYK": "it holds printing inks (CMYK), not camera colours",
+    "CMYK": "it is in CMYK (print colours), not RGB",
     "I": "it stores 32-bit or signed values",
     "F": "it stores floating-point values",
 }
@@ -82,7 +82,7 @@ def open_header(file: SparingFile, name: str) -> ImageFile.ImageFile:
     needed = share * length / 1e6 / decode_memory.FILE_PER_PIXEL
     remedy = f"export it as PNG or JPEG, crop it to the part, or {_raised(needed)}"
     check(length <= longest, f"the file has {length:,} bytes, more than the limit of {longest:,.0f}", remedy)
-    known = "it is not a photo in PNG, JPEG, BMP, TIFF or WebP, whatever its name says"
+    known = "it is not a PNG, JPEG, BMP, TIFF or WebP photo, despite its name"
     check(kind != "", known, "export it in one of these formats")
     file.all_of_it = kind == "WebP"
     try:
@@ -126,7 +126,7 @@ def opened(path: Path) -> Generator[SparingFile]:
     """Open a photo to read. Raises ImageError when it is missing, would block a reader (a pipe), or cannot be read."""
     try:
         require(path.name, path.exists(), "there is no such file", "check the path")
-        require(path.name, path.is_file(), "it is not a file", "name a photo file")
+        require(path.name, path.is_file(), "it is not a file", "choose a photo file")
         with SparingFile(io.FileIO(path)) as file:
             yield file
     except OSError as error:
@@ -136,14 +136,14 @@ def opened(path: Path) -> Generator[SparingFile]:
 
 def damaged(name: str, kind: str, error: BaseException) -> ImageError:
     """The ImageError for content that its decoder gave up on."""
-    return ImageError(name, f"the {kind} is cut short or damaged ({error})", AGAIN)
+    return ImageError(name, f"the {kind} is truncated or damaged ({error})", AGAIN)
 
 
 def _raised(megapixels: float) -> str:
     """Say how to have this many megapixels read, and what that takes."""
     least = math.ceil(megapixels)
     return (
-        f"set {decode_memory.SETTING} to {least}, which takes up to {MEMORY_PER_PIXEL * least:,} MB of memory a photo"
+        f"set {decode_memory.SETTING} to {least}, which takes up to {MEMORY_PER_PIXEL * least:,} MB of memory per photo"
     )
 
 
@@ -156,5 +156,5 @@ def _refuse_mosaic(file: SparingFile, name: str) -> None:
     tags.load(file)
     file.seek(0)
     mosaic = tags.get(TiffImagePlugin.PHOTOMETRIC_INTERPRETATION) == _MOSAIC or _MOSAIC_PATTERN in tags
-    reason = "it is the raw mosaic of a colour sensor (Bayer), with one colour per pixel"
+    reason = "it is raw Bayer data from a colour sensor, with one colour per pixel"
     require(name, not mosaic, reason, "convert it to RGB or grey in the camera or its software")

@@ -68,14 +68,14 @@ def arrange(paths: Sequence[PurePosixPath]) -> Layout:
         side = _side(path) if taught_apart else None
         place = _place(_folders(path), side, labelled=labelled)
         if taught_apart and side is None:
-            refused[path] = "it is in neither train/ nor test/; move it there to use it"
+            refused[path] = "it is in neither train/ nor test/; move it into one of them"
         elif place is not None:
             images[path] = place
         elif side == "test":
             refused[path] = "it is in test/ itself; move it into test/good/ or into the folder of its defect type"
         else:
             remedy = "move it into that folder, or into a folder of defects"
-            refused[path] = f"it lies beside the folder of good parts; {remedy}"
+            refused[path] = f"it is next to the folder of good parts; {remedy}"
     matched = _match(masks, images)
     return Layout(images, matched, sorted(masks - set(matched.values())), refused)
 

@@ -37,7 +37,7 @@ def walk(root: Path, *, passed_over: Callable[[str], bool] = is_clutter) -> Iter
     while waiting:
         folder, lists = waiting.pop()
         if folder.count("/") >= MAX_DEPTH:
-            yield folder, f"the folder lies more than {MAX_DEPTH} folders deep; move it up"
+            yield folder, f"the folder is nested more than {MAX_DEPTH} levels deep; move it up"
             continue
         try:
             with os.scandir(root / folder) as entries:
@@ -77,7 +77,7 @@ def photos_in(paths: Iterable[str | Path]) -> list[tuple[str, Path]]:
             if not any(written.holds(real) for written in around(real.parent)):
                 names.setdefault(given, given.name)
         else:
-            raise FileNotFoundError(f"there is nothing at {given}; check the path")
+            raise FileNotFoundError(f"{given} does not exist; check the path")
     while twice := {name for name, times in Counter(names.values()).items() if times > 1}:
         names = {path: path.as_posix() if name in twice else name for path, name in names.items()}
     return [(name, path) for path, name in names.items()]

@@ -143,17 +143,17 @@ def findings(qualities: Sequence[Quality]) -> list[list[Finding]]:
     shifted = distances(brightness, least=_BRIGHTNESS)
     for i, own in enumerate(found):
         if blurred[i] > STANDS_OUT:
-            sentence = f"Blurred: sharpness {100 * sharpness[i] / median:.0f} % of the others' median."
+            sentence = f"Blurred: sharpness is {100 * sharpness[i] / median:.0f}% of the median."
             own.append(Finding(BLUR, sentence))
         if abs(shifted[i]) > STANDS_OUT:
             word = "Brighter" if shifted[i] > 0 else "Darker"
-            sentence = f"{word} than the others: mean grey level {brightness[i]:.0f} of 255, their median {middle:.0f}."
+            sentence = f"{word} than the others: mean grey level {brightness[i]:.0f} of 255, median {middle:.0f}."
             own.append(Finding(EXPOSURE, sentence))
     for word, shares in (("black", black), ("white", white)):
         for i, distance in enumerate(distances(shares, least=_CLIPPED)):
             if distance > STANDS_OUT:
                 others = 100 * np.median(shares)
-                sentence = f"{100 * shares[i]:.1f} % of its pixels are {word}, {others:.1f} % of the others' (median)."
+                sentence = f"{100 * shares[i]:.1f}% of its pixels are {word}, {others:.1f}% of the others' (median)."
                 found[i].append(Finding(EXPOSURE, sentence))
     return found
 

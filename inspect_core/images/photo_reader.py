@@ -87,7 +87,7 @@ def read_mask(path: str | Path, size: tuple[int, int]) -> np.ndarray:
     path = Path(path)
     with opened(path) as file:
         image = open_header(file, path.name)
-        jpeg = "a mask as JPEG has no sharp outline"
+        jpeg = "a JPEG mask has no sharp edges"
         require(path.name, image.format != "JPEG", jpeg, "export the mask as PNG")
         mask = _upright(image, path.name, _marked)
     reason = f"the mask is {mask.shape[1]} × {mask.shape[0]} px but its photo is {size[1]} × {size[0]} px"

@@ -19,11 +19,11 @@ def warnings(
     file_digests: n digests, in the order of `samples`. Photos that are nearly the same are found by `first_look`.
     """
     count = sum(sample.kind == GOOD and sample.part_of != "test" for sample in samples)
-    few = f"Only {count} good photos: limits set on so few are rough" if count < FEW_GOOD else ""
+    few = f"Only {count} good photos: limits based on so few are imprecise" if count < FEW_GOOD else ""
     if count == 1:
         few = "Only one good photo: Loupe cannot learn how good parts differ from it"
     sentences = [
-        few and f"{few}; add more, 60 if you can.",
+        few and f"{few}; add more, ideally 60.",
         _skipped(skipped, "photo", "skipped"),
         _skipped(skipped, "mask", "ignored"),
         mixed_shapes([sample.size for sample in samples if sample.kind == GOOD]) or _mixed_sizes(samples),
@@ -34,7 +34,7 @@ def warnings(
 
 def _skipped(skipped: Sequence[Skipped], role: str, done: str) -> str:
     names = [one.name for one in skipped if one.role == role]
-    return f"{counted(len(names), role)} {done} ({examples(names)}); the table says why." if names else ""
+    return (f"{counted(len(names), role)} {done} ({examples(names)}); see the table for the reasons.") if names else ""
 
 
 def _mixed_sizes(samples: Sequence[Sample]) -> str:
@@ -51,7 +51,7 @@ def _mixed_sizes(samples: Sequence[Sample]) -> str:
         found = f"The photos have {len(sizes)} different sizes, from {smallest[1]} × {smallest[0]} to "
         found += f"{largest[1]} × {largest[0]} px"
     why = "All are resized to one size, so the same defect looks larger in one than in another"
-    return f"{found}. {why}; crop them alike if you can."
+    return f"{found}. {why}; crop them to the same size if you can."
 
 
 def _copies(samples: Sequence[Sample], file_digests: Sequence[bytes]) -> str:
@@ -67,5 +67,5 @@ def _copies(samples: Sequence[Sample], file_digests: Sequence[bytes]) -> str:
     count = sum(len(group) - 1 for group in groups)
     sentence = f"{counted(count, 'file')} copied from another ({twins}); delete the copies, or results look too good."
     if contradictory:
-        sentence += f" {len(contradictory)} of them under two defect types: decide which is right."
+        sentence += f" {len(contradictory)} of them labelled with two defect types: correct one of the labels."
     return sentence

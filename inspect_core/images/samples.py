@@ -110,11 +110,11 @@ class Samples:
         """
         unknown = sorted(set(names) - {sample.name for sample in self.good})
         if unknown:
-            remedy = "no good photo has this name; give names as they stand below the folder"
-            raise ValueError(f"{shown(unknown[0])} cannot be left out: {remedy}")
+            remedy = "no good photo has this name; use names relative to the folder"
+            raise ValueError(f"cannot exclude {shown(unknown[0])}: {remedy}")
         good = tuple(sample for sample in self.good if sample.name not in names)
         if names and all(sample.part_of == "test" for sample in good):
-            raise ValueError("no good photo would be left to learn from; leave out fewer")
+            raise ValueError("no good photos would remain for training; exclude fewer")
         return replace(self, good=good, left_out=(*self.left_out, *sorted(names)))
 
     def table(self) -> list[ScanSummaryRow]:

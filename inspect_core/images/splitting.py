@@ -60,7 +60,7 @@ class Split:
         """The same without some good photos, which the user leaves out. Raises ValueError when none is left to fit."""
         fit, kept = (tuple(one for one in part if one.name not in names) for part in (self.fit, self.calibrate))
         if not fit:
-            raise ValueError("no good photo would be left to learn from; leave out fewer")
+            raise ValueError("no good photos would remain for training; exclude fewer")
         groups = {name: group for name, group in self.groups.items() if name not in names}
         left_out = (*self.left_out, *sorted(names))
         return replace(self, fit=fit, calibrate=kept, groups=groups, left_out=left_out)
@@ -82,7 +82,7 @@ class Split:
             )
             (fit if own.kind == GOOD else choose).append(own)
         if not fit:
-            raise ValueError("no good photo would be left to learn from; relabel fewer")
+            raise ValueError("no good photos would remain for training; relabel fewer")
         parts = (tuple(sorted(part, key=_name)) for part in (fit, kept, judge))
         names = {sample.name for sample in (*fit, *kept)}
         groups = {name: group for name, group in self.groups.items() if name in names}
@@ -91,8 +91,8 @@ class Split:
     def note(self) -> str:
         """What was learned from, and what was left out, for the recipe."""
         names = examples(list(self.left_out), most=NAMED)
-        left_out = f", {len(self.left_out)} left out beforehand ({names})" if self.left_out else ""
-        return f"learned from {len(self.fit)} good photos{left_out}"
+        left_out = f", {len(self.left_out)} excluded beforehand ({names})" if self.left_out else ""
+        return f"trained on {len(self.fit)} good photos{left_out}"
 
 
 def split(
@@ -117,7 +117,9 @@ def split(
         if labels[sample.name] not in judged:
             members[labels[sample.name]].append(sample)
     if not members:
-        raise ValueError("groups put every good photo on the side of test/; nothing is left to fit: use smaller groups")
+        raise ValueError(
+            "groups put every good photo on the side of test/; nothing is left for training: use smaller groups"
+        )
 
     has_test = any(sample.part_of == "test" for sample in (*good, *samples.defects))
     judge_fraction = 0.0 if has_test or calibrate == 0 else JUDGE_FRACTION
@@ -161,7 +163,7 @@ def require_enough(photos: Split) -> None:
     kept_back = sum(sample.kind == GOOD and sample.part_of != "test" for sample in photos.judge)
     if (count := len(photos.fit) + len(photos.calibrate) + kept_back) < FEWEST_GOOD:
         reason = f"{counted(count, 'good photo')} cannot show how much good parts differ"
-        raise ValueError(f"{reason}; add photos of other good parts until there are at least {FEWEST_GOOD}, better 30")
+        raise ValueError(f"{reason}; add good parts until there are at least {FEWEST_GOOD}, ideally 30")
 
 
 def learned_from_all(photos: Split) -> Split:
@@ -235,10 +237,10 @@ def _assign(sizes: Sequence[int], fractions: Sequence[float]) -> list[int]:
 
 
 def _notes(parts: Sequence[Sequence[Sample]], fractions: Sequence[float], groups: int, moved: int) -> tuple[str, ...]:
-    notes, jobs = [], ("to fit", "to set the limit", "to judge")
+    notes, jobs = [], ("for training", "for setting the limit", "for testing")
     if empty := [job for job, part, share in zip(jobs, parts, fractions, strict=True) if share > 0 and not part]:
         found = counted(groups, "group")
-        notes.append(f"Only {found} of good photos: none is left {' or '.join(empty)}; add more good parts or lots.")
+        notes.append(f"Only {found} of good photos, so none is left {' or '.join(empty)}; add more good parts or lots.")
     if moved:
-        notes.append(f"{counted(moved, 'photo')} of train/ judged, not taught: the same group has photos in test/.")
+        notes.append(f"{counted(moved, 'photo')} of train/ moved to the test photos: their group has photos in test/.")
     return tuple(notes)

@@ -146,7 +146,7 @@ class TilePlan:
         """A sentence for the user: how a photo is cut, and how much can be learned per place."""
         rows, columns = self.grid
         return (
-            f"Each photo is resized to {_sides(self.size)} and seen in {counted(len(self.tiles), 'tile')} of "
+            f"Each photo is resized to {_sides(self.size)} and split into {counted(len(self.tiles), 'tile')} of "
             f"{_sides(self.tile)}, on {columns} × {rows} cells of {self.cell} px; k is at most {self.largest_k}."
         )
 
@@ -154,7 +154,7 @@ class TilePlan:
         """Raises ValueError with the figure when the factors of k features at every place are too large."""
         if k > self.largest_k:
             rows, columns = self.grid
-            takes = f"k = {k} at {rows} × {columns} places takes {4e-6 * rows * columns * k * k:,.0f} MB of factors"
+            takes = f"k = {k} at {rows} × {columns} locations takes {4e-06 * rows * columns * k * k:,.0f} MB of factors"
             allowed = f"at most {LARGEST_FACTORS // 10**6} MB are allowed; use k = {self.largest_k} or larger cells"
             raise ValueError(f"{takes}, {allowed}")
 
@@ -185,7 +185,10 @@ def smallest_seen(photo: Size, size: Size) -> int:
 def recommendation(photo: Size, smallest_defect: float, size: Size) -> tuple[bool, str]:
     """Whether tiles help for photos of (height, width), otherwise squashed to `size`, and why, in a sentence."""
     left = smallest_defect * min(own / side for side, own in zip(photo, size, strict=True))
-    why = f"A defect of {smallest_defect:g} px is {left:.2g} px after squashing to {_sides(size)}; {SEEN} px are needed"
+    why = (
+        f"A defect of {smallest_defect:g} px is {left:.2g} px after resizing to {_sides(size)}; at least {SEEN} px "
+        "is needed"
+    )
     return left < SEEN, f"{why}: {'use tiles' if left < SEEN else 'tiles are not needed'}."
 
 

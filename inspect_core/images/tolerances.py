@@ -124,7 +124,7 @@ class Tolerances:
             name, _, value = part.partition("=")
             if (name := name.strip()) not in RANGES:
                 known = f"give {NONE}, or some of {', '.join(RANGES)}: noise=2"
-                raise ValueError(f"{part.strip()!r} is no tolerance; {known}")
+                raise ValueError(f"unknown tolerance {part.strip()!r}; {known}")
             try:
                 given[name] = int(value) if name == "jpeg" else float(value)
             except ValueError as error:

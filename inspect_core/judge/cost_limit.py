@@ -108,7 +108,7 @@ def cost_limit(
     for held in np.unique(fold):
         kept_good, kept_defects = good[of_good != held], defects[of_defect != held]
         if not (kept_good.size and kept_defects.size):
-            raise ValueError("one group holds all good or all defective parts; add parts of other groups")
+            raise ValueError("all good or all defective parts are in one group; add parts from other groups")
         limit = limit_for_cost(kept_good, kept_defects, escape_cost=escape_cost)
         parts.append(count_parts(good[of_good == held], defects[of_defect == held], review=limit, reject=limit))
     rejected, missed = sum(part.good_rejected for part in parts), sum(part.defects_missed for part in parts)

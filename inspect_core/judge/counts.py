@@ -143,7 +143,7 @@ def in_parts(counts: Counts, *, limit_set_on_these: bool = False, relabelled: in
     """The sentence in parts, word for word as the bench says it while a limit is dragged.
 
     >>> in_parts(Counts(good_rejected=3, good_total=120, defects_missed=1, defects_total=18))
-    'Rejects 3 of 120 good (in the long run at most 7 of 100), misses 1 of 18 defects.'
+    'Rejects 3 of 120 good parts (long-run upper bound 7 of 100), misses 1 of 18 defects.'
 
     A set without parts is left out. With masks, ", catches 17 of 18 (15 at the defect, 2 elsewhere)" follows; with two
     limits, ", sends 4 to review: 3 defects, 1 good". Where parts have no score, the totals are of the inspected ones,
@@ -155,20 +155,20 @@ def in_parts(counts: Counts, *, limit_set_on_these: bool = False, relabelled: in
     if counts.good_total:
         most, total = most_in_long_run(counts.good_rejected, counts.good_inspected), counts.good_inspected
         inspected = "inspected " if counts.good_unscored.total else ""
-        clauses.append(f"rejects {counts.good_rejected} of {total} {inspected}good (in the long run at most {most})")
+        clauses.append(f"rejects {counts.good_rejected} of {total} {inspected}good parts (long-run upper bound {most})")
     if counts.defects_total:
         total, noun = counts.defects_inspected, "defect" if counts.defects_inspected == 1 else "defects"
         inspected = "inspected " if counts.defects_unscored.total else ""
         clauses.append(f"misses {counts.defects_missed} of {total} {inspected}{noun}")
         if counts.with_mask:
-            clauses.append(f"catches {counts.defects_caught} of {total}{_where_caught(counts)}")
+            clauses.append(f"detects {counts.defects_caught} of {total}{_where_caught(counts)}")
     if not clauses:
         return "No parts to count."
     if counts.two_limits:
         clauses.append(_sent_to_review(counts))
     sentence = ", ".join(clauses) + (f"; {', '.join(counts.to_sort)}, sort by hand" if counts.to_sort else "")
-    note = " The limit was set on these parts." if limit_set_on_these else ""
-    aside = f" {relabelled} relabelled left out." if relabelled else ""
+    note = " These parts also set the limit." if limit_set_on_these else ""
+    aside = f" {relabelled} relabelled, not counted." if relabelled else ""
     return f"{sentence[0].upper()}{sentence[1:]}.{note}{aside}"
 
 

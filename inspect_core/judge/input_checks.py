@@ -60,7 +60,7 @@ def as_finite_number(value: float, *, name: str) -> float:
     """One number in float64, as `as_finite`. Raises ValueError unless it is finite."""
     number = float(value)
     if not math.isfinite(number):
-        raise ValueError(f"{name} is {number}; without a finite one nothing can be judged")
+        raise ValueError(f"{name} is {number}; inspection needs a finite value")
     return number
 
 

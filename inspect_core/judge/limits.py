@@ -195,8 +195,8 @@ def _point(count: int, share: float) -> float:
 
 def _warn_equal(scores: np.ndarray) -> None:
     warnings.warn(
-        f"all {scores.size} good scores are {scores[0]:g}, so nothing shows how much good parts vary; the limit is "
-        "that score itself. Add good parts before relying on it.",
+        f"all {scores.size} good scores equal {scores[0]:g}, so normal variation is unknown; the limit is set to "
+        "that score. Add good parts before relying on it.",
         UserWarning,
         stacklevel=3,
     )

@@ -68,7 +68,7 @@ def photos_of(paths: Sequence[Path]) -> list[Photo]:
     photos = [photo for path in lists for photo in listed_photos(path)[0]]
     photos += photos_in([place for place in places if place not in lists])
     if not photos:
-        raise ValueError("no photo was found at the given paths; name PNG, JPEG, BMP, TIFF or WebP files or folders")
+        raise ValueError("no photos found at the given paths; use PNG, JPEG, BMP, TIFF or WebP files or folders")
     return photos
 
 
@@ -151,7 +151,7 @@ def _kept(
     if journal is None or not journal.rows:
         return rows
     for number, (name, path) in enumerate(photos, start=1):
-        report(0.0, f"checking what is there, {number} of {len(photos)}")
+        report(0.0, f"checking existing results, {number} of {len(photos)}")
         file, row = journal.rows.get(name, ("", None))
         if row is None or row.release != inspector.release or not file:
             continue
@@ -188,5 +188,5 @@ def _remedy() -> Generator[None]:
             raise
         raise OSError(
             f"the batch stopped because its output cannot be written ({error}); free some disk space, or make the "
-            "folder writable, then start it again: it continues where it stopped"
+            "folder writable, then start it again to resume"
         ) from error

@@ -55,7 +55,7 @@ def html_of(inspector: Inspector, rows: Sequence[ResultRow], pictures: Mapping[s
         histogram=histogram(rows),
         pictures=[(row, pictures[row.name]) for row in worst(rows) if row.name in pictures],
         in_words=in_words,
-        heads=("Name", "Verdict", "Score", "Good parts at or below", "Defect type", "Regions", "Reason"),
+        heads=("Name", "Verdict", "Score", "Percentile among good parts", "Defect type", "Regions", "Reason"),
         rows=map(_cells, first),
         left=len(rows) - len(first),
     )

@@ -105,7 +105,10 @@ class Camera:
         self._capture = self._opened()
         if self._capture is None:
             shown = without_password(source)
-            raise OSError(f"camera {shown} cannot be opened; check its cable, number or address, and who else uses it")
+            raise OSError(
+                f"camera {shown} cannot be opened; check its cable, number or address, and whether another program "
+                "is using it"
+            )
 
     def run(self) -> None:
         """Take photos until `stop` is set or a film ends. A lost camera and a full disk are said, and waited for."""
@@ -133,11 +136,11 @@ class Camera:
 
     def _find_again(self) -> None:
         shown = without_password(self.source)
-        self._say(f"camera {shown} is lost; looking for it")
+        self._say(f"camera {shown} disconnected; reconnecting")
         while not self.stop.wait(AGAIN):
             self._capture = self._opened()
             if self._capture is not None:
-                self._say(f"camera {shown} is back")
+                self._say(f"camera {shown} reconnected")
                 return
 
     def _write(self, frame: np.ndarray) -> None:

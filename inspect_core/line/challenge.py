@@ -42,7 +42,7 @@ def challenge(inspector: Inspector, photos: Mapping[str, Path]) -> list[Answer]:
     Raises ValueError for a recipe without challenge parts.
     """
     if not inspector.challenge:
-        raise ValueError(f"{inspector.product} has no challenge parts; name some first")
+        raise ValueError(f"{inspector.product} has no challenge parts; add some first")
     return [_answer(inspector, part, photos.get(part.name)) for part in inspector.challenge]
 
 
@@ -62,15 +62,17 @@ def name_parts(inspector: Inspector, good: Sequence[Path], defects: Sequence[Pat
             raise ValueError(f"{path.name}: the part is {PARTLY_OUT}; photograph all of it")
         if (word == "accept") != is_good:
             sort = "good" if is_good else "defective"
-            raise ValueError(f"{path.name}: a {sort} challenge part must not get {word}; choose another")
+            raise ValueError(
+                f"{path.name}: a {sort} part with verdict {word} cannot be a challenge part; choose another"
+            )
         if path.stem in found:
             raise ValueError(f"{path.name}: two challenge parts are called {path.stem}; rename one")
         part = ChallengePart(path.stem, is_good, word, score, judged.row.reason)
         if part.under(inspector.limits) is None:
-            raise ValueError(f"{path.name}: its score lies right at a limit, so any change is a miss; choose another")
+            raise ValueError(f"{path.name}: its score is exactly at a limit, so any change fails; choose another")
         found[path.stem] = part
     if not found:
-        raise ValueError("there is no photo of a challenge part; put good ones into good/, others beside it")
+        raise ValueError("no photos of challenge parts; put good parts into good/ and defective ones next to it")
     return tuple(found.values())
 
 
@@ -97,7 +99,7 @@ def facts(answer: Answer) -> dict:
 def _answer(inspector: Inspector, part: ChallengePart, path: Path | None) -> Answer:
     had = part.margin(inspector.limits)
     if path is None:
-        return Answer(part, NO_PHOTO, None, "", had, None, False, "there is no photo of it; photograph it now")
+        return Answer(part, NO_PHOTO, None, "", had, None, False, "no photo of this part; take one now")
     row = judge(inspector, path.name, path).row
     now, kept = None, False
     if row.score is None:
@@ -109,8 +111,8 @@ def _answer(inspector: Inspector, part: ChallengePart, path: Path | None) -> Ans
     else:
         now = margin(inspector.limits, row.verdict, row.score)
         kept = now >= MARGIN_KEPT * had
-        least = "" if kept else f", less than the {100 * MARGIN_KEPT:.0f} % it has to keep"
-        words = f"{row.verdict} with {100 * now / had:.0f} % of its margin{least}"
+        least = "" if kept else f", below the required {100 * MARGIN_KEPT:.0f}%"
+        words = f"{row.verdict} with {100 * now / had:.0f}% of its margin{least}"
     return Answer(part, row.verdict, row.score, row.digest, had, now, kept, words)
 
 

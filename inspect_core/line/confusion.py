@@ -71,7 +71,7 @@ def counts_of(rows: Sequence[ResultRow]) -> Counts:
 def sentence(rows: Sequence[ResultRow]) -> str:
     """Overkill and escapes in parts; "" where no truth is known."""
     taught = sum(row.truth == TAUGHT for row in rows)
-    aside = f" {counted(taught, 'photo')} that the recipe was taught with left out." if taught else ""
+    aside = f" {counted(taught, 'photo')} used for training not counted." if taught else ""
     return f"{in_parts(counts_of(rows))}{aside}" if confusion(rows) else ""
 
 
@@ -84,7 +84,7 @@ def table_of(rows: Sequence[ResultRow]) -> dict[str, list[str]]:
     shown = [
         word for word in OUTCOMES if word not in (NOT_LOCATED, NOT_JUDGED) or any(own[word] for own in lines.values())
     ]
-    columns = {"Truth": list(lines), "Photos": [f"{own.total():,}" for own in lines.values()]}
+    columns = {"Ground truth": list(lines), "Photos": [f"{own.total():,}" for own in lines.values()]}
     columns |= {SPOKEN[word].capitalize(): [f"{own[word]:,}" for own in lines.values()] for word in shown}
     wrong, upper = [], []
     for truth, verdicts in lines.items():
@@ -92,7 +92,7 @@ def table_of(rows: Sequence[ResultRow]) -> dict[str, list[str]]:
         inspected = verdicts.total() - _unscored(verdicts).total
         wrong.append(_share(count, inspected, verdicts.total()))
         upper.append(most_in_long_run(count, inspected) if inspected else "–")
-    return columns | {"Wrong": wrong, "In the long run at most": upper}
+    return columns | {"Errors": wrong, "Upper bound (95%)": upper}
 
 
 def _unscored(verdicts: Counter[str]) -> Unscored:

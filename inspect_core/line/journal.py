@@ -82,8 +82,8 @@ class Journal:
             return run, rows
         if whose != recipe:
             raise PlaceError(
-                f"{self.path} is a batch started with recipe {str(whose)[:12]}, but this is {recipe[:12]}; finish it "
-                "with the first one, or remove the file to start again"
+                f"{self.path} belongs to a batch started with recipe {str(whose)[:12]}, not {recipe[:12]}; resume "
+                "it with that recipe, or delete the file to start again"
             )
         whole = self._file.tell()
         for line in self._file:

@@ -89,8 +89,8 @@ class Maps:
         check_folder(path)
         if os.path.lexists(path) and not self._written.holds(path):
             raise PlaceError(
-                f"{path} is already there and is not as Loupe wrote it, so it is not replaced; choose another folder "
-                "for the maps, or remove it yourself"
+                f"{path} already exists and is not the file Loupe wrote, so it is not replaced; choose another "
+                "folder for the maps, or delete it yourself"
             )
 
 

@@ -11,4 +11,4 @@ def drawable(*values: float) -> bool:
 def not_drawn(count: int) -> str:
     """A sentence on the parts that were left out; "" for none."""
     parts = "1 part" if count == 1 else f"{count:,} parts"
-    return f"Not drawn: {parts} with a score or limit beyond ±{MOST:.0e}." if count else ""
+    return f"Not plotted: {parts} with a score or limit beyond ±{MOST:.0e}." if count else ""

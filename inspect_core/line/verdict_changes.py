@@ -52,14 +52,14 @@ class VerdictChanges:
     def sentence(self) -> str:
         """ "2 of 110 photos change: 1 accepted → rejected (1 better), 1 ..."."""
         if not self.changes:
-            return f"No verdict of {self.common:,} photos changes."
+            return f"No verdicts change ({self.common:,} photos)."
         steps = [
             f"{count:,} {SPOKEN[before]} → {SPOKEN[after]}" for (before, after), count in self.crossed().most_common()
         ]
         ways = Counter(one.way for one in self.changes)
-        told = [f"{ways[way]:,} for the {way}" for way in (BETTER, WORSE) if ways[way]]
+        told = [f"{ways[way]:,} {way}" for way in (BETTER, WORSE) if ways[way]]
         judged = f"; {', '.join(told)}" if told else ""
-        return f"{len(self.changes):,} of {self.common:,} photos change: {', '.join(steps)}{judged}."
+        return f"{len(self.changes):,} of {self.common:,} verdicts change: {', '.join(steps)}{judged}."
 
 
 def changed(before: Sequence[ResultRow], after: Sequence[ResultRow]) -> VerdictChanges:

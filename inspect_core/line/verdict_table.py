@@ -41,8 +41,8 @@ def read_table(path: Path) -> list[ResultRow]:
     with workspace.opened(path) as file:
         if os.fstat(file.fileno()).st_size > LARGEST:
             raise ValueError(
-                f"{path} is larger than {LARGEST >> 20} MB, so it is not read; open it with another program, or run "
-                "the batch in parts"
+                f"{path} is larger than {LARGEST >> 20} MB, so it was not read; open it in another program, or "
+                "split the batch"
             )
         lines = csv.reader(io.TextIOWrapper(file, newline="", encoding="utf-8"))
         try:

@@ -138,7 +138,9 @@ class Watch:
             return None
         except OSError as error:
             reason = error.strerror or error
-            self._problems[path] = f"{self.folder / path} cannot be taken ({reason}); check its folder and permissions"
+            self._problems[path] = (
+                f"{self.folder / path} cannot be picked up ({reason}); check its folder and permissions"
+            )
             return None
         if claimed is not None:
             self._claims[claimed] = False
@@ -177,8 +179,8 @@ class Watch:
                 raise
             reason = error.strerror or error
             self._problems[path] = (
-                f"{arrival.claimed} cannot be moved to {target} ({reason}); make its folder writable, and move "
-                "away what is in its way"
+                f"{arrival.claimed} cannot be moved to {target} ({reason}); make its folder writable and remove any "
+                "conflicting file"
             )
             return None
         return facts
@@ -197,7 +199,7 @@ class Watch:
     def _require_out(self) -> None:
         """A missing folder may be a drive that was removed: anything written in its place would be lost."""
         if not self.out.is_dir():
-            raise OSError(f"the output folder {self.out} is gone; put it back, and photos are moved again")
+            raise OSError(f"the output folder {self.out} is missing; restore it and watching continues")
 
 
 def _is_as(seen: _Seen, path: Path) -> bool:
@@ -214,9 +216,7 @@ def watching(folder: Path, out: Path) -> Generator[None]:
     if not folder.is_dir():
         raise FileNotFoundError(f"there is no folder {folder}; check the path")
     if workspace.lies_in(out, folder) or workspace.lies_in(folder, out):
-        raise PlaceError(
-            f"{out} is the watched folder {folder}, contains it or lies in it; choose another output folder"
-        )
+        raise PlaceError(f"{out} overlaps the watched folder {folder}; choose another output folder")
     check_folder(out / FOLDERS[NOT_JUDGED])
     with _held(folder), _held(out):
         for name in FOLDERS.values():
@@ -232,5 +232,5 @@ def _held(folder: Path) -> Generator[None]:
     name = hashlib.sha256(os.fsencode(os.path.realpath(folder))).hexdigest()[:32]
     with (workspace.held_folder() / name).open("ab") as file:
         if not lock(file, wait=False):
-            raise PlaceError(f"{folder} is used by another watch; stop that one first")
+            raise PlaceError(f"{folder} is already being watched; stop that watch first")
         yield

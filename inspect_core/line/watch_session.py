@@ -64,4 +64,4 @@ def require_challenge(record: Logged) -> None:
     """Raise ValueError when the recipe has challenge parts whose last challenge was missed, LogError."""
     inspector = record.inspector
     if inspector.challenge and (why := why_blocked(record.log, inspector.digest)):
-        raise ValueError(f"{inspector.product} may not watch: {why}")
+        raise ValueError(f"{inspector.product} cannot be used for watching: {why}")

@@ -7,8 +7,8 @@ from inspect_core.recipe_format import arrays, fields
 
 
 class Cop(SubspaceMethod):
-    title = "Surface, quick"
-    when = "The quickest for textures: the direction of a patch's features matters, not their strength."
+    title = "Texture, fast"
+    when = "Fastest for textures: uses the direction of patch features, not their strength."
     reference = "CoP, kernel PCA with a cosine map (Fang et al. 2024)"
     rank = 3
     arrays = arrays.subspace("k", mean=1.01)

@@ -9,8 +9,8 @@ from inspect_core.recipe_format import arrays, fields
 
 
 class Corp(SubspaceMethod):
-    title = "Surface, flexible"
-    when = "Textures and parts in any orientation: learns the normal look of small patches, wherever they are."
+    title = "Texture, flexible"
+    when = "For textures and parts in any orientation: learns the normal appearance of patches, regardless of location."
     reference = "CoRP, kernel PCA with a cosine and a random-Fourier map (Fang et al. 2024)"
     rank = 2
     defaults = {**SubspaceMethod.defaults, "gamma": 1.0, "M": 512, "orthogonal": 1}
@@ -29,17 +29,16 @@ class Corp(SubspaceMethod):
         "gamma": Control(
             "γ: sharpness",
             "per squared distance of two directions",
-            "higher is finer, and noisier on good parts",
-            "A patch is compared with its closest look-alikes only. "
-            "Kernel exp(-γ d²) between patch directions (Fang et al. 2024, CoRP).",
+            "higher resolves finer changes but is noisier on good parts",
+            "Compares each patch only with the most similar good patches. Kernel exp(-γ d²) between patch "
+            "directions (Fang et al. 2024, CoRP).",
         ),
         "M": Control(
             "M: precision",
             "random features",
             "higher is more exact and slower",
-            "Higher follows the kernel more closely; time grows with the square of M. "
-            "The features are orthogonal: 512 follow the kernel as well as 1,024 independent ones. Scores of different "
-            "M are on different scales.",
+            "Higher approximates the kernel more closely; time grows with M². The features are orthogonal: 512 "
+            "follow the kernel as well as 1,024 independent ones. Scores of different M are on different scales.",
             stops=(128, 256, 512, 1024, 2048),
         ),
     }

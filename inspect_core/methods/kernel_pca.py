@@ -16,8 +16,8 @@ _LARGEST_ALPHA = 1e18
 
 
 class ExactKernel(DrawnMethod):
-    title = "Surface, exact kernel"
-    when = "Textures with few photos: compares every patch with a sample of good patches, in full precision."
+    title = "Texture, exact kernel"
+    when = "For textures with few photos: compares every patch with a sample of good patches, in full precision."
     reference = "Kernel PCA for novelty detection (Hoffmann 2007)"
     rank = 4
     defaults = {"sigma": None, "q": None, "patches": 1000}
@@ -39,9 +39,9 @@ class ExactKernel(DrawnMethod):
         "sigma": Control(
             "σ: width",
             "units of the features",
-            "lower is finer, and noisier on good parts",
-            "A patch is compared with its closest look-alikes only. "
-            "Kernel exp(-d² / 2σ²) between patches (Hoffmann 2007).",
+            "lower resolves finer changes but is noisier on good parts",
+            "Compares each patch only with the most similar good patches. Kernel exp(-d² / 2σ²) between patches "
+            "(Hoffmann 2007).",
         ),
     }
     space = (
@@ -85,7 +85,10 @@ class ExactKernel(DrawnMethod):
 
     def remark(self, detector: KernelPCA, patches: Patches, parameters: Parameters, value: int) -> str | None:
         if 0 < detector.rank < (asked := parameters["q"] or 0):
-            return f"q = {asked:g} was asked for; the good photos give no more than {detector.rank}, which are used."
+            return (
+                f"q = {asked:g} was requested, but the good photos support only {detector.rank}; {detector.rank} is "
+                "used."
+            )
         return on_alike(detector.rank, patches)
 
     def graph(self, detector: KernelPCA, columns: Tensor | None, value: int) -> Graph:

@@ -18,8 +18,8 @@ _ROWS, _MOST_ON_TEACH = 256, 200
 
 
 class PlaceByPlace(Method):
-    title = "Position by position"
-    when = "Parts that always lie the same way in the picture: learns what is normal at every place of the part."
+    title = "By location"
+    when = "For parts in a fixed position: learns what is normal at each location."
     reference = "Semi-orthogonal embedding for localized Mahalanobis distances (Kim et al. 2021)"
     rank = 1
     defaults = {"k": 100, "ridge": 0.01}
@@ -36,17 +36,17 @@ class PlaceByPlace(Method):
     candidates = ("mahalanobis",)
     options = {
         "k": Option(
-            "features kept at every place",
+            "features kept at each location",
             label="k, at most",
-            help="Mixed features kept at every place. Every smaller k can be tried live afterwards.",
+            help="Mixed features kept at each location. Any smaller k can be tried live afterwards.",
         )
     }
     live = "k"
     controls = {
         "k": Control(
             "k: detail",
-            "mixed features at every place",
-            "higher sees finer changes",
+            "mixed features per location",
+            "higher detects finer changes",
             "How much of the normal texture is modelled. Higher needs more good photos; lower gives fewer false alarms."
             " Every value comes from the same fit (Kim et al. 2021).",
         )
@@ -109,8 +109,8 @@ class PlaceByPlace(Method):
         if not 1 < patches.photos <= value:
             return None
         return (
-            f"{patches.photos} good photos are too few for a detail of k = {value}: part of how good parts differ is "
-            f"guessed, so new good parts score higher than these. Add good photos, best more than {value}, or lower k."
+            f"{patches.photos} good photos are too few for k = {value}: some of the normal variation is guessed, so "
+            f"new good parts will score higher. Add good photos, ideally more than {value}, or lower k."
         )
 
     def graph(self, detector: Mahalanobis, columns: Tensor | None, value: int) -> Graph:

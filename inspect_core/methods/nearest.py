@@ -14,7 +14,7 @@ DRAWN = 8
 
 class NearestPatch(DrawnMethod):
     title = "Nearest good patch"
-    when = "For comparison: the distance to the most similar good patch in a bank."
+    when = "Baseline: distance to the most similar good patch in a memory bank."
     reference = "Nearest neighbour in a bank chosen by greedy k-centre selection (PatchCore, Roth et al. 2022)"
     rank = 8
     defaults = {"patches": 2000, "neighbour": 1}

@@ -7,8 +7,8 @@ from inspect_core.recipe_format import arrays, fields
 
 
 class PCA(SubspaceMethod):
-    title = "Plain principal components"
-    when = "For comparison: the distance to the plane that holds most good patches."
+    title = "Plain PCA"
+    when = "Baseline: distance to the subspace that contains most good patches."
     reference = "Reconstruction error of principal component analysis"
     rank = 7
     arrays = arrays.subspace("k", mean=fields.LARGEST)

@@ -27,8 +27,8 @@ def count(components: int, parameters: Parameters) -> int:
 
 
 class Curved(DrawnMethod):
-    title = "Surface, curved"
-    when = "Textures whose look bends and varies: learns curved surfaces that the good patches lie on."
+    title = "Texture, curved"
+    when = "For textures with large variation: learns curved surfaces that the good patches lie on."
     reference = "Quadric hypersurface intersection (Pavutnitskiy et al. 2022)"
     rank = 5
     defaults = {"m": None, "components": 48, "robust": 0, "patches": 16_384}
@@ -44,7 +44,7 @@ class Curved(DrawnMethod):
             "principal components that quadrics are fitted in",
             label="Components",
             help="Main directions in which the good patches vary; the surfaces are fitted in these. More components "
-            "see finer changes, and training time grows at least with their square.",
+            "capture finer changes; training time grows at least with their square.",
             values=range(16, 89, 8),
         ),
         "m": Option(
@@ -57,8 +57,9 @@ class Curved(DrawnMethod):
             "quadrics: 1 refines the closed form robustly",
             bool,
             label="Robust fit",
-            help="Off: the closed form, in seconds; it has found more defects on real parts. On: refined so that "
-            "a few bad patches among the good ones count for little (the published method); takes minutes.",
+            help="Off: closed-form fit, takes seconds; has detected more defects on real parts. On: robust "
+            "refinement that tolerates a few bad patches among the good ones (the published method); takes "
+            "minutes.",
         ),
     }
     live = "m"
@@ -66,7 +67,7 @@ class Curved(DrawnMethod):
         "m": Control(
             "m: surfaces",
             "curved surfaces, best first",
-            "more give a steadier heatmap",
+            "more give a more stable heatmap",
             "More surfaces check a patch from more sides; with few, defects can slip through. "
             "The score is the mean distance to the first m of the fitted quadrics (Pavutnitskiy et al. 2022), which is "
             "not quite a fit with m of them.",
@@ -107,11 +108,14 @@ class Curved(DrawnMethod):
     def remark(self, detector: Quadrics, patches: Patches, parameters: Parameters, value: int) -> str | None:
         r = detector.A.shape[1]
         if min(int(parameters["patches"]), patches.photos * math.prod(patches.grid)) < monomial_count(r) + r + 1:
-            return "Too few good photos for curved surfaces, which fit these and say little of others. Add good photos."
+            return "Too few good photos: the surfaces overfit and say little about new parts. Add good photos."
         if detector.start == "random":
-            return f"The surfaces were begun at random, as {r} components are many; with fewer they are steadier."
+            return (
+                f"The fit started from random values because {r} components are too many for the closed form; fewer "
+                "components give more stable results."
+            )
         if detector.penalty_value > PENALTY_WARNING:
-            return f"Some of the m = {len(detector.c)} surfaces partly repeat others. Teach with a smaller m."
+            return f"Some of the m = {len(detector.c)} surfaces partly duplicate others. Teach with a smaller m."
         return None
 
     def graph(self, detector: Quadrics, columns: Tensor | None, value: int) -> Graph:

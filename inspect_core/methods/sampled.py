@@ -8,8 +8,8 @@ from inspect_core.methods.method import Parameters
 
 
 class Sampled(PlaceByPlace):
-    title = "Position by position, sampled channels"
-    when = "For comparison: position by position, with randomly chosen channels instead of mixed ones."
+    title = "By location, sampled channels"
+    when = "Baseline: by location, with randomly chosen channels instead of mixed ones."
     reference = "PaDiM-style channel sampling (Defard et al. 2021)"
     rank = 6
     offered = False

@@ -16,11 +16,11 @@ from inspect_core.recipe_format.arrays import ROW_BYTES
 COSINE_WORDS = "Only the direction of the features counts, not their strength (cosine map)."
 
 Q = Control(
-    "q: what is normal",
+    "q: normal variation",
     "components · share of the good patches' variance",
     "higher tolerates more",
-    "Higher tolerates more of the usual variation, so only the unusual stands out; too high also tolerates defects. "
-    "The error is what the first q components cannot explain. Every value comes from the same fit.",
+    "Higher tolerates more normal variation, so only unusual patches score high; too high also tolerates defects. "
+    "The score is what the first q components cannot explain. Every value comes from the same fit.",
 )
 
 
@@ -125,6 +125,6 @@ def on_alike(found: int, patches: Patches) -> str | None:
     if found:
         return None
     return (
-        f"The {patches.photos} good photos look exactly alike, so nothing shows how much good parts may differ. Add "
-        "photos of other good parts, each taken anew."
+        f"The {patches.photos} good photos are identical, so Loupe cannot learn normal variation. Add new photos of "
+        "other good parts."
     )

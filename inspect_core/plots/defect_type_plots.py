@@ -30,7 +30,7 @@ def confusion(counts: np.ndarray, names: Sequence[str], look: ChartTheme) -> go.
             if counts[row, column]:
                 words, font = str(int(counts[row, column])), {"size": 15, "color": look.ink}
                 figure.add_annotation(x=other, y=name, text=words, showarrow=False, font=font)
-    figure.update_xaxes(title="named as", side="top", showline=False, ticks="", type="category", tickangle=0)
+    figure.update_xaxes(title="predicted type", side="top", showline=False, ticks="", type="category", tickangle=0)
     figure.update_yaxes(title="true type", autorange="reversed", showline=False, ticks="", type="category")
     figure.update_layout(margin={"t": 60})
     return figure
@@ -53,10 +53,10 @@ def reliability(curves: Mapping[str, ReliabilityCurve], look: ChartTheme) -> go.
         figure.add_scatter(x=curve.confidence[firm], y=curve.accuracy[firm], line=line, opacity=opacity, **bare)
         size = 5 + 14 * np.sqrt(curve.count[filled] / curve.count.max())
         marker = {"size": size, "color": colour, "opacity": np.where(firm[filled], opacity, 0.3), "line": {"width": 0}}
-        hover = "states %{x:.0%}, right for %{y:.0%} of %{customdata}<extra>" + name + "</extra>"
+        hover = "confidence %{x:.0%}, correct %{y:.0%}, n = %{customdata}<extra>" + name + "</extra>"
         marks = {"mode": "markers", "marker": marker, "customdata": curve.count[filled], "hovertemplate": hover}
         figure.add_scatter(x=curve.confidence[filled], y=curve.accuracy[filled], name=name, **marks)
-    figure.update_xaxes(title="stated probability", range=[0, 1.03], tickformat=".0%", dtick=0.2)
+    figure.update_xaxes(title="stated confidence", range=[0, 1.03], tickformat=".0%", dtick=0.2)
     figure.update_yaxes(title="fraction named correctly", range=[-0.05, 1.05], tickformat=".0%", dtick=0.2)
     figure.update_layout(showlegend=True, margin={"t": 52}, legend={"y": 1.06})
     return figure
@@ -68,7 +68,7 @@ def falling(
     """Mean stated probability against distance from the examples, 1 at the examples, with the prior and the limit."""
     figure = blank(look, height=380)
     ticks = {"tickvals": DOUBLINGS, "ticktext": [f"{factor:g} ×" for factor in DOUBLINGS]}
-    figure.update_xaxes(title="distance from the centre of the examples, × their own", type="log", **ticks)
+    figure.update_xaxes(title="distance from the centre of the examples, × their spread", type="log", **ticks)
     figure.update_xaxes(range=np.log10([min(away), max(away)]))
     for (name, ys), colour in zip(lines.items(), (look.good, *look.defect_types), strict=False):
         line, hover = {"color": colour, "width": 2}, "%{x:.1f} × as far: %{y:.0%}<extra>" + name + "</extra>"
@@ -76,11 +76,11 @@ def falling(
     # Beside their lines where a curve seldom runs: below at the near end, above at the far one.
     for level, text, dash, x, side, edge in (
         (prior, "guessing", "solid", 0, "left", "top"),
-        (minimum_confidence, "named above this", "dot", 1, "right", "bottom"),
+        (minimum_confidence, "reported above this", "dot", 1, "right", "bottom"),
     ):
         figure.add_hline(y=level, line={"color": look.unknown, "width": 1, "dash": dash})
         label(figure, text, look.unknown, x=x, xref="paper", xanchor=side, y=level, yanchor=edge)
     mark_value(figure, 1.0, "the examples", look)
-    figure.update_yaxes(title="mean probability", range=[0, 1.05], tickformat=".0%", dtick=0.2)
+    figure.update_yaxes(title="mean confidence", range=[0, 1.05], tickformat=".0%", dtick=0.2)
     figure.update_layout(showlegend=True, margin={"t": 52}, legend={"y": 1.06})
     return figure

@@ -24,7 +24,7 @@ def eigenvalues(fractions: np.ndarray, q: int, explained: float, look: ChartThem
     across = [0, np.log10(len(fractions)) + 0.02]
     figure.update_xaxes(title="component, largest first", type="log", dtick=1, range=across)
     figure.update_yaxes(title="fraction of the variance", type="log", dtick=1, exponentformat="power")
-    mark_value(figure, max(q, 1), f"q = {q} keeps {explained:.1%}; what lies right of it is scored", look)
+    mark_value(figure, max(q, 1), f"q = {q} explains {explained:.1%}; components to the right are scored", look)
     return figure
 
 

@@ -38,14 +38,14 @@ def scores_over_time(
         marks = {
             "customdata": np.array([[as_text(names[i]), f"{scores[i]:.4g}"] for i in own]) if len(own) else None,
             "marker": {"color": colour, "size": size, "symbol": SYMBOLS[word], "opacity": opacity},
-            "hovertemplate": f"%{{customdata[0]}}<br>%{{x}}<br>{unit} %{{customdata[1]}}<extra>{SPOKEN[word]}</extra>",
+            "hovertemplate": (f"%{{customdata[0]}}<br>%{{x}}<br>{unit}%{{customdata[1]}}<extra>{SPOKEN[word]}</extra>"),
         }
         figure.add_scatter(x=when[own], y=np.minimum(scores[own], top), mode="markers", name=SPOKEN[word], **marks)
     two = bool((limits[:, 0] < limits[:, 1]).any())
     for column, name, dash in ((0, "review above", "dash"), (1, "reject above", "solid")):
         if column == 1 or two:
             x, y = _steps(when, limits[:, column])
-            line, hover = {"color": look.ink, "width": 1.5, "dash": dash}, f"{name} %{{y:.4g}}<extra></extra>"
+            line, hover = {"color": look.ink, "width": 1.5, "dash": dash}, f"{name}%{{y:.4g}}<extra></extra>"
             figure.add_scatter(x=x, y=y, mode="lines", name=name, line=line, hovertemplate=hover)
     low = min(float(scores.min()), float(limits.min()), 0.0)
     figure.update_yaxes(title=unit, range=[1.05 * low, top + 0.04 * abs(top) or 1.0])

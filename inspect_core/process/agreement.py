@@ -189,7 +189,7 @@ def _table(readings: Sequence[Appraisal]) -> tuple[dict[str, np.ndarray], np.nda
     for one in readings:
         key = one.appraiser, one.part, one.trial
         if key in found:
-            raise ValueError(f"{one.appraiser} called part {one.part} twice in trial {one.trial}; keep one")
+            raise ValueError(f"{one.appraiser} appraised part {one.part} twice in trial {one.trial}; keep one")
         if truth[one.part] != one.defective:
             raise ValueError(f"part {one.part} is once good and once defective; give one truth")
         found[key] = one.stopped
@@ -197,6 +197,6 @@ def _table(readings: Sequence[Appraisal]) -> tuple[dict[str, np.ndarray], np.nda
     for name in dict.fromkeys(one.appraiser for one in readings):
         missing = next((key for key in itertools.product([name], parts, trials) if key not in found), None)
         if missing is not None:
-            raise ValueError(f"{name} has not called part {missing[1]} in trial {missing[2]}; complete the study")
+            raise ValueError(f"{name} has not appraised part {missing[1]} in trial {missing[2]}; complete the study")
         tables[name] = np.array([[found[name, part, trial] for trial in trials] for part in parts], bool)
     return tables, np.array([truth[part] for part in parts], bool)

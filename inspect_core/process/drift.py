@@ -45,7 +45,7 @@ def normal_scores(values: ArrayLike, reference: ArrayLike) -> np.ndarray:
     """
     known = np.sort(np.asarray(reference, np.float64))
     if len(known) < FEWEST:
-        raise ValueError(f"{len(known)} good parts are too few to see drift by; release with at least {FEWEST}")
+        raise ValueError(f"{len(known)} good parts are too few to detect drift; release with at least {FEWEST}")
     below, upto = (np.searchsorted(known, values, side=side) for side in ("left", "right"))
     return ndtri(((below + upto) / 2 + 0.5) / (len(known) + 1))
 

@@ -12,9 +12,9 @@ NAMES = {
     "brightness": "Brightness",
     "sharpness": "Sharpness",
     "noise": "Noise",
-    "product_distance": "Distance from the product taught",
-    "shift_x": "Position, right",
-    "shift_y": "Position, down",
+    "product_distance": "Product check distance",
+    "shift_x": "Position, horizontal",
+    "shift_y": "Position, vertical",
     "angle": "Angle",
 }
 """The signals, in the order in which they are shown."""
@@ -22,7 +22,7 @@ REFERENCE = 100
 """Parts not rejected that a signal is first seen on, where the release says nothing of it."""
 LEAST_SHARE, MOST_SHARE = 0.01, 0.3
 """Of rejects that are expected, whatever the first parts show."""
-_WORDS = {STEP: "has moved {}", RAMP: "has crept {}"}
+_WORDS = {STEP: "has shifted {}", RAMP: "has drifted {}"}
 
 
 @dataclass(frozen=True)
@@ -37,9 +37,9 @@ class Left:
     def words(self) -> str:
         name = NAMES[self.signal]
         if self.alarm.chart == REJECTS:
-            return "More parts are rejected than before."
+            return "The reject rate has increased."
         if self.alarm.chart == SPREAD:
-            return f"{name} varies more than at the release."
+            return f"{name} varies more than at release."
         return f"{name} {_WORDS[self.alarm.chart].format('up' if self.alarm.up else 'down')}."
 
 

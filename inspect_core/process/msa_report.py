@@ -48,9 +48,9 @@ def results(readings: Sequence[Appraisal]) -> Results:
 def table_of(found: Agreement) -> dict[str, list[str]]:
     """A column per appraiser, a row per figure."""
     rows: dict[str, list[str]] = {"": [
-        "Parts called right in every trial (effectiveness)", "Calls right (effectiveness by calls)",
-        "Defective parts accepted (misses)", "Good parts stopped (false alarms)",
-        "Parts called the same in every trial", "Kappa against the truth", "Kappa between the trials",
+        "Effectiveness (parts appraised correctly in all trials)", "Correct appraisals",
+        "Misses (defective parts accepted)", "False alarms (good parts not accepted)",
+        "Repeatability (same appraisal in all trials)", "Kappa against ground truth", "Kappa between the trials",
     ]}  # fmt: skip
     for name, own in found.appraisers.items():
         effectiveness, misses, alarms = own.bands.values()
@@ -71,22 +71,23 @@ def sentences(found: Results) -> list[str]:
             most, needed = own.misses.interval[1], parts_to_prove(PROVEN)
             shown = _percent(_one_sided(own.misses.total))
             said.append(
-                f"{name} missed none of {own.misses.total} calls on defective parts. At 95 % that shows only that it "
-                f"misses at most {shown}; to show {_percent(PROVEN, 0)} takes {needed} without a miss."
+                f"{name} missed none of {own.misses.total} appraisals of defective parts. At 95% confidence this "
+                f"shows only a miss rate of at most {shown}; to show {_percent(PROVEN, 0)} takes {needed} "
+                "appraisals without a miss."
                 if own.misses.total < needed
                 else f"{name} missed none of {own.misses.total} calls on defective parts, at most {_percent(most)}."
             )
     for (one, other), kappa in found.agreement.between.items():
-        said.append(f"{one} and {other} agree with kappa {_kappa(kappa)}.")
+        said.append(f"Kappa between {one} and {other}: {_kappa(kappa)}.")
     if len(found.agreement.appraisers) > 1:
-        said.append(f"All called {_share(found.agreement.right)} parts right in every trial.")
+        said.append(f"Parts appraised correctly by everyone in every trial: {_share(found.agreement.right)}.")
     if found.gauge is not None:
         said += of_gauge(found.gauge)
     fair = [[_percent(bound, 0) for bound in bounds] for bounds in (EFFECTIVENESS, MISSES, FALSE_ALARMS)]
     (right, nearly), (missed, more), (alarms, many) = fair
     said.append(
-        f"Bands of AIAG: effectiveness from {right} acceptable, from {nearly} marginal; misses to {missed} and {more}; "
-        f"false alarms to {alarms} and {many}."
+        f"AIAG criteria (acceptable, marginal): effectiveness at least {right}, {nearly}; misses at most {missed}, "
+        f"{more}; false alarms at most {alarms}, {many}."
     )
     return said
 
@@ -98,9 +99,9 @@ def of_gauge(found: Gauge) -> list[str]:
         return ["All scores are the same, so nothing can be said of what measuring adds to them."]
     scale = "log score" if found.on_log else "score"
     return [
-        f"Of the variation of the {scale}, measuring is {share['measuring']:.1f} % (repeatability "
-        f"{share['repeatability']:.1f} %, trial {share['trial']:.1f} %, part by trial {share['part by trial']:.1f} %), "
-        f"the parts {share['part']:.1f} %; {found.distinct} distinct categories"
+        f"Variation of the {scale}: measurement {share['measuring']:.1f}% (repeatability "
+        f"{share['repeatability']:.1f}%, trial {share['trial']:.1f}%, part by trial {share['part by trial']:.1f}%), "
+        f"the parts {share['part']:.1f}%; {found.distinct} distinct categories"
         + ("." if found.distinct >= 5 else ", fewer than the 5 that AIAG asks for.")
     ]
 
@@ -115,7 +116,7 @@ def guard_bands(found: Gauge, review: float, reject: float) -> str:
 
 
 def _percent(share: float, decimals: int = 1) -> str:
-    return f"{100 * share:.{decimals}f} %"
+    return f"{100 * share:.{decimals}f}%"
 
 
 def _one_sided(total: int) -> float:

@@ -59,11 +59,11 @@ class MeasurementStudy:
             if not 2 <= count <= most:
                 raise ValueError(f"the study has {count} {what}; give 2 to {most}")
         if len(set(names)) < len(names) or not all(name.strip() for name in names):
-            raise ValueError("every part needs a name of its own, written on it")
+            raise ValueError("each part needs a unique name, written on it")
         if len({LOUPE, *self.people}) < 1 + len(self.people) or not all(name.strip() for name in self.people):
-            raise ValueError(f"every appraiser needs a name of their own, other than {LOUPE}")
+            raise ValueError(f"each appraiser needs a unique name other than {LOUPE}")
         if len({part.defective for part in self.parts}) < 2:
-            raise ValueError("the tray needs good parts and defective ones, some of them near the limit")
+            raise ValueError("the study needs good and defective parts, some of them close to the limit")
 
     @property
     def appraisers(self) -> tuple[str, ...]:
@@ -90,9 +90,9 @@ class MeasurementStudy:
             raise ValueError(f"trial {one.trial} is not in this study; it has {self.trials}")
         for other in self.said:
             if (other.part, other.appraiser, other.trial) == one[:3]:
-                raise ValueError(f"{one.appraiser} has appraised part {one.part} in trial {one.trial} already")
+                raise ValueError(f"{one.appraiser} has already appraised part {one.part} in trial {one.trial}")
             if one.digest and other.digest == one.digest:
-                same = f"this is the photo of part {other.part}, trial {other.trial}"
+                same = f"this is the same photo as for part {other.part}, trial {other.trial}"
                 raise ValueError(f"{same}; put part {one.part} back into the fixture and photograph it again")
         return replace(self, said=(*self.said, one))
 

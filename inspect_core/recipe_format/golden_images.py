@@ -77,5 +77,5 @@ def read_table(package: Package) -> list[Golden]:
             score = as_finite_number(float(row["score"]), name="score") if row["score"] else None
             found.append(Golden(row["file"], row["name"], score, row["verdict"], row["reason"], row["defect_type"]))
         if not found or not {row.file for row in found} <= set(package.sizes):
-            raise ValueError("it names no image, or one that is missing")
+            raise ValueError("it lists no image, or a missing one")
     return found

@@ -17,11 +17,11 @@ def check_folder(place: Path) -> None:
     folder = Path(os.path.realpath(place.parent))
     around = [parent for parent in (folder, *folder.parents) if os.path.lexists(parent)]
     if not (around[0].is_dir() and os.access(around[0], os.W_OK | os.X_OK)):
-        raise PlaceError(f"{place} cannot be written: {around[0]} takes no new files; choose another folder")
+        raise PlaceError(f"{place} cannot be written: {around[0]} is not writable; choose another folder")
     for parent in around:
         if (parent / recipe_package.SUMS).is_file() and (parent / recipe_package.RECIPE).is_file():
             raise PlaceError(
-                f"{place} lies in the recipe {parent}, which holds its own files only; choose another folder"
+                f"{place} is inside the recipe {parent}, which may contain only its own files; choose another folder"
             )
 
 
@@ -37,7 +37,7 @@ def check_apart(files: Iterable[Path | None]) -> None:
             continue
         place = Path(os.path.realpath(file).casefold())
         if place in taken or place in folders or not taken.isdisjoint(place.parents):
-            raise PlaceError(f"two outputs are to be written to {file}; choose another name for one of them")
+            raise PlaceError(f"two outputs would be written to {file}; choose another name for one of them")
         taken.add(place)
         folders.update(place.parents)
 
@@ -56,6 +56,6 @@ def check_own(path: Path, begins: bytes, what: str, *, begun: bool = False) -> N
         if first == begins or (begun and begins.startswith(first)):
             return
     raise PlaceError(
-        f"{path} is already there and is not {what} that Loupe wrote, so it is not replaced; choose another name, or "
-        "remove it yourself"
+        f"{path} already exists and is not {what} written by Loupe, so it is not replaced; choose another name, or "
+        "delete it yourself"
     )

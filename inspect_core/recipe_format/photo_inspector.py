@@ -25,7 +25,7 @@ from inspect_core.whole_part.product_check import ProductCheck
 
 PARTS = {
     "guard": ("product_check", ProductCheck, "the product check"),
-    "kinds": ("defect_types", DefectTypes, "the naming of defects"),
+    "kinds": ("defect_types", DefectTypes, "the defect type classifier"),
     "alignment": ("alignment", Alignment, "the alignment"),
 }
 """Parts that may be missing: name in recipe.json -> field of `PhotoInspector`, its class, and the part in words."""

@@ -68,7 +68,9 @@ def refusing(where: Path, what: str) -> Generator[None]:
         raise RecipeError(f"{where.name}: {said}") from error
     except Exception as error:
         reason = str(error) if isinstance(error, ValueError) else f"{type(error).__name__}: {error}"
-        raise RecipeError(f"{where.name}: {what} ({reason}); get a fresh copy, or teach it again") from error
+        raise RecipeError(
+            f"{where.name}: {what} ({reason}); copy it again from the source, or teach it again"
+        ) from error
 
 
 @dataclass(frozen=True)
@@ -124,13 +126,17 @@ def check(where: Path) -> Package:
     with _opened(where) as source:
         sizes = _sizes(source, where.name)
         if missing := [name for name in REQUIRED if name not in sizes]:
-            raise RecipeError(f"{where.name}: {missing[0]} is missing; the recipe is incomplete, get a fresh copy")
+            raise RecipeError(
+                f"{where.name}: {missing[0]} is missing; the recipe is incomplete, copy it again from the source"
+            )
         with source.open(SUMS) as file:
             sums = _parse_sums(file.read(sizes[SUMS] + 1), where)
         present = set(sizes) - {SUMS}
         if odd := sorted(set(sums) ^ present):
             reason = "is not listed in" if odd[0] in present else "is listed but missing beside"
-            raise RecipeError(f"{where.name}: {odd[0]} {reason} {SUMS}; the recipe was changed, get a fresh copy")
+            raise RecipeError(
+                f"{where.name}: {odd[0]} {reason} {SUMS}; the recipe was changed, copy it again from the source"
+            )
         with source.open(ARRAYS) as file:
             header = _read_array_header(file, sizes[ARRAYS], where)
         for name, expected in sums.items():
@@ -155,7 +161,7 @@ def read_document(package: Package, detectors: Mapping[str, Mapping[str, fields.
         document = from_json(package.read(RECIPE), constant=_refuse_constant)
     where = package.where.name
     if not isinstance(document, dict):
-        raise RecipeError(f"{where}: {RECIPE} is not a table of fields; get a fresh copy")
+        raise RecipeError(f"{where}: {RECIPE} is not a table of fields; copy the recipe again from the source")
     version = document.get("schema")
     if type(version) is not int or version != fields.SCHEMA:
         remedy = "open it with the version that wrote it, or teach it again"
@@ -193,13 +199,13 @@ class _Folder:
         for path in self.root.rglob("*"):
             name = path.relative_to(self.root).as_posix()
             if path.is_symlink():
-                raise RecipeError(f"{self.root.name}: {name} is a link; a recipe holds files only")
+                raise RecipeError(f"{self.root.name}: {name} is a link; a recipe may contain only files")
             if path.is_dir():
                 if name != "golden":
                     raise RecipeError(f"{self.root.name}: folder {name} does not belong in a recipe; remove it")
                 continue
             if not path.is_file():
-                raise RecipeError(f"{self.root.name}: {name} is not a plain file; a recipe holds files only")
+                raise RecipeError(f"{self.root.name}: {name} is not a regular file; a recipe may contain only files")
             yield name, path.stat().st_size
 
     def open(self, name: str) -> IO[bytes]:
@@ -215,13 +221,13 @@ class _Zip:
         for entry in self.archive.infolist():
             where = f"{self.path.name}: {entry.filename}"
             if entry.filename in seen:
-                raise RecipeError(f"{where} is in it twice; get a fresh copy")
+                raise RecipeError(f"{where} appears twice; copy the recipe again from the source")
             if stat.S_ISLNK(entry.external_attr >> 16):
-                raise RecipeError(f"{where} is a link; a recipe holds files only")
+                raise RecipeError(f"{where} is a link; a recipe may contain only files")
             if entry.flag_bits & 1:
                 raise RecipeError(f"{where} is encrypted; save the recipe without a password")
             if entry.file_size > MAX_RATIO * max(entry.compress_size, 1):
-                raise RecipeError(f"{where} would grow {MAX_RATIO} times on reading; it is refused")
+                raise RecipeError(f"{where} expands more than {MAX_RATIO} times when read; refused")
             seen.add(entry.filename)
             yield entry.filename, entry.file_size
 
@@ -234,7 +240,7 @@ def _opened(where: Path) -> Generator[_Folder | _Zip]:
         with refusing(where, "not a recipe folder"):
             yield _Folder(where)
     elif where.is_file():
-        with refusing(where, "not a complete recipe zip, cut short or none at all"), zipfile.ZipFile(where) as archive:
+        with refusing(where, ("not a complete recipe zip: truncated, or not a zip")), zipfile.ZipFile(where) as archive:
             yield _Zip(where, archive)
     else:  # a pipe would keep a reader waiting
         raise RecipeError(f"{where.name}: it is neither a folder nor a file; name a recipe")
@@ -246,10 +252,10 @@ def _sizes(source: _Folder | _Zip, where: str) -> dict[str, int]:
     for name, size in source.entries():
         path, sizes[name] = PurePosixPath(name), size
         if "\\" in name or "\0" in name or path.is_absolute() or ".." in path.parts or ":" in name:
-            raise RecipeError(f"{where}: the name {name!r} leads out of the recipe; it is refused")
+            raise RecipeError(f"{where}: the path {name!r} points outside the recipe; refused")
         cap = BYTE_CAPS.get(name, GOLDEN_CAP if GOLDEN.fullmatch(name) else None)
         if cap is None:
-            raise RecipeError(f"{where}: {name!r} does not belong in a recipe; remove it or get a fresh copy")
+            raise RecipeError(f"{where}: {name!r} does not belong in a recipe; remove it or copy the recipe again")
         if size > cap:
             larger, most = size / MEGABYTE, cap / MEGABYTE
             raise RecipeError(f"{where}: {name} is {larger:.0f} MB, more than the {most:.0f} MB allowed")
@@ -263,7 +269,7 @@ def _parse_sums(listing: bytes, where: Path) -> dict[str, str]:
     for line in listing.decode("utf-8", "replace").splitlines():
         match = re.fullmatch(r"([0-9a-f]{64})  (\S.*)", line)
         if not match or match[2] in sums:
-            raise RecipeError(f"{where.name}: {SUMS} has a line that cannot be read; get a fresh copy")
+            raise RecipeError(f"{where.name}: {SUMS} has an unreadable line; copy the recipe again from the source")
         sums[match[2]] = match[1]
     return sums
 
@@ -273,7 +279,7 @@ def _stream_digest(file: IO[bytes], size: int, where: Path, name: str) -> str:
     while chunk := file.read(MEGABYTE):
         seen += len(chunk)
         if seen > size:
-            raise RecipeError(f"{where.name}: {name} is larger than it says; it is refused")
+            raise RecipeError(f"{where.name}: {name} is larger than declared; refused")
         digest.update(chunk)
     return digest.hexdigest()
 
@@ -287,7 +293,7 @@ def _read_array_header(file: IO[bytes], size: int, where: Path) -> Header:
     prefix = file.read(8)
     length = int.from_bytes(prefix, "little")
     if len(prefix) < 8 or length > min(MAX_HEADER, size - 8):
-        raise RecipeError(f"{where.name}: the header of {ARRAYS} says {length} bytes, which cannot be; it is refused")
+        raise RecipeError(f"{where.name}: the header of {ARRAYS} says {length} bytes, which is impossible; refused")
     header, spans = {}, []
     with refusing(where, f"{ARRAYS} is damaged"):
         for name, entry in from_json(file.read(length)).items():

@@ -167,7 +167,7 @@ def read_challenge(document: Mapping) -> tuple[ChallengePart, ...]:
         if names[part.name] > 1:
             raise ValueError(f"two challenge parts are called {part.name!r:.80}")
         if part.under(limits) != part:
-            raise ValueError(f"challenge part {part.name!r:.80} proves nothing: its score is not clear of the limits")
+            raise ValueError(f"challenge part {part.name!r:.80} cannot be used: its score is too close to a limit")
     return parts
 
 
@@ -189,5 +189,5 @@ def read_table(package: Package, document: Mapping) -> tuple[tuple[Calibrated, .
             score = as_finite_number(float(row["score"]), name=f"score of row {number}")
             sets[row["set"]].append(Calibrated(row["name"], row["digest"], score, row.get("kind", "")))
         if len(sets[CALIBRATE]) != document["calibration"]["good"]:
-            raise ValueError("it is not as long as recipe.json says")
+            raise ValueError("its length does not match recipe.json")
     return tuple(sets[CALIBRATE]), tuple(sets[JUDGE])

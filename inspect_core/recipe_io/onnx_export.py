@@ -91,7 +91,7 @@ def export(
     if reason := not_exportable(recipe):
         raise ExportError(f"{reason}; nothing was written")
     backbone = loaded_backbone(recipe.backbone, "cpu")
-    report(0.0, "writing the graph, some ten seconds")
+    report(0.0, "writing the graph (about ten seconds)")
     files = recipe_file.files_of(recipe) if source is None else recipe_file.files_at(source)
     files |= _graphs(recipe, backbone, check_images, bits)
     model = ExportedModel(files, len(recipe.views), **recipe.facts)
@@ -107,7 +107,7 @@ def export(
 def not_exportable(recipe: Recipe) -> str:
     """Why the recipe cannot be exported, without a full stop; "" for one that can."""
     missing = [view.row.title for view in recipe.views if not view.row.exportable]
-    why = "has no graph for the line: it inspects in the app only; for the line, teach another detector"
+    why = "cannot be exported and runs in the app only; for the line, teach another detector"
     return f"“{missing[0]}” {why}" if missing else ""
 
 
@@ -152,7 +152,7 @@ def _compare(
         found[digest] = row, Golden(str(path), picture.name, app.score, *golden_images.said(app))
         report(done / len(paths), f"comparing photo {done} of {len(paths)}")
     if not found:
-        raise ExportError("there is no photo to prove the export with; name the folder that holds the good photos")
+        raise ExportError("no photos to verify the export with; specify the folder with the good photos")
     return list(found.values())
 
 
@@ -171,8 +171,8 @@ def _parity(recipe: Recipe, table: list[Compared]) -> Parity:
     if flipped:
         row = flipped[0]
         raise ExportError(
-            f"{len(flipped)} of {len(table)} photos would get another verdict on the line, {row.name} "
-            f"{row.line_verdict} instead of {row.app_verdict}; nothing was written"
+            f"{len(flipped)} of {len(table)} photos would get a different verdict on the line, for example "
+            f"{row.name} {row.line_verdict} instead of {row.app_verdict}; nothing was written"
         )
     if not worst.difference <= allowed:
         raise ExportError(

@@ -38,8 +38,8 @@ def find_photos(recipe: Recipe, folder: Path | None = None) -> CheckPhotos:
     if not by_digest:
         place = roots[0] if roots else "any folder"
         raise ValueError(
-            f"none of the {len(rows)} photos that {recipe.product} was calibrated with was found in "
-            f"{place}, so nothing can be proved; name the folder they are in with --photos"
+            f"none of the {len(rows)} photos that {recipe.product} was calibrated with was found in {place}, so the "
+            "export cannot be verified; specify their folder with --photos"
         )
     paths = tuple(path for path, _ in by_digest.values())
     return CheckPhotos(paths, tuple(row.name for row in rows if row.digest not in by_digest))

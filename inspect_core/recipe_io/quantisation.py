@@ -29,7 +29,7 @@ def with_half_weights(content: bytes) -> bytes:
             continue
         values, name = numpy_helper.to_array(tensor), tensor.name
         if not np.abs(values).max() <= np.finfo(np.float16).max:
-            raise ValueError(f"{name} holds values beyond the range of 16 bits; export with 32")
+            raise ValueError(f"{name} contains values outside the 16-bit range; export with 32")
         tensor.CopyFrom(numpy_helper.from_array(values.astype(np.float16), f"{name}.16"))
         casts.append(helper.make_node("Cast", [f"{name}.16"], [name], to=TensorProto.FLOAT))
     for cast in casts:

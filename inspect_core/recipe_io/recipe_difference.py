@@ -26,7 +26,7 @@ def in_words(recipe: Recipe) -> dict[str, str]:
     alignment, product_check, types, known = recipe.alignment, recipe.product_check, recipe.defect_types, recipe.gallery
     kinds = Counter(area.kind for area in recipe.areas.areas) if recipe.areas else {}
     areas = [f"{count} {kind if kind == 'stricter' else f'to {kind}'}" for kind, count in kinds.items()]
-    named = f"{', '.join(types.names)}; minimum confidence {100 * types.minimum_confidence:.0f} %" if types else "none"
+    named = (f"{', '.join(types.names)}; minimum confidence {100 * types.minimum_confidence:.0f}%") if types else "none"
     return {
         "Product": recipe.product,
         "Limit": limits_in_words(recipe.limits),
@@ -36,18 +36,18 @@ def in_words(recipe: Recipe) -> dict[str, str]:
         "Backbone": f"{backbone.name}, weights {backbone.weight_digest[:12]}",
         "Feature layers": ", ".join(backbone.taps),
         "Photo size": f"{backbone.size[1]} × {backbone.size[0]} px",
-        "Scale": f"{recipe.mm_per_pixel:g} mm per pixel" if recipe.mm_per_pixel else "not known",
+        "Scale": f"{recipe.mm_per_pixel:g} mm per pixel" if recipe.mm_per_pixel else "unknown",
         "Tiles": recipe.tiles.sentence() if recipe.tiles else "none",
         "Patch grid": f"{width} × {height}",
         "Training": provenance.calibration_note,
         "Photos that set the limit": counted(len(recipe.calibration), "good part"),
-        "Alignment": " ".join(alignment.sentences()) if alignment else "none, photos as taken",
-        "Areas": ", ".join(areas) or "none, all is inspected alike",
+        "Alignment": " ".join(alignment.sentences()) if alignment else "none (fixed position)",
+        "Areas": ", ".join(areas) or "none (whole photo inspected equally)",
         "Product check": f"{product_check.mode}, limit {product_check.limit:.4g}" if product_check else "none",
         "Defect types": named,
         "Known cases": counted(len(known.cases), "part") if known else "none",
         "Reason": provenance.reason,
-        "Made": f"{made(recipe)} by {provenance.author}",
+        "Created": f"{made(recipe)} by {provenance.author}",
         "Versions": ", ".join(f"{name} {number}" for name, number in provenance.versions.items()),
     }
 
@@ -59,10 +59,10 @@ def difference(before: Recipe, after: Recipe) -> list[Difference]:
     found = [row for row in rows if row.before != row.after]
     digests, others = ({part.digest for part in recipe.calibration} for recipe in (before, after))
     if digests != others:
-        gone, added = (f"{len(only)} of them only here" for only in (digests - others, others - digests))
-        found.append(Difference("Which photos set the limit", gone, added))
+        gone, added = (f"{len(only)} only in this version" for only in (digests - others, others - digests))
+        found.append(Difference("Calibration photos", gone, added))
     if not _same_fit(before, after):
-        found.append(Difference("What was learned", "", "learned again"))
+        found.append(Difference("Trained model", "", "retrained"))
     return found
 
 

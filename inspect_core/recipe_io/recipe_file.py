@@ -84,7 +84,7 @@ def load(path: str | Path) -> Recipe:
     path = Path(path)
     package = recipe_package.check(path)
     document = recipe_package.read_document(package, FIELDS)
-    with refusing(path, "its parts do not fit together"):
+    with refusing(path, "its contents are inconsistent"):
         lengths = recipe_arrays.check(document, package.header, ARRAYS)
         arrays = package.arrays()
         recipe_arrays.check_values(document, arrays, ARRAYS)

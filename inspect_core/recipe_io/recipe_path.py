@@ -25,16 +25,13 @@ def check_place(path: str | Path, *, photos: Path | None = None) -> Path:
     place = Path(os.path.realpath(path)) if whole else Path(os.path.realpath(path.parent), path.name)
     photos = photos and folder_of(photos)
     if photos is not None and (workspace.lies_in(place, photos) or workspace.lies_in(photos, place)):
-        raise PlaceError(
-            f"{place} is the folder of the photos to be taught ({photos}), contains it or lies in it; "
-            "save the recipe elsewhere"
-        )
+        raise PlaceError(f"{place} overlaps the photo folder ({photos}); save the recipe elsewhere")
     check_folder(place)
     if os.path.lexists(place) and not _is_recipe(place):
         form = "zip" if place.suffix == ".zip" else "folder"
         raise PlaceError(
-            f"{place} is already there and is not a complete Loupe recipe as a {form}, so it is not replaced; choose "
-            "another name, or remove it yourself"
+            f"{place} already exists and is not a complete Loupe recipe as a {form}, so it is not replaced; choose "
+            "another name, or delete it yourself"
         )
     return place
 

@@ -32,14 +32,14 @@ def check_graph(content: bytes) -> None:
     graphs, left = 0, iter(range(MOST_FIELDS))
     for number, value in _fields(memoryview(content), left):
         if number in (_MODEL_FUNCTIONS, _MODEL_TRAINING):
-            raise GraphError("it holds functions or training steps, which no export of Loupe has")
+            raise GraphError("it contains functions or training steps, which Loupe never exports")
         if number == _MODEL_GRAPH:
             graphs += 1
             for inner, node in _fields(_message(value), left):
                 if inner == _GRAPH_NODE:
                     _check_node(_message(node), left)
     if not graphs:
-        raise GraphError("it holds no graph")
+        raise GraphError("it contains no graph")
 
 
 def _check_node(node: memoryview, left: Iterator[int]) -> None:
@@ -48,9 +48,9 @@ def _check_node(node: memoryview, left: Iterator[int]) -> None:
         if number == _NODE_OPERATOR:
             operator = bytes(_message(value))
         elif number == _NODE_DOMAIN and (domain := bytes(_message(value))) not in DOMAINS:
-            raise GraphError(f"it holds an operator of the domain {_shown(domain)}, which no export of Loupe has")
+            raise GraphError(f"it holds an operator of the domain {_shown(domain)}, which Loupe never exports")
         elif number == _NODE_ATTRIBUTE and any(own in _ATTRIBUTE_GRAPHS for own, _ in _fields(_message(value), left)):
-            raise GraphError(f"its operator {_shown(operator)} holds a graph, which can repeat without end")
+            raise GraphError(f"its operator {_shown(operator)} contains a subgraph, which could loop forever")
 
 
 def _fields(message: memoryview, left: Iterator[int]) -> Iterator[tuple[int, memoryview | None]]:
@@ -73,7 +73,7 @@ def _fields(message: memoryview, left: Iterator[int]) -> Iterator[tuple[int, mem
         else:
             place += _SIZES.get(kind, len(message) + 1)
         if number == 0 or place > len(message):
-            raise GraphError("it is no ONNX model")
+            raise GraphError("it is not an ONNX model")
         yield number, value
 
 
@@ -83,12 +83,12 @@ def _varint(message: memoryview, place: int) -> tuple[int, int]:
         value |= (byte & 0x7F) << 7 * step
         if byte < 0x80:
             return value, place + step + 1
-    raise GraphError("it is no ONNX model")
+    raise GraphError("it is not an ONNX model")
 
 
 def _message(value: memoryview | None) -> memoryview:
     if value is None:
-        raise GraphError("it is no ONNX model")
+        raise GraphError("it is not an ONNX model")
     return value
 
 

@@ -177,9 +177,9 @@ class Jobs:
         with self._lock:
             if (same := self.about(job.about)) is not None:
                 doing = "running" if same.state is State.RUNNING else "waiting"
-                raise Busy(f"“{same.title}” by {same.owner} is {doing} already; wait for it to end, or cancel it")
+                raise Busy(f"“{same.title}” by {same.owner} is already {doing}; wait for it to finish, or cancel it")
             if len(self.waiting) >= MOST:
-                raise Busy(f"{MOST} jobs are waiting already; remove one from the queue in the sidebar first")
+                raise Busy(f"the queue is full ({MOST} jobs); remove one in the sidebar first")
             ended = [job for job in self._jobs if not job.active]
             self._jobs = [*ended[-1:], *self.active, job]
         self._worker.submit(_run, job, work)
@@ -197,7 +197,7 @@ class Jobs:
         job = Job(title, owner, about)
         with self._lock:
             if (same := self.about(about)) is not None:
-                raise Busy(f"“{same.title}” by {same.owner} is running already; stop it first")
+                raise Busy(f"“{same.title}” by {same.owner} is already running; stop it first")
             self._beside = [*self.beside, job]
         threading.Thread(target=_run, args=(job, work), name="loupe-beside", daemon=True).start()
         return job

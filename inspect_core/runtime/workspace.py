@@ -72,8 +72,8 @@ def require_writable() -> None:
             pass
     except OSError as error:
         raise OSError(
-            f"the workspace {root()} cannot be written ({error.strerror or error}); "
-            "set LOUPE_WORKSPACE to a folder that can be"
+            f"the workspace {root()} cannot be written ({error.strerror or error}); set LOUPE_WORKSPACE to a "
+            "writable folder"
         ) from error
 
 
@@ -145,8 +145,8 @@ def pasted(text: str) -> str:
     """A path as a file manager copies it, without quotes. Raises ValueError for one of Windows on another system."""
     path = text.strip().strip("\"'").strip()
     if os.name != "nt" and re.match(r"[A-Za-z]:\\|\\\\", path):
-        reason = "is a path of Windows, and Loupe runs on another system"
-        raise ValueError(f"path {path!r} {reason}; name the folder as this system does, or upload the photos")
+        reason = "is a Windows path, but Loupe is not running on Windows"
+        raise ValueError(f"path {path!r} {reason}; use a path on this machine, or upload the photos")
     return path
 
 

@@ -182,8 +182,8 @@ class Cluster:
             except OSError as error:
                 if time.monotonic() > until:
                     raise OSError(
-                        f"the scheduler at {self.address} went away and did not come back; start it and its workers "
-                        "again, then run the same command: it continues from the shards that were finished"
+                        f"lost the connection to the scheduler at {self.address}; restart it and its workers, then "
+                        "run the same command again to resume from the finished shards"
                     ) from error
                 time.sleep(1)
         self._check_workers()
@@ -219,7 +219,7 @@ def _within(seconds: float, work: Callable[[], object]) -> None:
 
     threading.Thread(target=tried, name="loupe-connecting", daemon=True).start()
     if not wait([done], timeout=seconds).done:
-        raise TimeoutError("it was reached, and said nothing that a scheduler says")
+        raise TimeoutError("it responded, but not like a Dask scheduler")
     done.result()
 
 

@@ -15,7 +15,7 @@ from inspect_core.runtime.versions import library_versions
 
 RESTING, RESTING_EXPORTED = 1 << 30, 1 << 28
 """Bytes that a worker takes with a network loaded and no photo, and with an exported recipe, which needs no torch."""
-STOPPED = "the process that worked on it was killed, by the system for lack of memory or by a user"
+STOPPED = "its worker process was killed, by the system (out of memory) or by a user"
 
 Task = Callable[[Any], Any]
 Numbered = tuple[int, Any]
@@ -77,7 +77,7 @@ def check_stamp(asked: dict[str, str]) -> None:
     differing = sorted(name for name in asked | own if asked.get(name) != own.get(name))
     if differing:
         words = ", ".join(f"{name} {own.get(name)} instead of {asked.get(name)}" for name in differing)
-        raise Refused(f"a worker has {words}; install the same on every machine, then start the workers again")
+        raise Refused(f"a worker has {words}; install the same versions on every machine, then restart the workers")
 
 
 def perform(asked: dict[str, str], task: bytes, payload: Any) -> Any:

@@ -16,8 +16,9 @@ class ShardsFailed(RuntimeError):
     def __init__(self, reasons: dict[int, str], photos: Sequence[str]) -> None:
         first = next(iter(reasons.values()))
         super().__init__(
-            f"{counted(len(reasons), 'shard')} of photos failed {ATTEMPTS} times ({first}): {examples(list(photos))}. "
-            "The rest is kept: mend or remove these photos, or give the workers what they lack, then start it again"
+            f"{counted(len(reasons), 'shard')} of photos failed {ATTEMPTS} times ({first}): "
+            f"{examples(list(photos))}. All other results are kept: repair or remove these photos, or fix the "
+            "workers, then start again"
         )
         self.photos = tuple(photos)
 

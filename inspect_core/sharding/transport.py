@@ -47,7 +47,7 @@ def backbone_of(network: Network) -> Backbone:
         ("an engine", found.engine, network.engine),
     ):
         if own != asked:
-            raise Refused(f"a worker has {what} {own!r} instead of {asked!r}; use machines of one kind")
+            raise Refused(f"a worker has {what} {own!r} instead of {asked!r}; use identical machines")
     return found
 
 

@@ -26,8 +26,8 @@ def certificates_of(ca: Path | None, cert: Path | None, key: Path | None) -> Cer
         if (ca, cert, key) == (None, None, None):
             return None
         raise ValueError(
-            "certificates belong together: give all three of --tls-ca, --tls-cert and --tls-key, or LOUPE_TLS_CA, "
-            "LOUPE_TLS_CERT and LOUPE_TLS_KEY"
+            "certificates must be complete: provide all three of --tls-ca, --tls-cert and --tls-key, or "
+            "LOUPE_TLS_CA, LOUPE_TLS_CERT and LOUPE_TLS_KEY"
         )
     return Certificates(ca, cert, key)
 

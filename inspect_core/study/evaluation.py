@@ -43,8 +43,8 @@ class RepeatabilityCounts:
         """For the bench: the verdicts that change, and which way."""
         which = f": {self.stopped} good no longer accepted, {number_of(self.accepted, 'defect')} accepted"
         return (
-            f"Photographed again within the tolerances, {self.changed} of {number_of(self.total, 'part')} would get "
-            f"another verdict{which if self.changed else ''}."
+            f"For repeat photos within the tolerances, {self.changed} of {number_of(self.total, 'part')} would get "
+            f"a different verdict{(which if self.changed else '')}."
         )
 
     @classmethod
@@ -173,9 +173,9 @@ def promise(scored: ScoredPhotos, limits: Limits, setting_scores: np.ndarray, *,
         found = overkill_at(limit, setting_scores, groups=groups, ceiling=ceiling)
         expected.append(f"{found.expected:.0f} {word} ({found.low} to {found.high})")
     count, known = len(set(groups)), int(scored.chosen_defects().sum())
-    sentence = f"Suggested limits come from {number_of(count, 'good part')}"
+    sentence = f"The suggested limits are based on {number_of(count, 'good part')}"
     sentence += f" and {number_of(known, 'known defect')}." if known else "."
-    sentence = f"Of the next 100 good parts, expect {', '.join(expected)}. {sentence}"
+    sentence = f"Expected among the next 100 good parts: {', '.join(expected)}. {sentence}"
     return " ".join(filter(None, (sentence, most_promised(count, photos=len(setters)))))
 
 
@@ -188,7 +188,9 @@ def most_promised(groups: int, *, photos: int) -> str:
     alone = groups == photos
     setting = f"{groups} good parts" if alone else f"{groups} groups of good parts ({photos} photos)"
     further = "photos" if alone else "groups"
-    return f"{setting} can promise no fewer than {least} of 100; {more} {further}, at most half as many."
+    return (
+        f"With {setting}, no limit can guarantee fewer than {least} in 100; {more} {further} would at least halve it."
+    )
 
 
 def found_up_to(scored: ScoredPhotos, **live: int) -> np.ndarray:

@@ -265,7 +265,7 @@ class ScoredPhotos:
         """
         good = self.calibration_scores(**live)
         if not len(good):
-            raise ValueError("no good photo was kept to set the limit; keep some when teaching, then teach again")
+            raise ValueError("no good photos are available to set the limit; reserve some and teach again")
         ceiling, known = self.ceiling(**live), self.chosen_defects()
         if not known.any():
             return Limits(*limits_from_good(good, ceiling=ceiling))

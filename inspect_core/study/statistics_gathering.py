@@ -100,7 +100,7 @@ class Fit:
 
 
 def _learning(report: Report, fraction: float) -> None:
-    report(fraction, "learning what good looks like")
+    report(fraction, "learning from the good photos")
 
 
 class Merged:

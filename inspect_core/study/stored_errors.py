@@ -94,5 +94,5 @@ class StoredErrors:
         for at, stops, own in zip(self.first, self.stops, errors, strict=True):
             block[at : at + len(stops)] = own
         if not (np.abs(block) <= LARGEST).all():
-            raise ValueError(f"{name} has no finite score; look at the photo, or teach again")
+            raise ValueError(f"{name} has no finite score; check the photo, or teach again")
         return self.blocks.append(block)

@@ -68,7 +68,7 @@ class Study:
         order = replace(order, tolerances=order.copied)
         self.order, self.split, self.store = order, order.photos, store
         if not self.split.fit:
-            raise ValueError("there is no good photo to learn from; add photos of good parts")
+            raise ValueError("no good photos for training; add good photos")
         self.method = method or order.method or FIRST
         self.methods = methods_of(self.method) if isinstance(self.method, str) else self.method
         self.parameters = parameters_of(self.methods, order.parameters, order.tiles)
@@ -153,7 +153,7 @@ class Study:
         which = [self.methods.index(name) for name in methods_of(method)]
         other = self.with_method(method, backbone, taps)
         if other.preparation.keys != tuple(self.preparation.keys[i] for i in which):
-            raise ValueError(f"{method} was not fitted on the features of {backbone.name}; make a study of its own")
+            raise ValueError(f"{method} was not fitted on the features of {backbone.name}; create a separate study")
         other.scored = self.results.of_views(which)
         other.tried = [(photo, [errors[i] for i in which]) for photo, errors in self.tried]
         return other

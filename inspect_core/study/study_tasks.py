@@ -103,7 +103,7 @@ class EvaluationTask:
         samples = shard.samples
         for some in ranges(len(samples), AT_ONCE):
             yield judge(features, self.views, self.moves, [samples[i] for i in some], self.again)
-            report(some.stop / len(samples), f"judging photo {some.stop} of {len(samples)}")
+            report(some.stop / len(samples), f"evaluating photo {some.stop} of {len(samples)}")
 
 
 @dataclass(frozen=True, eq=False)
@@ -116,7 +116,7 @@ class EmbeddingTask:
         for done, embedding in enumerate(features.each(features.embed_and_classify, shard.samples), 1):
             if embedding is not None:
                 yield embedding
-            report(done / len(shard.samples), "learning the look of the product")
+            report(done / len(shard.samples), "training the product check")
 
 
 class Workers(Protocol):

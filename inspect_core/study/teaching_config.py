@@ -18,7 +18,7 @@ from inspect_core.recipe_format.recorded_photos import TaughtFrom, TaughtPhoto
 from inspect_core.whole_part.product_check import WARN
 
 NO_ALIGNMENT, RIGID, SIMILARITY = "none", "rigid", "similarity"
-ALIGN = {NO_ALIGNMENT: "As taken", RIGID: "Shifted and turned", SIMILARITY: "Shifted, turned, nearer or farther"}
+ALIGN = {NO_ALIGNMENT: "Fixed position", RIGID: "Shift and rotation", SIMILARITY: "Shift, rotation and scale"}
 """How parts lie in the photos, by the value of --align."""
 MOST_RECORDED = 20_000
 """Photos; what was taught from more is taught again from its folder."""
@@ -117,7 +117,7 @@ class TeachingConfig:
         """
         if method not in METHODS or self.tiles is not None:
             what = "in tiles" if self.tiles is not None else f"with detector {method!r}"
-            raise ValueError(f"there is no paper {what}; as published is one method by itself, on whole photos")
+            raise ValueError(f"as published needs a single method on whole photos, but this is {what}")
         row = METHODS[method]
         changed = {key: value for key, value in row.published.items() if key not in row.defaults}
         known = CATALOGUE.get(self.backbone)

@@ -132,7 +132,7 @@ class UnsavedParts:
                 new.write_bytes(_packed(part))
             if self._bytes() > MOST_BYTES:
                 shutil.rmtree(folder)
-                raise ValueError(f"all parts that are not saved may take {MOST_BYTES >> 30} GB")
+                raise ValueError(f"unsaved products may use at most {MOST_BYTES >> 30} GB")
         except (ValueError, TypeError, OSError) as error:
             problem = f"kept in memory only ({error}); save it as a recipe"
         self.lines[line.id] = replace(line, problem=problem)
@@ -153,8 +153,8 @@ class UnsavedParts:
     def require_room(self) -> None:
         """Raise Busy, with what to do, when one more part would not be kept."""
         if len(self.lines) >= MOST or self._bytes() >= MOST_BYTES:
-            reason = f"{len(self.lines)} open parts are not saved, and no more can be kept"
-            raise Busy(f"{reason}; save one as a recipe, or close one in the list in the sidebar, then start again")
+            reason = f"{len(self.lines)} unsaved products are open, which is the maximum"
+            raise Busy(f"{reason}; save one as a recipe or close one in the sidebar, then try again")
 
     def _bytes(self) -> int:
         return sum(path.stat().st_size for path in self._folder.rglob("*") if path.is_file())
@@ -187,7 +187,7 @@ def _read(folder: Path) -> Unsaved:
             raise ValueError("it is missing, cut short or changed")
         found = unpack(content, _KINDS, _FORMER)
         if not isinstance(found, Unsaved) or found.order.weights is not None:
-            raise ValueError("it is not what Loupe writes")
+            raise ValueError("it was not written by Loupe")
     except Exception as error:  # sealed, and yet of any other form
         raise ValueError(f"{folder.name}/{PART} cannot be used ({error}); teach the part again") from error
     return found

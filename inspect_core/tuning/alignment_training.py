@@ -44,7 +44,7 @@ def on_alignment(study: Study) -> tuple[str, ...]:
     """Notes on how parts lie, and which photos were left out."""
     if study.preparation.alignment is None:
         return ()
-    lost = (f"{name} was left out: the part was not located ({reason})" for name, reason in study.lost.items())
+    lost = (f"{name} was excluded: the part was not located ({reason})" for name, reason in study.lost.items())
     return (*study.preparation.alignment.sentences(), *lost)
 
 
@@ -72,10 +72,10 @@ class Gain:
         turned = f"turned by up to {self.turned:.0f}°" if self.turned < MOST_TURN else "at any angle"
         lie = f"The parts lie {turned}. " if self.turned > TURNED else ""
         less = 1 - self.after / self.before
-        aligned = f"Aligned, {self.photos} good photos differ {less:.0%} less from each other at each place. "
+        aligned = f"With alignment, {self.photos} good photos differ {less:.0%} less from each other at each location. "
         return (
-            f"{lie}{aligned if less >= 0.05 else ''}It takes {self.seconds:.2f} s a photo to align them, and a photo "
-            "in which the part is not found is not judged."
+            f"{lie}{aligned if less >= 0.05 else ''}Alignment adds {self.seconds:.2f} s per photo, and photos in "
+            "which the part cannot be located are not inspected."
         )
 
 
@@ -86,7 +86,7 @@ def proposed(order: TeachingConfig, report: Report) -> str:
     if order.align != NO_ALIGNMENT or order.alignment is not None:
         return ""
     gain = gain_on(order.photos.fit, usual_preparation(order, methods_to_fit(order)), report)
-    return "" if gain is None or not gain.pays else f"{gain.sentence()} Add --align {RIGID}."
+    return "" if gain is None or not gain.pays else f"{gain.sentence()} Use --align {RIGID}."
 
 
 def usual_preparation(order: TeachingConfig, methods: Sequence[str] = methods_of(FIRST)) -> Preparation:
@@ -138,6 +138,6 @@ def _evenly(samples: Sequence[Sample], most: int) -> Sequence[Sample]:
 
 def _pixels(samples: Sequence[Sample], report: Report) -> Iterator[np.ndarray]:
     for done, sample in enumerate(samples):
-        report(0.0, f"learning where the part lies, photo {done + 1} of {len(samples)}")
+        report(0.0, f"learning part positions, photo {done + 1} of {len(samples)}")
         with suppress(ImageError):
             yield read(sample.path, sample.depth).pixels

@@ -31,18 +31,20 @@ HTML_BEGINS = "<!doctype html>\n<!-- Detectors compared by Loupe -->\n"
 SHARES = {"Synthetic defects": "synthetic", "Known defects": "known", "Image AUROC": "image_auroc", "AUPRO": "aupro"}
 FIGURES = ("quality", *SHARES.values())
 GLOSS = {
-    "Overkill": "good parts rejected at the suggested limits",
+    "False rejects": "good parts rejected at the suggested limits",
     "Escapes": "defective parts accepted at the suggested limits",
-    "Caught": "defective parts not accepted, by whether a region above the limit for review touches the true defect",
-    "Again": "parts that get another verdict when they are photographed again within the tolerances",
-    "Synthetic defects": "how clearly the detector separates synthetic defects from the good photos they were pasted "
-    "into; 100 % is perfect",
-    "Known defects": "the same for the known defects kept to choose by; no other figure uses them",
-    "Image AUROC": "the chance that a defective part scores above a good one; 50 % is guessing",
-    "AUPRO": "how much of the true defect areas the heatmap covers, to 30 % false alarms per pixel",
-    "Fit": "time to learn, once the features of the photos are there",
-    "Verdict": "time from reading a photo file to its errors",
-    "Size": "size of the learned model in the recipe",
+    "Detected": "defective parts not accepted, by whether a region above the review limit overlaps the true defect",
+    "Repeatability": "parts whose verdict changes on a repeat photo within the tolerances",
+    "Synthetic defects": (
+        "how clearly the detector separates synthetic defects from the good photos they were pasted into; 100% is "
+        "perfect"
+    ),
+    "Known defects": "the same for the validation defects; no other figure uses them",
+    "Image AUROC": "the probability that a defective part scores higher than a good one; 50% is guessing",
+    "AUPRO": "how well the anomaly map covers the true defect areas, up to a pixel false-positive rate of 30%",
+    "Fit": "training time, without feature extraction",
+    "Verdict": "time from photo file to patch scores",
+    "Size": "size of the fitted model in the recipe",
 }
 """Meaning of the table's columns; brackets hold 95 % intervals, and a value inside the best one's interval is a tie."""
 PARTS, SIDE = 4, 240
@@ -106,7 +108,7 @@ def table_of(comparison: Comparison, current: str = "") -> dict[str, list[str]]:
     """
     rows, table = comparison.rows, {"Detector": [row.title for row in comparison.rows]}
     marks = {comparison.chosen().title: ["recommended"]}
-    marks.setdefault(current, []).append("on the bench")
+    marks.setdefault(current, []).append("in use")
     table["Choice"] = [", ".join(marks.get(row.title, ())) for row in rows]
     counted = [{} if row.evaluation is None else _counted(row.evaluation) for row in rows]
     for heading in dict.fromkeys(heading for cells in counted for heading in cells):
@@ -126,14 +128,14 @@ def _counted(evaluation: Evaluation) -> dict[str, str]:
     count, changed, cells = evaluation.counts, evaluation.changed, dict[str, str]()
     if count.good_total:
         aside = _aside(count.good_reviewed, count.good_unscored)
-        cells["Overkill"] = f"{count.good_rejected} of {count.good_total} good{aside}"
+        cells["False rejects"] = f"{count.good_rejected} of {count.good_total} good{aside}"
     if count.defects_total:
         aside = _aside(count.defects_reviewed, count.defects_unscored)
         cells["Escapes"] = f"{count.defects_missed} of {count.defects_total} defects{aside}"
     if count.with_mask:
-        cells["Caught"] = f"{count.caught_there} at the defect, {count.caught_elsewhere} elsewhere"
+        cells["Detected"] = f"{count.caught_there} at the defect, {count.caught_elsewhere} elsewhere"
     if changed is not None:
-        cells["Again"] = f"{changed.changed} of {changed.total} change"
+        cells["Repeatability"] = f"{changed.changed} of {changed.total} change"
     return cells
 
 
@@ -153,7 +155,7 @@ def curves(rows: Sequence[ComparisonRow], look: ChartTheme) -> dict[str, tuple[s
         drawn["ROC"] = "Parts: defects caught against good parts rejected", figure
     if pro := {row.title: row.pro for row in rows if row.pro is not None}:
         figure = plots.rates(pro, look, x="good pixels above the limit", y="defect area covered", most=0.3)
-        drawn["PRO"] = "Places: defect area covered against false alarms", figure
+        drawn["PRO"] = "Pixels: defect area covered against false alarms", figure
     return drawn
 
 
@@ -207,9 +209,10 @@ def html_of(comparison: Comparison, order: TeachingConfig) -> str:
         begins=HTML_BEGINS,
         title=f"Detectors compared on {order.product}",
         made=(
-            f"{len(photos.fit)} good photos to learn from, {len(photos.calibrate)} to set limits, {len(photos.choose)} "
-            f"defects to choose by, {len(photos.judge)} photos to judge; {order.backbone}, input {order.size[0]} × "
-            f"{order.size[1]} px, grid {order.grid[0]} × {order.grid[1]}, seed {order.seed}. Trial: {comparison.basis}."
+            f"{len(photos.fit)} training photos, {len(photos.calibrate)} calibration photos, {len(photos.choose)} "
+            f"validation defects, {len(photos.judge)} test photos; {order.backbone}, input {order.size[0]} × "
+            f"{order.size[1]} px, grid {order.grid[0]} × {order.grid[1]}, seed {order.seed}. Trial: "
+            f"{comparison.basis}."
         ),
         reason=comparison.reason(),
         heads=columns,
@@ -240,7 +243,7 @@ def _parts(comparison: Comparison) -> Iterator[tuple[ScoredPhoto, list[DetectorV
 def _cell(estimate: Estimate, standing: str) -> str:
     if math.isnan(estimate.value):
         return ""
-    interval = f"{100 * estimate.value:.1f} % ({100 * estimate.low:.0f} to {100 * estimate.high:.0f})"
+    interval = f"{100 * estimate.value:.1f}% ({100 * estimate.low:.0f} to {100 * estimate.high:.0f})"
     return f"{interval} {standing}".rstrip()
 
 

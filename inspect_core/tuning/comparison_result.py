@@ -78,7 +78,7 @@ class Shortlist:
         if not self.left_out:
             return ""
         slow = ", ".join(f"{title_of(name)} ({ms:.0f} ms)" for name, ms in self.left_out.items())
-        return f"Left out, at more than {self.budget:.0f} ms a photo: {slow}."
+        return f"Excluded (more than {self.budget:.0f} ms per photo): {slow}."
 
 
 def forecast_ms(detector: str, grid: tuple[int, int]) -> float:
@@ -190,7 +190,7 @@ class Comparison:
         if chosen is not first:
             return (
                 f"Detector: {chosen.title}. It was clearly better than {first.title}.\nOn {self.basis} it separates "
-                f"the defects best, {100 * chosen.quality.value:.0f} of 100 against {100 * first.quality.value:.0f}."
+                f"defects best, {100 * chosen.quality.value:.0f}% against {100 * first.quality.value:.0f}%."
             )
         lies = place.in_words(self.place)
         return f"Detector: {first.title}. No other was clearly better.\n{lies}Compared on {self.basis}."

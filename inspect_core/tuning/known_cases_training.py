@@ -41,7 +41,7 @@ def fit_surface(embeddings: np.ndarray, *, seed: int = 0) -> KnownSurface:
     """
     n = len(embeddings)
     if n < LEAST:
-        raise ValueError(f"there are {n} known parts; {LEAST} or more make a gallery")
+        raise ValueError(f"there are {n} known parts; a gallery needs at least {LEAST}")
     components = max(r for r in range(1, MOST_COMPONENTS + 1) if r * (r + 3) // 2 + 1 <= n)
     unit = finite_unit(embeddings)
     fitted = quadrics.fit(unit, components=min(components, unit.shape[1]), seed=seed)

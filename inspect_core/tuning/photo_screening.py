@@ -39,7 +39,7 @@ from inspect_core.study.teaching_config import TeachingConfig
 from inspect_core.tuning.alignment_training import aligned
 from inspect_core.tuning.product_check_training import fit
 
-LOST, PRODUCT, UNLIKE, COPY = "not located", "another product", "unlike the others", "copy"
+LOST, PRODUCT, UNLIKE, COPY = "not located", "another product", "unusual", "copy"
 TOPICS = (LOST, PRODUCT, UNLIKE, BLUR, EXPOSURE, COPY)
 """Topics of the findings, the most serious first."""
 MOST_ALIKE = 0.75
@@ -84,8 +84,8 @@ class FirstLook:
         """What was found, in words."""
         photos = counted(len(self.photos), "good photo")
         if len(self.photos) < FEWEST:
-            return f"{photos}: too few to say which stand out; at least {FEWEST} are needed."
-        return f"{len(self.found)} of {photos} stand out." if self.found else f"Nothing stands out among {photos}."
+            return f"{photos}: too few to detect outliers; at least {FEWEST} are needed."
+        return f"{len(self.found)} of {photos} are unusual." if self.found else f"No outliers among {photos}."
 
 
 def first_look(samples: Samples, order: TeachingConfig, store: Store, report: Report) -> FirstLook:
@@ -95,7 +95,7 @@ def first_look(samples: Samples, order: TeachingConfig, store: Store, report: Re
     into tiles. Without alignment the features are those that a comparison of detectors needs too, and are stored for
     it. Raises ValueError for photos that no alignment can be learned from, and whatever `report` raises to stop.
     """
-    report(0.0, "loading the network, which can take a minute the first time")
+    report(0.0, "loading the network (can take a minute the first time)")
     backbone, taps = order.network(BOTH)
     with device_lock(backbone.device):
         photos, skipped = _read(samples, backbone, store, stage(report, 0.0, 0.4))
@@ -104,7 +104,7 @@ def first_look(samples: Samples, order: TeachingConfig, store: Store, report: Re
         for own, sample in zip(found, samples.good, strict=True):
             if twins := [name for copies in samples.copies if sample.name in copies for name in copies]:
                 twins.remove(sample.name)
-                own.append(Finding(COPY, f"Nearly the same picture as {examples(twins, most=1)}."))
+                own.append(Finding(COPY, f"Near-duplicate of {examples(twins, most=1)}."))
         unlike, places = np.ones(len(photos)), [None] * len(photos)
         groups = propose_groups(samples, few=True)
         pairs = _pairs(samples.good, groups, order.seed)
@@ -138,7 +138,7 @@ def _read(
     photos, skipped = [], []
     good = sorted(samples.good, key=lambda sample: sample.name)
     for done, sample in enumerate(good, start=1):
-        report(done / len(good), f"looking at photo {done} of {len(good)}")
+        report(done / len(good), f"checking photo {done} of {len(good)}")
         try:
             picture = read(sample.path, sample.depth)
         except ImageError as error:
@@ -213,4 +213,4 @@ def _note_unlike(found: list[list[Finding]], unlike: np.ndarray) -> None:
     apart = distances(np.log(np.maximum(unlike, np.finfo(np.float32).tiny)), least=_SCORE)
     for own, ratio, distance in zip(found, unlike.tolist(), apart.tolist(), strict=True):
         if distance > STANDS_OUT:
-            own.append(Finding(UNLIKE, f"Unlike the others: its strangest area scores {ratio:.1f} times their median."))
+            own.append(Finding(UNLIKE, f"Unusual: its peak score is {ratio:.1f} times the median of the others."))

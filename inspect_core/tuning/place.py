@@ -57,7 +57,7 @@ def in_words(place: float | None) -> str:
     """What the photos say about places; "" where that is not known."""
     if place is None:
         return ""
-    share = f"(a place's usual look explains {100 * max(place, 0):.0f} % of what patches look like)"
+    share = f"(location explains {100 * max(place, 0):.0f}% of patch appearance)"
     if place >= PLACED:
-        return f"Your part shows the same at each place of every photo {share}. "
-    return f"Your part lies differently from photo to photo {share}, so patches are compared wherever they lie. "
+        return f"Your parts are in a fixed position in all photos {share}. "
+    return f"Your parts vary in position {share}, so patches are compared regardless of location. "

@@ -42,8 +42,8 @@ def train_product_check(
     """
     if fused and not backbone.has_classes:
         raise ValueError(
-            f"{backbone.name} gives features and no classes, so its product check cannot be fused with their energy; "
-            "take the product check alone"
+            f"{backbone.name} has no class outputs, so the fused product check is not available; use the product "
+            "check alone"
         )
     preparation, share = Preparation(backbone, (1, 1), (), alignment=alignment), len(good) / (len(good) + len(held_out))
     known = _described(preparation, good, workers, stage(report, 0.0, share))

@@ -50,9 +50,9 @@ class Lesson:
 
     def sentences(self) -> list[str]:
         """What is learned and what is not, in words."""
-        found = [f"{counted(len(self.new), 'photo')} to learn: {examples(list(self.new))}."]
+        found = [f"{counted(len(self.new), 'photo')} to add: {examples(list(self.new))}."]
         if self.known:
-            found.append(f"Learned before, so not again: {counted(len(self.known), 'photo')}.")
+            found.append(f"Already used for training, skipped: {counted(len(self.known), 'photo')}.")
         if self.tested:
             leave = f"{counted(len(self.tested), 'test photo')} of the recipe ({examples(list(self.tested))})"
             found.append(f"Among them {leave}: learned, they leave the test photos, so the figures rest on fewer.")
@@ -77,7 +77,7 @@ def lesson(
     """
     taught = recipe.taught
     if taught is None:
-        reason = "does not say which photos it was taught from"
+        reason = "does not record its training photos"
         raise ValueError(f"{recipe.product} {reason}; teach it again from its folder, with the new photos in it")
     own = _own_photos(recipe, taught, folders)
     learned = {one.digest for one in taught.photos if one.set in LEARNED_FROM}
@@ -107,8 +107,8 @@ def lesson(
             if digest in own and own[digest][0] == "judge":
                 tested.append(sample.name)
     if not new:
-        why = f"{counted(len(known), 'photo')} learned before" if known else "no photo that can be read"
-        raise ValueError(f"nothing to learn: {why}; name photos of good parts that this recipe has not seen")
+        why = f"{counted(len(known), 'photo')} already used" if known else "no readable photo"
+        raise ValueError(f"nothing to add: {why}; choose good photos that are new to this recipe")
     split = _split(own.values()).relabelled(new.values())
     names = tuple(sample.name for sample in new.values())
     known_of = tuple(known), tuple(skipped), tuple(defective), tuple(tested)
@@ -202,9 +202,9 @@ def regression(
         unseen += pair is None
         if pair is not None:
             before[pair[0].digest], after[pair[1].digest] = pair
-    said = [f"{counted(unseen, 'part')} not judged again: the photo is gone or has changed."] if unseen else []
+    said = [f"{counted(unseen, 'part')} not re-inspected: the photo is missing or has changed."] if unseen else []
     if old.challenge:
-        said.append(f"{counted(len(old.challenge), 'challenge part')} to be named anew, from photos taken now.")
+        said.append(f"{counted(len(old.challenge), 'challenge part')} to be added again, from new photos.")
     return changed(list(before.values()), list(after.values())), said
 
 
@@ -222,9 +222,9 @@ def _own_photos(recipe: Recipe, taught: TaughtFrom, folders: Sequence[Path]) -> 
     found = by_content(taught.photos, folders, recipe.depth)
     if missing := [photo.name for photo in taught.photos if photo.digest not in found]:
         raise ValueError(
-            f"{len(missing)} of the {len(taught.photos)} photos that {recipe.product} was taught from were not found "
-            f"({examples(missing)}); all are needed, since everything is learned anew: name the folder they are in "
-            "with --photos"
+            f"{len(missing)} of the {len(taught.photos)} training photos of {recipe.product} were not found "
+            f"({examples(missing)}); all are needed because everything is retrained: specify their folder with "
+            "--photos"
         )
     masks = {photo: mask for folder in folders if folder.is_dir() for photo, mask in masks_in(folder).items()}
     own = {}

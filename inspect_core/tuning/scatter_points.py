@@ -84,7 +84,7 @@ def sample_patches(
         place = np.stack(np.divmod(chosen, w), axis=1)
         values = (own.ravel()[chosen] for own in (scores[i], peak, truth))
         drawn.append(Points(rows, np.full(len(chosen), i), place, *values))
-        report((i + 1) / photos, f"looking at photo {i + 1} of {photos}")
+        report((i + 1) / photos, f"reading photo {i + 1} of {photos}")
     return Points(**{own.name: np.concatenate([getattr(part, own.name) for part in drawn]) for own in fields(Points)})
 
 
@@ -92,10 +92,10 @@ def whole_photos(scored: ScoredPhotos, embed: Callable[[int], Tensor], report: R
     """Every scored photo as one point. embed: position -> (1, d) penultimate features of the backbone."""
     photos, rows = len(scored.photos), []
     if not photos:
-        raise ValueError("there are no photos on the bench; add some first")
+        raise ValueError("there are no photos; add some on Inspect first")
     for i in range(photos):
         rows.append(embed(i).cpu().float().numpy())
-        report((i + 1) / photos, f"looking at photo {i + 1} of {photos}")
+        report((i + 1) / photos, f"reading photo {i + 1} of {photos}")
     scores, truth = scored.scores(**live), np.array([photo.kind for photo in scored.photos], dtype=object)
     return Points(np.concatenate(rows), np.arange(photos), np.full((photos, 2), WHOLE), scores, scores, truth)
 
@@ -115,7 +115,7 @@ def view_in_words(method: str, *, whole: bool) -> str:
     """What `seen_by` does to the features, for the reader of a plot."""
     if whole:
         return f"As the product check does: {COSINE_WORDS[0].lower()}{COSINE_WORDS[1:]}"
-    return METHODS[method].space or "This detector takes the features as they are."
+    return METHODS[method].space or "This detector uses the features unchanged."
 
 
 def _draw(marked: np.ndarray, fraction: int, rng: np.random.Generator) -> np.ndarray:

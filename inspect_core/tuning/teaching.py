@@ -49,7 +49,7 @@ def teach(order: TeachingConfig, store: Store, report: Report, workers: Workers 
     Raises ValueError for a choice or photos that cannot be used, and whatever `report` raises to stop.
     """
     order = aligned(order, report)
-    report(0.0, "loading the network, which can take a minute the first time")
+    report(0.0, "loading the network (can take a minute the first time)")
     by_defects = _by_known_defects(order, store, stage(report, 0.0, FITTED), workers)
     study, choice = by_defects or _unfitted(order, store, workers)
     learned, product_check = FITTED, None
@@ -118,7 +118,7 @@ def _unfitted(order: TeachingConfig, store: Store, workers: Workers) -> tuple[St
     if order.method is not None:
         return _study(order, order.method, store, workers), None
     if order.tiles is not None:
-        why = f"Large photos in tiles are learned {METHODS[FIRST].title.lower()}."
+        why = f"Large photos in tiles use the detector {METHODS[FIRST].title}."
         return _study(order, FIRST, store, workers), why
     if either := Shortlist.of_order(order).to_begin_with:
         return _study(order, methods_in(either), store, workers), None

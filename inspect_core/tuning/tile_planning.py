@@ -30,9 +30,7 @@ def tiled(
         pays, sentence = recommendation(photo, smallest_defect, size)
         said = (sentence,)
     elif choice == AUTO:
-        raise ValueError(
-            "tiles are chosen by the smallest defect that matters; give its length in pixels of the photos"
-        )
+        raise ValueError("automatic tiling needs the smallest relevant defect; give its length in photo pixels")
     if choice == OFF or (choice == AUTO and not pays):
         return None, said
     plan = proposed(photo, smallest_defect, tile=tile, cell=int(choice) if choice.isdecimal() else None)

@@ -19,7 +19,7 @@ from inspect_core.verdict import Limits
 from inspect_core.whole_part.known_cases import picture_of
 from inspect_core.whole_part.training_crops import boxes_of_mask
 
-REGION, WHOLE = "The region that stands out", "The whole part"
+REGION, WHOLE = "Most anomalous region", "Whole part"
 """The words for what to look at."""
 
 

@@ -24,7 +24,7 @@ def name_type(taught: TaughtPart, position: int, regions: Sequence[Region]) -> t
 def in_words(verdict: Verdict) -> str | None:
     """The text under the verdict: "scratch, 87 %", "unknown defect type", the reason of a stopped photo, or None."""
     if verdict.defect_type is not None:
-        return f"{verdict.defect_type[0]}, {100 * verdict.defect_type[1]:.0f} %"
+        return f"{verdict.defect_type[0]}, {100 * verdict.defect_type[1]:.0f}%"
     return UNKNOWN_TYPE if verdict.of_unknown_type else verdict.reason
 
 
@@ -36,8 +36,8 @@ def limit_slider(taught: TaughtPart, page: str) -> None:
     st.session_state[key] = round(100 * taught.defect_types.minimum_confidence)
     st.slider(
         "Minimum confidence", 0, 100, format="%d %%", key=key, on_change=_set_limit, args=(taught.id, key),
-        help="A part whose most likely defect type is less probable than this is named “unknown defect type”. Higher: "
-        "fewer unknown defects are named by mistake, but also fewer known ones are named.",
+        help="A part whose most likely defect type is below this confidence is reported as “unknown defect type”. "
+            "Raise it to name fewer unknown defects by mistake; fewer known defects are then named as well.",
     )  # fmt: skip
 
 

@@ -20,7 +20,7 @@ def in_sidebar() -> None:
     """All open parts, and what is known of the one in use."""
     taught, parts = open_product_store.current(), open_product_store.open_parts()
     if not parts:
-        st.caption("No part has been taught yet.")
+        st.caption("No product has been taught yet.")
     for part in parts:
         _part(part, chosen=taught is not None and part.id == taught.id)
     if taught is not None:
@@ -97,9 +97,13 @@ def _close(part: OpenPart) -> None:
 
 @st.dialog("Close without saving?")
 def _ask(taught_id: str, product: str) -> None:
-    st.markdown(f"**{shell.plain(product)}** is not saved as a recipe. Once closed, it is lost for all windows.")
+    st.markdown(f"**{shell.plain(product)}** is not saved as a recipe. Closing discards it in all windows.")
     if st.button(
-        "Close it", key=f"lose-{taught_id}", type="primary", on_click=open_product_store.close, args=(taught_id,)
+        ("Close without saving"),
+        key=f"lose-{taught_id}",
+        type="primary",
+        on_click=open_product_store.close,
+        args=(taught_id,),
     ):
         st.rerun()
 

@@ -38,7 +38,7 @@ def buttons(recipe: Recipe, key: str, *, missing: bool) -> None:
                 open_product_store.take(open_product_store.put(part_of(recipe)))
             st.switch_page("pages/inspect.py")
     if any(found_of(recipe, row) for row in recipe.judged):
-        label, words = "Open with its photos", f"The {len(recipe.judged):d} photos that its limits were judged with."
+        label, words = "Open with photos", f"The {len(recipe.judged):d} photos used to test its limits."
         icon, own = ":material/photo_library:", f"open-photos-{key}"
         if st.button(label, key=own, icon=icon, help=words, disabled=missing):
             with shell.errors_shown(Busy):
@@ -104,7 +104,7 @@ def with_photos(recipe: Recipe, photos: Sequence[ScoredPhoto], job: Job) -> Taug
         features = part.look(picture.pixels, photo.digest, placement)
         part = part.with_photo(seen, features, heatmap.thumbnail(placement.picture(picture.pixels)))
     gone = len(photos) - len(part.scored.photos)
-    lost = f"Gone or changed since: {counted(gone, 'photo')} of the {len(photos)} it was judged with."
+    lost = f"Missing or changed: {counted(gone, 'photo')} of the {len(photos)} used for its figures."
     return replace(part, notes=(lost,)) if gone else part
 
 

@@ -13,7 +13,7 @@ from inspect_core.ui import shell, uploads
 
 TYPES = sorted(extension.lstrip(".") for extension in EXTENSIONS)
 """Endings of photos, as an upload takes them."""
-SAMPLE, FOLDER, UPLOAD = "Sample part", "Folder on this computer", "Upload"
+SAMPLE, FOLDER, UPLOAD = "Sample product", "Folder on this computer", "Upload"
 
 
 @dataclass(frozen=True)
@@ -44,30 +44,30 @@ def folder_at(label: str, value: str = "", **options: Any) -> Path | None:
 
 def choose_upload(*, page: str = "") -> Source | None:
     """Files from the browser, kept in the workspace. page: as in `choose_folder`."""
-    whole = st.toggle("Upload a folder", key=f"{page}upload_folder", help="Off: choose photos, or one zip.")
+    whole = st.toggle("Upload a folder", key=f"{page}upload_folder", help="When off, choose photos or one zip.")
     if whole:
-        files = st.file_uploader(
-            "A folder of photos", TYPES, accept_multiple_files="directory", key=f"{page}folder_upload"
-        )
+        files = st.file_uploader("Photo folder", TYPES, accept_multiple_files="directory", key=f"{page}folder_upload")
     else:
         files = st.file_uploader(
-            "Photos, or one zip", [*TYPES, "zip"], accept_multiple_files=True, key=f"{page}files_upload"
+            "Photos or one zip", [*TYPES, "zip"], accept_multiple_files=True, key=f"{page}files_upload"
         )
     if not files:
         return None
     zipped = [file for file in files if PurePosixPath(file.name).suffix.lower() == ".zip"]
     if zipped and len(files) > 1:
-        st.error("A zip is uploaded alone: choose photos, or one zip.", icon=":material/error:")
+        st.error("Upload either photos or one zip, not both.", icon=":material/error:")
         return None
     try:
         folder = uploads.keep([(file.name, file.getbuffer()) for file in files], workspace.uploads_folder())
         first, *others = folder.iterdir()
     except OSError as error:
         st.error(
-            f"The upload could not be kept: {shell.plain(error.strerror or error)}. Put that right, then upload again.",
+            (
+            f"Could not save the upload: {shell.plain(error.strerror or error)}. Fix the problem, then upload again."
+),
             icon=":material/error:",
         )  # fmt: skip
         return None
     if zipped:
         return Source(first, first.stem)
-    return Source(folder, "my part" if others or first.is_file() else first.name)
+    return Source(folder, "my product" if others or first.is_file() else first.name)

@@ -22,7 +22,7 @@ def paths() -> list[Path]:
 
 def say_none() -> None:
     """For a workspace without recipes: where they come from."""
-    st.info("No recipe has been saved yet. Teach a part, set the limit on Inspect, then save the recipe there.")
+    st.info("No recipes yet. Teach a product, set the limit on Inspect, then save the recipe there.")
     if st.button("Go to Inspect", type="primary", key="to_inspect"):
         st.switch_page("pages/inspect.py")
 
@@ -55,9 +55,9 @@ def _facts(path: Path, written: int) -> tuple[str, str]:
 def checked(path: Path) -> Recipe:
     """The recipe at the path; a pipe or a device is refused before it is opened, which would block."""
     if not path.name.isprintable():
-        raise RecipeError(f"{path.name}: its name holds characters that cannot be shown; rename it")
+        raise RecipeError(f"{path.name}: the name contains characters that cannot be displayed; rename the file")
     if not (path.is_file() or path.is_dir()):
-        raise RecipeError(f"{path.name}: it is not a recipe but a pipe, a device or a broken link; delete it")
+        raise RecipeError(f"{path.name}: not a regular file (a pipe, device or broken link); delete it")
     return _load(str(path), _written(path))
 
 
@@ -70,7 +70,7 @@ def reason(path: Path, error: Exception) -> str:
     """Why a recipe is refused: the sentence of the refusal, or the error."""
     if isinstance(error, RecipeError | OSError):
         return str(error)
-    return f"{path.name}: it cannot be read as a recipe ({type(error).__name__}: {error}); get a fresh copy"
+    return f"{path.name}: not a readable recipe ({type(error).__name__}: {error}); copy it again from the source"
 
 
 def _written(path: Path) -> int:

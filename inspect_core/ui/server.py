@@ -59,7 +59,7 @@ class OwnOrigin:
         elif scope["type"] == "websocket":
             await send({"type": "websocket.close", "code": 1008, "reason": "another origin"})
         else:
-            await PlainTextResponse("This request comes from a page of another origin.", 403)(scope, receive, send)
+            await PlainTextResponse("This request came from another origin.", 403)(scope, receive, send)
 
 
 def _is_own(headers: Headers) -> bool:

@@ -131,13 +131,13 @@ def show_job(job: Job) -> None:
 def _queue(waiting: Sequence[Job]) -> None:
     """The jobs that wait, each with a button that takes it out of the queue."""
     if not waiting:
-        st.caption("What you start now waits for it. All pages can be used meanwhile.")
+        st.caption("New jobs are queued behind it. You can keep using all pages.")
         return
-    st.caption("Waiting; each starts by itself:")
+    st.caption("Queued (jobs start automatically):")
     for place, job in enumerate(waiting, start=1):
         row = st.container(horizontal=True, vertical_alignment="center", gap="small")
         row.markdown(f"{place:d}\\. {plain(job.title)}, {_whose(job)}")
-        key, icon, words = f"cancel-{job.id}", ":material/close:", "Take it out of the queue"
+        key, icon, words = f"cancel-{job.id}", ":material/close:", "Remove from the queue"
         row.button("Remove", key=key, icon=icon, help=words, on_click=_cancel, args=(job.id,))
 
 
@@ -149,7 +149,7 @@ def follow(about: object, then: str = "") -> None:
             st.info(f"{plain(own.title)}, {_whose(own)}. {then}", icon=":material/hourglass_top:")
         _watch_in_page(own.id)
     elif other is not None:
-        say_running("What you start here waits for it and then starts by itself.")
+        say_running("Anything you start here is queued and starts automatically.")
     show_problem()
 
 
@@ -172,10 +172,10 @@ def nothing_taught(words: str) -> None:
     """For a session without a part: what the page is for, what to do next, one button."""
     if say_if_put_away():
         return
-    st.info(f"Nothing has been taught yet. {words}", icon=":material/info:")
-    say_running("This page shows a part as soon as one is open.")
+    st.info(f"No product has been taught yet. {words}", icon=":material/info:")
+    say_running("This page opens as soon as a product is ready.")
     show_problem()
-    if st.button("Teach a part", type="primary", icon=":material/school:", key="to_teach"):
+    if st.button("Teach a product", type="primary", icon=":material/school:", key="to_teach"):
         st.switch_page("pages/teach.py")
 
 
@@ -241,7 +241,7 @@ def _ending(job: Job) -> str:
     """How a job ended, and when, in words."""
     at = time.strftime("%H:%M", time.localtime(job.ended_at))
     if job.state is State.DONE:
-        return f"done in {duration(job.seconds)}, at {at}"
+        return f"finished in {duration(job.seconds)} at {at}"
     return f"cancelled at {at}" if job.state is State.CANCELLED else f"failed at {at}: {plain(job.error)}"
 
 
@@ -252,8 +252,8 @@ def _watch_in_page(job_id: str) -> None:
     if job is not None and job.id == job_id:
         st.progress(job.fraction, text=progress_in_words(job))
     elif job is not None and job_id in ahead:
-        before = f"{plain(job.title)}, {_whose(job)}, comes first"
-        st.progress(0.0, text=f"Number {ahead.index(job_id) + 1} in the queue: {before}.")
+        before = f"{plain(job.title)}, {_whose(job)}, runs first"
+        st.progress(0.0, text=f"Position {ahead.index(job_id) + 1} in the queue; {before}.")
     else:
         st.rerun()
 
@@ -281,7 +281,7 @@ def _who() -> None:
     if current_user() != users.UNKNOWN:
         return
     if users.header():
-        st.caption(f"Recorded as {users.UNKNOWN}: your proxy has given no name that Loupe may believe.")
+        st.caption(f"Recorded as {users.UNKNOWN}: the proxy did not send a trusted user name.")
         return
     st.text_input("Your name", key="user_name", on_change=_keep_name, placeholder="for recipes and the audit log")
 
@@ -290,7 +290,7 @@ def _keep_name() -> None:
     try:
         users.keep(st.session_state["user_name"])
     except OSError as error:
-        st.toast(f"Your name could not be kept: {plain(error)}", icon=":material/error:")
+        st.toast(f"Could not save your name: {plain(error)}", icon=":material/error:")
 
 
 def progress_in_words(job: Job) -> str:
@@ -301,7 +301,7 @@ def progress_in_words(job: Job) -> str:
 
 def _whose(job: Job) -> str:
     if job in st.session_state.get(_STARTED, []):
-        return "started here"
+        return "started in this window"
     return "started in another window" if job.owner == current_user() else f"started by {plain(job.owner)}"
 
 

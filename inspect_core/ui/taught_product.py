@@ -106,7 +106,7 @@ class TaughtPart:
     def own_study(self) -> Study:
         """The study it comes from. Raises ValueError for a part from a recipe, whose photos are not available."""
         if self.study is None:
-            raise ValueError(f"{self.product} was opened from a recipe, without the photos it was taught with")
+            raise ValueError(f"{self.product} was opened from a recipe, without its training photos")
         return self.study
 
     def order(self) -> TeachingConfig:

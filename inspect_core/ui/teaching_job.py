@@ -22,11 +22,10 @@ SAMPLES = Path(__file__).resolve().parents[2] / "sample_data"
 FIRST_SAMPLE, SAMPLE_PHOTOS = "flange", 40
 """The part that the app begins with, and how many of its good photos are learned from: whoever opens it first waits."""
 AS_PUBLISHED = (
-    "As its paper has it: no local scale, a smallest area of 1 pixel, and photos learned as they are. Patch grid, "
-    "layers and further settings are the paper's. To check a figure of a paper; Loupe's own choices suit most parts "
-    "better."
+    "Uses the paper's settings: no local scale, a minimum area of 1 pixel, no augmented copies, and the paper's "
+    "patch grid and layers. For reproducing published figures; Loupe's defaults suit most parts better."
 )
-SAMPLE = "Teaching the sample part"
+SAMPLE = "Teaching the sample product"
 
 
 def start(order: TeachingConfig, follows: str | None = None) -> None:
@@ -55,7 +54,7 @@ def start_sample() -> bool:
         return False
 
     def work(job: Job) -> str:
-        job.report(0.0, "looking at the sample photos")
+        job.report(0.0, "checking the sample photos")
         photos = learned_from_all(split(scan(SAMPLES / FIRST_SAMPLE), seed=0, blind=False))
         photos = replace(photos, fit=photos.fit[:SAMPLE_PHOTOS])
         return open_product_store.put(teach(TeachingConfig(FIRST_SAMPLE, photos, method=FIXED), job.report))

@@ -61,7 +61,7 @@ def _holds(folder: Path, wanted: Mapping[str, bytes | memoryview]) -> bool:
     for path in folder.rglob("*"):
         passed = is_clutter(path.name) or (path.is_dir() and not path.is_symlink())
         if not passed and _key(path.relative_to(folder).as_posix()) not in own:
-            raise OSError(f"{path} was not uploaded; remove it")
+            raise OSError(f"{path} is not part of this upload; remove it")
     return all(workspace.content(folder / path, at_most=len(held)) == held for path, held in wanted.items())
 
 

@@ -85,7 +85,7 @@ def cross_validate(
     log_density = np.empty((len(POWERS), n, c))
     prior, from_parent = np.empty((n, c)), np.empty((n, c))
     for done, number in enumerate(np.unique(fold)):
-        step = f"judging examples it has not seen, round {done + 1} of {fold.max() + 1}"
+        step = f"cross-validating, fold {done + 1} of {fold.max() + 1}"
         report(done / (FOLDS + 1), step)
         own = fold == number
         model = fit(points[~own], numbers[~own], power=1.0, lam=LAM, log_b=-np.inf, seed=seed)
@@ -116,7 +116,10 @@ def deal_folds(numbers: np.ndarray, groups: np.ndarray, *, folds: int, seed: int
             dealt[fold] += counts[group]
         if ((dealt > 0).sum(axis=0) > 1).all():
             return fold_of[groups]
-    raise ValueError("groups hold the same types together, so none can be judged alone; label parts of other groups")
+    raise ValueError(
+        "each defect type occurs in one group only, so nothing can be held out for testing; label parts from other "
+        "groups"
+    )
 
 
 def _at_powers(model: KernelDensityClassifier, x: np.ndarray, y: np.ndarray, new: np.ndarray) -> np.ndarray:

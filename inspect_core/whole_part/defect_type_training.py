@@ -62,7 +62,7 @@ def fit(
     with _few_examples_are_known():
         unseen = cross_validate(points, numbers, classes, group, FITS[parent], seed=seed, report=report)
         unseen = unseen.only(_as_rows(judged, numbers, classes))
-        report(FOLDS / (FOLDS + 1), "learning from all examples")
+        report(FOLDS / (FOLDS + 1), "training on all examples")
         number, constant = unseen.choose(np.ones(len(unseen.y), bool))
         log_b = constant + np.log(np.log(len(points))) if np.isfinite(constant) else -np.inf
         chosen = {"power": POWERS[number], "lam": LAM, "log_b": log_b, "seed": seed}
@@ -95,7 +95,7 @@ def leave_types_out(
         return np.empty(0)
     sure = np.empty(len(names))
     for done, name in enumerate(defect_types):
-        report(done / len(defect_types), f"asking about {name} as if it had never been seen")
+        report(done / len(defect_types), f"testing with {name} left out")
         rest = names != name
         kept = {"groups": owners[rest].tolist(), "judged": counted[rest]}
         learned = fit(points[rest], names[rest].tolist(), **kept, parent=parent, seed=seed)
@@ -142,8 +142,8 @@ def _checked(embeddings: np.ndarray, labels: Sequence[str], groups: Sequence[Has
     alone = [str(name) for i, name in enumerate(classes) if len(np.unique(group[numbers == i])) < 2]
     if alone:
         raise ValueError(
-            f"labels hold {', '.join(map(repr, alone))} on one part only, so it cannot be judged on another; "
-            "label one more part with it, or leave it out"
+            f"{', '.join(map(repr, alone))} is labelled on one part only, so it cannot be tested; label another "
+            "part with it, or leave it out"
         )
     if (points == points[0]).all():
         raise ValueError("embeddings are all alike, so no defect type can be told from another; label different photos")
@@ -164,6 +164,6 @@ def _as_rows(judged: Sequence[bool] | None, numbers: np.ndarray, classes: np.nda
 def _few_examples_are_known():
     """Silences the classifiers' warning of few examples at every fit: the page shows it once. One type is an error."""
     with warnings.catch_warnings():
-        for message in ("kinds with fewer than", "all .* examples are of the one kind"):
+        for message in ("classes with fewer than", "all .* examples belong to one class"):
             warnings.filterwarnings("ignore", message=message, category=UserWarning)
         yield

@@ -73,10 +73,10 @@ def advice(labels: Mapping[int, str], groups: Sequence[str]) -> list[tuple[str, 
     rows, ready = [], learnable(labels, groups)
     for name, count in sorted(Counter(labels.values()).items()):
         if count < LEAST:
-            remark = f"{LEAST - count} more to be learned"
+            remark = f"{LEAST - count} more needed for training"
         elif name not in ready:
-            remark = "all of one part: add a photo of another"
+            remark = "all show one part: add a photo of another"
         else:
-            remark = f"{ENOUGH - count} more for a useful probability" if count < ENOUGH else "enough"
+            remark = f"{ENOUGH - count} more for useful confidence" if count < ENOUGH else "enough"
         rows.append((name, count, remark))
     return rows

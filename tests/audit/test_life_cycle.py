@@ -48,10 +48,10 @@ def test_what_makes_no_sense_is_refused(log):
         (approve, "b", SAID | {"reason": "  "}),
         (retire, "a", SAID | {"reason": ""}),
     ):
-        with pytest.raises(ValueError, match=r"approved already|a reason is missing"):
+        with pytest.raises(ValueError, match=r"this version is already approved|a reason is required;"):
             change(log, digest, **said)
     retire(log, "a", **SAID)
-    with pytest.raises(ValueError, match="retired already"):
+    with pytest.raises(ValueError, match="this version is already retired"):
         retire(log, "a", **SAID)
 
 
@@ -103,7 +103,7 @@ def test_an_override_keeps_the_original(log):
         "ü.png (entry 2): reject → review",
         "ü.png (entry 2): reject → accept",
     ]
-    with pytest.raises(ValueError, match="a reason is missing"):
+    with pytest.raises(ValueError, match="a reason is required;"):
         override(latest, "accept", reason=" ", user="Ben")
 
 
@@ -150,7 +150,7 @@ def test_challenges_are_told_in_words(log):
     challenges.record(log, [{"name": "dent", "passed": False}, {"name": "plain", "passed": True}], **own)
     challenges.override(log, reason="lamp ordered", **own)
     challenges.record(log, [{"name": "dent", "passed": True}], **own)
-    expected = ["failed: dent", "may watch despite a failed challenge", "all challenge parts passed"]
+    expected = ["failed: dent", "watching allowed despite a failed challenge", "all challenge parts passed"]
     assert [in_words(entry) for entry in log.entries()] == expected
 
 

@@ -151,7 +151,7 @@ def test_a_file_that_was_moved_away_is_not_written_any_more(tmp_path):
     with AuditLog.open(f"sqlite:///{path}") as log:
         log.append(INSPECTION, {}, user="Ana")
         path.rename(tmp_path / "elsewhere.sqlite")
-        with pytest.raises(LogError, match="tables are gone"):
+        with pytest.raises(LogError, match="tables are missing"):
             log.append(INSPECTION, {}, user="Ana")
 
 

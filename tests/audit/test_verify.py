@@ -39,7 +39,7 @@ def test_a_row_put_in_is_found(filled, tamper):
     forged["digest"] = digest_of(forged)
     names = ", ".join(f'"{name}"' for name in forged)
     tamper(f"INSERT INTO audit_entries ({names}) VALUES ({', '.join(f':{name}' for name in forged)})", **forged)
-    assert filled.verify() == [f"entry {LENGTH + 1} was put at the end by something other than Loupe"]
+    assert filled.verify() == [f"entry {LENGTH + 1} was appended by another program"]
     with pytest.raises(OSError, match="verify"):
         filled.append(INSPECTION, {}, user="Ana")
 
@@ -86,7 +86,7 @@ def test_the_verb_needs_no_torch(tmp_path):
     code += "from inspect_core.cli.commands import main; sys.exit(main(['verify']))"
     environment = os.environ | {"LOUPE_DATABASE": f"sqlite:///{tmp_path / 'loupe.sqlite'}"}
     done = subprocess.run([sys.executable, "-c", code], cwd=ROOT, env=environment, check=True, stdout=subprocess.PIPE)
-    assert b"The log is sound." in done.stdout
+    assert b"The log is intact." in done.stdout
 
 
 def damaged(path, url):
@@ -165,8 +165,8 @@ def test_errors(case, tmp_path, monkeypatch):
     [
         ("nonsense", "not the address"),
         ("postgresql://Ana:geheim@host:port/log", "not the address"),
-        ("sqlite://", "names no file"),
-        ("postgresql://Ana:geheim@127.0.0.1:1/log", "can be reached"),
+        ("sqlite://", "LOUPE_DATABASE does not name a file;"),
+        ("postgresql://Ana:geheim@127.0.0.1:1/log", "reachable database"),
         ("oracle://Ana:geheim@127.0.0.1:1/log", "driver"),
         ("nobody://Ana:geheim@127.0.0.1:1/log", "driver"),
         ("sqlite:////nowhere/at/all/loupe.sqlite", "folder"),

@@ -61,7 +61,7 @@ def unscored() -> list[UnscoredPhoto]:
         return UnscoredPhoto(Sample(Path(name), name, kind, ORIGINAL), "judge", word, reason)
 
     return [
-        of("away.png", "good", "not located", "nothing in the photo fits the reference"),
+        of("away.png", "good", "not located", "nothing in the photo matches the reference"),
         of("armless.png", "dent", "not located", "it is turned by 12°; good photos: −5° to 4°"),
         of("<i>torn</i>_*.png", "dent", "not judged", "the file ends early: <too_dark>"),
     ]

@@ -8,7 +8,7 @@ from playwright.sync_api import Page, expect
 
 AXE = Path(__file__).resolve().parents[2] / "node_modules/axe-core/axe.min.js"
 WORK = 240_000
-PAGES = ("Teach", "Batch", "Explore", "Compare", "Defect types", "Recipes", "Measurement study", "History")
+PAGES = ("Teach", "Batch", "Explore", "Compare", "Defect types", "Recipes", "MSA study", "History")
 STREAMLIT = {
     '[data-testid="stSidebarNavItems"]': "the list of pages holds its groups as `div`, not as items",
 }
@@ -65,6 +65,6 @@ def test_nothing_of_ours_is_found_on_any_page_in_either_theme(sample_app, open_p
     page.get_by_role("link", name="Explore").click()
     for name in ("Variance", "Sensitivity"):
         page.get_by_role("radio", name=name).click()
-        expect(page.get_by_role("button", name="Draw the map")).to_have_count(0)
+        expect(page.get_by_role("button", name="Compute map")).to_have_count(0)
         answers += found(page, name)
     assert not answers, "\n".join(" | ".join(each) for each in answers)

@@ -129,7 +129,7 @@ def test_a_defect_caught_elsewhere_says_so_while_the_limit_moves(open_page, addr
     page.locator('.more-filters button[value="elsewhere"]').click()
     assert page.locator(".part:visible").count() == counts.caught_elsewhere > 0
     page.locator(".part:visible").first.click()
-    page.get_by_text("Caught elsewhere: no region that counts touches the true defect.").wait_for()
+    page.get_by_text("↗ Detected elsewhere: no region above the minimum area overlaps the true defect.").wait_for()
 
 
 def test_a_photo_without_a_score_is_shown_beside_the_reference_with_its_reason(open_page, address):
@@ -223,7 +223,7 @@ def test_less_than_the_smallest_area_is_dashed_and_no_region(open_page, address,
     score = float(image_score(anomaly_map, area=area))
     assert scores[position] == score
     page.get_by_label("Heatmap", exact=True).uncheck()
-    page.get_by_role("checkbox", name="Smallest area").uncheck()
+    page.get_by_role("checkbox", name="Minimum area").uncheck()
 
     def painted_at(limit: float) -> int:
         page.get_by_label("Limit", exact=True).last.fill(repr(limit))
@@ -241,13 +241,13 @@ def test_less_than_the_smallest_area_is_dashed_and_no_region(open_page, address,
     assert region_rows(page) == []
     scale = app.ORIGINAL[0] * app.ORIGINAL[1] / anomaly_map.size
     counts = f"{round(scale * np.count_nonzero(anomaly_map > np.float64(score)))} of {round(scale * area)} px"
-    expect(page.locator(".regions-heading")).to_have_text(f"Below the smallest area: {counts}")
-    expect(page.get_by_role("img", name=f"Below the smallest area: {counts}")).to_be_visible()
+    expect(page.locator(".regions-heading")).to_have_text(f"Below the minimum area: {counts}")
+    expect(page.get_by_role("img", name=f"Below the minimum area: {counts}")).to_be_visible()
 
     square = page.locator(".smallest")
     expect(square).to_be_hidden()
-    page.get_by_role("checkbox", name="Smallest area").check()
-    expect(square).to_have_text("smallest area 14 × 10 px")
+    page.get_by_role("checkbox", name="Minimum area").check()
+    expect(square).to_have_text("minimum area 14 × 10 px")
     zooms = {100: page.locator(".smallest i").bounding_box()}
     page.get_by_role("button", name="Zoom in").click()
     zooms[150] = page.locator(".smallest i").bounding_box()
@@ -297,7 +297,7 @@ def test_keys_and_boxes_set_the_limit(open_page, address, app):
 
     for percent in ("25", "7,5", "0"):
         wanted = limit_for_overkill(app.crossed(photos, scores), rate=float(percent.replace(",", ".")) / 100)
-        page.get_by_label("or overkill of").fill(percent)
+        page.get_by_label("or false-reject rate").fill(percent)
         page.keyboard.press("Enter")
         expect(page.get_by_text(f"In force: {wanted!r} {wanted!r}")).to_be_visible()
 
@@ -317,9 +317,9 @@ def test_keys_and_boxes_set_the_limit(open_page, address, app):
     on_bench(page)
     assert page.locator(".words").inner_text() == sentence_of(parts, limits)
     for box, typed, why in (
-        ("Reject above", limits.review - 1, "Review begins below the limit for rejection"),
-        ("Review above", limits.reject + 1, "Review begins below the limit for rejection"),
-        ("Reject above", -5, "would stop every part"),
+        ("Reject above", limits.review - 1, "The review limit must be below the reject limit"),
+        ("Review above", limits.reject + 1, "The review limit must be below the reject limit"),
+        ("Reject above", -5, "This limit would reject every part:"),
     ):
         field = page.get_by_label(box, exact=True).last
         field.fill(str(typed))
@@ -354,7 +354,7 @@ def test_the_gallery_chooses_filters_and_shows_names_as_they_are(open_page, addr
     dents = [i for i in order if photos[i].kind == "dent"]
     assert [int(each.get_attribute("data-position")) for each in page.locator(".part:visible").all()] == dents
     page.get_by_role("button", name="accepted").click()
-    expect(page.get_by_text("No part matches.")).to_be_visible()
+    expect(page.get_by_text("No parts match.")).to_be_visible()
     page.get_by_role("button", name="Show all").click()
 
     def visible() -> list[int]:
@@ -399,17 +399,17 @@ def test_zoom_stays_when_a_parameter_moves_and_goes_with_the_part(open_page, add
     score = page.locator(".card .score").inner_text()
     page.get_by_role("button", name="Zoom in").click()
     page.get_by_role("button", name="Zoom in").click()
-    page.get_by_label("Wipe ◁|▷").check()
+    page.get_by_label("Compare ◁|▷").check()
     page.get_by_role("slider", name="Wipe").press("ArrowRight")
-    expect(page.locator(".zoom-value")).to_have_text("225 %")
+    expect(page.locator(".zoom-value")).to_have_text("225%")
     page.get_by_role("button", name="Move k").click()
     expect(page.locator(".card .score")).not_to_have_text(score)
-    expect(page.locator(".zoom-value")).to_have_text("225 %")
+    expect(page.locator(".zoom-value")).to_have_text("225%")
     expect(page.get_by_role("slider", name="Wipe")).to_have_attribute("aria-valuenow", "52")
     page.get_by_role("button", name="Next part").click()
-    expect(page.locator(".zoom-value")).to_have_text("100 %")
+    expect(page.locator(".zoom-value")).to_have_text("100%")
     page.locator(".card li button").first.click()
-    expect(page.locator(".zoom-value")).not_to_have_text("100 %")
+    expect(page.locator(".zoom-value")).not_to_have_text("100%")
 
 
 def test_a_photo_is_sent_once_and_again_only_when_the_browser_lost_it(open_page, address):

@@ -5,7 +5,7 @@ import re
 from playwright.sync_api import Page, expect
 
 WORK = 240_000
-NAMED = re.compile(r"^[a-z ]+, \d+ %$")
+NAMED = re.compile(r"^[a-z ]+, \d+%$")
 expect.set_options(timeout=60_000)
 
 
@@ -39,8 +39,8 @@ def test_from_labels_to_a_named_defect_and_an_unknown_one(sample_app, open_page)
     show(page, "wrong hole")
     expect(kind_buttons(page, "wrong hole")).to_have_count(4)
 
-    page.get_by_role("button", name="Learn the defect types").click()
-    expect(page.get_by_text("The most likely defect type is right for")).to_be_visible(timeout=WORK)
+    page.get_by_role("button", name="Train defect types").click()
+    expect(page.get_by_text("The most likely defect type is correct for")).to_be_visible(timeout=WORK)
     idle(page)
     expect(page.get_by_text("of 20 examples")).to_be_visible()
     expect(page.get_by_role("slider", name="Minimum confidence")).to_be_visible()

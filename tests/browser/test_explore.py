@@ -15,7 +15,7 @@ def test_from_a_point_to_the_bench(sample_app, open_page):
     page = open_page(sample_app)
     expect(page.get_by_role("slider", name=re.compile("limit", re.IGNORECASE)).first).to_be_visible(timeout=WORK)
     page.get_by_role("link", name="Explore").click()
-    draw = page.get_by_role("button", name="Draw the map")
+    draw = page.get_by_role("button", name="Compute map")
     draw.click()
     points = page.locator(".js-plotly-plot .scatterlayer path.point")
     expect(points.first).to_be_visible(timeout=WORK)
@@ -25,7 +25,7 @@ def test_from_a_point_to_the_bench(sample_app, open_page):
     dent = page.locator(".js-plotly-plot .scatterlayer .trace").nth(2).locator("path.point").last
     box = dent.bounding_box()
     page.mouse.click(box["x"] + box["width"] / 2, box["y"] + box["height"] / 2)
-    to_bench = page.get_by_role("button", name="Show on the bench")
+    to_bench = page.get_by_role("button", name="Show on Inspect")
     expect(to_bench).to_be_visible(timeout=60_000)
     idle(page)
     framed = page.get_by_role("img", name=re.compile(r"with the patch in row \d+, column \d+ framed"))
@@ -39,5 +39,5 @@ def test_from_a_point_to_the_bench(sample_app, open_page):
     to_bench.click()
     expect(page.locator(".photo[aria-label*='score']")).to_be_visible(timeout=60_000)
     expect(page.get_by_text(name, exact=True).first).to_be_visible()
-    expect(page.get_by_text("Framed: the patch chosen on Explore.")).to_be_visible()
+    expect(page.get_by_text("Frame: the patch selected on Explore.")).to_be_visible()
     assert page.get_by_test_id("stException").count() == 0

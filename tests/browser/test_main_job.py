@@ -30,12 +30,14 @@ def on_the_bench(page: Page) -> None:
 
 
 def sentence(page: Page):
-    return page.get_by_text(re.compile(r"^Rejects \d+ of 20 good \(in the long run at most [\d,]+ of 1[\d,]+\)")).first
+    return page.get_by_text(
+        re.compile("^Rejects \\d+ of 20 good parts \\(long-run upper bound [\\d,]+ of 1[\\d,]+\\)")
+    ).first
 
 
 def test_the_whole_job(address, open_page, sample_workspace):
     page = open_page(f"{address}/recipes")
-    expect(page.get_by_text("No recipe has been saved yet")).to_be_visible()
+    expect(page.get_by_text("No recipes yet.")).to_be_visible()
     assert page.get_by_test_id("stException").count() == 0
     page.get_by_role("link", name="Inspect").click()
     on_the_bench(page)

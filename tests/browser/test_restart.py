@@ -17,14 +17,14 @@ def test_what_is_taught_reaches_a_window_loaded_again_and_every_other_and_outliv
     other, limit = open_page(address), "Reject limit"
     expect(other.get_by_role("slider", name=limit)).to_be_visible(timeout=240_000)
     page = open_page(f"{address}/teach")
-    page.get_by_role("textbox", name="Name of the part").fill("aliens")
-    page.get_by_role("textbox", name="Name of the part").press("Enter")
+    page.get_by_role("textbox", name="Product name").fill("aliens")
+    page.get_by_role("textbox", name="Product name").press("Enter")
     page.get_by_text("Advanced: detector, network, detail").click()
-    page.get_by_text("Surface, quick", exact=True).click()
+    page.get_by_text("Texture, fast", exact=True).click()
     page.get_by_role("button", name="Teach", exact=True).click()
-    expect(page.get_by_text("Running, started here")).to_be_visible(timeout=SECONDS)
+    expect(page.get_by_text("Running, started in this window")).to_be_visible(timeout=SECONDS)
     page.reload()
-    expect(page.get_by_text("Running, started here")).to_be_visible(timeout=SECONDS)
+    expect(page.get_by_text("Running, started in this window")).to_be_visible(timeout=SECONDS)
     page.get_by_role("link", name="Inspect").click()
     sidebar = other.get_by_test_id("stSidebar")
     expect(sidebar.get_by_role("button", name="aliens", exact=True)).to_be_visible(timeout=240_000)
@@ -35,12 +35,12 @@ def test_what_is_taught_reaches_a_window_loaded_again_and_every_other_and_outliv
 
     serve(APP, sample_workspace, small=True, port=urlsplit(address).port)
     sidebar = page.get_by_test_id("stSidebar")
-    expect(page.get_by_text("Opening aliens: done in").first).to_be_visible(timeout=100_000)
+    expect(page.get_by_text("Opening aliens: finished in").first).to_be_visible(timeout=100_000)
     page.locator('[data-testid="stApp"][data-test-script-state="notRunning"]').wait_for()
     expect(sidebar.locator("strong", has_text="aliens").first).to_be_visible(timeout=SECONDS)
     expect(page.get_by_role("slider", name=limit)).to_be_visible(timeout=SECONDS)
     page.get_by_role("button", name="Close", exact=True).first.click()
-    page.get_by_role("button", name="Close it").click()
+    page.get_by_role("button", name="Close without saving").click()
     expect(sidebar.get_by_role("button", name="aliens", exact=True)).to_have_count(0, timeout=SECONDS)
 
 
@@ -51,7 +51,7 @@ def test_the_bench_comes_back_after_the_server_was_killed(serve, open_page, samp
     expect(limit).to_be_visible(timeout=240_000)
     page.locator('[data-testid="stApp"][data-test-script-state="notRunning"]').wait_for()
     serve(APP, sample_workspace, small=True, port=urlsplit(address).port)
-    expect(page.get_by_text("Opening flange: done in").first).to_be_visible(timeout=100_000)
+    expect(page.get_by_text("Opening flange: finished in").first).to_be_visible(timeout=100_000)
     page.locator('[data-testid="stApp"][data-test-script-state="notRunning"]').wait_for()
     expect(limit).to_be_visible(timeout=240_000)
     moved = page.get_by_text(re.compile(r"^Rejects .* sends \d\d to review")).first

@@ -22,11 +22,11 @@ def test_a_known_defect_a_foreign_object_and_the_same_again(sample_app, open_pag
     first, second = sorted((ROOT / "sample_data/linen/test/good").iterdir())[:2]
     page = open_page(sample_app)
     page.get_by_role("button", name="Build the gallery").click(timeout=WORK)
-    expect(page.get_by_text("On the bench", exact=True)).to_be_visible(timeout=WORK)
-    expect(page.get_by_text(re.compile(r"% alike")).first).to_be_visible()
+    expect(page.get_by_text("This part", exact=True)).to_be_visible(timeout=WORK)
+    expect(page.get_by_text(re.compile(r"% similar")).first).to_be_visible()
 
     drop(page, first)
-    expect(page.get_by_text("Nothing like this in the gallery.")).to_be_visible()
+    expect(page.get_by_text("Nothing similar in the gallery.")).to_be_visible()
     page.get_by_role("button", name="Add to the gallery").click()
     page.get_by_test_id("stSelectbox").get_by_role("combobox", name="Defect type").fill("wrong product")
     page.keyboard.press("Enter")

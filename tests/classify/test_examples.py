@@ -70,7 +70,7 @@ def test_enough_examples_of_two_kinds_give_no_warning():
 def test_a_fifth_is_held_out_and_every_class_stays(seed, sizes):
     numbers = np.repeat(np.arange(len(sizes)), sizes)
     if max(sizes) == 1:
-        with pytest.raises(ValueError, match="label at least two of one kind"):
+        with pytest.raises(ValueError, match="label at least two of one class,"):
             hold_out(numbers, np.random.default_rng(seed))
         return
     held = hold_out(numbers, np.random.default_rng(seed))

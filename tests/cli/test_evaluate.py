@@ -15,7 +15,7 @@ def test_evaluate_measures_every_value_asked_for(teach, tmp_path, capsys):
     assert '"k": 2' in out.read_text()
     for row in json.loads(out.read_text()):
         caught = row["caught_at_defect"] + row["caught_elsewhere"]
-        assert f"catches {caught} of 3" in row["in_parts"]
+        assert f"detects {caught} of 3" in row["in_parts"]
         assert (row["not_located"], row["not_judged"]) == (0, 0)
 
 
@@ -38,7 +38,7 @@ def test_evaluate_measures_a_value_that_is_not_kept_and_says_once_that_photos_ar
     assert abs(between["pixel_auroc"] - kept["pixel_auroc"]) < 0.05
     assert between["pixel_auroc"] != kept["pixel_auroc"]
     printed = capsys.readouterr()
-    assert (printed.out + printed.err).count("good photos are too few for a detail") == 1
+    assert (printed.out + printed.err).count("good photos are too few for k =") == 1
     assert not [warned for warned in recwarn if "images" in str(warned.message)], "not once for each fold"
 
 
@@ -49,7 +49,7 @@ def test_detectors_are_compared_and_nothing_else_is_replaced(teach, tmp_path, ca
     assert teach(*two, *files) == 0
     printed = capsys.readouterr().out
     assert "Nearest good patch" in printed
-    assert printed.count("good photos are too few for a detail of k = 16") == 1
+    assert printed.count("good photos are too few for k = 16") == 1
     rows = json.loads(out.read_text())
     contract = {"image_auroc", "pixel_auroc", "aupro", "fpr95", "live", "in_parts", "good_rejected_at_95_caught"}
     ours = {"detector", "intervals", "fit_seconds", "verdict_ms", "arrays_mb"}

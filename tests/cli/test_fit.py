@@ -15,7 +15,7 @@ def test_fit_says_what_it_found_and_what_the_limit_does(fit, tmp_path, capsys):
     assert fit(tmp_path / "r", "--limit", "5") == 0
     printed = capsys.readouterr().out
     assert "18  14 in train/, 4 in test/" in printed
-    assert "of 4 good (in the long run at most" in printed
+    assert "of 4 good parts (long-run upper bound" in printed
     recipe = load(tmp_path / "r")
     assert recipe.limits.reject == 5.0
     assert recipe.product_check is None

@@ -56,7 +56,7 @@ def test_from_the_folder_to_the_line(fit, backbone, deep, tmp_path, capsys):
     reach = ("--align-turn", "40", "--align-shift", "25")
     assert fit(saved, "--align", "rigid", *reach, "--window", "learned", photos=deep) == 0
     printed = capsys.readouterr().out
-    assert "The part was found on" in printed
+    assert "The part was located in" in printed
     assert "The photos have 12 bits, right-aligned in 16" in printed
     recipe = load(saved)
     assert (recipe.depth.bits, recipe.depth.is_full) == (12, False)
@@ -95,7 +95,7 @@ def test_from_the_folder_to_the_line(fit, backbone, deep, tmp_path, capsys):
     for name, other in {"left": whole << 4, "dark": whole >> 2, "eight": (whole >> 4).astype(np.uint8)}.items():
         Image.fromarray(other).save(tmp_path / f"{name}.png")
         assert main(["inspect", str(saved), str(tmp_path / f"{name}.png"), "--device", "cpu"]) != 0
-        assert "set the camera as it was for the good photos" in capsys.readouterr().err
+        assert "set the camera as set for the good photos" in capsys.readouterr().err
 
 
 def test_a_depth_is_chosen_for_photos_of_16_bits_only(fit, tmp_path, capsys):

@@ -62,7 +62,7 @@ def test_labelled_photos_are_counted_and_set_against_an_earlier_table(taught, pr
     main(["inspect", str(taught), *arguments])
     said = capsys.readouterr().out
     assert "Rejects 0 of " in said
-    assert "In the long run at most" in said
+    assert "Upper bound (95%)" in said
     recipe = load(taught)
     limits = Limits(recipe.calibration[0].score / 2, recipe.limits.reject)
     save(recipe.revised(author="Ana", reason="try", limits=limits), lower)

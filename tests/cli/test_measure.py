@@ -20,7 +20,7 @@ def test_a_table_is_measured(tmp_path, capsys):
     (tmp_path / "study.csv").write_text(ROWS)
     assert main(["measure", str(tmp_path / "study.csv")]) == 0
     said = capsys.readouterr().out
-    assert "Parts called right in every trial (effectiveness): Loupe 3 of 3, 100.0 %" in said
+    assert "Effectiveness (parts appraised correctly in all trials): Loupe 3 of 3, 100.0%" in said
     assert "distinct categories" in said
 
 
@@ -29,7 +29,7 @@ def test_a_table_is_measured(tmp_path, capsys):
     [
         ("part,truth\n1,good\n", "no column 'appraiser'"),
         (ROWS.replace("1,good,Ann,1,accept", "1,good,Ann,1,perhaps"), "line 8: 'perhaps' cannot be read"),
-        (ROWS.rsplit("\n", 1)[0], "Ann has not called part 3 in trial 2"),
+        (ROWS.rsplit("\n", 1)[0], "Ann has not appraised part 3 in trial 2"),
     ],
 )
 def test_a_table_that_cannot_be_read_is_refused_with_its_line(tmp_path, capsys, text, why):

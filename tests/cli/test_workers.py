@@ -34,7 +34,7 @@ def test_workers_fit_and_inspect_to_the_same_bits(fit, taught, product, tmp_path
         (["--workers", "1000"], "1000 processes need 1073.7 GB of memory, 1.1 each, and this machine has"),
         (["--workers", "2", "--cluster", "127.0.0.1:8786"], "cannot be used together"),
         (["--cluster", "tcp://10.0.0.2:8786"], "--tls-ca, --tls-cert and --tls-key"),
-        (["--cluster", "tls://10.0.0.2:8786", "--tls-ca", "ca.pem"], "give all three"),
+        (["--cluster", "tls://10.0.0.2:8786", "--tls-ca", "ca.pem"], "provide all three of"),
     ],
 )
 def test_what_cannot_be_used_is_said(taught, product, options, said, capsys):

@@ -298,7 +298,7 @@ def test_missing_wrong_and_damaged_weights_are_refused(tiny_weights, monkeypatch
     monkeypatch.setenv("LOUPE_WEIGHTS", str(tmp_path))
     with pytest.raises(ValueError, match=rf"put the file {TINY}\.safetensors into {tmp_path}, or name a file"):
         load(f"timm:{TINY}")
-    with pytest.raises(ValueError, match="does not fit the network"):
+    with pytest.raises(ValueError, match="does not match the network:"):
         load("resnet18", weights=tiny_weights)
     torch.save(torchvision.models.mobilenet_v3_small().state_dict(), tmp_path / "mobilenet_v3_small-047dcff4.pth")
     with pytest.raises(ValueError, match="expected 047dcff4; it is damaged or another file"):

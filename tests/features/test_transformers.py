@@ -89,10 +89,10 @@ def test_a_size_that_does_not_divide_into_patches_is_refused_with_sizes_that_do(
 
 def test_weights_of_another_network_are_refused(weights, tmp_path):
     swapped = {ROTARY: weights[PLAIN]}
-    with pytest.raises(ValueError, match=r"test_vit2\.safetensors does not fit the network"):
+    with pytest.raises(ValueError, match=r"test_vit2\.safetensors does not match the network"):
         loaded(ROTARY, swapped, cache=tmp_path)
 
 
 def test_a_network_without_classes_teaches_a_product_check_that_is_not_fused(weights, tmp_path):
-    with pytest.raises(ValueError, match="gives features and no classes"):
+    with pytest.raises(ValueError, match="has no class outputs"):
         train_product_check(loaded(ROTARY, weights, cache=tmp_path), [], [], fused=True)

@@ -101,9 +101,9 @@ def test_every_value_comes_from_the_file(tmp_path, suffix):
 @pytest.mark.parametrize(
     ("change", "message"),
     [
-        ({"1.bias": None}, r"w\.pth does not fit the network: .*Missing key.*1\.bias"),
-        ({"extra": torch.zeros(1)}, r"does not fit the network: .*Unexpected key.*extra"),
-        ({"0.bias": torch.zeros(5)}, "does not fit the network: .*size mismatch"),
+        ({"1.bias": None}, r"w\.pth does not match the network: .*Missing key.*1\.bias"),
+        ({"extra": torch.zeros(1)}, "does not match the network:.*Unexpected key.*extra"),
+        ({"0.bias": torch.zeros(5)}, "does not match the network:.*size mismatch"),
     ],
 )
 def test_no_network_is_filled_in_part(change, message):

@@ -40,8 +40,8 @@ def several(kind):
 
 BAD = {
     "empty": (b"", "empty", "copy it again"),
-    "text": (b"Dear camera,\nplease send images.\n", "not a photo", "export it"),
-    "gif": (encoded(RGB, "GIF"), "not a photo", "export it"),
+    "text": (b"Dear camera,\nplease send images.\n", "it is not a PNG", "export it"),
+    "gif": (encoded(RGB, "GIF"), "it is not a PNG", "export it"),
     "one pixel": (encoded(RGB[:1, :1], "PNG"), "1 × 1 px, too small", "at least 8 px"),
     "30,000 px square": (png_header(30_000, 30_000), "30,000 × 30,000 px", "crop it"),
     "30,000 px wide": (png_header(30_000, 100), "30,000 × 100 px", "crop it"),
@@ -55,8 +55,8 @@ BAD = {
     "Lab": (encoded(Image.fromarray(RGB).convert("LAB"), "TIFF"), "LAB", "export it as RGB"),
     "float": (encoded(RGB[:, :, 0].astype(np.float32), "TIFF"), "floating-point", "8 or 16 bits"),
     "32 bits": (encoded(RGB[:, :, 0].astype(np.int32), "TIFF"), "32-bit", "8 or 16 bits"),
-    "half a PNG": (encoded(RGB, "PNG")[:2000], "cut short or damaged", "copy it again"),
-    "wrong pixels": (png_header(48, 40), "cut short or damaged", "copy it again"),
+    "half a PNG": (encoded(RGB, "PNG")[:2000], "is truncated or damaged (", "copy it again"),
+    "wrong pixels": (png_header(48, 40), "is truncated or damaged (", "copy it again"),
 }
 
 
@@ -148,7 +148,7 @@ def test_a_setting_that_is_no_number_is_named_for_each_photo(tmp_path, monkeypat
 @pytest.mark.parametrize("fraction", [0.05, 0.5, 0.95])
 def test_truncated_files_are_refused(kind, fraction):
     data = encoded(RGB, kind, **KINDS[kind])
-    with pytest.raises(photo_reader.ImageError, match=r"cut short or damaged|not a photo"):
+    with pytest.raises(photo_reader.ImageError, match=r"is truncated or damaged|not a PNG"):
         photo_reader.read_bytes(data[: int(len(data) * fraction)], "part")
 
 

@@ -141,7 +141,7 @@ def test_odd_files_among_the_photos_are_listed_and_the_rest_is_used(tmp_path):
     reasons = {skipped.name: skipped.reason for skipped in samples.skipped}
     assert reasons.keys() == {"loop.png", "around", "up", "nowhere.jpg", "zero.png", "pipe.png", "pipe", "socket.png"}
     assert all("; " in reason for name, reason in reasons.items() if name != "pipe")
-    assert "leads nowhere" in reasons["loop.png"]
+    assert "broken link" in reasons["loop.png"]
     listed = [name for name, _ in photos_in([folder])]
     assert [name for name in listed if name[:1].isdigit()] == ["0.png", "1.png", "2.png"]
 
@@ -171,11 +171,11 @@ def test_folders_1500_deep(recipe, deep, tmp_path, refused):
     samples = scan(deep)
     assert [sample.name for sample in samples.good] == ["0.png"]
     (skipped,) = samples.skipped
-    assert skipped.reason == f"the folder lies more than {MAX_DEPTH} folders deep; move it up"
+    assert skipped.reason == f"the folder is nested more than {MAX_DEPTH} levels deep; move it up"
     save(recipe, tmp_path / "recipe.zip")
-    assert "folders deep; move it up" in refused("inspect", tmp_path / "recipe.zip", deep)
+    assert "levels deep; move it up" in refused("inspect", tmp_path / "recipe.zip", deep)
     (deep / "0.png").unlink()
-    assert "folders deep; move it up" in refused("fit", deep, "--out", "r")
+    assert "levels deep; move it up" in refused("fit", deep, "--out", "r")
     assert isinstance(teach_panels.fingerprint(deep), str)
     photo(deep / "0.png")
 
@@ -221,14 +221,14 @@ def test_a_workspace_that_cannot_be_written_is_named_with_the_remedy(recipe, tmp
         monkeypatch.setenv("LOUPE_WORKSPACE", str(place))
         said = refused(*VERBS[verb])
         assert f"the workspace {place} cannot be written" in said
-        assert "set LOUPE_WORKSPACE to a folder that can be" in said
+        assert "set LOUPE_WORKSPACE to a writable folder" in said
 
 
 def test_doctor_says_that_the_workspace_cannot_be_written(tmp_path, monkeypatch, capsys):
     for place in unusable_workspaces(tmp_path):
         monkeypatch.setenv("LOUPE_WORKSPACE", str(place))
         assert commands.main(["doctor"]) == 0
-        assert "set LOUPE_WORKSPACE to a folder that can be" in capsys.readouterr().out
+        assert "set LOUPE_WORKSPACE to a writable folder" in capsys.readouterr().out
 
 
 PASSWORDS = b"root:x:0:0:root:/root:/bin/bash\ndaemon:x:1:1:daemon:/usr/sbin:/usr/sbin/nologin\n"

@@ -214,7 +214,7 @@ def test_every_array_changed_in_its_file(recipes, package, network, method):
         ("mahalanobis", "gallery.limit", -1, "gallery.limit"),
         ("kernel_pca", "kinds.known_from", 1.5, "kinds.known_from"),
         ("kernel_pca", "kinds.classifier.parent", "tree", "kinds.classifier.parent"),
-        ("quadrics", "kinds.classifier.with_output", False, "the naming of defects"),
+        ("quadrics", "kinds.classifier.with_output", False, "the defect type classifier"),
     ],
 )
 def test_what_fits_nothing_is_refused_by_its_name(recipes, package, method, path, value, reason):
@@ -242,7 +242,7 @@ def test_a_part_is_searched_for_within_bounds(name, value):
 def test_trees_that_go_round_or_astray(recipes, package, name, at_node, value):
     arrays = package.save(recipes["kernel_pca"]).arrays()
     arrays[f"kinds.{name}"][at_node] = value
-    with pytest.raises(RecipeError, match=r"the naming of defects cannot be used.*a tree leads outside"):
+    with pytest.raises(RecipeError, match=r"the defect type classifier cannot be used.*a tree leads outside"):
         load(package.with_arrays(arrays))
 
 

@@ -73,7 +73,7 @@ def test_a_wrong_schema_version(saved, version):
 @pytest.mark.parametrize(
     ("name", "reason"),
     [(name, "does not belong") for name in ("notes.txt", "model.pkl", "recipe.py", "golden/run.sh")]
-    + [(name, "leads out") for name in ("../evil", "/etc/passwd", "golden/../../x.png", "C:\\x", "a\\b")],
+    + [(name, "points outside") for name in ("../evil", "/etc/passwd", "golden/../../x.png", "C:\\x", "a\\b")],
 )
 def test_a_file_more_or_a_name_that_leads_out(folder, name, reason):
     refused(zip_of(folder, [(name, b"x")]), reason)
@@ -91,7 +91,7 @@ def test_a_name_twice_in_a_zip_and_one_that_would_explode(folder):
         path = zip_of(folder, [(recipe_package.RECIPE, b"{}")])
     refused(path, "twice")
     (folder / recipe_package.ARRAYS).unlink()
-    refused(zip_of(folder, [(recipe_package.ARRAYS, bytes(50_000_000))], zipfile.ZIP_DEFLATED), "would grow")
+    refused(zip_of(folder, [(recipe_package.ARRAYS, bytes(50_000_000))], zipfile.ZIP_DEFLATED), "expands more than")
 
 
 def test_a_listed_file_that_is_missing_and_a_file_that_is_not_listed(folder):

@@ -143,8 +143,8 @@ def test_a_recipe_is_not_saved_on_in_or_around_the_photos(tmp_path, tree, capsys
     photos = photos_of(tmp_path / "a" / "photos")
     out = ABOUT_THE_PHOTOS[what](photos)
     before = tree(tmp_path)
-    assert "photos to be taught" in refused(capsys, ["fit", photos, "--out", out])
-    assert "photos to be taught" in refused(capsys, ["fit", os.path.relpath(photos), "--out", out])
+    assert "overlaps the photo folder" in refused(capsys, ["fit", photos, "--out", out])
+    assert "overlaps the photo folder" in refused(capsys, ["fit", os.path.relpath(photos), "--out", out])
     assert tree(tmp_path) == before
 
 

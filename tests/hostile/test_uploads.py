@@ -139,7 +139,7 @@ def test_a_photo_that_was_not_uploaded_is_neither_taken_nor_deleted(tmp_path):
     (folder / ".DS_Store").write_bytes(b"of the system")
     assert uploads.keep([("a.jpg", b"one")], tmp_path) == folder
     (folder / "b.jpg").write_bytes(b"two")
-    with pytest.raises(OSError, match=r"b\.jpg was not uploaded; remove it"):
+    with pytest.raises(OSError, match=r"b\.jpg is not part of this upload; remove it"):
         uploads.keep([("a.jpg", b"one")], tmp_path)
     assert (folder / "b.jpg").read_bytes() == b"two"
 

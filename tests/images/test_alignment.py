@@ -107,7 +107,7 @@ def test_a_part_taught_lying_still_is_found_turned_and_shifted_as_far_as_was_sai
     assert all(usual.locate(lying(part, rng, **way)[0]) for way in ways)
     assert usual.ranges["angle"].low <= -10
     assert usual.ranges["y"].high >= 0.1
-    for way, reason in (({"turn": 7}, "turned"), ({"x": 0.06}, "sideways")):
+    for way, reason in (({"turn": 7}, "rotated"), ({"x": 0.06}, "sideways")):
         with pytest.raises(NotLocated, match=reason):
             narrow.look(lying(part, rng, **way)[0])
     assert narrow.locate(lying(part, rng, x=0.01, turn=-2)[0])
@@ -141,15 +141,15 @@ def two_parts(part, rng, size=0.48):
 
 
 HOSTILE = {
-    "one tone": (lambda part, rng: np.full((SIDE, SIDE, 3), 90, np.uint8), "one even tone"),
+    "one tone": (lambda part, rng: np.full((SIDE, SIDE, 3), 90, np.uint8), "uniform"),
     "noise": (lambda part, rng: rng.integers(0, 256, (SIDE, SIDE, 3)).astype(np.uint8), ""),
     "no part": (lambda part, rng: belt(rng), ""),
     "half outside": (lambda part, rng: lying(part, rng, x=0.5)[0], ""),
     "mirrored": (lambda part, rng: lying(np.ascontiguousarray(part[:, ::-1]), rng)[0], ""),
-    "upside down": (lambda part, rng: lying(part, rng, turn=180)[0], "turned by -?1[78]"),
+    "upside down": (lambda part, rng: lying(part, rng, turn=180)[0], "rotated by -?1[78]"),
     "two parts": (two_parts, ""),
     "another ratio": (lambda part, rng: lying(part, rng)[0][:200], "200 px, and the reference"),
-    "turned too far": (lambda part, rng: lying(part, rng, turn=40)[0], "turned by 4[0-9]"),
+    "turned too far": (lambda part, rng: lying(part, rng, turn=40)[0], "rotated by 4[0-9]"),
 }
 
 
@@ -201,8 +201,8 @@ def test_a_part_that_looks_the_same_turned_is_told_as_ambiguous():
 @pytest.mark.parametrize(
     ("photos", "reason"),
     [
-        ([np.full((64, 64, 3), 9, np.uint8)] * 4, "one even tone"),
-        ([np.zeros((64, 64, 3), np.uint8)] * 2, "3 or more"),
+        ([np.full((64, 64, 3), 9, np.uint8)] * 4, "uniform"),
+        ([np.zeros((64, 64, 3), np.uint8)] * 2, "at least 3"),
         ([np.zeros((64, 64, 3), np.uint8), np.zeros((64, 80, 3), np.uint8)], "different sizes"),
         ([belt(np.random.default_rng(i)) for i in range(4)], "teach without alignment"),
     ],

@@ -50,8 +50,8 @@ OUTSIDE = ("../evil.png", "a/../../evil.png", "..\\evil.png", "/etc/evil.png", "
         ({"a.png": b"x", "A.PNG": b"y"}, "twice"),
         ({"a.png": b"x", "./a.png": b"y"}, "twice"),
         ({"a": b"x", "a/b": b"y"}, "cannot be unpacked"),
-        ({"d/" * 51 + "a.png": b"x"}, "more than 50 folders deep"),
-        ({"d/" * 1500 + "a.png": b"x"}, "more than 50 folders deep"),
+        ({"d/" * 51 + "a.png": b"x"}, "more than 50 levels deep"),
+        ({"d/" * 1500 + "a.png": b"x"}, "more than 50 levels deep"),
         ({"n" * 300 + ".png": b"x"}, "cannot be unpacked"),
     ],
 )
@@ -73,8 +73,8 @@ def test_what_cannot_be_unpacked_or_is_too_large_leaves_nothing(tmp_path, monkey
     monkeypatch.setattr(archives, "MAX_MEMBERS", 5)
     many = pack(path, {f"{number}.png": b"x" for number in range(6)}).read_bytes()
     for data, reason in (
-        (sound[:-30], "is not a sound zip archive"),
-        (sound.replace(b"secondsecond", b"secondSECOND"), "is not a sound zip archive"),
+        (sound[:-30], "is not a valid zip archive"),
+        (sound.replace(b"secondsecond", b"secondSECOND"), "is not a valid zip archive"),
         (secret, "encrypted"),
         (lzma, "unusual compression method"),
         (bomb, "more than 200 times its size"),

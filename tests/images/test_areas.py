@@ -49,8 +49,8 @@ def test_what_json_keeps_is_the_same(drawn):
         (("ignore", SQUARE[:2], 1.0), "2 corners"),
         (("ignore", ((0, 0), (1, 0), (1.5, 1)), 1.0), "leaves the picture"),
         (("ignore", ((0, 0), (1, 0), (float("nan"), 1)), 1.0), "leaves the picture"),
-        (("stricter", SQUARE, 0.5), "times as strict"),
-        (("ignore", SQUARE, 2.0), "times as strict"),
+        (("stricter", SQUARE, 0.5), "an area has strictness"),
+        (("ignore", SQUARE, 2.0), "an area has strictness"),
     ],
 )
 def test_what_is_no_area_is_refused(row, reason):

@@ -59,17 +59,17 @@ TWELVE, LEFT = found(stored(12)), found(stored(12, left=True))
 @pytest.mark.parametrize(
     ("depth", "photo", "reason"),
     [
-        (TWELVE, stored(14), "holds the value"),
-        (TWELVE, stored(12, left=True), "holds the value"),
+        (TWELVE, stored(14), "it contains the value"),
+        (TWELVE, stored(12, left=True), "it contains the value"),
         (TWELVE, stored(10, light=0.8), "brightest value"),
         (TWELVE, (255 * SCENE).astype(np.uint8), "stores 8 bits"),
-        (LEFT, stored(14, left=True), "use bits"),
-        (LEFT, stored(16), "use bits"),
+        (LEFT, stored(14, left=True), "uses bits"),
+        (LEFT, stored(16), "uses bits"),
         (EIGHT, stored(16), "stores 16 bits"),
     ],
 )
 def test_a_photo_of_another_depth_is_refused_with_a_remedy_and_any_is_read_without_a_depth(depth, photo, reason):
-    with pytest.raises(photo_reader.ImageError, match=f"{reason}.*; set the camera as it was"):
+    with pytest.raises(photo_reader.ImageError, match=f"{reason}.*; restore the camera settings"):
         photo_reader.read_bytes(encoded(photo), "part.png", depth)
     assert photo_reader.read_bytes(encoded(photo), "part.png").pixels.any()
 
@@ -133,7 +133,7 @@ def test_a_folder_is_of_the_depth_of_most_good_photos_and_one_of_8_bits_has_noth
     assert len(samples.good) == 5
     assert samples.skipped[0].name == "good/0.png"
     assert "8 bits" in samples.skipped[0].reason
-    assert samples.depth.sentence().startswith("The photos have 12 bits, right-aligned in 16: 0 is shown black, 4,095")
+    assert samples.depth.sentence().startswith("The photos have 12 bits, right-aligned in 16: 0 maps to black, 4,095")
     assert not samples.read_as(learned=True).depth.is_full
     assert samples.read_as(bits=14).good[0].depth.bits == 14
     for number in range(1, 6):

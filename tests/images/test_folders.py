@@ -91,7 +91,7 @@ def test_the_order_of_the_directory_does_not_matter(mvtec, monkeypatch):
         (lambda path: save_mask(path.parent, path.name, size=(20, 48)), "48 × 20 px but its photo is 48 × 40"),
         (lambda path: path.write_bytes(b""), "empty"),
         (lambda path: picture(3).save(path, "JPEG"), "JPEG"),
-        (lambda path: save_mask(path.parent, path.name, value=0), "marks nothing"),
+        (lambda path: save_mask(path.parent, path.name, value=0), "the mask is empty"),
     ],
 )
 def test_a_useless_mask_is_ignored_and_listed_like_one_without_image_and_its_image_kept(mvtec, problem, reason):
@@ -133,7 +133,7 @@ def test_nothing_to_teach_from(tmp_path, workspace):
     with pytest.raises(ScanError, match="is empty"):
         scan(tmp_path)
     (tmp_path / "notes.txt").write_text("x")
-    with pytest.raises(ScanError, match="neither a folder, a zip archive nor a list"):
+    with pytest.raises(ScanError, match="zip archive or list of photos;"):
         scan(tmp_path / "notes.txt")
     with zipfile.ZipFile(tmp_path / "upload.zip", "w") as archive:
         archive.writestr("readme.txt", "nothing here")
@@ -144,7 +144,7 @@ def test_nothing_to_teach_from(tmp_path, workspace):
         scan(tmp_path / "cut.zip")
     assert not list(workspace.rglob("*.txt"))
     save(tmp_path, "scratch/a.png")
-    with pytest.raises(ScanError, match=r"no good photos, only scratch; put the good ones into a folder named good"):
+    with pytest.raises(ScanError, match=r"no good photos, only scratch; put good photos into a folder named good"):
         scan(tmp_path)
     save(tmp_path, "train/bad/a.png", "test/good/a.png")
     with pytest.raises(ScanError, match=r"good photos in test/ only"):
@@ -169,7 +169,7 @@ def test_what_is_no_photo_of_the_folder_is_listed_and_hidden_files_are_not(tmp_p
     (root / "same.png").symlink_to(root / ".b.png")
     (root / "Thumbs.db").write_bytes(b"x")
     (root / "labels.csv").write_bytes(b"x")
-    no_text = {"b\\udcff.png": "its name holds characters that cannot be shown"}
+    no_text = {"b\\udcff.png": "its name contains characters that cannot be displayed"}
     try:
         (root / "b\udcff.png").write_bytes((root / "a.png").read_bytes())
     except OSError:  # this file system refuses such names
@@ -177,8 +177,8 @@ def test_what_is_no_photo_of_the_folder_is_listed_and_hidden_files_are_not(tmp_p
     samples = scan(root)
     assert [sample.name for sample in samples.good] == ["a.png", "same.png"]
     assert {name: reason.split(";")[0] for name, reason, _ in samples.skipped} == no_text | {
-        "link.png": "it is a link out of the folder",
-        "nowhere.png": "it is a link that leads nowhere",
+        "link.png": "link to a file outside the folder",
+        "nowhere.png": "broken link",
         "folder": "it is a link to a folder",
         "labels.csv": "it is not a photo (.csv)",
     }

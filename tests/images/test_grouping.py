@@ -45,7 +45,7 @@ def test_neither_consecutive_numbers_whatever_is_left_out_nor_random_serial_numb
     for names in (*left, blocks, serial):
         groups, reason = proposed(names)
         assert len(groups) == len(names)
-        assert reason == "Every photo counts as a part of its own."
+        assert reason == "Each photo is treated as a separate part."
 
 
 @pytest.mark.parametrize(
@@ -148,7 +148,7 @@ def test_two_lots_are_too_few_to_keep_apart_and_said_so():
     names = [f"lot{lot}/{number:03}.png" for lot in (1, 2) for number in range(5)]
     groups, reason = proposed(names)
     assert len(groups) == 10
-    assert "two lots, too few to set one aside" in reason
+    assert "With only two lots, none can be reserved" in reason
     assert dict(ungrouped(samples_of(names))) == {name: name for name in names}
 
 

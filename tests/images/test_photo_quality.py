@@ -39,7 +39,7 @@ def test_a_blurred_photo_is_found_with_its_sharpness(sigma):
     (found,) = findings([*GOOD, blurred])[-1]
     assert found.topic == BLUR
     share = 100 * blurred.sharpness / np.median([one.sharpness for one in GOOD])
-    assert f"sharpness {share:.0f} %" in found.sentence
+    assert f"sharpness is {share:.0f}%" in found.sentence
 
 
 def test_dimmed_light_and_clipped_pixels_are_exposure_and_good_photos_are_not_accused():
@@ -50,7 +50,7 @@ def test_dimmed_light_and_clipped_pixels_are_exposure_and_good_photos_are_not_ac
     assert not any(others)
     assert [found.topic for found in dim] == [EXPOSURE]
     assert {found.topic for found in own} >= {EXPOSURE}
-    assert any("6.2 % of its pixels are white" in found.sentence for found in own)
+    assert any("6.2% of its pixels are white" in found.sentence for found in own)
     assert not any(findings(GOOD))
     assert [findings([]), findings(GOOD[:1])] == [[], [[]]]
 

@@ -40,7 +40,10 @@ def test_sixty_twenty_twenty_and_few():
         assert sizes((parts.fit, parts.calibrate, good_of(parts.judge))) == expected
         assert bool(parts.notes) == (0 in expected)
         assert sum(sample.kind == "scratch" for sample in parts.judge) == 7
-    missing = "Only 1 group of good photos: none is left to set the limit or to judge; add more good parts or lots."
+    missing = (
+        "Only 1 group of good photos, so none is left for setting the limit or for testing; add more good parts or "
+        "lots."
+    )
     assert split(samples_of(1), seed=0).notes == (missing,)
 
 
@@ -92,7 +95,7 @@ def test_photos_left_out_are_gone_from_what_is_learned_and_named():
     fewer = parts.without(names)
     assert {sample.name for sample in parts.fit} - {sample.name for sample in fewer.fit} == set(names)
     assert (fewer.judge, fewer.left_out) == (parts.judge, tuple(sorted(names)))
-    with pytest.raises(ValueError, match="no good photo would be left"):
+    with pytest.raises(ValueError, match="no good photos would remain for training;"):
         parts.without([sample.name for sample in parts.fit])
 
 
@@ -190,8 +193,8 @@ def test_a_group_with_an_image_in_test_is_judged_whole_and_said_so():
     groups = dict(ungrouped(samples)) | {"train/good/004.png": "x", "train/good/005.png": "x", "test/good/000.png": "x"}
     parts = split(samples, seed=0, groups=groups)
     assert {"train/good/004.png", "train/good/005.png"} <= {sample.name for sample in parts.judge}
-    assert parts.notes == ("2 photos of train/ judged, not taught: the same group has photos in test/.",)
-    with pytest.raises(ValueError, match="nothing is left to fit"):
+    assert parts.notes == ("2 photos of train/ moved to the test photos: their group has photos in test/.",)
+    with pytest.raises(ValueError, match="nothing is left for training"):
         split(samples, seed=0, groups=dict.fromkeys(groups, "all"))
 
 
@@ -221,5 +224,5 @@ def test_relabelled_photos_are_learned_from_or_choose_settings_and_leave_the_res
     assert {sample.path for sample in again.judge} == {one.path for one in parts.judge} - {good.path}
     names = [sample.name for part in (*again, again.choose) for sample in part]
     assert len(names) == len(set(names)), "names stay unique"
-    with pytest.raises(ValueError, match="no good photo would be left"):
+    with pytest.raises(ValueError, match="no good photos would remain for training;"):
         parts.relabelled(replace(sample, kind="dent") for sample in (*parts.fit, *parts.calibrate))

@@ -16,7 +16,7 @@ def test_the_mask_is_where_the_photo_changed(photo, make):
     for seed in range(20):
         before = photo.copy()
         made, mask = make(photo, np.random.default_rng(seed))
-        assert np.array_equal(photo, before), "the photo itself is left as it was"
+        assert np.array_equal(photo, before), "the photo itself is left as set"
         assert (made.dtype, made.shape, mask.dtype, mask.shape) == (np.uint8, photo.shape, bool, photo.shape[:2])
         again = make(photo, np.random.default_rng(seed))
         assert np.array_equal(made, again[0])

@@ -59,7 +59,7 @@ def test_what_is_proposed_stays_within_memory(photo, smallest):
 
 
 def test_twelve_megapixels_in_cells_of_8_px_are_refused_and_a_photo_is_as_small_as_its_defects_allow():
-    with pytest.raises(ValueError, match=r"k = 20 at 376 × 500 places takes 301 MB .* at most 256 MB .* use k = 18"):
+    with pytest.raises(ValueError, match=r"k = 20 at 376 × 500 locations takes 301 MB .* at most 256 MB .* use k = 18"):
         proposed((3000, 4000), cell=8)
     assert proposed((3000, 4000)).cell == 16
     assert proposed((6000, 8000)).cell == 32
@@ -71,6 +71,6 @@ def test_twelve_megapixels_in_cells_of_8_px_are_refused_and_a_photo_is_as_small_
 def test_tiles_are_recommended_when_squashing_leaves_too_little_of_a_defect():
     pays, sentence = recommendation((3000, 4000), 20, (256, 256))
     assert pays
-    assert sentence.startswith("A defect of 20 px is 1.3 px after squashing to 256 × 256 px; 16 px are needed")
+    assert sentence.startswith("A defect of 20 px is 1.3 px after resizing to 256 × 256 px; at least 16 px")
     assert sentence.endswith("use tiles.")
     assert not recommendation((320, 320), 20, (256, 256))[0]

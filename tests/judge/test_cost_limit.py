@@ -92,7 +92,7 @@ def test_a_group_is_judged_as_a_whole():
         ({"defect_scores": [1.0, np.inf]}, "defect_scores is inf"),
         ({"good_groups": ["a"]}, "good_groups has 1 entries for 2"),
         ({"folds": 1}, "folds is 1"),
-        ({"good_groups": ["a", "a"]}, "one group holds all"),
+        ({"good_groups": ["a", "a"]}, "are in one group"),
     ],
 )
 def test_bad_input_is_named(change, message):

@@ -34,41 +34,42 @@ def test_a_caught_defect_counts_where_it_was_caught_and_nothing_without_a_score_
 @pytest.mark.parametrize(
     ("counts", "sentence"),
     [
-        (Counts(3, 120, 1, 18), "Rejects 3 of 120 good (in the long run at most 7 of 100), misses 1 of 18 defects."),
-        (Counts(0, 20, 0, 1), "Rejects 0 of 20 good (in the long run at most 14 of 100), misses 0 of 1 defect."),
-        (Counts(0, 20, 0, 0), "Rejects 0 of 20 good (in the long run at most 14 of 100)."),
+        (Counts(3, 120, 1, 18), "Rejects 3 of 120 good parts (long-run upper bound 7 of 100), misses 1 of 18 defects."),
+        (Counts(0, 20, 0, 1), "Rejects 0 of 20 good parts (long-run upper bound 14 of 100), misses 0 of 1 defect."),
+        (Counts(0, 20, 0, 0), "Rejects 0 of 20 good parts (long-run upper bound 14 of 100)."),
         (Counts(0, 0, 1, 2), "Misses 1 of 2 defects."),
         (Counts(0, 0, 0, 0), "No parts to count."),
-        (Counts(2, 2, 0, 1), "Rejects 2 of 2 good (in the long run at most 100 of 100), misses 0 of 1 defect."),
-        (Counts(0, 10_000, 0, 0), "Rejects 0 of 10000 good (in the long run at most 1 of 1,000)."),
+        (Counts(2, 2, 0, 1), "Rejects 2 of 2 good parts (long-run upper bound 100 of 100), misses 0 of 1 defect."),
+        (Counts(0, 10_000, 0, 0), "Rejects 0 of 10000 good parts (long-run upper bound 1 of 1,000)."),
         (
             Counts(3, 120, 1, 18, 4, 3, two_limits=True),
-            "Rejects 3 of 120 good (in the long run at most 7 of 100), misses 1 of 18 defects, "
+            "Rejects 3 of 120 good parts (long-run upper bound 7 of 100), misses 1 of 18 defects, "
             "sends 7 to review: 3 defects, 4 good.",
         ),
         (
             Counts(0, 20, 0, 0, two_limits=True),
-            "Rejects 0 of 20 good (in the long run at most 14 of 100), sends 0 to review.",
+            "Rejects 0 of 20 good parts (long-run upper bound 14 of 100), sends 0 to review.",
         ),
         (
             Counts(0, 0, 5, 32, with_mask=32, caught_there=18, caught_elsewhere=7, defects_unscored=Unscored(2)),
-            "Misses 5 of 30 inspected defects, catches 25 of 30 (18 at the defect, 7 elsewhere); 2 of 32 defects not "
+            "Misses 5 of 30 inspected defects, detects 25 of 30 (18 at the defect, 7 elsewhere); 2 of 32 defects not "
             "located, sort by hand.",
         ),
         (
             Counts(0, 21, 4, 60, good_unscored=Unscored(0, 1), defects_unscored=Unscored(2, 3)),
-            "Rejects 0 of 20 inspected good (in the long run at most 14 of 100), misses 4 of 55 inspected defects; 2 "
-            "of 60 defects not located, 3 of 60 defects not judged, 1 of 21 good parts not judged, sort by hand.",
+            "Rejects 0 of 20 inspected good parts (long-run upper bound 14 of 100), misses 4 of 55 inspected "
+            "defects; 2 of 60 defects not located, 3 of 60 defects not judged, 1 of 21 good parts not judged, sort "
+            "by hand.",
         ),
         (
             Counts(0, 0, 1, 3, 0, 1, True, with_mask=2, caught_there=1),
-            "Misses 1 of 3 defects, catches 2 of 3 (1 at the defect, 0 elsewhere, 1 without a mask), sends 1 to "
+            "Misses 1 of 3 defects, detects 2 of 3 (1 at the defect, 0 elsewhere, 1 without a mask), sends 1 to "
             "review.",
         ),
-        (Counts(0, 0, 3, 3, with_mask=2), "Misses 3 of 3 defects, catches 0 of 3."),
+        (Counts(0, 0, 3, 3, with_mask=2), "Misses 3 of 3 defects, detects 0 of 3."),
     ],
 )
 def test_sentence_in_parts(counts, sentence):
     assert in_parts(counts) == sentence
     if sentence != "No parts to count.":
-        assert in_parts(counts, limit_set_on_these=True) == sentence + " The limit was set on these parts."
+        assert in_parts(counts, limit_set_on_these=True) == sentence + " These parts also set the limit."

@@ -63,7 +63,7 @@ def test_the_share_meant_is_the_share_rejected():
 @settings(deadline=None, max_examples=50)
 def test_exactly_the_allowed_number_is_rejected_without_ties(scores, rate):
     if len(scores) == 1:
-        with pytest.warns(UserWarning, match="the limit is that score"):
+        with pytest.warns(UserWarning, match="the limit is set to that score."):
             limit = limit_for_overkill(scores, rate=rate)
     else:
         limit = limit_for_overkill(scores, rate=rate)
@@ -88,7 +88,7 @@ def test_neighbouring_numbers_are_still_told_apart():
 
 
 def test_equal_scores_warn_and_accept_themselves():
-    with pytest.warns(UserWarning, match="all 3 good scores are 7"):
+    with pytest.warns(UserWarning, match="all 3 good scores equal 7"):
         assert limit_for_overkill([7, 7, 7], rate=0.5) == 7
 
 
@@ -213,7 +213,7 @@ def test_with_few_good_scores_none_of_them_is_rejected(scores):
 
 def test_limits_from_equal_scores_warn_and_accept_them():
     for scores in ([7.0], [7.0] * 30):
-        with pytest.warns(UserWarning, match=f"all {len(scores)} good scores are 7"):
+        with pytest.warns(UserWarning, match=f"all {len(scores)} good scores equal 7"):
             assert limits_from_good(scores) == (7, 7)
 
 

@@ -131,12 +131,14 @@ def test_a_table_from_before_there_was_a_release(batch, tmp_path):
 def test_what_is_larger_than_loupe_writes_is_refused_before_it_is_read(photos, batch, tmp_path, monkeypatch):
     batch(outputs=Outputs(tmp_path / "v.csv", Maps(tmp_path / "maps")))
     os.truncate(tmp_path / "v.csv", LARGEST + 1)
-    with pytest.raises(ValueError, match=r"v\.csv is larger than 256 MB, so it is not read; open it .* run the batch"):
+    with pytest.raises(
+        ValueError, match=r"v\.csv is larger than 256 MB, so it was not read; open it .* split the batch"
+    ):
         read_table(tmp_path / "v.csv")
     again = Maps(tmp_path / "maps")
     again.expect([name for name, _ in photos])
     monkeypatch.setattr(owned_files, "LARGEST", 10)
-    with pytest.raises(PlaceError, match=r"0\.png is already there .* choose another folder"):
+    with pytest.raises(PlaceError, match=r"0\.png already exists .* choose another folder"):
         again.expect([name for name, _ in photos])
 
 
@@ -226,7 +228,7 @@ def test_another_recipe_and_another_batch_leave_an_unfinished_one_alone(
 ):
     stopped(after=2)
     before = tree(tmp_path)
-    with pytest.raises(PlaceError, match=r"v\.csv\.unfinished is a batch started with recipe d{12}.*; "):
+    with pytest.raises(PlaceError, match=r"v\.csv\.unfinished belongs to a batch started with recipe d{12}.*; "):
         batch(inspector(digest="e" * 64))
     assert tree(tmp_path) == before
 
@@ -241,7 +243,7 @@ def test_another_recipe_and_another_batch_leave_an_unfinished_one_alone(
 def test_nothing_of_others_is_replaced(batch, tmp_path, tree, name):
     (tmp_path / name).write_text("of the user")
     before = tree(tmp_path)
-    with pytest.raises(PlaceError, match=f"{name} is already there"):
+    with pytest.raises(PlaceError, match=f"{name} already exists"):
         batch(outputs=Outputs(tmp_path / "v.csv", report=tmp_path / "r.html"))
     assert tree(tmp_path) == before
 
@@ -256,7 +258,7 @@ def test_a_full_disk_stops_it_with_the_remedy_and_it_goes_on(batch, tmp_path, mo
 
     with monkeypatch.context() as patch:
         patch.setattr(Maps, "write", full)
-        with pytest.raises(OSError, match=r"No space left on device.*continues where it stopped"):
+        with pytest.raises(OSError, match=r"No space left on device.*then start it again to resume"):
             batch(outputs=outputs)
     assert batch(outputs=outputs)[1] == ["2.png", "3.png", "4.png", "5.png"]
 
@@ -268,7 +270,7 @@ def test_zips_and_folders_are_taken_together(photo, tmp_path):
         archive.write(tmp_path / "a/1.png", "sub/2.png")
     assert [name for name, _ in photos_of([tmp_path / "lot.zip", tmp_path / "a"])] == ["sub/2.png", "1.png"]
     (tmp_path / "empty").mkdir()
-    with pytest.raises(ValueError, match="no photo was found"):
+    with pytest.raises(ValueError, match="no photos found at the given paths;"):
         photos_of([tmp_path / "empty"])
 
 

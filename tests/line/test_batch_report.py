@@ -23,13 +23,13 @@ def test_a_score_that_cannot_be_drawn_is_left_out_and_counted(inspector, value):
     rows = [row(), row(score=value)]
     assert histogram(rows).count("<rect") == 1
     page = html_of(inspector(), rows, {})
-    assert "Not drawn: 1 part with a score or limit beyond" in page
+    assert "Not plotted: 1 part" in page
 
 
 @pytest.mark.parametrize("limits", [(1e308, 1e308), (-1e308, 1e308), (3.0, float("inf"))])
 def test_limits_that_cannot_be_drawn_leave_a_report_without_bars(inspector, limits):
     page = html_of(inspector(), [row(review=limits[0], reject=limits[1])] * 2, {})
-    assert "Not drawn: 2 parts" in page
+    assert "Not plotted: 2 parts" in page
     assert "<rect" not in page
     assert "part</td>" in page
 

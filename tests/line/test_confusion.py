@@ -40,17 +40,17 @@ def test_a_labelled_folder_gives_overkill_and_escapes_with_bounds_and_leaves_out
     assert [one.truth for one in labelled] == ["dent", "dent", GOOD, GOOD, "scratch", confusion.TAUGHT]
     assert read_table(tmp_path / "v.csv") == labelled
     assert confusion.sentence(labelled) == (
-        f"Rejects 1 of 2 good (in the long run at most {most_in_long_run(1, 2)}), misses 1 of 3 defects, "
-        "sends 1 to review: 1 defect. 1 photo that the recipe was taught with left out."
+        f"Rejects 1 of 2 good parts (long-run upper bound {most_in_long_run(1, 2)}), misses 1 of 3 defects, "
+        "sends 1 to review: 1 defect. 1 photo used for training not counted."
     )
     table = confusion.table_of(labelled)
-    assert table["Truth"] == [GOOD, "dent", "scratch", "all defects"]
+    assert table["Ground truth"] == [GOOD, "dent", "scratch", "all defects"]
     assert [table[head] for head in ("Photos", "Accepted", "To review", "Rejected")] == [
         ["2", "2", "1", "3"], ["1", "1", "0", "1"], ["0", "1", "0", "1"], ["1", "0", "1", "1"],
     ]  # fmt: skip
-    assert table["Wrong"] == ["50.0%", "50.0%", "0.0%", "33.3%"]
-    assert table["In the long run at most"][2] == "95 of 100"
-    assert "Against what the photos show" in (tmp_path / "r.html").read_text()
+    assert table["Errors"] == ["50.0%", "50.0%", "0.0%", "33.3%"]
+    assert table["Upper bound (95%)"][2] == "95 of 100"
+    assert "Compared with ground truth" in (tmp_path / "r.html").read_text()
 
 
 def test_folders_that_say_nothing_give_no_truth(inspector):
@@ -58,7 +58,7 @@ def test_folders_that_say_nothing_give_no_truth(inspector):
     assert confusion.truths_of([], ["NG/a.png", "b.png"]) == {"NG/a.png": "NG", "b.png": GOOD}
     rows = [row("a", "accept"), row("b", "reject", confusion.TAUGHT)]
     assert (confusion.sentence(rows), confusion.confusion(rows)) == ("", {})
-    assert "Against what" not in html_of(inspector(), rows, {})
+    assert "Compared with ground truth" not in html_of(inspector(), rows, {})
 
 
 def test_a_list_of_photos_is_judged_with_what_it_says_of_them(photo, tmp_path, inspector):
@@ -83,9 +83,9 @@ def test_what_changes_between_two_recipes_and_whether_for_the_better():
     assert [(one.after.name, one.way) for one in found.changes] == [
         ("d", "worse"), ("c2", ""), ("f", ""), ("a", "better"), ("b", "better"),
     ]  # fmt: skip
-    assert found.sentence().startswith("5 of 5 photos change: 1 to review → rejected, 1 accepted → rejected")
-    assert found.sentence().endswith("; 2 for the better, 1 for the worse.")
-    assert changed(before, before).sentence() == "No verdict of 6 photos changes."
+    assert found.sentence().startswith("5 of 5 verdicts change: 1 to review → rejected, 1 accepted → rejected")
+    assert found.sentence().endswith("; 2 better, 1 worse.")
+    assert changed(before, before).sentence() == "No verdicts change (6 photos)."
 
 
 def test_an_escape_is_a_known_defect_that_is_accepted_now_and_was_not_before():

@@ -165,7 +165,7 @@ def test_one_photo_that_cannot_be_taken_keeps_no_other_waiting(begin, photo, ins
         photo(tmp_path / "in" / name, 10)
     (tmp_path / "out" / "accept" / "lot 7").write_text("in the way")
     (tmp_path / "in" / ".loupe-claimed").symlink_to(tmp_path)
-    with pytest.raises(PhotosLeft, match=r"[bc]\.png cannot be taken .*is a link\).* 2 more"):
+    with pytest.raises(PhotosLeft, match=r"[bc]\.png cannot be picked up .*is a link\).* 2 more"):
         watch.poll()
     (tmp_path / "in" / ".loupe-claimed").unlink()
     for _ in range(2):
@@ -285,7 +285,7 @@ def test_an_output_folder_that_has_gone_is_named_and_nothing_is_lost(begin, phot
     watch = begin()
     photo(tmp_path / "in" / "a.png", 10)
     shutil.move(tmp_path / "out", tmp_path / "elsewhere")
-    with pytest.raises(OSError, match="out is gone; put it back"):
+    with pytest.raises(OSError, match="out is missing; restore it"):
         watch.poll()
     assert not (tmp_path / "out").exists()
     shutil.move(tmp_path / "elsewhere", tmp_path / "out")
@@ -348,7 +348,7 @@ def test_one_watch_at_a_time_and_folders_apart(tmp_path):
     with watching(tmp_path / "in", tmp_path / "out"):
         for folder, out in (("in", "other"), ("out", "other")):
             with (
-                pytest.raises(PlaceError, match="used by another watch; "),
+                pytest.raises(PlaceError, match="is already being watched;"),
                 watching(tmp_path / folder, tmp_path / out),
             ):
                 pass

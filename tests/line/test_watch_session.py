@@ -44,7 +44,7 @@ def test_what_is_in_its_way_is_said_until_it_is_gone(shift, photo, tmp_path):
     photo(tmp_path / "in" / "a.png", 10)
     (tmp_path / "out").rename(tmp_path / "away")
     shift.look()
-    assert "is gone; put it back" in shift.problem
+    assert "is missing; restore it and watching continues" in shift.problem
     (tmp_path / "away").rename(tmp_path / "out")
     shift.look()
     assert (shift.problem, shift.counts["accept"]) == ("", 1)

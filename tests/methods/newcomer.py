@@ -74,5 +74,5 @@ def test_it_is_taught_saved_inspected_with_and_evaluated(network, product, tmp_p
     line = tmp_path / "line.zip"
     capsys.readouterr()
     assert main(["export", str(saved), "--out", str(line), "--photos", str(product)]) == 2
-    assert f"“{METHODS[NEW].title}” has no graph for the line" in capsys.readouterr().err
+    assert f"“{METHODS[NEW].title}” cannot be exported" in capsys.readouterr().err
     assert not line.exists()

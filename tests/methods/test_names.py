@@ -65,7 +65,7 @@ def test_no_other_room_names_a_method(room: Path) -> None:
         ('x = "mahalanobis+nearest"', 2),
         ('if name == "M": pass', 1),
         ('k = live["k"]', 1),
-        ('say("Position by position needs the fewest.")', 1),
+        ('say("By location needs the fewest.")', 1),
         ("from inspect_core.methods.quadrics import MOST", 1),
         ("from inspect_core.methods import corp", 1),
         ("from inspect_core.methods.registry import METHODS", 0),

@@ -20,7 +20,7 @@ def test_the_same_remark_of_two_views_is_said_once():
     wide = torch.zeros(100, 100)
     views = [view("mahalanobis", projection=wide), view("sampled", projection=wide)]
     (said,) = remarks(views, SHAPES, ({}, {}), {}, photos=25)  # ty: ignore[invalid-argument-type]
-    assert said.startswith("25 good photos are too few for a detail of k = 100")
+    assert said.startswith("25 good photos are too few for k = 100")
     assert said.endswith("or lower k.")
     for photos, k in ((101, 100), (25, 24), (1, 100)):  # one photo: said when the folder is read
         assert remarks(views, SHAPES, ({}, {}), {"k": k}, photos=photos) == ()  # ty: ignore[invalid-argument-type]
@@ -29,11 +29,11 @@ def test_the_same_remark_of_two_views_is_said_once():
 @pytest.mark.parametrize(
     ("name", "detector", "parameters", "words"),
     [
-        ("corp", {"components": torch.zeros(8, 0)}, {}, "exactly alike"),
-        ("kernel_pca", {"rank": 0}, {"q": None}, "exactly alike"),
-        ("kernel_pca", {"rank": 40}, {"q": 50}, "no more than 40"),
+        ("corp", {"components": torch.zeros(8, 0)}, {}, "are identical"),
+        ("kernel_pca", {"rank": 0}, {"q": None}, "are identical"),
+        ("kernel_pca", {"rank": 40}, {"q": 50}, "support only 40"),
         ("quadrics", {"A": torch.zeros(5, 48, 48)}, {"patches": 600}, "Too few good photos"),
-        ("quadrics", {"A": torch.zeros(5, 3, 3), "start": "random"}, {"patches": 600}, "at random"),
+        ("quadrics", {"A": torch.zeros(5, 3, 3), "start": "random"}, {"patches": 600}, "random values"),
         ("quadrics", {"A": torch.zeros(5, 3, 3), "start": "", "penalty_value": 1.0, "c": torch.zeros(5)},
          {"patches": 600}, "smaller m"),
     ],

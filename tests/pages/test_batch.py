@@ -88,7 +88,7 @@ def inspections() -> int:
 
 def test_an_empty_page_says_what_to_do_next(open_app):
     app = open_app("pages/batch.py")
-    assert "No recipe has been saved yet" in words(app)
+    assert "No recipes yet." in words(app)
     press(app, "to_inspect")
 
 
@@ -98,7 +98,7 @@ def test_a_folder_is_judged_and_shown(batch, workspace, photos, workers_asked_fo
     (photos.parent / "empty").mkdir()
     app.text_input(key="batch_folder").set_value(str(photos.parent / "empty")).run()
     press(app, "batch_start")
-    assert "no photo was found" in app.error[0].value
+    assert "no photos found at the given paths;" in app.error[0].value
     assert batch_store.all_runs() == []
 
     app.text_input(key="batch_folder").set_value(str(photos)).run()
@@ -136,17 +136,17 @@ def test_a_labelled_folder_shows_what_was_wrong_and_what_another_recipe_changes(
     app = batch()
     app.selectbox(key="batch_recipe").set_value(workspace / "recipes" / "tile.zip").run()
     finish(press(app, "batch_start"))
-    assert "Rejects 0 of 5 good (in the long run at most 46 of 100), misses 2 of 5 defects" in words(app).replace(
+    assert "Rejects 0 of 5 good parts (long-run upper bound 46 of 100), misses 2 of 5 defects" in words(app).replace(
         "\\", ""
     )
-    assert [cell.replace("\\", "") for cell in app.table[0].value["Wrong"]] == ["0.0%", "40.0%"]
+    assert [cell.replace("\\", "") for cell in app.table[0].value["Errors"]] == ["0.0%", "40.0%"]
     (first,) = batch_store.all_runs()
     finish(press(app, f"batch_compare-{first.id}"))
     (second,) = (one for one in batch_store.all_runs() if one.id != first.id)
     assert (second.against, second.source) == (first.id, first.source)
-    assert "2 of 11 photos change: 2 to review → accepted; 2 for the worse." in words(app).replace("\\", "")
+    assert "2 of 11 verdicts change: 2 to review → accepted; 2 worse." in words(app).replace("\\", "")
     assert len(list(second.changed.iterdir())) == 4
-    assert "The other changes are not drawn" not in words(app)
+    assert "Other changes are listed in the tables of both batches." not in words(app)
 
 
 def test_a_folder_is_watched_beside_the_queue_seen_by_every_window_paused_and_stopped(batch, photos, open_app):
@@ -159,7 +159,7 @@ def test_a_folder_is_watched_beside_the_queue_seen_by_every_window_paused_and_st
     (job,) = shell.jobs().beside
     assert shell.jobs().current is None
     press(app, "watch_start")
-    assert "running already" in words(app)
+    assert "is already running;" in words(app)
 
     bad.rename(incoming / "[b](ad).png")
     wait_until(lambda: "1 rejected" in job.step)
@@ -206,7 +206,7 @@ def test_cancelled_it_is_gone_and_paused_it_goes_on_under_its_own_recipe_alone(b
     app.run()
     assert not run.finished
     assert 0 < run.kept < 11
-    assert f"stopped after {run.kept} of 11 photos" in words(app)
+    assert f"{run.kept} of 11 photos inspected" in words(app)
 
     save(replace(recipe, product="other"), workspace / "recipes" / "tile.zip")
     press(app, f"batch_resume-{run.id}")
@@ -236,7 +236,7 @@ def test_a_cluster_is_offered_where_the_app_was_started_with_one_and_all_its_cer
     monkeypatch.setenv("LOUPE_CLUSTER", "tls://plant:8786")
     monkeypatch.setenv("LOUPE_TLS_CA", "ca.pem")
     app = batch()
-    assert any("certificates belong together" in error.value for error in app.error)
+    assert any("certificates" in error.value for error in app.error)
     assert app.number_input(key="batch_workers").value == 1
     monkeypatch.setenv("LOUPE_CLUSTER", "tcp://127.0.0.1:8786")
     monkeypatch.delenv("LOUPE_TLS_CA")

@@ -30,8 +30,8 @@ def part(taught):
 
 def test_with_nothing_taught_it_says_what_to_do(open_app, no_first_start):
     app = open_app(PAGE)
-    assert "Nothing has been taught yet" in app.info[0].value
-    assert app.button(key="to_teach").label == "Teach a part"
+    assert "No product has been taught yet." in app.info[0].value
+    assert app.button(key="to_teach").label == "Teach a product"
 
 
 def test_detectors_are_compared_and_one_is_put_on_the_bench(open_app, part, exported, monkeypatch):
@@ -43,22 +43,22 @@ def test_detectors_are_compared_and_one_is_put_on_the_bench(open_app, part, expo
     assert "Takes about" in words(app)
     finish(press(app, "start-comparison"))
     table = app.dataframe[0].value
-    assert table["Detector"].tolist() == ["Position by position + Surface, curved", "Position by position"]
-    assert table["Overkill"].str.contains("of 4 good").all()
+    assert table["Detector"].tolist() == ["By location + Texture, curved", "By location"]
+    assert table["False rejects"].str.contains("of 4 good").all()
     assert "best" in " ".join(table["Synthetic defects"])
-    assert table["Choice"].tolist() == ["recommended", "on the bench"]
-    assert "Detector\\: Position by position \\+ Surface, curved" in words(app)
+    assert table["Choice"].tolist() == ["recommended", "in use"]
+    assert "Detector\\: By location \\+ Texture, curved" in words(app)
     assert len(app.get("plotly_chart")) == 2 + len(TWO)
     assert len(app.get("image")) == len(TWO)
     comparison = comparison_jobs.found(part.order())
     assert [row.detector for row in comparison.rows] == TWO
-    assert np.array_equal(comparison.rows[1].scored.scores(), part.scored.scores()), "k as it was taught"
+    assert np.array_equal(comparison.rows[1].scored.scores(), part.scored.scores()), "k as set taught"
     opened = []
     monkeypatch.setattr(comparison_panels.st, "switch_page", opened.append)
     monkeypatch.setattr(Study, "fit", lambda *_, **__: pytest.fail("fitted again"))
     app.session_state["compare_table"] = {"selection": {"rows": [1]}}
     app.run()
-    press(app, "Put Position by position on the bench")
+    press(app, "Open By location on Inspect")
     assert opened == ["pages/inspect.py"]
     wait_for_job()
     assert shell.jobs().current.error == ""
@@ -89,4 +89,4 @@ def test_a_part_opened_from_a_recipe_has_no_photos_to_compare_on(open_app, part)
         part.id, lambda part: replace(part, study=None, recipe=replace(part.own_study.recipe(), digest="0" * 64))
     )
     app = open_app(PAGE)
-    assert "teach it again" in app.info[0].value
+    assert "Teach the product again" in app.info[0].value

@@ -70,8 +70,8 @@ def kinds_shown(app, part) -> dict[str, str]:
 
 def test_with_nothing_taught_it_says_what_to_do(open_app):
     app = open_app(PAGE)
-    assert "Nothing has been taught yet" in app.info[0].value
-    assert app.button(key="to_teach").label == "Teach a part"
+    assert "No product has been taught yet." in app.info[0].value
+    assert app.button(key="to_teach").label == "Teach a product"
 
 
 def test_folders_give_kinds_and_clicks_give_and_take_them_away(open_app, in_the_hand):
@@ -79,8 +79,8 @@ def test_folders_give_kinds_and_clicks_give_and_take_them_away(open_app, in_the_
     table = app.dataframe[0].value
     assert table["defect type"].tolist() == ["dent", "scratch"]
     assert table["photos"].tolist() == [1, 2]
-    assert table["more"][0] == "1 more to be learned"
-    assert "Learning needs at least two defect types" in words(app)
+    assert table["more"][0] == "1 more needed for training"
+    assert "Training needs at least two defect types with" in words(app)
     assert app.button(key="learn_kinds").disabled
 
     app.pills(key=f"show-{part.id}").set_value("scratch").run()
@@ -91,11 +91,11 @@ def test_folders_give_kinds_and_clicks_give_and_take_them_away(open_app, in_the_
 
     scratch = next(photo for photo in part.scored.photos if photo.kind == "scratch")
     key = f"kind-{part.id}-{scratch.digest}"
-    assert "Choose or enter a defect type" in press(app, key).toast[0].value
+    assert "First select or type a defect type above." in press(app, key).toast[0].value
     assert kinds_shown(app, part)[scratch.name] == "scratch"
     app.selectbox(key=f"brush-{part.id}").set_value("dent").run()
     assert kinds_shown(press(app, key), part)[scratch.name] == "dent"
-    assert kinds_shown(press(app, key), part)[scratch.name] == "no defect type"
+    assert kinds_shown(press(app, key), part)[scratch.name] == "unlabelled"
 
 
 def test_a_photo_that_is_gone_is_named_in_its_place(open_app, in_the_hand, monkeypatch):
@@ -110,20 +110,20 @@ def test_a_photo_that_is_gone_is_named_in_its_place(open_app, in_the_hand, monke
 
 def test_learning_leads_to_figures_and_a_live_limit_of_its_own(app, labelled, monkeypatch):
     assert now(labelled).defect_types.names == ("dent", "scratch")
-    assert "The most likely defect type is right for" in words(app)
+    assert "The most likely defect type is correct for" in words(app)
     assert "of 4** known defects are named" in words(app)
     assert len(app.get("plotly_chart")) == 3
     taught, table = kinds_training.last(now(labelled)), app.dataframe[0].value
-    assert table["model"].tolist() == ["kernel density forest (in use)", "random forest alone"]
+    assert table["model"].tolist() == ["kernel density forest (in use)", "random forest only"]
     assert len(table.columns) == 4, "nothing of other products, as there are none"
     far = replace(taught, foreign=np.full((3, 2), 0.5), foreign_parent=np.tile([0.9, 0.1], (3, 1)))
     (errors,) = training_results.elsewhere(far, np.array([0.5, 0.5])).values()
-    assert errors == ["0.0 %", "40.0 %"]
+    assert errors == ["0.0%", "40.0%"]
     for posterior, guessing in ((np.eye(2)[taught.unseen.y], False), (np.full((4, 2), 0.5), True)):
         with monkeypatch.context() as patch:
             patch.setitem(taught.__dict__, "posterior", posterior)
             assert training_results.is_guessing(taught) is guessing
-            assert ("hardly better than guessing" in words(app.run())) is guessing
+            assert ("This is little better than guessing," in words(app.run())) is guessing
 
     slider = f"minimum_confidence-kinds-{labelled.id}"
     assert app.run().slider(key=slider).value == round(100 * now(labelled).defect_types.minimum_confidence)
@@ -171,24 +171,24 @@ def test_a_kind_renamed_needs_no_learning_joining_two_does_and_one_taken_away_le
     def rename(old: str, new: str) -> None:
         app.selectbox(key=f"old-{labelled.id}").set_value(old).run()
         app.text_input(key=f"new-{labelled.id}").set_value(new).run()
-        assert ("the two will be merged" in words(app)) is (new == "scratch")
+        assert ("The two types will be merged;" in words(app)) is (new == "scratch")
         press(app, f"rename-{labelled.id}")
         assert now(labelled).defect_types.names == ("dimple", "scratch")
 
     rename("dent", "  dimple ")
-    assert "Learn again to use them" not in words(app)
+    assert "Train again to use them." not in words(app)
     app.selectbox(key=f"old-{labelled.id}").set_value("scratch").run()
     press(app, f"remove-{labelled.id}")
     shown = kinds_shown(app, labelled)
     scratches = [i for i, photo in enumerate(labelled.scored.photos) if photo.kind == "scratch"]
-    assert {shown[labelled.scored.photos[i].name] for i in scratches} == {"no defect type"}
+    assert {shown[labelled.scored.photos[i].name] for i in scratches} == {"unlabelled"}
     assert list(shown.values()).count("dimple") == 2
-    assert "Learning needs at least two defect types" in words(app)
+    assert "Training needs at least two defect types with" in words(app)
     assert now(labelled).defect_types.names == ("dimple", "scratch")
     defect_labels.set_kind(labelled, scratches, "scratch")
-    assert "Learn again to use them" not in words(app.run())
+    assert "Train again to use them." not in words(app.run())
     rename("dimple", "scratch")
-    assert "Learn again to use them" in words(app)
+    assert "Train again to use them." in words(app)
 
 
 def on_page_and_line(part, recipe):
@@ -245,8 +245,8 @@ def test_inspect_names_the_kind_as_the_recipe_does_which_brings_its_kinds_when_o
     assert opened.defect_types.minimum_confidence == 0.55
     app.switch_page(PAGE).run()
     assert not app.exception, app.exception
-    assert "Knows **dent, scratch**" in words(app)
-    assert "There is no defect to label yet" in words(app)
+    assert "Trained on **dent, scratch**" in words(app)
+    assert "Nothing to label yet:" in words(app)
 
 
 def test_the_first_sample_says_why_it_is_hard_and_leads_to_one_that_works(open_app, in_the_hand, monkeypatch):

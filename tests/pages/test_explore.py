@@ -44,8 +44,8 @@ def map_of(part, order: MapOrder = PATCH_MAP):
 
 def test_with_nothing_taught_it_says_what_to_do(open_app, no_first_start):
     app = open_app(PAGE)
-    assert "Nothing has been taught yet" in app.info[0].value
-    assert app.button(key="to_teach").label == "Teach a part"
+    assert "No product has been taught yet." in app.info[0].value
+    assert app.button(key="to_teach").label == "Teach a product"
 
 
 def test_a_map_of_patches_is_kept_and_a_click_on_it_leads_to_the_part_the_patch_and_the_bench(open_app, in_the_hand):
@@ -115,12 +115,12 @@ def test_the_spectrum_the_rank_of_every_place_and_a_curve_along_k_without_the_ne
     app = open_app(PAGE)
     choose(app, "explore_view", "Variance")
     assert charts(app) == 2
-    assert "keeps 8 mixed features, learned from 11 good photos." in words(app)
+    assert "keeps 8 mixed features, fitted on 11 good photos." in words(app)
     assert variance_panels.learned_from(in_the_hand, 55) == "11 good photos and copies of them"
     choose(app, "rank_above", 0.1)
     assert charts(app) == 2
 
-    choose(app, "explore_view", "Strangest good parts")
+    choose(app, "explore_view", "Most unusual good parts")
     scores = in_the_hand.scored.scores(**in_the_hand.scored.live)[in_the_hand.scored.good_and_defect()[0]]
     shown = min(len(scores), unusual_parts.COUNT)
     assert sum((button.key or "").startswith("strangest-") for button in app.button) == shown
@@ -152,7 +152,7 @@ def test_one_spectrum_and_curves_of_refits(open_app, retaught):
     open_product_store.put(part := retaught("corp", M=64))
     app = open_app(PAGE)
     choose(app, "explore_view", "Variance")
-    assert f"The first **{part.scored.live['q']}** hold **9" in words(app)
+    assert f"The first **{part.scored.live['q']}** explain **9" in words(app)
     choose(app, "explore_view", "Sensitivity")
     choose(app, f"followed-{part.id}", "M")
     finish(press(app, "start-curve"))
@@ -180,15 +180,15 @@ def test_an_opened_recipe_says_which_photos_are_missing_and_maps_those_added_as_
     )
     open_product_store.put(opened)
     app = open_app(PAGE)
-    assert "no photos on the bench yet" in app.info[0].value
+    assert "No photos yet" in app.info[0].value
     choose(app, "explore_view", "Variance")
     assert charts(app) == 2
     choose(app, "explore_view", "Sensitivity")
-    assert "at least two photos of good parts" in app.info[0].value
+    assert "A curve needs at least two good photos." in app.info[0].value
 
     for path in sorted((product / "train/good").iterdir())[:6]:
         open_product_store.add(opened, read(path))
-    choose(app, "explore_view", "Map of patches")
+    choose(app, "explore_view", "Patch map")
     finish(press(app, "start-map"))
     assert "200 patches of 6 photos. Diamonds: 0" in words(app)
     assert set(map_of(open_product_store.find(opened.id)).points.truth) == {"unknown"}

@@ -22,7 +22,7 @@ def orders(product, monkeypatch):
 
     def look(samples, order, store, report):
         report(0.5, "looking")
-        blurred = Finding(BLUR, "Blurred: sharpness 34 % of the others' median.")
+        blurred = Finding(BLUR, "Blurred: sharpness 34% of the others' median.")
         copied = Finding(COPY, "Nearly the same picture as *x*.")
         seen = [ScreenedPhoto(sample, (), 1.2, (0.5, 0.5)) for sample in samples.good]
         for i, finding in ((2, blurred), (5, copied), (6, copied)):
@@ -70,10 +70,10 @@ def taught(app, orders) -> tuple[set[str], tuple[str, ...]]:
 
 def test_what_stands_out_is_shown_and_only_a_photo_left_out_is_not_taught(looked, orders, product, tree):
     before = tree(product)
-    assert "3 of 18 good photos stand out." in words(looked)
-    assert "sharpness 34 %" in words(looked)
+    assert "3 of 18 good photos are unusual." in words(looked)
+    assert "sharpness 34%" in words(looked)
     assert "as \\*x\\*" in words(looked)
-    assert "Scores 1.20 times the median" in words(looked)
+    assert "Peak score\\: 1.20 times the median" in words(looked)
     assert len(boxes(looked)) == 18
     names, left_out = taught(looked, orders)
     assert len([name for name in names if "good" in name]) == 18
@@ -82,7 +82,7 @@ def test_what_stands_out_is_shown_and_only_a_photo_left_out_is_not_taught(looked
     box = boxes(looked)[0]
     name = box.key.split("-", 2)[2]
     box.check().run()
-    assert "1 photo left out" in words(looked)
+    assert "1 photo excluded from" in words(looked)
     names, left_out = taught(looked, orders)
     assert left_out == (name,)
     assert name not in names
@@ -114,7 +114,7 @@ def test_photos_are_left_out_topic_by_topic_all_of_one_at_once_and_never_all(loo
     for box in boxes(looked.run()):
         box.check()
     looked.run()
-    assert "no good photo would be left" in looked.error[0].value
+    assert "no good photos would remain for training;" in looked.error[0].value
     button(looked, "look-undo")
     assert not looked.error
 

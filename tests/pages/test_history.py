@@ -65,7 +65,7 @@ def chosen(**changed) -> Selection:
 
 def test_an_empty_log_says_what_to_do_next(open_app):
     app = open_app("pages/history.py")
-    assert "Nothing has been recorded yet" in words(app)
+    assert "Nothing recorded yet." in words(app)
     assert app.button(key="to_recipes")
 
 
@@ -73,7 +73,7 @@ def test_the_shift_at_a_glance_by_product_period_type_and_verdict(open_app, fill
     app = open_app("pages/history.py")
     assert app.selectbox(key="history_product").value == "ring"
     app.multiselect(key="history_verdict").set_value(["reject"]).run()
-    assert "No inspection matches. The last one was on" in words(app)
+    assert "No inspections match. The last inspection was on" in words(app)
     app.multiselect(key="history_verdict").set_value([]).run()
     app.selectbox(key="history_product").set_value("All products").run()
     assert not app.exception
@@ -83,7 +83,7 @@ def test_the_shift_at_a_glance_by_product_period_type_and_verdict(open_app, fill
     assert not app.exception
     counted = {"Parts inspected": "10", "Accepted": "6", "To review": "1", "Rejected": "2", "Not judged": "1"}
     assert figures(app) == counted
-    assert "A limit one step higher would have accepted 1 more of these parts, one step lower 0 fewer." in words(app)
+    assert "One step higher would have accepted 1 more of these parts; one step lower, 0 fewer." in words(app)
     app.selectbox(key="history_period").set_value("Last 7 days").run()
     assert figures(app)["Parts inspected"] == "11"
     app.multiselect(key="history_type").set_value(["dent"]).run()
@@ -106,9 +106,9 @@ def test_the_table_an_override_and_who_changed_what_and_why(open_app, filled):
     app.session_state["history_entry"] = number
     app.run()
     assert "Loupe: rejected, score 9, limit 4" in words(app)
-    assert "a reason is missing" in words(press(app, "Override the verdict"))
+    assert "a reason is required;" in words(press(app, "Override verdict"))
     app.text_input(key=f"override_reason-{number}").set_value("dust")
-    press(app, "Override the verdict")
+    press(app, "Override verdict")
     with AuditLog.open() as log:
         (said,) = log.entries(kind=OVERRIDE)
         assert [said.facts[name] for name in ("original", "verdict", "reason")] == ["reject", "accept", "dust"]
@@ -116,7 +116,7 @@ def test_the_table_an_override_and_who_changed_what_and_why(open_app, filled):
     assert app.dataframe[0].value["Verdict"][1] == "✓ accepted"
     assert "Operator: accepted" in words(app), "the next part in the table is not taken for it"
     app.segmented_control(key="history_view").set_value("Changes").run()
-    changes = app.dataframe[0].value[["Who", "What", "Reason"]].values.tolist()
+    changes = app.dataframe[0].value[["User", "Event", "Reason"]].values.tolist()
     assert changes[1] == ["Ana", "limits changed", "new lamp"]
 
 
@@ -160,7 +160,7 @@ def test_facts_of_any_size_leave_a_history_that_says_what_is_missing(open_app, f
     append(replace(strange, facts=strange.facts | facts), NewLogEntry(OVERRIDE, {"entry": [1], "verdict": {}}, "Ana"))
     append(NewLogEntry(CHALLENGE, {"parts": [3]}, "Ana"), NewLogEntry(CHALLENGE, {"parts": 3}, "Ana"))
     page, table = history_report.html_of(chosen()), history_report.csv_of(chosen())
-    assert "Not drawn: 1 part" in page or "is not a number" in page or facts == {"reject": 1e-320}
+    assert "Not plotted: 1 part" in page or "is not a number" in page or facts == {"reject": 1e-320}
     assert "</html>" in page
     assert len(table.splitlines()) == 14
     app = open_app("pages/history.py")
@@ -179,7 +179,7 @@ def test_drift_names_the_signal_the_part_and_the_change_before_it(open_app, work
     assert not app.exception
     said = " ".join(element.value for element in app.warning).replace("\\", "")
     assert "Brightness has" in said
-    assert "First at part_01" in said
+    assert "First alarm at part_01" in said
     assert "limits changed, review above 3, reject above 4.5 → review above 3, reject above 4" in said
     assert "Score has" not in said
     assert len(app.get("plotly_chart")) == 3, "score, rejects and brightness"
@@ -188,4 +188,4 @@ def test_drift_names_the_signal_the_part_and_the_change_before_it(open_app, work
 def test_drift_without_enough_parts_says_how_many_are_needed(open_app, filled):
     app = open_app("pages/history.py")
     app.segmented_control(key="history_view").set_value("Drift").run()
-    assert "Signals appear after 100" in app.info[0].value
+    assert "Drift signals appear after 100" in app.info[0].value

@@ -17,7 +17,7 @@ def test_an_empty_app_teaches_the_sample_by_itself(open_app, monkeypatch):
     monkeypatch.setattr(teaching_job, "start_sample", lambda: started.append("sample") or shell.start("x", run))
     app = open_app()
     assert started == ["sample"]
-    assert app.button(key="to_teach").label == "Teach your own part"
+    assert app.button(key="to_teach").label == "Teach your own product"
 
 
 def run(job):
@@ -26,7 +26,7 @@ def run(job):
 
 def test_without_samples_it_says_what_to_do(open_app, no_first_start):
     app = open_app()
-    assert "Nothing has been taught yet." in [element.value for element in app.info]
+    assert "No product has been taught yet." in [element.value for element in app.info]
 
 
 def test_the_taught_part_lies_on_the_bench(open_app, in_the_hand):
@@ -51,7 +51,7 @@ def test_a_part_is_relabelled_counted_no_more_and_taught_again_with_it(open_app,
         return drawn[-1].sentence
 
     before = drawn[-1].sentence
-    assert say("good", 1.0).endswith("1 relabelled left out.")
+    assert say("good", 1.0).endswith("1 relabelled, not counted.")
     assert drawn[-1].payload()["parts"][position]["counted"] == ""
     assert f"{photos[position].name} is good" in words(app).replace("\\", "")
     with AuditLog.open() as log:

@@ -59,8 +59,8 @@ def preview_done(app, taught) -> previews.PreviewRun:
 
 def test_exactly_the_parameters_of_the_detector_are_there(open_app, in_the_hand):
     app = open_app("pages/inspect.py")
-    assert [element.label for element in app.select_slider] == ["k: detail", "N: smallest area"]
-    assert f"Current: {in_the_hand.scored.live['k']} · higher sees finer changes" in captions(app)
+    assert [element.label for element in app.select_slider] == ["k: detail", "N: minimum area"]
+    assert f"Current: {in_the_hand.scored.live['k']} · higher detects finer changes" in captions(app)
 
 
 def test_a_scale_tells_the_smallest_area_in_square_millimetres_and_is_saved(open_app, in_the_hand, workspace):
@@ -91,7 +91,7 @@ def test_a_preview_that_ends_while_the_page_is_drawn_is_shown_all_the_same(open_
     monkeypatch.setattr(previews.PreviewRun, "work", lambda run, *rest: begun.wait(60) and work(run, *rest))
     slider(app, "gamma", corp_in_hand).set_value(previews_options(corp_in_hand)[-1]).run()
     assert not app.exception
-    assert "is being computed" in notes[0]
+    assert "Computing the preview" in notes[0]
     assert "not applied" in notes[-1]
     assert "will follow" not in notes[-1]
 
@@ -117,7 +117,7 @@ def test_m_of_quadrics_moves_at_once(open_app, product, backbone, store, fresh_p
     taught = teach(product, backbone, store, "quadrics", m=20, components=8, patches=600)
     open_product_store.put(taught)
     app = open_app("pages/inspect.py")
-    assert [element.label for element in app.select_slider] == ["m: surfaces", "N: smallest area"]
+    assert [element.label for element in app.select_slider] == ["m: surfaces", "N: minimum area"]
     slider(app, "m", taught).set_value(5).run()
     assert not app.exception
     assert settings(app, taught).live == taught.scored.live | {"m": 5}

@@ -51,7 +51,7 @@ def test_k_m_and_the_smallest_area_each_move_the_scores_and_defects_that_the_are
 ):
     app = open_app(PAGE)
     assert settings(app, curved).limits is None, "an escape's price alone sets nothing"
-    suggested = next(element.value for element in app.markdown if "costs least" in element.value)
+    suggested = next(element.value for element in app.markdown if "has the lowest cost" in element.value)
     press(app, f"use_cost-{curved.id}")
     limits = settings(app, curved).limits
     assert limits.review == limits.reject
@@ -161,7 +161,7 @@ def test_a_photo_is_judged_and_shown_alike_by_the_part_its_recipe_and_the_recipe
     app = press(open_app("pages/recipes.py"), "open-flange.zip")
     opened = open_product_store.find(app.session_state["in_hand"])
     assert opened.recipe.digest == recipe.digest
-    assert "k: detail: 3, m: surfaces: 20, smallest area: " in words(app)
+    assert "k: detail: 3, m: surfaces: 20, minimum area: " in words(app)
     assert add(app, opened, next((product / "test/dent").iterdir())) == recipe.limits
 
     given = []
@@ -182,7 +182,7 @@ def test_each_view_has_its_variance_and_its_own_map(open_app, flexible, monkeypa
     choice = f"explored-{flexible.id}"
     for view in (0, 1):
         app.segmented_control(key=choice).set_value(view).run()
-        app.segmented_control(key="map_features").set_value("As the detector sees them").run()
+        app.segmented_control(key="map_features").set_value("After the detector's mapping").run()
         finish(press(app, "start-map"))
         assert len(app.get("plotly_chart")) == 1
     app.segmented_control(key="explore_view").set_value("Variance").run()
@@ -190,7 +190,7 @@ def test_each_view_has_its_variance_and_its_own_map(open_app, flexible, monkeypa
     assert "keeps 8 mixed features" in words(app)
     app.segmented_control(key=choice).set_value(1).run()
     assert not app.exception, app.exception
-    assert f"The first **{flexible.scored.live['q']}** hold" in words(app)
+    assert f"The first **{flexible.scored.live['q']}** explain" in words(app)
     app.segmented_control(key="explore_view").set_value("Sensitivity").run()
     for name, values in {"k": [1, 8], "q": [1, flexible.scored.stops("q")[-1]], "gamma": [0.125, 8]}.items():
         app.segmented_control(key=f"followed-{flexible.id}").set_value(name).run()

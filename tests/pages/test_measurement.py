@@ -44,9 +44,9 @@ def photo(brightness: int) -> bytes:
 
 
 def test_a_study_is_set_up_led_through_and_reported(begun, tmp_path):
-    app, stem = begun, "Measurement-study"
+    app, stem = begun, "MSA-study"
     for trial in (1, 2):
-        app.segmented_control(key=f"way-{stem}").set_value("Photos of a whole trial").run()
+        app.segmented_control(key=f"way-{stem}").set_value("All photos of one trial").run()
         part = msa_study.load(stem).next_for("Loupe")[0].name
         files = [
             (f"part_{number}.png", photo(10 * number + trial + 100 * (number == 3)), "image/png")
@@ -55,7 +55,7 @@ def test_a_study_is_set_up_led_through_and_reported(begun, tmp_path):
         app.file_uploader(key=f"trial-{stem}-{part}-{trial}").set_value(files).run()
         press(app, f"judge-{stem}-{part}-{trial}")
         assert len(msa_study.load(stem).said) == 3 * trial
-    assert "has appraised every part" in " ".join(element.value for element in app.success)
+    assert "has completed all trials." in " ".join(element.value for element in app.success)
     assert "Results stay hidden while the parts are appraised: 6 calls are missing." in words(app)
     assert "distinct categories" not in words(app)
     app.toggle(key=f"ended-{stem}").set_value(True).run()
@@ -66,7 +66,7 @@ def test_a_study_is_set_up_led_through_and_reported(begun, tmp_path):
     while (turn := msa_study.load(stem).next_for("Ann")) is not None:
         part, trial = turn
         press(app, f"{'Defective' if part.defective else 'Good'}-{stem}-Ann-{part.name}-{trial}")
-    assert "Loupe and Ann agree with kappa 1.00" in words(app)
+    assert "Kappa between Loupe and Ann\\: 1.00" in words(app)
     report = html_of(msa_study.load(stem), {"": ["Effectiveness"], "Ann": ["3 of 3"]}, ["<b>said</b>"])
     assert "&lt;b&gt;said" in report
     assert "http" not in report.replace("http-equiv", "")

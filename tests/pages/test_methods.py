@@ -47,7 +47,7 @@ def test_every_playground_opens_and_follows_its_sliders(open_app, sent, monkeypa
     app.slider(key="embedding_distinct").set_value(20).run()
     assert "sampled **78%**" not in words(app)
 
-    look_at(app, "Forest, net and their densities")
+    look_at(app, "Forest, net and kernel density")
     assert len(sent[-1]["panels"]) == 4
     app.select_slider(key="shift-ellipse").set_value(40.0).run()
 

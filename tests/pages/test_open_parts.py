@@ -98,7 +98,7 @@ def test_a_saved_part_is_no_longer_kept_and_a_closed_one_is_asked_about(open_app
     assert open_product_store.find(first) is not None, "closing asks first"
     press(app, f"lose-{first}")
     assert not list(folder.iterdir())
-    assert "No part has been taught yet" in words(app)
+    assert "No product has been taught yet." in words(app)
 
 
 def test_damaged_parts_are_listed_with_reason_and_remedy_and_never_opened(open_app, taught, folder, tmp_path):
@@ -130,7 +130,7 @@ def test_when_no_more_are_kept_teaching_asks_what_to_save_or_close(open_app, tau
     app = open_app("pages/inspect.py")
     changed = open_product_store.change(parts[1], lambda held: held.labelled({held.scored.photos[-1].digest: "good"}))
     press(app.run(), f"relabelled-{changed.id}")
-    assert "2 open parts are not saved" in app.warning[0].value
+    assert "2 unsaved products are open" in app.warning[0].value
     open_product_store.close(parts[0])
     finish(press(app, f"relabelled-{changed.id}"))
     monkeypatch.setattr(unsaved_products, "MOST_BYTES", 10)
@@ -151,7 +151,7 @@ def test_a_window_loaded_again_takes_the_result_of_its_job_and_others_list_it(op
     shell.jobs()._jobs.append(job)
     monkeypatch.setattr(shell, "_is_open", lambda session: session != "gone")
     app = open_app("pages/inspect.py")
-    assert "Running, started here" in words(app)
+    assert "Running, started in this window" in words(app)
     job.result, job.state = open_product_store.put(made), job.state.DONE
     assert app.run().session_state["in_hand"] == made.id
     assert there.run().session_state["in_hand"] == first.id
@@ -294,7 +294,7 @@ def test_every_count_is_the_same_from_teaching_to_the_line_and_after_a_restart(
 
     def place(pixels, alignment):
         if pixels.tobytes() in hidden:
-            raise NotLocated("nothing in the photo fits the reference")
+            raise NotLocated("nothing in the photo matches the reference")
         return placement.place(pixels, alignment)
 
     monkeypatch.setattr(photo_inspector, "place", place)

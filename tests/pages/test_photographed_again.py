@@ -32,10 +32,10 @@ def test_noise_on_the_part_shown_moves_its_score_and_its_verdict_holds_as_far_as
     def said(text: str) -> list[str]:
         return [markdown.value for markdown in app.markdown if text in markdown.value]
 
-    before = said(" at a score of ")
-    assert f"at {in_the_hand.scored.scores()[position]:.4g}." in before[0]
+    before = said("with score")
+    assert f", score {in_the_hand.scored.scores()[position]:.4g}." in before[0]
     app.slider(key=key).set_value(12.0).run()
-    assert before != said(" at a score of ")
+    assert before != said("with score")
     press(app, key.replace("noise", "range"))
     assert said("Stays ")
     app.slider(key=key).set_value(3.0).run()

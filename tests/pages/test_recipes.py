@@ -84,7 +84,7 @@ def test_a_recipe_shows_what_is_in_it_opens_with_its_limits_and_guard_and_is_del
     assert in_folder() == {"f.zip"}, "deleting asks first"
     press(app, "delete-f.zip")
     assert in_folder() == set()
-    assert "No recipe has been saved yet" in words(app)
+    assert "No recipes yet." in words(app)
     assert app.button(key="to_inspect").label == "Go to Inspect"
 
 
@@ -237,7 +237,7 @@ def test_the_table_counts_the_photos_it_was_judged_with_and_they_are_opened_wher
     save(recipe, workspace / "recipes/b.zip")
     monkeypatch.setenv("LOUPE_ROOTS", str(tmp_path))
     app = open_app(PAGE)
-    assert app.dataframe[0].value[["Missed", "Rejected", "Photos"]].values.tolist() == [["0 of 3", "4 of 4", 10]]
+    assert app.dataframe[0].value[["Escapes", "False rejects", "Photos"]].values.tolist() == [["0 of 3", "4 of 4", 10]]
     assert "open-photos-b.zip" not in {button.key for button in app.button}, "outside the allowed folders"
     assert not app.get("image")
     app.pills(key="product").set_value("flange").run()
@@ -251,7 +251,7 @@ def test_the_table_counts_the_photos_it_was_judged_with_and_they_are_opened_wher
     assert app.get("image")
     finish(press(app, "open-photos-b.zip"))
     part = open_product_store._shelf().last_used()
-    assert part.notes == ("Gone or changed since: 1 photo of the 7 it was judged with.",)
+    assert part.notes == ("Missing or changed: 1 photo of the 7 used for its figures.",)
     kept = {row.digest: (row.kind, row.score) for row in recipe.judged}
     scores = part.scored.scores(**dict(part.recipe.live))
     assert [kept[photo.digest][0] for photo in part.scored.photos] == [photo.kind for photo in part.scored.photos]
@@ -279,7 +279,7 @@ def test_a_recipe_is_approved_and_retired_with_a_reason_and_stays_usable_without
         if state == "approved":
             app.checkbox(key=f"poor-{name}").check().run()
             press(app, f"{state}-{name}")
-            assert "Enter the reason" in app.warning[0].value
+            assert "Enter a reason." in app.warning[0].value
         app.text_input(key=f"reason-{state}-{name}").set_value(reason).run()
         press(app, f"{state}-{name}")
 

@@ -33,7 +33,7 @@ def test_a_recipe_is_exported_with_its_proof(open_app, small_recipe, workspace, 
     named = replace(recipe, backbone=replace(recipe.backbone, name="efficientnet_lite0"))  # the page refuses others
     saved = save(named, workspace / "recipes/f.zip")
     monkeypatch.setenv("LOUPE_ROOTS", str(tmp_path))
-    app = opened(open_app("pages/recipes.py"), "f.zip:For the line")
+    app = opened(open_app("pages/recipes.py"), "f.zip:Export")
     assert "outside the allowed folders" in app.error[0].value
     app.text_input(key="photos-f.zip").set_value(str(tmp_path)).run()
     press(app, "export-f.zip")
@@ -41,10 +41,10 @@ def test_a_recipe_is_exported_with_its_proof(open_app, small_recipe, workspace, 
     assert "none of the" in str(shell.jobs().current.error)
 
     monkeypatch.setenv("LOUPE_ROOTS", str(product.parent))
-    app = opened(open_app("pages/recipes.py"), "f.zip:For the line")
+    app = opened(open_app("pages/recipes.py"), "f.zip:Export")
     assert app.text_input(key="photos-f.zip").value == str(product)
     finish(press(app, "export-f.zip"))
-    assert "every verdict is the same on the line" in app.success[0].value
+    assert "all verdicts match," in app.success[0].value
     written = next((workspace / "exports").glob("*.zip"))
     assert Runner(written).digest == saved.digest == written.stem
     assert [code.value for code in app.code] == [Runner(written).release]
@@ -54,11 +54,11 @@ def test_a_recipe_is_exported_with_its_proof(open_app, small_recipe, workspace, 
         file.write("\n")
     written.write_bytes(zipped(signed(tmp_path / "forged")))
     app.run()
-    assert "The audit log has no export with the release" in app.error[0].value
+    assert "The audit log has no record of this export (release" in app.error[0].value
     assert not app.code
     monkeypatch.setattr(type(METHODS[recipe.method]), "exportable", False)
     app.run()
-    assert "has no graph for the line" in app.info[0].value
+    assert "for the line," in app.info[0].value
     assert "export-f.zip" not in {button.key for button in app.button}
     press(app, "delete-f.zip")
     assert not written.exists()
@@ -82,12 +82,12 @@ def test_parts_are_named_challenged_and_overridden(open_app, exported, taught, w
     assert recipe.provenance.parent == saved.digest
 
     opened(app, "flange.zip:Challenge parts")
-    assert "never been photographed" in app.warning[0].value
+    assert "its challenge has never been run here;" in app.warning[0].value
     app.file_uploader(key="challenge-files-flange.zip").set_value(photo).run()
     press(app, "run-challenge-flange.zip")
     assert not app.error, app.error[0].value
-    assert "may run with this recipe" in app.success[0].value
-    assert any("passed" in element.value and "100 %" in element.value for element in app.markdown)
+    assert "cleared for watched folders" in app.success[0].value
+    assert any("passed" in element.value and "100%" in element.value for element in app.markdown)
     with AuditLog.open() as log:
         assert challenges.why_blocked(log, recipe.digest) is None
         challenges.record(log, [{"name": "plain", "passed": False}], product="flange", recipe=recipe.digest, user="Ana")

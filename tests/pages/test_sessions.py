@@ -47,7 +47,7 @@ def test_every_window_is_told_how_a_job_ended_and_only_who_started_it_takes_the_
     wait_for_job()
     here.run()
     assert here.session_state["in_hand"] == in_the_hand.id
-    assert "done in" in words(here)
+    assert "finished in" in words(here)
     there.run()
     assert there.session_state["in_hand"] == made.id
     assert not here.exception
@@ -94,10 +94,10 @@ def test_a_page_tells_its_own_job_from_others_and_a_second_one_waits_and_can_be_
     shell.jobs().submit("Comparing detectors", lambda job: go_on.wait(60), owner="Ana")
     explore = open_app("pages/explore.py")
     assert "Running: Comparing detectors, started by Ana" in words(explore)
-    assert "waits for it and then starts by itself" in words(explore)
+    assert "Anything you start here is queued and starts automatically." in words(explore)
     app = press(open_app("pages/teach.py"), "teach")
     assert app.button(key="teach").disabled
-    assert "1\\. Teaching board, started here" in words(app)
+    assert "1\\. Teaching board, started in this window" in words(app)
     assert "1\\. Teaching board, started in another window" in words(explore.run())
     (waiting,) = shell.jobs().waiting
     press(app, f"cancel-{waiting.id}")
@@ -106,7 +106,7 @@ def test_a_page_tells_its_own_job_from_others_and_a_second_one_waits_and_can_be_
     go_on.set()
     wait_for_job()
     assert len(taught_again) == 1
-    assert "done in" in words(app.run())
+    assert "finished in" in words(app.run())
 
 
 def test_a_part_in_use_stays_when_others_are_taught_and_one_put_away_is_not_replaced_unasked(

@@ -14,7 +14,7 @@ from inspect_core.verdict import Limits
 from tests.pages.waiting import finish, press, save_recipe, words
 
 PAGE = "pages/inspect.py"
-LIKE_NOTHING = "Nothing like this in the gallery"
+LIKE_NOTHING = "Nothing similar in the gallery."
 
 
 def cases(part):
@@ -52,7 +52,7 @@ def test_before_there_is_a_gallery_the_page_says_what_it_would_hold(open_app, in
     good, defect = (int(which.sum()) for which in in_the_hand.scored.good_and_defect())
     assert f"{good} good parts and {defect} labelled defects" in words(app)
     monkeypatch.setattr(gallery_building, "MOST_GOOD", 5)
-    assert f"it takes 5 of {good} good parts and" in words(app.run())
+    assert f"It would contain 5 of {good} good parts and" in words(app.run())
 
 
 def test_what_is_looked_at_is_what_inspection_finds(in_the_hand):
@@ -70,7 +70,7 @@ def test_a_known_part_is_shown_with_its_like_and_a_stranger_is_like_nothing_unti
     assert len(cases(part).cases) == len(part.scored.photos) >= LEAST
     known = int(np.flatnonzero(part.scored.good_and_defect()[1])[0])
     choose(app, part, known)
-    assert "% alike" in words(app)
+    assert "% similar" in words(app)
     assert f"\n{part.scored.photos[known].name}" not in words(app)
 
     position = add(part, stranger(1))

@@ -81,8 +81,8 @@ def test_the_sample_is_ready_and_half_of_many_known_defects_choose_the_settings_
     app = open_app(PAGE)
     assert "80 good, 20 defects of 5 types" in words(app)
     assert app.button(key="teach").label == "Teach"
-    assert "Training takes about" in words(app)
-    assert "10 defects to choose settings" in words(app)
+    assert "Teaching takes about" in words(app)
+    assert "10 defects for validation" in words(app)
     app.slider(key="tolerance_noise").set_value(3.0).run()
     press(app, "teach")
     app.toggle(key="choose_by_defects").set_value(False).run()
@@ -124,15 +124,15 @@ def test_a_folder_that_cannot_be_used_says_why(open_app, no_first_start, allowed
     app = open_app(PAGE)
     for path, said in (
         (allowed / "gone", "gone"),
-        (allowed / "../..", "start Loupe with LOUPE"),
+        (allowed / "../..", "LOUPE\\_ROOTS"),
         (f'"{allowed / "empty"}"', "is empty"),
-        (r'"C:\photos\part 17"', "is a path of Windows"),
+        (r'"C:\photos\part 17"', "is a Windows path,"),
         (allowed / "empty", "is empty"),
         ("~nosuchuser/x", "cannot be used"),
         ("n" * 5000, "cannot be used"),
         ("a\0b", "cannot be used"),
         (allowed / "loop", "does not exist"),
-        (allowed / "pipe.zip", "neither a folder, a zip archive nor a list"),
+        (allowed / "pipe.zip", "zip archive or list of photos;"),
     ):
         choose_folder(app, path)
         assert [said in error.value for error in app.error] == [True], [error.value for error in app.error]
@@ -168,7 +168,7 @@ def test_every_uploaded_photo_is_taught_under_its_own_name(open_app, no_first_st
 def test_a_zip_among_photos_and_a_full_disk_are_said(open_app, no_first_start, product, monkeypatch):
     photo = next((product / "train/good").iterdir()).read_bytes()
     app = upload(open_app(PAGE), ("a.zip", b"PK"), ("b.jpg", photo))
-    assert "A zip is uploaded alone" in app.error[0].value
+    assert "Upload either photos or one zip" in app.error[0].value
 
     def full(self, data):
         raise OSError(28, "No space left on device")
@@ -204,7 +204,7 @@ def test_settings_reach_the_order_and_its_forecast_and_a_robust_fit_takes_longer
     app.radio(key="method").set_value("quadrics").run()
 
     def said() -> str:
-        return next(element.value for element in app.caption if "Training takes about" in element.value)
+        return next(element.value for element in app.caption if "Teaching takes about" in element.value)
 
     quick = said()
     app.slider(key="fit_components").set_value(88).run()
@@ -282,8 +282,8 @@ def test_the_smallest_defect_says_whether_to_use_tiles_and_switched_on_their_pla
     app.select_slider(key="size").set_value(256).run()
     assert not [toggle for toggle in app.toggle if toggle.key == "tiles"]
     app.select_slider(key="size").set_value(128).run()
-    (said,) = (text.value for text in app.markdown if "after squashing" in text.value)
-    assert said.startswith("A defect of 20 px is 8 px after squashing to 128 × 128 px; 16 px are needed")
+    (said,) = (text.value for text in app.markdown if "px after resizing to" in text.value)
+    assert said.startswith("A defect of 20 px is 8 px after resizing to 128 × 128 px; at least 16 px")
     assert said.endswith("use tiles.")
     assert forecasts[-1].tiles is None, "recommended, and left to the user"
     app.number_input(key="smallest_defect").set_value(60).run()

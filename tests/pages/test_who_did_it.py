@@ -35,12 +35,12 @@ def test_behind_a_proxy_its_header_names_the_user_and_nothing_else_does(open_app
     monkeypatch.setattr(type(st.context), "headers", property(lambda self: given))
     monkeypatch.setattr(type(st.context), "ip_address", property(lambda self: address))
     app = open_app("pages/inspect.py")
-    assert "your proxy has given no name" in words(app)
+    assert "the proxy did not send a trusted user name." in words(app)
     assert "user_name" not in [box.key for box in app.text_input]
     save_recipe(app)
     monkeypatch.setenv("LOUPE_PROXIES", "10.0.0.0/24")
     app = open_app("pages/inspect.py")
-    assert "your proxy has given no name" not in words(app)
+    assert "the proxy did not send a trusted user name." not in words(app)
     save_recipe(app)
     made = [load(workspace / "recipes" / name).provenance.author for name in ("flange.zip", "flange-2.zip")]
     assert made == [users.UNKNOWN, "Ana"]

@@ -51,9 +51,9 @@ def test_labels_of_close_lines_do_not_meet():
 
 def test_a_spectrum_ends_where_nothing_varies():
     band = np.tile(np.r_[np.geomspace(1, 1e-3, 7), np.zeros(13)], (3, 1))
-    figure = explore_plots.local_spectra({"typical place": band}, LIGHT, level=("ridge 0.01", 0.01), k=20)
+    figure = explore_plots.local_spectra({"typical location": band}, LIGHT, level=("ridge 0.01", 0.01), k=20)
     assert len(figure.data[1].x) == 7
-    gone = explore_plots.local_spectra({"typical place": np.zeros((3, 5))}, LIGHT)
+    gone = explore_plots.local_spectra({"typical location": np.zeros((3, 5))}, LIGHT)
     assert len(gone.data[1].x) == 0
 
 
@@ -61,7 +61,7 @@ def test_the_cut_of_the_eigenvalues_is_marked_with_what_it_keeps():
     fractions = np.full(20, 0.05)
     figure = explore_plots.eigenvalues(fractions, 16, 0.8, LIGHT)
     assert figure.layout.xaxis.type == figure.layout.yaxis.type == "log"
-    assert "q = 16 keeps 80.0%" in figure.layout.annotations[-1].text
+    assert "q = 16 explains 80.0%" in figure.layout.annotations[-1].text
     scored = next(shape for shape in figure.layout.shapes if shape.type == "rect")
     assert (scored.x0, scored.x1) == (16, 20)
 

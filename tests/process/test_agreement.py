@@ -93,8 +93,8 @@ def test_kappa_is_one_for_perfect_zero_by_chance_and_fleiss_agrees_on_two():
 def test_an_incomplete_or_contradictory_study_is_refused_by_name():
     whole = [Appraisal(part, part == "b", "A", trial, part == "b") for part in "ab" for trial in (1, 2)]
     for readings, why in (
-        (whole[:-1], "A has not called part b in trial 2"),
-        ([*whole, whole[0]], "called part a twice in trial 1"),
+        (whole[:-1], "A has not appraised part b in trial 2"),
+        ([*whole, whole[0]], "appraised part a twice in trial 1"),
         ([*whole[:-1], whole[-1]._replace(defective=False)], "part b is once good and once defective"),
         (whole[::2], "at least twice"),
     ):

@@ -33,7 +33,7 @@ def test_more_rejects_are_a_signal_and_never_part_of_what_is_usual():
     rejected[300::8] = True
     _, left = follow(np.full(500, 5.0) + np.random.default_rng(2).normal(0, 1, 500), rejected)
     assert REJECTS in {one.signal for one in left}
-    assert "More parts are rejected" in next(one.words for one in left if one.signal == REJECTS)
+    assert "The reject rate has increased" in next(one.words for one in left if one.signal == REJECTS)
     dark = np.where(np.arange(400) % 2 == 0, 20.0, 120.0) + np.random.default_rng(3).normal(0, 1, 400)
     signals, _ = follow(np.full(400, 5.0), dark < 60, brightness=dark)
     assert signals._monitors["brightness"]._known.min() > 100

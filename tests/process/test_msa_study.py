@@ -37,8 +37,8 @@ def test_the_tray_is_read_line_by_line_and_a_study_that_cannot_show_anything_is_
     with pytest.raises(ValueError, match="line 2: '2 good' is not"):
         parts_of("1, good\n2 good")
     for changed, why in (
-        ({"parts": TRAY[:2]}, "good parts and defective"),
-        ({"parts": (*TRAY, TRAY[0])}, "name of its own"),
+        ({"parts": TRAY[:2]}, "the study needs good and defective parts,"),
+        ({"parts": (*TRAY, TRAY[0])}, "written on it"),
         ({"trials": 1}, "1 trials"),
         ({"people": ("Ann", LOUPE)}, "other than Loupe"),
     ):
@@ -89,8 +89,8 @@ def test_results_say_what_the_study_shows_and_what_it_does_not_prove():
     found = results(begun.readings())
     assert list(table_of(found.agreement)) == ["", LOUPE, "Ann"]
     said = " ".join(sentences(found))
-    assert "misses at most 77.6 %; to show 2 % takes 149 without a miss" in said
-    assert "Loupe and Ann agree with kappa 1.00" in said
+    assert "a miss rate of at most 77.6%; to show 2% takes 149 appraisals without a miss" in said
+    assert "Kappa between Loupe and Ann: 1.00" in said
     assert found.gauge is not None
     assert "95 of 100 repeats" in guard_bands(found.gauge, 3.0, 4.0)
     assert results([one for one in begun.readings() if one.appraiser == "Ann"]).gauge is None

@@ -112,7 +112,7 @@ def test_an_export_that_would_flip_a_verdict_is_refused(small_recipe, product, t
     others = line_network.exported(small_recipe("pca"), onnx_export.loaded_backbone(None, "cpu"))
     monkeypatch.setattr(line_network, "exported", lambda *_: others)
     before = tree(tmp_path)
-    with pytest.raises(ExportError, match=r"photos would get another verdict on the line.*nothing was written"):
+    with pytest.raises(ExportError, match=r"photos would get a different verdict on the line,.*nothing was written"):
         exported(between, tmp_path / "line")
     assert tree(tmp_path) == before
 
@@ -136,7 +136,7 @@ def test_photos_are_found_by_content_wherever_they_lie(small_recipe, product, tm
     found = find_photos(recipe, elsewhere)
     assert len(found.paths) == len(recipe.judged)
     assert set(found.missing) == {row.name for row in recipe.calibration}
-    with pytest.raises(ValueError, match=r"none of the \d+ photos .* name the folder they are in with --photos"):
+    with pytest.raises(ValueError, match=r"none of the \d+ photos .*specify their folder with --photos"):
         find_photos(replace(recipe, provenance=replace(recipe.provenance, photos=None)))
 
 

@@ -30,5 +30,5 @@ def test_other_photos_and_another_fit_are_named(recipe):
     detector = recipe.views[0].detector
     view = replace(recipe.views[0], detector=replace(detector, cholesky=detector.cholesky + torch.ones(1)))
     found = difference(recipe, replace(recipe, calibration=photos, views=(view,)))
-    assert [row.what for row in found] == ["Which photos set the limit", "What was learned"]
-    assert found[0].after == "1 of them only here"
+    assert [row.what for row in found] == ["Calibration photos", "Trained model"]
+    assert found[0].after == "1 only in this version"

@@ -41,10 +41,13 @@ def test_a_graph_of_plain_operators_runs():
 @pytest.mark.parametrize(
     ("refused", "said"),
     [
-        (endless(), "'Loop' holds a graph"),
-        (model(helper.make_node("If", ["c"], [MAP], then_branch=body(), else_branch=body())), "'If' holds a graph"),
-        (model(helper.make_node("Scan", ["x"], [MAP], body=body(), num_scan_inputs=1)), "'Scan' holds a graph"),
-        (model(helper.make_node("Neg", ["x"], [MAP], many=[body(), body()])), "'Neg' holds a graph"),
+        (endless(), "'Loop' contains a subgraph"),
+        (
+            model(helper.make_node("If", [("c")], [MAP], then_branch=body(), else_branch=body())),
+            ("'If' contains a subgraph"),
+        ),
+        (model(helper.make_node("Scan", ["x"], [MAP], body=body(), num_scan_inputs=1)), "'Scan' contains a subgraph"),
+        (model(helper.make_node("Neg", ["x"], [MAP], many=[body(), body()])), "'Neg' contains a subgraph"),
         (model(helper.make_node("Mystery", ["x"], [MAP], domain="com.example")), "domain 'com.example'"),
         (
             model(
@@ -62,7 +65,7 @@ def test_what_repeats_branches_or_is_foreign_is_refused_before_a_session(refused
 
 def test_a_graph_in_pieces_and_one_behind_the_operators_name_are_found():
     good, bad = model(helper.make_node("Neg", ["x"], [MAP])), endless()
-    with pytest.raises(GraphError, match="holds a graph"):
+    with pytest.raises(GraphError, match="contains a subgraph,"):
         check_graph(good.SerializeToString() + onnx.ModelProto(graph=bad.graph).SerializeToString())
 
 

@@ -43,11 +43,11 @@ def test_a_second_job_waits_and_starts_by_itself_and_one_taken_out_of_the_queue_
 def test_the_same_work_is_not_asked_for_twice_and_the_queue_is_bounded():
     jobs, release = Jobs(), threading.Event()
     first = jobs.submit("Teach tile", lambda job: release.wait(5), owner="Ana", about=("teach", 1))
-    with pytest.raises(Busy, match=r"Teach tile.*Ana.*running already"):
+    with pytest.raises(Busy, match=r"Teach tile.*Ana.*is already running;"):
         jobs.submit("Teach tile", lambda job: None, about=("teach", 1))
     others = [jobs.submit("Teach tile", lambda job: None, about=("teach", 2 + number)) for number in range(MOST)]
     assert jobs.about(("teach", 3)) is others[1]
-    with pytest.raises(Busy, match="jobs are waiting already"):
+    with pytest.raises(Busy, match="the queue is full"):
         jobs.submit("Teach board", lambda job: None)
     release.set()
     ended(others[-1])
@@ -65,7 +65,7 @@ def test_what_runs_beside_the_queue_holds_up_nothing_and_goes_on_until_it_is_can
             time.sleep(0.005)
 
     beside = jobs.run_beside("Watching in", watch, owner="Ana", about=("watch", "in"))
-    with pytest.raises(Busy, match=r"Watching in.*Ana.*running already"):
+    with pytest.raises(Busy, match=r"Watching in.*Ana.*is already running;"):
         jobs.run_beside("Watching in", watch, owner="Ben", about=("watch", "in"))
     assert ended(jobs.submit("Fit", lambda job: 42)).result == 42
     assert (jobs.beside, jobs.current.active, jobs.about(("watch", "in"))) == ([beside], False, beside)

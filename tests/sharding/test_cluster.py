@@ -93,7 +93,7 @@ def test_another_version_or_too_little_memory_is_refused(started, monkeypatch):
         monkeypatch.setattr(cluster, "stamp", lambda: {"torch": "1"})
         with pytest.raises(Refused, match="instead of 1"):
             list(executor.map(str, [(0, b"")]))
-        with pytest.raises(ValueError, match="install the same on every machine"):
+        with pytest.raises(ValueError, match="install the same versions on every machine,"):
             Cluster(started.address)
 
 

@@ -50,10 +50,13 @@ def promised(scored: ScoredPhotos, limits: Limits | None = None) -> str:
 def test_what_photos_promise_and_what_few_of_them_cannot(setting):
     scored = setting(12)
     told, scores = promised(scored), scored.calibration_scores()
-    assert f"12 good parts can promise no fewer than {least_promise(12)} of 100; 30 photos, at most half" in told
+    assert (
+        f"With 12 good parts, no limit can guarantee fewer than {least_promise(12)} in 100; 30 photos would at "
+        "least halve"
+    ) in told
     assert least_promise(20) > least_promise(12) / 2 >= least_promise(30)
-    assert "can promise" not in promised(setting(60))
-    assert "4 groups of good parts (12 photos) can promise" in promised(setting(12, groups=4))
+    assert "no limit can guarantee" not in promised(setting(60))
+    assert "With 4 groups of good parts (12 photos), no limit can guarantee" in promised(setting(12, groups=4))
     assert "review" in told
     assert "review" not in promised(scored, Limits(float(scores.max()), float(scores.max())))
     assert promise(setting(0), Limits(1, 2), np.zeros(0)) == ""
@@ -94,10 +97,10 @@ def test_the_sentence_tells_those_caught_elsewhere(scored):
     scores, found = scored.scores(), found_up_to(scored)
     below = float(scored.maps().min()) - 1
     said = in_parts_of(scored, scores, Limits(below, below), found)
-    assert "misses 0 of 3 defects, catches 3 of 3 (1 at the defect, 0 elsewhere, 2 without a mask)" in said
+    assert "misses 0 of 3 defects, detects 3 of 3 (1 at the defect, 0 elsewhere, 2 without a mask)" in said
     found = np.where(np.isnan(found), np.nan, below)
     assert "(0 at the defect, 1 elsewhere, 2" in in_parts_of(scored, scores, Limits(below, below), found)
-    assert "catches" not in in_parts_of(scored, scores, Limits(below, below))
+    assert "detects" not in in_parts_of(scored, scores, Limits(below, below))
 
 
 @pytest.mark.slow
@@ -108,7 +111,7 @@ def test_photos_without_a_score_stand_in_every_count(product, small_backbone, tm
 
     def placed(self: Preparation, pixels: np.ndarray):
         if pixels.tobytes() in gone:
-            raise NotLocated("nothing in the photo fits the reference")
+            raise NotLocated("nothing in the photo matches the reference")
         return place(self, pixels)
 
     monkeypatch.setattr(Preparation, "place", placed)
@@ -124,7 +127,7 @@ def test_photos_without_a_score_stand_in_every_count(product, small_backbone, tm
     }
     limits = study.default_limits()
     said = in_parts_of(study.results, study.scores(), limits, found_up_to(study.results))
-    assert " of 3 inspected good (" in said
+    assert " of 3 inspected good parts (" in said
     assert " of 1 inspected defect, " in said
     assert (
         "; 1 of 3 defects not located, 1 of 3 defects not judged, 1 of 4 good parts not located, sort by hand" in said

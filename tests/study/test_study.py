@@ -262,7 +262,7 @@ def test_one_good_photo_is_enough_to_begin(product, backbone, store, tmp_path):
     with pytest.warns(UserWarning, match="N = 1"):
         study = Study(scan(folder), backbone, store, parameters={"k": 5}, grid=GRID).fit()
     assert study.photos == ()
-    with pytest.raises(ValueError, match="no good photo was kept"):
+    with pytest.raises(ValueError, match="no good photos are available to set the limit;"):
         study.default_limits()
     assert study.recipe(Limits(1.0, 2.0)).calibration == ()
 
@@ -329,7 +329,7 @@ def test_a_quadric_fit_can_be_cancelled_in_the_middle_and_leaves_nothing(product
     said: list[float] = []
 
     def progress(fraction: float, step: str) -> None:
-        if step == "learning what good looks like":
+        if step == "learning from the good photos":
             said.append(fraction)
 
     with pytest.raises(Cancelled):

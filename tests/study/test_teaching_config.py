@@ -47,5 +47,5 @@ def test_the_papers_layers_are_taken_where_the_network_has_them(name, taps):
 
 @pytest.mark.parametrize("method", [None, "mahalanobis+nearest", "another"])
 def test_only_one_method_has_a_paper(method):
-    with pytest.raises(ValueError, match="one method by itself"):
+    with pytest.raises(ValueError, match="a single method"):
         ORDER.published(method)

@@ -186,7 +186,7 @@ def test_k_is_the_plans_and_a_larger_one_is_refused_with_the_figure(product, bac
     large = TilePlan((3008, 4000), (128, 128), 64, 32)
     store = Store(tmp_path)
     assert Study(scan(product), backbone, store, tiles=large).parameters[0]["k"] == 50
-    with pytest.raises(ValueError, match=r"k = 100 at 94 × 125 places takes 470 MB of factors, at most 256 MB"):
+    with pytest.raises(ValueError, match=r"k = 100 at 94 × 125 locations takes 470 MB of factors, at most 256 MB"):
         Study(scan(product), backbone, store, tiles=large, parameters={"k": 100})
 
 

@@ -82,8 +82,8 @@ def test_only_less_variance_pays_and_is_told():
     assert not Gain(0.0, 0.0, 2, 0.0).pays
     said = Gain(4.0, 1.0, 12, 0.034).sentence()
     assert "12 good photos differ 75% less" in said
-    assert "0.03 s a photo" in said
-    assert "is not judged" in said
+    assert "0.03 s per photo" in said
+    assert "are not inspected" in said
 
 
 def test_parts_turned_far_are_to_be_aligned_whatever_it_leaves():
@@ -91,5 +91,5 @@ def test_parts_turned_far_are_to_be_aligned_whatever_it_leaves():
     assert turned.pays
     assert any_angle.pays
     assert not Gain(4.0, 4.1, 12, 0.03, turned=10.0).pays
-    assert turned.sentence().startswith("The parts lie turned by up to 35°. It takes 0.03 s a photo to align them")
+    assert turned.sentence().startswith("The parts lie turned by up to 35°. Alignment adds 0.03 s per photo")
     assert any_angle.sentence().startswith("The parts lie at any angle. ")

@@ -93,9 +93,9 @@ def test_known_defects_need_no_margin():
 @pytest.mark.parametrize(
     ("place", "preferred", "words"),
     [
-        (PLACED, FIXED, "Your part shows the same at each place of every photo (a place's usual look explains 65 %"),
-        (PLACED - 0.01, LOOSE, "Your part lies differently from photo to photo (a place's usual look explains 64 %"),
-        (0.06, LOOSE, "explains 6 % of what patches look like), so patches are compared wherever they lie"),
+        (PLACED, FIXED, "Your parts are in a fixed position in all photos (location explains 65%"),
+        (PLACED - 0.01, LOOSE, "Your parts vary in position (location explains 64%"),
+        (0.06, LOOSE, "explains 6% of patch appearance), so patches are compared regardless of location"),
         (None, LOOSE, ". No other was clearly better.\nCompared on 24 photos."),
     ],
 )
@@ -211,11 +211,11 @@ def test_what_is_written_says_the_same_everywhere(compared):
     lines = list(csv.DictReader(io.StringIO(text)))
     assert [float(line["pixel_auroc"]) for line in lines] == [each["pixel_auroc"] for each in rows]
     table = comparison_report.table_of(comparison)
-    assert [*table][2:4] == ["Overkill", "Escapes"], "before any figure of the laboratory"
+    assert [*table][2:4] == ["False rejects", "Escapes"], "before any figure of the laboratory"
     assert table["Choice"].count("recommended") == 1
-    assert table["Overkill"][0].startswith(f"{comparison.rows[0].evaluation.counts.good_rejected} of 4 good")
+    assert table["False rejects"][0].startswith(f"{comparison.rows[0].evaluation.counts.good_rejected} of 4 good")
     counts = comparison.rows[0].evaluation.counts
-    assert table["Caught"][0] == f"{counts.caught_there} at the defect, {counts.caught_elsewhere} elsewhere"
+    assert table["Detected"][0] == f"{counts.caught_there} at the defect, {counts.caught_elsewhere} elsewhere"
     assert counts.caught_there + counts.caught_elsewhere == counts.defects_caught
     assert sum("best" in cell for cell in table["AUPRO"]) == 1
     assert "Known defects" not in table, "none was kept to choose by"
@@ -239,7 +239,7 @@ def test_a_method_is_also_compared_as_published(run, compared, exported, tmp_pat
     verdict = inspect(read(photo.path, photo.depth).pixels, recipe, backbone=study.preparation.backbone)
     assert verdict.score == study.scores()[0]
     table = comparison_report.table_of(found)
-    assert table["Again"][2] == ""
+    assert table["Repeatability"][2] == ""
     assert len({len(cells) for cells in table.values()}) == 1
     assert [each["as_published"] for each in comparison_report.figures_of(found)] == [False, False, True]
 

@@ -58,7 +58,7 @@ def test_what_hides_among_the_good_photos_is_found(photos, looked, exported, mon
     assert {name for name, own in topics.items() if PRODUCT in own} == {"board part_000.jpg", "board part_001.jpg"}
     others = set(topics) - {blurred, copied, "zz copy.jpg", "scratched.jpg"}
     assert sum(bool(topics[name]) for name in others if "board" not in name) <= 1
-    assert f"{len(look.found)} of 34 good photos stand out." == look.sentence()
+    assert f"{len(look.found)} of 34 good photos are unusual." == look.sentence()
 
     def run(*_):
         raise AssertionError("the network is run again")
@@ -84,7 +84,7 @@ def test_few_photos_are_not_compared_and_a_damaged_one_is_listed(product, export
     samples = scan(folder)
     (folder / samples.good[0].name).write_bytes(b"no image")
     look = first_look(samples, ORDER, Store(tmp_path / "store"), silent)
-    assert "too few to say which stand out" in look.sentence()
+    assert "too few to detect outliers;" in look.sentence()
     assert [name for name, _ in look.skipped] == [samples.good[0].name]
     assert not look.found
 

@@ -35,7 +35,7 @@ def test_a_photo_of_another_product_is_stopped_and_the_taught_one_is_not(study, 
     save(study.recipe(product_check=product_check), tmp_path / "guarded.zip")
     recipe = load(tmp_path / "guarded.zip")
     own = inspect(read(next((product / "test/good").iterdir())).pixels, recipe, backbone=backbone)
-    assert "Right product" in own.product_check
+    assert "Product OK." in own.product_check
     other = inspect(read(SAMPLES / "linen/test/good/part_060.jpg").pixels, recipe, backbone=backbone)
     assert (other.verdict, other.reason, own.reason) == ("reject", "other product", None)
     assert "does not look like" in other.product_check

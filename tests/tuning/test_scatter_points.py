@@ -126,4 +126,4 @@ def test_a_detector_without_a_map_sees_the_features_as_they_are():
     points = rows_of(10)
     detector = baselines.fit_nearest_neighbour(points.features)
     assert explore.seen_by(view("nearest", detector), points, {}) is points
-    assert "as they are" in explore.view_in_words("nearest", whole=False)
+    assert "unchanged" in explore.view_in_words("nearest", whole=False)

@@ -37,7 +37,7 @@ def test_off_only_recommends_and_a_cell_always_cuts():
 
 
 def test_what_cannot_be_is_refused_with_figure_and_remedy():
-    with pytest.raises(ValueError, match="give its length in pixels of the photos"):
+    with pytest.raises(ValueError, match="give its length in photo pixels"):
         tiled("auto", LARGE, None, (256, 256), tile=(256, 256))
-    with pytest.raises(ValueError, match=r"k = 20 at 376 × 500 places takes 301 MB.* larger cells"):
+    with pytest.raises(ValueError, match=r"k = 20 at 376 × 500 locations takes 301 MB.* larger cells"):
         tiled("8", LARGE, None, (256, 256), tile=(256, 256))

@@ -31,9 +31,11 @@ def offered(monkeypatch):
 
 def test_the_good_parts_nearest_to_the_limit_or_above_it_tell_where(offered):
     (outline,), words = offered(100.0)["outlines"], offered(100.0)["words"]
-    assert words.startswith("6 of the 6 good parts with the highest scores light up at one place.")
+    assert words.startswith("6 of the 6 highest-scoring good parts peak in one spot.")
     (left, top), (right, bottom) = outline[0], outline[2]
     assert left < 29 / 32 < right
     assert top < 2 / 32 < bottom < 0.3
     above = float(offered.of_good[-12])
-    assert offered(above)["words"].startswith("8 of the 10 good parts"), "those above the limit, ten at most"
+    assert offered(above)[("words")].startswith("8 of the 10 highest-scoring good parts"), (
+        "those above the limit, ten at most"
+    )

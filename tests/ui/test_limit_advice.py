@@ -38,9 +38,9 @@ def scored_of(parts: dict[str, str]):
     ("parts", "good", "defects", "words"),
     [
         ({"good": "calibrate", "dent": "choose"}, Unscored(1), Unscored(0, 1),
-         "0 missed, 1 not judged, 0 stopped, 1 not located"),
+         "0 escapes, 1 not judged, 0 false rejects, 1 not located"),
         ({"good": "judge", "dent": "judge"}, Unscored(2), Unscored(3),
-         "0 missed, 3 not located, 0 stopped, 2 not located"),
+         "0 escapes, 3 not located, 0 false rejects, 2 not located"),
     ],
 )  # fmt: skip
 def test_parts_without_a_score_are_counted_with_those_it_is_set_by(parts, good, defects, words, monkeypatch):

@@ -14,5 +14,5 @@ def test_groups_stay_whole_and_every_type_is_spread():
 
 
 def test_types_that_share_their_only_groups_cannot_be_dealt():
-    with pytest.raises(ValueError, match="groups hold the same types together"):
+    with pytest.raises(ValueError, match="occurs in one group only"):
         deal_folds(np.array([0, 0, 1, 1]), np.array([0, 0, 0, 1]), folds=2, seed=0)

@@ -53,7 +53,7 @@ def test_a_part_vouched_for_is_known_and_so_are_its_like(surface):
     unit = to_unit(np.stack([like, stranger]))
     assert vouched.score(like[None])[0] == pytest.approx(np.linalg.norm(unit[0] - unit[1]))
     assert vouched.score(other[None])[0] <= surface.score(other[None])[0]
-    assert len(surface.vouched) == 0, "the surface before is as it was"
+    assert len(surface.vouched) == 0, "the surface before is as set"
 
 
 def test_zero_rows_stay_zero_and_others_get_length_one():
@@ -75,7 +75,7 @@ def test_few_parts_get_as_many_components_as_they_determine(n, rows):
 
 
 def test_too_few_and_non_finite_are_refused(rows):
-    with pytest.raises(ValueError, match="4 known parts; 5 or more"):
+    with pytest.raises(ValueError, match="4 known parts; a gallery needs at least 5"):
         fit_surface(rows[:4])
     broken = rows.copy()
     broken[3, 2] = np.nan

@@ -61,8 +61,8 @@ def test_photos_without_a_pattern_stand_alone():
 @pytest.mark.parametrize(
     ("labels", "remark", "ready"),
     [
-        (["dent"], "1 more to be learned", ()),
-        (["dent", "dent"], "3 more for a useful probability", ("dent",)),
+        (["dent"], "1 more needed for training", ()),
+        (["dent", "dent"], "3 more for useful confidence", ("dent",)),
         (["dent"] * 5, "enough", ("dent",)),
     ],
 )
@@ -76,4 +76,4 @@ def test_what_more_would_help_is_said(labels, remark, ready):
 def test_photos_of_one_part_alone_do_not_make_a_kind():
     labels, groups = {0: "dent", 1: "dent", 2: "scratch", 3: "scratch"}, ["a", "a", "b", "c"]
     assert learnable(labels, groups) == ("scratch",)
-    assert advice(labels, groups)[0] == ("dent", 2, "all of one part: add a photo of another")
+    assert advice(labels, groups)[0] == ("dent", 2, "all show one part: add a photo of another")

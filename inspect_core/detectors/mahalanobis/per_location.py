@@ -132,16 +132,16 @@ def warn_if_singular(*, images: int, k: int) -> None:
     """Warns when the covariance of `images` samples in k dimensions has no inverse without the ridge."""
     if images == 1:
         warnings.warn(
-            f"Learned from N = 1 photo (k = {k}): nothing is known about how good parts differ, so every direction "
-            "counts the same. Add good images.",
+            f"Fitted on N = 1 photo (k = {k}): variation between good parts is unknown, so all directions are "
+            "weighted equally. Add good photos.",
             FitWarning,
             stacklevel=3,
         )
     elif images <= k:
         warnings.warn(
-            f"Learned from N = {images} photos, not more than k = {k} dimensions: in the directions in which these "
-            "photos do not differ the ridge alone sets the scale, and new good parts score higher than the ones "
-            "learned from. Set limits on good photos kept out of the fit, add photos, or lower k.",
+            f"Fitted on N = {images} photos, no more than k = {k} dimensions: where these photos do not differ, the "
+            "ridge alone sets the scale, so new good parts score higher than the training photos. Set limits on "
+            "held-out good photos, add photos, or lower k.",
             FitWarning,
             stacklevel=3,
         )

@@ -60,9 +60,9 @@ def painted(shape: Mapping, size: tuple[int, int]) -> np.ndarray:
     if isinstance(segmentation, dict):
         counts = segmentation.get("counts")
         if segmentation.get("size") != list(size):
-            raise ValueError(f"its runs are for a picture of {segmentation.get('size')!s:.40} (height, width)")
+            raise ValueError(f"its run lengths are for an image of {segmentation.get('size')!s:.40} (height, width)")
         if not isinstance(counts, list | str):
-            raise ValueError("its runs have no counts")
+            raise ValueError("its run lengths have no counts")
         return decoded(counts, size)
     if not isinstance(segmentation, list | None):
         raise ValueError("its segmentation is neither polygons nor runs")

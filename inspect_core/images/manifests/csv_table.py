@@ -23,7 +23,9 @@ def entries(text: str) -> list[ManifestEntry]:
         raise ManifestError("the file", f"it is not a table ({error})", "save it as CSV, UTF-8") from error
     columns = Counter(column for _, row in rows for column, field in enumerate(row) if is_image(field))
     if not columns:
-        raise ManifestError("the file", "no column names photos", "give it a column of file names and of labels")
+        raise ManifestError(
+            "the file", ("no column contains photo names"), "give it a column of file names and of labels"
+        )
     file = columns.most_common(1)[0][0]
     header = [] if is_image(dict(enumerate(rows[0][1])).get(file, "")) else rows[0][1]
     label = _label_column(header, file, max(len(row) for _, row in rows))
@@ -50,6 +52,6 @@ def _label_column(header: list[str], file: int, columns: int) -> int:
     named = [column for column, word in enumerate(header) if word.casefold().replace("_", " ") in LABELS]
     others = named or [column for column in range(columns) if column != file]
     if len(others) != 1 or others[0] == file:
-        reason = f"which of its {columns} columns holds the label is not clear"
-        raise ManifestError("line 1", reason, "add a first line that names one column label, the other file")
+        reason = f"cannot tell which of its {columns} columns contains the label"
+        raise ManifestError("line 1", reason, "add a header line with the column names file and label")
     return others[0]

@@ -34,7 +34,7 @@ class Files:
         parts = _parts(reference.replace("\\", "/"))
         found = self._by_name.get(parts[-1], []) if parts else []
         if not found:
-            raise LookupError("it is not below the folder of the list", "copy it there")
+            raise LookupError("it is outside the folder of the list", "copy it there")
         fits = {file: _fits(parts, file) for file in found}
         most = max(fits.values())
         best = [file for file in found if fits[file] == most]
@@ -75,10 +75,10 @@ def listed(
         if str(photo) in problems:
             skipped[str(photo)] = problems[str(photo)]
         elif entry.kind is None:
-            skipped[str(photo)] = f"{entry.where} gives it no label; write good, or the defect type"
+            skipped[str(photo)] = f"{entry.where} has no label for it; enter good or the defect type"
         elif before.kind != entry.kind and GOOD in (before.kind, entry.kind):
             said = f"{before.where} calls it {before.kind}, {entry.where} {entry.kind}"
-            skipped[str(photo)] = f"{said}; decide which is right"
+            skipped[str(photo)] = f"{said}; correct one of them"
     images, marks = {}, {}
     for photo, entry in first.items():
         if str(photo) in skipped or entry.kind is None:
@@ -99,7 +99,7 @@ def _entries(path: Path, find: Callable[[str], Path]) -> list[ManifestEntry]:
         else:
             found = lookout.entries(text, find) if suffix in LINES else coco.entries(text)
         if not found:
-            raise ManifestError("the file", "it lists no photo", "export it again with its photos")
+            raise ManifestError("the file", "it lists no photos", "export it again with its photos")
         if len(found) > MOST_ENTRIES:
             raise ManifestError("the file", f"it lists more than {MOST_ENTRIES:,} photos", "split it into several")
     except ManifestError as error:

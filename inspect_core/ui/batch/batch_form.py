@@ -19,12 +19,12 @@ from inspect_core.ui.batch import batch_jobs, batch_store
 from inspect_core.ui.batch.batch_store import BatchRun
 from inspect_core.ui.photo_source import FOLDER, UPLOAD, Source, choose_folder, choose_upload
 
-LAYOUTS = "Every photo in the folder and below is judged. Nothing in it is changed."
+LAYOUTS = "Inspects every photo in this folder and its subfolders. Your files are not changed."
 NUMBER_WIDTH, FORM = 160, 960
-ON_PAUSE = "Stops after the photos being judged now. Results so far are kept, even if Loupe is closed."
-ON_CANCEL = "Stops and deletes the table and pictures. The audit log keeps the verdicts."
+ON_PAUSE = "Finishes the photos in progress, then stops. Results so far are kept, even if you close Loupe."
+ON_CANCEL = "Stops and deletes the table and images. Verdicts stay in the audit log."
 HERE, CLUSTER = "This machine", "Cluster"
-MAPS = dict(zip(ENDINGS, ("Photos with heatmap (PNG)", "Raw maps (.npy)"), strict=True))
+MAPS = dict(zip(ENDINGS, ("Heatmap overlays (PNG)", "Anomaly maps (.npy)"), strict=True))
 
 
 def new_batch(saved: list[Path]) -> None:
@@ -35,13 +35,13 @@ def new_batch(saved: list[Path]) -> None:
     source = _photos()
     if recipe is None:
         return
-    words = "The table, the report and the pictures of the worst parts are always written."
-    label, say, key = "Also keep, for every photo", MAPS.__getitem__, "batch_maps"
+    words = "The table, the report and images of the worst parts are always saved."
+    label, say, key = "Also save for each photo", MAPS.__getitem__, "batch_maps"
     kept = st.pills(label, list(MAPS), format_func=say, selection_mode="multi", key=key, help=words)
     workers, cluster = _judges()
     if play("Start", "batch_start", disabled=source is None) and source is not None:
         with shell.errors_shown(ValueError, ScanError, OSError):
-            with st.spinner("Looking at the photos…"):
+            with st.spinner("Checking the photos…"):
                 count = len(photos_of([source.path]))
             asked = {"product": recipe.product, "recipe": path.name, "digest": recipe.digest or "", "count": count}
             endings, user = tuple(ending for ending in ENDINGS if ending in kept), shell.current_user()
@@ -50,7 +50,7 @@ def new_batch(saved: list[Path]) -> None:
     if source is None:
         st.caption("Choose photos to start.")
     else:
-        shell.say_running("A batch that you start waits for it and then starts by itself.")
+        shell.say_running("New batches are queued and start automatically.")
     _on_the_command_line(path, source)
 
 
@@ -79,9 +79,9 @@ def unfinished(batch: BatchRun) -> None:
         _head(batch)
         when = shell.plain(batch.when)
         if batch_jobs.waits(batch):
-            st.caption(f"In the queue, shown in the sidebar: {batch.count:,} photos, asked for {when}.")
+            st.caption(f"Queued: {batch.count:,} photos, requested {when}. See the queue in the sidebar.")
             return
-        st.caption(f"Not finished: stopped after {batch.kept:,} of {batch.count:,} photos; started {when}.")
+        st.caption(f"Incomplete: {batch.kept:,} of {batch.count:,} photos inspected. Started {when}.")
         row = st.container(horizontal=True)
         with row:
             if play("Resume", f"batch_resume-{batch.id}"):
@@ -94,12 +94,12 @@ def compare(batch: BatchRun, place) -> None:
     with place.popover("Compare with another recipe", icon=":material/compare_arrows:"):
         others = [path for path in saved_recipes.paths() if path.name != batch.recipe]
         if not others:
-            st.markdown("There is no other recipe. Save one on Inspect.")
+            st.markdown("No other recipe yet. Save one on the Inspect page.")
             return
         say = saved_recipes.names(others).__getitem__
         path = st.selectbox("Recipe", others, format_func=say, key=f"batch_other-{batch.id}")
         recipe = recipe_at(path, f"compare-{batch.id}")
-        if play("Judge the same photos", f"batch_compare-{batch.id}", disabled=recipe is None) and recipe is not None:
+        if play("Inspect the same photos", f"batch_compare-{batch.id}", disabled=recipe is None) and recipe is not None:
             asked = {"product": recipe.product, "recipe": path.name, "digest": recipe.digest or ""}
             with shell.errors_shown(OSError):
                 new = replace(batch, **asked, against=batch.id, user=shell.current_user())
@@ -111,9 +111,9 @@ def compare(batch: BatchRun, place) -> None:
 def discard(batch: BatchRun, place) -> None:
     """A button that deletes a batch, after confirmation."""
     with place.popover("Delete", icon=":material/delete:"):
-        st.markdown("Delete the table, report and pictures of this batch? The audit log keeps the verdicts.")
-        if st.button("Yes, delete it", key=f"batch_delete-{batch.id}"):
-            with shell.errors_shown(OSError, begins="It could not be deleted: "):
+        st.markdown("Delete this batch's table, report and images? Verdicts stay in the audit log.")
+        if st.button("Delete batch", key=f"batch_delete-{batch.id}"):
+            with shell.errors_shown(OSError, begins="Could not delete: "):
                 batch_store.remove(batch)
                 st.rerun()
 
@@ -157,19 +157,19 @@ def _judges() -> tuple[int, bool]:
     with shell.errors_shown(ValueError):
         address, _ = worker_selection.configured()
     if address is not None:
-        by = st.segmented_control("Judged by", [HERE, CLUSTER], default=HERE, required=True, key="batch_judged_by")
+        by = st.segmented_control("Run on", [HERE, CLUSTER], default=HERE, required=True, key="batch_judged_by")
         if by == CLUSTER:
             st.caption(
-                f"By the workers of {shell.plain(address)}. The photos must be at the same path on every machine. "
-                "Anyone who can reach a Dask scheduler can run code on it and on its workers, so Loupe connects only "
-                "to one on this machine or over TLS."
+                f"Uses the workers of {shell.plain(address)}. Photos must be at the same path on every machine. "
+                "Anyone who can reach a Dask scheduler can run code on it and on its workers, so Loupe connects "
+                "only locally or over TLS."
             )
             return 1, True
     cores = os.cpu_count() or 1
     words = (
-        f"Processes that judge in parallel; this machine has {cores} cores. 1: Loupe itself, which is quickest for a "
-        "few hundred photos because each process first loads the network. Each takes about 1 GB of memory. The "
-        "verdicts are the same."
+        f"Number of parallel processes; this machine has {cores} cores. 1 is fastest for a few hundred photos, "
+        "because each extra process first loads the network. Each needs about 1 GB of memory. Verdicts do not "
+        "change."
     )
     workers = st.number_input("Processes", 1, cores, 1, key="batch_workers", width=NUMBER_WIDTH, help=words)
     return int(workers), False
@@ -184,17 +184,17 @@ def _start(batch: BatchRun) -> None:
 
 
 def _on_the_command_line(path: Path, source: Source | None) -> None:
-    with st.expander("Batches and watched folders on the command line"):
+    with st.expander("Command-line equivalents"):
         recipe = shlex.quote(str(workspace.recipes_folder() / path.name))
         photos = shlex.quote(str(source.path)) if source is not None else "PHOTOS"
         command, outputs = "python -m inspect_core", "--csv verdicts.csv --report report.html --maps maps/"
         st.code(f"{command} inspect {recipe} {photos} {outputs}", language=None, wrap_lines=True)
         st.caption(
-            "If stopped, the same command continues where it left off. With --workers 4, four processes judge; with "
-            "--cluster, the workers of a Dask scheduler on other machines do (docs/CLUSTER.md)."
+            "To resume, run the same command again. --workers 4 uses four processes; --cluster uses the workers of "
+            "a Dask scheduler on other machines (docs/CLUSTER.md)."
         )
         st.code(f"{command} watch {recipe} INCOMING --out SORTED", language=None, wrap_lines=True)
         st.caption(
-            "Judges photos as they arrive in INCOMING and moves each into the folder of its verdict in SORTED: "
+            "Inspects photos as they arrive in INCOMING and moves each into the matching folder in SORTED: "
             f"{', '.join(FOLDERS.values())}."
         )

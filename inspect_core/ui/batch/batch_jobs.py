@@ -63,7 +63,7 @@ def start(batch: BatchRun) -> None:
             if job.id in unwanted:
                 batch_store.remove(batch)
 
-    shell.start(f"Judging photos of {batch.product}", work, about=(BATCH, batch.id))
+    shell.start(f"Inspecting photos of {batch.product}", work, about=(BATCH, batch.id))
 
 
 def pause(job_id: str) -> None:
@@ -82,15 +82,15 @@ def _judge(batch: BatchRun, job: Job, user: str) -> None:
     alone = batch.workers <= 1 and not batch.cluster
     inspector, path = inspector_of(batch.recipe, batch.digest, alone=alone)
     if inspector.digest != batch.digest:
-        begun = f"the recipe that this batch was started with ({batch.digest[:12]})"
+        begun = f"the recipe this batch started with ({batch.digest[:12]})"
         raise ValueError(f"{batch.recipe} is no longer {begun}; start a new batch")
-    job.report(0.0, "looking at the photos")
+    job.report(0.0, "checking the photos")
     photos = photos_of([Path(batch.source)])
     truths = truths_of([Path(batch.source)], [name for name, _ in photos])
     if batch.cluster:
         address, certificates = worker_selection.configured()
         if address is None:
-            gone = "LOUPE_CLUSTER no longer names a scheduler"
+            gone = "LOUPE_CLUSTER is no longer set"
             raise ValueError(f"{gone}; set it and restart the app, or start a new batch")
         chosen = worker_selection.workers(cluster=address, certificates=certificates)
         job.report(0.0, f"waiting for the workers of {address}")
@@ -98,7 +98,7 @@ def _judge(batch: BatchRun, job: Job, user: str) -> None:
         chosen = worker_selection.workers(batch.workers if batch.workers > 1 else None)
     with AuditLog.open() as log, chosen as executor:
         judging = None if executor is None else JudgedByWorkers(executor, path)
-        by = "" if executor is None else f", by {executor.words}"
+        by = "" if executor is None else f" on {executor.words}"
 
         def report(fraction: float, step: str) -> None:
             job.report(fraction, step + by)
@@ -106,7 +106,7 @@ def _judge(batch: BatchRun, job: Job, user: str) -> None:
         record, outputs = Logged(log, inspector, user), batch.outputs()
         run(inspector, photos, outputs, record=record, report=report, judging=judging, truths=truths)
     if (before := batch_store.find(batch.against)) is not None and before.finished:
-        job.report(1.0, "drawing what changes")
+        job.report(1.0, "drawing changed verdicts")
         _draw_changes(before, batch, inspector, photos)
 
 

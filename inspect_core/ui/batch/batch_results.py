@@ -19,7 +19,7 @@ from inspect_core.verdict import OUTCOMES, SIGNS, SPOKEN
 
 PICTURE_WIDTH, COUNT_WIDTH, CHANGE_WIDTH, CHANGES = 180, 170, 330, 9
 WAYS = {BETTER: ":green[:material/thumb_up: Better]", WORSE: ":red[:material/thumb_down: Worse]"}
-AT_OR_BELOW = "Percentage of the good parts that set the limits with this score or a lower one."
+AT_OR_BELOW = "Percentage of the calibration parts with this score or a lower one."
 LARGEST_PICTURE = 1 << 24
 """Bytes."""
 
@@ -54,7 +54,7 @@ def _counts(rows: list[ResultRow]) -> None:
     counts = Counter(row.verdict for row in rows)
     shelf = st.container(horizontal=True)
     for outcome in OUTCOMES:
-        share = f"{100 * counts[outcome] / len(rows):.1f} % of {len(rows):,}"
+        share = f"{100 * counts[outcome] / len(rows):.1f}% of {len(rows):,}"
         shelf.metric(SPOKEN[outcome].capitalize(), f"{counts[outcome]:,}", border=True, help=share, width=COUNT_WIDTH)
 
 
@@ -74,7 +74,7 @@ def _changes(batch: BatchRun, rows: list[ResultRow]) -> None:
     found = changed(_rows(str(before.table), before.table.stat().st_mtime_ns), rows)
     other = workspace.recipes_folder() / before.recipe
     against = saved_recipes.names([other])[other]
-    st.markdown(f"**Against {shell.plain(against)}** · {shell.plain(found.sentence())}")
+    st.markdown(f"**Compared with {shell.plain(against)}** · {shell.plain(found.sentence())}")
     drawn = [
         (one, *pictures)
         for rank, one in enumerate(found.changes)
@@ -92,7 +92,7 @@ def _changes(batch: BatchRun, rows: list[ResultRow]) -> None:
             way = f"  \n{WAYS[one.way]}" if one.way else ""
             st.caption(f"{shell.plain(one.after.name)}{shell.plain(truth)}{way}")
     if len(found.changes) > len(drawn):
-        st.caption("The other changes are not drawn; the tables of both batches hold them.")
+        st.caption("Other changes are listed in the tables of both batches.")
 
 
 def _downloads(batch: BatchRun) -> None:
@@ -103,7 +103,7 @@ def _downloads(batch: BatchRun) -> None:
     batch_form.compare(batch, row)
     batch_form.discard(batch, row)
     if batch.endings:
-        st.caption(f"Heatmaps and maps of every photo: {shell.plain(batch.maps)}")
+        st.caption(f"Heatmaps and anomaly maps: {shell.plain(batch.maps)}")
 
 
 def _worst(batch: BatchRun, rows: list[ResultRow]) -> None:
@@ -134,19 +134,19 @@ def _table(rows: list[ResultRow]) -> None:
             "Photo": [row.name for row in shown],
             "Verdict": [_signed(row.verdict) for row in shown],
             "Score": [row.score for row in shown],
-            "Good parts at or below": [row.percentile_among_good for row in shown],
+            "Percentile among good parts": [row.percentile_among_good for row in shown],
             "Defect type": [row.defect_type for row in shown],
-            **({"Truth": [row.truth for row in shown]} if any(row.truth for row in rows) else {}),
+            **({"Ground truth": [row.truth for row in shown]} if any(row.truth for row in rows) else {}),
             "Regions": [row.regions for row in shown],
             "Reason": [row.reason for row in shown],
             "Product check": [row.product_check for row in shown],
-            "Differs from the photos taught": [row.photo for row in shown],
+            "Difference from training photos": [row.photo for row in shown],
         },
         hide_index=True,
         column_config={
             "Photo": st.column_config.TextColumn(pinned=True),
             "Score": st.column_config.NumberColumn(format="%.4g"),
-            "Good parts at or below": st.column_config.NumberColumn(format="%.0f %%", help=AT_OR_BELOW),
+            "Percentile among good parts": st.column_config.NumberColumn(format="%.0f %%", help=AT_OR_BELOW),
         },
         placeholder="",
         alt="Photos of the batch, one row each.",

@@ -21,10 +21,10 @@ SIDE, SMALL, COUNT = 480, 116, 116
 """Pixels: the longer side of the last photo and of one that was stopped, the width of a count."""
 EVERY = 1.0
 SORTED = (
-    "Each photo is moved into the folder of its verdict there: "
-    f"{', '.join(FOLDERS.values())}. Nothing there is replaced."
+    f"Each photo is moved into the folder for its verdict: {', '.join(FOLDERS.values())}. Existing files are never "
+    "replaced."
 )
-ON_STOP = "Photos that arrive later stay where they are. Starting again goes on with them."
+ON_STOP = "Photos that arrive later stay in the folder and are inspected when you start watching again."
 
 
 def watch(saved: list[Path]) -> None:
@@ -43,15 +43,15 @@ def _form(saved: list[Path]) -> None:
     st.subheader("Watch a folder")
     path = st.selectbox("Recipe", saved, format_func=saved_recipes.names(saved).__getitem__, key="watch_recipe")
     recipe = batch_form.recipe_at(path, "watch")
-    words = "Photos are taken as they arrive, also in folders below it, once they have not changed for a second."
-    folder = folder_at("Folder where photos arrive", key="watch_folder", persist_state="session", help=words)
+    words = "Photos in this folder and its subfolders are picked up once they have not changed for one second."
+    folder = folder_at("Input folder", key="watch_folder", persist_state="session", help=words)
     value = "" if folder is None else str(folder.with_name(f"{folder.name}-sorted"))
-    out = folder_at("Sorted into", value, key=f"watch_out-{value}", help=SORTED)
+    out = folder_at("Output folder", value, key=f"watch_out-{value}", help=SORTED)
     ready = recipe is not None and folder is not None and out is not None
     if batch_form.play("Start watching", "watch_start", disabled=not ready) and ready:
         shell.begin(lambda: watches.start(recipe, path.name, folder, out))
     if not ready:
-        st.caption("Choose the folder into which your camera writes.")
+        st.caption("Choose the folder your camera writes to.")
 
 
 @st.fragment(run_every=EVERY)
@@ -65,7 +65,7 @@ def _line(job_id: str) -> None:
         with st.container(horizontal=True, vertical_alignment="center"):
             _head(watched)
             paused = shift is not None and shift.paused
-            label, icon = ("Go on", "play_arrow") if paused else ("Pause", "pause")
+            label, icon = ("Resume", "play_arrow") if paused else ("Pause", "pause")
             key, off = f"watch_pause-{job_id}", shift is None or job.cancelling
             st.button(label, key, icon=f":material/{icon}:", disabled=off, on_click=watches.pause, args=(job_id,))
             key, icon, label = f"watch_stop-{job_id}", ":material/stop:", "Stopping…" if job.cancelling else "Stop"
@@ -88,7 +88,7 @@ def _head(watched: Watched) -> None:
     owner = shell.plain(watched.job.owner) if watched.job is not None else ""
     st.markdown(
         f"**{shell.plain(watched.product)}** · {shell.plain(watched.folder)} → {shell.plain(watched.out)}  \n"
-        f":small[Since {shell.plain(watched.began)}, by {owner}]",
+        f":small[Watching since {shell.plain(watched.began)}, started by {owner}]",
         width="stretch",
     )
 
@@ -96,7 +96,7 @@ def _head(watched: Watched) -> None:
 def _last(watched: Watched, last: Facts | None, *, paused: bool) -> None:
     """The latest photo under its verdict."""
     if paused:
-        st.info("Paused. Photos that arrive wait in the folder.", icon=":material/pause:")
+        st.info("Paused. New photos wait in the folder.", icon=":material/pause:")
     if last is None:
         if not paused:
             st.info("Waiting for the first photo.", icon=":material/hourglass_top:")
@@ -115,7 +115,7 @@ def _counts(shift: Shift) -> None:
         if shift.counts[word] or word not in (NOT_LOCATED, NOT_JUDGED):
             shelf.metric(spoken.capitalize(), f"{shift.counts[word]:,}", border=True, width=COUNT)
     if shift.watch.waiting:
-        st.caption(f"{shift.watch.waiting:,} still arriving.")
+        st.caption(f"{shift.watch.waiting:,} photos still being written.")
     if words := dict.fromkeys(one.words for one in shift.following.left):
         st.warning(f"Drift: {shell.plain(' '.join(words))}", icon=":material/warning:")
 
@@ -124,7 +124,7 @@ def _stopped(watched: Watched, stopped: Sequence[Facts]) -> None:
     """The latest photos that were not accepted."""
     if not stopped:
         return
-    st.markdown("**Last stopped**")
+    st.markdown("**Latest photos not accepted**")
     shelf = st.container(horizontal=True, gap="small")
     for one in stopped:
         with shelf.container(width=SMALL):
@@ -167,4 +167,4 @@ def _told(facts: Facts) -> str:
     score, kind = facts["score"], facts["kind"]
     if not isinstance(score, float | int):
         return str(facts["reason"])
-    return f"{score:.3g} of {facts['reject']:.3g}{f', {kind}' if kind else ''}"
+    return f"score {score:.3g}, limit {facts['reject']:.3g}{(f', {kind}' if kind else '')}"

@@ -66,7 +66,7 @@ def start(recipe: Recipe, file: str, folder: Path, out: Path) -> None:
             job.report(0.0, "loading the recipe")
             inspector, _ = inspector_of(file, digest)
             if inspector.digest != digest:
-                raise ValueError(f"{file} has been replaced by another recipe; start again")
+                raise ValueError(f"{file} now contains a different recipe; start the watch again")
             record = Logged(log, inspector, user)
             require_challenge(record)
             watch = Watch(inspector, folder, out, record)
@@ -90,7 +90,7 @@ def pause(job_id: str) -> None:
 def in_words(shift: Shift) -> str:
     """ "12 accepted, 1 rejected"."""
     told = [f"{shift.counts[word]:,} {spoken}" for word, spoken in SPOKEN.items() if shift.counts[word]]
-    return ", ".join(told) or "no photo yet"
+    return ", ".join(told) or "no photos yet"
 
 
 @st.cache_data(max_entries=64, show_spinner=False)

@@ -54,4 +54,4 @@ def put_on_bench(taught: TaughtPart, row: ComparisonRow) -> None:
         part = of_study(taught.product, study, taught.notes, taught.product_check)
         return open_product_store.put(replace(part.with_areas(order.areas), compared=order))
 
-    shell.start(f"Putting {row.title} on the bench", work)
+    shell.start(f"Opening {row.title} on Inspect", work)

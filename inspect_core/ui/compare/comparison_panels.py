@@ -26,7 +26,9 @@ TELLING = 60
 def start(order: TeachingConfig) -> None:
     """Which detectors to compare, how long that takes, and the button that starts it, or its progress."""
     detectors = st.multiselect("Detectors", ALL, default=ALL, format_func=title_of, key="compare_detectors")
-    as_published = st.toggle("Each method also as published", key="compare_published", help=teaching_job.AS_PUBLISHED)
+    as_published = st.toggle(
+        "Also test each method as published", key="compare_published", help=teaching_job.AS_PUBLISHED
+    )
     words = "Choose at least one detector."
     if detectors:
         try:
@@ -38,9 +40,9 @@ def start(order: TeachingConfig) -> None:
             st.error(f"{shell.plain(error)}; or compare fewer detectors.", icon=":material/error:")
             return
         words = (
-            f"Takes about {shell.duration(seconds)} on this machine: every detector is fitted once to "
+            f"Takes about {shell.duration(seconds)} on this machine. Each detector is fitted once on "
             f"{len(order.photos.fit):d} good photos and scores {len(order.scored):d} others. You can keep working "
-            "meanwhile."
+            "in the meantime."
         )
     begin = partial(comparison_jobs.start, order, detectors, as_published)
     shell.offer(
@@ -82,17 +84,14 @@ def _table(comparison: Comparison, current: str) -> ComparisonRow:
         selection_mode="single-row-required", selection_default={"selection": {"rows": [first]}},
         alt="Detectors side by side, one row each.",
     )  # fmt: skip
-    st.caption(
-        "Brackets: 95 % intervals. A value ties with the best if it lies in the best one's interval or its own "
-        "holds the best."
-    )
+    st.caption("Brackets show 95% intervals. A value ties with the best if either lies within the other's interval.")
     marked = seen.selection.rows
     return comparison.rows[marked[0] if marked and marked[0] < len(comparison.rows) else first]
 
 
 def _put_on_bench(taught: TaughtPart, row: ComparisonRow) -> None:
-    words = "Take these photos and the chosen detector, as fitted here, to the bench."
-    if st.button(f"Put {shell.plain(row.title)} on the bench", key="compare_bench", type="primary", help=words):
+    words = "Opens these photos on Inspect with the selected detector as fitted here."
+    if st.button(f"Open {shell.plain(row.title)} on Inspect", key="compare_bench", type="primary", help=words):
         with shell.errors_shown(Busy):
             comparison_jobs.put_on_bench(taught, row)
             st.switch_page("pages/inspect.py")
@@ -109,13 +108,13 @@ def _downloads(order: TeachingConfig) -> None:
 
 def _made(order: TeachingConfig, write: Callable[[Comparison], str]) -> str:
     comparison = comparison_jobs.found(order)
-    return "Another comparison has replaced this one; compare again." if comparison is None else write(comparison)
+    return "A newer comparison replaced this one. Compare again." if comparison is None else write(comparison)
 
 
 def _curves(rows: Sequence[ComparisonRow]) -> None:
     drawn = comparison_report.curves(rows, charts.look())
     if drawn:
-        st.caption("Curves and scores: the recommended detector, the one on the bench and the one chosen in the table.")
+        st.caption("Curves and scores of the recommended detector, the one in use and the one selected in the table.")
     shelf = st.container(horizontal=True, gap="medium")
     for name, (title, figure) in drawn.items():
         with shelf.container(width=CURVE_WIDTH):
@@ -131,7 +130,7 @@ def _one_part(order: TeachingConfig) -> None:
     telling, photos = comparison_report.most_telling(comparison)[:TELLING], comparison.rows[0].scored.photos
     if not telling:
         return
-    st.markdown("**One part under every detector**", help="Parts on which the detectors differ come first.")
+    st.markdown("**One part, all detectors**", help="Parts on which detectors disagree come first.")
     position = st.selectbox(
         "Part", telling, format_func=lambda i: f"{photos[i].name} ({photos[i].kind})", key="compare_part"
     )

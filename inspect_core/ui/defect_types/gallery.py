@@ -16,12 +16,12 @@ from inspect_core.ui.session import in_force
 from inspect_core.ui.taught_product import TaughtPart
 
 ON_A_PAGE, CELL, PICTURE = 18, 148, 240
-WITHOUT = "no defect type"
+WITHOUT = "unlabelled"
 ON_BRUSH = (
-    "Choose a defect type, or enter a new one and press Enter. Then click the button under a part to label it; a "
-    "second click removes the label."
+    "Select a defect type, or type a new one and press Enter. Then click the button below a photo to label it. "
+    "Click again to remove the label."
 )
-ON_REMOVE = "The photos stay, without a defect type. The learned model keeps the name until you learn again."
+ON_REMOVE = "Keeps the photos but removes their defect type. The trained model keeps this name until you train again."
 
 
 def gallery(taught: TaughtPart, by_region: bool) -> None:
@@ -30,13 +30,13 @@ def gallery(taught: TaughtPart, by_region: bool) -> None:
     shown = _candidates(taught, labels)
     if not shown:
         st.info(
-            "There is no defect to label yet: no photo is a known defect or exceeds the limit. Add photos on Inspect.",
+            "Nothing to label yet: no photo is labelled as defective or exceeds the limit. Add photos on Inspect.",
             icon=":material/label:",
         )
         return
     defect_types = sorted(set(labels.values()))
     tools, brush = st.container(horizontal=True, vertical_alignment="bottom", gap="medium"), f"brush-{taught.id}"
-    say, words = "Defect type", "choose or enter one"
+    say, words = "Defect type", "Select or type one"
     tools.selectbox(
         say, defect_types, index=None, key=brush, placeholder=words, accept_new_options=True, width=250, help=ON_BRUSH
     )
@@ -46,7 +46,7 @@ def gallery(taught: TaughtPart, by_region: bool) -> None:
         _rename_or_remove(taught, labels, defect_types)
     chosen = [i for i in shown if wanted is None or labels.get(i, WITHOUT) == wanted]
     if not chosen:
-        st.caption("None.")
+        st.caption("No photos.")
         return
     cells = st.container(horizontal=True)
     for position in shell.one_page(chosen, ON_A_PAGE, f"page-{taught.id}-{wanted}"):
@@ -85,7 +85,7 @@ def _cell(taught: TaughtPart, position: int, kind: str | None, by_region: bool, 
 def _give(taught_id: str, position: int, kind: str | None, brush: str) -> None:
     word = defect_labels.as_word(st.session_state[brush] or "")
     if not word:
-        st.toast("Choose or enter a defect type above the parts first.", icon=":material/label:")
+        st.toast("First select or type a defect type above.", icon=":material/label:")
         return
     _keep(taught_id, [position], "" if word == kind else word)
 
@@ -97,10 +97,14 @@ def _rename_or_remove(taught: TaughtPart, labels: dict[int, str], defect_types: 
         own = [position for position, label in labels.items() if label == kind]
         joins = word in defect_types and word != kind
         if joins:
-            st.caption(f"“{shell.plain(word)}” already exists: the two will be merged and must be learned again.")
+            st.caption(f"“{shell.plain(word)}” already exists. The two types will be merged; train again afterwards.")
         given = (taught.id, own, kind, word, joins)
         st.button("Rename", key=f"rename-{taught.id}", disabled=not word, on_click=_rename, args=given)
-        label, icon, given = f"Remove from {counted(len(own), 'photo')}", ":material/label_off:", (taught.id, own, "")
+        label, icon, given = (
+            (f"Remove label from {counted(len(own), 'photo')}"),
+            ":material/label_off:",
+            (taught.id, own, ""),
+        )
         off, key = kind is None, f"remove-{taught.id}"
         st.button(label, key=key, icon=icon, on_click=_keep, args=given, disabled=off, help=ON_REMOVE)
 
@@ -117,7 +121,7 @@ def _keep(taught_id: str, positions: list[int], kind: str) -> None:
         if taught is not None:
             defect_labels.set_kind(taught, positions, kind)
     except OSError as error:
-        st.toast(f"The defect type could not be saved: {shell.plain(error.strerror or error)}", icon=":material/error:")
+        st.toast(f"Could not save the defect type: {shell.plain(error.strerror or error)}", icon=":material/error:")
 
 
 @st.cache_data(max_entries=512, show_spinner=False)

@@ -56,7 +56,7 @@ class TypeTrainingResult:
 
 def start(taught: TaughtPart, order: TypeTrainingConfig) -> None:
     """Learn in the background and attach the result to the part. Raises Busy as `Jobs.submit`."""
-    title = f"Learning the defect types of {taught.product}"
+    title = f"Training defect types for {taught.product}"
     result_cache.start(title, about(taught), lambda job: _learn(taught, order, job))
 
 
@@ -91,7 +91,7 @@ def _learn(taught: TaughtPart, order: TypeTrainingConfig, job: Job) -> TypeTrain
     points = []
     with device_lock(taught.preparation.backbone.device):
         for done, example in enumerate(order.examples):
-            job.report(0.3 * done / len(order.examples), f"looking at example {done + 1} of {len(order.examples)}")
+            job.report(0.3 * done / len(order.examples), f"processing example {done + 1} of {len(order.examples)}")
             points.append(crops.embedding(taught, example.position, example.box))
         foreign = _foreign(taught, order.by_region, job)
     embeddings = np.stack(points)
@@ -122,7 +122,7 @@ def _foreign(taught: TaughtPart, by_region: bool, job: Job) -> np.ndarray:
     photos = [sample for name in teaching_job.samples() for sample in scan(teaching_job.SAMPLES / name).defects]
     found = []
     for done, sample in enumerate(photos):
-        job.report(0.3 + 0.1 * done / len(photos), "looking at other parts")
+        job.report(0.3 + 0.1 * done / len(photos), "processing other products")
         picture = read(sample.path, sample.depth)
         if picture.digest in own:
             continue

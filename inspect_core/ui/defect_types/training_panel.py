@@ -17,15 +17,16 @@ COUNTS_WIDTH, ORDER_WIDTH = 430, 470
 TELLING = "linen"
 """The sample part whose defect types can be told apart."""
 ON_FLANGE = (
-    "The flange is a hard case: a defect covers half a percent of the photo; with four photos of a type the network "
-    "tells the rest of the part rather than the defect. Linen works: its cloth is even, so the whole part tells."
+    "The flange is a hard case: a defect covers only 0.5% of the photo, so with four photos per type the model "
+    "learns the rest of the part instead of the defect. Linen works: the cloth is uniform, so any difference is the "
+    "defect."
 )
 ON_LOOKING = (
-    "The region is the square around the largest region above the limit, as Inspect finds it; for learning, true masks "
-    "help to find it. The whole part suits defects that show everywhere, such as a wrong colour."
+    "Region: a square around the largest region above the limit, as on Inspect; training also uses ground-truth "
+    "masks. Whole part: for defects that affect the entire part, such as a wrong colour."
 )
 ON_MODEL = (
-    "Both put a Gaussian around every example, so that the probability falls where nothing was seen: kernel density "
+    "Both place a Gaussian around each example, so confidence drops away from the training data: kernel density "
     "forest and network (Dey et al. 2025)."
 )
 
@@ -38,7 +39,7 @@ def say_if_changed(taught: TaughtPart) -> None:
     examples = _examples(taught, learned.order.by_region, _learnable(taught, _groups(taught)))
     if set(examples) != set(learned.order.examples):
         st.warning(
-            "The labels, or the limit on Inspect, have changed since this was learned. Learn again to use them.",
+            "The labels or the limit on Inspect have changed since training. Train again to use them.",
             icon=":material/update:",
         )
 
@@ -59,26 +60,26 @@ def learn(taught: TaughtPart) -> bool:
     with row.container(width=COUNTS_WIDTH):
         if rows:
             table = dict(zip(("defect type", "photos", "more"), zip(*rows, strict=True), strict=True))
-            more = st.column_config.TextColumn("what helps", width="medium")
+            more = st.column_config.TextColumn("next step", width="medium")
             st.dataframe(table, hide_index=True, column_config={"more": more})
         else:
-            words = "No photo has a defect type yet. Enter one below and click the parts that show it."
+            words = "No photo has a defect type yet. Enter one below, then click the photos that show it."
             st.info(words, icon=":material/label:")
         st.caption(
-            f"A defect type needs at least {LEAST} photos of different parts: one to learn from and one to check with. "
-            f"From {ENOUGH} on, its probability becomes useful."
+            f"Each defect type needs photos of at least {LEAST} different parts: one for training, one for testing. "
+            f"With {ENOUGH} or more, its confidence becomes useful."
         )
         _keep_together(taught)
     with row.container(width=ORDER_WIDTH):
         key, ways = f"look_at-{taught.id}", [REGION, WHOLE]
         first = WHOLE if taught.product == TELLING and TELLING in teaching_job.samples() else REGION
-        look_at = st.segmented_control("Look at", ways, default=first, required=True, key=key, help=ON_LOOKING)
+        look_at = st.segmented_control("Classify by", ways, default=first, required=True, key=key, help=ON_LOOKING)
         with st.expander("Settings"):
-            key, captions = f"parent-{taught.id}", ["robust with few examples", "can be better with many"]
+            key, captions = f"parent-{taught.id}", ["robust with few examples", "often better with many examples"]
             parent = st.radio(
                 "Model", PARENTS, format_func=PARENTS.get, key=key, horizontal=True, captions=captions, help=ON_MODEL
             )
-            key, words = f"kinds_seed-{taught.id}", "Another seed gives another random draw in training."
+            key, words = f"kinds_seed-{taught.id}", "A different seed changes the random draws in training."
             seed = st.number_input("Random seed", 0, 9999, 0, key=key, help=words)
         _learn_button(taught, groups, look_at == REGION, parent, int(seed))
     return look_at == REGION
@@ -91,9 +92,9 @@ def _keep_together(taught: TaughtPart) -> None:
         key = f"together-{taught.id}"
         st.session_state.setdefault(key, True)
         words = (
-            f"Judging by their names, the {len(taught.scored.photos)} photos are of {counted(count, 'part')} or lots. "
-            "If one photo of a part were learned from and another judged, the result would look too good. Turn this "
-            "off if each photo shows a different part."
+            f"File names suggest that the {len(taught.scored.photos)} photos show {counted(count, 'part')} or lots. "
+            "Training on one photo of a part and testing on another makes results look too good. Turn this off if "
+            "every photo shows a different part."
         )
         st.toggle("Keep photos of one part or lot together", key=key, persist_state="session", help=words)
 
@@ -110,13 +111,13 @@ def _learn_button(taught: TaughtPart, groups: dict[str, str], by_region: bool, p
     left_out = sorted(set(defect_labels.labels_of(taught).values()) - set(labels.values()))
     few = len(set(labels.values())) < 2
     if few:
-        words = f"Learning needs at least two defect types with {LEAST} parts each. Label more photos below."
+        words = f"Training needs at least two defect types with {LEAST} parts each. Label more photos below."
         st.warning(words, icon=":material/label:")
     elif left_out:
-        st.caption(f"Not learned, for lack of examples: {shell.plain(', '.join(left_out))}.")
+        st.caption(f"Skipped (too few examples): {shell.plain(', '.join(left_out))}.")
     about = training_job.about(taught)
     busy = shell.jobs().about(about) is not None
-    label, icon = "Learn the defect types", ":material/school:"
+    label, icon = "Train defect types", ":material/school:"
     if st.button(label, type="primary", icon=icon, disabled=busy or few, key="learn_kinds"):
         examples = _examples(taught, by_region, labels)
         owners = tuple(groups[taught.scored.photos[example.position].name] for example in examples)

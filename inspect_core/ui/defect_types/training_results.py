@@ -32,18 +32,16 @@ def results(taught: TaughtPart) -> None:
     if known is None:
         return
     if learned is None:
-        st.markdown(f"Knows **{shell.plain(', '.join(known.names))}**. Learn again to see how reliable this is.")
+        st.markdown(f"Trained on **{shell.plain(', '.join(known.names))}**. Train again to see how reliable it is.")
         defect_naming.limit_slider(taught, "kinds")
         return
     right, surer = in_words(learned)
     st.markdown(f"## {right}")
-    st.markdown(
-        f"{surer} Every example was judged once, by a model that had seen neither it nor another photo of its group."
-    )
+    st.markdown(f"{surer} Each example was tested once, by a model trained without it and without its group.")
     if is_guessing(learned):
         st.warning(
-            "That is hardly better than guessing, so these names are worth little. Label more photos of every defect "
-            "type, or switch between the region and the whole part.",
+            "This is little better than guessing, so do not rely on these names. Label more photos of each type, or "
+            "switch between region and whole part.",
             icon=":material/casino:",
         )
     row = st.container(horizontal=True, gap="medium", vertical_alignment="center")
@@ -51,10 +49,12 @@ def results(taught: TaughtPart) -> None:
         defect_naming.limit_slider(taught, "kinds")
         for line in at_limit(learned, known):
             st.markdown(line)
-        st.caption("Inspect and the recipe name defect types from this limit on.")
+        st.caption("Inspect and the recipe report a defect type only at or above this confidence.")
     with row.container(width=CONFUSION_WIDTH):
         figure = defect_type_plots.confusion(confusion(learned, known.minimum_confidence), known.names, charts.look())
-        charts.show(figure, key="confusion", alt="Counts of true defect types (rows) by the names given (columns).")
+        charts.show(
+            figure, key="confusion", alt=("Confusion matrix: true defect types (rows), predicted types (columns).")
+        )
     _trust(known, learned)
 
 
@@ -64,9 +64,9 @@ def in_words(learned: TypeTrainingResult) -> tuple[str, str]:
     right = learned.posterior.argmax(axis=1) == learned.unseen.y
     surer = np.argsort(-stated, kind="stable")[: -(-len(stated) // 2)]
     return (
-        f"The most likely defect type is right for {right.sum()} of {len(right)} examples",
-        f"For the {counted(len(surer), 'example')} it is most certain of, it states {100 * stated[surer].mean():.0f} % "
-        f"on average and is right for {right[surer].sum()}.",
+        f"The most likely defect type is correct for {right.sum()} of {len(right)} examples",
+        f"For its {counted(len(surer), 'most confident example')}, the average confidence is "
+        f"{100 * stated[surer].mean():.0f}% and {right[surer].sum()} are correct.",
     )
 
 
@@ -91,7 +91,7 @@ def at_limit(learned: TypeTrainingResult, defect_types: DefectTypes) -> list[str
     for what, sure in others.items():
         if len(sure):
             unknown = f"{(sure < defect_types.minimum_confidence).sum()} of {len(sure)}"
-            lines.append(f"**{unknown}** {what} are named “unknown defect type”.")
+            lines.append(f"**{unknown}** {what} are reported as “unknown defect type”.")
     return lines
 
 
@@ -108,42 +108,43 @@ def _trust(known: DefectTypes, learned: TypeTrainingResult) -> None:
     """Is the stated probability right, and does it fall away from the examples?"""
     row = st.container(horizontal=True, gap="medium")
     parent, kernel = PARENTS[learned.order.parent].lower(), KERNEL[learned.order.parent]
-    stated = {f"{kernel} (in use)": learned.posterior, f"{parent} alone": learned.unseen.parent}
+    stated = {f"{kernel} (in use)": learned.posterior, f"{parent} only": learned.unseen.parent}
     y = learned.unseen.y
     with row.container(width=CURVE_WIDTH):
-        st.markdown("**Is the probability right?**")
+        st.markdown("**Is the confidence calibrated?**")
         bins = int(np.clip(len(y) // PER_BIN, 5, 10))
         curves = {name: reliability_curve(proba, y, bins=bins) for name, proba in stated.items()}
-        words = "Fraction named correctly against the probability stated; on the diagonal the two agree."
+        words = "Fraction correct against stated confidence; on the diagonal the two agree."
         charts.show(defect_type_plots.reliability(curves, charts.look()), key="reliability", alt=words)
         st.caption(
-            "On the diagonal, 80 % means right 8 times out of 10; below it, the model is overconfident. "
-            "Larger dot, more parts."
+            "On the diagonal, 80% confidence means correct 8 times out of 10. Below it, the model is overconfident. "
+            "Larger dots stand for more parts."
         )
     with row.container(width=CURVE_WIDTH):
-        st.markdown("**Does it recognise the unknown?**")
+        st.markdown("**Does it recognise unknown defects?**")
         lines = dict(zip(stated, (learned.away_kernel, learned.away_parent), strict=True))
         prior = float(known.classifier.prior.max())
         figure = defect_type_plots.falling(training_job.AWAY, lines, prior, known.minimum_confidence, charts.look())
         words = "Mean probability against distance from the examples; that of the model in use falls to chance."
         charts.show(figure, key="falling", alt=words)
-        st.caption("Far from every example, the probability of the model in use falls to chance, and nothing is named.")
+        st.caption("Far from all examples, the confidence of the model in use drops to chance and no type is reported.")
     with st.expander("Compared with the model alone"):
         st.dataframe(
             {
                 "model": list(stated),
                 "named correctly": [f"{round(accuracy(p, y) * len(y))} of {len(y)}" for p in stated.values()],
-                "mean probability stated": [f"{100 * p.max(axis=1).mean():.0f} %" for p in stated.values()],
-                "calibration error (ECE)": [f"{100 * expected_calibration_error(p, y):.1f} %" for p in stated.values()],
+                "mean confidence": [f"{100 * p.max(axis=1).mean():.0f}%" for p in stated.values()],
+                "calibration error (ECE)": [
+                    (f"{100 * expected_calibration_error(p, y):.1f}%") for p in stated.values()
+                ],
                 **elsewhere(learned, known.classifier.prior),
             },
             hide_index=True,
         )
         st.caption(
-            "ECE, expected calibration error: how far the stated probability is from the fraction named correctly, "
-            "over 20 bins; with few examples much of it is chance. OCE: the same on defects of other products, where "
-            "the honest answer is a guess; 0 % says that the model knows that it does not know. Method: kernel density "
-            "forests and networks (Dey et al. 2025)."
+            "ECE (expected calibration error): average gap between stated confidence and fraction correct, over 20 "
+            "bins; noisy with few examples. OCE: the same on defects of other products, where only a guess is "
+            "possible; 0% means the model knows that it does not know. Reference: Dey et al. 2025."
         )
 
 
@@ -152,4 +153,4 @@ def elsewhere(learned: TypeTrainingResult, prior: np.ndarray) -> dict[str, list[
     if not len(learned.foreign):
         return {}
     stated = learned.foreign, learned.foreign_parent
-    return {"on other products (OCE)": [f"{100 * ood_calibration_error(p, prior):.1f} %" for p in stated]}
+    return {"on other products (OCE)": [f"{100 * ood_calibration_error(p, prior):.1f}%" for p in stated]}

@@ -71,7 +71,7 @@ def follow_refits(
     taught: TaughtPart, name: str, in_force: float, live: dict[str, int], job: Job
 ) -> list[SensitivityPoint]:
     """The figures at values of γ, M or σ about the one in force, each fitted on the patch sample of previews."""
-    job.report(0.0, "drawing a sample of good patches")
+    job.report(0.0, "sampling good patches")
     position = taught.refit_view
     view = taught.scored.views[position]
     with device_lock(taught.preparation.backbone.device):
@@ -107,7 +107,7 @@ def spectrum(taught: TaughtPart, view: View) -> LocalSpectrum | str:
 
 def patch_variances(taught: TaughtPart, view: int, job: Job) -> np.ndarray:
     """(d,) float64 variance of good patches along each principal direction, largest first, from a sample of them."""
-    job.report(0.0, "drawing a sample of good patches")
+    job.report(0.0, "sampling good patches")
     sample = taught.own_study.patch_sample(SAMPLED, lambda: job.cancelling, view=view).double().cpu()
     return torch.linalg.eigvalsh(torch.cov(sample.T, correction=0)).flip(0).clamp_min(0).numpy()
 

@@ -21,7 +21,7 @@ from inspect_core.ui.taught_product import TaughtPart
 from inspect_core.verdict import Limits
 
 PATCHES, PHOTOS = "Patches", "Whole photos"
-BEFORE, AFTER = "As the network gives them", "As the detector sees them"
+BEFORE, AFTER = "Raw network features", "After the detector's mapping"
 KIND, SCORE, PHOTO, LOT = "Defect type", "Score", "Photo", "Lot"
 PICKED_SIDE, NEAR_SIDE = 512, 128
 FRAME = (194, 65, 12)
@@ -31,7 +31,7 @@ FRAME = (194, 65, 12)
 def patch_map(taught: TaughtPart) -> None:
     """t-SNE of patches or photos, with a click leading to the part and the patch."""
     if not taught.scored.photos:
-        st.info("There are no photos on the bench yet. Add some on Inspect, and they appear here.")
+        st.info("No photos yet. Photos you add on Inspect appear here.")
         return
     live, limits = in_force(taught)
     order, colour = _choose(taught)
@@ -42,8 +42,8 @@ def patch_map(taught: TaughtPart) -> None:
         return
     limit = _suggested_limit(taught, live)
     result_cache.offer(
-        "Draw the map", "Puts points that look alike side by side (t-SNE). Takes about ten seconds on an idle machine.",
-        f"Drawing the map of {'photos' if order.whole else 'patches'}", key,
+        "Compute map", "Places similar points close together (t-SNE). Takes about ten seconds on an idle machine.",
+        f"Computing the map of {('photos' if order.whole else 'patches')}", key,
         lambda job: explore_jobs.draw_map(taught, order, live, limit, job),
     )  # fmt: skip
 
@@ -63,7 +63,7 @@ def _choose(taught: TaughtPart) -> tuple[MapOrder, str]:
     lots = any(photo.group for photo in taught.scored.photos)
     with st.container(horizontal=True, gap="medium"):
         view = variance_panels.chosen_view(taught)
-        points = st.segmented_control("Points are", [PATCHES, PHOTOS], default=PATCHES, required=True, key="map_of")
+        points = st.segmented_control("Points show", [PATCHES, PHOTOS], default=PATCHES, required=True, key="map_of")
         colour = st.segmented_control(
             "Colour by", [KIND, SCORE, PHOTO, *([LOT] if lots else [])], default=KIND, required=True, key="map_colour"
         )
@@ -85,12 +85,12 @@ def _show(
         figure = _coloured_scatter(taught, drawn, colour, limits, look)
         if picked is not None:
             scatter.ring_point(figure, drawn.positions[picked], look)
-        alt = f"Map of {len(drawn.points)} points; points that look alike lie side by side."
+        alt = f"Map of {len(drawn.points)} points; similar points lie close together."
         charts.show(figure, key=chart, alt=alt, on_select="rerun", selection_mode="points")
         st.caption(_how_to_read(drawn.points, limits))
     with right:
         if picked is None:
-            st.markdown("**Click a point** to see the part and the patch behind it.")
+            st.markdown("**Click a point** to see its part and patch.")
         else:
             _show_picked(taught, drawn, picked, live, limits)
 
@@ -144,9 +144,9 @@ def _show_picked(taught: TaughtPart, drawn: DrawnMap, i: int, live: dict[str, in
         beside.image(boxes.enlarged(around), output_format="PNG", width=NEAR_SIDE, alt="The patch, enlarged")
         beside.container(width=NEAR_SIDE).caption(
             f"Patch in row {row + 1}, column {column + 1}: "
-            f"{_scored(float(points.peak[i]), limits, 'heatmap up to')}.  \n{score}"
+            f"{_scored(float(points.peak[i]), limits, 'peak score')}.  \n{score}"
         )
-    if st.button("Show on the bench", key="to_bench", width="stretch"):
+    if st.button("Show on Inspect", key="to_bench", width="stretch"):
         show_on_bench(taught, position, None if points.whole else (row, column))
 
 
@@ -167,18 +167,18 @@ def _name_point(taught: TaughtPart, drawn: DrawnMap, i: int) -> str:
     name, truth = as_text(photo.name), as_text(points.truth[i])
     if points.whole:
         return f"{name}<br>{truth}<br>score {points.score[i]:.3g}"
-    return f"{name}<br>{truth}, row {row + 1}, column {column + 1}<br>heatmap reaches {points.peak[i]:.3g}"
+    return f"{name}<br>{truth}, row {row + 1}, column {column + 1}<br>peak score {points.peak[i]:.3g}"
 
 
 def _how_to_read(points: explore.Points, limits: Limits | None) -> str:
     defect = int(points.defect.sum())
     above = int((points.peak > limits.review).sum()) if limits is not None else 0
     what = "photos" if points.whole else f"patches of {len(np.unique(points.photo))} photos"
-    shown = "" if points.whole else " Anomalous patches are shown more often than they occur."
+    shown = "" if points.whole else " Anomalous patches are over-represented."
     return (
-        f"{len(points)} {what}. Diamonds: {defect} {'defects' if points.whole else 'under a true mask'}. "
-        f"Ringed: {above} above the limit.{shown} "
-        "Neighbours look alike; the sizes of groups and the gaps between them mean nothing."
+        f"{len(points)} {what}. Diamonds: {defect} {('defects' if points.whole else 'inside a ground-truth mask')}. "
+        f"Ringed: {above} above the limit.{shown} Neighbouring points are similar; group sizes and gaps carry no "
+        "meaning."
     )
 
 

@@ -21,16 +21,16 @@ def strangest(taught: TaughtPart) -> None:
     scores, good = taught.scored.scores(**live), np.flatnonzero(taught.scored.good_and_defect()[0])
     ranked = good[np.argsort(-scores[good], kind="stable")][:COUNT]
     if not len(ranked):
-        st.info("There is no photo of a good part on the bench; add some on Inspect.")
+        st.info("No good photos yet. Add some on Inspect.")
         return
     st.markdown(
-        "The good parts with the highest scores. One that is not good after all raises the limit for all others; one "
-        "that is good belongs among those that are taught."
+        "The good parts with the highest scores. If one is actually defective, it raises the limit for all the "
+        "others. If it is good, add it to the training photos."
     )
     rainbow = st.toggle(
-        "Rainbow from 0 to 10", key="strangest_rainbow",
-        help="The fixed colours of the papers (jet, clamped), the same for every part and detector. Loupe's own turn "
-        "hot at the limit.",
+        "Fixed colour scale, 0 to 10", key="strangest_rainbow",
+        help="The papers' fixed colour scale (jet, clamped), the same for every part and detector. Loupe's own scale "
+            "turns warm at the limit.",
     )  # fmt: skip
     limit, calm = np.inf if limits is None else limits.review, taught.scored.typical_score(**live)
     for rank, position in enumerate(ranked.tolist()):
@@ -51,5 +51,5 @@ def strangest(taught: TaughtPart) -> None:
             st.image(picture, output_format="PNG", width="stretch", alt=f"{name}, score {score:.3g}, with its heatmap")
             above = " · above the limit" if score > limit else ""
             st.caption(f"**{rank + 1:d}** · {shell.plain(name)} · score {score:.3g}{above}")
-            if st.button("Show on the bench", key=f"strangest-{rank}", width="stretch"):
+            if st.button("Show on Inspect", key=f"strangest-{rank}", width="stretch"):
                 show_on_bench(taught, position, None)

@@ -20,10 +20,16 @@ from inspect_core.ui.session import in_force
 from inspect_core.ui.taught_product import TaughtPart
 
 GLOSS = {
-    "image AUROC": "Image AUROC: the chance that a defect scores above a good part; 50 % is guessing.",
-    "AUPRO": "AUPRO: how much of the true defect areas the heatmap covers, to 30 % false alarms per pixel.",
-    "good rejected at 95 % caught": "Good rejected at 95 % caught: share of good parts rejected by the limit that "
-    "catches 95 % of the defects; lower is better.",
+    "image AUROC": (
+        "Image AUROC: the probability that a defective part scores higher than a good one; 50% is guessing."
+    ),
+    "AUPRO": (
+        "AUPRO: how well the anomaly map covers the true defect areas, up to a pixel false-positive rate of 30%."
+    ),
+    (
+        "false rejects at 95% detection"
+    ): "False rejects at 95% detection: share of good parts rejected by the limit that catches 95% of the defects; "
+    "lower is better.",
 }
 THRESHOLDS = (COLLAPSED, 1e-3, 1e-2, 1e-1)
 CURVE_WIDTH, SPECTRUM_WIDTH, PLACES_WIDTH = 460, 540, 380
@@ -48,7 +54,7 @@ def variance(taught: TaughtPart) -> None:
     if view.variances is not None:
         _one_spectrum(view, view.variances, live[view.live])
         return
-    with st.spinner("Working out the spectra of all places…"):
+    with st.spinner("Computing spectra for all locations…"):
         spectrum = explore_jobs.spectrum(taught, view)
     if isinstance(spectrum, str):
         st.info(shell.plain(spectrum))
@@ -60,36 +66,38 @@ def variance(taught: TaughtPart) -> None:
 def _one_spectrum(view: View, variances: Tensor, q: int) -> None:
     fractions = variance_fractions(variances)
     if not len(fractions):
-        st.info("The good patches do not vary at all, so there is no spectrum to show.")
+        st.info("The good patches do not vary, so there is no spectrum to show.")
         return
     fraction = float(explained(view, [q])[0])
     st.markdown(
-        f"Good patches vary in {len(fractions)} directions. The first **{q:d}** hold **{fraction:.1%}** of the "
-        "variance and count as normal; a new patch is scored by how far it lies in the others."
+        f"Good patches vary in {len(fractions)} directions. The first **{q:d}** explain **{fraction:.1%}** of the "
+        "variance and count as normal. A new patch is scored by its distance along the others."
     )
     alt = f"Fraction of variance of each component on a log scale; the first {q} hold {fraction:.1%}."
     charts.show(explore_plots.eigenvalues(fractions, q, fraction, charts.look()), key="eigenvalues", alt=alt)
     st.caption(
-        "A steep fall means that good patches are alike and few directions describe them. A flat curve right of the "
-        "cut is noise: a defect has to stand out from it."
+        "A steep drop means that good patches are similar and few directions describe them. The flat curve to the "
+        "right of the cut is noise; a defect must exceed it."
     )
 
 
 def _falling_variance(taught: TaughtPart, position: int) -> None:
     key = ("fall", taught.id, position)
     if taught.study is None:
-        st.caption("How the variance falls needs the good photos; teach the part again to see it.")
+        st.caption("This plot needs the good photos. Teach the product again to see it.")
     elif (variances := result_cache.kept().get(key)) is None:
         result_cache.offer(
-            "Show how the variance falls", "Takes a sample of good patches; seconds.", "Looking at the good patches",
+            "Plot variance decay", (
+                "Uses a sample of good patches; takes seconds."
+), "Analysing good patches",
             key, lambda job: explore_jobs.patch_variances(taught, position, job),
         )  # fmt: skip
     else:
-        alt = "Minus the logarithm of each eigenvalue over the largest; it rises as directions vary less."
+        alt = "Negative logarithm of each eigenvalue relative to the largest; higher means less variance."
         charts.show(explore_plots.fall(variances, charts.look()), key="fall", alt=alt)
         st.caption(
             "−log λₙ/λ₁ of the good patches (Pavutnitskiy et al. 2022). Where it is high, good patches hardly vary: "
-            "there they lie on surfaces, and leaving one shows."
+            "they lie on surfaces, and a patch off a surface stands out."
         )
 
 
@@ -106,23 +114,27 @@ def _local_variance(taught: TaughtPart, local: LocalSpectrum, k: int) -> None:
     above = st.segmented_control(
         "Count directions with a variance of at least", THRESHOLDS, default=1e-2, required=True, key="rank_above",
         format_func=lambda value: f"{value:g}",
-        help="At the ridge, usually 0.01, a direction is half noise. 0.0001 is the bound of Kim et al. (2021).",
+        help=(
+            "At the ridge value (usually 0.01), half of the regularised variance is the ridge. 0.0001 is the "
+            "threshold of Kim et al. (2021)."
+),
     )  # fmt: skip
     counts = local.rank_map(above)
     st.markdown(
-        f"At every place the detector keeps {width} mixed features, learned from {learned_from(taught, local.photos)}. "
-        f"At a typical place the parts differ in **{np.median(counts):.0f}** directions"
-        + (f"; so few photos cannot show more than {local.possible}." if local.possible < width else ".")
+        f"At each location the detector keeps {width} mixed features, fitted on "
+        f"{learned_from(taught, local.photos)}. At a typical location, parts differ in "
+        f"**{np.median(counts):.0f}** directions"
+        + (f"; so few photos can show at most {local.possible}." if local.possible < width else ".")
     )
     row = st.container(horizontal=True, gap="medium")
     left, right = row.container(width=SPECTRUM_WIDTH), row.container(width=PLACES_WIDTH)
     with left:
-        st.markdown("**Spectrum over all places**")
-        level, alt = (f"ridge {local.ridge:g}", local.ridge), "median and the band of the middle 80 %"
-        figure = explore_plots.local_spectra({"typical place": local.band}, charts.look(), level=level, k=k)
+        st.markdown("**Spectrum over all locations**")
+        level, alt = (f"ridge {local.ridge:g}", local.ridge), "median and 10–90% band"
+        figure = explore_plots.local_spectra({"typical location": local.band}, charts.look(), level=level, k=k)
         charts.show(figure, key="local_spectrum", alt=f"Eigenvalues at each place on a log scale: {alt}.")
     with right:
-        st.markdown("**Directions, place by place**")
+        st.markdown("**Directions per location**")
         alt = f"Number of eigenvalues above {above:g} at each place, from {counts.min()} to {counts.max()}."
         charts.show(explore_plots.location_map(counts, local.possible, charts.look()), key="rank_map", alt=alt)
 
@@ -133,10 +145,10 @@ def sensitivity(taught: TaughtPart) -> None:
     at_once = [view.live for view in taught.scored.views if view.live]
     offered = [*at_once, *taught.fitted()]
     if not offered:
-        st.info("This detector has no live parameter to follow.")
+        st.info("This detector has no live parameter.")
         return
     if sum(photo.kind == "good" for photo in taught.scored.photos) < 2:
-        st.info("A curve needs at least two photos of good parts on the bench; teach the part again to put them there.")
+        st.info("A curve needs at least two good photos. Teach the product again to load them.")
         return
     name = offered[0]
     if len(offered) > 1:
@@ -147,18 +159,18 @@ def sensitivity(taught: TaughtPart) -> None:
     known = live | taught.fitted()
     key = ("curve", taught.id, len(taught.scored.photos), name, tuple(live.items()), taught.scored.areas)
     readings: list[SensitivityPoint] | None = result_cache.kept().get(key)
-    title = f"Following {CONTROLS[name].label.split(':')[0]}"
+    title = f"Computing sensitivity to {CONTROLS[name].label.split(':')[0]}"
     if readings is not None:
         _curves(taught, name, known[name], readings)
         return
-    words = "One fit covers every value; takes seconds, or up to a minute with hundreds of photos."
+    words = "One fit covers all values. Takes seconds, or up to a minute with hundreds of photos."
     work = partial(explore_jobs.follow_live, taught, name, live)
     if name not in at_once:
         fits = len(explore_jobs.values_about(name, known[name]))
         took = shell.duration(fits * (FIT_SECONDS + PHOTO_SECONDS * len(taught.scored.photos)))
         words = f"Refits {fits} values on a sample of good patches; takes about {took}."
         work = partial(explore_jobs.follow_refits, taught, name, known[name], live)
-    result_cache.offer("Draw the curve", words, title, key, work)
+    result_cache.offer("Plot curve", words, title, key, work)
 
 
 def _curves(taught: TaughtPart, name: str, value: float, readings: list[SensitivityPoint]) -> None:
@@ -169,7 +181,7 @@ def _curves(taught: TaughtPart, name: str, value: float, readings: list[Sensitiv
     lines = {
         "image AUROC": [reading.image_auroc for reading in readings],
         "AUPRO": [reading.aupro for reading in readings],
-        "good rejected at 95 % caught": [reading.good_rejected_at_95_caught for reading in readings],
+        "false rejects at 95% detection": [reading.good_rejected_at_95_caught for reading in readings],
     }
     label = CONTROLS[name].sign
     about: dict[str, Any] = {"parameter": label, "in_force": value, "notes": notes}
@@ -183,9 +195,9 @@ def _curves(taught: TaughtPart, name: str, value: float, readings: list[Sensitiv
     with row.container(width=CURVE_WIDTH):
         st.markdown(
             "**Good parts alone**",
-            help="How far the highest score of a good part lies above the median of good parts, as a multiple of the "
-            "median. The limit has to lie above that score, so a lower curve leaves more room to see small defects. "
-            "No defects needed.",
+            help="How far the highest good score lies above the median good score, as a multiple of the median. The "
+            "limit must lie above it, so a lower curve leaves more room to detect small defects. Needs no "
+            "defects.",
         )
         spread = {"highest-scoring good part": [reading.spread for reading in readings]}
         figure = explore_plots.curves(
@@ -193,6 +205,6 @@ def _curves(taught: TaughtPart, name: str, value: float, readings: list[Sensitiv
         )
         charts.show(figure, key="spread_curve", alt=f"Spread of good scores against {label}.")
     if not has_defects:
-        st.caption("With photos of known defects in the test folder, this page also shows how well they are separated.")
-    with st.expander("The numbers"):
+        st.caption("Add photos of known defects to the test folder to see how well they are separated.")
+    with st.expander("Data table"):
         st.dataframe({label: values, **lines, **spread}, hide_index=True)

@@ -15,9 +15,9 @@ from inspect_core.ui import charts, saved_recipes, shell
 from inspect_core.ui.history.selection import Selection, local
 
 HOW = (
-    f"Each part's value is placed among those of the good parts of the release, or among the first {REFERENCE} parts. "
-    "Moving averages watch for steps and for spread, cumulated sums for slow change (EWMA and CUSUM). With nothing "
-    f"changed, a signal leaves its limits once in {EVERY:,} parts. No verdict depends on it."
+    f"Each value is ranked against the good parts of the release, or against the first {REFERENCE} parts. EWMA "
+    "charts detect steps and changes in spread; CUSUM charts detect slow drift. With no change, a signal raises a "
+    f"false alarm about once in {EVERY:,} parts. Drift never changes a verdict."
 )
 
 
@@ -34,9 +34,9 @@ def signals(selection: Selection) -> None:
         recipe = st.pills("Recipe", recipes, default=recipe, required=True, format_func=named, key="drift_recipe")
     found = [one for one in reversed(selection.inspections) if one.recipe == recipe]
     followed, left = _followed(tuple(one.number for one in found), found)
-    st.caption("How far each signal has moved towards its limits.", help=HOW)
+    st.caption("Each signal relative to its control limits.", help=HOW)
     if not followed.levels:
-        st.info(f"Signals appear after {REFERENCE} inspected parts; so far there are {len(found)}.")
+        st.info(f"Drift signals appear after {REFERENCE} inspected parts; there are {len(found)} so far.")
         return
     when = np.array([local(one.time).replace(tzinfo=None) for one in found], "datetime64[ms]")
     for name in (name for name in NAMES if name in followed.levels):
@@ -47,7 +47,7 @@ def signals(selection: Selection) -> None:
         if own:
             st.warning(shell.plain(_told(own, found, selection)), icon=":material/warning:")
         drawn = plots.levels_over_time(when[positions], levels, marks, charts.look())
-        charts.show(drawn, key=f"drift_{name}", alt=f"{NAMES[name]}: {len(own)} times beyond its limits.")
+        charts.show(drawn, key=f"drift_{name}", alt=f"{NAMES[name]}: {len(own)} alarms.")
 
 
 def _told(left: Sequence[Left], found: Sequence[Inspection], selection: Selection) -> str:
@@ -56,15 +56,15 @@ def _told(left: Sequence[Left], found: Sequence[Inspection], selection: Selectio
     part = found[first.position]
     before = next((entry for entry in selection.changes if entry.time <= part.time.isoformat()), None)
     after = f" Last change before it: {_change(before)}." if before is not None else ""
-    again = f" {len(left) - 1} more times since." if len(left) > 1 else ""
-    return f"{first.words} First at {part.name}, {local(part.time):%Y-%m-%d %H:%M}.{after}{again}"
+    again = f" {len(left) - 1} more alarms since." if len(left) > 1 else ""
+    return f"{first.words} First alarm at {part.name}, {local(part.time):%Y-%m-%d %H:%M}.{after}{again}"
 
 
 def _change(entry: LogEntry) -> str:
     return f"{entry.kind}, {in_words(entry)}, {entry.time[:16].replace('T', ' ')} UTC by {entry.user}"
 
 
-@st.cache_resource(max_entries=4, show_spinner="Following the signals…")
+@st.cache_resource(max_entries=4, show_spinner="Updating drift signals…")
 def _followed(numbers: tuple[int, ...], _found: Sequence[Inspection]) -> tuple[Signals, list[Left]]:
     """Followed once for the same entries of the log."""
     signals, left = Signals(_good_scores(_found[0].recipe)), []

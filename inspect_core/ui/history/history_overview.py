@@ -19,7 +19,7 @@ from inspect_core.verdict import NOT_JUDGED, NOT_LOCATED, SPOKEN
 
 MOST_TYPES, SIDE = 8, 132
 SCORE = "score"
-STEPS = {-1: f"{100 * NOTCH:g} % lower", 0: "as it was", 1: f"{100 * NOTCH:g} % higher"}
+STEPS = {-1: f"{100 * NOTCH:g}% lower", 0: "as set", 1: f"{100 * NOTCH:g}% higher"}
 TYPES_WIDTH, NOTCHES_WIDTH, FIGURE_WIDTH = 450, 400, 140
 
 
@@ -59,7 +59,7 @@ def _counts(found: list[Inspection]) -> None:
         row.metric(
             f"{ICONS[word]} {spoken.capitalize()}",
             f"{number[word]:,}",
-            "under 0.1 %" if 0 < share < 0.05 else f"{share:.1f} %",
+            "under 0.1%" if 0 < share < 0.05 else f"{share:.1f}%",
             delta_color="off",
             delta_arrow="off",
             border=True,
@@ -68,7 +68,7 @@ def _counts(found: list[Inspection]) -> None:
         )
     if overridden := sum(one.overridden is not None for one in found):
         said = f"{counted(overridden, 'verdict')} overridden"
-        st.caption(f"Counted by the operators' decisions: {said}. Loupe's own are kept.")
+        st.caption(f"Counts include operator overrides: {said}. Loupe's original verdicts are kept.")
 
 
 def _scores(found: list[Inspection]) -> None:
@@ -81,12 +81,12 @@ def _scores(found: list[Inspection]) -> None:
     st.markdown("**Scores over time**")
     drawn = plots.scores_over_time(when, scores, words, limits, names, charts.look(), unit=unit)
     charts.show(drawn, key="history_scores", alt=f"Scores of {len(judged)} parts over time.")
-    notes = [shell.plain(left_out), "Scores far above the limit are drawn at the upper edge."]
+    notes = [shell.plain(left_out), "Scores far above the limit are shown at the top edge."]
     if unit != SCORE:
         scale = "so each is shown as a multiple of its reject limit"
         notes.append(f"Scores of different products cannot be compared, {scale}.")
     if words.count("accept") > plots.MOST_POINTS:
-        notes.append(f"Only {plots.MOST_POINTS:,} of the accepted parts are drawn; all other parts are.")
+        notes.append(f"Only {plots.MOST_POINTS:,} accepted parts are plotted; all other parts are shown.")
     st.caption(" ".join(notes))
 
 
@@ -111,7 +111,7 @@ def _types(found: list[Inspection]) -> None:
     st.markdown("**Defect types of parts not accepted**")
     types = defect_types(found)
     if not types:
-        st.caption("Every part was accepted.")
+        st.caption("All parts were accepted.")
         return
     shown = list(types.items())[:MOST_TYPES]
     figure = plots.frequencies([(kind, len(parts)) for kind, parts in shown], charts.look())
@@ -129,7 +129,7 @@ def _pictures(found: list[Inspection]) -> None:
                 st.image(content, alt=f"{one.name}: {in_words(one)}", width="stretch")
                 st.caption(f"**{shell.plain(kind)}**  \n{shell.plain(one.name)}")
     if types and not any(one.path for parts in types.values() for one in parts):
-        st.caption("The log does not say where these photos are, so there are no pictures.")
+        st.caption("No images: the log does not record where these photos are stored.")
 
 
 def examples(parts: list[Inspection], *, most: int) -> list[tuple[Inspection, bytes]]:
@@ -140,15 +140,15 @@ def examples(parts: list[Inspection], *, most: int) -> list[tuple[Inspection, by
 
 
 def _notches(found: list[Inspection]) -> None:
-    st.markdown("**What another limit would have done**")
+    st.markdown("**Effect of a different limit**")
     by_step = notches(found)
     columns = {word: [by_step[step][word] for step in STEPS] for word in ("accept", "review", "reject")}
     cells = {SPOKEN[word].capitalize(): cells for word, cells in columns.items()}
     st.table({"Limit": list(STEPS.values())} | cells, hide_index=True)
     lower, as_it_was, higher = columns["accept"]
     st.caption(
-        f"A limit one step higher would have accepted {higher - as_it_was:,} more of these parts, one step lower "
-        f"{as_it_was - lower:,} fewer. A step is {100 * NOTCH:g} % of the reject limit; overrides are left out."
+        f"One step higher would have accepted {higher - as_it_was:,} more of these parts; one step lower, "
+        f"{as_it_was - lower:,} fewer. One step is {100 * NOTCH:g}% of the reject limit. Overrides are not included."
     )
 
 

@@ -30,8 +30,8 @@ PICTURES = 3
 MOST_ROWS = 2000
 """Parts in the page's table, those not accepted first; the CSV has all."""
 DIGEST = (
-    "The seal, the last digest, covers every entry before it. Note it elsewhere to prove later that none was changed "
-    "or removed: python -m inspect_core verify --noted DIGEST. The report gives it in full."
+    "The last digest seals all earlier entries. Record it somewhere else to prove later that none was changed or "
+    "removed: python -m inspect_core verify --noted DIGEST. The report shows it in full."
 )
 
 
@@ -42,10 +42,10 @@ def downloads(selection: Selection) -> None:
         data, name, icon = partial(make, selection), f"history.{kind}", ":material/download:"
         row.download_button(label, data, name, f"text/{kind}", f"history_{kind}", icon=icon, on_click="ignore")
     number, digest = selection.head
-    row.caption(f"Entries in the log: {number:,}, log seal {shell.plain(digest[:12])}", help=DIGEST)
+    row.caption(f"{number:,} log entries, last digest {shell.plain(digest[:12])}", help=DIGEST)
     if selection.short:
-        read = f"Only the latest {MOST:,} inspections of this period are read"
-        st.warning(f"{read}; choose a shorter period for the others.")
+        read = f"Only the latest {MOST:,} inspections of this period are shown"
+        st.warning(f"{read}; choose a shorter period to see the others.")
 
 
 def csv_of(selection: Selection) -> str:
@@ -65,7 +65,7 @@ def html_of(selection: Selection) -> str:
         title="History",
         selection=selection,
         now=datetime.now().astimezone().strftime("%Y-%m-%d %H:%M %Z"),
-        inspected=f"{counted(len(found), 'part')} inspected: {said}." if found else "No part was inspected.",
+        inspected=f"{counted(len(found), 'part')} inspected: {said}." if found else "No parts were inspected.",
         found=found,
         figure=figure,
         left_out=left_out,

@@ -15,7 +15,7 @@ from inspect_core.verdict import NOT_JUDGED, NOT_LOCATED, OUTCOMES, SPOKEN
 MOST = 20_000
 """Inspections that are read at a time, the latest ones."""
 ALL_PRODUCTS, ALL_RECIPES = "All products", "All recipes"
-DATES, EVERYTHING = "From … to …", "Everything"
+DATES, EVERYTHING = "Custom range", "All time"
 PERIODS = {
     "Last 8 hours": timedelta(hours=8),
     "Last 24 hours": timedelta(days=1),
@@ -85,8 +85,8 @@ def last_inspection(log: AuditLog) -> Inspection | None:
 def nothing_yet() -> None:
     """For an empty log: what writes entries into it."""
     st.info(
-        "Nothing has been recorded yet. Verdicts on batches and watched folders will appear here, with who changed a "
-        "limit, a verdict or a recipe.",
+        "Nothing recorded yet. Verdicts from batches and watched folders appear here, along with changes to limits, "
+        "verdicts and recipes.",
         icon=":material/history:",
     )
     if st.button("Go to Recipes", type="primary", key="to_recipes"):
@@ -97,8 +97,8 @@ def none_in_this_time(last: Inspection | None) -> None:
     """For an empty selection: when the last inspection was."""
     when = ""
     if last is not None:
-        when = f" The last one was on {local(last.time):%Y-%m-%d at %H:%M}, {shell.plain(last.product)}."
-    st.info(f"No inspection matches.{when} Choose a longer period, or fewer filters.", icon=":material/filter_alt_off:")
+        when = f" The last inspection was on {local(last.time):%Y-%m-%d at %H:%M}, {shell.plain(last.product)}."
+    st.info(f"No inspections match.{when} Choose a longer period or remove filters.", icon=":material/filter_alt_off:")
 
 
 def local(moment: datetime) -> datetime:
@@ -110,12 +110,12 @@ def _period(row) -> tuple[datetime | None, datetime | None, str]:
     """Beginning and end of the period, and the period in words."""
     named = row.selectbox("Time", list(PERIODS), index=1, key="history_period", width=150)
     if named == EVERYTHING:
-        return None, None, "all times"
+        return None, None, "all time"
     if (period := PERIODS[named]) is not None:
         now = datetime.now(UTC).replace(second=0, microsecond=0)  # a result is reused for a minute
         return now - period, None, named.lower()
     today = datetime.now().date()
-    days = row.date_input("From and to", (today - timedelta(days=6), today), key="history_days", width=240)
+    days = row.date_input("Date range", (today - timedelta(days=6), today), key="history_days", width=240)
     first, last = days if len(days) == 2 else (days[0], days[0]) if days else (today, today)
     since, until = (datetime.combine(day, time()).astimezone() for day in (first, last + timedelta(days=1)))
     return since, until, f"{first} to {last}"

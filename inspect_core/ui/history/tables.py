@@ -47,12 +47,12 @@ def parts(selection: Selection) -> None:
         column_config={
             "Time": TIME,
             "Score": st.column_config.NumberColumn(format="%.4g"),
-            "Limit": st.column_config.NumberColumn(format="%.4g", help="The reject limit at that time."),
+            "Limit": st.column_config.NumberColumn(format="%.4g", help="The reject limit in force at that time."),
             "Operator": st.column_config.TextColumn(help="Who overrode Loupe's verdict, and why."),
         },
-        alt="Inspected parts, the latest first.",
+        alt="Inspected parts, latest first.",
     )
-    st.caption("Choose a row to see the part above, and to override its verdict.")
+    st.caption("Select a row to see the part above and override its verdict.")
 
 
 def _choose(key: str, numbers: list[int]) -> None:
@@ -68,9 +68,9 @@ def _show(one: Inspection) -> None:
         if content is not None:
             st.image(content, alt=f"{one.name}: {in_words(one)}")
         else:
-            gone = "the photo cannot be read at the place given in the log, or another file is there now"
-            why = gone if one.path else "the log does not say where this photo is"
-            st.info(f"No picture: {why}.", icon=":material/hide_image:")
+            gone = "the photo is no longer at the recorded path, or the file there has changed"
+            why = gone if one.path else "the log does not record where this photo is stored"
+            st.info(f"No image: {why}.", icon=":material/hide_image:")
     with row.container(width=BESIDE):
         st.markdown(f"**{shell.plain(one.name)}**")
         st.markdown(f"Loupe: {shell.plain(in_words(one))}")
@@ -91,9 +91,9 @@ def _override(one: Inspection) -> None:
         label, first = "Your verdict", options[0]
         verdict = st.segmented_control(label, options, default=first, required=True, format_func=say, key=key)
         key = f"override_reason-{one.number}"
-        reason = st.text_input("Reason", key=key, placeholder="dust, wiped off", max_chars=200)
+        reason = st.text_input("Reason", key=key, placeholder="e.g. dust, wiped off", max_chars=200)
         st.caption(f"Recorded as {shell.plain(shell.current_user())}. Loupe's verdict stays in the log.")
-        if not st.form_submit_button("Override the verdict", icon=":material/gavel:"):
+        if not st.form_submit_button("Override verdict", icon=":material/gavel:"):
             return
     with shell.errors_shown(ValueError, LogError):
         entry = override(one, verdict, reason=reason, user=shell.current_user())
@@ -111,14 +111,14 @@ def changes(selection: Selection) -> None:
     """The changes of the chosen period, the latest first."""
     entries = selection.changes
     if not entries:
-        st.caption("Nothing was changed in this period.")
+        st.caption("No changes in this period.")
         return
     entries = shell.one_page(entries, ON_A_PAGE, "history_changes_page")
     st.dataframe(
         {
             "Time": [local(datetime.fromisoformat(entry.time)).replace(tzinfo=None) for entry in entries],
-            "Who": [entry.user for entry in entries],
-            "What": [entry.kind for entry in entries],
+            "User": [entry.user for entry in entries],
+            "Event": [entry.kind for entry in entries],
             "Change": [of_log.in_words(entry) for entry in entries],
             "Reason": [str(entry.facts.get("reason") or "") for entry in entries],
             "Product": [entry.product for entry in entries],
@@ -133,5 +133,5 @@ def changes(selection: Selection) -> None:
             "Change": st.column_config.TextColumn(width="large"),
             "Reason": st.column_config.TextColumn(width="medium"),
         },
-        alt="Changes of limits, verdicts and recipes, the latest first.",
+        alt="Changes to limits, verdicts and recipes, latest first.",
     )

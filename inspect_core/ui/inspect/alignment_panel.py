@@ -22,7 +22,7 @@ def show(taught: TaughtPart, position: int, pixels: np.ndarray) -> None:
     alignment, located = taught.preparation.alignment, taught.scored.photos[position].placed.located
     if alignment is None or located is None:
         return
-    with st.expander("Where the part lies", key=f"alignment-{taught.id}", on_change="rerun") as opened:
+    with st.expander("Part position", key=f"alignment-{taught.id}", on_change="rerun") as opened:
         if not opened.open:
             return
         st.markdown(_in_words(located))
@@ -30,7 +30,7 @@ def show(taught: TaughtPart, position: int, pixels: np.ndarray) -> None:
             st.caption(shell.plain(sentence))
         part = st.slider(
             "Reference on the left, this part on the right", 0, 100, 50, format="%d %%", key=f"wipe-{taught.id}",
-            help="Move it to see whether the part lies exactly over the reference: edges must not jump.",
+            help="Drag to check the alignment: edges must line up.",
         )  # fmt: skip
         st.image(wiped(alignment.reference, pixels, part / 100), width="content")
 
@@ -46,10 +46,10 @@ def wiped(reference: np.ndarray, picture: np.ndarray, at: float) -> np.ndarray:
 
 def _in_words(located: Located) -> str:
     x, y = located.shift
-    size = f", {located.scale:.3f} times as large" if abs(located.scale - 1) > 5e-4 else ""
+    size = f", scaled by {located.scale:.3f}" if abs(located.scale - 1) > 5e-4 else ""
     return (
-        f"In this photo the part is shifted by {x:+.1%} of the width and {y:+.1%} of the height, turned by "
-        f"{located.angle:+.1f}°{size}; its correlation with the reference is {located.correlation:.2f}. It is shown "
-        "aligned with the reference."
-        + (" It looks the same when turned further, so its true angle may be another." if located.ambiguous else "")
+        f"In this photo the part is shifted by {x:+.1%} of the width and {y:+.1%} of the height, rotated by "
+        f"{located.angle:+.1f}°{size}; correlation with the reference {located.correlation:.2f}. Shown aligned with "
+        "the reference."
+        + (" The part is rotationally symmetric, so its true angle may differ." if located.ambiguous else "")
     )

@@ -65,14 +65,12 @@ def show(taught: TaughtPart, position: int, pixels: np.ndarray, drawn: Drawn) ->
     if offer is not None and not st.session_state.get(opening):
         row = st.container(horizontal=True, vertical_alignment="center")
         row.caption(f":material/flare: {shell.plain(offer['words'])}", width="content")
-        row.button(
-            "Show the area", key=f"bright-{taught.id}", on_click=st.session_state.update, args=({opening: True},)
-        )
+        row.button("Show area", key=f"bright-{taught.id}", on_click=st.session_state.update, args=({opening: True},))
     with st.expander("Areas", key=opening, on_change="rerun") as opened:
         if not opened.open:
             return
-        moves = "They move with the part." if taught.preparation.alignment else "They stay where they are in the photo."
-        st.caption(f"Inspect only some places, ignore others, or judge some more strictly. {moves}")
+        moves = "They move with the part." if taught.preparation.alignment else "They stay fixed in the photo."
+        st.caption(f"Limit inspection to certain areas, ignore areas, or apply a stricter limit. {moves}")
         if problem := settings_of(taught).areas_problem:
             st.error(shell.plain(problem), icon=":material/error:")
         photo, size = bytes_of.photo_file(reduced(pixels, SIDE))
@@ -101,10 +99,10 @@ def _bright_place(taught: TaughtPart, drawn: Drawn) -> dict | None:
     place = bright_place(maps, limit=drawn.limits.review, area=drawn.area)
     if place is None:
         return None
-    where = "at the border" if place.at_border else "at one place"
+    where = "along the border" if place.at_border else "in one spot"
     words = (
-        f"{place.there} of the {len(highest)} good parts with the highest scores light up {where}. Ignoring it lowers "
-        f"their scores by {place.drop:.0%}; a defect there would be missed."
+        f"{place.there} of the {len(highest)} highest-scoring good parts peak {where}. Ignoring this area lowers "
+        f"their scores by {place.drop:.0%}, but defects there would be missed."
     )
     return {"words": words, "outlines": [[(x0, y0), (x1, y0), (x1, y1), (x0, y1)] for x0, y0, x1, y1 in place.boxes]}
 

@@ -41,7 +41,7 @@ def of_preview(taught: TaughtPart, position: int, run: PreviewRun, model: Drawn)
     what = describe(run.parameters)
     model = replace(model, sentence=NO_VERDICTS, setting_scores=np.zeros(0), preview=True)
     if not run.ready(position):
-        return replace(model, note=f"The preview of {what} is being computed; the current model is still shown.")
+        return replace(model, note=f"Computing the preview of {what}. The current model is still shown.")
     anomaly_map = run.map(position, run.live)
     if not run.complete:
         alone = len(taught.scored.views) == 1
@@ -51,7 +51,7 @@ def of_preview(taught: TaughtPart, position: int, run: PreviewRun, model: Drawn)
         return replace(
             model, scores=scores, anomaly_map=anomaly_map, limits=_scaled(model.limits, fraction),
             suggested=_scaled(model.suggested, fraction), calm=model.calm * fraction, ceiling=None,
-            note=f"Preview of {what}, not applied. The gallery will follow.",
+            note=f"Preview of {what}, not applied. Gallery scores are still updating.",
         )  # fmt: skip
     scores = run.scores(run.live)
     suggested = run.scored.default_limits(**run.live)

@@ -12,11 +12,10 @@ from inspect_core.ui import contact_sheet, open_product_store, open_products, sh
 USUAL = 40
 """Seconds that the sample usually takes: its photos arrive at this pace while the network is still being loaded."""
 WHAT_COMES = (
-    "**Now** Loupe is learning the sample part: how photos of good flanges differ from each other. No defect is shown "
-    "to it.",
-    "**Then** the bench opens with photos it has not seen. A heatmap shows where each differs; drag the limit on the "
-    "scores, and the verdicts follow.",
-    "**After that** teach your own part: a folder of photos of good parts is enough, 60 or more are better.",
+    "**Now** Loupe is learning how photos of good flanges vary. It sees no defects.",
+    "**Next** it opens photos it has not seen. A heatmap shows where each one differs. Drag the limit and watch the "
+    "verdicts change.",
+    "**After that** teach your own product. A folder of good photos is enough; 60 or more is better.",
 )
 
 
@@ -30,14 +29,14 @@ def first_start() -> None:
             if open_products.open_last() or (not open_product_store.open_parts() and teaching_job.start_sample()):
                 st.rerun()
     if (job := shell.jobs().about(teaching_job.SAMPLE)) is None:
-        st.info("Nothing has been taught yet.", icon=":material/info:")
-        shell.say_running("This page shows a part as soon as one is open.")
+        st.info("No product has been taught yet.", icon=":material/info:")
+        shell.say_running("This page opens as soon as a product is ready.")
     else:
         for number, line in enumerate(WHAT_COMES, start=1):
             st.markdown(f"{number:d}. {line}")
         _arriving(job.id)
     shell.show_problem()
-    if st.button("Teach your own part", type="primary", icon=":material/school:", key="to_teach"):
+    if st.button("Teach your own product", type="primary", icon=":material/school:", key="to_teach"):
         st.switch_page("pages/teach.py")
 
 
@@ -49,7 +48,7 @@ def _arriving(job_id: str) -> None:
         st.rerun()
     photos = _photos()
     count = round(max(job.fraction, min(job.seconds / USUAL, 0.9)) * len(photos))
-    st.image(_sheet(count), alt=f"{count} of {len(photos)} photos of the sample part")
+    st.image(_sheet(count), alt=f"{count} of {len(photos)} sample photos")
 
 
 @st.cache_resource(show_spinner=False)

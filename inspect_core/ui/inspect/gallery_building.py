@@ -46,7 +46,7 @@ def start(
         """One case for every photo that can still be read."""
         groups = groups_of([photo.sample for photo in taught.scored.photos])
         for done, (position, kind) in enumerate(defect_types.items()):
-            job.report(0.9 * done / len(defect_types), f"looking at part {done + 1} of {len(defect_types)}")
+            job.report(0.9 * done / len(defect_types), f"processing part {done + 1} of {len(defect_types)}")
             box = box_of(taught, position, live, limits, known=True) if by_region else None
             group = groups[taught.scored.photos[position].name]
             with suppress(ImageError):  # a photo that no longer exists is no case; the bench names it when it is chosen
@@ -55,11 +55,11 @@ def start(
     def work(job: Job) -> None:
         with device_lock(taught.preparation.backbone.device):
             found = list(cases(job))
-        job.report(0.9, "learning what is known")
+        job.report(0.9, "fitting the gallery")
         learned = known_cases_training.learn(found, by_region=by_region)
         open_product_store.change(taught.id, lambda held: replace(held, cases=learned))
 
-    shell.start(f"Building the gallery of {taught.product}", work, about=("gallery", taught.id))
+    shell.start(f"Building the gallery for {taught.product}", work, about=("gallery", taught.id))
 
 
 def box_of(taught: TaughtPart, position: int, live: dict[str, int], limits: Limits, *, known: bool) -> Box:

@@ -46,7 +46,7 @@ def notes(taught: TaughtPart) -> None:
     shown = [note for note in taught.notes if note not in beside]
     if not shown:
         return
-    with st.expander(f"{len(shown)} {'note' if len(shown) == 1 else 'notes'} on the photos"):
+    with st.expander(f"{len(shown)} {('note' if len(shown) == 1 else 'notes')} about the photos"):
         for note in shown:
             st.markdown(f"- {shell.plain(note)}")
 
@@ -55,9 +55,9 @@ def add_photos(taught: TaughtPart) -> TaughtPart:
     """Photos of new parts, dropped here, are added to the bench; returns the part with them."""
     with st.popover("Add photos", icon=":material/add_photo_alternate:", width="stretch"):
         files = st.file_uploader("Photos of new parts", TYPES, accept_multiple_files=True, key=f"added-{taught.id}")
-        by_camera = "With a camera of this device. Browsers allow it at this computer itself, and over https."
+        by_camera = "Uses this device's camera. Browsers allow this only on this computer or over HTTPS."
         if st.toggle("Take a photo", key=f"camera-{taught.id}", help=by_camera):
-            taken = st.camera_input("A photo of the part", key=f"taken-{taught.id}", resolution="1080p")
+            taken = st.camera_input("Photo of the part", key=f"taken-{taught.id}", resolution="1080p")
             files = [*(files or []), *([] if taken is None else [taken])]
     settings = settings_of(taught)
     fresh = [file for file in files or [] if file.file_id not in settings.added]
@@ -178,12 +178,12 @@ def each_view(taught: TaughtPart, position: int, live: Mapping[str, int], pixels
     views = taught.scored.views
     if len(views) < 2:
         return
-    with st.expander("Each view's own map", key=f"views-{taught.id}", on_change="rerun") as opened:
+    with st.expander("Map of each method", key=f"views-{taught.id}", on_change="rerun") as opened:
         if not opened.open:
             return
         good = np.flatnonzero(taught.scored.setters())
         st.caption(
-            "The detector adds up these maps. Colours run from a typical place to the highest "
+            "The detector adds these maps. Colours range from a typical score to the highest "
             + ("score of a good part." if good.size else "score of this photo.")
         )
         for column, (i, view) in zip(st.columns(len(views)), enumerate(views), strict=True):
@@ -200,10 +200,12 @@ def product_check_mode(taught: TaughtPart, settings: Settings) -> None:
     words, key = {OFF: "Off", WARN: "Warn", STOP: "Stop"}, f"guard-{taught.id}"
     st.segmented_control(
         "Product check", list(words), default=settings.mode, format_func=words.__getitem__, required=True, key=key,
-        on_change=_set_mode, args=(taught.id, key), help="Is this the product that was taught? Warn: a warning above "
-        "the verdict. Stop: a photo of anything else is rejected, whatever its score. The check compares the whole "
-        "photo with the good ones (CoP on the network's last features"
-        f"{FUSION if taught.product_check.fused else ''}, Fang et al. 2024); its limit comes from good photos.",
+        on_change=_set_mode, args=(taught.id, key), help=(
+            "Checks that the photo shows the taught product. Warn: shows a warning above the verdict. Stop: rejects "
+            "photos of anything else, whatever their score. The check compares the whole photo with the good photos "
+            f"(CoP on the network's last features{(FUSION if taught.product_check.fused else '')}, Fang et al. "
+            "2024); its limit comes from good photos."
+        ),
     )  # fmt: skip
 
 
@@ -213,10 +215,10 @@ def choose_scale(taught: TaughtPart) -> None:
     st.session_state[key] = taught.mm_per_pixel
     with st.expander("Scale"):
         st.number_input(
-            "mm per pixel of the photo", min_value=0.0, max_value=100.0, step=0.001, format="%.6g", key=key,
-            placeholder="not known", on_change=_set_scale, args=(taught.id, key),
-            help="Measure a known length in a photo and divide: 25 mm across 500 pixels is 0.05. Areas and regions "
-            "are then also given in mm and mm², and a saved recipe keeps the scale. Verdicts do not change.",
+            "Scale, mm per pixel", min_value=0.0, max_value=100.0, step=0.001, format="%.6g", key=key,
+            placeholder="unknown", on_change=_set_scale, args=(taught.id, key),
+            help="Divide a known length by its length in pixels: 25 mm across 500 pixels is 0.05. Areas and regions "
+                "are then also shown in mm and mm², and saved recipes keep the scale. Verdicts do not change.",
         )  # fmt: skip
 
 
@@ -248,10 +250,10 @@ def with_picture(taught: TaughtPart, view: Drawn, pixels: np.ndarray, *, gone: b
     product_check = settings.product_check(taught)
     verdict = bench_states.verdict_of(taught, view, product_check, gone=gone)
     checks = [taught.checked(i, product_check, ask=False) for i in range(len(photos))]
-    notes, box = [view.note, verdict.photo and f"The photo is {verdict.photo}."], None
+    notes, box = [view.note, verdict.photo and f"Photo quality: {verdict.photo}."], None
     if (patch := settings.patch) is not None and patch[0] == position:
         box = boxes.patch_box(patch[1], taught.scored.grid, pixels.shape[:2])
-        notes.append("Framed: the patch chosen on Explore.")
+        notes.append("Frame: the patch selected on Explore.")
     return replace(
         view, image=pixels, mask=photos[position].known_mask(taught.scored.size), left_out=verdict.left_out,
         stopped=np.array([check is not None and check.stops for check in checks]), check=verdict.product_check,

@@ -20,9 +20,9 @@ SHOWN = 5
 MOST_REGIONS = 8
 PICTURE = 112
 HOW = (
-    "The gallery parts that look most like this one (cosine of the network's last features). A part that is far from "
-    "everything known matches none of them, however similar it looks (quadric hypersurface intersection, Pavutnitskiy "
-    "et al. 2022)."
+    "The known parts most similar to this one (cosine similarity of the network's final features). A part far from "
+    "everything known matches none of them, however similar it looks (quadric hypersurface intersection, "
+    "Pavutnitskiy et al. 2022)."
 )
 
 
@@ -43,13 +43,13 @@ def seen_before(taught: TaughtPart, position: int, live: dict[str, int], limits:
     shown, *others = st.columns(1 + SHOWN)
     with shown:
         st.image(case.picture, width=PICTURE)
-        st.caption(f"**On the bench**  \n{_novelty(cases, case)}")
+        st.caption(f"**This part**  \n{_novelty(cases, case)}")
     for column, (known, similarity) in zip(others, matches, strict=False):
         with column:
             _match(known, similarity)
     if not matches:
         with others[0].container(width=520):
-            st.info("Nothing like this in the gallery.", icon=":material/search_off:")
+            st.info("Nothing similar in the gallery.", icon=":material/search_off:")
     with st.container(horizontal=True):
         _add(taught, cases, case, position, busy=busy)
         _settings(taught, cases, live, limits, busy=busy)
@@ -61,13 +61,12 @@ def _offer(taught: TaughtPart, live: dict[str, int], limits: Limits, *, busy: bo
     good, there = [i for i, kind in defect_types.items() if kind == "good"], gallery_building.good_parts(taught)
     if len(defect_types) < LEAST:
         st.caption(
-            f"A gallery shows whether a part like this was seen before. It needs {LEAST} parts known to be good or "
-            "labelled."
+            f"A gallery shows whether a similar part was seen before. It needs at least {LEAST} good or labelled parts."
         )
         return
     st.caption(
-        "A gallery of known parts shows whether one like this was seen before. From the bench it takes "
-        f"{f'{len(good)} of ' if len(there) > len(good) else ''}{counted(len(there), 'good part')} and "
+        "A gallery of known parts shows whether a similar part was seen before. It would contain "
+        f"{(f'{len(good)} of ' if len(there) > len(good) else '')}{counted(len(there), 'good part')} and "
         f"{counted(len(defect_types) - len(good), 'labelled defect')}."
     )
     _build(taught, defect_types, live, limits, words="Build the gallery", look_at=REGION, busy=busy)
@@ -85,9 +84,9 @@ def _build(
 ) -> None:
     """What to look at, beginning with `look_at`, and the button that builds a gallery of these parts."""
     look_at = st.segmented_control(
-        "Look at", [REGION, WHOLE], default=look_at, required=True, key=f"similar_look_at-{taught.id}",
-        help="The region is the square around the largest region above the limit; on an accepted part, around its "
-        "highest score. The whole part suits defects that show everywhere.",
+        "Compare by", [REGION, WHOLE], default=look_at, required=True, key=f"similar_look_at-{taught.id}",
+        help="Region: a square around the largest region above the limit or, on an accepted part, around the highest "
+            "score. Whole part: for defects that affect the entire part.",
     )  # fmt: skip
     if st.button(words, icon=":material/photo_library:", key=f"build_gallery-{taught.id}", disabled=busy):
         shell.begin(lambda: gallery_building.start(taught, defect_types, live, limits, by_region=look_at == REGION))
@@ -113,12 +112,12 @@ def _match(case: Case, similarity: float) -> None:
     st.image(case.picture, width=PICTURE)
     note = f"  \n{shell.plain(case.note)}" if case.note else ""
     name = shell.plain(PurePosixPath(case.name).name)
-    st.caption(f"**{shell.plain(case.defect_type)}** · {100 * similarity:.0f} % alike{note}  \n{name}")
+    st.caption(f"**{shell.plain(case.defect_type)}** · {100 * similarity:.0f}% similar{note}  \n{name}")
 
 
 def _novelty(cases: KnownCases, case: Case) -> str:
     if cases.row_of(case.digest) is not None:
-        return "in the gallery; compared with the others"
+        return "already in the gallery; compared with the other parts"
     return f"novelty score {cases.surface.score(case.embedding[None])[0]:.2f}, threshold {cases.limit:.2f}"
 
 
@@ -137,10 +136,13 @@ def _add(taught: TaughtPart, cases: KnownCases, case: Case, position: int, *, bu
         known = sorted({known_case.defect_type for known_case in cases.cases})
         kind = st.selectbox(
             "Defect type", known, index=None, accept_new_options=True, key=f"case_kind-{taught.id}-{position}",
-            placeholder="choose or enter one",
+            placeholder="Select or type one",
         )  # fmt: skip
         note = st.text_input(
-            "Note", key=f"case_note-{taught.id}-{position}", max_chars=120, placeholder="cause, machine, action taken"
+            "Note",
+            key=f"case_note-{taught.id}-{position}",
+            max_chars=120,
+            placeholder=("e.g. cause, machine, action taken"),
         )
         kind = (kind or "").strip()
         if st.button("Add", type="primary", disabled=busy or not kind, key=f"add_case-{taught.id}-{position}"):
@@ -149,7 +151,7 @@ def _add(taught: TaughtPart, cases: KnownCases, case: Case, position: int, *, bu
                 taught.id, lambda held: replace(held, cases=held.cases and held.cases.add(known_case))
             )
             st.toast(
-                f"{shell.plain(case.name)} is in the gallery. Save the recipe to use it on the line.",
+                f"{shell.plain(case.name)} was added to the gallery. Save the recipe to use it on the line.",
                 icon=":material/check:",
             )
             st.rerun()
@@ -177,14 +179,14 @@ def _settings(taught: TaughtPart, cases: KnownCases, live: dict[str, int], limit
         st.slider(
             "Novelty threshold", 0.0, max(1.5, 2 * suggested, cases.limit), step=0.01, key=key,
             on_change=_set_limit, args=(taught.id, key),
-            help="The novelty score is the distance from everything known, in units of the features' length. A part "
-            "above the threshold matches nothing. Good parts left out of training set the suggested value.",
+            help="The novelty score is the distance from all known parts. A part above the threshold matches "
+                "nothing. The suggested value comes from good parts held out of training.",
         )  # fmt: skip
-        st.caption(f"Suggested {suggested:.2f}, from good parts left out of training.")
+        st.caption(f"Suggested {suggested:.2f}, from good parts held out of training.")
         if taught.study is not None:
             known, look_at = gallery_building.known_types(taught), REGION if cases.by_region else WHOLE
             _build(taught, known, live, limits, words="Rebuild", look_at=look_at, busy=busy)
-            st.caption("Uses the labels and regions as they are now; parts added by hand must be added again.")
+            st.caption("Uses the current labels and regions. Parts added by hand must be added again.")
 
 
 def _set_limit(taught_id: str, key: str) -> None:

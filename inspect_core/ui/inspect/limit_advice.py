@@ -24,19 +24,16 @@ def from_known_defects(taught: TaughtPart, drawn: Drawn) -> None:
         return
     with st.popover("Limit from known defects", icon=":material/balance:"):
         cost = st.number_input(
-            "One escape costs as much as … false rejects", 0.1, 10_000.0, ESCAPE_COST, key=f"escape_cost-{taught.id}"
+            "Cost of one escape, in false rejects", 0.1, 10_000.0, ESCAPE_COST, key=f"escape_cost-{taught.id}"
         )
         try:
             found, sets = _suggest(taught, drawn, cost)
         except ValueError as error:
             st.info(shell.plain(error))
             return
-        st.markdown(
-            f"**{found.limit:.4g}** costs least on {sets}. With each part inspected by a limit set without its own "
-            f"group: {in_parts(found.counts)}"
-        )
+        st.markdown(f"**{found.limit:.4g}** has the lowest cost on {sets}. Cross-validated: {in_parts(found.counts)}")
         st.caption(
-            "The suggested limits need only good parts; this one assumes that the known defects represent all defects."
+            "The suggested limits need only good parts. This one assumes that your known defects are representative."
         )
         st.button(
             "Use this limit", key=f"use_cost-{taught.id}", on_click=_use, args=(taught.id, found.limit)
@@ -50,13 +47,13 @@ def offer_limit(row: DeltaGenerator, taught: TaughtPart, drawn: Drawn) -> None:
     except ValueError:
         return
     counts = found.counts
-    missed = [f"{counts.defects_missed:d} missed", *counts.defects_unscored.clauses()]
-    stopped = [f"{counts.good_rejected:d} stopped", *counts.good_unscored.clauses()]
+    missed = [f"{counts.defects_missed:d} escapes", *counts.defects_unscored.clauses()]
+    stopped = [f"{counts.good_rejected:d} false rejects", *counts.good_unscored.clauses()]
     row.button(
         f"Limit from known defects: {', '.join(missed + stopped)}",
         icon=":material/balance:", key=f"offer_cost-{taught.id}", on_click=_use, args=(taught.id, found.limit),
-        help=f"{found.limit:.4g} costs least where one escape costs as much as {ESCAPE_COST:.0f} false rejects; "
-        f"counted on {sets}, each by a limit set without it.",
+        help=f"{found.limit:.4g} has the lowest cost when one escape costs as much as {ESCAPE_COST:.0f} false rejects. "
+        f"Cross-validated on {sets}.",
     )  # fmt: skip
 
 

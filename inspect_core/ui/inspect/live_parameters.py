@@ -36,7 +36,7 @@ def choose(taught: TaughtPart, settings: Settings, *, busy: bool) -> PreviewRun 
     names = [view.live for view in scored.views if view.live]
     if taught.study is None:
         values = [f"{CONTROLS[name].label}: {settings.live[name]}" for name in names]
-        values.append(f"smallest area: {settings.live[AREA]} pixels of the map")
+        values.append(f"minimum area: {settings.live[AREA]} map pixels")
         remedy = " Teach again to change them." if taught.ordered else ""
         st.caption(f"{', '.join(values)}: fixed by the recipe.{remedy}")
         return None
@@ -131,10 +131,10 @@ def _area_control(taught: TaughtPart, settings: Settings, live: Mapping[str, int
     st.session_state[key] = live[AREA]
     most = inspected_pixels(size, taught.scored.areas, taught.preparation.alignment)
     st.select_slider(
-        "N: smallest area", sorted({*(area for area in _areas(size) if area <= most), live[AREA]}), key=key,
+        "N: minimum area", sorted({*(area for area in _areas(size) if area <= most), live[AREA]}), key=key,
         disabled=waiting,
-        help="A part is rejected when at least N pixels of its heatmap lie above the limit. Higher ignores small "
-        "marks; 1 judges by the single highest pixel. The square on the picture shows the area at true size.",
+        help="A part is rejected when at least N pixels of its anomaly map exceed the limit. Higher ignores small "
+            "marks; 1 uses the single highest pixel. The square on the photo shows this area to scale.",
         format_func=lambda area: f"{area:d} · {across * math.sqrt(area):.0f} × {down * math.sqrt(area):.0f} px"
         + (f" · {area * square_mm:.3g} mm²" if square_mm else ""),
         on_change=None if waiting else _move, args=(taught.id, AREA, key),

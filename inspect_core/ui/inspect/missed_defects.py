@@ -31,8 +31,8 @@ def strip(taught: TaughtPart, drawn: Drawn) -> None:
     highest = setters[np.argsort(-drawn.scores[setters], kind="stable")][:SHOWN]
     with st.container(border=True):
         st.markdown(
-            f":material/warning: **{missed} of {counted(total, 'inspected test defect')} lie below the suggested "
-            "limit.** These good photos hold it up. Is one of them defective, blurred or of another kind?"
+            f":material/warning: **{missed} of {counted(total, 'inspected test defect')} score below the suggested "
+            "limit.** These good photos push the limit up. Is one of them defective, blurred or of another product?"
         )
         columns = st.columns(len(highest))
         for column, position in zip(columns, highest.tolist(), strict=True):
@@ -45,8 +45,8 @@ def strip(taught: TaughtPart, drawn: Drawn) -> None:
         left_out = [scored.photos[i].name for i in highest.tolist() if st.session_state.get(_key(taught, i))]
         row = st.container(horizontal=True)
         if row.button(
-            "Leave out and teach again", icon=":material/restart_alt:", disabled=not left_out,
-            key=f"leave_out-{taught.id}", help="Teaches the other photos with the same detector.",
+            "Exclude and teach again", icon=":material/restart_alt:", disabled=not left_out,
+            key=f"leave_out-{taught.id}", help="Teaches again without them, using the same detector.",
         ):  # fmt: skip
             relabelling.start_again(taught, lambda photos: photos.without(left_out))
         limit_advice.offer_limit(row, taught, drawn)

@@ -25,8 +25,12 @@ def show(taught: TaughtPart, run: PreviewRun, position: int, drawn: tuple[bool, 
     what = live_parameters.describe(run.parameters)
     if left.button(
         "Apply", key=f"apply-{taught.id}", type="primary", icon=":material/check:", disabled=not run.live,
-        width="stretch", help="Learns from all good photos with these values, in the background. Only then do "
-        "they set limits and go into a recipe.",
+        width=(
+            "stretch"
+        ), help=(
+            "Fits all good photos with these values in the background. Until then they affect neither limits nor "
+            "recipes."
+        ),
     ):  # fmt: skip
         shell.begin(lambda: _apply(taught, run, what))
     middle.button(

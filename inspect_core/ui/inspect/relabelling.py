@@ -30,7 +30,7 @@ def take(taught: TaughtPart, position: int, kind: str) -> TaughtPart:
     recipe = "" if taught.recipe is None else str(taught.recipe.digest)
     said = {"product": taught.product, "recipe": recipe, "user": shell.current_user()}
     entry = changes.relabelled(photo.name, photo.digest, photo.kind, word, **said)
-    with shell.errors_shown(LogError, OSError, begins="The label was not recorded: "):
+    with shell.errors_shown(LogError, OSError, begins="Could not record the label: "):
         with AuditLog.open() as log:
             log.append_all([entry])
         defect_labels.set_kind(taught, [position], "" if word == "good" else word)
@@ -47,7 +47,9 @@ def teach_again(taught: TaughtPart) -> None:
     words = f"Teach again with {counted(len(said), 'change')}" if said else "Teach again"
     if (taught.study or taught.ordered) and row.button(
         words, icon=":material/restart_alt:", key=f"relabelled-{taught.id}",
-        help="Good parts are learned from, defects help to set the limits. The same detector.",
+        help=(
+            "Good parts are used for training, defective parts to help set the limits. The detector stays the same."
+),
     ):  # fmt: skip
         start_again(taught, lambda photos: photos.relabelled(photo.sample for photo in said))
     row.caption(shell.plain(f"{names}." if said else REOPENED))

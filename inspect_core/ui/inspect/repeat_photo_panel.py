@@ -36,9 +36,9 @@ ENDS = {
 
 def show(taught: TaughtPart, position: int, live: Mapping[str, int], limits: Limits, *, busy: bool) -> None:
     """An expander below the bench; busy: whether a job holds the network."""
-    with st.expander("What if it is photographed again", key=f"again-{taught.id}", on_change="rerun") as opened:
+    with st.expander("Simulate a repeat photo", key=f"again-{taught.id}", on_change="rerun") as opened:
         if opened.open and busy:
-            st.caption("Can be tried as soon as the job in the sidebar has finished.")
+            st.caption("Available when the job in the sidebar finishes.")
         elif opened.open:
             _moved(taught, position, dict(live), limits)
 
@@ -46,11 +46,11 @@ def show(taught: TaughtPart, position: int, live: Mapping[str, int], limits: Lim
 def _moved(taught: TaughtPart, position: int, live: dict[str, int], limits: Limits) -> None:
     columns, key = st.columns(4), f"{taught.id}-{position}"
     noise = columns[0].slider("Noise, grey levels", 0.0, 12.0, 0.0, step=0.5, key=f"again_noise-{key}")
-    light = columns[1].slider("Light, %", -20.0, 20.0, 0.0, step=1.0, key=f"again_light-{key}")
+    light = columns[1].slider("Brightness, %", -20.0, 20.0, 0.0, step=1.0, key=f"again_light-{key}")
     focus = columns[2].slider("Blur, pixels", 0.0, 3.0, 0.0, step=0.1, key=f"again_focus-{key}")
     right = columns[3].slider(
         "Shift, pixels", -8.0, 8.0, 0.0, step=0.5, key=f"again_shift-{key}",
-        help="To the right, in pixels of the picture that the network sees.",
+        help="To the right, in pixels of the network input.",
     )  # fmt: skip
     taken = CaptureVariation(noise=noise, light=1 + light / 100, focus=focus, right=right)
     picture, moved = _map(taught, position, live, taken)
@@ -58,22 +58,22 @@ def _moved(taught: TaughtPart, position: int, live: dict[str, int], limits: Limi
     score, before = (float(image_score(own, area=live[AREA])) for own in (moved, before))
     word, was = (DONE[limits.verdict(own)] for own in (score, before))
     left, middle, right_side = st.columns([2, 2, 3])
-    left.image(boxes.reduced(picture, SIDE), caption="Photographed again", width="stretch")
+    left.image(boxes.reduced(picture, SIDE), caption="Simulated repeat photo", width="stretch")
     shown = heatmap.overlay(boxes.reduced(picture, SIDE), moved, limits.reject)
-    middle.image(shown, caption="Its heatmap", width="stretch")
+    middle.image(shown, caption="Heatmap", width="stretch")
     with right_side:
-        st.markdown(f"**{word.capitalize()}** at a score of {score:.4g}; as taken {was}, at {before:.4g}.")
+        st.markdown(f"**{word.capitalize()}** with score {score:.4g}; original photo: {was}, score {before:.4g}.")
         study = taught.study
         if study is not None and taught.scored.photos[position].name in {sample.name for sample in study.split.fit}:
             st.caption(
-                "Loupe has learned from this photo, so it scores lower here than on the bench, where it stands for a "
-                "new part. Better try one that only judges."
+                "This is a training photo, so it scores lower here than in the gallery, where its score is "
+                "cross-validated. Try a test photo instead."
             )
         if word != was:
             st.warning("The verdict changes.", icon=":material/warning:")
         asked, held = (taught.id, position, live, limits), st.session_state.get(HELD)
-        if st.button("How far does its verdict hold?", key=f"again_range-{key}", icon=":material/straighten:"):
-            with st.spinner("Photographing again…"):
+        if st.button("How stable is this verdict?", key=f"again_range-{key}", icon=":material/straighten:"):
+            with st.spinner("Simulating repeat photos…"):
                 held = st.session_state[HELD] = asked, _holds(taught, position, live, limits, was)
         if held is not None and held[0] == asked:
             st.markdown(shell.plain(held[1]))

@@ -22,11 +22,11 @@ def save_recipe(taught: TaughtPart, limits: Limits, settings: Settings) -> None:
     state = f"{taught.id}-{taught.recipe and taught.recipe.digest}"  # another one once it is saved: closed and empty
     with st.popover("Save as recipe", icon=":material/inventory_2:", width="stretch", key=f"saving-{state}"):
         name = st.text_input("Name", value=taught.product, max_chars=60, key=f"recipe_name-{state}")
-        placeholder = "first release, new lamp, …"
+        placeholder = "e.g. first release, new lamp"
         reason = st.text_input("Reason", max_chars=200, key=f"recipe_reason-{state}", placeholder=placeholder)
         if st.button("Save", type="primary", key=f"save-{taught.id}"):
             if not (name.strip() and reason.strip()):
-                st.warning("Enter a name and the reason: both are recorded.")
+                st.warning("Enter a name and a reason. Both are recorded.")
                 return
             said = {"product": name.strip(), "author": shell.current_user(), "reason": reason.strip()}
             check = settings.product_check(taught)
@@ -53,4 +53,7 @@ def _record(before: Recipe | None, saved: Recipe) -> None:
         with AuditLog.open() as log:
             log.append_all([entry] if entry else [])
     except LogError as error:
-        st.toast(f"The recipe was saved, but not recorded: {shell.plain(error)}", icon=":material/error:")
+        st.toast(
+            f"The recipe was saved, but could not be recorded in the audit log: {shell.plain(error)}",
+            icon=":material/error:",
+        )

@@ -22,10 +22,10 @@ BEGINS = "<!doctype html>\n<!-- A measurement study made with Loupe -->\n"
 NEW = "New study"
 TRAY = "1, good\n2, good\n3, defective"
 TO_PARTS = (
-    "One part a line, as written on it, and what it is known to be. AIAG suggests 50 parts, a third of them defective, "
-    "some close to the limit."
+    "One part per line: the name written on it, then “good” or “defective”. AIAG suggests 50 parts, a third of them "
+    "defective, some close to the limit."
 )
-FIXTURE = "Take the part out and put it back into the fixture before every photo: that is what is measured."
+FIXTURE = "Remove the part and put it back in the fixture before each photo; the study measures this variation."
 
 
 def choose() -> str | None:
@@ -45,17 +45,17 @@ def new() -> None:
         saved_recipes.say_none()
         return
     with st.container(border=True, width=FORM):
-        name = st.text_input("Name", "Measurement study", max_chars=60, key="measurement_name")
+        name = st.text_input("Name", "MSA study", max_chars=60, key="measurement_name")
         say = saved_recipes.names(recipes).__getitem__
         path = st.selectbox("Recipe", recipes, format_func=say, key="measurement_recipe")
-        tray = st.text_area("Parts on the tray", placeholder=TRAY, help=TO_PARTS, height=160, key="measurement_parts")
+        tray = st.text_area("Parts in the study", placeholder=TRAY, help=TO_PARTS, height=160, key="measurement_parts")
         trials = st.number_input("Trials", 2, msa_study.MOST_TRIALS, 3, key="measurement_trials")
-        people = st.text_input("People who appraise the parts too", placeholder="Ann, Ben", key="measurement_people")
-        if st.button("Begin", type="primary", icon=":material/rule:", key="measurement_begin"):
+        people = st.text_input("Human appraisers", placeholder=("e.g. Ann, Ben"), key="measurement_people")
+        if st.button("Start study", type="primary", icon=":material/rule:", key="measurement_begin"):
             with shell.errors_shown(ValueError, OSError):
                 recipe = saved_recipes.checked(path)
                 study = MeasurementStudy(
-                    msa_study.free_name(name.strip() or "Measurement study"), msa_study.parts_of(tray), int(trials),
+                    msa_study.free_name(name.strip() or "MSA study"), msa_study.parts_of(tray), int(trials),
                     tuple(word.strip() for word in people.split(",") if word.strip()), path.name, str(recipe.digest),
                     datetime.now(UTC).isoformat(timespec="seconds"),
                 )  # fmt: skip
@@ -85,13 +85,13 @@ def of_one(stem: str) -> None:
         return
     with st.container(border=True, width=FORM):
         who = st.segmented_control(
-            "Who appraises", study.appraisers, default=LOUPE, required=True, format_func=shell.plain, key=f"who-{stem}"
+            "Appraiser", study.appraisers, default=LOUPE, required=True, format_func=shell.plain, key=f"who-{stem}"
         )
         turn, total = study.next_for(who), len(study.parts) * study.trials
         done = sum(one.appraiser == who for one in study.said)
-        st.progress(done / total, f"{done} of {total} calls by {shell.plain(who)}")
+        st.progress(done / total, f"{done} of {total} appraisals by {shell.plain(who)}")
         if turn is None:
-            st.success(f"{shell.plain(who)} has appraised every part in every trial.", icon=":material/check_circle:")
+            st.success(f"{shell.plain(who)} has completed all trials.", icon=":material/check_circle:")
         elif who == LOUPE:
             _photograph(stem, study, *turn)
         else:
@@ -106,12 +106,12 @@ def _photograph(stem: str, study: MeasurementStudy, part: msa_study.Part, trial:
     recipe = _recipe(study)
     if recipe is None:
         return
-    key, ways = f"{stem}-{part.name}-{trial}", ["One photo", "Camera of this device", "Photos of a whole trial"]
-    way = st.segmented_control("Photo from", ways, default=ways[0], required=True, key=f"way-{stem}")
+    key, ways = f"{stem}-{part.name}-{trial}", ["One photo", "This device's camera", "All photos of one trial"]
+    way = st.segmented_control("Photo source", ways, default=ways[0], required=True, key=f"way-{stem}")
     if way == ways[2]:
         words = f"Photos of trial {trial}, each named after its part"
         files = st.file_uploader(words, TYPES, accept_multiple_files=True, key=f"trial-{key}")
-        if files and st.button("Judge them", type="primary", key=f"judge-{key}"):
+        if files and st.button("Inspect photos", type="primary", key=f"judge-{key}"):
             _judge(stem, recipe, [(_part_of(study, file.name), trial, file.name, file.getvalue()) for file in files])
         return
     take = st.camera_input if way == ways[1] else partial(st.file_uploader, type=TYPES)
@@ -124,7 +124,7 @@ def _judge(stem: str, recipe: Recipe, photos: Sequence[tuple[str, int, str, byte
     """Judges the photos, (part, trial, name, content) each, and keeps what Loupe says; all of them or none."""
     with shell.errors_shown(ValueError, OSError):
         loaded, said = _loaded(str(recipe.digest), recipe), []
-        with st.spinner("Judging…"):
+        with st.spinner("Inspecting…"):
             for part, trial, name, content in photos:
                 picture: Picture = read_bytes(content, name, recipe.depth)
                 with device_lock(loaded.backbone.device):
@@ -136,7 +136,7 @@ def _judge(stem: str, recipe: Recipe, photos: Sequence[tuple[str, int, str, byte
 
 def _say(stem: str, who: str, part: msa_study.Part, trial: int) -> None:
     st.header(f"Part {shell.plain(part.name)}, trial {trial}")
-    st.caption("Look at the part itself. What others said, and what you said before, is not shown.")
+    st.caption("Appraise the physical part. Earlier appraisals are hidden.")
     row = st.container(horizontal=True)
     for word, stopped in (("Good", False), ("Defective", True)):
         if row.button(word, key=f"{word}-{stem}-{who}-{part.name}-{trial}"):
@@ -163,7 +163,7 @@ def _results(study: MeasurementStudy) -> None:
         st.table(
             {shell.plain(name): [shell.plain(cell) for cell in cells] for name, cells in table.items()}, hide_index=True
         )
-        st.caption("In brackets: 95 % intervals, exact for shares.")
+        st.caption("Brackets show 95% confidence intervals (exact for proportions).")
         data, icon = partial(html_of, study, table, said), ":material/download:"
         st.download_button("Report (HTML)", data, "measurement-study.html", "text/html", icon=icon, on_click="ignore")
 
@@ -196,7 +196,7 @@ def _part_of(study: MeasurementStudy, file: str) -> str:
     words = [stem, *stem.replace("-", "_").replace(" ", "_").split("_")[::-1]]
     found = next((word for word in words if word in names), None)
     if found is None:
-        raise ValueError(f"{file} is not named after a part of the tray; name it after the part, such as 7.png")
+        raise ValueError(f"{file} does not match a part of the study; name it after the part, for example 7.png")
     return found
 
 
@@ -206,7 +206,7 @@ def _recipe(study: MeasurementStudy) -> Recipe | None:
     try:
         recipe = saved_recipes.checked(path)
         if recipe.digest != study.digest:
-            raise ValueError(f"{study.recipe} is no longer the recipe this study began with; begin a new study")
+            raise ValueError(f"{study.recipe} has changed since this study started; start a new study")
     except (ValueError, OSError, ImageError) as error:
         st.error(shell.plain(error), icon=":material/error:")
         return None

@@ -17,16 +17,16 @@ _KS = (5, 10, 20, 30, 40, 60, 80, 100)
 @st.fragment
 def semi_orthogonal() -> None:
     st.markdown(
-        "Features of a network repeat each other. Picking k of them at random picks duplicates, whose covariance has "
-        "lost rank; mixing all of them by k orthonormal columns keeps it. A Gaussian mix keeps it too, but stretches "
-        "the variances about as often as there are features, so that the same ridge steadies less."
+        "Network features are redundant. Picking k of them at random also picks duplicates, so the covariance loses "
+        "rank; mixing all of them with k orthonormal columns keeps the rank. A Gaussian mix keeps it too, but "
+        "inflates the variances by about the number of features, so the same ridge regularises less."
     )
     st.caption(
         "Kim et al., “Semi-orthogonal embedding for efficient unsupervised anomaly segmentation” (2021), Fig. 3. "
         "Made-up features of 120 channels, each a copy of one of the distinct ones."
     )
     row = st.columns(3, gap="medium")
-    width = row[0].slider("k: kept", 1, embeddings.LARGEST_K, 40, key="embedding_width")
+    width = row[0].slider("k: dimensions kept", 1, embeddings.LARGEST_K, 40, key="embedding_width")
     photos = row[1].slider("Good photos", 5, 400, 200, 5, key="embedding_photos")
     distinct = row[2].slider("Distinct channels, of 120", 5, 120, 60, 5, key="embedding_distinct")
     features, look = embeddings.redundant_features(photos, distinct, 0), charts.look()
@@ -41,11 +41,11 @@ def semi_orthogonal() -> None:
             alt="Eigenvalues of each embedding, largest first; the sampled one ends early.",
         )  # fmt: skip
     with right:
-        st.markdown("**Share of the possible rank that is left**")
+        st.markdown("**Rank retained**")
         figure = explore_plots.curves(
             _KS, embeddings.ranks(features, _KS), look, parameter="k, kept", in_force=width, title="share of the rank"
         )
-        charts.show(figure, key="methods_ranks", alt="Rank that is left against k, for each embedding.")
+        charts.show(figure, key="methods_ranks", alt="Rank retained against k, for each embedding.")
     st.markdown(
         " · ".join(f"{name} **{found[name].fraction():.0%}**" for name in embeddings.EMBEDDINGS)
         + f" of {min(width, photos - 1):d} possible directions"
@@ -55,13 +55,13 @@ def semi_orthogonal() -> None:
 @st.fragment
 def corp() -> None:
     st.markdown(
-        "Left, PCA of the features as they are; right, after they are divided by their length and spread over random "
-        "Fourier features. On the networks of the paper the errors of known and foreign part only then. On these "
-        "digits PCA is good already: see at which γ and variance the maps help, and at which they harm."
+        "Left: PCA of the raw features. Right: after scaling to unit length and mapping to random Fourier features. "
+        "With the paper's networks, errors of known and foreign inputs separate only then. For these digits PCA "
+        "already works well: try which γ and variance settings help and which hurt."
     )
     st.caption(
-        "Fang et al., “Kernel PCA for out-of-distribution detection” (NeurIPS 2024). Here: 8 × 8 digits, taught with 0 "
-        "to 4, foreign are 5 to 9."
+        "Fang et al., “Kernel PCA for out-of-distribution detection” (NeurIPS 2024). Here: 8 × 8 digits; 0 to 4 are "
+        "taught, 5 to 9 are foreign."
     )
     row = st.columns(3, gap="medium")
     gamma = row[0].slider("γ: kernel width", 0.5, 20.0, 5.0, 0.5, key="digits_gamma")
@@ -69,7 +69,7 @@ def corp() -> None:
     explained = row[2].slider("Variance that counts as normal", 0.3, 0.99, 0.9, 0.01, key="digits_explained")
     data = mapped_digits.digits()
     sides = {
-        "Before: as they are": mapped_digits.before(data, explained),
+        "Before: raw features": mapped_digits.before(data, explained),
         "After: mapped by CoRP": mapped_digits.after(data, explained, gamma=gamma, M=width),
     }
     look, columns = charts.look(), st.columns(2, gap="medium")
@@ -77,15 +77,19 @@ def corp() -> None:
         with column:
             st.markdown(f"**{title}** · AUROC {auroc(side.errors, data.foreign):.3f}")
             figure = playgrounds.error_histograms(side.errors, data.foreign, look)
-            charts.show(figure, key=f"methods_errors_{i}", alt="Errors of known and foreign digits over each other.")
+            charts.show(
+                figure, key=f"methods_errors_{i}", alt=("Overlaid error histograms of known and foreign digits.")
+            )
     words = np.where(data.foreign, "foreign", "known").tolist()
     plain = PointMarkers(np.zeros(len(words), bool), np.zeros(len(words), bool))
     for i, (column, side) in enumerate(zip(columns, sides.values(), strict=True)):
-        with column, st.spinner("Arranging the digits…"):
+        with column, st.spinner("Computing the digit map…"):
             figure = scatter.scatter_of_words(
                 _arranged(side.features), words, {"known": look.good, "foreign": look.defect}, plain, words, look
             )
-            charts.show(figure, key=f"methods_tsne_{i}", alt="Digits side by side with those that look alike (t-SNE).")
+            charts.show(
+                figure, key=f"methods_tsne_{i}", alt=("t-SNE map of the digits; similar digits lie close together.")
+            )
 
 
 @st.cache_data(max_entries=32, show_spinner=False)

@@ -15,12 +15,12 @@ _KEY, _WIDE = "novelty", 104
 @st.fragment
 def novelty() -> None:
     st.markdown(
-        "Eight detectors learn the same good points. A line encloses what each calls normal; the warmer the ground, "
-        "the stranger. Move a point, add one far away, and see which boundary gives way and which holds."
+        "Eight detectors are fitted on the same good points. The line encloses what each calls normal; a warmer "
+        "background means more anomalous. Move a point or add one far away to see which boundaries change."
     )
     st.caption(
-        "Hoffmann, “Kernel PCA for novelty detection” (2007), his sets in fewer points; one-class SVM: Schölkopf et "
-        "al. (2001); CoP, CoRP: Fang et al. (2024); quadrics: Pavutnitskiy et al. (2022)."
+        "Hoffmann, “Kernel PCA for novelty detection” (2007), his sets with fewer points; one-class SVM: Schölkopf "
+        "et al. (2001); CoP, CoRP: Fang et al. (2024); quadrics: Pavutnitskiy et al. (2022)."
     )
     row = st.container(horizontal=True, gap="small", vertical_alignment="bottom")
     name = row.selectbox("Points", list(boundaries.STARTS), key="novelty_set", width=170)
@@ -28,18 +28,21 @@ def novelty() -> None:
     knobs = boundaries.Knobs(
         row.slider("σ", 0.05, 2.0, start.sigma, 0.05, key=f"sigma-{name}", width=_WIDE,
                    help="Width of the Gaussian kernel: kernel PCA, one-class SVM, Parzen window."),
-        row.slider("q: kept", 0, 80, start.q, key=f"components-{name}", width=_WIDE,
-                   help="Components of kernel PCA and CoRP. With 0, kernel PCA ranks as the Parzen window does."),
-        row.slider("ν: outside", 0.01, 0.5, 0.05, 0.01, key="novelty_nu", width=_WIDE,
-                   help="Share of the points that may lie outside their boundary."),
+        row.slider("q: components kept", 0, 80, start.q, key=f"components-{name}", width=_WIDE,
+                   help=(
+                       "Components of kernel PCA and CoRP. With 0, kernel PCA gives the same ranking as the Parzen "
+                       "window."
+)),
+        row.slider("ν: outlier fraction", 0.01, 0.5, 0.05, 0.01, key="novelty_nu", width=_WIDE,
+                   help="Maximum share of points outside the boundary."),
         row.slider("γ: CoRP", 0.1, 10.0, 1.0, 0.1, key="novelty_gamma", width=_WIDE,
-                   help="CoRP approximates exp(−γ d²); larger sees finer."),
+                   help="CoRP approximates exp(−γ d²); larger resolves finer detail."),
         row.select_slider("M: CoRP", (16, 32, 64, 128, 256, 512), 128, key="novelty_features", width=_WIDE,
                           help="Random Fourier features that approximate the kernel of CoRP."),
         m=row.slider("m: quadrics", 1, 3, 1, key="novelty_quadrics", width=_WIDE),
         cosine=row.toggle("Cosine", True, key="novelty_cosine", width=110,
-                          help="CoRP divides points by their length first, as CoP does: both then see only the "
-                          "direction from the origin. Without it CoRP sees distances."),
+                          help="Scales points to unit length first, as CoP does, so that both use only the direction "
+                              "from the origin. Without it, CoRP uses distances."),
     )  # fmt: skip
     begun = start.draw()
     shown = plane.points(_KEY, name, np.column_stack([begun, np.zeros(len(begun))]))

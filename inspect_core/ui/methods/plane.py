@@ -17,7 +17,7 @@ _PLANE = st.components.v2.component(
     css=(_FRONTEND / "plane.css").read_text(encoding="utf-8"),
     js=(_FRONTEND / "plane.js").read_text(encoding="utf-8"),
 )
-_MOVING = "Drag a point. Keys: arrows move it (Shift: further), Page Up and Page Down choose another"
+_MOVING = "Drag a point. Keys: arrows move it (Shift: further), Page Up and Page Down select another"
 _ADDING = "Click to add a point, drag to move one. Keys: arrows move it (Shift: further), Page Up and Page Down choose "
 
 MAX_POINTS = 500

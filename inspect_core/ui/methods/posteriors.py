@@ -18,7 +18,7 @@ _COLUMNS, _EXAMPLES, _IMAGES = 40, 120, 50
 _AMONG, _FAR = 1.0, 2.0
 _WORDS = {
     "intensity": "grey level (taught 127)",
-    "blend": "share of the circle in a blend",
+    "blend": "circle share of the blend",
     "ellipse": "half width of the ellipse (taught 10)",
 }
 
@@ -26,8 +26,9 @@ _WORDS = {
 @st.fragment
 def posteriors() -> None:
     st.markdown(
-        "A forest and a net stay sure far from all they were shown: their colours run to the border. Their kernel "
-        "density forms put a Gaussian on every cell that holds examples, and become unsure where there are none."
+        "A forest and a neural net stay confident far from their training data: their colours extend to the border. "
+        "Their kernel density versions place a Gaussian on every cell that holds examples and become uncertain "
+        "elsewhere."
     )
     st.caption(
         "Dey et al., “Simple calibration via geodesic kernels” (TMLR 2025); the shifts below are those of its Fig. 5."
@@ -44,24 +45,24 @@ def posteriors() -> None:
     enough = np.bincount(classes, minlength=2).min() >= learned.LEAST_OF_A_CLASS
     found = learned.fitted(x, classes) if enough else {}
     panels = [_panel(title, proba, look.ink) for title, proba in found.items()]
-    panels = panels or [Panel("Too few points", f"Each class needs {learned.LEAST_OF_A_CLASS}.")]
+    panels = panels or [Panel("Too few points", f"Each class needs at least {learned.LEAST_OF_A_CLASS} points.")]
     plane.draw(_KEY, name, shown, groups, panels, _BOX, colours=colours, across=4)
     with st.expander("Reliability diagram", on_change="rerun", key="posterior_reliability") as opened:
         if opened.open and found:
             figure = defect_type_plots.reliability(learned.calibration(found, name), look)
-            charts.show(figure, key="methods_reliability", alt="Share that is right against stated probability.")
-            st.caption("On 1,000 fresh points of the set chosen above, not of the points as you have moved them.")
+            charts.show(figure, key="methods_reliability", alt="Fraction correct against stated confidence.")
+            st.caption("Measured on 1,000 new points from the selected set, not on the points you moved.")
 
 
 @st.fragment
 def shifts() -> None:
-    st.subheader("Photos that leave what was taught")
+    st.subheader("Photos outside the training range")
     st.markdown(
-        "Net and KDN have learned 200 discs and 200 rectangles, all of grey level 127. Each slider takes new photos "
-        "away from these; the probability of the likelier class ought to fall. With so few it does not for blends; "
-        "METHODS, section 10, has the experiment in full."
+        "The net and KDN were trained on 200 discs and 200 rectangles, all at grey level 127. Each slider moves new "
+        "photos away from these, so the confidence should drop. With so few examples it does not drop for blends; "
+        "see METHODS, section 10."
     )
-    with st.spinner("Teaching circles and rectangles…"):
+    with st.spinner("Training on circles and rectangles…"):
         taught = _taught_shapes()
     look = charts.look()
     for column, (shift, values) in zip(st.columns(3, gap="medium"), SHIFTS.items(), strict=True):
@@ -70,7 +71,7 @@ def shifts() -> None:
             value = st.select_slider(_WORDS[shift].capitalize(), steps, steps[len(steps) // 2], key=f"shift-{shift}")
             middle = centres(_IMAGES, np.random.default_rng(1))
             images = shifted(shift, value, np.full((2, 2), 50.0))
-            st.image(images.astype(np.uint8)[0], width=100, output_format="PNG", alt="One of the photos, so shifted")
+            st.image(images.astype(np.uint8)[0], width=100, output_format="PNG", alt="Example photo at this shift")
             curves = _curves(shift, middle, taught)
             figure = playgrounds.confidence(steps, curves, value, look, title=_WORDS[shift])
             charts.show(figure, key=f"shift-curve-{shift}", alt=f"Mean probability of net and KDN against {shift}.")
@@ -92,6 +93,8 @@ def _panel(title: str, proba: learned.Posterior, ink: str) -> Panel:
     places = grid(box, _COLUMNS)
     found = proba(places.reshape(-1, 2))
     sure, reach = found.max(axis=1), np.abs(places).max(axis=2).ravel()
-    words = f"sure to {sure[reach <= _AMONG].mean():.0%} among the examples, {sure[reach >= _FAR].mean():.0%} far away"
+    words = (
+        f"confidence {sure[reach <= _AMONG].mean():.0%} near the examples, {sure[reach >= _FAR].mean():.0%} far away"
+    )
     second = found[:, 1].reshape(places.shape[:2])
     return Panel(title, words, 2 * second - 1, [(isoline(second, box, 0.5), ink, 1.5)])

@@ -19,9 +19,9 @@ _REACH = 1.2
 @st.fragment
 def quadric_fits() -> None:
     st.markdown(
-        "A quadric is a surface of second degree; good parts lie near several at once. Drag the **outlier**: an "
-        "algebraic fit minimises squares and follows it, the robust one hardly. Drag the **whole cloud** by its middle "
-        "point: eq. 7 normalises all coefficients and changes its shape with the place; eq. 8 does not."
+        "A quadric is a second-degree surface; good parts lie close to several at once. Drag the **outlier**: the "
+        "algebraic least-squares fit follows it, the robust fit hardly moves. Drag the **whole cloud** by its "
+        "centre point: eq. 7 normalises all coefficients, so its shape changes with position; eq. 8 does not."
     )
     st.caption(
         "Pavutnitskiy et al., “Quadric hypersurface intersection for manifold learning in feature space” (AISTATS "
@@ -32,7 +32,7 @@ def quadric_fits() -> None:
     if where == _FLAT:
         _flat()
     else:
-        turn = row[1].slider("Turn", -180, 180, 20, 5, key="quadric_turn", format="%d°")
+        turn = row[1].slider("Rotate", -180, 180, 20, 5, key="quadric_turn", format="%d°")
         tilt = row[2].slider("Tilt", -90, 90, 60, 5, key="quadric_tilt", format="%d°")
         _space(turn, tilt)
 

@@ -25,8 +25,8 @@ POOR = {
 }
 """Shares of parts above which approval is asked for twice."""
 MEANING = {
-    APPROVED: "This becomes the version in force for the product. The version approved before it is retired.",
-    RETIRED: "Taken out of use. It stays here, and can be approved again.",
+    APPROVED: "This becomes the active version for the product. The previously approved version is retired.",
+    RETIRED: "Takes this version out of use. You can approve it again later.",
 }
 
 
@@ -59,24 +59,24 @@ def what_changed(recipe: Recipe, approved: str | None, saved: dict[str, Path]) -
 
     approved: digest of the version in force; saved: by digest, where the recipes are that can be read.
     """
-    compared = {recipe.provenance.parent: "the version it was made from", approved: "the approved version"}
+    compared = {recipe.provenance.parent: "its parent version", approved: "the approved version"}
     others = {digest: words for digest, words in compared.items() if digest not in (None, recipe.digest)}
     for digest, words in others.items():
         other = saved_recipes.checked(saved[digest]) if digest in saved else None
         _difference(words, digest, other, recipe)
     if not others:
-        first = "This is the approved version, made from no other." if approved == recipe.digest else ""
-        st.caption(first or "No version is approved yet, and it was made from no other.")
+        first = "This is the approved version; it has no parent." if approved == recipe.digest else ""
+        st.caption(first or "No version is approved yet, and this one has no parent.")
     _changes(recipe)
 
 
 def _difference(words: str, digest: str, other: Recipe | None, recipe: Recipe) -> None:
     st.markdown(f"**Compared with {words}**, {shell.plain(digest[:12])}")
     if other is None:
-        st.caption("That version is not among the saved recipes.")
+        st.caption("That version is not saved here.")
         return
     rows = difference(other, recipe)
-    heads = {"What": "what", "That version": "before", "This version": "after"}
+    heads = {"What": "what", "Other version": "before", "This version": "after"}
     cells = {head: [shell.plain(getattr(row, name)) for row in rows] for head, name in heads.items()}
     st.table(cells, hide_index=True)
 
@@ -108,7 +108,7 @@ def _ask(label: str, state: str, change: Callable, recipe: Recipe, key: str) -> 
             if reason.strip():
                 record(change, recipe, digest=str(recipe.digest), reason=reason)
             else:
-                st.warning("Enter the reason: it is recorded.")
+                st.warning("Enter a reason. It is recorded.")
 
 
 def _meant(recipe: Recipe, key: str) -> bool:
@@ -127,7 +127,7 @@ def _meant(recipe: Recipe, key: str) -> bool:
         if count > most * total
     ]
     if not counts.defects_inspected:
-        poor.append("has not been tried on a single known defect")
+        poor.append("has not been tested on any known defect")
     return not poor or st.checkbox(f"It {' and '.join(poor)}. Approve it nevertheless.", key=f"poor-{key}")
 
 

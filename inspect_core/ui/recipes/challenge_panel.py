@@ -21,8 +21,8 @@ FAILURES = (ValueError, OSError, RuntimeError)
 def section(recipe: Recipe, key: str) -> None:
     """The challenge parts of one recipe. key: unique to its file."""
     st.markdown(
-        "Real good and defective parts kept at the line. Photographing them again checks lamp, lens and fixture, which "
-        "the photos in the recipe cannot."
+        "Physical good and defective parts kept at the line. Photographing them again checks the lamp, lens and "
+        "fixture, which stored photos cannot."
     )
     if recipe.challenge:
         _standing(recipe, key)
@@ -34,9 +34,9 @@ def _standing(recipe: Recipe, key: str) -> None:
     st.table(
         {
             "Part": [shell.plain(part.name) for part in recipe.challenge],
-            "Truth": ["good" if part.good else "defective" for part in recipe.challenge],
+            "Known condition": ["good" if part.good else "defective" for part in recipe.challenge],
             "Required verdict": [part.verdict for part in recipe.challenge],
-            "Earlier score": [f"{part.score:.4g}" for part in recipe.challenge],
+            "Reference score": [f"{part.score:.4g}" for part in recipe.challenge],
         },
         hide_index=True,
     )
@@ -44,19 +44,19 @@ def _standing(recipe: Recipe, key: str) -> None:
     with shell.errors_shown(LogError), AuditLog.open() as log:
         why = challenges.why_blocked(log, str(recipe.digest))
     if why is None:
-        st.success("The watch folder may run with this recipe.", icon=":material/check_circle:")
+        st.success("This recipe is cleared for watched folders.", icon=":material/check_circle:")
     if why:
-        st.warning(f"The watch folder is blocked: {shell.plain(why)}.", icon=":material/block:")
+        st.warning(f"Watching is blocked: {shell.plain(why)}.", icon=":material/block:")
         with st.popover("Override", icon=":material/gavel:"):
             reason = st.text_input("Reason", key=f"override-reason-{key}", max_chars=200)
-            if st.button("Allow it to watch", key=f"override-{key}", type="primary", disabled=not reason.strip()):
+            if st.button("Allow watching", key=f"override-{key}", type="primary", disabled=not reason.strip()):
                 approval_panel.record(challenges.override, recipe, recipe=str(recipe.digest), reason=reason)
 
 
 def _challenge(recipe: Recipe, key: str) -> None:
     named = "Name each file after its part: dent.png is a photo of the part “dent”."
-    files = _photos("Photos of the parts, taken now", f"challenge-files-{key}", named)
-    if st.button("Run the challenge", key=f"run-challenge-{key}", type="primary", disabled=not files):
+    files = _photos("New photos of the parts", f"challenge-files-{key}", named)
+    if st.button("Run challenge", key=f"run-challenge-{key}", type="primary", disabled=not files):
         with shell.errors_shown(*FAILURES):
             with st.spinner("Inspecting…"):
                 answers = challenge(_inspector(recipe), _kept(files))
@@ -70,16 +70,16 @@ def _challenge(recipe: Recipe, key: str) -> None:
 
 
 def _name(recipe: Recipe, key: str) -> None:
-    with st.popover("Name challenge parts", icon=":material/add:"):
-        st.caption("They are saved in a new version of the recipe, each named after its file.")
+    with st.popover("Add challenge parts", icon=":material/add:"):
+        st.caption("Saved in a new recipe version. Each part is named after its file.")
         good, defects = _photos("Good parts", f"name-good-{key}"), _photos("Defective parts", f"name-defects-{key}")
-        if st.button("Name these parts", key=f"name-{key}", type="primary", disabled=not (good or defects)):
+        if st.button("Add these parts", key=f"name-{key}", type="primary", disabled=not (good or defects)):
             with shell.errors_shown(*FAILURES):
                 with st.spinner("Inspecting…"):
                     parts = name_parts(_inspector(recipe), [*_kept(good).values()], [*_kept(defects).values()])
                     named = recipe.with_challenge(parts, author=shell.current_user())
                     saved = recipe_file.save(named, workspace.free_recipe_path(recipe.product))
-                said = f"Saved version {str(saved.digest)[:8]} with its challenge parts."
+                said = f"Saved version {str(saved.digest)[:8]} with the challenge parts."
                 st.toast(said, icon=":material/check_circle:")
                 st.rerun()
 

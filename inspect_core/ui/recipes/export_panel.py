@@ -32,15 +32,15 @@ def section(recipe: Recipe, source: Path) -> None:
     if path.is_file():
         _proof(path, recipe, key)
     st.markdown(
-        "One file that holds only data and runs on a PC without this app. It is written only if every verdict stays "
-        "the same on the photos that this recipe was calibrated and judged with."
+        "A single data-only file that runs on a PC without this app. It is written only if all verdicts match on "
+        "this recipe's calibration and test photos."
     )
     if recipe.gallery is not None:
         st.caption("Known cases (“Seen before?”) are not exported.")
     found = "Photos are found by name, or by content anywhere in the folder."
-    folder = folder_at("Folder of those photos", recipe.provenance.photos or "", key=f"photos-{key}", help=found)
+    folder = folder_at("Folder with these photos", recipe.provenance.photos or "", key=f"photos-{key}", help=found)
     if folder is not None:
-        label = "Export again" if path.is_file() else "Export with proof"
+        label = "Export again" if path.is_file() else "Export and verify"
         begin = partial(_begin, recipe, source, folder, path)
         shell.offer(label, "", begin, about=path, key=f"export-{key}")
 
@@ -49,7 +49,7 @@ def _begin(recipe: Recipe, source: Path, folder: Path, path: Path) -> None:
     own = {"recipe": str(recipe.digest), "product": recipe.product, "user": shell.current_user()}
 
     def work(job: Job) -> None:
-        job.report(0.0, "looking for the photos")
+        job.report(0.0, "searching for the photos")
         found = find_photos(recipe, folder)
         path.parent.mkdir(parents=True, exist_ok=True)
         parity = export(recipe, path, check_images=found.paths, source=source, report=job.report)
@@ -67,19 +67,19 @@ def _proof(path: Path, recipe: Recipe, key: str) -> None:
     if proof is None:
         return
     if proof["release"] not in recorded:
-        words = f"The audit log has no export with the release {shell.plain(proof['release'])}. Export again."
+        words = f"The audit log has no record of this export (release {shell.plain(proof['release'])}). Export again."
         st.error(words, icon=":material/broken_image:")
         return
     known = len(recipe.calibration) + len(recipe.judged)
     st.success(
-        f"Proved on {proof['photos']} of {known} photos: every verdict is the same on the line, scores differ by at "
-        f"most {proof['largest']:.2g} ({proof['allowed']:.2g} allowed). {proof['golden']} photos are included; "
-        "the PC at the line inspects them at every start.",
+        f"Verified on {proof['photos']} of {known} photos: all verdicts match, and scores differ by at most "
+        f"{proof['largest']:.2g} ({proof['allowed']:.2g} allowed). {proof['golden']} golden images are included; "
+        "the line PC checks them at every start.",
         icon=":material/verified:",
     )
     st.caption(
-        "Digest of this export over all its files. On the line, `--release` with it refuses any other.",
-        help="It is in the audit log, and an approval names it.",
+        "Digest of all files in this export. On the line, `--release` with this digest refuses any other export.",
+        help="Recorded in the audit log and in approvals.",
     )
     st.code(proof["release"], language=None)
     label = f"Download for the line ({path.stat().st_size / 2**20:.0f} MB)"
@@ -87,12 +87,12 @@ def _proof(path: Path, recipe: Recipe, key: str) -> None:
     st.download_button(label, path.read_bytes, name, key=f"take-{key}", icon=icon, on_click="ignore")
 
 
-@st.cache_data(max_entries=16, show_spinner="Reading the proof…")
+@st.cache_data(max_entries=16, show_spinner="Reading the verification record…")
 def _read(path: str, written: int, digest: str) -> dict[str, Any]:
     package = recipe_package.check(Path(path))
     document = recipe_package.read_document(package, None)
     if package.digest != digest:
-        raise RecipeError(f"{path} is of another recipe ({package.digest[:12]}); export this one again")
+        raise RecipeError(f"{path} belongs to another recipe ({package.digest[:12]}); export this recipe again")
     rows = csv.DictReader(io.StringIO(package.read(recipe_package.PARITY).decode()))
     differences = [float(row["difference"]) for row in rows]
     calibration, _ = recorded_photos.read_table(package, document)

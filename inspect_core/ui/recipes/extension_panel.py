@@ -50,21 +50,19 @@ class Candidate:
 
 def section(recipe: Recipe, key: str) -> None:
     """What may be learned, what it changes, and saving it as a draft. key: unique to the recipe's file."""
-    st.markdown(
-        "Teaches the recipe again with further good parts, from its own photos and these. Nothing is saved yet."
-    )
+    st.markdown("Teaches the recipe again with its original photos plus these good parts. Nothing is saved yet.")
     if recipe.taught is None:
-        st.info("This recipe does not say which photos it was taught from; teach it again from its folder.")
+        st.info("This recipe does not record its training photos. Teach it again from its folder.")
         return
     candidates = _called_good(recipe)
-    if (folder := folder_at("Folder of photos of good parts", key=f"learn-folder-{key}")) is not None:
+    if (folder := folder_at("Folder with good photos", key=f"learn-folder-{key}")) is not None:
         with shell.errors_shown(OSError):
             candidates += [Candidate(name, path) for name, path in photos_in([folder])]
     photos = _choose(recipe, candidates, key)
     about = ("learn", str(recipe.digest), tuple(str(path) for _, path in photos))
     if photos:
-        title, work = f"Learning {counted(len(photos), 'photo')} for {recipe.product}", partial(_work, recipe, photos)
-        result_cache.offer("Learn, and show what changes", "", title, about, work)
+        title, work = f"Adding {counted(len(photos), 'photo')} to {recipe.product}", partial(_work, recipe, photos)
+        result_cache.offer("Add and show changes", "", title, about, work)
     found = result_cache.kept().get(about)
     if found is not None:
         _shown(recipe, found, key, about)
@@ -84,7 +82,7 @@ def _work(recipe: Recipe, photos: list[tuple[str, Path]], job: Job) -> Found:
 def _shown(recipe: Recipe, found: Found, key: str, about: tuple) -> None:
     new, changes, notes, defective = found
     st.markdown(f"**{shell.plain(changes.sentence())}**")
-    limits = f"Limits: {limits_in_words(new.limits)}; before: {limits_in_words(recipe.limits)}."
+    limits = f"New limits: {limits_in_words(new.limits)}. Before: {limits_in_words(recipe.limits)}."
     st.caption(shell.plain(limits))
     for note in notes:
         st.caption(shell.plain(note))
@@ -92,21 +90,21 @@ def _shown(recipe: Recipe, found: Found, key: str, about: tuple) -> None:
         st.table(
             {
                 "Part": [shell.plain(one.after.name) for one in changes.changes],
-                "Known as": [shell.plain(one.after.truth or "–") for one in changes.changes],
-                "Was": [SPOKEN[one.before.verdict] for one in changes.changes],
-                "Would be": [SPOKEN[one.after.verdict] for one in changes.changes],
+                "Label": [shell.plain(one.after.truth or "–") for one in changes.changes],
+                "Before": [SPOKEN[one.before.verdict] for one in changes.changes],
+                "After": [SPOKEN[one.after.verdict] for one in changes.changes],
             },
             hide_index=True,
         )
-    label = "Reason, recorded in the recipe"
+    label = "Reason (recorded in the recipe)"
     if changes.escapes or defective:
         some = counted(len(changes.escapes), "known defect")
         learned = f"{counted(len(defective), 'known defect')} would be learned as good; " if defective else ""
-        words = f"{learned}{some} would now be accepted. Leave out what was called good by mistake."
+        words = f"{learned}{some} would now be accepted. Remove parts that were marked good by mistake."
         st.error(shell.plain(words), icon=":material/warning:")
         label = "Why it may be saved nevertheless"
     reason = st.text_input(shell.plain(label), max_chars=200, key=f"learn-reason-{key}").strip()
-    if st.button("Save as a draft", key=f"learn-save-{key}", type="primary", disabled=not reason):
+    if st.button("Save as draft", key=f"learn-save-{key}", type="primary", disabled=not reason):
         with shell.errors_shown(OSError, LogError):
             _save(recipe, new, reason)
             result_cache.kept().put(about, None)
@@ -119,7 +117,7 @@ def _save(recipe: Recipe, new: Recipe, reason: str) -> None:
     entry = limits_changed(recipe.limits, saved.limits, reason=reason, **own)
     with AuditLog.open() as log:
         log.append_all([] if entry is None else [entry])
-    st.toast(shell.plain(f"Saved {saved.product} {str(saved.digest)[:8]}, a draft."), icon=":material/check_circle:")
+    st.toast(shell.plain(f"Saved {saved.product} {str(saved.digest)[:8]} as a draft."), icon=":material/check_circle:")
 
 
 def _choose(recipe: Recipe, candidates: list[Candidate], key: str) -> list[tuple[str, Path]]:
@@ -182,7 +180,7 @@ def _called_good(recipe: Recipe) -> list[Candidate]:
     with shell.errors_shown(LogError), AuditLog.open() as log:
         for one in inspections.read(log, most=MOST):
             if one.recipe == recipe.digest and one.overridden is not None and one.final == "accept":
-                found[one.digest] = Candidate(one.name, Path(one.path), f"{SPOKEN[one.verdict]}, then called good")
+                found[one.digest] = Candidate(one.name, Path(one.path), f"{SPOKEN[one.verdict]}, then marked good")
         for entry in log.entries(kind=RELABELLED, newest=MOST):
             name, digest = str(entry.facts.get("name")), str(entry.facts.get("digest"))
             if entry.recipe == recipe.digest and entry.facts.get("after") == GOOD:

@@ -54,12 +54,10 @@ def of_one(line: Line, others: Sequence[Line], states: dict[str, str] | None) ->
         same = (other.digest for other in others if other.product == recipe.product)
         approved = next((digest for digest in same if approval_panel.state_of(digest, states) == APPROVED), None)
         shown = {
-            "What changed": lambda: approval_panel.what_changed(
-                recipe, approved, {one.digest: one.path for one in others}
-            ),
-            "What is in it": lambda: _contents(recipe, path),
-            "For the line": lambda: export_panel.section(recipe, path),
-            "Good parts to learn": lambda: extension_panel.section(recipe, key),
+            "Changes": lambda: approval_panel.what_changed(recipe, approved, {one.digest: one.path for one in others}),
+            "Contents": lambda: _contents(recipe, path),
+            "Export": lambda: export_panel.section(recipe, path),
+            "Add good parts": lambda: extension_panel.section(recipe, key),
             "Challenge parts": lambda: challenge_panel.section(recipe, key),
         }
         tabs = st.tabs(list(shown), key=f"more-{key}", on_change="rerun")
@@ -78,9 +76,9 @@ def damaged(path: Path, why: str) -> None:
 
 def add_from_file() -> None:
     """A recipe made elsewhere, checked before it is kept."""
-    with st.popover("Add a recipe from a file", icon=":material/upload_file:"):
+    with st.popover("Import recipe", icon=":material/upload_file:"):
         file = st.file_uploader("Recipe (zip)", ["zip"], key="recipe_upload")
-        if file is None or not st.button("Check and add", key="add_recipe"):
+        if file is None or not st.button("Check and import", key="add_recipe"):
             return
         target = workspace.recipes_folder() / f"{workspace.file_name(Path(file.name).stem)}.zip"
         target.parent.mkdir(parents=True, exist_ok=True)
@@ -93,7 +91,7 @@ def add_from_file() -> None:
                     exists = f"{target.name}: a recipe with this name already exists"
                     raise RecipeError(f"{exists}; rename the file or delete that recipe")
                 temporary.replace(target)
-            st.toast(f"Added {shell.plain(saved_recipes.names([target])[target])}.", icon=":material/check_circle:")
+            st.toast(f"Imported {shell.plain(saved_recipes.names([target])[target])}.", icon=":material/check_circle:")
 
 
 def _describe(recipe: Recipe, state: str) -> None:
@@ -106,8 +104,8 @@ def _describe(recipe: Recipe, state: str) -> None:
     title = title_of(recipe.method, as_published=recipe.as_published)
     reason = f" · {shell.plain(recipe.provenance.reason)}" if recipe.provenance.reason else ""
     st.caption(
-        f"{title}{', ' + live if live else ''} · {limits_in_words(recipe.limits)}  \n"
-        f"Made {shell.plain(made(recipe))} by {shell.plain(recipe.provenance.author)}{reason}"
+        f"{title}{(', ' + live if live else '')} · {limits_in_words(recipe.limits)}  \nCreated "
+        f"{shell.plain(made(recipe))} by {shell.plain(recipe.provenance.author)}{reason}"
     )
 
 
@@ -132,12 +130,12 @@ def _picture(_recipe: Recipe, digest: str) -> bytes | None:
 
 def _delete(path: Path, digest: str | None = None, *, in_force: bool = False) -> None:
     """digest: of the recipe, whose export is deleted with it; None if it is not a recipe."""
-    words = "Retire it first." if in_force else None
+    words = "Retire this recipe before deleting it." if in_force else None
     with st.popover("Delete", icon=":material/delete:", disabled=in_force, help=words):
         st.markdown(f"Delete **{shell.plain(path.name)}** permanently? Verdicts made with it are kept.")
         name = path.name if path.name.isprintable() else os.fsencode(path.name).hex()
-        if st.button("Yes, delete it", key=f"delete-{name}"):
-            with shell.errors_shown(OSError, RecursionError, begins="It could not be deleted: "):
+        if st.button("Delete recipe", key=f"delete-{name}"):
+            with shell.errors_shown(OSError, RecursionError, begins="Could not delete: "):
                 if path.is_dir() and not path.is_symlink():
                     shutil.rmtree(path)
                 else:

@@ -57,16 +57,16 @@ def choose(found: Sequence[Line], states: dict[str, str] | None) -> Line:
     table = {
         "Version": [line.digest[:8] for line in rows],
         "State": [f"{approval_panel.SIGNS.get(word, '')} {word}".lstrip() for word in state],
-        "Missed": [line.missed for line in rows],
-        "Rejected": [line.rejected for line in rows],
+        "Escapes": [line.missed for line in rows],
+        "False rejects": [line.rejected for line in rows],
         "Sort by hand": [line.to_sort for line in rows],
         "Photos": [line.photos for line in rows],
-        "Made": [line.made for line in rows],
+        "Created": [line.made for line in rows],
         "By": [line.author for line in rows],
     }
     helps = {
-        "Missed": "Defects that its limits accept, of the test photos that could be inspected.",
-        "Rejected": "Good parts that its limits reject, of the test photos that could be inspected.",
+        "Escapes": "Defects that its limits accept, of the test photos that could be inspected.",
+        "False rejects": "Good parts that its limits reject, of the test photos that could be inspected.",
         "Sort by hand": "Test photos in which the part was not located, or that could not be inspected.",
         "Photos": "Photos that set its limits, and test photos.",
     }

@@ -22,42 +22,38 @@ from inspect_core.ui import shell
 LARGE = 2
 """A photo this many times as large as the network's input loses detail when squashed."""
 TO_DEPTH = (
-    "The lowest choice holds every value in the good photos. Choose more bits if the camera has more and the photos "
+    "The lowest option fits all values in the good photos. Choose more bits if your camera has more and the photos "
     "are dark."
 )
 TO_STRETCH = (
-    "For photos that fill a small part of the range. The two values are learned once and kept in the recipe, so a dim "
-    "lamp still shows."
+    "For photos that use only part of the value range. The black and white points are set once and stored in the "
+    "recipe, so a dimming lamp is still noticed."
 )
 TO_LYING = (
-    "Parts that do not always lie the same way are located in each photo and laid over a reference, which is learned "
-    "from the good photos. A part that is not found is never accepted."
+    "If parts vary in position, each one is located and aligned to a reference learned from the good photos. A part "
+    "that cannot be located is never accepted."
 )
 TO_CELLS = (
-    "Loupe learns what is normal in each cell. Finer cells locate a defect more closely, but take more memory or leave "
-    "room for fewer features."
+    "Loupe learns what is normal in each cell. Smaller cells localise defects better but need more memory or allow "
+    "fewer features."
 )
 TO_TILES = (
-    "Each photo is cut into overlapping tiles that the network sees one by one, and judged as a whole. Time grows in "
-    "proportion to the number of tiles."
+    "Each photo is split into overlapping tiles, which the network processes one by one, and is inspected as a "
+    "whole. Time grows with the number of tiles."
 )
 TO_TOLERATE = (
-    "Copies of every good photo with a little noise, other light, a shift, blur and compression are learned from too, "
-    "so that the same part photographed again keeps its verdict. Teaching takes about twice as long."
+    "Also trains on copies of each good photo with slight changes in noise, brightness, position, focus and "
+    "compression, so that a repeat photo of the same part gets the same verdict. Teaching takes about twice as long."
 )
-TO_NOISE = (
-    "Grain of the camera: the spread of a grey value from photo to photo. It grows as a lamp ages or gain goes up."
-)
-TO_SHIFT = "How far the fixture may shift a part, in pixels of the picture that the network sees."
-TO_FOCUS = (
-    "How far out of focus a photo may be: the spread of the blur, in pixels of the picture that the network sees."
-)
+TO_NOISE = "Camera noise: how much a grey value varies between photos. It rises as the lamp ages or gain increases."
+TO_SHIFT = "How far the fixture may shift a part, in pixels of the network input."
+TO_FOCUS = "How far out of focus a photo may be: sigma of the blur, in pixels of the network input."
 SLIDERS = {
     "noise": ("Noise, grey levels", 0.0, 10.0, 0.5, TO_NOISE),
-    "light": ("Light, ± %", 0.0, 15.0, 1.0, "How much brighter or darker a photo may be."),
+    "light": ("Brightness, ± %", 0.0, 15.0, 1.0, "How much brighter or darker a photo may be."),
     "shift": ("Shift, ± pixels", 0.0, 8.0, 0.5, TO_SHIFT),
     "focus": ("Blur, pixels", 0.0, 2.0, 0.1, TO_FOCUS),
-    "jpeg": ("JPEG quality, at least", 50, 100, 5, "The camera's or the archive's compression; 100 is none."),
+    "jpeg": ("Minimum JPEG quality", 50, 100, 5, "Compression by the camera or the archive; 100 means none."),
 }
 
 
@@ -69,7 +65,7 @@ def choose_depth(samples: Samples) -> Samples:
     with st.expander("Bit depth", expanded=True):
         allowed, label = [bits for bits in DEPTHS if bits >= depth.bits], "Bit depth of the camera"
         bits = st.selectbox(label, allowed, format_func=lambda bits: f"{bits} bits", key="depth_bits", help=TO_DEPTH)
-        label = "Stretch the range used by the good photos from black to white"
+        label = "Stretch contrast to the range of the good photos"
         chosen = samples.read_as(bits=bits, learned=st.toggle(label, key="depth_learned", help=TO_STRETCH))
         depth = chosen.depth or depth
         st.markdown(shell.plain(depth.sentence()))
@@ -86,23 +82,23 @@ def choose_lying(good: Sequence[Sample], key: str) -> dict[str, Any]:
     """
     gain = _gain(key, good)
     begins = RIGID if gain is not None and gain.pays else TeachingConfig.align
-    at, label, say = f"align-{key}", "How parts lie in the photos", ALIGN.__getitem__
+    at, label, say = f"align-{key}", "Part position", ALIGN.__getitem__
     align = st.segmented_control(label, ALIGN, default=begins, format_func=say, required=True, key=at, help=TO_LYING)
     if gain is not None and gain.pays:
         st.caption(shell.plain(gain.sentence()))
     if align == NO_ALIGNMENT:
         return {"align": align}
     left, right = st.columns(2)
-    at, words = f"align_turn-{key}", "Or as far as in the good photos, if that is farther."
+    at, words = f"align_turn-{key}", "The range found in the good photos applies if it is larger."
     begins = round(TeachingConfig.align_turn)
-    turn = left.number_input("Turned by up to, degrees", 0, int(MOST_TURN), begins, key=at, help=words)
-    at, label = f"align_shift-{key}", "Shifted by up to, % of the picture"
+    turn = left.number_input("Maximum rotation, degrees", 0, int(MOST_TURN), begins, key=at, help=words)
+    at, label = f"align_shift-{key}", "Maximum shift, % of the photo"
     begins = round(100 * TeachingConfig.align_shift)
     shift = right.number_input(label, 0, round(100 * MOST_SHIFT), begins, key=at, help=words)
     return {"align": align, "align_turn": float(turn), "align_shift": shift / 100}
 
 
-@st.cache_data(max_entries=32, show_spinner="Looking at how the parts lie…", show_time=True)
+@st.cache_data(max_entries=32, show_spinner="Checking part positions…", show_time=True)
 def _gain(key: str, _good: Sequence[Sample]) -> Gain | None:
     try:
         return gain_on(_good, usual_preparation(TeachingConfig("", Split((), (), ()))), lambda fraction, step: None)
@@ -118,14 +114,14 @@ def choose_tiles(photos: Sequence[Sample], size: Size, tile: Size) -> TilePlan |
         return None
     with st.expander("Small defects in large photos", expanded=True):
         left, right = st.columns(2)
-        key, words = "smallest_defect", "Its longer side, in pixels of the photos as taken."
-        smallest = left.number_input("Smallest defect that matters, px", 1, 2000, 20, key=key, help=words)
-        cells = {ON: "as fine as memory allows"} | {str(side): f"{side} px" for side in CELLS}
+        key, words = "smallest_defect", "Its longer side, in pixels of the original photos."
+        smallest = left.number_input("Smallest relevant defect, px", 1, 2000, 20, key=key, help=words)
+        cells = {ON: "finest that fits in memory"} | {str(side): f"{side} px" for side in CELLS}
         cell = right.selectbox("Cells", list(cells), key="tile_cell", format_func=cells.__getitem__, help=TO_CELLS)
         with shell.errors_shown(ValueError):
             _, said = tiled(OFF, photos, smallest, size, tile=tile)
             st.markdown(shell.plain(" ".join(said)))
-            if st.toggle("See each photo in tiles", key="tiles", help=TO_TILES):
+            if st.toggle("Split photos into tiles", key="tiles", help=TO_TILES):
                 plan, said = tiled(cell, photos, smallest, size, tile=tile)
                 st.caption(shell.plain(said[-1]))
                 return plan
@@ -156,7 +152,7 @@ def choose_tolerances(good: Sequence[Sample], key: str, size: tuple[int, int]) -
 
     key: of the files; it changes when they do. size: (height, width) of the picture that the network sees.
     """
-    label = "Tolerate how a careful station differs from photo to photo"
+    label = "Allow normal photo-to-photo variation"
     if not st.toggle(label, value=True, key="tolerate", help=TO_TOLERATE):
         return None
     with st.expander("Tolerances", key="tolerances", on_change="rerun") as opened:
@@ -168,7 +164,7 @@ def choose_tolerances(good: Sequence[Sample], key: str, size: tuple[int, int]) -
         if opened.open and good:
             with shell.errors_shown(ImageError, icon=":material/broken_image:"):
                 pictures = _pictures(key, good[0], size, str(tolerances))
-                captions = "As taken", "At the tolerances, darker", "At the tolerances, brighter"
+                captions = "Original photo", "Maximum variation, darker", "Maximum variation, brighter"
                 for column, picture, caption in zip(st.columns(3), pictures, captions, strict=True):
                     column.image(picture, caption=caption, width="stretch")
     return tolerances

@@ -23,7 +23,7 @@ from inspect_core.ui.result_cache import ResultCache
 
 ON_A_PAGE, CELL, PICTURE = 20, 205, 240
 HELD = 4
-STRANGEST = "strangest first"
+STRANGEST = "most unusual first"
 
 
 @st.cache_resource(show_spinner=False)
@@ -38,11 +38,11 @@ def choose_good(samples: Samples, key: str) -> Samples | None:
     """
     order = _order(samples, key)
     look, left = _looks().get(_look_key(key, order)), _left_out(key)
-    with st.expander("Before learning: a look at the good photos", expanded=True):
+    with st.expander("Check the good photos first", expanded=True):
         st.caption(
-            "Defects hide among good photos. Loupe compares each photo with the others: blur, exposure, copies, "
-            "other products, strange areas. A ring marks where a photo differs most. Nothing is left out unless you "
-            "say so, and no file is changed."
+            "Good photos may contain overlooked defects. Loupe compares each photo with the others: blur, exposure, "
+            "duplicates, other products, unusual areas. A ring marks where a photo differs most. Nothing is "
+            "excluded unless you choose to, and no file is changed."
         )
         if look is None:
             _offer(samples, order, _look_key(key, order))
@@ -73,13 +73,13 @@ def _look_key(key: str, order: TeachingConfig) -> str:
 def _offer(samples: Samples, order: TeachingConfig, key: str) -> None:
     about = ("first look", key)
     busy = shell.jobs().about(about) is not None
-    if st.button("Look at the good photos", icon=":material/search:", disabled=busy, key="first_look"):
+    if st.button("Check good photos", icon=":material/search:", disabled=busy, key="first_look"):
 
         def work(job: Job) -> None:
             _looks().put(key, first_look(samples, order, feature_store(), job.report))
 
         def start() -> None:
-            shell.start(f"Looking at the good photos of {order.product}", work, about=about)
+            shell.start(f"Checking the good photos of {order.product}", work, about=about)
 
         shell.begin(start)
     if busy:
@@ -100,11 +100,11 @@ def _gallery(look: FirstLook, key: str, left: set[str]) -> None:
         names = [seen.sample.name for seen in shown]
         if chosen in topics and len(shown) > 1:
             at, icon, off = f"look-all-{key}", ":material/playlist_remove:", left.issuperset(names)
-            label = f"Leave out these {len(shown)}"
+            label = f"Exclude these {len(shown)}"
             st.button(label, icon=icon, key=at, on_click=left.update, args=(names,), disabled=off)
         if left:
-            st.button("Use all again", icon=":material/undo:", key=f"look-undo-{key}", on_click=left.clear)
-            st.caption(f"{counted(len(left), 'photo')} left out: not taught, not judged, still on disk.")
+            st.button("Include all", icon=":material/undo:", key=f"look-undo-{key}", on_click=left.clear)
+            st.caption(f"{counted(len(left), 'photo')} excluded from training and testing; the files are kept.")
     cells = st.container(horizontal=True)
     for seen in shell.one_page(shown, ON_A_PAGE, f"look-page-{key}-{chosen}"):
         with cells.container(width=CELL):
@@ -115,12 +115,12 @@ def _cell(seen: ScreenedPhoto, key: str, *, is_out: bool) -> None:
     sample, box = seen.sample, f"leave-{key}-{seen.sample.name}"
     try:
         picture = _picture(key, sample.name, sample.path, sample.depth, seen.place)
-        st.image(picture, width="stretch", alt=f"{sample.name}{', left out' if is_out else ''}")
+        st.image(picture, width="stretch", alt=f"{sample.name}{', excluded' if is_out else ''}")
     except ImageError as error:
         st.caption(f":material/broken_image: {shell.plain(error)}")
     st.session_state[box] = is_out
-    st.checkbox("Leave out", key=box, on_change=_leave, args=(key, sample.name, box))
-    least = f"Scores {seen.unlike:.2f} times the median of the good photos, at its strangest area."
+    st.checkbox("Exclude", key=box, on_change=_leave, args=(key, sample.name, box))
+    least = f"Peak score: {seen.unlike:.2f} times the median of the good photos."
     sentences = [finding.sentence for finding in seen.findings] or [least]
     st.caption(f"**{shell.plain(sample.name)}**  \n{shell.plain(' '.join(sentences))}")
 

@@ -33,41 +33,40 @@ from inspect_core.ui.teach.photo_settings import choose_lying, choose_tiles, cho
 from inspect_core.whole_part.product_check import ALONE, FUSED
 
 LAYOUTS = (
-    "Any layout: only good photos; sub-folders good and one for each defect type; or the MVTec AD layout. Or a list "
-    "next to the photos: a Lookout for Vision manifest, COCO annotations, or a CSV of file and label."
+    "Supported layouts: good photos only; subfolders “good” plus one per defect type; MVTec AD. Or a list next to "
+    "the photos: Lookout for Vision manifest, COCO annotations, or a CSV with file and label."
 )
 MAX_LISTED = 12
 SIZES = (128, 192, 256, 320, 384, 448, 512)
 CELLS = (16, 8, 4)
 """Pixels of the input to a patch."""
 COMPARED, JOINED = "compared", "joined"
-TITLES = {COMPARED: "Chosen for these photos", JOINED: "Position and surface"}
+TITLES = {COMPARED: "Automatic", JOINED: "Location and texture"}
 TITLES |= {name: METHODS[name].title for name in OFFERED}
 WHEN = (
     f"By how your parts lie; with ten or more known defects, the one of {len(CANDIDATES)} that separates them best.",
-    f"Adds the maps of {METHODS[FIRST].title} and of a surface detector.",
+    f"Combines {METHODS[FIRST].title} with a texture detector.",
     *(METHODS[name].when for name in OFFERED),
 )
 REFERENCES = "; ".join(f"{METHODS[name].title}: {METHODS[name].reference}" for name in OFFERED)
 TO_BLIND = (
-    "With ten or more known defects, half of them help to choose the detector and to set the review limit. All figures "
-    "then come from the other half."
+    "With ten or more known defects, half are used to choose the detector and set the review limit. All reported "
+    "figures then come from the other half."
 )
-TO_BACKBONE = "The network that describes each patch of the photo. EfficientNet-Lite0 is built in and fast."
-TO_TAPS = "The layers that features are taken from. Expansions are wider and see finer changes; outputs are faster."
+TO_BACKBONE = "The network that extracts features from each patch. EfficientNet-Lite0 is built in and fast."
+TO_TAPS = "The layers used as features. “Expansions” have more channels and detect finer changes; “outputs” are faster."
 TO_CHECK = (
-    "Is this the product that was taught? Judged by the features of the whole photo, alone or with how certain the "
-    "network is of its own classes (Fang et al. 2024, fused score)."
+    "Checks that a photo shows the taught product, using whole-photo features alone or combined with the network's "
+    "class confidence (Fang et al. 2024, fused score)."
 )
 TO_SIZE = (
     "Photos keep their shape; the area is that of a square. More pixels take longer and are not better by themselves: "
     "on some parts they show finer defects, on others more of what does not matter."
 )
 TO_BUDGET = (
-    "Of the detector alone, forecast for two cores; the network takes about 10 more. Slower detectors take no part in "
-    "the choice."
+    "Detector time only, estimated for two cores; the network adds about 10 ms. Slower detectors are not considered."
 )
-CHECK_SCORES = {ALONE: "Features of the photo", FUSED: "Fused with the network's own classes"}
+CHECK_SCORES = {ALONE: "Features of the photo", FUSED: "Fused with class confidence"}
 
 
 def choose_photos() -> Source | None:
@@ -75,7 +74,7 @@ def choose_photos() -> Source | None:
     from_folder = partial(choose_folder, LAYOUTS, label="Folder, zip or list")
     ways = {SAMPLE: _choose_sample, FOLDER: from_folder, UPLOAD: choose_upload}
     options, key = [SAMPLE, FOLDER, UPLOAD], "photos_from"
-    way = st.segmented_control("Photos from", options, default=SAMPLE, required=True, key=key, persist_state="session")
+    way = st.segmented_control("Photo source", options, default=SAMPLE, required=True, key=key, persist_state="session")
     return ways[way]()
 
 
@@ -85,11 +84,11 @@ def look(source: Source, key: str) -> Samples | None:
     key: the files' `fingerprint`.
     """
     samples = None
-    with shell.errors_shown(ScanError, OSError), st.spinner("Looking at the photos…", show_time=True):
+    with shell.errors_shown(ScanError, OSError), st.spinner("Checking the photos…", show_time=True):
         samples = _scan(str(source.path), key)
     if samples is None:
         return None
-    st.header("What was found")
+    st.header("Photos found")
     st.markdown(f"**{shell.plain(samples.summary())}.**")
     for row, sheet in zip(samples.table(), _strips(samples, key), strict=False):
         what, remark = row.what.replace("_", " ").capitalize(), f", {row.remark}" if row.remark else ""
@@ -99,7 +98,7 @@ def look(source: Source, key: str) -> Samples | None:
     for line in samples.warnings:
         st.warning(shell.plain(line), icon=":material/info:")
     if samples.skipped:
-        with st.expander(f"{len(samples.skipped)} skipped: which, and why"):
+        with st.expander(f"{counted(len(samples.skipped), 'file')} skipped, with reasons"):
             for skipped in samples.skipped[:MAX_LISTED]:
                 st.text(f"{skipped.name}: {skipped.reason}")
             if len(samples.skipped) > MAX_LISTED:
@@ -107,7 +106,7 @@ def look(source: Source, key: str) -> Samples | None:
     return samples
 
 
-@st.cache_data(max_entries=4, show_spinner="Looking at the photos…")
+@st.cache_data(max_entries=4, show_spinner="Checking the photos…")
 def _strips(_samples: Samples, key: str) -> list[bytes]:
     """The first photos of every kind, in the order of the table: good, then the defect types; key: of the files."""
     types = sorted({sample.kind for sample in _samples.defects})
@@ -125,25 +124,27 @@ def choose_split(samples: Samples) -> tuple[Split, int, tuple[str, ...]] | None:
     found = grouping.count < len(samples.good)
     with st.expander("How the good photos are used", expanded=found):
         st.markdown(shell.plain(grouping.reason))
-        if found and not st.toggle("Keep photos of one group together", value=True, key="use_groups"):
-            st.warning("The same part may now be both learned from and judged: results can look better than they are.")
+        if found and not st.toggle("Keep groups together", value=True, key="use_groups"):
+            st.warning(
+                "The same part may now be in both training and test photos, so results may look better than they are."
+            )
             grouping = ungrouped(samples)
         offered = grouping.offered or grouping
         label = f"Keep {counted(offered.count, 'larger group')} together"
         if grouping.offered is not None and st.toggle(label, key="use_lots"):
             grouping = offered
-        seed = st.number_input("Random seed", 0, 9999, 0, key="split_seed", help="For the split and the fit.")
+        seed = st.number_input("Random seed", 0, 9999, 0, key="split_seed", help="Used for the split and the fit.")
         label = "Use known defects to choose detector and limits"
         blind = not st.toggle(label, value=True, key="choose_by_defects", help=TO_BLIND)
         parts = learned_from_all(split(samples, seed=int(seed), groups=grouping, blind=blind))
-        chosen_by = f", {len(parts.choose)} defects to choose settings" if parts.choose else ""
+        chosen_by = f", {len(parts.choose)} defects for validation" if parts.choose else ""
         if count := len(parts.folds(int(seed))):
-            to_fit = f"{len(parts.fit)} to learn from and to set the limit"
-            words = "To set the limit, each good photo is scored by a detector that has learned from the others"
-            how = f"{words}, in {count:d} rounds."
+            to_fit = f"{len(parts.fit)} for training and setting the limit"
+            words = "To set the limit, each good photo is scored by a detector trained without it"
+            how = f"{words} ({count:d} folds)."
         else:
-            to_fit, how = f"{len(parts.fit)} to learn from, {len(parts.calibrate)} to set the limit", None
-        st.caption(f"{to_fit}{chosen_by}, {len(parts.judge)} to judge it.", help=how)
+            to_fit, how = f"{len(parts.fit)} for training, {len(parts.calibrate)} for setting the limit", None
+        st.caption(f"{to_fit}{chosen_by}, {len(parts.judge)} for testing.", help=how)
         for note in parts.notes:
             st.caption(shell.plain(note))
     with shell.errors_shown(ValueError):
@@ -157,16 +158,16 @@ def choose_settings(product: str, photos: Split, seed: int, notes: tuple[str, ..
 
     key: of the files; it changes when they do.
     """
-    name = st.text_input("Name of the part", value=product, max_chars=60, key=f"product-{product}")
+    name = st.text_input("Product name", value=product, max_chars=60, key=f"product-{product}")
     lying = choose_lying(photos.fit, key)
     above, tolerating = st.container(), st.container()
     with st.expander("Advanced: detector, network, detail"):
-        words, say = f"Each is a published method: {REFERENCES}", TITLES.__getitem__
+        words, say = f"Published methods: {REFERENCES}", TITLES.__getitem__
         chosen = st.radio("Detector", list(TITLES), format_func=say, key="method", captions=WHEN, help=words)
         method = None if chosen == COMPARED else chosen
         if chosen == JOINED:
             at, say = "second_view", registry.title_of
-            first, label = SECOND[0], "Surface detector"
+            first, label = SECOND[0], "Texture detector"
             second = st.segmented_control(label, SECOND, default=first, required=True, key=at, format_func=say)
             method = f"{FIRST}{registry.JOIN}{second}"
         as_published = method in METHODS and st.toggle(
@@ -174,7 +175,7 @@ def choose_settings(product: str, photos: Split, seed: int, notes: tuple[str, ..
         )
         left, right = st.columns(2)
         backbone = left.selectbox("Backbone", available(), key="backbone", help=TO_BACKBONE)
-        presets = {None: "best for the detector"} | {preset: preset for preset in CATALOGUE[backbone].presets}
+        presets = {None: ("recommended for the detector")} | {preset: preset for preset in CATALOGUE[backbone].presets}
         at, say = f"taps-{backbone}", presets.__getitem__
         taps = right.selectbox("Feature layers", list(presets), key=at, format_func=say, help=TO_TAPS)
         sizes = {side: input_size([sample.size for sample in photos.fit], side) for side in SIZES}
@@ -190,7 +191,7 @@ def choose_settings(product: str, photos: Split, seed: int, notes: tuple[str, ..
             size = size if tiles is None else tiles.tile
         with tolerating:
             tolerances = choose_tolerances(photos.fit, key, size if tiles is None else tiles.size)
-        words, off = "A finer grid shows smaller defects; each step takes four times the memory.", tiles is not None
+        words, off = ("A finer grid detects smaller defects; each step needs four times the memory."), tiles is not None
         grids = {cell: grid_of(size, cell) for cell in CELLS}
         cell = right.select_slider(
             "Patch grid", CELLS, CELL, key="grid", disabled=off, help=words,
@@ -208,7 +209,7 @@ def choose_settings(product: str, photos: Split, seed: int, notes: tuple[str, ..
     if weights_panel.offer_missing(backbone):
         return None
     if not name.strip():
-        st.error("The part has no name; type one above.", icon=":material/error:")
+        st.error("Enter a product name above.", icon=":material/error:")
         return None
     order = TeachingConfig(name.strip(), photos, backbone, taps, size, grid, method, budget, parameters)
     fused = check_scores == FUSED
@@ -228,14 +229,16 @@ def show_forecast(order: TeachingConfig) -> None:
     if expected is None:
         st.stop()
     st.caption(
-        f"Training takes about {shell.duration(expected.seconds)} if nothing else runs ({expected.engine}), up to "
-        f"{expected.memory / 2**20:.0f} MB of memory and {expected.disk / 2**20:.0f} MB on disk."
+        f"Teaching takes about {shell.duration(expected.seconds)} on an idle machine ({expected.engine}) and needs "
+        f"up to {expected.memory / 2**20:.0f} MB of memory and {expected.disk / 2**20:.0f} MB on disk."
     )
     groups = {order.photos.groups.get(sample.name, sample.name) for sample in order.setters}
     if limited := most_promised(len(groups), photos=len(order.setters)):
         st.caption(f"Good parts rejected of the next 100: {shell.plain(limited)}")
     if not expected.fits_store:
-        st.caption("The features of all photos do not fit into the store; photos to learn from are read one by one.")
+        st.caption(
+            "The feature cache is too small for all photos, so training photos are processed one by one (slower)."
+        )
 
 
 def _parameters(method: str | None, tiles: TilePlan | None) -> dict[str, float]:
@@ -266,12 +269,12 @@ def _of_method(row: Method, values: dict[str, Any], tiles: TilePlan | None) -> d
 
 def _budget(grid: tuple[int, int], parameters: dict[str, float]) -> float:
     """The most time that a detector chosen for the photos may take, with what that leaves out."""
-    label, most = "Most time a photo, in milliseconds", TeachingConfig.budget
+    label, most = "Maximum time per photo, ms", TeachingConfig.budget
     most = st.number_input(label, 1.0, 10_000.0, most, step=10.0, key="budget", help=TO_BUDGET)
     shortlist = Shortlist.of(grid, parameters, budget=most)
-    with st.popover(f"{len(shortlist.candidates)} of {len(CANDIDATES)} detectors take part"):
+    with st.popover(f"{len(shortlist.candidates)} of {len(CANDIDATES)} detectors considered"):
         for name, ms in (shortlist.candidates | shortlist.left_out).items():
-            out = " · left out" if name in shortlist.left_out else ""
+            out = " · too slow" if name in shortlist.left_out else ""
             st.markdown(f"{shell.plain(registry.title_of(name))}: {ms:.0f} ms{out}")
     return most
 
@@ -279,7 +282,7 @@ def _budget(grid: tuple[int, int], parameters: dict[str, float]) -> float:
 def _choose_sample() -> Source | None:
     names = teaching_job.samples()
     if not names:
-        st.error("The sample parts are missing; run: make sample", icon=":material/error:")
+        st.error("Sample data not found; run: make sample", icon=":material/error:")
         return None
     name = st.selectbox("Part", names, key="sample", format_func=lambda text: text.replace("_", " ").capitalize())
     return Source(teaching_job.SAMPLES / name, name.replace("_", " "))

@@ -112,7 +112,7 @@ def test_mean_training_distance_is_the_rank_without_a_ridge(seed: int) -> None:
 
 def test_mean_training_distance_is_bounded_by_the_images() -> None:
     train = correlated(10)
-    with pytest.warns(UserWarning, match="N = 10 photos, not more than k = 20"):
+    with pytest.warns(UserWarning, match="N = 10 photos, no more than k = 20"):
         squared = fit(train, k=20, ridge=1e-5).score(train).double() ** 2
     np.testing.assert_allclose(squared.mean(0), 9, rtol=1e-2)
 

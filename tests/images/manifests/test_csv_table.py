@@ -41,10 +41,10 @@ def test_the_label_may_stand_first_and_among_others_when_it_is_named_and_names_i
 @pytest.mark.parametrize(
     ("text", "words"),
     [
-        ("", "no column names photos"),
-        ("a,b\nc,d\n", "no column names photos"),
-        ("b.png,good,x\nc.png,bad,y\n", "line 1: which of its 3 columns holds the label is not clear"),
-        ("b.png\nc.png\n", "which of its 1 columns holds the label is not clear"),
+        ("", "no column contains photo names"),
+        ("a,b\nc,d\n", "no column contains photo names"),
+        ("b.png,good,x\nc.png,bad,y\n", "line 1: cannot tell which of its 3 columns contains the label"),
+        ("b.png\nc.png\n", "cannot tell which of its 1 columns contains the label"),
         ("file,label\nb.png,good\nc.png\n", "line 3: it has fewer columns"),
         ("b.png,good\nc.png,Gußfehler\n", "line 2: it is not UTF-8 text; save it as UTF-8"),
         ('b.png,"' + "x" * 200_000 + '"\n', "it is not a table"),

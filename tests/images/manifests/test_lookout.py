@@ -70,7 +70,7 @@ def test_photos_get_kinds_and_masks_and_nothing_is_written_beside_them(photos, t
     [
         ({"other": (1, 2, 3)}, "#010203, which internal-color-map does not name"),
         ({"size": (24, 20)}, "the mask is 20 × 24 px but its photo is 20 × 12 px"),
-        (None, "it is not below the folder of the list"),
+        (None, "it is outside the folder of the list"),
     ],
     ids=["another colour", "another size", "missing"],
 )

@@ -71,8 +71,8 @@ def test_links_out_of_the_folder_are_refused(photos):
     found = scan(listing(photos, "d.png", "up/secret.png", "b.png"))
     assert [sample.name for sample in found.good] == ["lot 1/b.png"]
     assert {skipped.name: skipped.reason for skipped in found.skipped} == {
-        "d.png": "it is a link out of the folder; copy the file itself",
-        "up/secret.png": "line 2 names it, but it is not below the folder of the list; copy it there",
+        "d.png": "link to a file outside the folder; copy the file itself",
+        "up/secret.png": "line 2 names it, but it is outside the folder of the list; copy it there",
     }
 
 
@@ -81,8 +81,8 @@ def test_a_photo_called_good_and_a_defect_is_left_to_the_user(photos):
     found = scan(photos / "list.csv")
     assert {sample.name: sample.kind for sample in found.defects} == {"lot 2/c.png": "dent"}
     assert {skipped.name: skipped.reason for skipped in found.skipped} == {
-        "lot 1/b.png": "line 1 calls it good, line 3 scratch; decide which is right",
-        "lot 2/a.png": "line 6 gives it no label; write good, or the defect type",
+        "lot 1/b.png": "line 1 calls it good, line 3 scratch; correct one of them",
+        "lot 2/a.png": "line 6 has no label for it; enter good or the defect type",
     }
 
 
@@ -95,7 +95,7 @@ def test_lists_without_end_are_refused(photos, refused, monkeypatch):
 
 def test_a_pipe_with_the_name_of_a_list_keeps_nobody_waiting(photos):
     os.mkfifo(photos / "list.csv")
-    with pytest.raises(ScanError, match="neither a folder"):
+    with pytest.raises(ScanError, match="is not a folder, zip archive or list"):
         scan(photos / "list.csv")
 
 

@@ -57,7 +57,7 @@ def test_good_parts_to_judge_count_else_those_that_set_the_limit_and_no_defect_t
     ]  # fmt: skip
     judged = [*parts, ("e", "good", "judge", None, 4.0), ("f", "dent", "judge", None, 4.0)]
     for some, counted, own, misses in (
-        (parts, ["good", "", "", ""], True, " 1 relabelled left out."),
+        (parts, ["good", "", "", ""], True, " 1 relabelled, not counted."),
         (judged, ["", "", "", "", "good", "defect"], False, "misses 0 of 1 defect"),
         (judged[3:], ["", "good", "defect"], True, "misses 0 of 1 defect"),
     ):
@@ -67,7 +67,7 @@ def test_good_parts_to_judge_count_else_those_that_set_the_limit_and_no_defect_t
         shown = drawn(*some)
         said = in_parts_of(SimpleNamespace(photos=shown.photos, unscored=(), set_on=None), shown.scores, LIMITS)
         assert misses in said
-        assert ("The limit was set on these parts." in said) == own
+        assert ("These parts also set the limit." in said) == own
 
 
 @settings(deadline=None, max_examples=50)
@@ -80,7 +80,7 @@ def test_figures_survive_json_to_the_bit(rows: list[tuple]) -> None:
     assert data["limits"] == {"review": LIMITS.review, "reject": LIMITS.reject}
     for rejected, bound in enumerate(data["bounds"][:-1]):
         counts = Counts(rejected, len(data["bounds"]) - 1, 0, 0)
-        assert f"(in the long run at most {bound})" in in_parts(counts)
+        assert f"(long-run upper bound {bound})" in in_parts(counts)
 
 
 def test_what_is_known_of_the_parts_and_of_the_one_shown_reaches_the_browser() -> None:

@@ -231,7 +231,7 @@ class Bench {
 /** Said when the photo on screen holds fewer pixels than the original. */
 function reducedNote({ photo_size: [height, width], image_size: size }) {
   if (height === size[0] && width === size[1]) return null;
-  return `Shown at ${width} × ${height} px of ${size[1]} × ${size[0]} px; judged on the original.`;
+  return `Shown at ${width} × ${height} px of ${size[1]} × ${size[0]} px; inspected at full size.`;
 }
 
 /** Whether the page's theme is dark, from its background. */

@@ -124,14 +124,14 @@ function findingOn({ map, image_size: size, area, mm_per_pixel: mmPerPixel }, re
   const smallest = scaleArea(area, map, size);
   // On a photo smaller than the map both may round to the same number.
   const reached = Math.min(scaleArea(above, map, size), smallest - 1);
-  return `Below the smallest area: ${areasInWords([reached, smallest], mmPerPixel)}`;
+  return `Below the minimum area: ${areasInWords([reached, smallest], mmPerPixel)}`;
 }
 
 /** Where verdict and truth disagree, in the words of the shop floor. */
 function remarkOn(part, verdict, limits) {
-  if (part.truth === "good" && verdict === "reject") return "Overkill: this part is good.";
+  if (part.truth === "good" && verdict === "reject") return "False reject: this part is good.";
   if (isElsewhere(part, limits)) {
-    return `${ELSEWHERE}: no region that counts touches the true defect.`;
+    return `${ELSEWHERE}: no region above the minimum area overlaps the true defect.`;
   }
   const escaped = part.truth === "defect" && verdict === "accept";
   return escaped ? `Escape: this part has a defect (${kindInWords(part.kind)}).` : null;

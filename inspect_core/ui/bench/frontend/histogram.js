@@ -4,7 +4,7 @@ const SVG = "http://www.w3.org/2000/svg";
 /** What the parts of a lane are for that the sentence does not count. */
 const USES = {
   good: { short: "set the limit", long: "sets the limit" },
-  defect: { short: "chose the settings", long: "used to choose settings" },
+  defect: { short: "validation", long: "used for validation" },
 };
 const LANES = [
   { truth: "good", label: "good" },
@@ -140,7 +140,7 @@ class Histogram {
       return [`${members.length} ${members.length === 1 ? "part" : "parts"}`];
     }
     const [solid, hollow] = truth === "good" ? ["●", "○"] : ["◆", "◇"];
-    return [`${solid} ${counted} judged`, `${hollow} ${others} ${USES[truth].short}`];
+    return [`${solid} ${counted} tested`, `${hollow} ${others} ${USES[truth].short}`];
   }
 
   drawAxis() {

@@ -15,7 +15,7 @@ const VERDICTS = {
 /** Verdict on a photo without a score, by Python's word. */
 const WITHOUT_SCORE = { "not located": "lost", "not judged": "unread" };
 
-const ELSEWHERE = "↗ Caught elsewhere";
+const ELSEWHERE = "↗ Detected elsewhere";
 
 /** Whether numbers can be compared with one another; what is not finite decides nothing, and nothing is accepted on it. */
 const canJudge = (...numbers) => numbers.every(Number.isFinite);
@@ -103,13 +103,13 @@ function inParts(counts, bounds, twoLimits, limitSetOnThese, relabelled = 0) {
   if (counts.goodTotal) {
     const bound = bounds[counts.goodRejected];
     const inspected = counts.good < counts.goodTotal ? "inspected " : "";
-    clauses.push(`rejects ${counts.goodRejected} of ${counts.good} ${inspected}good (in the long run at most ${bound})`);
+    clauses.push(`rejects ${counts.goodRejected} of ${counts.good} ${inspected}good parts (long-run upper bound ${bound})`);
   }
   if (counts.defectsTotal) {
     const noun = counts.defects === 1 ? "defect" : "defects";
     const inspected = counts.defects < counts.defectsTotal ? "inspected " : "";
     clauses.push(`misses ${counts.missed} of ${counts.defects} ${inspected}${noun}`);
-    if (counts.withMask) clauses.push(`catches ${counts.caught} of ${counts.defects}${whereCaught(counts)}`);
+    if (counts.withMask) clauses.push(`detects ${counts.caught} of ${counts.defects}${whereCaught(counts)}`);
   }
   if (clauses.length === 0) return "No parts to count.";
   if (twoLimits) clauses.push(sentToReview(counts));
@@ -118,8 +118,8 @@ function inParts(counts, bounds, twoLimits, limitSetOnThese, relabelled = 0) {
     ...withoutScoreOfAll(counts.withoutScore.good, counts.goodTotal, "good parts"),
   ];
   const sentence = clauses.join(", ") + (toSort.length ? `; ${toSort.join(", ")}, sort by hand` : "");
-  const note = limitSetOnThese ? " The limit was set on these parts." : "";
-  const aside = relabelled ? ` ${relabelled} relabelled left out.` : "";
+  const note = limitSetOnThese ? " These parts also set the limit." : "";
+  const aside = relabelled ? ` ${relabelled} relabelled, not counted.` : "";
   return `${sentence[0].toUpperCase()}${sentence.slice(1)}.${note}${aside}`;
 }
 

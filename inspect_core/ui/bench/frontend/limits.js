@@ -32,7 +32,7 @@ class LimitBoxes {
     const lowest = Math.min(...parts.map(({ score }) => score).filter(Number.isFinite));
     Object.assign(this, { suggested, setScores, calm, decimals, lowest });
     this.overkillField.hidden = setScores.length === 0;
-    this.overkillField.title = `Overkill on the ${setScores.length} good parts that set the limit`;
+    this.overkillField.title = `False-reject rate on the ${setScores.length} calibration parts`;
   }
 
   follow(limits) {
@@ -64,9 +64,9 @@ class LimitBoxes {
     const limits = hasReviewBand(this.limits) ? { ...this.limits, [role]: score } : { review: score, reject: score };
     const told = (value) => value.toFixed(this.decimals);
     if (score < Math.min(this.lowest, this.calm)) {
-      this.refuse(role, box, `This limit would stop every part: the lowest score is ${told(this.lowest)}.`);
+      this.refuse(role, box, `This limit would reject every part: the lowest score is ${told(this.lowest)}.`);
     } else if (limits.review > limits.reject) {
-      const order = "Review begins below the limit for rejection";
+      const order = "The review limit must be below the reject limit";
       const [here, there] = role === "review" ? ["at most", limits.reject] : ["at least", limits.review];
       this.refuse(role, box, `${order}: enter ${here} ${told(there)}, or untick the review band.`);
     } else this.set(limits);

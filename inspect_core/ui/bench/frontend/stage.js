@@ -121,7 +121,7 @@ class Stage {
     this.drawPhoto();
     this.drawMarks();
     this.bare = false;
-    this.zoomText.textContent = `${Math.round(100 * this.viewport.zoom)} %`;
+    this.zoomText.textContent = `${Math.round(100 * this.viewport.zoom)}%`;
     this.frame.classList.toggle("zoomed", this.viewport.zoom > 1);
   }
 
@@ -203,7 +203,7 @@ class Stage {
     box.style.width = `${shares[0] * width}px`;
     box.style.height = `${shares[1] * height}px`;
     const [across, down] = [roundHalfToEven(shares[0] * size[1]), roundHalfToEven(shares[1] * size[0])];
-    words.textContent = `smallest area ${lengthsInWords(across, down, mmPerPixel)}`;
+    words.textContent = `minimum area ${lengthsInWords(across, down, mmPerPixel)}`;
   }
 
   placeWipe() {
@@ -211,7 +211,7 @@ class Stage {
     this.wipe.hidden = !this.look.wiping;
     this.wipe.style.left = `${100 * this.look.wipe}%`;
     this.wipe.setAttribute("aria-valuenow", share);
-    this.wipe.setAttribute("aria-valuetext", `${share} % without heatmap`);
+    this.wipe.setAttribute("aria-valuetext", `${share}% without heatmap`);
   }
 
   listenToLooks(find) {

@@ -7,7 +7,7 @@ const COARSE_STEP = 0.05;
 const RADIUS = 0.011; // of a corner, in shares of the width
 const TAP = 5; // pixels that a finger moves in a tap
 const DRAWING =
-  "Drag a box, or place corners one by one and finish on the first. Keys: arrows move, space places a corner, Enter finishes, Esc cancels.";
+  "Drag a box, or click corners and close on the first one. Keys: arrows move, space places a corner, Enter finishes, Esc cancels.";
 const CHANGING = "Drag an area or a corner. Keys: Tab selects, arrows move, Delete removes.";
 const ARROWS = { ArrowLeft: [-1, 0], ArrowRight: [1, 0], ArrowUp: [0, -1], ArrowDown: [0, 1] };
 

@@ -162,7 +162,7 @@ class Plane {
       });
       return button;
     });
-    const remove = Object.assign(document.createElement("button"), { type: "button", textContent: "Remove the point" });
+    const remove = Object.assign(document.createElement("button"), { type: "button", textContent: "Remove point" });
     remove.addEventListener("click", () => this.remove());
     this.find(".buttons").replaceChildren(...(kinds.length > 1 ? kinds : []), ...(kinds.length ? [remove] : []));
   }
