@@ -82,7 +82,7 @@ def test_what_stands_out_is_shown_and_only_a_photo_left_out_is_not_taught(looked
     box = boxes(looked)[0]
     name = box.key.split("-", 2)[2]
     box.check().run()
-    assert "1 photo left out" in words(looked)
+    assert "1 photo excluded from" in words(looked)
     names, left_out = taught(looked, orders)
     assert left_out == (name,)
     assert name not in names
