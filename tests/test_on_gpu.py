@@ -151,7 +151,7 @@ def test_the_pretended_gpu_refuses_what_a_gpu_refuses():
 @pytest.mark.parametrize(
     ("function", "right", "wrong", "method"),
     [
-        (photo_features.PhotoFeatures.of, "own.cpu().numpy()", "own.numpy()", "pca"),
+        (photo_features.PhotoFeatures.of, "spec_features.cpu().numpy()", "spec_features.numpy()", "pca"),
         (FeatureMap.to, "w0=self.w0.to(device)", "w0=self.w0", "corp"),
         (MappedCovariance._start, "torch.float64, device=shift.device", "torch.float64", "cop"),
     ],

@@ -182,7 +182,7 @@ class Alignment:
         height, width = params["photo"]
         if abs(np.log(height / width * shape[1] / shape[0])) > _OTHER_SHAPE or height * width > 1e6 * max_megapixels():
             raise ValueError(f"photos of {width} × {height} px are too large, or not of the shape of the reference")
-        plain = {name: params[name] for name in ("scale", "seen", "lost", "outlined")}
+        plain = {name: params[name] for name in ("scale", "lost", "outlined")} | {"photos_seen": params["seen"]}
         mask, always = (mask > 0 for mask in masks)
         return cls(reference, mask, always, (height, width), ranges=ranges, turns=tuple(params["turns"]), **plain)
 

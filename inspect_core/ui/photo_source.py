@@ -13,7 +13,7 @@ from inspect_core.ui import shell, uploads
 
 TYPES = sorted(extension.lstrip(".") for extension in EXTENSIONS)
 """Endings of photos, as an upload takes them."""
-SAMPLE, FOLDER, UPLOAD = "Sample product", "Folder on this computer", "Upload"
+SAMPLE, FOLDER, UPLOAD = "Sample", "Folder on this computer", "Upload"
 
 
 @dataclass(frozen=True)

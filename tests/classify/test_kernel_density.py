@@ -290,7 +290,7 @@ def test_identical_examples_give_the_prior(fit, value):
 @FITS
 def test_one_class_has_posterior_one_and_a_warning(fit):
     x, _ = clouds(20, 0)
-    with pytest.warns(UserWarning, match="all 20 examples are of the one kind 'dent'"):
+    with pytest.warns(UserWarning, match="all 20 examples belong to one class, 'dent'"):
         model = fit(x, ["dent"] * 20)
     np.testing.assert_array_equal(model.predict_proba(np.concatenate([x, 1e6 * x])), 1)
     assert model.predict(x).tolist() == ["dent"] * 20
@@ -311,7 +311,7 @@ def test_as_many_classes_as_examples_need_a_held_out_part_or_both_values():
     x = np.arange(4.0)[:, None]
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
-        with pytest.raises(ValueError, match="y has 4 examples of 4 kinds, so none can be held out"):
+        with pytest.raises(ValueError, match="y has 4 examples of 4 classes, so none can be held out"):
             small_kdf(x, [0, 1, 2, 3])
         model = small_kdf(x, [0, 1, 2, 3], power=1.0, log_b=PAPER_LOG_B)
     np.testing.assert_allclose(model.predict_proba(x).sum(axis=1), 1)

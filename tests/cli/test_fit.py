@@ -38,7 +38,7 @@ def test_that_alignment_would_help_is_said_before_anything_is_learned(teach, ver
     out = ["--out", tmp_path / "r"] if verb == "fit" else []
     for asked, said in (((), True), (("--align", "rigid"), False)):
         assert teach(verb, *out, "--detector", "mahalanobis", *asked) != 0
-        note = "Note: Aligned, 12 good photos differ 75% less from each other at each place"
+        note = "Note: With alignment, 12 good photos differ 75% less from each other at each location"
         assert (note in capsys.readouterr().err) is said
 
 

@@ -95,7 +95,7 @@ def test_from_the_folder_to_the_line(fit, backbone, deep, tmp_path, capsys):
     for name, other in {"left": whole << 4, "dark": whole >> 2, "eight": (whole >> 4).astype(np.uint8)}.items():
         Image.fromarray(other).save(tmp_path / f"{name}.png")
         assert main(["inspect", str(saved), str(tmp_path / f"{name}.png"), "--device", "cpu"]) != 0
-        assert "set the camera as set for the good photos" in capsys.readouterr().err
+        assert "restore the camera settings used for the good photos" in capsys.readouterr().err
 
 
 def test_a_depth_is_chosen_for_photos_of_16_bits_only(fit, tmp_path, capsys):

@@ -68,7 +68,7 @@ def test_labelled_photos_are_counted_and_set_against_an_earlier_table(taught, pr
     save(recipe.with_changes(author="Ana", reason="try", limits=limits), lower)
     main(["inspect", str(lower), str(product / "test"), "--against", str(table)])
     said = capsys.readouterr().out
-    assert "Against v.csv: " in said
+    assert "Compared with v.csv: " in said
     assert "accept → review" in said
     assert "worse" in said
 

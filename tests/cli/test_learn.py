@@ -138,7 +138,7 @@ def test_what_cannot_be_learned_is_refused_with_the_remedy(fit, product, tmp_pat
         save(replace(load(old), teaching_record=None), old)
     capsys.readouterr()
     assert main(["learn", str(old), str(more), "--out", str(out)]) == 2
-    said = {"moved": "with --photos", "known": "14 photos learned before", "unsaid": "teach it again from its folder"}
+    said = {"moved": "with --photos", "known": "14 photos already used", "unsaid": "teach it again from its folder"}
     assert said[fault] in capsys.readouterr().err
     assert not out.exists()
     if fault == "moved":

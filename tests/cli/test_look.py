@@ -20,7 +20,7 @@ def test_look_names_the_photos_that_fit_leaves_out(teach, fit, product, tmp_path
     assert fit(tmp_path / "r", "--leave-out", out[0], "--leave-out", out[1]) == 0
     recipe = load(tmp_path / "r")
     assert recipe.provenance.calibration_note == (
-        f"learned from 12 good photos, 2 left out beforehand ({out[0]}, {out[1]}), each within the tolerances "
+        f"trained on 12 good photos, 2 excluded beforehand ({out[0]}, {out[1]}), each within the tolerances "
         f"{DEFAULT_TOLERANCES}"
     )
     assert not {row.name for row in recipe.calibration} & set(out)

@@ -28,7 +28,7 @@ def test_a_table_is_measured(tmp_path, capsys):
     ("text", "why"),
     [
         ("part,truth\n1,good\n", "no column 'appraiser'"),
-        (ROWS.replace("1,good,Ann,1,accept", "1,good,Ann,1,perhaps"), "line 8: 'perhaps' cannot be read"),
+        (ROWS.replace("1,good,Ann,1,accept", "1,good,Ann,1,perhaps"), "line 8: invalid value 'perhaps'"),
         (ROWS.rsplit("\n", 1)[0], "Ann has not appraised part 3 in trial 2"),
     ],
 )
@@ -46,7 +46,7 @@ def test_what_is_no_table_is_refused_at_once(tmp_path, capsys):
     (tmp_path / "digits.csv").write_text(ROWS.replace("good,Ann,1,", "good,Ann,1_0,", 1))
     for name, why in (
         ("pipe", "pipe is not a file"), ("wide.csv", "wide.csv: field larger than field limit"),
-        ("latin.csv", "latin.csv is not UTF-8 text"), ("digits.csv", "digits.csv: line 8: trial '1_0'"),
+        ("latin.csv", "latin.csv is not UTF-8 text"), ("digits.csv", "digits.csv: line 8: invalid value trial '1_0'"),
     ):  # fmt: skip
         assert main(["measure", str(tmp_path / name)]) == 2
         assert why in capsys.readouterr().err

@@ -17,7 +17,7 @@ def table(path: Path) -> list[dict]:
 def test_workers_fit_and_inspect_to_the_same_bits(fit, taught, product, tmp_path, capsys):
     assert fit(tmp_path / "plain.zip") == 0
     assert fit(tmp_path / "workers.zip", "--workers", 1) == 0
-    assert "By 1 process on this machine." in capsys.readouterr().out
+    assert "Running on 1 process on this machine." in capsys.readouterr().out
     with zipfile.ZipFile(tmp_path / "plain.zip") as one, zipfile.ZipFile(tmp_path / "workers.zip") as other:
         for name in ("arrays.safetensors", "calibration.csv"):
             assert one.read(name) == other.read(name)

@@ -81,7 +81,7 @@ OTHER_DEPTHS += [("twelve", Depth.full(12, left=True)), ("twelve", Depth.full(16
 @pytest.mark.parametrize(("name", "depth"), OTHER_DEPTHS)
 def test_a_photo_of_another_depth_is_refused_as_in_python(tmp_path, name, depth):
     Image.fromarray(pictures()[name]).save(tmp_path / "photo.png")
-    with pytest.raises(ValueError, match="set the camera as set"):
+    with pytest.raises(ValueError, match="restore the camera settings"):
         read(tmp_path / "photo.png", depth)
     done = rgb_of(depth, tmp_path / "photo.png")
     assert (done.returncode, done.stdout) == (1, b"")

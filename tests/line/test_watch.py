@@ -240,7 +240,7 @@ def test_what_a_killed_watch_had_claimed_is_judged_beside_a_newer_photo_of_that_
     photo(tmp_path / "in" / "lot 7" / "b.png", 20)
     with monkeypatch.context() as patch:
         patch.setattr(Watch, "_give_back", lambda watch: None)
-        patch.setattr("inspect_core.line.watch.judge", _killed)
+        patch.setattr("inspect_core.line.watch.inspect_photo", _killed)
         with pytest.raises(KeyboardInterrupt):
             begin().poll()
     assert [path.name for path in (tmp_path / "in").rglob("a.png")] == ["a.png"]

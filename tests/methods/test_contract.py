@@ -75,7 +75,7 @@ def test_the_exported_graph_scores_as_the_detector_does(name, method):
     detector, _ = fitted(method)
     features = photos(5, seed=9)
     columns = method.project(WIDTH, SEED, parameters(method))
-    for stop in stops_up_to(method.top(detector))[::5] if method.live else (0,):
+    for stop in stops_up_to(method.max_value(detector))[::5] if method.live else (0,):
         mixed, head = method.graph(detector, columns, stop)
         seen = features if mixed is None else features @ mixed.float()
         patches = features if columns is None else features @ columns
@@ -129,7 +129,7 @@ def test_a_batch_scores_as_its_photos_one_by_one(name, method):
 @every_method
 def test_a_sweep_scores_as_each_stop_by_itself(name, method):
     detector, features = fitted(method)
-    stops = stops_up_to(method.top(detector)) if method.live else (0,)
+    stops = stops_up_to(method.max_value(detector)) if method.live else (0,)
     sweep = method.sweep(detector, features[:1], stops).reshape(len(stops), *GRID)
     for stop, scores in zip(stops, sweep, strict=True):
         alone = method.score(detector, features[:1], stop if method.live else None)[0]
@@ -139,7 +139,7 @@ def test_a_sweep_scores_as_each_stop_by_itself(name, method):
 @every_method
 def test_no_patch_scores_above_a_ceiling_and_strange_ones_reach_it(name, method):
     detector, features = fitted(method)
-    for value in stops_up_to(method.top(detector))[::7] if method.live else (0,):
+    for value in stops_up_to(method.max_value(detector))[::7] if method.live else (0,):
         if (ceiling := method.ceiling(detector, value)) is None:
             return
         assert float(method.score(detector, features[:3], value).max()) < ceiling
@@ -200,11 +200,11 @@ def test_features_of_another_width_are_refused_with_both_numbers(name, method):
 def test_a_live_value_outside_the_fit_is_refused(name, method):
     detector, features = fitted(method)
     if not method.live:
-        assert method.top(detector) == 0
+        assert method.max_value(detector) == 0
         return
-    assert 1 <= method.start(detector) <= method.top(detector)
+    assert 1 <= method.start(detector) <= method.max_value(detector)
     with pytest.raises(ValueError, match=method.live):
-        method.score(detector, features[:1], method.top(detector) + 1)
+        method.score(detector, features[:1], method.max_value(detector) + 1)
 
 
 @every_method
@@ -246,7 +246,7 @@ def test_explore_shows_where_variance_goes_and_how_patches_are_seen(name, method
     variances = method.variances(detector)
     if variances is not None:
         assert (variances.diff() <= 0).all()
-        assert len(variances) >= method.top(detector)
+        assert len(variances) >= method.max_value(detector)
     else:
         assert not method.refits
         spectrum = method.spectrum(detector)

@@ -113,7 +113,7 @@ def test_two_servers_lose_no_call(workspace):
     msa_study.save(study(("Ann", "Ben"), parts=parts))
     code = (
         "import sys; from inspect_core.process import msa_study as s\n"
-        "for n in range(40): s.record('Line-4', s.Said(str(n), sys.argv[1], 1, False))"
+        "for n in range(40): s.record('Line-4', s.AppraisalRecord(str(n), sys.argv[1], 1, False))"
     )
     root = Path(__file__).parents[2]
     servers = [subprocess.Popen([sys.executable, "-c", code, who], cwd=root) for who in ("Ann", "Ben")]

@@ -66,7 +66,7 @@ def test_what_is_kept_comes_back_to_the_bit() -> None:
     scored, scalar = found.content
     assert (scalar[3].shape, scalar[3]) == ((), 5)
     assert scored == (name, errors)
-    assert [(digest, own.photo) for digest, own in found.notes.found.values()] == [
+    assert [(digest, own.photo) for digest, own in found.notes.placements.values()] == [
         ("a" * 64, (260, 390)), ("b" * 64, (5, 7)),
     ]  # fmt: skip
     assert found.notes.found["c"][1].located is None

@@ -45,7 +45,7 @@ def test_copies_are_learned_from_with_their_photo_and_never_stored(study, taught
             seen.append((len(fold), views[0].detector.images))
             yield views
 
-    monkeypatch.setattr(fitting.CrossFitter, "left_out", noted)
+    monkeypatch.setattr(fitting.CrossFitter, "fold_detectors", noted)
     again, photos = taught(NOISY), len(study.split.fit)
     assert set(study.store.folder.iterdir()) == stored
     assert study.results.views[0].detector.images == 4 * photos
@@ -63,7 +63,7 @@ def test_the_score_again_is_that_of_the_copy_by_hand(study):
     scored, position = study.results, len(study.photos) - 1
     photo = study.photos[position]
     pixels = read(photo.path).pixels
-    picture = study.preparation.picture(pixels, photo.placed)
+    picture = study.preparation.network_input(pixels, photo.placed)
     (copy,) = replace(NOISY, copies=1).copies_of(picture, pixels.shape[:2], photo.digest)
     for live in ({}, {"k": 4}):
         by_hand = scored.map_from_features(study.preparation.features_of_input(copy), photo.placed, **live)
@@ -78,7 +78,7 @@ def test_noise_within_the_tolerances_moves_good_scores_less(study, taught):
     for own in (taught(None), study):
         shifts = []
         for photo in [photo for photo in own.photos if photo.kind == "good" and photo.part == "judge"]:
-            picture = own.preparation.picture(read(photo.path).pixels, photo.placed)
+            picture = own.preparation.network_input(read(photo.path).pixels, photo.placed)
             noisy = CaptureVariation(noise=10.0).of(picture, photo.placed.photo, np.random.default_rng(0))
             scores = [
                 float(

@@ -45,7 +45,7 @@ TITLES = {COMPARED: "Automatic", JOINED: "Location and texture"}
 TITLES |= {name: METHODS[name].title for name in OFFERED}
 WHEN = (
     f"By how your parts lie; with ten or more known defects, the one of {len(CANDIDATES)} that separates them best.",
-    f"Combines {METHODS[DEFAULT_METHOD].title} with a texture detector.",
+    f"Adds the maps of “{METHODS[DEFAULT_METHOD].title}” and of a texture detector.",
     *(METHODS[name].when for name in OFFERED),
 )
 REFERENCES = "; ".join(f"{METHODS[name].title}: {METHODS[name].reference}" for name in OFFERED)
