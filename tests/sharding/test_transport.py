@@ -69,9 +69,9 @@ def test_what_is_kept_comes_back_to_the_bit() -> None:
     assert [(digest, own.photo) for digest, own in found.notes.placements.values()] == [
         ("a" * 64, (260, 390)), ("b" * 64, (5, 7)),
     ]  # fmt: skip
-    assert found.notes.found["c"][1].located is None
+    assert found.notes.placements["c"][1].located is None
     for field in fields(PartPose):
-        assert np.array_equal(getattr(found.notes.found[name][1].located, field.name), getattr(located, field.name))
+        assert np.array_equal(getattr(found.notes.placements[name][1].located, field.name), getattr(located, field.name))
 
 
 @pytest.mark.parametrize("content", [b"", b"\xff" * 20, pack({"a": 1})[:-1], b"\x02\0\0\0\0\0\0\0{}junk"])
