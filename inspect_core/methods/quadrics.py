@@ -57,9 +57,11 @@ class QuadricsMethod(PatchSampleMethod):
             "quadrics: 1 refines the closed form robustly",
             bool,
             label="Robust fit",
-            help="Off: closed-form fit, takes seconds; has detected more defects on real parts. On: robust "
-            "refinement that tolerates a few bad patches among the good ones (the published method); takes "
-            "minutes.",
+            help=(
+                "Off (recommended): closed-form fit, takes seconds; has detected more defects on real parts. On: "
+                "robust refinement that tolerates a few bad patches among the good ones (the published method); "
+                "takes minutes."
+            ),
         ),
     }
     live = "m"

@@ -18,7 +18,7 @@ from inspect_core.recipe_format.recorded_photos import TeachingPhoto, TeachingRe
 from inspect_core.whole_part.product_check import WARN
 
 NO_ALIGNMENT, RIGID, SIMILARITY = "none", "rigid", "similarity"
-ALIGN = {NO_ALIGNMENT: "Fixed position", RIGID: "Shift and rotation", SIMILARITY: "Shift, rotation and scale"}
+ALIGN = {NO_ALIGNMENT: "Fixed", RIGID: "Shift, rotation", SIMILARITY: "with scale"}
 """How parts lie in the photos, by the value of --align."""
 MOST_RECORDED = 20_000
 """Photos; what was taught from more is taught again from its folder."""

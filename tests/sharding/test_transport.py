@@ -71,7 +71,9 @@ def test_what_is_kept_comes_back_to_the_bit() -> None:
     ]  # fmt: skip
     assert found.notes.placements["c"][1].located is None
     for field in fields(PartPose):
-        assert np.array_equal(getattr(found.notes.placements[name][1].located, field.name), getattr(located, field.name))
+        assert np.array_equal(
+            getattr(found.notes.placements[name][1].located, field.name), getattr(located, field.name)
+        )
 
 
 @pytest.mark.parametrize("content", [b"", b"\xff" * 20, pack({"a": 1})[:-1], b"\x02\0\0\0\0\0\0\0{}junk"])

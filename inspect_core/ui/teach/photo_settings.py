@@ -90,7 +90,7 @@ def choose_alignment(good: Sequence[PhotoFile], key: str) -> dict[str, Any]:
         return {"align": align}
     left, right = st.columns(2)
     at, words = f"align_turn-{key}", "The range found in the good photos applies if it is larger."
-    begins = round(TeachingConfig.align_turn)
+    begins = round(max(TeachingConfig.align_turn, 0.0 if gain is None else min(gain.turned, MAX_ROTATION_DEGREES)))
     turn = left.number_input("Maximum rotation, degrees", 0, int(MAX_ROTATION_DEGREES), begins, key=at, help=words)
     at, label = f"align_shift-{key}", "Maximum shift, % of the photo"
     begins = round(100 * TeachingConfig.align_shift)
