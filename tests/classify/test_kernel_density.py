@@ -328,7 +328,7 @@ def test_as_many_classes_as_examples_need_a_held_out_part_or_both_values():
         ({"log_b": float("nan")}, "log_b is nan"),
         ({"log_b": float("inf")}, "log_b is inf"),
         ({"held_out": (np.zeros((2, 3)), [0, 1])}, "held_out is 3 wide, .* 2"),
-        ({"held_out": (np.zeros((2, 2)), [0, 7])}, "held_out holds 7"),
+        ({"held_out": (np.zeros((2, 2)), [0, 7])}, "held_out contains 7"),
         ({"held_out": (np.zeros((2, 2)), [0])}, "held_out has 1 labels for 2 examples"),
         ({"held_out": (np.zeros((0, 2)), [])}, "held_out is empty"),
     ],

@@ -252,14 +252,14 @@ def placed(photo, turn=0.0, x=0.0, y=0.0):
 def test_a_photo_that_lies_as_the_reference_is_not_changed_and_what_a_shifted_one_leaves_empty_is_masked(part):
     located = placed(part.shape[:2])
     assert np.array_equal(located.squash(part, part.shape[:2]), part)
-    assert not located.uninspected_mask((96, 64)).any()
+    assert not located.empty((96, 64)).any()
     half = located.squash(part, (160, 160))
     assert np.abs(half.astype(int) - part.reshape(160, 2, 160, 2, 3).mean(axis=(1, 3))).max() <= 1
     assert np.abs(half.astype(int) - squash(part, (160, 160))).mean() < 4
     stripes = np.tile(np.uint8([0, 255] * 512)[None, :, None], (1024, 1, 3))
     assert placed((1024, 1024)).squash(stripes, (128, 128)).std() < 2, "averaged: sampled, they would show a moiré"
     shifted = placed(part.shape[:2], x=80)
-    assert np.array_equal(shifted.uninspected_mask((64, 64)), np.broadcast_to(np.arange(64) < 16, (64, 64)))
+    assert np.array_equal(shifted.empty((64, 64)), np.broadcast_to(np.arange(64) < 16, (64, 64)))
     assert np.array_equal(shifted.squash(part, (320, 320))[:, 80:], part[:, :-80])
     assert shifted.to_reference((0, 0)) == (80, 0)
 
