@@ -52,7 +52,7 @@ class MahalanobisMethod(Method):
         )
     }
     space = (
-        "Whitened at its own place: how far a patch is from the good ones there, in standard deviations, in each of k "
+        "Whitened at its location: how far a patch is from the good ones there, in standard deviations, in each of k "
         "directions. The length of this vector is the patch's score."
     )
 
