@@ -80,8 +80,8 @@ class ProductCheckResult:
     score; sentence: the finding in words; distance: from the photos taught, as the check scores it.
     """
 
-    foreign: bool
-    stops: bool
+    is_foreign: bool
+    rejects: bool
     sentence: str
     distance: float | None = None
 
@@ -233,7 +233,7 @@ def assemble(
         photo="" if quality is None or quality_range is None else quality_range.describe_deviation(quality),
         inputs=DriftInputs.of(quality, check, placement),
     )
-    if check is not None and check.stops:
+    if check is not None and check.rejects:
         return replace(verdict, verdict="reject", reason=OTHER_PRODUCT)
     if name_type is None or not found_regions:
         return verdict

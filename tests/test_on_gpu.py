@@ -87,12 +87,12 @@ def outcomes(study: Study, photo: np.ndarray) -> dict[str, np.ndarray]:
         "patches": patches.features,
         "seen": scatter_points.transform_points(view, patches, study.live).features,
     }
-    if view.row.refits:
+    if view.definition.refit_parameters:
         preview = PatchSample.of(study).fit({})
         found["preview"] = torch.as_tensor(
-            view.row.score(preview, study.patch_sample(20), view.value(study.live))
+            view.definition.score(preview, study.patch_sample(20), view.value(study.live))
         ).cpu()
-    if view.row.live and view.variances is not None:
+    if view.definition.live and view.variances is not None:
         found["explained"] = explained(view, view.stops)
     return {name: np.asarray(values, np.float64) for name, values in found.items()}
 

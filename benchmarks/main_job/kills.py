@@ -128,7 +128,7 @@ def watch(folder: Path, out: Path, kills: int, *, within: float = 0.9) -> dict:
         atomic_write.clear()
         with _log(folder) as log, watching(folder / "in", out):
             record = AuditRecord(log, ByBytes(), "benchmark")
-            look = Watch(ByBytes(JUDGED_S), folder / "in", out, record, steady=STEADY_S, patience=0.0)
+            look = Watch(ByBytes(JUDGED_S), folder / "in", out, record, settle_seconds=STEADY_S, give_up_seconds=0.0)
             while look.poll() or look.waiting or not to_the_end:
                 time.sleep(LOOK_S)
 

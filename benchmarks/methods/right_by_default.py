@@ -48,7 +48,9 @@ def figures(folder: Path, store: FeatureStore, detectors: Sequence[str]) -> dict
 def _as_it_was(study: Study) -> ScoredPhotos:
     """The photos under raw maps: those that set the limit teach no local scale."""
     view = study.extract().fit_view(0)
-    scored = ScoredPhotos([replace(view, only=(view.start,))], study.preparation.grid, study.preparation.backbone.size)
+    scored = ScoredPhotos(
+        [replace(view, selected_stops=(view.start,))], study.preparation.grid, study.preparation.backbone.size
+    )
     shown = [("spare", s) for s in study.split.calibrate] + [("judge", s) for s in study.split.judge]
     for part, sample in shown:
         if (photo := study.scored_photo(sample, part)) is not None:

@@ -93,7 +93,7 @@ def run(options: argparse.Namespace) -> int:
         known = {"product": saved.product, "recipe": str(saved.digest), "user": who}
         entry = changes.limits_changed(recipe.limits, saved.limits, reason=reason, **known)
         log.append_all([] if entry is None else [entry])
-    limits, more = changes.limits_in_words(saved.limits), pluralise(len(task.new), "photo")
+    limits, more = changes.limits_in_words(saved.limits), pluralise(len(task.added), "photo")
     print_line(f"Added {more}: {limits}, before {changes.limits_in_words(recipe.limits)}.")
     print_line(f"Saved {options.out} (recipe {saved.digest!s:.12}, draft, based on {recipe.digest!s:.12}).")
     return ACCEPTED

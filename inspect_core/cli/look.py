@@ -21,10 +21,10 @@ def run(options: argparse.Namespace) -> int:
         screening = screen_photos(samples, order, feature_store(), report)
     print_notes(f"{name} was skipped: {reason}" for name, reason in screening.skipped)
     print_line(screening.sentence())
-    for screened in screening.found:
+    for screened in screening.unusual:
         print_line(f"{screened.sample.name}: {' '.join(finding.sentence for finding in screened.findings)}")
     print_line("Most unusual first (score relative to the median):")
     for screened in screening.photos[: max(options.most, 0)]:
-        print_line(f"{screened.unlike:6.2f}  {screened.sample.name}")
+        print_line(f"{screened.score_ratio:6.2f}  {screened.sample.name}")
     print_line("To exclude a photo: fit --leave-out NAME")
     return ACCEPTED

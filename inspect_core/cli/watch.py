@@ -104,7 +104,7 @@ def _on_enter(trigger: Trigger) -> None:
 
 def _once(shift: WatchSession) -> None:
     watch = shift.watch
-    until, left = time.monotonic() + watch.steady + GIVE_UP_SECONDS + 2 * POLL_SECONDS, None
+    until, left = time.monotonic() + watch.settle_seconds + GIVE_UP_SECONDS + 2 * POLL_SECONDS, None
     while True:
         try:
             watch.poll(shift.count_photo)

@@ -27,9 +27,9 @@ class HotSpot:
     """
 
     boxes: tuple[tuple[float, float, float, float], ...]
-    there: int
+    peak_count: int
     at_border: bool
-    drop: float
+    score_drop: float
 
 
 def bright_place(maps: np.ndarray, *, limit: float, area: int) -> HotSpot | None:

@@ -79,8 +79,8 @@ class Watch:
     out: Path
     record: Record
     _: KW_ONLY
-    steady: float = SETTLE_SECONDS
-    patience: float = GIVE_UP_SECONDS
+    settle_seconds: float = SETTLE_SECONDS
+    give_up_seconds: float = GIVE_UP_SECONDS
     strict: bool = False
     waiting: int = field(default=0, init=False)
     _seen: dict[str, _Seen] = field(default_factory=dict, init=False)
@@ -103,7 +103,7 @@ class Watch:
         ready = [
             path
             for path, file_state in self._seen.items()
-            if now - file_state.since >= (self.patience if file_state.unread else self.steady)
+            if now - file_state.since >= (self.give_up_seconds if file_state.unread else self.settle_seconds)
         ]
         if ready:
             self._require_out()
@@ -165,7 +165,7 @@ class Watch:
             return _Arrival(claimed, name, file, key, known)
         row = inspect_photo(self.inspector, name, claimed, file=file).row
         row = apply_strict_mode(row) if self.strict else row
-        if row.verdict == NOT_JUDGED and time.monotonic() - file_state.since < self.patience:
+        if row.verdict == NOT_JUDGED and time.monotonic() - file_state.since < self.give_up_seconds:
             self._seen[path] = file_state._replace(unread=True)
             return None
         return _Arrival(claimed, name, file, key, facts_of(row, path="", source="watch"))

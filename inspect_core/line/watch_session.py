@@ -32,8 +32,8 @@ class WatchSession:
     following: DriftMonitor
     on_photo: Callable[[Facts, list[SignalAlarm]], None] = lambda facts, left: None
     counts: Counter[str] = field(default_factory=Counter)
-    last: Facts | None = None
-    stopped: tuple[Facts, ...] = ()
+    last_photo: Facts | None = None
+    not_accepted: tuple[Facts, ...] = ()
     problem: str = ""
     paused: bool = False
 
@@ -52,9 +52,9 @@ class WatchSession:
     def count_photo(self, facts: Facts) -> None:
         """Count one photo that was moved."""
         self.counts[str(facts["verdict"])] += 1
-        self.last = facts
+        self.last_photo = facts
         if facts["verdict"] != "accept":
-            self.stopped = (facts, *self.stopped)[:MAX_RECENT_PHOTOS]
+            self.not_accepted = (facts, *self.not_accepted)[:MAX_RECENT_PHOTOS]
         self.on_photo(facts, self.following.add(facts))
         if self.paused:
             raise _Paused

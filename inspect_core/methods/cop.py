@@ -8,12 +8,12 @@ from inspect_core.recipe_format import arrays, fields
 
 class CopMethod(SubspaceMethod):
     title = "Texture, fast"
-    when = "Fastest for textures: uses the direction of patch features, not their strength."
+    use_case = "Fastest for textures: uses the direction of patch features, not their strength."
     reference = "CoP, kernel PCA with a cosine map (Fang et al. 2024)"
     rank = 3
     arrays = arrays.subspace("k", mean=1.01)
     fields = fields.COSINE
-    compared = ("cop",)
+    comparison_detectors = ("cop",)
     published = {**SubspaceMethod.published, "fused_product_check": True}
     space = COSINE_WORDS
 

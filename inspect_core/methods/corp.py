@@ -10,20 +10,22 @@ from inspect_core.recipe_format import arrays, fields
 
 class CorpMethod(SubspaceMethod):
     title = "Texture, flexible"
-    when = "For textures and parts in any orientation: learns the normal appearance of patches, regardless of location."
+    use_case = (
+        "For textures and parts in any orientation: learns the normal appearance of patches, regardless of location."
+    )
     reference = "CoRP, kernel PCA with a cosine and a random-Fourier map (Fang et al. 2024)"
     rank = 2
     defaults = {**SubspaceMethod.defaults, "gamma": 1.0, "M": 512, "orthogonal": 1}
     arrays = arrays.fourier("k")
     fields = fields.FOURIER
-    joins = 3
+    ensemble_rank = 3
     candidates = ("corp", "mahalanobis+corp")
     published = {**SubspaceMethod.published, "fused_product_check": True, "orthogonal": 0}
     options = {
         "gamma": Option("sharpness of the random-Fourier kernel", float),
         "M": Option("number of random-Fourier features"),
     }
-    refits = ("gamma", "M")
+    refit_parameters = ("gamma", "M")
     controls = {
         "q": Q,
         "gamma": Control(

@@ -38,37 +38,37 @@ class FittedMethod:
     detector: Detector
     spec: PatchFeatureSpec
     scales: Mapping[int, LocalScale] = field(default_factory=dict)
-    only: tuple[int, ...] | None = None
-    raw: bool = False
+    selected_stops: tuple[int, ...] | None = None
+    is_uncalibrated: bool = False
 
     @property
-    def row(self) -> Method:
+    def definition(self) -> Method:
         """The method's row in the table."""
         return METHODS[self.method]
 
     @property
     def live(self) -> str:
         """Name of the parameter whose every value comes from this fit; empty when there is none."""
-        return self.row.live
+        return self.definition.live
 
     @cached_property
     def start(self) -> int:
         """The value of the live parameter to begin with; 0 when there is none."""
-        return self.row.start(self.detector) if self.live else 0
+        return self.definition.start(self.detector) if self.live else 0
 
     @cached_property
     def stops(self) -> tuple[int, ...]:
         """The values of the live parameter at which errors are kept, ascending; (0,) when there is none."""
         if not self.live:
             return (0,)
-        if self.only is not None:
-            return self.only
-        return tuple(sorted({*stops_up_to(self.row.max_value(self.detector)), self.start, *self.scales}))
+        if self.selected_stops is not None:
+            return self.selected_stops
+        return tuple(sorted({*stops_up_to(self.definition.max_value(self.detector)), self.start, *self.scales}))
 
     @property
     def variances(self) -> Tensor | None:
         """(r,) of the good patches along each component that the live parameter counts; None for another parameter."""
-        return self.row.variances(self.detector)
+        return self.definition.variances(self.detector)
 
     def value(self, live: Mapping[str, int]) -> int:
         """Its own live value among those given, else the one to begin with."""
@@ -76,12 +76,12 @@ class FittedMethod:
 
     def sweep(self, patches: Tensor, stops: Sequence[int]) -> np.ndarray:
         """(stops, h, w) float32 errors of one photo's (1, h, w, k) patches."""
-        errors = self.row.sweep(self.detector, patches, tuple(stops))
+        errors = self.definition.sweep(self.detector, patches, tuple(stops))
         return errors.reshape(len(stops), *patches.shape[1:3]).to("cpu").float().numpy()
 
     def errors(self, patches: Tensor, value: int) -> np.ndarray:
         """(h, w) float32 errors of one photo at one live value, equal to the bit to those of `sweep`."""
-        scores = self.row.score(self.detector, patches, value if self.live else None)
+        scores = self.definition.score(self.detector, patches, value if self.live else None)
         return scores[0].to("cpu").float().numpy()
 
 
@@ -109,7 +109,9 @@ def remarks(
 ) -> tuple[str, ...]:
     """What an engineer should know of views fitted on this many photos, each sentence once."""
     warnings_found = [
-        view.row.fit_warning(view.detector, Patches(photos, shape[1:3], shape[3]), view_parameters, view.value(live))
+        view.definition.fit_warning(
+            view.detector, Patches(photos, shape[1:3], shape[3]), view_parameters, view.value(live)
+        )
         for view, shape, view_parameters in zip(views, preparation.shapes, parameters, strict=True)
     ]
     return tuple(dict.fromkeys(sentence for sentence in warnings_found if sentence))

@@ -17,11 +17,11 @@ _LARGEST_ALPHA = 1e18
 
 class KernelPCAMethod(PatchSampleMethod):
     title = "Texture, exact kernel"
-    when = "For textures with few photos: compares every patch with a sample of good patches, in full precision."
+    use_case = "For textures with few photos: compares every patch with a sample of good patches, in full precision."
     reference = "Kernel PCA for novelty detection (Hoffmann 2007)"
     rank = 4
     defaults = {"sigma": None, "q": None, "patches": 1000}
-    fitted = KernelPCA
+    detector_class = KernelPCA
     arrays = {
         "x": arrays.floats("n k"),
         "alpha": arrays.floats("n r", -_LARGEST_ALPHA, _LARGEST_ALPHA),
@@ -29,11 +29,11 @@ class KernelPCAMethod(PatchSampleMethod):
         "eigenvalues": arrays.floats("r", 0),
     }
     fields = {"sigma": fields.WIDTH, "q": fields.whole(0)}
-    joins = 4
-    compared = ("mahalanobis+kernel_pca", "kernel_pca")
+    ensemble_rank = 4
+    comparison_detectors = ("mahalanobis+kernel_pca", "kernel_pca")
     options = {"sigma": Option("width of the Gaussian kernel", float), "q": Option("components kept")}
     live = "q"
-    refits = ("sigma",)
+    refit_parameters = ("sigma",)
     controls = {
         "q": Q,
         "sigma": Control(

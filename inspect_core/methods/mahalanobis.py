@@ -19,11 +19,11 @@ _ROWS, _MOST_ON_TEACH = 256, 200
 
 class MahalanobisMethod(Method):
     title = "By location"
-    when = "For parts in a fixed position: learns what is normal at each location."
+    use_case = "For parts in a fixed position: learns what is normal at each location."
     reference = "Semi-orthogonal embedding for localized Mahalanobis distances (Kim et al. 2021)"
     rank = 1
     defaults = {"k": 100, "ridge": 0.01}
-    fitted = Mahalanobis
+    detector_class = Mahalanobis
     arrays = {
         "projection": arrays.unit("d k"),
         "mean": arrays.floats("h w k"),
@@ -32,7 +32,7 @@ class MahalanobisMethod(Method):
     fields = {"ridge": fields.ANY, "images": fields.whole(1), "storage": fields.one_of("float32", "float16")}
     taps = "expansions"
     pool = 1
-    joins = 1
+    ensemble_rank = 1
     candidates = ("mahalanobis",)
     options = {
         "k": Option(

@@ -132,7 +132,7 @@ class Method(ABC):
 
     title: str
     """Name on the pages."""
-    when: str
+    use_case: str
     """What it is for: a sentence on Teach."""
     reference: str
     """The paper."""
@@ -140,7 +140,7 @@ class Method(ABC):
     """Place in the table, unlike any other's."""
     defaults: Parameters
     """Parameters of the fit, all there are."""
-    fitted: type[Detector]
+    detector_class: type[Detector]
     """Class of the fitted detector."""
     arrays: Mapping[str, ArraySpec]
     """What the detector's arrays may be in a recipe, built with `recipe_format.arrays`; a recipe that says otherwise is
@@ -152,14 +152,14 @@ class Method(ABC):
     """The preset of taps it works best on, where a backbone has several."""
     pool: int = 3
     """Side of the neighbourhood of patches that is averaged before scoring, 1 or 3."""
-    offered: bool = True
+    is_offered: bool = True
     """Whether Teach offers it by itself."""
-    joins: int = 0
+    ensemble_rank: int = 0
     """Its place among the methods whose maps are added, 0: none. The first is taught without a comparison; Teach joins
     the others to it."""
     candidates: tuple[str, ...] = ()
     """Detectors, joined ones too, of which it is the last method and that are compared for a new folder."""
-    compared: tuple[str, ...] = ()
+    comparison_detectors: tuple[str, ...] = ()
     """Further ones, for the Compare page and `evaluate --compare`."""
 
     published: Parameters = PUBLISHED
@@ -169,7 +169,7 @@ class Method(ABC):
     """Parameters of the fit that a user may set, by name."""
     live: str = ""
     """The parameter whose every smaller value, down to 1, comes from the same fit; empty without one."""
-    refits: tuple[str, ...] = ()
+    refit_parameters: tuple[str, ...] = ()
     """Parameters that a preview on a patch sample follows, for a method whose live parameter has `variances`."""
     controls: Mapping[str, Control] = {}
     """How the live and the refit parameters are shown, by name."""
@@ -230,7 +230,7 @@ class Method(ABC):
 
     def refit_values(self, detector: Any) -> dict[str, float]:
         """The values of `refits` in a detector, also where the method chose them."""
-        return {name: detector.params()[name] for name in self.refits}
+        return {name: detector.params()[name] for name in self.refit_parameters}
 
     def sample_size(self, parameters: Parameters, value: int) -> int:
         """Patches that a preview is fitted on, where `value` of the live parameter is in force."""

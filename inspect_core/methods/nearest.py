@@ -14,16 +14,16 @@ DRAWN = 8
 
 class NearestPatchMethod(PatchSampleMethod):
     title = "Nearest good patch"
-    when = "Baseline: distance to the most similar good patch in a memory bank."
+    use_case = "Baseline: distance to the most similar good patch in a memory bank."
     reference = "Nearest neighbour in a bank chosen by greedy k-centre selection (PatchCore, Roth et al. 2022)"
     rank = 8
     defaults = {"patches": 2000, "neighbour": 1}
-    fitted = NearestNeighbour
+    detector_class = NearestNeighbour
     arrays = {"bank": arrays.floats("n k")}
     fields = {"k": fields.whole(1), "unit": fields.one_of(False)}
-    offered = False
+    is_offered = False
     published = PUBLISHED | {"taps": ("layer2", "layer3"), "grid": (32, 32)}
-    joins = 5
+    ensemble_rank = 5
     candidates = (
         "nearest", "mahalanobis+nearest", "corp+nearest", "mahalanobis+corp+nearest",
         "mahalanobis+quadrics+corp+nearest",

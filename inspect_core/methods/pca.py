@@ -8,12 +8,12 @@ from inspect_core.recipe_format import arrays, fields
 
 class PCA(SubspaceMethod):
     title = "Plain PCA"
-    when = "Baseline: distance to the subspace that contains most good patches."
+    use_case = "Baseline: distance to the subspace that contains most good patches."
     reference = "Reconstruction error of principal component analysis"
     rank = 7
     arrays = arrays.subspace("k", mean=fields.LARGEST)
     fields = fields.COSINE | {"cosine": fields.one_of(False)}
-    offered = False
+    is_offered = False
 
     def feature_map(self, width: int, seed: int, parameters: Parameters) -> FeatureMap:
         return identity_map(width)

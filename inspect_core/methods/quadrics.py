@@ -28,15 +28,15 @@ def count(components: int, parameters: Parameters) -> int:
 
 class QuadricsMethod(PatchSampleMethod):
     title = "Texture, curved"
-    when = "For textures with large variation: learns curved surfaces that the good patches lie on."
+    use_case = "For textures with large variation: learns curved surfaces that the good patches lie on."
     reference = "Quadric hypersurface intersection (Pavutnitskiy et al. 2022)"
     rank = 5
     defaults = {"m": None, "components": 48, "robust": 0, "patches": 16_384}
-    fitted = Quadrics
+    detector_class = Quadrics
     arrays = arrays.quadrics("k")
     fields = fields.QUADRICS
     taps = "expansions"
-    joins = 2
+    ensemble_rank = 2
     candidates = ("quadrics", "mahalanobis+quadrics")
     published = PUBLISHED | {"robust": 1}
     options = {

@@ -23,7 +23,7 @@ def _rows() -> dict[str, Method]:
 
 
 METHODS = _rows()
-OFFERED = tuple(name for name, method in METHODS.items() if method.offered)
+OFFERED = tuple(name for name, method in METHODS.items() if method.is_offered)
 """What the Teach page offers; the others are for comparison only."""
 FIELDS = {name: method.fields for name, method in METHODS.items()}
 """What recipe.json may hold for each method's detector."""
@@ -100,7 +100,9 @@ def title_of(detector: str, *, as_published: bool = False) -> str:
     return " + ".join(METHODS[name].title for name in names) + (" (as published)" if as_published else "")
 
 
-_JOINED = sorted((name for name in METHODS if METHODS[name].joins), key=lambda name: METHODS[name].joins)
+_JOINED = sorted(
+    (name for name in METHODS if METHODS[name].ensemble_rank), key=lambda name: METHODS[name].ensemble_rank
+)
 DEFAULT_METHOD, *SECOND = _JOINED
 """The detector taught without a comparison, for few photos and for large photos in tiles; what Teach joins to it."""
 SCREENING_METHODS = (DEFAULT_METHOD, "corp")
@@ -112,6 +114,6 @@ nothing in common (METHODS section 11).
 _DECLARED = [detector for name in dict.fromkeys((*_JOINED, *METHODS)) for detector in METHODS[name].candidates]
 CANDIDATES = tuple(dict.fromkeys((FIXED, LOOSE, *sorted(_DECLARED, key=lambda detector: detector.count(JOIN)))))
 """For a new folder."""
-_FURTHER = [detector for row in METHODS.values() for detector in row.compared]
+_FURTHER = [detector for row in METHODS.values() for detector in row.comparison_detectors]
 ALL = (*CANDIDATES, *sorted(_FURTHER, key=lambda detector: detector.count(JOIN), reverse=True))
 """For a comparison."""

@@ -9,11 +9,11 @@ from inspect_core.methods.method import Parameters
 
 class SampledMahalanobisMethod(MahalanobisMethod):
     title = "By location, sampled channels"
-    when = "Baseline: by location, with randomly chosen channels instead of mixed ones."
+    use_case = "Baseline: by location, with randomly chosen channels instead of mixed ones."
     reference = "PaDiM-style channel sampling (Defard et al. 2021)"
     rank = 6
-    offered = False
-    joins = 0
+    is_offered = False
+    ensemble_rank = 0
     candidates = ()
 
     def project(self, d: int, seed: int, parameters: Parameters) -> Tensor:

@@ -52,7 +52,7 @@ class SubspaceMethod(Method):
 
     defaults = {"explained_variance": 0.9, "most_patches": 100_000}
     published = PUBLISHED | {"most_patches": None}
-    fitted = KernelPCAMap
+    detector_class = KernelPCAMap
     live = "q"
     controls = {"q": Q}
 

@@ -72,9 +72,9 @@ class AppraiserResult:
     readings: Proportion
     misses: Proportion
     false_alarms: Proportion
-    repeated: Proportion
-    truth: Kappa
-    within: Kappa
+    repeatable_parts: Proportion
+    kappa_vs_truth: Kappa
+    kappa_between_trials: Kappa
 
     @property
     def bands(self) -> dict[str, str]:
@@ -98,9 +98,9 @@ class Agreement:
     """
 
     appraisers: Mapping[str, AppraiserResult]
-    between: Mapping[tuple[str, str], Kappa]
+    pairwise_kappas: Mapping[tuple[str, str], Kappa]
     together: Proportion
-    right: Proportion
+    all_correct: Proportion
 
 
 def agreement(readings: Iterable[Appraisal]) -> Agreement:

@@ -56,7 +56,8 @@ def table_of(agreed: Agreement) -> dict[str, list[str]]:
         effectiveness, misses, alarms = result.bands.values()
         rows[name] = [
             _share(result.parts, effectiveness), _share(result.readings), _share(result.misses, misses),
-            _share(result.false_alarms, alarms), _share(result.repeated), _kappa(result.truth), _kappa(result.within),
+            _share(result.false_alarms, alarms), _share(result.repeatable_parts), _kappa(result.kappa_vs_truth),
+            _kappa(result.kappa_between_trials),
         ]  # fmt: skip
     return rows
 
@@ -80,11 +81,11 @@ def report_sentences(results_of_study: Results) -> list[str]:
                     f"{_percent(most)}."
                 )
             )
-    for (first, other), kappa in results_of_study.agreement.between.items():
+    for (first, other), kappa in results_of_study.agreement.pairwise_kappas.items():
         report_lines.append(f"Kappa between {first} and {other}: {_kappa(kappa)}.")
     if len(results_of_study.agreement.appraisers) > 1:
         report_lines.append(
-            f"Parts appraised correctly by everyone in every trial: {_share(results_of_study.agreement.right)}."
+            f"Parts appraised correctly by everyone in every trial: {_share(results_of_study.agreement.all_correct)}."
         )
     if results_of_study.gauge is not None:
         report_lines += gauge_sentences(results_of_study.gauge)

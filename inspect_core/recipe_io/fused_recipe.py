@@ -39,7 +39,7 @@ class FusedRecipe(LoadedRecipe):
         self._model: ExportedModel | None = None
         self._writer: subprocess.Popen | None = None
         self._asked, self._looked, self._proved = 0, False, False
-        if backbone.device.type != "cpu" or not all(view.row.exportable for view in recipe.views):
+        if backbone.device.type != "cpu" or not all(view.definition.exportable for view in recipe.views):
             self._after = sys.maxsize
 
     def compute_map(

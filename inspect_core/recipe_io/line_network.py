@@ -116,7 +116,7 @@ def export_graphs(recipe: Recipe, backbone: Backbone) -> dict[str, bytes]:
     grid, places, views, heads = recipe.grid if tiles is None else tiles.tile_grid, [], [], []
     for view in recipe.views:
         projection = None if view.spec.projection is None else torch.tensor(view.spec.projection)
-        columns, errors = view.row.graph(view.detector, projection, view.value(recipe.live))
+        columns, errors = view.definition.graph(view.detector, projection, view.value(recipe.live))
         places.append([network.taps.index(tap) for tap in view.spec.taps])
         channels = [backbone.tap_channels[tap] for tap in places[-1]]
         views.append(ViewCells(columns, channels, grid, recipe.nearest))

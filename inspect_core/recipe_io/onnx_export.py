@@ -106,7 +106,7 @@ def export(
 
 def export_blocker(recipe: Recipe) -> str:
     """Why the recipe cannot be exported, without a full stop; "" for one that can."""
-    missing = [view.row.title for view in recipe.views if not view.row.exportable]
+    missing = [view.definition.title for view in recipe.views if not view.definition.exportable]
     why = "cannot be exported and runs in the app only; for the line, teach another detector"
     return f"“{missing[0]}” {why}" if missing else ""
 

@@ -196,9 +196,9 @@ def _recipe_of(document: dict, arrays: dict, package: recipe_package.Package) ->
             f"live parameters {sorted(live)} are not those of {' and '.join(view.method for view in views)}"
         )
     for view in views:
-        if view.live and live[view.live] > view.row.max_value(view.detector):
+        if view.live and live[view.live] > view.definition.max_value(view.detector):
             raise ValueError(
-                f"live.{view.live} is {live[view.live]}, above {view.row.max_value(view.detector)} of the fit"
+                f"live.{view.live} is {live[view.live]}, above {view.definition.max_value(view.detector)} of the fit"
             )
     if not set(chosen["taps"]) >= {tap for view in views for tap in view.spec.taps}:
         raise ValueError("a view uses a tap that the backbone does not have")
@@ -225,7 +225,7 @@ def _view_of(number: int, part: dict, arrays: dict[str, np.ndarray], where: Path
     tensors = {name: torch.from_numpy(value) for name, value in view_arrays.items()}
     projection = tensors.get("columns", tensors.get("projection"))
     with recipe_errors(where, "the detector cannot be used"):
-        detector = METHODS[part["name"]].fitted.from_arrays(tensors, part["params"])
+        detector = METHODS[part["name"]].detector_class.from_arrays(tensors, part["params"])
     scales = {}
     for row, value in enumerate(part["scales"]):
         centre, gain, level, spread = (
@@ -233,7 +233,7 @@ def _view_of(number: int, part: dict, arrays: dict[str, np.ndarray], where: Path
         )
         scales[value] = LocalScale(centre, gain, float(level), float(spread))
     spec = PatchFeatureSpec(tuple(part["taps"]), None if projection is None else projection.numpy(), part["pool"])
-    return FittedMethod(part["name"], detector, spec, scales, raw=not scales)
+    return FittedMethod(part["name"], detector, spec, scales, is_uncalibrated=not scales)
 
 
 def _write_folder(files: dict[str, bytes], folder: Path) -> None:

@@ -61,7 +61,9 @@ def _prove_detector(recipe: Recipe, patches: Sequence[torch.Tensor]) -> None:
     views = [replace(view, detector=copy(view.detector)) for view in recipe.views]
     errors = [joined_errors(views, patches, recipe.live)]
     for view, view_patches in zip(views, patches, strict=True):
-        errors += list(view.sweep(view_patches, (view.start, view.row.max_value(view.detector)) if view.live else (0,)))
+        errors += list(
+            view.sweep(view_patches, (view.start, view.definition.max_value(view.detector)) if view.live else (0,))
+        )
     as_finite(image_score(to_pixels(np.stack(errors), recipe.map_size, sigma=SIGMA)), name="its score")
 
 

@@ -50,7 +50,7 @@ class Job:
 
     title: str
     owner: str
-    about: object
+    subject: object
     id: str = field(default_factory=lambda: uuid.uuid4().hex[:12])
     state: JobState = JobState.WAITING
     step: str = ""
@@ -155,7 +155,7 @@ class Jobs:
 
     def find_by_subject(self, what: object) -> Job | None:
         """The job that waits or runs whose result is of this; None without one."""
-        return next((job for job in [*self._jobs, *self._beside] if job.active and job.about == what), None)
+        return next((job for job in [*self._jobs, *self._beside] if job.active and job.subject == what), None)
 
     def submit(
         self,
@@ -175,7 +175,7 @@ class Jobs:
         """
         job = Job(title, owner, title if about is None else about, session=session, _on_end=on_end)
         with self._lock:
-            if (same := self.find_by_subject(job.about)) is not None:
+            if (same := self.find_by_subject(job.subject)) is not None:
                 doing = "running" if same.state is JobState.RUNNING else "waiting"
                 raise JobRejected(
                     f"“{same.title}” by {same.owner} is already {doing}; wait for it to finish, or cancel it"

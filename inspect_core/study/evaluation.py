@@ -91,7 +91,10 @@ def score_test_photos(
     ValueError for a value outside the fit, and whatever `report` raises to stop.
     """
     lives = [study.live | dict(move) for move in moves]
-    views = [replace(view, only=tuple(sorted({view.value(live) for live in lives}))) for view in study.results.views]
+    views = [
+        replace(view, selected_stops=tuple(sorted({view.value(live) for live in lives})))
+        for view in study.results.views
+    ]
     for live in lives:
         scored = study.at(live)
         for i, view in enumerate(views):

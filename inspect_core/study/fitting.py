@@ -91,7 +91,10 @@ class StudyFitter:
         """The methods of a fit made from what was gathered."""
         looks, detectors = self.features.preparation.looks, fit.finish(gathered, report)
         each = zip(fit.methods, detectors, fit.views, strict=True)
-        return tuple(FittedMethod(name, detector, looks[i], raw=self.order.as_published) for name, detector, i in each)
+        return tuple(
+            FittedMethod(name, detector, looks[i], is_uncalibrated=self.order.as_published)
+            for name, detector, i in each
+        )
 
     def patch_sample(self, samples: Sequence[PhotoFile], count: int, view: int, report: Report) -> Tensor:
         """(n, k) patches as one view sees them, drawn evenly over the photos with the seed; n is `count` or all."""

@@ -282,13 +282,13 @@ class ScoredPhotos:
         """Upper end of the scores, for a single method that has a ceiling and without areas, which would change it."""
         if len(self.views) > 1 or self.areas is not None:
             return None
-        return self.views[0].row.ceiling(self.views[0].detector, self._chosen(live)[0][0])
+        return self.views[0].definition.ceiling(self.views[0].detector, self._chosen(live)[0][0])
 
     def scale(self, view: int, stop: int) -> LocalScale | None:
         """The local scale of a view at a kept value of its live parameter; None for a raw map."""
         fitted_method, (good, _) = self.views[view], self.good_and_defect()
         setters = np.flatnonzero(good & self.of_subset("calibrate"))
-        if fitted_method.raw or fitted_method.scales or not len(setters):
+        if fitted_method.is_uncalibrated or fitted_method.scales or not len(setters):
             return fitted_method.scales.get(stop)
         if (view, stop) not in self._scales:
             errors = self.stored.at(setters, view, stop)
@@ -304,7 +304,7 @@ class ScoredPhotos:
 
     def _manner(self, view: FittedMethod, errors: np.ndarray, setters: np.ndarray) -> dict[str, bool]:
         """How a view's scales are learned from its errors on these photos; photos of one group count as one there."""
-        if view.row.ceiling(view.detector, view.start) is not None:
+        if view.definition.ceiling(view.detector, view.start) is not None:
             return {"uniform": True}
         groups = np.array([self.photos[i].split_group or f"alone {i}" for i in setters])
         each = np.stack([errors[groups == group].mean(axis=0) for group in dict.fromkeys(groups)])

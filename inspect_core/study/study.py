@@ -122,12 +122,12 @@ class Study:
         report = partial(report_progress, progress, cancelled)
         expected = expected or (StepTimes.unknown() if progress is None else self.expected())
         read = 0.0 if self.photo_features.notes.placements else expected.extract
-        learnt, all_of_it = read + expected.learn, read + expected.learn + expected.cross + expected.score
+        learnt, all_of_it = read + expected.learn, read + expected.learn + expected.cross_fit + expected.score
         if not self.photo_features.notes.placements:
             self.extract(stage(report, 0.0, read / all_of_it))
         crossing = CrossFitter(self.fitting)
         views = crossing.views(stage(report, read / all_of_it, learnt / all_of_it))
-        crossed = expected.cross / max(expected.cross + expected.score, 1e-9)
+        crossed = expected.cross_fit / max(expected.cross_fit + expected.score, 1e-9)
         step = stage(report, learnt / all_of_it, 1.0)
         self.scored, self.tried = crossing.score(views, self.area, step, trying, crossed=crossed)
         self._exact = None
@@ -207,7 +207,7 @@ class Study:
             return scored
         requested_live = {name: value for name, value in {**scored.live, **live}.items() if name != AREA}
         if self._exact is None or self._exact[0] != requested_live:
-            views = [replace(view, only=(view.value(requested_live),)) for view in scored.views]
+            views = [replace(view, selected_stops=(view.value(requested_live),)) for view in scored.views]
             crossing = CrossFitter(self.fitting)
             crossing.gather(ignore_progress)
             anew, _ = crossing.score(views, self.area, ignore_progress)

@@ -33,13 +33,13 @@ class StepTimes:
 
     extract: float
     learn: float
-    cross: float
+    cross_fit: float
     score: float
     photo: float
 
     @property
     def total(self) -> float:
-        return self.extract + self.learn + self.cross + self.score
+        return self.extract + self.learn + self.cross_fit + self.score
 
     @classmethod
     def unknown(cls) -> "StepTimes":
@@ -84,7 +84,7 @@ class StepTimes:
             + fit * (looks - 1) * copy
             + fit * reading * again
             + folds * len(methods) * FOLDING,
-            cross=folds * finish + scoring(crossed + made) + made * (reading + run),
+            cross_fit=folds * finish + scoring(crossed + made) + made * (reading + run),
             score=scoring(shown * (1 + again)) + shown * (reading + copy) * again,
             photo=READING + whole,
         )

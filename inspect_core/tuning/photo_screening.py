@@ -62,8 +62,8 @@ class ScreenedPhoto:
 
     sample: PhotoFile
     findings: tuple[Finding, ...]
-    unlike: float = 1.0
-    place: tuple[float, float] | None = None
+    score_ratio: float = 1.0
+    peak_cell: tuple[float, float] | None = None
 
 
 @dataclass(frozen=True)
@@ -76,7 +76,7 @@ class ScreeningResult:
     skipped: tuple[tuple[str, str], ...] = ()
 
     @property
-    def found(self) -> tuple[ScreenedPhoto, ...]:
+    def unusual(self) -> tuple[ScreenedPhoto, ...]:
         """Photos in which something stands out."""
         return tuple(screened for screened in self.photos if screened.findings)
 
@@ -85,7 +85,7 @@ class ScreeningResult:
         photos = pluralise(len(self.photos), "good photo")
         if len(self.photos) < FEWEST:
             return f"{photos}: too few to detect outliers; at least {FEWEST} are needed."
-        return f"{len(self.found)} of {photos} are unusual." if self.found else f"No outliers among {photos}."
+        return f"{len(self.unusual)} of {photos} are unusual." if self.unusual else f"No outliers among {photos}."
 
 
 def screen_photos(samples: Dataset, order: TeachingConfig, store: FeatureStore, report: Report) -> ScreeningResult:
@@ -123,7 +123,7 @@ def screen_photos(samples: Dataset, order: TeachingConfig, store: FeatureStore, 
             _note_unlike(findings_by_photo, np.nan_to_num(ratios, nan=1.0))
             unlike = np.nan_to_num(ratios, nan=float(np.nanmax(ratios)))
     screened = map(ScreenedPhoto, samples.good, map(tuple, findings_by_photo), map(float, unlike), places)
-    return ScreeningResult(tuple(sorted(screened, key=lambda photo: -photo.unlike)), tuple(skipped))
+    return ScreeningResult(tuple(sorted(screened, key=lambda photo: -photo.score_ratio)), tuple(skipped))
 
 
 class _Photo(NamedTuple):
@@ -191,7 +191,7 @@ def _scores(study: Study, pairs: Pairs, report: Report) -> tuple[np.ndarray, lis
         with warnings.catch_warnings():
             warnings.simplefilter("ignore", UserWarning)  # few photos: all are scored alike
             views = [study.fit_view(number, samples=others) for number in range(len(study.methods))]
-        views = [replace(view, only=(view.start,)) for view in views]
+        views = [replace(view, selected_stops=(view.start,)) for view in views]
         scored = scored or ScoredPhotos(views, study.preparation.grid, study.preparation.backbone.size)
         for sample in fold:
             report(len(scored.photos) / count, f"comparing photo {len(scored.photos) + 1} of {count} with the others")

@@ -42,17 +42,17 @@ class ExtensionPlan:
 
     recipe: Recipe
     order: TeachingConfig
-    new: tuple[str, ...]
-    known: tuple[str, ...] = ()
+    added: tuple[str, ...]
+    already_taught: tuple[str, ...] = ()
     skipped: tuple[tuple[str, str], ...] = ()
     defective: tuple[str, ...] = ()
     tested: tuple[str, ...] = ()
 
     def sentences(self) -> list[str]:
         """What is learned and what is not, in words."""
-        sentences = [f"{pluralise(len(self.new), 'photo')} to add: {join_first_names(list(self.new))}."]
-        if self.known:
-            sentences.append(f"Already used for training, skipped: {pluralise(len(self.known), 'photo')}.")
+        sentences = [f"{pluralise(len(self.added), 'photo')} to add: {join_first_names(list(self.added))}."]
+        if self.already_taught:
+            sentences.append(f"Already used for training, skipped: {pluralise(len(self.already_taught), 'photo')}.")
         if self.tested:
             leave = f"{pluralise(len(self.tested), 'test photo')} of the recipe ({join_first_names(list(self.tested))})"
             sentences.append(f"Among them {leave}: learned, they leave the test photos, so the figures rest on fewer.")

@@ -111,11 +111,11 @@ def transform_points(view: FittedMethod, points: ScatterPoints, live: Mapping[st
     """The points as a view sees them: whole photos as the product check does, patches by the method's map."""
     if points.whole:
         return replace(points, features=cosine(torch.from_numpy(points.features)).numpy())
-    if not view.row.space:
+    if not view.definition.space:
         return points
     patches = torch.from_numpy(points.features)
     value = view.value(live) if view.live else None
-    return replace(points, features=view.row.to_space(view.detector, patches, points.place, value).cpu().numpy())
+    return replace(points, features=view.definition.to_space(view.detector, patches, points.place, value).cpu().numpy())
 
 
 def view_in_words(method: str, *, whole: bool) -> str:

@@ -88,7 +88,7 @@ def refit_sensitivity(
             continue
         chosen = {**live, refit.live: stop_explaining(refit, fraction)}
         views = [*scored.views[:view], refit, *scored.views[view + 1 :]]
-        only = [replace(fitted, only=(fitted.value(chosen),)) for fitted in views]
+        only = [replace(fitted, selected_stops=(fitted.value(chosen),)) for fitted in views]
         other = ScoredPhotos(only, scored.grid, scored.size, area=scored.live[AREA], areas=scored.areas)
         for i, photo in enumerate(scored.photos):
             errors = [

@@ -130,7 +130,7 @@ def crossed_trial(study: Study, pasting: DefectPaster) -> tuple[Trial, ScoredPho
     if pasting.count and not study.tried:
         raise ValueError(NO_READABLE_PHOTOS)
     results = study.results
-    views = [replace(view, only=(view.start,)) for view in results.views]
+    views = [replace(view, selected_stops=(view.start,)) for view in results.views]
     first = [view.stops.index(view.start) for view in results.views]
     scored = ScoredPhotos(views, results.grid, results.size, area=study.area)
     chosen = results.setters() | results.of_subset("choose")

@@ -25,7 +25,7 @@ from inspect_core.ui.taught_product import TaughtProduct
 
 SIZE = 6
 _KEY = "in_hand"
-_IN_RECIPE = ("study", "product", "product_check", "defect_types", "cases", "mm_per_pixel")
+_IN_RECIPE = ("study", "product", "product_check", "defect_types", "known_cases", "mm_per_pixel")
 
 
 class _Shelf:

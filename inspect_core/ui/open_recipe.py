@@ -59,7 +59,7 @@ def existing_photo_path(recipe: Recipe, row: CalibrationPhoto) -> Path | None:
 def product_from_recipe(recipe: Recipe) -> TaughtProduct:
     """The recipe as a part without photos. Raises ValueError when the weights of its network are missing."""
     backbone = loaded_backbone(recipe.backbone)
-    views = [replace(view, only=(view.value(recipe.live),)) for view in recipe.views]
+    views = [replace(view, selected_stops=(view.value(recipe.live),)) for view in recipe.views]
     set_on = tuple(row.score for row in recipe.calibration) or None
     scored = ScoredPhotos(
         views, recipe.grid, recipe.map_size, area=recipe.live[AREA], areas=recipe.areas, set_on=set_on
@@ -83,7 +83,7 @@ def product_from_recipe(recipe: Recipe) -> TaughtProduct:
         mm_per_pixel=recipe.mm_per_pixel,
         product_check=recipe.product_check,
         defect_types=recipe.defect_types,
-        cases=recipe.gallery,
+        known_cases=recipe.gallery,
     )
 
 
@@ -145,7 +145,7 @@ def _fitted_again(unsaved: unsaved_products.UnsavedProduct, recipe: Recipe, job:
     )
     if known != (known and study.photo_features.digests(unsaved.samples)):
         return None
-    learned = {"defect_types": recipe.defect_types, "cases": recipe.gallery, "mm_per_pixel": recipe.mm_per_pixel}
+    learned = {"defect_types": recipe.defect_types, "known_cases": recipe.gallery, "mm_per_pixel": recipe.mm_per_pixel}
     product = of_study(unsaved.product, study, unsaved.notes, recipe.product_check, **learned)
     return with_changes(product, unsaved.photos, recipe.areas)
 

@@ -110,7 +110,7 @@ class PreviewRun:
             with lock:
                 detector = sample.fit(self.parameters, self._stop.is_set)
             view, fitted = sample.view, study.results
-            refit = replace(fitted.views[view], detector=detector, scales={}, only=None)
+            refit = replace(fitted.views[view], detector=detector, scales={}, selected_stops=None)
             views = [*fitted.views[:view], refit, *fitted.views[view + 1 :]]
             begin = refit.start if self.begin is None else self.begin
             self.scored = ScoredPhotos(views, fitted.grid, fitted.size, area=fitted.live[AREA], areas=self.areas)

@@ -54,7 +54,7 @@ def settings_of(product: TaughtProduct) -> SessionSettings:
     if _key(product.id) not in st.session_state:
         opened, last = product.recipe if product.study is None else None, product.in_force
         live = dict(opened.live if opened else product.scored.live) | dict(last.live)
-        before = settings_at(product.follows)
+        before = settings_at(product.refit_of)
         st.session_state[_key(product.id)] = SessionSettings(
             live,
             last.limits_by_hand if opened is None else last.limits or opened.limits,

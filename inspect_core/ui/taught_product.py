@@ -82,11 +82,11 @@ class TaughtProduct:
     notes: tuple[str, ...] = ()
     product_check: ProductCheck | None = None
     defect_types: DefectTypes | None = None
-    cases: KnownCases | None = None
+    known_cases: KnownCases | None = None
     in_force: InForce = field(default_factory=InForce)
     choice: str | None = None
-    follows: str | None = None
-    compared: TeachingConfig | None = None
+    refit_of: str | None = None
+    comparison_config: TeachingConfig | None = None
     ordered: TeachingConfig | None = None
     mm_per_pixel: float | None = None
     thumbnails: tuple[bytes, ...] = ()
@@ -115,8 +115,8 @@ class TaughtProduct:
 
         Parameters that have their default are left out, as another method may have another.
         """
-        if self.compared is not None:
-            return replace(self.compared, areas=self.scored.areas)
+        if self.comparison_config is not None:
+            return replace(self.comparison_config, areas=self.scored.areas)
         config = self.ordered or self.own_study.order
         methods = [view.method for view in self.scored.views] if self.study is None else self.study.methods
         plain, usual = config.with_defaults(), parameters_of(methods, {}, config.tiles)
@@ -155,7 +155,7 @@ class TaughtProduct:
         said: who, why and what else `Study.recipe` and `Recipe.revised` take. Raises ValueError as `Study.recipe`.
         """
         recipe_fields = {"product": self.product, "product_check": self.product_check, **recipe_fields}
-        recipe_fields |= {"gallery": self.cases, "defect_types": self.defect_types, "areas": self.scored.areas}
+        recipe_fields |= {"gallery": self.known_cases, "defect_types": self.defect_types, "areas": self.scored.areas}
         recipe_fields["mm_per_pixel"] = self.mm_per_pixel
         if self.study is None and self.recipe is not None:
             return self.recipe.with_changes(limits=limits or self.recipe.limits, **recipe_fields)
@@ -241,19 +241,19 @@ class TaughtProduct:
     def refits(self) -> tuple[str, ...]:
         """The parameters that need a fit each (γ, M, σ); none without the photos to fit."""
         views = self.scored.views if self.study is not None else ()
-        return next((view.row.refits for view in views if view.row.refits), ())
+        return next((view.definition.refit_parameters for view in views if view.definition.refit_parameters), ())
 
     @property
     def refit_view(self) -> int:
         """Position of the view whose method has them. Raises ValueError without one."""
-        return [bool(view.row.refits) for view in self.scored.views].index(True)
+        return [bool(view.definition.refit_parameters) for view in self.scored.views].index(True)
 
     def fitted(self) -> dict[str, float]:
         """The refit parameters of the model in force by name, also where its method chose them."""
         if not self.refits:
             return {}
         view = self.scored.views[self.refit_view]
-        return view.row.refit_values(view.detector)
+        return view.definition.refit_values(view.detector)
 
     def defect_areas(self) -> np.ndarray:
         """(n,) pixels of the map that each known defect with a mask covers, read once."""
@@ -363,7 +363,9 @@ def refitted(before: TaughtProduct, fitted: TaughtProduct, chosen: Mapping[str, 
         fitted._memo.foreign.update(before._memo.foreign)
     new = with_changes(fitted, before.scored.photos, before.scored.areas)
     scored, last = new.scored, before.in_force
-    most = {view.live: view.row.max_value(view.detector) for view in scored.views} | {AREA: largest_area(scored.size)}
+    most = {view.live: view.definition.max_value(view.detector) for view in scored.views} | {
+        AREA: largest_area(scored.size)
+    }
     live = {name: min(chosen[name], most[name]) for name in scored.live if name in chosen}
     live = {name: value if name == AREA else scored.stop_of(name, value) for name, value in live.items()}
     photos = [
@@ -382,9 +384,9 @@ def refitted(before: TaughtProduct, fitted: TaughtProduct, chosen: Mapping[str, 
         notes=(*notes, *([f"{KEPT}{'; '.join(photos)}."] if photos else ())),
         in_force=InForce(dict(scored.live) | live, limits, limits is not None, mode=last.mode),
         defect_types=before.defect_types,
-        cases=before.cases,
+        known_cases=before.known_cases,
         mm_per_pixel=before.mm_per_pixel,
-        follows=before.id,
+        refit_of=before.id,
     )
 
 

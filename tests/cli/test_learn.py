@@ -54,7 +54,10 @@ def test_the_result_is_that_of_teaching_everything_anew(product, backbone, tmp_p
     wanted = anew.study.recipe(k=5, product_check=anew.product_check)
 
     task = plan_extension(recipe, [(path.name, path) for path in (*NEW, NEW[0], photos.fit[0].path)], [product])
-    assert (task.new, task.known) == (tuple(path.name for path in NEW), (NEW[0].name, photos.fit[0].path.name))
+    assert (task.added, task.already_taught) == (
+        tuple(path.name for path in NEW),
+        (NEW[0].name, photos.fit[0].path.name),
+    )
     found, _ = extend_recipe(task, store, silent)
     files, expected = files_of(found), files_of(wanted)
     assert files["arrays.safetensors"] == expected["arrays.safetensors"]

@@ -24,7 +24,7 @@ def test_the_verbs_of_the_line_need_no_torch():
 
 def test_once_goes_on_for_the_others_when_one_cannot_be_taken(monkeypatch):
     monkeypatch.setattr(watch, "POLL_SECONDS", 0.0)
-    looks = SimpleNamespace(steady=1.0, waiting=3)
+    looks = SimpleNamespace(settle_seconds=1.0, waiting=3)
 
     def poll(told):
         looks.waiting -= 1

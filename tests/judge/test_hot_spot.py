@@ -18,12 +18,12 @@ ANYWHERE = [(3, 20), (20, 8), (14, 14), (24, 22), (9, 5), (17, 25)]
 
 def test_a_corner_at_which_most_good_parts_light_up_is_one_box_around_it():
     found = bright_place(maps([(2, 27), (2, 28), (3, 27), (2, 27), (16, 9), (2, 28)]), limit=9.0, area=30)
-    assert (found.there, found.at_border) == (5, False)
+    assert (found.peak_count, found.at_border) == (5, False)
     ((left, top, right, bottom),) = found.boxes
     assert left < 28 / 32 < right <= 1
     assert 0 <= top < 3 / 32 < bottom
     assert (right - left) * (bottom - top) < 0.06
-    assert 0.1 < found.drop < 1
+    assert 0.1 < found.score_drop < 1
     low = bright_place(maps([(2, 27)] * 6), limit=3.5, area=30).boxes[0]
     assert low[0] < left, "all that lies above the limit"
     assert low[3] > bottom
@@ -31,7 +31,7 @@ def test_a_corner_at_which_most_good_parts_light_up_is_one_box_around_it():
 
 def test_peaks_along_two_sides_are_strips_along_these():
     found = bright_place(maps([(0, 4), (0, 16), (0, 28), (12, 0), (25, 0), (15, 15)]), limit=9.0, area=30)
-    assert (found.there, found.at_border) == (5, True)
+    assert (found.peak_count, found.at_border) == (5, True)
     assert found.boxes == (
         (0.0, 0.0, pytest.approx(BAND, abs=0.01), 1.0),
         (0.0, 0.0, 1.0, pytest.approx(BAND, abs=0.01)),

@@ -73,7 +73,15 @@ def test_a_strict_watch_puts_it_with_those_to_review(photo, noisy, logged, inspe
     for strict, word in ((False, "accept"), (True, "review")):
         arrived = photo(tmp_path / "in" / "a.png", 50)
         os.utime(arrived, (MODIFIED, MODIFIED))
-        watch = Watch(noisy, tmp_path / "in", tmp_path / "out", logged(noisy), steady=0.0, patience=0.0, strict=strict)
+        watch = Watch(
+            noisy,
+            tmp_path / "in",
+            tmp_path / "out",
+            logged(noisy),
+            settle_seconds=0.0,
+            give_up_seconds=0.0,
+            strict=strict,
+        )
         watch.poll()
         watch.poll()
         assert [path.name for path in (tmp_path / "out" / FOLDERS[word]).rglob("*.png")] == ["a.png"]

@@ -27,7 +27,7 @@ def begin(inspector, logged, tmp_path):
         judging = judging or inspector()
         with watching(tmp_path / "in", tmp_path / "out"):
             pass
-        options = {"steady": 0.0, "patience": 0.0} | options
+        options = {"settle_seconds": 0.0, "give_up_seconds": 0.0} | options
         return Watch(judging, tmp_path / "in", tmp_path / "out", logged(judging), **options)
 
     return start
@@ -62,7 +62,7 @@ def test_photos_are_moved_by_their_verdicts_and_recorded_where_they_lie(begin, p
 def test_a_photo_that_is_still_written_waits(begin, photo, inspections, tmp_path, monkeypatch):
     clock = [100.0]
     monkeypatch.setattr("inspect_core.line.watch.time", SimpleNamespace(monotonic=lambda: clock[0]))
-    watch, whole = begin(steady=1.0, patience=10.0), photo(tmp_path / "whole.png", 10).read_bytes()
+    watch, whole = begin(settle_seconds=1.0, give_up_seconds=10.0), photo(tmp_path / "whole.png", 10).read_bytes()
     growing = tmp_path / "in" / "a.png"
     for end in range(10, len(whole) - 20, 10):
         growing.write_bytes(whole[:end])

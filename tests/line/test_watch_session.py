@@ -13,7 +13,7 @@ def shift(inspector, logged, tmp_path):
     with watching(tmp_path / "in", tmp_path / "out"):
         pass
     record = logged(inspector())
-    watch = Watch(inspector(), tmp_path / "in", tmp_path / "out", record, steady=0.0, patience=0.0)
+    watch = Watch(inspector(), tmp_path / "in", tmp_path / "out", record, settle_seconds=0.0, give_up_seconds=0.0)
     return WatchSession(watch, DriftMonitor(record))
 
 
@@ -23,8 +23,8 @@ def test_it_counts_and_keeps_the_last_that_were_stopped(shift, photo, tmp_path):
     photo(tmp_path / "in" / "good.png", 10)
     shift.poll_folder()
     assert shift.counts == {"reject": MAX_RECENT_PHOTOS + 2, "accept": 1}
-    assert shift.last["name"] == "good.png"
-    assert [one["name"] for one in shift.stopped] == [
+    assert shift.last_photo["name"] == "good.png"
+    assert [one["name"] for one in shift.not_accepted] == [
         f"{number:02d}.png" for number in range(MAX_RECENT_PHOTOS + 1, 1, -1)
     ]
 

@@ -151,7 +151,7 @@ def test_no_patch_scores_above_a_ceiling_and_strange_ones_reach_it(name, method)
 def test_saved_and_loaded_scores_are_equal_to_the_bit(name, method):
     detector, features = fitted(method)
     arrays = safetensors.torch.load(safetensors.torch.save({n: a.contiguous() for n, a in detector.arrays().items()}))
-    loaded = method.fitted.from_arrays(arrays, detector.params())
+    loaded = method.detector_class.from_arrays(arrays, detector.params())
     assert type(loaded) is type(detector)
     value = method.start(detector) if method.live else None
     assert torch.equal(method.score(detector, features[:2], value), method.score(loaded, features[:2], value))
@@ -220,7 +220,7 @@ def test_a_fit_stops_when_the_user_asks(name, method):
 
 @every_method
 def test_every_control_is_described(name, method):
-    moving = {*method.refits, *([method.live] if method.live else [])}
+    moving = {*method.refit_parameters, *([method.live] if method.live else [])}
     assert moving == set(method.controls)
     for parameter, control in method.controls.items():
         assert all((control.label.strip(), control.unit.strip(), control.effect.strip(), control.help.strip())), (
@@ -228,15 +228,15 @@ def test_every_control_is_described(name, method):
         )
         assert control.label.startswith(f"{control.sign}: ")
     assert method.title
-    assert method.when.endswith(".")
-    assert set(method.refits) <= set(method.defaults)
-    assert set(method.refit_values(fitted(method)[0])) == set(method.refits)
+    assert method.use_case.endswith(".")
+    assert set(method.refit_parameters) <= set(method.defaults)
+    assert set(method.refit_values(fitted(method)[0])) == set(method.refit_parameters)
     assert set(method.options) <= set(method.defaults)
 
 
 @every_method
 def test_what_it_declares_ends_with_it(name, method):
-    for detector in (*method.candidates, *method.compared):
+    for detector in (*method.candidates, *method.comparison_detectors):
         assert methods_of(detector)[-1] == name
 
 
@@ -248,7 +248,7 @@ def test_explore_shows_where_variance_goes_and_how_patches_are_seen(name, method
         assert (variances.diff() <= 0).all()
         assert len(variances) >= method.max_value(detector)
     else:
-        assert not method.refits
+        assert not method.refit_parameters
         spectrum = method.spectrum(detector)
         assert spectrum.endswith(".") if isinstance(spectrum, str) else spectrum.photos == PHOTOS
     rows, places = features[0].flatten(end_dim=1), np.stack(np.divmod(np.arange(GRID[0] * GRID[1]), GRID[1]), axis=1)

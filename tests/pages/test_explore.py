@@ -20,7 +20,7 @@ from tests.pages.waiting import finish, press, wait_for_job, words
 
 APP = Path(__file__).resolve().parents[2] / "app.py"
 PAGE = "pages/explore.py"
-PATCH_MAP = MapRequest(whole=False, mapped=False)
+PATCH_MAP = MapRequest(photo_level=False, after_mapping=False)
 
 
 @pytest.fixture(autouse=True)
@@ -95,7 +95,7 @@ def test_areas_left_out_are_another_map(in_the_hand):
 def test_features_as_the_detector_sees_them_and_whole_photos_are_maps_of_their_own(open_app, in_the_hand):
     app = open_app(PAGE)
     choose(app, "map_features", patch_map.AFTER)
-    assert "Whitened at its own place" in words(app)
+    assert "Whitened at its location" in words(app)
     finish(press(app, "start-map"))
     assert charts(app) == 1
     (view,), points = in_the_hand.scored.views, map_of(in_the_hand, MapRequest(False, True)).points
@@ -173,7 +173,7 @@ def test_an_opened_recipe_says_which_photos_are_missing_and_maps_those_added_as_
     open_app, taught, workspace, product
 ):
     recipe = save(taught.study.recipe(product="flange", product_check=taught.product_check), workspace / "r.zip")
-    views = [replace(view, only=(view.value(recipe.live),)) for view in recipe.views]
+    views = [replace(view, selected_stops=(view.value(recipe.live),)) for view in recipe.views]
     scored = ScoredPhotos(views, recipe.grid, recipe.backbone.size)
     opened = taught_product.TaughtProduct(
         "flange", scored, taught.preparation, recipe=recipe, product_check=recipe.product_check

@@ -138,11 +138,11 @@ def test_a_photo_of_another_product_is_known_as_soon_as_it_is_added(open_app, in
     *others, added = range(len(taught.scored.photos))
     assert taught.scored.photos[added].name == "x.jpg"
     known = [taught.checked(position, taught.product_check, ask=False) for position in others]
-    assert not any(check.foreign for check in known if check is not None)
+    assert not any(check.is_foreign for check in known if check is not None)
     assert "does not look like" in taught.checked(added, taught.product_check, ask=False).sentence
     study = taught.study.with_parameters({}).fit()
     refitted = taught_product.refitted(taught, taught_product.of_study("x", study, (), taught.product_check), {})
-    assert refitted.checked(added, taught.product_check, ask=False).foreign, "the check is the same one"
+    assert refitted.checked(added, taught.product_check, ask=False).is_foreign, "the check is the same one"
 
 
 def test_a_photo_that_is_gone_is_named_and_the_bench_goes_on(open_app, in_the_hand, monkeypatch):

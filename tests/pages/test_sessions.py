@@ -131,7 +131,7 @@ def test_a_part_in_use_stays_when_others_are_taught_and_one_put_away_is_not_repl
 
 
 def test_each_session_has_its_own_mode_of_the_product_check(open_app, in_the_hand, drawn, workspace):
-    assert not in_the_hand.checked(0, in_the_hand.product_check).foreign
+    assert not in_the_hand.checked(0, in_the_hand.product_check).is_foreign
     strict = open_product_store.change(
         in_the_hand.id, lambda held: replace(held, product_check=replace(held.product_check, limit=-1.0))
     )

@@ -18,7 +18,7 @@ LIKE_NOTHING = "Nothing similar in the gallery."
 
 
 def cases(part):
-    return open_product_store.find(part.id).cases
+    return open_product_store.find(part.id).known_cases
 
 
 def add(part, picture) -> int:

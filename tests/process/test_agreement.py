@@ -49,14 +49,14 @@ def test_shares_are_those_published(published):
     assert [shares[name][0] for name in "BC"] == [(45, 50), (40, 50)]
     assert [round(100 * found.misses.value, 1) for found in published.appraisers.values()] == [6.2, 6.2, 12.5]
     assert [round(100 * found.false_alarms.value, 1) for found in published.appraisers.values()] == [4.9, 2.0, 8.8]
-    assert (published.together.count, published.right.count) == (39, 39)
+    assert (published.together.count, published.all_correct.count) == (39, 39)
 
 
 def test_kappas_are_those_published(published):
-    truth = [round(found.truth.value, 2) for found in published.appraisers.values()]
-    assert published.appraisers["A"].truth.value == pytest.approx(0.879, abs=5e-4)
+    truth = [round(found.kappa_vs_truth.value, 2) for found in published.appraisers.values()]
+    assert published.appraisers["A"].kappa_vs_truth.value == pytest.approx(0.879, abs=5e-4)
     assert truth == [0.88, 0.92, 0.77]
-    assert [round(kappa.value, 2) for kappa in published.between.values()] == [0.86, 0.78, 0.79]
+    assert [round(kappa.value, 2) for kappa in published.pairwise_kappas.values()] == [0.86, 0.78, 0.79]
 
 
 def test_bands_are_those_of_aiag(published):
@@ -111,6 +111,6 @@ def test_no_band_is_given_that_so_few_parts_cannot_show_and_perfect_agreement_ha
     assert set(of(2, 2).bands.values()) == {TOO_FEW}
     assert of(30, 75).bands == {"effectiveness": ACCEPTABLE, "misses": ACCEPTABLE, "false alarms": ACCEPTABLE}
     assert of(30, 30).bands["misses"] == MARGINAL
-    kappa = of(2, 2).truth
+    kappa = of(2, 2).kappa_vs_truth
     assert kappa.value == kappa.high == 1.0
     assert kappa.low < 0.5

@@ -205,7 +205,7 @@ def test_a_value_that_was_not_kept_is_crossed_anew(product, backbone, store):
     photos = split(scan(product), seed=0, calibrate=0)
     study = Study(photos, backbone, store, parameters={"k": 8}, grid=GRID).fit()
     every = study.calibration_scores(k=5)
-    views = [replace(view, only=(4, 8)) for view in study.scored.views]
+    views = [replace(view, selected_stops=(4, 8)) for view in study.scored.views]
     crossing = CrossFitter(study.fitting)
     crossing.gather(ignore_progress)
     study.scored, _ = crossing.score(views, study.area, ignore_progress)

@@ -234,7 +234,7 @@ def test_a_method_is_also_compared_as_published(run, compared, exported, tmp_pat
     save(study.recipe(), tmp_path / "published")
     recipe = load(tmp_path / "published")
     assert recipe.as_published
-    assert [(view.raw, view.scales) for view in recipe.views] == [(True, {})]
+    assert [(view.is_uncalibrated, view.scales) for view in recipe.views] == [(True, {})]
     photo = study.photos[0]
     verdict = inspect(read(photo.path, photo.depth).pixels, recipe, backbone=study.preparation.backbone)
     assert verdict.score == study.scores()[0]

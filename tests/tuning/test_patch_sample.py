@@ -104,7 +104,7 @@ def test_values_out_of_range_are_refused_as_in_the_fit(corp):
 
 def test_the_share_that_q_stands_for(corp, hoffmann):
     for study in (corp, hoffmann):
-        view = replace(study.scored.views[0], only=(1, 3, 10))
+        view = replace(study.scored.views[0], selected_stops=(1, 3, 10))
         eigenvalues = view.detector.eigenvalues.numpy()
         fractions = explained(view, (1, 3, len(eigenvalues)))
         np.testing.assert_allclose(fractions, [eigenvalues[:q].sum() / eigenvalues.sum() for q in (1, 3, None)])

@@ -58,7 +58,7 @@ def test_what_hides_among_the_good_photos_is_found(photos, looked, exported, mon
     assert {name for name, own in topics.items() if PRODUCT in own} == {"board part_000.jpg", "board part_001.jpg"}
     others = set(topics) - {blurred, copied, "zz copy.jpg", "scratched.jpg"}
     assert sum(bool(topics[name]) for name in others if "board" not in name) <= 1
-    assert f"{len(look.found)} of 34 good photos are unusual." == look.sentence()
+    assert f"{len(look.unusual)} of 34 good photos are unusual." == look.sentence()
 
     def run(*_):
         raise AssertionError("the network is run again")
@@ -72,7 +72,7 @@ def test_the_scratch_lies_where_the_ring_is(looked):
     (seen,) = [seen for seen in looked[0].photos if seen.sample.name == "scratched.jpg"]
     height, width = seen.sample.size
     mask = read_mask(SAMPLES / "flange/ground_truth/scratch/part_092_mask.png", (height, width))
-    x, y = round(seen.place[0] * width), round(seen.place[1] * height)
+    x, y = round(seen.peak_cell[0] * width), round(seen.peak_cell[1] * height)
     assert mask[max(0, y - 30) : y + 30, max(0, x - 30) : x + 30].any()
 
 
@@ -86,7 +86,7 @@ def test_few_photos_are_not_compared_and_a_damaged_one_is_listed(product, export
     look = screen_photos(samples, ORDER, FeatureStore(tmp_path / "store"), silent)
     assert "too few to detect outliers;" in look.sentence()
     assert [name for name, _ in look.skipped] == [samples.good[0].name]
-    assert not look.found
+    assert not look.unusual
 
 
 def test_a_look_can_be_stopped(photos, exported, tmp_path):

@@ -54,7 +54,7 @@ OURS = {
     "defect_types/training_results": {"accuracy_sentences(learned)", "line"},
     "explore/variance_panels": {
         "CONTROLS[name].label", "METRIC_HELP.values()", "learned_from(product, local.photos)", "local.possible",
-        "local.values.shape[-1]", "views[i].row.title",
+        "local.values.shape[-1]", "views[i].definition.title",
     },
     "explore/patch_map": {"explore.view_in_words(product.scored.views[view].method, whole=points == PHOTOS)"},
     "history/history_overview": {"list(STEPS.values())", 
@@ -74,7 +74,7 @@ OURS = {
     "inspect/inspect_panels": {
         "forecast_sentence(product.scored, view.limits, view.setting_scores, ceiling=view.ceiling)",
         "changed.sentence()",
-        "view.row.title", "words.__getitem__",
+        "view.definition.title", "words.__getitem__",
     },
     "inspect/preview_panel": {"run.done"},
     "inspect/saving": {"str(saved.digest)[:8]"},

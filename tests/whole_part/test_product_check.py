@@ -30,12 +30,12 @@ def test_another_product_trips_and_new_good_parts_do_not(fused):
     fresh = product_check.score(product(50, 3), logits(50, 8) if fused else None)
     strange = product_check.score(foreign(50), logits(50, 5) if fused else None)
     known, stopped = ([product_check.judge(score) for score in scores] for scores in (fresh, strange))
-    assert not any(check.foreign or check.stops for check in known)
-    assert all(check.foreign and check.stops for check in stopped)
+    assert not any(check.is_foreign or check.rejects for check in known)
+    assert all(check.is_foreign and check.rejects for check in stopped)
     assert all("does not look like" in check.sentence for check in stopped)
     assert all("Product OK." in check.sentence for check in known)
     warned = product_check.with_mode("warn").judge(strange[0])
-    assert (warned.foreign, warned.stops) == (True, False)
+    assert (warned.is_foreign, warned.rejects) == (True, False)
 
 
 def test_fused_score_is_minus_the_papers():

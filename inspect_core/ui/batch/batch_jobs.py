@@ -43,7 +43,7 @@ def _unwanted() -> set[str]:
 def running() -> str | None:
     """The id of the batch under way, None when there is none."""
     job = shell.active_job()
-    return job.about[1] if job is not None and isinstance(job.about, tuple) and job.about[0] == BATCH else None
+    return job.subject[1] if job is not None and isinstance(job.subject, tuple) and job.subject[0] == BATCH else None
 
 
 def waits(batch: BatchRun) -> bool:

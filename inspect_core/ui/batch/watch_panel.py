@@ -78,10 +78,10 @@ def _line(job_id: str) -> None:
             st.error(f"{shell.escape(shift.problem)}. Still watching.", icon=":material/error:")
         left, right = st.columns([3, 2], gap="medium")
         with left:
-            _last(watched, shift.last, paused=paused)
+            _last(watched, shift.last_photo, paused=paused)
         with right:
             _counts(shift)
-            _stopped(watched, shift.stopped)
+            _stopped(watched, shift.not_accepted)
 
 
 def _head(watched: FolderWatch) -> None:

@@ -52,6 +52,6 @@ def put_on_bench(product: TaughtProduct, row: ComparisonRow) -> None:
         job.report(0.0, "loading the network")
         study = fitted(row)
         part = of_study(product.product, study, product.notes, product.product_check)
-        return open_product_store.put(replace(part.with_areas(order.areas), compared=order))
+        return open_product_store.put(replace(part.with_areas(order.areas), comparison_config=order))
 
     shell.start(f"Opening {row.title} on Inspect", work)

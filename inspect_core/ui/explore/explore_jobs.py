@@ -32,8 +32,8 @@ STEPS_OF_TWO = (-3, -2, -1, 0, 1, 2, 3)
 class MapRequest:
     """A map to draw: of whole photos or of patches as a view sees them, before or after its detector's mapping."""
 
-    whole: bool
-    mapped: bool
+    photo_level: bool
+    after_mapping: bool
     view: int = 0
 
 
@@ -49,14 +49,14 @@ def draw_map(product: TaughtProduct, order: MapRequest, live: dict[str, int], li
     """Gather the points, look at them as the detector does if asked, and arrange them."""
     looking = stage(job.report, 0.0, 0.3)
     with device_lock(product.preparation.backbone.device):
-        if order.whole:
+        if order.photo_level:
             points = explore.whole_photos(product.scored, lambda i: _embedding(product, i), looking, **live)
         else:
             points = explore.sample_patches(
                 product.scored, lambda i: features(product, i)[order.view], truth_masks(product.scored),
                 limit=limit, count=max(PATCHES, len(product.scored.photos)), report=looking, **live,
             )  # fmt: skip
-    if order.mapped:
+    if order.after_mapping:
         points = explore.transform_points(product.scored.views[order.view], points, live)
     return ScatterMap(points, arrange(points, feature_store(), report=stage(job.report, 0.3, 1.0)))
 
@@ -100,7 +100,7 @@ def spectrum(product: TaughtProduct, view: FittedMethod) -> LocalSpectrum | str:
     """Where variance goes in a view without components, computed once per fit."""
     key = ("spectrum", product.id, view.method)
     if (result := result_cache.result_cache().get(key)) is None:
-        result = view.row.spectrum(view.detector)
+        result = view.definition.spectrum(view.detector)
         result_cache.result_cache().put(key, result)
     return result
 

@@ -43,7 +43,7 @@ def patch_map(product: TaughtProduct) -> None:
     limit = _suggested_limit(product, live)
     result_cache.job_button(
         "Compute map", "Places similar points close together (t-SNE). Takes about ten seconds on an idle machine.",
-        f"Computing the map of {('photos' if order.whole else 'patches')}", key,
+        f"Computing the map of {('photos' if order.photo_level else 'patches')}", key,
         lambda job: explore_jobs.draw_map(product, order, live, limit, job),
     )  # fmt: skip
 
@@ -51,7 +51,7 @@ def patch_map(product: TaughtProduct) -> None:
 def map_key(product: TaughtProduct, order: MapRequest, live: dict[str, int]) -> tuple:
     """Key of a drawn map: everything that determines it. The limit in force does not, so moving it redraws nothing."""
     shown = product.id, len(product.scored.photos), product.scored.areas
-    return "map", *shown, order.whole, order.mapped, order.view, *live.values()
+    return "map", *shown, order.photo_level, order.after_mapping, order.view, *live.values()
 
 
 def chart_name(key: tuple) -> str:

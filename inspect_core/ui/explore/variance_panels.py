@@ -43,7 +43,7 @@ def chosen_view(product: TaughtProduct) -> int:
         return 0
     return st.segmented_control(
         "Detector", range(len(views)), default=0, required=True, key=f"explored-{product.id}",
-        format_func=lambda i: views[i].row.title,
+        format_func=lambda i: views[i].definition.title,
     )  # fmt: skip
 
 

@@ -101,8 +101,8 @@ def _bright_place(product: TaughtProduct, drawn: BenchState) -> dict | None:
         return None
     where = "along the border" if place.at_border else "in one spot"
     words = (
-        f"{place.there} of the {len(highest)} highest-scoring good parts peak {where}. Ignoring this area lowers "
-        f"their scores by {place.drop:.0%}, but defects there would be missed."
+        f"{place.peak_count} of the {len(highest)} highest-scoring good parts peak {where}. Ignoring this area lowers "
+        f"their scores by {place.score_drop:.0%}, but defects there would be missed."
     )
     return {"words": words, "outlines": [[(x0, y0), (x1, y0), (x1, y1), (x0, y1)] for x0, y0, x1, y1 in place.boxes]}
 

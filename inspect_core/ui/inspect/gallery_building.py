@@ -57,7 +57,7 @@ def start(
             known = list(cases(job))
         job.report(0.9, "fitting the gallery")
         learned = known_cases_training.learn(known, by_region=by_region)
-        open_product_store.change(product.id, lambda held: replace(held, cases=learned))
+        open_product_store.change(product.id, lambda held: replace(held, known_cases=learned))
 
     shell.start(f"Building the gallery for {product.product}", work, about=("gallery", product.id))
 

@@ -190,7 +190,7 @@ def each_view(product: TaughtProduct, position: int, live: Mapping[str, int], pi
             limit = float(product.scored.maps(good if good.size else [position], view=i, **live).max())
             method_map = product.scored.map(position, view=i, **live)
             shown = heatmap.overlay(boxes.downscale(pixels, OWN_MAP_SIDE), method_map, limit)
-            column.image(shown, caption=view.row.title, width="stretch")
+            column.image(shown, caption=view.definition.title, width="stretch")
 
 
 def product_check_mode(product: TaughtProduct, settings: SessionSettings) -> None:
@@ -256,8 +256,8 @@ def with_picture(product: TaughtProduct, view: BenchState, pixels: np.ndarray, *
         notes.append("Frame: the patch selected on Explore.")
     return replace(
         view, image=pixels, mask=photos[position].known_mask(product.scored.size), left_out=verdict.left_out,
-        stopped=np.array([check is not None and check.stops for check in checks]), check=verdict.product_check,
-        foreign=(check_result := checks[position]) is not None and check_result.foreign, note=(
+        stopped=np.array([check is not None and check.rejects for check in checks]), check=verdict.product_check,
+        foreign=(check_result := checks[position]) is not None and check_result.is_foreign, note=(
             " "
         ).join(filter(None, notes)) or None,
         patch=box, defect_type=None if view.preview else defect_naming.in_words(verdict),

@@ -31,7 +31,7 @@ def show_similar_cases(
 ) -> None:
     """Below the bench: the gallery's answer for the part shown, or how to make a gallery."""
     st.markdown("## Seen before?", help=HOW)
-    cases = product.cases
+    cases = product.known_cases
     if cases is None:
         _offer(product, live, limits, busy=busy)
         return
@@ -150,7 +150,8 @@ def _add(product: TaughtProduct, cases: KnownCases, case: KnownCase, position: i
         if st.button("Add", type="primary", disabled=busy or not kind, key=f"add_case-{product.id}-{position}"):
             known_case = replace(case, defect_type=kind, note=note.strip())
             open_product_store.change(
-                product.id, lambda held: replace(held, cases=held.cases and held.cases.add(known_case))
+                product.id,
+                lambda held: replace(held, known_cases=held.known_cases and held.known_cases.add(known_case)),
             )
             st.toast(
                 f"{shell.escape(case.name)} was added to the gallery. Save the recipe to use it on the line.",
@@ -161,9 +162,9 @@ def _add(product: TaughtProduct, cases: KnownCases, case: KnownCase, position: i
 
 def _take_out(taught_id: str, digest: str) -> None:
     def without(held: TaughtProduct) -> TaughtProduct:
-        if held.cases is None or (row := held.cases.row_of(digest)) is None:
+        if held.known_cases is None or (row := held.known_cases.row_of(digest)) is None:
             return held
-        return replace(held, cases=held.cases.without(row))
+        return replace(held, known_cases=held.known_cases.without(row))
 
     open_product_store.change(taught_id, without)
 
@@ -193,4 +194,6 @@ def _settings(product: TaughtProduct, cases: KnownCases, live: dict[str, int], l
 
 def _set_limit(taught_id: str, key: str) -> None:
     limit = st.session_state[key]
-    open_product_store.change(taught_id, lambda held: replace(held, cases=held.cases and held.cases.with_limit(limit)))
+    open_product_store.change(
+        taught_id, lambda held: replace(held, known_cases=held.known_cases and held.known_cases.with_limit(limit))
+    )

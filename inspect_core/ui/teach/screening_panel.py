@@ -114,13 +114,13 @@ def _gallery(screening: ScreeningResult, key: str, left: set[str]) -> None:
 def _cell(photo: ScreenedPhoto, key: str, *, is_out: bool) -> None:
     sample, box = photo.sample, f"leave-{key}-{photo.sample.name}"
     try:
-        picture = _picture(key, sample.name, sample.path, sample.depth, photo.place)
+        picture = _picture(key, sample.name, sample.path, sample.depth, photo.peak_cell)
         st.image(picture, width="stretch", alt=f"{sample.name}{', excluded' if is_out else ''}")
     except ImageError as error:
         st.caption(f":material/broken_image: {shell.escape(error)}")
     st.session_state[box] = is_out
     st.checkbox("Exclude", key=box, on_change=_leave, args=(key, sample.name, box))
-    least = f"Peak score: {photo.unlike:.2f} times the median of the good photos."
+    least = f"Peak score: {photo.score_ratio:.2f} times the median of the good photos."
     sentences = [finding.sentence for finding in photo.findings] or [least]
     st.caption(f"**{shell.escape(sample.name)}**  \n{shell.escape(' '.join(sentences))}")
 

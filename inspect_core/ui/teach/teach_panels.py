@@ -46,7 +46,7 @@ TITLES |= {name: METHODS[name].title for name in OFFERED}
 WHEN = (
     f"By how your parts lie; with ten or more known defects, the one of {len(CANDIDATES)} that separates them best.",
     f"Adds the maps of “{METHODS[DEFAULT_METHOD].title}” and of a texture detector.",
-    *(METHODS[name].when for name in OFFERED),
+    *(METHODS[name].use_case for name in OFFERED),
 )
 REFERENCES = "; ".join(f"{METHODS[name].title}: {METHODS[name].reference}" for name in OFFERED)
 TO_BLIND = (
