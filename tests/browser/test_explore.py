@@ -35,6 +35,7 @@ def test_from_a_point_to_the_bench(sample_app, open_page):
     idle(page)
     expect(framed).to_be_visible()
     expect(page.get_by_text("score on the heatmap")).to_be_visible()
+    idle(page)
 
     to_bench.click()
     expect(page.locator(".photo[aria-label*='score']")).to_be_visible(timeout=60_000)
