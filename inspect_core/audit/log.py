@@ -190,9 +190,9 @@ def _chained(columns: Row, last: Mapping) -> list[Row]:
             facts = {"last entry": last["time"], "clock": time}
             new_rows = [NewLogEntry(CLOCK_SET_BACK, facts, columns["user"]).stored(), columns]
     rows: list[Row] = []
-    for number, columns_of_row in enumerate(new_rows, last["number"] + 1):
+    for number, values in enumerate(new_rows, last["number"] + 1):
         previous = rows[-1]["digest"] if rows else last["digest"]
-        row = {"number": number, "time": time, **columns_of_row, "previous": previous}
+        row = {"number": number, "time": time, **values, "previous": previous}
         rows.append(row | {"digest": digest_of(row)})
     return rows
 

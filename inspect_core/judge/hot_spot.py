@@ -40,7 +40,7 @@ def bright_place(maps: np.ndarray, *, limit: float, area: int) -> HotSpot | None
     if len(maps) < LEAST:
         return None
     size = maps.shape[1:]
-    peaks = np.array([np.unravel_index(peak_boxes.argmax(), size) for peak_boxes in maps])
+    peaks = np.array([np.unravel_index(anomaly_map.argmax(), size) for anomaly_map in maps])
     reach, band = (share * min(size) for share in (REACH, BAND))
     near = np.hypot(*(peaks[:, None] - peaks[None]).transpose(2, 0, 1)) <= reach
     here = near[near.sum(axis=1).argmax()]

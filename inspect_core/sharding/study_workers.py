@@ -87,7 +87,7 @@ class OnWorkers:
     def gather(self, fit: FitPlan, features: PhotoFeatures, samples: Sequence[PhotoFile], report: Report) -> Gathered:
         whole = len(samples) > MOST_SHARDS * SHARD
         work = self._work(FitTask(fit), features, samples, SHARD * BLOCK if whole else SHARD, report)
-        gathered, notes = merged_states(fit, work.kept, work.results, whole=whole)
+        gathered, notes = merged_states(fit, work.checkpoints, work.results, whole=whole)
         _add(features, notes)
         return gathered
 
@@ -98,7 +98,7 @@ class OnWorkers:
         for _, shard_result in work.results():
             _add(features, shard_result.notes)
             yield from shard_result.content
-        work.kept.remove()
+        work.checkpoints.remove()
 
     def _work(
         self, task: Task, features: PhotoFeatures, samples: Sequence[PhotoFile], size: int, report: Report
@@ -124,7 +124,7 @@ class _Work:
         self._ranges = ranges(len(self.samples), self.size)
         self._absolute = [_absolute(sample) for sample in self.samples]
         written = [[_written(path) for path in (photo.path, photo.mask)] for photo in self._absolute]
-        self.kept = ShardCheckpoints([environment_stamp(), self.task, self._absolute, written], KINDS)
+        self.checkpoints = ShardCheckpoints([environment_stamp(), self.task, self._absolute, written], KINDS)
 
     def results(self, first: int = 0) -> Iterator[Numbered]:
         """(number, `ShardResult`) of the shards from `first` on, in order; early results wait on disk."""
@@ -132,13 +132,13 @@ class _Work:
 
         def told() -> Iterator[Numbered]:
             worked = partial(results, self.executor, self.task, self._shard, self._taken)
-            each = stored_results(self.kept, range(first, total), lambda i: _names(self._shard(i)), worked)
+            each = stored_results(self.checkpoints, range(first, total), lambda i: _names(self._shard(i)), worked)
             for done, result in enumerate(each, start=first + 1):
                 yield result
                 photos = f"{min(done * self.size, len(self.samples)):,} of {len(self.samples):,} photos"
                 self.report(done / total, f"{self.task.task.words}: {photos}, {self.executor.words}")
 
-        return in_order(told(), first, self.kept)
+        return in_order(told(), first, self.checkpoints)
 
     def _shard(self, number: int) -> Shard:
         numbers = self._ranges[number]
@@ -180,7 +180,10 @@ def merged_states(
 
 def states(gathered: Gathered) -> list[dict[str, np.ndarray]]:
     """The statistics of each method as arrays."""
-    return [{name: array.cpu().contiguous().numpy() for name, array in each.state().items()} for each in gathered]
+    return [
+        {name: array.cpu().contiguous().numpy() for name, array in statistics.state().items()}
+        for statistics in gathered
+    ]
 
 
 def restored(fit: FitPlan, content: list[dict[str, np.ndarray]]) -> Gathered:

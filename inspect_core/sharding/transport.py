@@ -30,16 +30,9 @@ class SentBackbone:
     @classmethod
     def of(cls, backbone: Backbone, path: Path | None = None) -> Self:
         """path: of the weights, None for those installed here."""
-        weights_path, sent_backbone = path or require_weights(spec_of(backbone.name, has_weights=False)), backbone
-        chosen = (
-            sent_backbone.name,
-            sent_backbone.taps,
-            sent_backbone.size,
-            sent_backbone.device.type,
-            sent_backbone.engine,
-            sent_backbone.weight_digest,
-        )
-        return cls(*chosen, weights_path.name, weights_path.read_bytes())
+        weights = path or require_weights(spec_of(backbone.name, has_weights=False))
+        chosen = (backbone.name, backbone.taps, backbone.size, backbone.device.type, backbone.engine)
+        return cls(*chosen, backbone.weight_digest, weights.name, weights.read_bytes())
 
 
 @lru_cache(maxsize=2)
@@ -68,9 +61,9 @@ class SentExtractor:
     @classmethod
     def of(cls, preparation: FeatureExtractor, network: SentBackbone) -> Self:
         rest = {
-            sent_backbone.name: bare(getattr(preparation, sent_backbone.name))
-            for sent_backbone in fields(preparation)
-            if sent_backbone.name != "backbone"
+            field.name: bare(getattr(preparation, field.name))
+            for field in fields(preparation)
+            if field.name != "backbone"
         }
         return cls(network, rest)
 

@@ -101,10 +101,8 @@ def score_test_photos(
             views[i] = replace(view, scales={**view.scales, **scored.scales(i, [view.value(live)])})
     keep = study.store.would_fit(study.preparation.bytes_per_photo * len(samples))
     streamed = frozenset() if keep else frozenset(sample.name for sample in samples)
-    features, scores_by_setting = (
-        replace(study.photo_features, streamed=streamed),
-        [EvaluationScores.merged([]) for _ in lives],
-    )
+    features = replace(study.photo_features, streamed=streamed)
+    scores_by_setting = [EvaluationScores.merged([]) for _ in lives]
     task = EvaluationTask(tuple(views), tuple(lives), study.fitting.again)
     for some in study.workers.results(task, features, samples, report):
         scores_by_setting = [EvaluationScores.merged(both) for both in zip(scores_by_setting, some, strict=True)]

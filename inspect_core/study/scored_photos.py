@@ -245,10 +245,8 @@ class ScoredPhotos:
         def rank() -> np.ndarray:
             for view, stop in enumerate(stops):
                 self.scale(view, stop)  # learned from the photos as taken
-            other, repeated = (
-                self._with(stored=self.stored.photographed_again()),
-                np.flatnonzero(self.stored.again >= 0),
-            )
+            other = self._with(stored=self.stored.photographed_again())
+            repeated = np.flatnonzero(self.stored.again >= 0)
             ranks = np.full((len(self.photos), largest_area(self.size)), np.nan, np.float32)
             ranks[repeated] = other._largest(stops, repeated)
             return ranks

@@ -201,8 +201,10 @@ class Comparison:
         """For each row "best", "tie" for one within the interval of the best, or "", by a figure with an interval."""
         estimates: list[Estimate] = [getattr(row, figure) for row in self.rows]
         best = max(
-            (each for each in estimates if not math.isnan(each.value)), key=lambda each: each.value, default=None
+            (estimate for estimate in estimates if not math.isnan(estimate.value)),
+            key=lambda item: item.value,
+            default=None,
         )
         if best is None:
             return ("",) * len(estimates)
-        return tuple("best" if each is best else "tie" if each.ties(best) else "" for each in estimates)
+        return tuple("best" if estimate is best else "tie" if estimate.ties(best) else "" for estimate in estimates)

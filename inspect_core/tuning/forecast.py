@@ -45,10 +45,8 @@ def forecast(order: TeachingConfig, store: FeatureStore, detectors: Sequence[str
     """
     order = replace(order, tolerances=order.copied)
     methods = methods_to_fit(order, detectors)
-    parameters, (backbone, taps) = (
-        parameters_of(methods, order.parameters_for(methods), order.tiles),
-        order.network(methods),
-    )
+    parameters = parameters_of(methods, order.parameters_for(methods), order.tiles)
+    backbone, taps = order.network(methods)
     grid = order.grid if order.tiles is None else order.tiles.grid
     preparation = FeatureExtractor(
         backbone, grid, patch_feature_specs(methods, parameters, backbone, taps, 0), tiles=order.tiles

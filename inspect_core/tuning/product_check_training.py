@@ -45,10 +45,8 @@ def train_product_check(
             f"{backbone.name} has no class outputs, so the fused product check is not available; use the product "
             "check alone"
         )
-    preparation, share = (
-        FeatureExtractor(backbone, (1, 1), (), alignment=alignment),
-        len(good) / (len(good) + len(held_out)),
-    )
+    preparation = FeatureExtractor(backbone, (1, 1), (), alignment=alignment)
+    share = len(good) / (len(good) + len(held_out))
     known = _described(preparation, good, workers, stage(report, 0.0, share))
     unseen = _described(preparation, held_out, workers, stage(report, share, 1.0))
     if not len(unseen[0]):

@@ -82,7 +82,7 @@ def sample_patches(
         chosen = _draw(striking.ravel(), int(fractions[i]), np.random.default_rng(child))
         rows = features_of(i).reshape(h * w, -1).cpu().float().numpy()[chosen]
         place = np.stack(np.divmod(chosen, w), axis=1)
-        values = (values_of_map.ravel()[chosen] for values_of_map in (scores[i], peak, truth))
+        values = (at_patches.ravel()[chosen] for at_patches in (scores[i], peak, truth))
         drawn.append(ScatterPoints(rows, np.full(len(chosen), i), place, *values))
         report((i + 1) / photos, f"reading photo {i + 1} of {photos}")
     return ScatterPoints(

@@ -56,7 +56,7 @@ class DefectPaster:
     def _made(self, sample: PhotoFile, number: int) -> Made | None:
         preparation, donor = self._study.preparation, self._donors[sample.name]
         try:
-            photo, donated = (read(sample_read.path, sample_read.depth).pixels for sample_read in (sample, donor))
+            photo, donated = (read(file.path, file.depth).pixels for file in (sample, donor))
             placement = preparation.place(photo)
         except (ImageError, NotLocated):
             return None

@@ -153,7 +153,7 @@ def _table(rows: list[ResultRow]) -> None:
         column_config={
             "Photo": st.column_config.TextColumn(pinned=True),
             "Score": st.column_config.NumberColumn(format="%.4g"),
-            "Percentile among good parts": st.column_config.NumberColumn(format="%.0f %%", help=AT_OR_BELOW),
+            "Percentile among good parts": st.column_config.NumberColumn(format="%.0f%%", help=AT_OR_BELOW),
         },
         placeholder="",
         alt="Photos of the batch, one row each.",

@@ -127,10 +127,8 @@ def _one_part(order: TeachingConfig) -> None:
     comparison = comparison_jobs.last_comparison(order)
     if comparison is None:
         st.rerun()
-    telling, photos = (
-        comparison_report.most_disputed(comparison)[:MAX_SELECTABLE_PARTS],
-        comparison.rows[0].scored.photos,
-    )
+    telling = comparison_report.most_disputed(comparison)[:MAX_SELECTABLE_PARTS]
+    photos = comparison.rows[0].scored.photos
     if not telling:
         return
     st.markdown("**One part, all detectors**", help="Parts on which detectors disagree come first.")
@@ -143,10 +141,10 @@ def _one_part(order: TeachingConfig) -> None:
         st.error(shell.escape(error), icon=":material/broken_image:")
         return
     row = st.container(horizontal=True, gap="medium")
-    for each in shown:
+    for verdict in shown:
         with row.container(width=comparison_report.SIDE):
-            st.caption(shell.escape(each.row.title))
-            st.image(each.picture, caption=shell.escape(comparison_report.in_words(each)), width="stretch")
+            st.caption(shell.escape(verdict.row.title))
+            st.image(verdict.picture, caption=shell.escape(comparison_report.in_words(verdict)), width="stretch")
 
 
 def _scores(rows: Sequence[ComparisonRow]) -> None:

@@ -78,11 +78,9 @@ def _cell(product: TaughtProduct, position: int, kind: str | None, by_region: bo
     except ImageError as error:
         st.caption(f":material/broken_image: {shell.escape(error)}")
     key, kind_of = f"kind-{product.id}-{photo.digest}", "secondary" if kind else "tertiary"
-    label, words, arguments = (
-        shell.escape(kind or WITHOUT),
-        shell.escape(photo.name),
-        (product.id, position, kind, brush),
-    )
+    label = shell.escape(kind or WITHOUT)
+    words = shell.escape(photo.name)
+    arguments = (product.id, position, kind, brush)
     st.button(label, key=key, width="stretch", help=words, type=kind_of, on_click=_give, args=arguments)
 
 
@@ -106,11 +104,9 @@ def _rename_or_remove(product: TaughtProduct, labels: dict[int, str], defect_typ
             st.caption(f"“{shell.escape(word)}” already exists. The two types will be merged; train again afterwards.")
         arguments = (product.id, labelled_positions, kind, word, joins)
         st.button("Rename", key=f"rename-{product.id}", disabled=not word, on_click=_rename, args=arguments)
-        label, icon, arguments = (
-            (f"Remove label from {pluralise(len(labelled_positions), 'photo')}"),
-            ":material/label_off:",
-            (product.id, labelled_positions, ""),
-        )
+        label = f"Remove label from {pluralise(len(labelled_positions), 'photo')}"
+        icon = ":material/label_off:"
+        arguments = (product.id, labelled_positions, "")
         off, key = kind is None, f"remove-{product.id}"
         st.button(label, key=key, icon=icon, on_click=_keep, args=arguments, disabled=off, help=ON_REMOVE)
 

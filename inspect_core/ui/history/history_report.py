@@ -127,10 +127,8 @@ def _drawn_scores(inspections: list[Inspection]) -> tuple[str, str]:
     if not drawn:
         return "", left_out
     first = drawn[0].time
-    hours, words = (
-        [(inspection.time - first).total_seconds() / 3600 for inspection in drawn],
-        [inspection.final_verdict for inspection in drawn],
-    )
+    hours = [(inspection.time - first).total_seconds() / 3600 for inspection in drawn]
+    words = [inspection.final_verdict for inspection in drawn]
     names = [""] * len(drawn)
     figure = plots.scores_over_time(np.array(hours), scores, words, limits, names, LIGHT, unit=unit)
     last = max(*hours, 0.01)

@@ -55,7 +55,9 @@ def choose(log: AuditLog) -> Selection:
     head = log.head()
     inspections, others = _read(log.name, head, since, until, log)
     products = list(
-        dict.fromkeys([entry.product for entry in inspections] + [entry.product for entry in others if entry.product])
+        dict.fromkeys(
+            [inspection.product for inspection in inspections] + [entry.product for entry in others if entry.product]
+        )
     )
     spoken = {product: " ".join(product.split()) or "(no name)" for product in (*products, ALL_PRODUCTS)}
     product = row.selectbox("Product", list(spoken), key="history_product", width=160, format_func=spoken.__getitem__)

@@ -29,7 +29,7 @@ def show(product: TaughtProduct, position: int, pixels: np.ndarray) -> None:
         for sentence in alignment.sentences():
             st.caption(shell.escape(sentence))
         part = st.slider(
-            "Reference on the left, this part on the right", 0, 100, 50, format="%d %%", key=f"wipe-{product.id}",
+            "Reference on the left, this part on the right", 0, 100, 50, format="%d%%", key=f"wipe-{product.id}",
             help="Drag to check the alignment: edges must line up.",
         )  # fmt: skip
         st.image(wiped(alignment.reference, pixels, part / 100), width="content")
