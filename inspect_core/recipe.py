@@ -59,14 +59,14 @@ class Provenance:
     parent: str | None = None
     seeds: Mapping[str, int] = field(default_factory=dict)
     versions: Mapping[str, str] = field(default_factory=dict)
-    photos: str | None = None
+    photo_root: str | None = None
     photo_folders: tuple[str, ...] = ()
     calibration_note: str = ""
 
     @property
     def folders(self) -> list[Path]:
         """All folders that its photos were in."""
-        return [Path(folder) for folder in (self.photos, *self.photo_folders) if folder]
+        return [Path(folder) for folder in (self.photo_root, *self.photo_folders) if folder]
 
 
 @dataclass(frozen=True, eq=False)
@@ -86,18 +86,18 @@ class Recipe:
     product: str
     backbone: BackboneChoice
     grid: tuple[int, int]
-    nearest: bool
+    nearest_upsampling: bool
     views: tuple[FittedMethod, ...]
-    live: Mapping[str, int]
+    live_values: Mapping[str, int]
     limits: Limits
-    calibration: tuple[CalibrationPhoto, ...]
+    calibration_photos: tuple[CalibrationPhoto, ...]
     provenance: Provenance
     product_check: ProductCheck | None = None
-    gallery: KnownCases | None = None
+    known_cases: KnownCases | None = None
     defect_types: DefectTypes | None = None
     test_photos: tuple[CalibrationPhoto, ...] = ()
     unscored: tuple[UnscoredPart, ...] = ()
-    challenge: tuple[ChallengePart, ...] = ()
+    challenge_parts: tuple[ChallengePart, ...] = ()
     depth: Depth | None = None
     alignment: Alignment | None = None
     areas: InspectionAreas | None = None
@@ -122,17 +122,17 @@ class Recipe:
     def facts(self) -> dict[str, Any]:
         """The fields of its `PhotoInspector`."""
         shared = {field.name for field in fields(PhotoInspector)} & {field.name for field in fields(self)}
-        network_facts = {"area": self.live[AREA], "size": self.backbone.size, "digest": self.digest or ""}
+        network_facts = {"area": self.live_values[AREA], "size": self.backbone.size, "digest": self.digest or ""}
         return {name: getattr(self, name) for name in shared} | network_facts
 
     def counts(self) -> tuple[VerdictCounts, bool]:
         """What its limits do to the parts they were tested on, as `counts_of`."""
-        return counts_of(self.limits, self.calibration, self.test_photos, self.unscored)
+        return counts_of(self.limits, self.calibration_photos, self.test_photos, self.unscored)
 
     def prepare(self, backbone: Backbone) -> FeatureExtractor:
         """How this recipe turns a photo into patch features on a loaded backbone."""
         looks = tuple(view.spec for view in self.views)
-        return FeatureExtractor(backbone, self.grid, looks, self.nearest, self.alignment, self.tiles)
+        return FeatureExtractor(backbone, self.grid, looks, self.nearest_upsampling, self.alignment, self.tiles)
 
     def with_changes(self, *, author: str, reason: str, **changed: Any) -> "Recipe":
         """An unsaved recipe of the same fit with the fields `changed`, and this one as its parent.
@@ -147,8 +147,8 @@ class Recipe:
             parent=self.digest,
         )
         new = replace(self, provenance=provenance, digest=None, **changed)
-        challenge = (part.with_limits(new.limits) for part in self.challenge)
-        return replace(new, challenge=tuple(part for part in challenge if part is not None))
+        challenge = (part.with_limits(new.limits) for part in self.challenge_parts)
+        return replace(new, challenge_parts=tuple(part for part in challenge if part is not None))
 
     def with_reason(self, reason: str) -> "Recipe":
         """The same unsaved recipe with the reason why it was made."""
@@ -156,7 +156,7 @@ class Recipe:
 
     def with_challenge(self, parts: tuple[ChallengePart, ...], *, author: str) -> "Recipe":
         """An unsaved recipe with these challenge parts, and this one as its parent."""
-        return replace(self.with_changes(author=author, reason="challenge parts named"), challenge=parts)
+        return replace(self.with_changes(author=author, reason="challenge parts named"), challenge_parts=parts)
 
 
 class LoadedRecipe(PhotoInspector):
@@ -164,7 +164,7 @@ class LoadedRecipe(PhotoInspector):
 
     def __init__(self, recipe: Recipe, backbone: Backbone) -> None:
         super().__init__(**recipe.facts)
-        self.recipe, self.backbone, self.preparation = recipe, backbone, recipe.prepare(backbone)
+        self.recipe, self.backbone, self.extractor = recipe, backbone, recipe.prepare(backbone)
 
     @property
     def engine(self) -> str:
@@ -175,11 +175,9 @@ class LoadedRecipe(PhotoInspector):
         self, image: np.ndarray, placement: Placement, picture: np.ndarray, *, head: bool
     ) -> Sequence[np.ndarray]:
         features, *further_outputs = (
-            self.preparation.describe(image, placement, picture)
-            if head
-            else (self.preparation.features_of_input(picture),)
+            self.extractor.describe(image, placement, picture) if head else (self.extractor.features_of_input(picture),)
         )
-        errors = joined_errors(self.recipe.views, features, self.recipe.live)
+        errors = joined_errors(self.recipe.views, features, self.recipe.live_values)
         return to_pixels(errors, self.map_size, sigma=SIGMA), *further_outputs
 
     def embed(self, picture: np.ndarray) -> np.ndarray:

@@ -24,9 +24,9 @@ from inspect_core.runtime.graph import EMBEDDING, IMAGES, LOGITS, MAP, REFUSALS,
 class ExportedModel(PhotoInspector):
     """The graphs of an exported recipe, and everything that judges the map. Safe to use from several threads.
 
-    graphs: model.onnx and, with tiles, whole.onnx, by name; views: their number; threads: of ONNX Runtime for one
-    image, None for as many as there are cores; facts: fields of `PhotoInspector`.
-    Raises ValueError for a graph that does not belong to this recipe, or that ONNX Runtime cannot use.
+    graphs: model.onnx and, with tiles, tiles_to_map.onnx, by name; views: their number; threads: of ONNX Runtime for
+    one image, None for as many as there are cores; facts: fields of `PhotoInspector`. Raises ValueError for a graph
+    that does not belong to this recipe, or that ONNX Runtime cannot use.
     """
 
     engine = "ONNX Runtime on the CPU"
@@ -40,18 +40,18 @@ class ExportedModel(PhotoInspector):
         if self.tiles is not None:
             widths = [output.shape[1] for output in self._session.get_outputs()[:views]]
             cells = [(name, "tensor(float)", [k, *self.tiles.grid]) for name, k in zip(outputs, widths, strict=True)]
-            self._whole = _session(graphs, recipe_package.WHOLE, cells, [MAP], threads)
+            self._whole = _session(graphs, recipe_package.TILES_TO_MAP, cells, [MAP], threads)
 
     def compute_map(
         self, image: np.ndarray, placement: Placement, picture: np.ndarray, *, head: bool
     ) -> Sequence[np.ndarray]:
         names = [EMBEDDING, LOGITS] if head else []
         if self.tiles is None:
-            pixel_map, *further_outputs = self._run(picture[None], [MAP, *names])
+            anomaly_map, *further_outputs = self._run(picture[None], [MAP, *names])
         else:
-            pixel_map = self._map_of_tiles(picture, self.tiles)
+            anomaly_map = self._map_of_tiles(picture, self.tiles)
             further_outputs = self._run(placement.render(image, self.size)[None], names) if head else []
-        return pixel_map[0], *further_outputs
+        return anomaly_map[0], *further_outputs
 
     def embed(self, picture: np.ndarray) -> np.ndarray:
         return self._run(squash(picture, self.size)[None], [EMBEDDING])[0][0]
@@ -92,10 +92,10 @@ class Runner(ExportedModel):
         calibration, _ = recorded_photos.read_table(package, document)
         with recipe_errors(self.path, "its contents are inconsistent"):
             # What the graph replaces, and what stays behind, is not read.
-            rest = document | {"views": [], "gallery": None}
+            rest = document | {"views": [], "known_cases": None}
             graphs = {
                 file: package.read(file)
-                for file in (recipe_package.MODEL, recipe_package.WHOLE)
+                for file in (recipe_package.MODEL, recipe_package.TILES_TO_MAP)
                 if file in package.sizes
             }
             header = {array: entry for array, entry in package.header.items() if array.split(".")[0] in PARTS}
@@ -103,7 +103,7 @@ class Runner(ExportedModel):
             parts = package.arrays(PARTS)
             arrays.check_values(rest, parts, {})
             facts = read_facts(document, parts, self.path) | {"digest": package.digest, "release": package.release}
-            facts |= {"calibration": calibration, "area": document["live"][AREA]}
+            facts |= {"calibration_photos": calibration, "area": document["live_values"][AREA]}
             size = tuple(document["geometry"]["size"])
             super().__init__(graphs, len(document["views"]), threads=threads, size=size, **facts)
         self._prove(package, images)

@@ -109,7 +109,7 @@ class DriftInputs:
             measurements = {name: getattr(quality, name) for name in ("brightness", "sharpness", "noise")}
         if check is not None and check.distance is not None:
             measurements["product_distance"] = check.distance
-        if (located := placement.located) is not None:
+        if (located := placement.pose) is not None:
             x, y = located.shift
             measurements |= {"shift_x": float(x), "shift_y": float(y), "angle": located.angle}
         return cls(**measurements)
@@ -128,8 +128,9 @@ class Verdict:
     pixels of the map. product_check: the sentence of the product check, None when it is off. defect_type: its name and
     probability, None when none was asked for or none was likely enough (then of_unknown_type is True). reason:
     OTHER_PRODUCT when the product check stopped the photo, PARTLY_OUT, or why the part was not located. placement:
-    where the part lies in the photo; left_out: (H, W) bool, what was not inspected, None when all of it was. photo: how
-    the photo differs from those taught, "noisier than taught"; "" where it does not; inputs: what of it may drift.
+    where the part lies in the photo; uninspected: (H, W) bool, what was not inspected, None when all of it was.
+    photo_deviation: how the photo differs from those taught, "noisier than taught"; "" where it does not; inputs: what
+    of it may drift.
     """
 
     score: float | None
@@ -142,8 +143,8 @@ class Verdict:
     of_unknown_type: bool = False
     reason: str | None = None
     placement: Placement = AS_TAKEN
-    left_out: np.ndarray | None = None
-    photo: str = ""
+    uninspected: np.ndarray | None = None
+    photo_deviation: str = ""
     inputs: DriftInputs = DriftInputs()
 
     @property
@@ -152,9 +153,9 @@ class Verdict:
         return self.placement.over_photo(self.anomaly_map)
 
     @property
-    def photo_left_out(self) -> np.ndarray | None:
-        """(H, W) bool: `left_out` over the photo as taken."""
-        return None if self.left_out is None else self.placement.mask_over_photo(self.left_out)
+    def photo_uninspected(self) -> np.ndarray | None:
+        """(H, W) bool: `uninspected` over the photo as taken."""
+        return None if self.uninspected is None else self.placement.mask_over_photo(self.uninspected)
 
 
 def mask_uninspected(anomaly_map: np.ndarray, left_out: np.ndarray, areas: InspectionAreas | None) -> np.ndarray:
@@ -167,13 +168,13 @@ def mask_uninspected(anomaly_map: np.ndarray, left_out: np.ndarray, areas: Inspe
 class Visibility:
     """Which pixels of a part are judged on one photo.
 
-    left_out: (H, W) bool, pixels of the map that are not judged; missing: number of pixels that would be judged if the
-    photo showed them; left: number of pixels that are judged.
+    uninspected: (H, W) bool, pixels of the map; missing_pixels: number of pixels that would be inspected if the photo
+    showed them; inspected_pixels: their number.
     """
 
-    left_out: np.ndarray
-    missing: int
-    left: int
+    uninspected: np.ndarray
+    missing_pixels: int
+    inspected_pixels: int
 
     @classmethod
     def of(cls, placement: Placement, size: tuple[int, int], areas: InspectionAreas | None) -> Self:
@@ -216,7 +217,7 @@ def assemble(
     size = anomaly_map.shape
     score = float(image_score(anomaly_map, area=area))
     word, reason = limits.verdict(score), None
-    if word == "accept" and is_partly_out(view.missing, view.left, area):
+    if word == "accept" and is_partly_out(view.missing_pixels, view.inspected_pixels, area):
         word, reason = "review", PARTLY_OUT
     found_regions = regions(anomaly_map, limits.review, area=area)
     regions_found = tuple(_in_photo(region, placement, size) for region in found_regions)
@@ -229,8 +230,8 @@ def assemble(
         product_check=check.sentence if check is not None else None,
         reason=reason,
         placement=placement,
-        left_out=view.left_out if view.left < view.left_out.size else None,
-        photo="" if quality is None or quality_range is None else quality_range.describe_deviation(quality),
+        uninspected=view.uninspected if view.inspected_pixels < view.uninspected.size else None,
+        photo_deviation="" if quality is None or quality_range is None else quality_range.describe_deviation(quality),
         inputs=DriftInputs.of(quality, check, placement),
     )
     if check is not None and check.rejects:
@@ -244,11 +245,11 @@ def assemble(
 def not_located(reason: str, size: tuple[int, int], *, area: int = 1) -> Verdict:
     """The verdict on a photo in which the part was not found, with an empty map of `size`."""
     nothing, everything = np.zeros(size, np.float32), np.ones(size, bool)
-    return Verdict(None, NOT_LOCATED, nothing, area=area, reason=reason, left_out=everything)
+    return Verdict(None, NOT_LOCATED, nothing, area=area, reason=reason, uninspected=everything)
 
 
 def _in_photo(region: Region, placement: Placement, size: tuple[int, int]) -> Region:
-    located = placement.located
+    located = placement.pose
     if located is None:
         return scale_region(region, size, placement.size)
     return replace(region, box=located.box_in_photo(region.box, size), area=located.area_in_photo(region.area, size))

@@ -14,7 +14,7 @@ product = open_product_store.current()
 if product is None:
     shell.show_no_product("This page compares detectors on the photos of a taught product.")
     st.stop()
-if product.study is None and product.ordered is None:
+if product.study is None and product.teaching_config is None:
     st.info("Comparison needs the training photos. Teach the product again.", icon=":material/info:")
     if st.button("Teach a product", type="primary", icon=":material/school:", key="to_teach"):
         st.switch_page("pages/teach.py")

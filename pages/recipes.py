@@ -14,7 +14,9 @@ paths = saved_recipes.paths()
 if not paths:
     saved_recipes.show_no_recipes()
 states = approval_panel.states()
-lines, refused = recipe_table.lines(paths)
+lines, former, refused = recipe_table.lines(paths)
+if former:
+    recipe_panels.convert_former(former)
 if lines:
     recipe_panels.of_one(recipe_table.choose(lines, states), lines, states)
 for path, why in refused.items():

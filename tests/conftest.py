@@ -84,11 +84,11 @@ def recipe():
         product="tile",
         backbone=BackboneChoice("efficientnet_lite0", ("blocks.1.1",), "0" * 64, (64, 96)),
         grid=(4, 3),
-        nearest=False,
+        nearest_upsampling=False,
         views=(FittedMethod("mahalanobis", detector, PatchFeatureSpec(("blocks.1.1",), projection.numpy())),),
-        live={"k": 4, "area": 12},
+        live_values={"k": 4, "area": 12},
         limits=Limits(3.25, 4.5),
-        calibration=(CalibrationPhoto("a,b.png", "1" * 64, 2.5), CalibrationPhoto("ü.png", "2" * 64, 0.1 + 0.2)),
+        calibration_photos=(CalibrationPhoto("a,b.png", "1" * 64, 2.5), CalibrationPhoto("ü.png", "2" * 64, 0.1 + 0.2)),
         provenance=Provenance("2026-11-21T10:00:00+00:00", author="Ana", reason="first", seeds={"detector": 1}),
     )
 
@@ -219,7 +219,7 @@ def learned(product: Path, small_backbone, tmp_path_factory: pytest.TempPathFact
                 photos, small_backbone, store, method=method, grid=(8, 12), nearest=method == "pca", parameters=own
             ).fit()
             product_check = train_product_check(
-                small_backbone, study.split.fit, study.split.calibrate, fused=method == "corp"
+                small_backbone, study.split.train, study.split.calibration, fused=method == "corp"
             )
             return study.recipe(product="flange", product_check=product_check)
 
@@ -235,7 +235,7 @@ def exported_graphs():
 
     def remembered(recipe, backbone):
         headless = recipe.product_check is None and recipe.defect_types is None
-        needs = (recipe.views, recipe.live, headless, recipe.tiles, backbone)
+        needs = (recipe.views, recipe.live_values, headless, recipe.tiles, backbone)
         for given, graphs in known:
             if all(own is other for own, other in zip(given, needs, strict=True)):
                 return dict(graphs)

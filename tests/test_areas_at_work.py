@@ -32,7 +32,7 @@ def test_all_judge_alike(study, small_backbone, tmp_path, monkeypatch):
     scored = study.results.with_areas(AREAS)
     recipe = save(study.recipe(areas=AREAS), tmp_path / "r.zip")
     monkeypatch.setattr(onnx_export, "loaded_backbone", lambda choice, device: small_backbone)
-    photos = [photo for photo in scored.photos if photo.part != "calibrate"]
+    photos = [photo for photo in scored.photos if photo.subset != "calibration"]
     export(recipe, tmp_path / "line", check_images=[photo.path for photo in photos])
     runner, weights = Runner(tmp_path / "line"), AREAS.weights(scored.size)
     assert recipe.limits == scored.default_limits() != study.default_limits()
@@ -40,10 +40,10 @@ def test_all_judge_alike(study, small_backbone, tmp_path, monkeypatch):
         found = inspect(read(photo.path).pixels, load(tmp_path / "r.zip"), backbone=small_backbone)
         assert found.score == scored.scores()[scored.index(photo.name)]
         assert np.array_equal(found.anomaly_map, study.map(photo.name) * weights)
-        assert np.array_equal(found.left_out, weights == 0)
+        assert np.array_equal(found.uninspected, weights == 0)
         line = runner.inspect(read(photo.path).pixels)
         assert (line.verdict, line.score) == (found.verdict, pytest.approx(found.score, rel=1e-3))
-        assert np.array_equal(line.left_out, found.left_out)
+        assert np.array_equal(line.uninspected, found.uninspected)
 
 
 def test_areas_that_leave_less_than_counts_are_refused_before_anything_is_saved(study):

@@ -73,8 +73,8 @@ def taught(product, tmp_path, monkeypatch):
 def outcomes(study: Study, photo: np.ndarray) -> dict[str, np.ndarray]:
     """What teaching, the bench, Explore and a recipe say, by name."""
     (view,), scored = study.scored.views, study.scored
-    backbone, fused = study.preparation.backbone, view.method == "corp"
-    check = train_product_check(backbone, study.split.fit, study.split.calibrate, fused=fused)
+    backbone, fused = study.extractor.backbone, view.method == "corp"
+    check = train_product_check(backbone, study.split.train, study.split.calibration, fused=fused)
     verdict = inspect(photo, study.recipe(product_check=check), backbone=backbone)
     patches = scatter_points.sample_patches(
         scored, lambda i: study.features(scored.photos[i])[0], [None] * len(scored.photos), limit=1.0, count=200
@@ -92,7 +92,7 @@ def outcomes(study: Study, photo: np.ndarray) -> dict[str, np.ndarray]:
         found["preview"] = torch.as_tensor(
             view.definition.score(preview, study.patch_sample(20), view.value(study.live))
         ).cpu()
-    if view.definition.live and view.variances is not None:
+    if view.definition.live_parameter and view.variances is not None:
         found["explained"] = explained(view, view.stops)
     return {name: np.asarray(values, np.float64) for name, values in found.items()}
 
@@ -118,7 +118,7 @@ def test_what_was_taught_on_a_gpu_is_exported_and_inspects_a_batch_and_names_def
     photos = photos_of([product / "test"])
     with pretended():
         study = taught(GPU, "mahalanobis+nearest")
-        backbone, recipe = study.preparation.backbone, study.recipe()
+        backbone, recipe = study.extractor.backbone, study.recipe()
         embeddings = [embed(read(path).pixels, backbone) for _, path in photos]
         rows = run(LoadedRecipe(recipe, backbone), photos, Outputs())
     # An export takes the network from the CPU; what was taught still lies on the pretended GPU.

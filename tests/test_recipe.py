@@ -7,11 +7,13 @@ import numpy as np
 import pytest
 import torch
 
+from inspect_core.audit.log import AuditLog
 from inspect_core.classify.kernel_density import fit_kdf
 from inspect_core.features import backbones
 from inspect_core.images.photo_reader import read
 from inspect_core.recipe import inspect
 from inspect_core.recipe_io.recipe_file import load, save
+from inspect_core.recipe_io.schema_conversion import convert
 from inspect_core.runtime.versions import library_versions
 from inspect_core.verdict import OTHER_PRODUCT, Limits
 from inspect_core.whole_part.defect_types import DefectTypes
@@ -25,8 +27,11 @@ NAMES = list(next(iter(STORED.values())))
 
 
 @pytest.fixture(scope="module")
-def stored():
-    return load(DATA / "recipe.zip")
+def stored(tmp_path_factory):
+    """A recipe that an earlier version wrote, converted."""
+    folder = tmp_path_factory.mktemp("converted")
+    with AuditLog.open(f"sqlite:///{folder}/log.sqlite") as log:
+        return convert(DATA / "recipe.zip", folder / "recipe.zip", log, user="Ana")
 
 
 @pytest.fixture
@@ -74,7 +79,7 @@ def test_a_recipe_saved_before_judges_by_the_largest_value_of_its_raw_map(stored
     save(stored, tmp_path / "again.zip")
     pixels, again = read(PHOTOS / name).pixels, load(tmp_path / "again.zip")
     first, second = (inspect(pixels, recipe, backbone=backbone) for recipe in (stored, again))
-    assert (stored.live["area"], [view.scales for view in stored.views]) == (1, [{}])
+    assert (stored.live_values["area"], [view.scales for view in stored.views]) == (1, [{}])
     assert first.score == first.anomaly_map.max() == second.score
     assert first.verdict == stored.limits.verdict(first.score) == second.verdict
     assert np.array_equal(first.anomaly_map, second.anomaly_map)

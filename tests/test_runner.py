@@ -105,7 +105,7 @@ def test_only_the_release_that_is_named(line):
 def test_a_graph_whose_scores_end_at_a_limit_fails_its_golden_images(small_recipe, tmp_path, at):
     """Nearest to each limit one golden image lies on either side."""
     recipe, line = small_recipe("cop"), tmp_path / "line"
-    scores = np.sort([part.score for part in (*recipe.calibration, *recipe.test_photos)])
+    scores = np.sort([part.score for part in (*recipe.calibration_photos, *recipe.test_photos)])
     between = [float(scores[i : i + 2].mean()) for i in (len(scores) // 3, 2 * len(scores) // 3)]
     export(replace(recipe, limits=Limits(*between)), line, check_images=find_photos(recipe).paths)
     shown = sorted(known.score for known in golden_images.read_table(recipe_package.check(line)))
@@ -189,9 +189,9 @@ def test_how_a_photo_differs_is_said_as_in_the_app_and_changes_no_verdict(small_
         noise = np.random.default_rng(0).normal(0, 40, good.shape)
         for pixels in (good, np.clip(good + noise, 0, 255).astype(np.uint8), good // 2):
             here, there = inspect(pixels, recipe, backbone=small_backbone), runner.inspect(pixels)
-            assert here.photo == there.photo
+            assert here.photo_deviation == there.photo_deviation
             assert here.verdict == inspect(pixels, silent, backbone=small_backbone).verdict
-            said.update(here.photo.split(", "))
+            said.update(here.photo_deviation.split(", "))
     assert {"", "noisier than taught", "darker than taught"} <= said
 
 

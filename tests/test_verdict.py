@@ -129,10 +129,10 @@ def test_a_part_that_the_photo_does_not_show_is_never_accepted(shift, area, area
     """Unless what is missing is smaller than what counts, and enough is left to judge it by."""
     placement, limits = outside(shift), Limits(1.0, 2.0)
     view = Visibility.of(placement, (64, 64), areas)
-    left_out = view.left_out
+    left_out = view.uninspected
     calm = mask_uninspected(np.full((64, 64), 0.5, np.float32), left_out, areas)
     found = assemble(calm, limits, placement, area=area, view=view)
     assert (found.verdict, found.reason) == (word, PARTLY_OUT if word == "review" else None)
-    assert np.array_equal(found.left_out, left_out if left_out.any() else None)
+    assert np.array_equal(found.uninspected, left_out if left_out.any() else None)
     bad = mask_uninspected(np.full((64, 64), 9.0, np.float32), left_out, areas)
     assert assemble(bad, limits, placement, area=area, view=view).verdict != "accept"

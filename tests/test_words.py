@@ -10,37 +10,9 @@ ROOT = Path(__file__).parent.parent
 PACKAGE = ROOT / "inspect_core"
 SOURCES = [ROOT / "app.py", *(ROOT / "pages").glob("*.py"), *PACKAGE.rglob("*.py")]
 BANNED = {
-    "found", (
-        "own"
-    ), (
-        "one"
-    ), (
-        "said"
-    ), (
-        "told"
-    ), (
-        "kept"
-    ), (
-        "taken"
-    ), (
-        "taught"
-    ), (
-        "judged"
-    ), (
-        "seen"
-    ), (
-        "wanted"
-    ), (
-        "given"
-    ), (
-        "gone"
-    ), (
-        "calm"
-    ),
-    "look",
+    "found", "own", "one", "said", "told", "kept", "taken", "taught", "judged", "seen", "wanted", "given", "gone",
+    "calm", "look",
 }  # fmt: skip
-ON_DISK = {("msa_study.py", "said")}
-"""The field of a study file."""
 PHRASES = re.compile(
     r"\b(anew|by itself|all the same|so many|of its own|meanwhile|on the bench|once more)\b|[0-9}] %(?![(a-z])"
 )
@@ -61,7 +33,7 @@ def test_module_names_are_unique() -> None:
 
 
 def test_no_banned_identifier_is_bound() -> None:
-    assert {(path, name) for path, name in _bindings() if name in BANNED} == ON_DISK
+    assert {(path, name) for path, name in _bindings() if name in BANNED} == set()
 
 
 def test_no_banned_phrase_is_shown() -> None:

@@ -37,7 +37,7 @@ def order_of(folder: Path, good: int | None) -> TeachingConfig:
     samples = scan(folder)
     parts = train_on_all(split(samples, seed=0, blind=False))
     if good is not None:
-        parts = parts.without([sample.name for sample in parts.fit[good:]])
+        parts = parts.without([sample.name for sample in parts.train[good:]])
     return TeachingConfig(folder.name, parts)
 
 
@@ -87,7 +87,7 @@ def main() -> None:
                     expected = forecast(order, store, detectors).seconds
                     work = partial(compare, order, store) if detectors else partial(teach, order, store)
                     found = told(work, expected)
-                key = f"{name} {len(order.photos.fit)} {kind}"
+                key = f"{name} {len(order.photos.train)} {kind}"
                 if given.traces:
                     (given.traces / f"{key}.json").write_text(json.dumps(found["told"]))
                 del found["told"]

@@ -40,10 +40,10 @@ WHOLES = {"file_to_verdict": False, "file_to_verdict_by_region": True}
 def figures(setting: Setting) -> dict:
     """Milliseconds of each step and of the whole, and the ratios to the backbone, on each grid."""
     backbone, photos = with_head(setting), taught(setting)
-    product_check, paths = train_product_check(backbone, photos.fit, photos.calibrate), _in_turn(photos.judge)
+    product_check, paths = train_product_check(backbone, photos.train, photos.calibration), _in_turn(photos.test)
     defects = sample().defects
     types = defect_type_training.fit(
-        np.stack([embed(read(photo.path).pixels, backbone) for photo in defects]), [p.kind for p in defects]
+        np.stack([embed(read(photo.path).pixels, backbone) for photo in defects]), [p.label for p in defects]
     ).defect_types
     found = {"engine": backbone.engine, "threads": cores(), "k": setting.k}
     for side in setting.sides:
@@ -67,7 +67,7 @@ def candidates(setting: Setting) -> dict:
     with tempfile.TemporaryDirectory(prefix="loupe-features-") as folder:
         fitted = Study(photos, backbone, FeatureStore(folder), method=methods, taps=taps, grid=(side, side)).fit()
         views = fitted.results.views
-        seen = [fitted.preparation.features(read(path).pixels) for path in _in_turn(photos.judge)[:4]]
+        seen = [fitted.extractor.features(read(path).pixels) for path in _in_turn(photos.test)[:4]]
     for number in range(setting.repeats + 2):
         features = seen[number % len(seen)]
         for name in CANDIDATES:
@@ -108,12 +108,12 @@ def _to_backbone(values, took: dict[str, list[float]]) -> dict[str, float]:
 
 def _in_turn(photos: tuple) -> list[Path]:
     """Paths of good and defective photos, one after the other, as many of each."""
-    good, defects = ([photo.path for photo in photos if (photo.kind != "good") == wanted] for wanted in (False, True))
+    good, defects = ([photo.path for photo in photos if (photo.label != "good") == wanted] for wanted in (False, True))
     return [path for pair in zip(good, defects, strict=False) for path in pair]
 
 
 def _one_photo(path, recipe: Recipe, backbone: Backbone, watch: Stopwatch) -> None:
-    (look,), area = (view.spec for view in recipe.views), recipe.live[AREA]
+    (look,), area = (view.spec for view in recipe.views), recipe.live_values[AREA]
     columns = torch.from_numpy(look.projection)
     watch.start()
     pixels = read(path).pixels
@@ -122,9 +122,9 @@ def _one_photo(path, recipe: Recipe, backbone: Backbone, watch: Stopwatch) -> No
     watch.lap("resize")
     maps = backbone.tap_maps(image)
     watch.lap("backbone")
-    patches = join_taps(maps, grid=recipe.grid, projection=columns, pool=look.pool, nearest=recipe.nearest)
+    patches = join_taps(maps, grid=recipe.grid, projection=columns, pool=look.pool, nearest=recipe.nearest_upsampling)
     watch.lap("grid")
-    grid_scores = joined_errors(recipe.views, [patches], recipe.live)
+    grid_scores = joined_errors(recipe.views, [patches], recipe.live_values)
     watch.lap("detector")
     pixel_map = to_pixels(grid_scores, recipe.backbone.size, sigma=SIGMA)
     image_score(pixel_map, area=area)

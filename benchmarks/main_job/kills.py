@@ -64,8 +64,8 @@ class ByBytes:
     engine: str = "nothing"
     release: str = ""
     good_scores: np.ndarray = field(default_factory=lambda: np.arange(10.0, 90.0, 10.0))
-    taught: frozenset[str] = frozenset()
-    challenge: tuple[ChallengePart, ...] = ()
+    calibration_digests: frozenset[str] = frozenset()
+    challenge_parts: tuple[ChallengePart, ...] = ()
     depth: Depth | None = None
 
     def inspect(self, image: np.ndarray) -> Verdict:
@@ -178,10 +178,10 @@ def saving(recipe: Recipe, folder: Path, kills: int, *, within: float = 0.04) ->
 
 
 def learning(recipe: Path, good: Path, folder: Path, kills: int) -> dict:
-    """Counts of `learn` as a command, killed at any moment between its start and its end, over a recipe at --out."""
+    """Counts of `extend` as a command, killed at any moment between its start and its end, over a recipe at --out."""
     place, found, old = folder / "r.zip", Counter(finished=0, killed=0), recipe.read_bytes()
     shutil.copy(recipe, place)
-    command = [sys.executable, "-m", "inspect_core", "learn", str(recipe), str(good), "--out", str(place)]
+    command = [sys.executable, "-m", "inspect_core", "extend", str(recipe), str(good), "--out", str(place)]
 
     def begun() -> int:
         return subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL).pid

@@ -50,7 +50,7 @@ def figures() -> dict:
                 "allowed": parity.allowed,
             }
             if name == "mahalanobis":
-                few = line_network.export_graphs(replace(recipe, live=recipe.live | {"k": 20}), backbone)[
+                few = line_network.export_graphs(replace(recipe, live_values=recipe.live_values | {"k": 20}), backbone)[
                     recipe_package.MODEL
                 ]
                 found["mahalanobis at k = 20"] = _against_backbone(backbone, few)
@@ -80,7 +80,7 @@ def _against_backbone(backbone: Backbone, graph: bytes) -> dict:
 
 def _verdicts(recipe: Recipe, backbone: Backbone, path: Path) -> dict:
     """Pixels to verdict: in the runner and in the app, one photo at a time."""
-    runner, pixels = Runner(path), [read(photo.path).pixels for photo in taught(FULL).judge]
+    runner, pixels = Runner(path), [read(photo.path).pixels for photo in taught(FULL).test]
     watch = Stopwatch()
     for number in range(FULL.repeats + 2):
         image = pixels[number % len(pixels)]

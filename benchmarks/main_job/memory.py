@@ -89,9 +89,9 @@ def teach(folder: Path, setting: Setting) -> dict:
         fit_peak = own_peak_mb()
         with_head(setting)
         done("network with head")
-        train_product_check(taught.preparation.backbone, taught.split.fit, taught.split.calibrate)
+        train_product_check(taught.extractor.backbone, taught.split.train, taught.split.calibration)
         done("guard")
-    counts = {"fit": len(photos.fit), "shown": len(photos.calibrate) + len(photos.judge)}
+    counts = {"fit": len(photos.train), "shown": len(photos.calibration) + len(photos.test)}
     return counts | {"fit_peak_mb": fit_peak, "app_peak_mb": own_peak_mb(), "steps": steps}
 
 

@@ -91,7 +91,7 @@ def move_live(scored: ScoredPhotos, repeats: int, view: int = 0) -> dict:
     stops = _other_stops(scored, view)
 
     def move() -> None:
-        live = {scored.views[view].live: next(stops)}
+        live = {scored.views[view].live_parameter: next(stops)}
         scored.scores(**live)
         scored.map(0, **live)
 
@@ -116,7 +116,7 @@ def move_on_page(fitted: Study, repeats: int, *, by_hand: bool) -> dict:
         return largest_values(maps, count)
 
     def move() -> None:
-        settings.move_live(part, {scored.views[0].live: next(stops)})
+        settings.move_live(part, {scored.views[0].live_parameter: next(stops)})
         view = bench_states.of_model(part, 0, settings.live, settings.limits)
         verdict = bench_states.verdict_of(part, view, settings.product_check(part), photo_missing=False)
         drawn = replace(view, image=part.pixels(0), check=verdict.product_check)
@@ -181,7 +181,7 @@ def preview(fitted: Study, runs: int) -> dict:
         detector = sample.fit(moved)
         watch.lap("refit")
         views = [replace(fitted.scored.views[0], detector=detector)]
-        scored = ScoredPhotos(views, fitted.preparation.grid, fitted.preparation.backbone.size)
+        scored = ScoredPhotos(views, fitted.extractor.grid, fitted.extractor.backbone.size)
         for photo in fitted.photos:
             scored = scored.with_photo(photo, fitted.features(photo))
             if len(scored.photos) == 1:

@@ -84,8 +84,8 @@ def measured(work: str, path: Path) -> float | str:
         for number in range(3):
             shutil.copy(path, path.with_stem(f"{path.stem}-{number}"))
     if work == "features":
-        preparation = FeatureExtractor(network(FULL), (32, 32), (PatchFeatureSpec(network(FULL).taps),))
-        preparation.features(np.zeros((64, 64, 3), np.uint8))
+        extractor = FeatureExtractor(network(FULL), (32, 32), (PatchFeatureSpec(network(FULL).taps),))
+        extractor.features(np.zeros((64, 64, 3), np.uint8))
     before = sum(resident_mb().values())
     Path("/proc/self/clear_refs").write_text("5")  # the peak counts from here
     try:
@@ -94,7 +94,7 @@ def measured(work: str, path: Path) -> float | str:
         elif work == "read":
             read(path)
         else:
-            preparation.features(read(path).pixels)
+            extractor.features(read(path).pixels)
     except ValueError as error:
         return str(error)
     return round((own_peak_mb() - before) * MIB)

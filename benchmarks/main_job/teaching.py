@@ -83,7 +83,7 @@ def sample_part(setting: Setting) -> dict:
             watch.lap("extract")
             one.fit()
             watch.lap("fit")
-            train_product_check(one.preparation.backbone, one.split.fit, one.split.calibrate)
+            train_product_check(one.extractor.backbone, one.split.train, one.split.calibration)
             watch.lap("guard")
     took = watch.took
     totals = np.sum(list(took.values()), axis=0) / 1000
@@ -109,7 +109,7 @@ def by_default(setting: Setting) -> dict:
                 watch.start()
                 work(order, FeatureStore(folder), ignore_progress)
                 watch.lap(name)
-    return _in_seconds(watch) | {"photos": len(photos.fit)}
+    return _in_seconds(watch) | {"photos": len(photos.train)}
 
 
 def compared(order: TeachingConfig, store: FeatureStore, report: Report) -> Comparison:

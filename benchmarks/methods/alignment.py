@@ -144,10 +144,10 @@ def worth(product: str, folder: Path) -> dict:
     for name, conveyor in MOVES.items():
         products.write(folder / name, products=(product,), conveyor=conveyor)
         photos = folder / name / f"{product}{products.MOVED}"
-        good = split(scan(photos), seed=0, blind=True).fit
+        good = split(scan(photos), seed=0, blind=True).train
         learned = learn_alignment((read(sample.path).pixels for sample in good), scale=conveyor.scale > 0)
         found[name] = {"as it is": figures(photos, store, None), "aligned": figures(photos, store, learned)}
-        found[name]["inspected"] = float(learned.always.mean())
+        found[name]["inspected"] = float(learned.coverage_mask.mean())
     return found
 
 

@@ -90,7 +90,7 @@ def errors_of(
         backbone = Mirrored(backbone, wide)
     study = Study(photos, backbone, store, method=method, taps=taps).fit()  # ty: ignore[invalid-argument-type]
     scored = study.results
-    scale = scored.scale(0, scored.live.get(scored.views[0].live, 0))
+    scale = scored.scale(0, scored.live.get(scored.views[0].live_parameter, 0))
     assert scale is not None
     centred = scored.grid_errors() - np.float32(scale.level)
     return scored, scale.centre + centred / scale.gain, centred / np.float32(scale.spread)
@@ -98,7 +98,7 @@ def errors_of(
 
 def figures(scored: ScoredPhotos, errors: np.ndarray) -> dict[str, float]:
     """Of the photos that are judged, with these grid errors of all."""
-    judge = np.flatnonzero(scored.of_subset("judge"))
+    judge = np.flatnonzero(scored.of_subset("test"))
     maps, defect = to_pixels(errors[judge], scored.size), scored.good_and_defect()[1][judge]
     masks, area = truth_masks(scored, judge.tolist()), scored.live[AREA]
     known = [i for i, mask in enumerate(masks) if mask is not None]

@@ -37,11 +37,11 @@ GONE_THROUGH = 0.2
 
 def mixed(samples: Dataset, share: float, seed: int) -> tuple[Dataset, frozenset[str]]:
     """The photos with defects mixed in among the good ones, and the names of these."""
-    taught = [sample for sample in samples.good if sample.part_of != "test"]
+    taught = [sample for sample in samples.good if sample.split_side != "test"]
     order = np.random.default_rng(seed).permutation(len(samples.defects))
     count, most = (max(one > 0, round(one * len(taught))) for one in (share, max(SHARES)))
-    hidden = [replace(samples.defects[i], kind=GOOD, mask=None, part_of="train", group=None) for i in order[:count]]
-    judged = [sample for sample in samples.good if sample.part_of == "test"]
+    hidden = [replace(samples.defects[i], label=GOOD, mask=None, split_side="train", group=None) for i in order[:count]]
+    judged = [sample for sample in samples.good if sample.split_side == "test"]
     defects = tuple(samples.defects[i] for i in order[most:])
     return replace(samples, good=(*taught, *hidden, *judged), defects=defects), frozenset(
         sample.name for sample in hidden
@@ -70,9 +70,9 @@ def shown(look: ScreeningResult, hidden: frozenset[str]) -> tuple[dict, frozense
 def without(photos: Split, names: frozenset[str]) -> Split:
     """The split without these photos to learn from and to set limits by."""
     fit, calibrate = (
-        tuple(sample for sample in part if sample.name not in names) for part in (photos.fit, photos.calibrate)
+        tuple(sample for sample in part if sample.name not in names) for part in (photos.train, photos.calibration)
     )
-    return replace(photos, fit=fit, calibrate=calibrate)
+    return replace(photos, train=fit, calibration=calibrate)
 
 
 def fitted(photos: Split, backbone: Backbone, taps: list, store: FeatureStore, **parameters: float) -> dict:
@@ -80,12 +80,12 @@ def fitted(photos: Split, backbone: Backbone, taps: list, store: FeatureStore, *
     study = Study(photos, backbone, store, method=LOOSE, taps=taps, parameters=parameters).extract()
     views = [study.fit_view(number) for number in range(len(study.methods))]
     views = [replace(view, selected_stops=(view.start,)) for view in views]
-    scored = ScoredPhotos(views, study.preparation.grid, backbone.size)
-    for part in ("calibrate", "judge"):
+    scored = ScoredPhotos(views, study.extractor.grid, backbone.size)
+    for part in ("calibration", "test"):
         for sample in getattr(photos, part):
             if (photo := study.scored_photo(sample, part)) is not None:
                 scored = scored.with_photo(*photo)
-    judge, limits, scores = scored.of_subset("judge"), scored.default_limits(), scored.scores()
+    judge, limits, scores = scored.of_subset("test"), scored.default_limits(), scored.scores()
     good, defect = scored.good_and_defect()
     return {
         "image_auroc": auroc(scores[judge], defect[judge]),
@@ -104,7 +104,7 @@ def rows(folder: Path, store: FeatureStore, done: set[tuple[float, int]]):
                 continue
             photos, hidden = mixed(samples, share, seed)
             parts = split(photos, seed=seed)
-            pool = tuple(sample for sample in photos.good if sample.part_of != "test")
+            pool = tuple(sample for sample in photos.good if sample.split_side != "test")
             look = screen_photos(
                 replace(photos, good=pool), TeachingConfig("", parts, seed=seed), store, lambda *_: None
             )

@@ -49,12 +49,12 @@ def parts(photos: list[PhotoFile], fault: str, seed: int) -> Iterator[tuple[Phot
 
 def run_of(inspector: LoadedRecipe, photos: list[PhotoFile], fault: str, seed: int) -> dict:
     """Verdicts and alarms of one run of parts."""
-    preparation = inspector.preparation
+    extractor = inspector.extractor
 
     def judged(item: tuple[PhotoFile, CaptureVariation, int]) -> Verdict:
         sample, taken, own = item
         photo = read(sample.path, sample.depth).pixels
-        seen = preparation.network_input(photo, preparation.place(photo))
+        seen = extractor.network_input(photo, extractor.place(photo))
         return inspector.inspect(taken.of(seen, photo.shape[:2], np.random.default_rng(own)))
 
     signals, rejected, alarms = DriftSignals(inspector.good_scores.tolist()), [], []
@@ -83,13 +83,13 @@ def figures(folders: dict[str, Path]) -> dict:
     found: dict[str, dict] = {}
     for name, folder in folders.items():
         photos = train_on_all(split(scan(folder), seed=0))
-        fit = photos.fit[:: max(1, len(photos.fit) // TAUGHT)]
-        order = TeachingConfig(name, Split(fit, (), photos.judge, groups=photos.groups), tolerances=DEFAULT_TOLERANCES)
+        fit = photos.train[:: max(1, len(photos.train) // TAUGHT)]
+        order = TeachingConfig(name, Split(fit, (), photos.test, groups=photos.groups), tolerances=DEFAULT_TOLERANCES)
         backbone, taps = order.network(("mahalanobis",))
         store = FeatureStore(workspace.root() / "features")
         study = Study(order, backbone, store, taps=taps, method="mahalanobis").fit()
         inspector = LoadedRecipe(study.recipe(), backbone)
-        good = [sample for sample in photos.judge if sample.kind == GOOD]
+        good = [sample for sample in photos.test if sample.label == GOOD]
         runs = {fault: run_of(inspector, good, fault, seed=0) for fault in ("lamp", "lens")}
         found[name] = {"taught": len(fit), "good photos that come by": len(good), **runs}
     return found

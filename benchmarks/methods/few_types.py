@@ -52,7 +52,7 @@ def shares_right(points: np.ndarray, kinds: np.ndarray, each: int) -> dict[str, 
 def of_set(samples: tuple[PhotoFile, ...], backbone: Backbone) -> dict:
     labelled = [sample for sample in samples if sample.mask is not None]
     points = np.stack([np.stack([embed(look, backbone) for look in looks(sample)]) for sample in labelled])
-    kinds = np.array([sample.kind for sample in labelled])
+    kinds = np.array([sample.label for sample in labelled])
     most = min(np.unique(kinds, return_counts=True)[1])
     rows = {}
     for each in (each for each in EACH if each < most):

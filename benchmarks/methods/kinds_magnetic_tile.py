@@ -33,7 +33,7 @@ def main() -> None:
     asked.add_argument("--folder", type=Path, required=True)
     options = asked.parse_args()
     samples, backbone = scan(options.folder), load("efficientnet_lite0")
-    labels = [sample.kind for sample in samples.defects]
+    labels = [sample.label for sample in samples.defects]
     grouping = propose_groups(Dataset(samples.root, samples.defects, ()))
     groups = [grouping[sample.name] for sample in samples.defects]
     others = [sample for name in ("flange", "board", "linen") for sample in scan(SAMPLES / name).defects]

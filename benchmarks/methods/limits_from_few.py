@@ -66,7 +66,7 @@ def drawn(samples: Dataset, count: int, seed: int) -> Split | None:
     ones are left to judge.
     """
     good = sorted(samples.good, key=lambda sample: sample.name)
-    everywhere = replace(samples, good=tuple(replace(sample, part_of="train") for sample in good))
+    everywhere = replace(samples, good=tuple(replace(sample, split_side="train") for sample in good))
     groups, rng = dict(propose_groups(everywhere)), np.random.default_rng([seed, count])
     members = defaultdict(list)
     for sample in good:
@@ -107,7 +107,7 @@ def _figures(study: Study, methods: Sequence[str], detector: str, masks: list[np
     scored = study.results.of_views([methods.index(name) for name in methods_of(detector)])
     scores, setting = scored.scores().astype(float), scored.calibration_scores().astype(float)
     good, defect = scored.good_and_defect()
-    judge = scored.of_subset("judge")
+    judge = scored.of_subset("test")
     fine, bad = scores[judge & good], scores[judge & defect]
 
     def balanced(limit: float) -> float:

@@ -109,9 +109,9 @@ def of_set(folder: Path, store: FeatureStore) -> dict:
     rng = np.random.default_rng(0)
     good, bad = (
         [own[i] for i in sorted(rng.permutation(len(own))[:SHOWN])]
-        for own in ([s for s in parts.judge if s.kind == "good"], [s for s in parts.judge if s.kind != "good"])
+        for own in ([s for s in parts.test if s.label == "good"], [s for s in parts.test if s.label != "good"])
     )
-    fit = parts.fit[:: -(-len(parts.fit) // TAUGHT)]
+    fit = parts.train[:: -(-len(parts.train) // TAUGHT)]
     groups = {sample.name: parts.groups[sample.name] for sample in fit if sample.name in parts.groups}
     photos = Split(tuple(fit), (), tuple(sorted((*good, *bad), key=lambda sample: sample.name)), groups=groups)
     methods = methods_in(CANDIDATES)
@@ -130,9 +130,9 @@ def _changed(study: Study, good: list, number: int, named: tuple[str, Change]) -
     made = []
     for i, sample in enumerate(good[:AGAIN]):
         pixels = named[1](read(sample.path, sample.depth).pixels, np.random.default_rng([number, i]))
-        placement, name = study.preparation.place(pixels), f"{named[0]}|{sample.name}"
-        photo = ScoredPhoto(name, name, placement.size, "unknown", "judge", sample.path, placement=placement)
-        made.append((photo, study.preparation.features(pixels, placement)))
+        placement, name = study.extractor.place(pixels), f"{named[0]}|{sample.name}"
+        photo = ScoredPhoto(name, name, placement.size, "unknown", "test", sample.path, placement=placement)
+        made.append((photo, study.extractor.features(pixels, placement)))
     return made
 
 

@@ -49,9 +49,9 @@ def _as_it_was(study: Study) -> ScoredPhotos:
     """The photos under raw maps: those that set the limit teach no local scale."""
     view = study.extract().fit_view(0)
     scored = ScoredPhotos(
-        [replace(view, selected_stops=(view.start,))], study.preparation.grid, study.preparation.backbone.size
+        [replace(view, selected_stops=(view.start,))], study.extractor.grid, study.extractor.backbone.size
     )
-    shown = [("spare", s) for s in study.split.calibrate] + [("judge", s) for s in study.split.judge]
+    shown = [("spare", s) for s in study.split.calibration] + [("test", s) for s in study.split.test]
     for part, sample in shown:
         if (photo := study.scored_photo(sample, part)) is not None:
             scored = scored.with_photo(*photo)
@@ -72,7 +72,7 @@ def _old(scored: ScoredPhotos) -> dict:
 
 def _figures(scored: ScoredPhotos, area: int, limits: Limits) -> dict:
     good, defect = scored.good_and_defect()
-    judge, scores = scored.of_subset("judge"), scored.scores(area=area).astype(float)
+    judge, scores = scored.of_subset("test"), scored.scores(area=area).astype(float)
     masks = truth_masks(scored)
     known = [i for i in np.flatnonzero(judge).tolist() if masks[i] is not None]
     has_masks = any(masks[i].any() for i in known)

@@ -175,8 +175,8 @@ def real(count: int, workers: list[int]) -> dict:
 def with_workers(one, workers: OnWorkers):
     """The same study by workers."""
     return type(one)(
-        one.split, one.preparation.backbone, one.store, method=one.method, parameters=one.order.parameters,
-        grid=one.preparation.grid, workers=workers,
+        one.split, one.extractor.backbone, one.store, method=one.method, parameters=one.order.parameters,
+        grid=one.extractor.grid, workers=workers,
     )  # fmt: skip
 
 

@@ -32,11 +32,11 @@ def held(folder: Path, store: FeatureStore, method: str, splits: int) -> dict:
     for seed in range(splits):
         order = np.random.default_rng(seed).permutation(len(good))
         out, rest = (tuple(good[i] for i in sorted(part)) for part in (order[:LEFT], order[LEFT:]))
-        photos = split(replace(samples, good=tuple(replace(s, part_of="train") for s in rest), defects=()), seed=0)
-        photos = Split((*photos.fit, *photos.judge), photos.calibrate, out, groups={})
+        photos = split(replace(samples, good=tuple(replace(s, split_side="train") for s in rest), defects=()), seed=0)
+        photos = Split((*photos.train, *photos.test), photos.calibration, out, groups={})
         study = Study(train_on_all(photos), backbone, store, method=method, taps=taps, parameters={}).fit()
         scores, setting = study.scores(), study.calibration_scores()
-        shown, limits = scores[study.results.of_subset("judge")], study.default_limits()
+        shown, limits = scores[study.results.of_subset("test")], study.default_limits()
         for name, limit in (("review", limits.review), ("reject", limits.reject)):
             stated = overkill_at(limit, setting, of=LEFT, ceiling=study.results.ceiling())
             above = int((shown > limit).sum())

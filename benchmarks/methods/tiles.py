@@ -59,28 +59,28 @@ def figures(study: Study) -> dict:
 
 def times(study: Study, paths: list[Path]) -> dict:
     """Milliseconds of a verdict, of its steps by themselves, and of the whole over their sum."""
-    preparation, recipe, watch = study.preparation, study.recipe(), Stopwatch()
-    backbone, plan = preparation.backbone, preparation.tiles
+    extractor, recipe, watch = study.extractor, study.recipe(), Stopwatch()
+    backbone, plan = extractor.backbone, extractor.tiles
     for path in paths:
         watch.start()
         pixels = read(path).pixels
         watch.lap("read")
         inspect(pixels, recipe, backbone=backbone)
         watch.lap("inspect")
-        picture = preparation.network_input(pixels)
+        picture = extractor.network_input(pixels)
         watch.lap("squash")
         network = join = 0.0
         for tile in plan.tiles:
             began = time.perf_counter()
             maps = backbone.tap_maps(plan.cut(picture, tile)[None])
             seen = time.perf_counter()
-            preparation._joined(preparation.looks[0], maps, plan.tile_grid)
+            extractor._joined(extractor.looks[0], maps, plan.tile_grid)
             network, join = network + seen - began, join + time.perf_counter() - seen
         watch.took["network"].append(1000 * network)
         watch.took["grid"].append(1000 * join)
-        features = preparation.features(pixels)
+        features = extractor.features(pixels)
         watch.start()
-        errors = joined_errors(recipe.views, features, recipe.live)
+        errors = joined_errors(recipe.views, features, recipe.live_values)
         watch.lap("detector")
         to_pixels(errors, recipe.map_size, sigma=SIGMA)
         watch.lap("map")
@@ -106,15 +106,15 @@ def main() -> None:
         photos = split(scan(folder / panel.PRODUCT), seed=0)
         store = FeatureStore(options.store or Path(temporary) / "store", limit=2**34)
         plan = proposed((panel.HEIGHT, panel.WIDTH), SMALLEST)
-        timed = [photo.path for photo in photos.judge[: REPEATS + 1]]
+        timed = [photo.path for photo in photos.test[: REPEATS + 1]]
         if options.only_time:
             write(options.name, kept(options.name) | {"time": times(taught(photos, store, tiles=plan), timed)})
             return
-        few = replace(photos, fit=photos.fit[:FEW], calibrate=photos.calibrate[:FEW], judge=photos.judge[:FEW])
+        few = replace(photos, train=photos.train[:FEW], calibration=photos.calibration[:FEW], test=photos.test[:FEW])
         taught(few, store, tiles=plan)
         memory = {f"after {3 * FEW} photos": own_peak_mb()}
         study = taught(photos, store, tiles=plan)
-        shown = len(photos.fit) + len(photos.calibrate) + len(photos.judge)
+        shown = len(photos.train) + len(photos.calibration) + len(photos.test)
         memory[f"after {shown} photos"] = own_peak_mb()
         result = {
             "smallest_defect_px": SMALLEST,

@@ -39,7 +39,7 @@ def race(order: dict) -> None:
     recipe = recipe_file.save(study.recipe(study.default_limits(), product="race", **study.live), scratch / "recipe")
     taught = time.perf_counter()
     inspector = LoadedRecipe(recipe, loaded_backbone(recipe.backbone))
-    test = [sample for sample in (*samples.good, *samples.defects) if sample.part_of == "test"]
+    test = [sample for sample in (*samples.good, *samples.defects) if sample.split_side == "test"]
     verdicts = [inspector.inspect(read(sample.path).pixels) for sample in test]
     judged = time.perf_counter()
     names = [sample.name.removeprefix("test/") for sample in test]

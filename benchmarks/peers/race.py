@@ -67,7 +67,7 @@ def quality(folder: Path, maps: Path) -> dict[str, float]:
     size = found["maps"].shape[1:]
     blank = np.zeros(size, bool)
     masks = [mask_at(read_mask(one.mask, one.size), size) if one.mask else blank for one in taken]
-    defect = np.array([one.kind != "good" for one in taken])
+    defect = np.array([one.label != "good" for one in taken])
     return {"image_auroc": auroc(found["scores"], defect), "aupro": aupro(found["maps"], np.stack(masks))}
 
 
@@ -95,7 +95,7 @@ def main() -> None:
         shared = {"network": "tf_efficientnet_lite0", "weights": str(weights)}
         shared |= {"mean": [0.5] * 3, "sd": [0.5] * 3}
         for photos, folder in sets(options.folders).items():
-            size = input_size([sample.size for sample in scan(folder).good if sample.part_of == "train"])
+            size = input_size([sample.size for sample in scan(folder).good if sample.split_side == "train"])
             for name, (side, told) in CONTENDERS.items():
                 if told["detector"] in options.without or (side != "loupe" and "LOUPE_PEERS" not in os.environ):
                     continue

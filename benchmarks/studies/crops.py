@@ -34,9 +34,9 @@ def crops_of(folder: Path, *, most: int = 60) -> Crops:
     """Of at most `most` good photos to learn from and as many to judge, and of all defects with a mask."""
     backbone, store = load("efficientnet_lite0"), FeatureStore(workspace.features_folder())
     photos = split(scan(folder), seed=0)
-    learned = [*photos.fit, *photos.calibrate][:most]
-    judged = [sample for sample in photos.judge if sample.kind == "good"][:most]
-    marked = [sample for sample in photos.judge if sample.mask is not None][:most]
+    learned = [*photos.train, *photos.calibration][:most]
+    judged = [sample for sample in photos.test if sample.label == "good"][:most]
+    marked = [sample for sample in photos.test if sample.mask is not None][:most]
     places = np.array([_place(sample) for sample in marked], int)
     every = [[embedding_of(_window(sample, place), backbone, store) for place in range(PLACES)] for sample in learned]
     shown = [[embedding_of(_window(sample, place), backbone, store) for place in range(PLACES)] for sample in judged]
@@ -49,7 +49,7 @@ def crops_of(folder: Path, *, most: int = 60) -> Crops:
 def windows_of(folder: Path, count: int) -> list[np.ndarray]:
     """The middle window of so many good photos, as pixels."""
     photos = split(scan(folder), seed=0)
-    return [_window(sample, PLACES // 2) for sample in photos.fit[:count]]
+    return [_window(sample, PLACES // 2) for sample in photos.train[:count]]
 
 
 def embedding_of(pixels: np.ndarray, backbone: Backbone, store: FeatureStore) -> np.ndarray:

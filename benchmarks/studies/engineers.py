@@ -45,7 +45,7 @@ def by_count(options: argparse.Namespace) -> dict:
         for seed in range(SEEDS):
             for name, folder in _sets(options).items():
                 samples = scan(folder)
-                most = sum(sample.part_of != "test" for sample in samples.good)
+                most = sum(sample.split_side != "test" for sample in samples.good)
                 for count in sorted({count for count in COUNTS if count < most} | {most}):
                     yield name, str(count), samples, count, seed
 
@@ -89,11 +89,11 @@ def _measured(part: str, cases: Iterator[tuple[str, str, Dataset, int, int]], op
 def _split(samples: Dataset, count: int, seed: int, *, apart: bool) -> Split:
     """`count` good photos to learn from, whole groups; of the others those of the test folder to judge, and defects."""
     rng, groups = np.random.default_rng([seed, count]), propose_groups(samples)
-    pool = sorted((sample for sample in samples.good if sample.part_of != "test"), key=lambda sample: sample.name)
+    pool = sorted((sample for sample in samples.good if sample.split_side != "test"), key=lambda sample: sample.name)
     names = rng.permutation(sorted({groups[sample.name] for sample in pool}))
     ranked = {name: place for place, name in enumerate(names)}
     taught = sorted(pool, key=lambda sample: ranked[groups[sample.name]])[:count]
-    good = [sample for sample in samples.good if sample.part_of == "test"][:JUDGED]
+    good = [sample for sample in samples.good if sample.split_side == "test"][:JUDGED]
     defects = sorted(samples.defects, key=lambda sample: sample.name)
     defects = [defects[i] for i in sorted(np.random.default_rng(seed).permutation(len(defects))[:JUDGED])]
     calibrate = max(1, len(taught) // 5) if apart else 0

@@ -72,14 +72,14 @@ class Seen:
 
 def seen(folder: Path, backbone: Backbone, look: PatchFeatureSpec) -> Seen:
     """All good photos to learn from, and all photos to judge whose mask is known."""
-    photos, preparation = split(scan(folder), seed=0), FeatureExtractor(backbone, GRID, (look,))
+    photos, extractor = split(scan(folder), seed=0), FeatureExtractor(backbone, GRID, (look,))
 
     def features(samples: list[PhotoFile]) -> Tensor:
-        return torch.cat([preparation.features(read(own.path, own.depth).pixels)[0] for own in samples])
+        return torch.cat([extractor.features(read(own.path, own.depth).pixels)[0] for own in samples])
 
-    judged = [own for own in photos.judge if own.kind == "good" or own.mask is not None]
+    judged = [own for own in photos.test if own.label == "good" or own.mask is not None]
     masks = [np.zeros(SIZE, bool) if s.mask is None else mask_at(read_mask(s.mask, s.size), SIZE) for s in judged]
-    return Seen(features([*photos.fit, *photos.calibrate]), features(judged), np.array(masks))
+    return Seen(features([*photos.train, *photos.calibration]), features(judged), np.array(masks))
 
 
 @functools.cache

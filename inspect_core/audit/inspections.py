@@ -10,7 +10,7 @@ from inspect_core.audit.entry import INSPECTION, KINDS, OVERRIDE, LogEntry
 from inspect_core.audit.log import AuditLog
 from inspect_core.verdict import ALL_VERDICTS, INPUTS, NOT_JUDGED, OTHER_PRODUCT, PARTLY_OUT, Limits
 
-_TEXTS = ("name", "digest", "reason", "kind", "product_check", "source", "path", "release")
+_TEXTS = ("name", "digest", "reason", "product_check", "source", "path", "release")
 ACCEPT, REVIEW, REJECT = "accept", "review", "reject"
 NOTCH = 0.05  # share of the limit for rejection by which both limits are moved, to see what that would have done
 
@@ -18,8 +18,8 @@ NOTCH = 0.05  # share of the limit for rejection by which both limits are moved,
 @dataclass(frozen=True)
 class Inspection:
     """One inspected photo. number: of its entry; time: with its time zone; digest: of the pixels; score: None where it
-    could not be judged; verdict: one of OUTCOMES, of Loupe; review, reject: limits in force; kind: defect type; path:
-    where the photo lay; release: digest of the export that judged it, "" for the recipe itself; overridden: the entry
+    could not be judged; verdict: one of OUTCOMES, of Loupe; review, reject: limits in force; path:
+    where the photo lay; release: digest of the export that judged it, "" for the recipe itself; override: the entry
     of the operator's verdict on it; inputs: what else was measured on the photo, by name. A text that was
     not recorded is "".
     """
@@ -37,18 +37,18 @@ class Inspection:
     reject: float | None
     area: float | None
     reason: str
-    kind: str
+    defect_type: str
     product_check: str
     source: str
     path: str
     release: str = ""
     inputs: Mapping[str, float] = field(default_factory=dict)
-    overridden: LogEntry | None = None
+    override: LogEntry | None = None
 
     @property
     def final_verdict(self) -> str:
         """The operator's verdict when there is one, else that of Loupe."""
-        override_verdict = None if self.overridden is None else self.overridden.facts.get("verdict")
+        override_verdict = None if self.override is None else self.override.facts.get("verdict")
         return override_verdict if override_verdict in ALL_VERDICTS else self.verdict
 
     def verdict_at(self, notches: int) -> str:
@@ -77,7 +77,8 @@ def of_entry(entry: LogEntry, overridden: LogEntry | None = None) -> Inspection:
     values |= {"verdict": facts.get("verdict") if facts.get("verdict") in ALL_VERDICTS else NOT_JUDGED}
     values["inputs"] = {name: value for name in INPUTS if (value := _number(facts.get(name))) is not None}
     values |= numbers | texts | {"reason": "; ".join(filter(None, reasons))}
-    return Inspection(**values, time=datetime.fromisoformat(entry.time), overridden=overridden)
+    values["defect_type"] = str(facts.get("kind") or "")
+    return Inspection(**values, time=datetime.fromisoformat(entry.time), override=overridden)
 
 
 def read(log: AuditLog, *, since: datetime | None = None, until: datetime | None = None, most: int) -> list[Inspection]:
@@ -114,7 +115,7 @@ def defect_types(inspections: Iterable[Inspection]) -> dict[str, list[Inspection
     by_type = defaultdict(list)
     for inspection in inspections:
         if inspection.final_verdict in (REVIEW, REJECT):
-            by_type[inspection.kind or inspection.reason or "no defect type"].append(inspection)
+            by_type[inspection.defect_type or inspection.reason or "no defect type"].append(inspection)
     return dict(sorted(by_type.items(), key=lambda item: -len(item[1])))
 
 

@@ -45,9 +45,9 @@ def approve(log: AuditLog, digest: str, *, product: str, reason: str, user: str)
     before = approved(log, product)
     if before == digest:
         raise ValueError("this version is already approved")
-    new = [_new(APPROVED, digest, product, reason, user, releases=releases(log, digest))]
+    new = [state_entry(APPROVED, digest, product, reason, user, releases=releases(log, digest))]
     if before is not None:
-        new.insert(0, _new(RETIRED, before, product, f"replaced by {digest[:12]}: {reason}", user))
+        new.insert(0, state_entry(RETIRED, before, product, f"replaced by {digest[:12]}: {reason}", user))
     return log.append_all(new)[-1]
 
 
@@ -56,7 +56,7 @@ def retire(log: AuditLog, digest: str, *, product: str, reason: str, user: str) 
     reason = require_reason(reason)
     if state_of(log, digest) == RETIRED:
         raise ValueError("this version is already retired")
-    return log.append_all([_new(RETIRED, digest, product, reason, user)])[0]
+    return log.append_all([state_entry(RETIRED, digest, product, reason, user)])[0]
 
 
 def history(log: AuditLog, digest: str) -> list[LogEntry]:
@@ -79,5 +79,6 @@ def _read(log: AuditLog) -> tuple[dict[str, str], dict[str, str]]:
     return status_by_recipe, in_force
 
 
-def _new(state: str, digest: str, product: str, reason: str, user: str, **facts: list[str]) -> NewLogEntry:
-    return NewLogEntry(RECIPE_STATE, {"state": state, "reason": reason} | facts, user, product, digest)
+def state_entry(state: str, recipe: str, product: str, reason: str, user: str, **facts: object) -> NewLogEntry:
+    """Return the entry by which a recipe, named by its digest, gets a state; facts: "releases", its exports."""
+    return NewLogEntry(RECIPE_STATE, {"state": state, "reason": reason} | facts, user, product, recipe)

@@ -53,6 +53,6 @@ def _name(options: argparse.Namespace) -> int:
     parts = name_parts(inspector, good, [path for path in photos if path not in good])
     recipe = save(inspector.recipe.with_challenge(parts, author=users.local_user()), options.name)
     print_line(
-        f"{len(recipe.challenge)} challenge parts added. Saved {options.name} (recipe {str(recipe.digest)[:12]})."
+        f"{len(recipe.challenge_parts)} challenge parts added. Saved {options.name} (recipe {str(recipe.digest)[:12]})."
     )
     return ACCEPTED

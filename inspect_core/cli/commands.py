@@ -18,20 +18,23 @@ from inspect_core.runtime import atomic_write, workspace
 
 SUBCOMMANDS = {
     "fit": "teach from a folder of good photos and save a recipe",
-    "learn": "add good parts to a recipe, after showing which verdicts change",
-    "look": "list unusual good photos before teaching",
+    "extend": "add good parts to a recipe, after showing which verdicts change",
+    "screen": "list unusual good photos before teaching",
     "inspect": "inspect photos with a recipe",
     "watch": "inspect photos as they arrive in a folder and sort them by verdict",
     "evaluate": "teach from a folder and measure how well good and defective parts are separated",
     "export": "export a recipe for the line and verify that it gives the same verdicts",
+    "convert": "convert a recipe of an earlier version of Loupe",
     "verify": "check the integrity of the audit log",
     "challenge": "check that the challenge parts at the line still get their expected verdicts",
-    "measure": "measurement system analysis: agreement and gauge study from a table of appraisals",
+    "msa": "measurement system analysis: agreement and gauge study from a table of appraisals",
     "doctor": "show versions, the device in use and what is missing",
     "synthetic": "generate the sample products",
 }
-KEEP_NOTHING = ("doctor", "measure", "synthetic")
-"""Verbs that need no workspace."""
+FORMER_NAMES = {"look": "screen", "learn": "extend", "measure": "msa"}
+"""Subcommands that --help no longer lists, and what they are called now."""
+NO_WORKSPACE = ("doctor", "msa", "synthetic")
+"""Subcommands that need no workspace."""
 
 
 def main(arguments: Sequence[str] | None = None, *, loaded: Callable[[], object] = lambda: None) -> int:
@@ -44,7 +47,7 @@ def main(arguments: Sequence[str] | None = None, *, loaded: Callable[[], object]
     warnings.simplefilter("ignore", FitWarning)
     try:
         loaded()
-        if options.verb not in KEEP_NOTHING:
+        if FORMER_NAMES.get(options.verb, options.verb) not in NO_WORKSPACE:
             workspace.require_writable()
         atomic_write.clear()
         return options.run(options)
@@ -61,11 +64,12 @@ class _Parser(argparse.ArgumentParser):
         super().error(escape_line(message))
 
 
-class _Verb(_Parser):
+class _Subcommand(_Parser):
     """Imports the module of a verb when the verb is called: most need torch, which takes seconds to load."""
 
     def parse_known_args(self, args=None, namespace=None):
-        module = import_module(f"inspect_core.cli.{self.prog.split()[-1]}")
+        name = self.prog.split()[-1]
+        module = import_module(f"inspect_core.cli.{FORMER_NAMES.get(name, name)}")
         module.add_arguments(self)
         self.set_defaults(run=module.run)
         return super().parse_known_args(args, namespace)
@@ -73,7 +77,9 @@ class _Verb(_Parser):
 
 def _parser() -> argparse.ArgumentParser:
     parser = _Parser(prog="loupe", description="Learns from good parts and shows where a new part differs.")
-    verbs = parser.add_subparsers(required=True, metavar="VERB", dest="verb", parser_class=_Verb)
+    verbs = parser.add_subparsers(required=True, metavar="VERB", dest="verb", parser_class=_Subcommand)
     for verb, description in SUBCOMMANDS.items():
         verbs.add_parser(verb, help=description)
+    for name in FORMER_NAMES:
+        verbs.add_parser(name)
     return parser

@@ -64,9 +64,9 @@ def run(options: argparse.Namespace) -> int:
 def _evaluate(options: argparse.Namespace) -> int:
     order = teaching_options.build_config(options, product_check=OFF)
     teaching_options.print_alignment_advice(order)
-    shown, photos = order.photos.judge, order.photos
+    shown, photos = order.photos.test, order.photos
     if photos.limit_photos(order.seed):  # else the judged ones set the limit
-        order = replace(order, photos=replace(photos, judge=()))
+        order = replace(order, photos=replace(photos, test=()))
     with worker_options.study_workers(options) as workers, progress_bar() as report:
         result = teach(order, feature_store(), stage(report, 0.0, TEACHING), workers)
         study = result.study
@@ -75,7 +75,7 @@ def _evaluate(options: argparse.Namespace) -> int:
         lives += () if study.live in lives else (study.live,)
         known = {*dict(study.skipped), *study.lost}
         scores_by_move = score_test_photos(study, shown, lives, stage(report, TEACHING, 1.0))
-    unscored = study.photo_features.unscored(("judge", sample) for sample in shown)
+    unscored = study.photo_features.unscored(("test", sample) for sample in shown)
     teaching_options.print_teaching_result(result)
     lost = [(photo, reason) for photo, reason in [*study.skipped, *study.lost.items()] if photo not in known]
     print_notes(f"{photo} was not judged: {reason}" for photo, reason in lost)
@@ -99,10 +99,10 @@ def _evaluate(options: argparse.Namespace) -> int:
 def _sentence(study: Study, evaluated: EvaluationScores, unscored: Sequence[UnscoredPhoto]) -> str:
     """What the suggested limits do at the current live values, in parts; without other good photos, to their own."""
     limits, good = study.default_limits(), evaluated.scores[~evaluated.defect]
-    same_parts_set_limit = not (len(good) or any(photo.kind == "good" for photo in unscored))
+    same_parts_set_limit = not (len(good) or any(photo.label == "good" for photo in unscored))
     if same_parts_set_limit:
         good = study.calibration_scores()
-        unscored = [*unscored, *(photo for photo in study.results.unscored if photo.part == "calibrate")]
+        unscored = [*unscored, *(photo for photo in study.results.unscored if photo.subset == "calibration")]
     hit_limits = {"found_up_to": evaluated.hit_limits[evaluated.defect], **unscored_counts(unscored)}
     counts = count_parts(
         good, evaluated.scores[evaluated.defect], review=limits.review, reject=limits.reject, **hit_limits
@@ -112,7 +112,7 @@ def _sentence(study: Study, evaluated: EvaluationScores, unscored: Sequence[Unsc
 
 def _moves(study: Study, values: list[int] | None) -> tuple[list[dict[str, int]], str]:
     """The live values to measure at, and the name of the live parameter. Raises ValueError where it has none."""
-    name = study.results.views[0].live
+    name = study.results.views[0].live_parameter
     if values and not name:
         raise ValueError(f"{study.method} has no live parameter; omit --ks")
     return ([{name: value} for value in values or [study.live[name]]] if name else [{}]), name

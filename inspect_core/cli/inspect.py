@@ -90,4 +90,4 @@ def _judging(executor: Executor, recipe: Path) -> BatchInspector:
 
 
 def _tell(row: ResultRow) -> None:
-    print_verdict(row.name, row.verdict, row.score, row.reason or row.photo)
+    print_verdict(row.name, row.verdict, row.score, row.reason or row.photo_deviation)

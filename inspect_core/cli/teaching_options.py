@@ -42,7 +42,7 @@ def add_options(parser: argparse.ArgumentParser) -> None:
         "(.jsonl, .manifest), COCO annotations (.json), a table of file and label (.csv)"
     )
     parser.add_argument("folder", type=path_argument, help=folder)
-    leave = "good photo to exclude, named as shown by `look`; repeatable"
+    leave = "good photo to exclude, named as shown by `screen`; repeatable"
     parser.add_argument("--leave-out", metavar="NAME", action="append", default=[], help=leave)
     parser.add_argument("--backbone", default=TeachingConfig.backbone, help=f"one of {', '.join(available())}")
     parser.add_argument("--weights", type=path_argument, help="weights file of the backbone, if it is not built in")
@@ -144,7 +144,7 @@ def build_config(
     print_notes(parts.notes)
     if options.download and options.weights is None:
         download_weights(spec_of(options.backbone, has_weights=False))
-    size = options.size or input_size([sample.size for sample in parts.fit])
+    size = options.size or input_size([sample.size for sample in parts.train])
     tile = options.size or (SIDE, SIDE)
     tiles, sentences = tile_planning.plan_tiles(options.tiles, samples.good, options.smallest_defect, size, tile=tile)
     size = size if tiles is None else tile
@@ -191,9 +191,9 @@ def print_alignment_advice(order: TeachingConfig) -> None:
 
 def print_teaching_result(teaching_result: TeachingResult) -> None:
     """Print what was used and chosen, and why."""
-    backbone = teaching_result.study.preparation.backbone
+    backbone = teaching_result.study.extractor.backbone
     print_line(f"Used {backbone.name} with {backbone.engine}.")
-    for line in (teaching_result.choice or "").splitlines():
+    for line in (teaching_result.detector_reason or "").splitlines():
         print_line(line)
     print_notes(teaching_result.notes)
 

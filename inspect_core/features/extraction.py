@@ -94,7 +94,7 @@ class FeatureExtractor:
     backbone: Backbone
     grid: tuple[int, int]
     looks: tuple[PatchFeatureSpec, ...]
-    nearest: bool = False
+    nearest_upsampling: bool = False
     alignment: Alignment | None = None
     tiles: TilePlan | None = None
 
@@ -150,7 +150,9 @@ class FeatureExtractor:
         """For each look a digest of everything that determines its features: the key of stored ones."""
         backbone = self.backbone
         run = (backbone.name, backbone.weight_digest, backbone.size, backbone.engine)
-        shared = repr((run, self.grid, POOLING, self.nearest, self.alignment and self.alignment.digest, self.tiles))
+        shared = repr(
+            (run, self.grid, POOLING, self.nearest_upsampling, self.alignment and self.alignment.digest, self.tiles)
+        )
         return tuple(hashlib.sha256(f"{shared} {spec.digest}".encode()).hexdigest() for spec in self.looks)
 
     def features(self, pixels: np.ndarray, placement: Placement | None = None) -> tuple[Tensor, ...]:
@@ -211,4 +213,4 @@ class FeatureExtractor:
     ) -> Tensor:
         by_tap = dict(zip(self.backbone.taps, maps, strict=True))
         spec_maps = [by_tap[tap] for tap in spec.taps]
-        return join_taps(spec_maps, grid=grid, projection=spec.columns, pool=pool, nearest=self.nearest)
+        return join_taps(spec_maps, grid=grid, projection=spec.columns, pool=pool, nearest=self.nearest_upsampling)

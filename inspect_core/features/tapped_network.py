@@ -14,7 +14,7 @@ CALLS = threading.RLock()
 """Held while a module is built, called or exported: an export changes what torch does in every thread."""
 
 
-class _EveryTapSeen(Exception):
+class _StopForward(Exception):
     """Raised to leave the network after the last tap in use."""
 
 
@@ -55,7 +55,7 @@ class TappedNetwork(nn.Module):
             logits = self.network(scaled.permute(0, 3, 1, 2))
             if self.classifier:
                 head.append(logits)
-        except _EveryTapSeen:
+        except _StopForward:
             pass
         finally:
             for handle in handles:
@@ -68,7 +68,7 @@ class TappedNetwork(nn.Module):
             maps.setdefault(name, _as_map(self.network, output).clone())
             # An export traces module by module and cannot be left half-way; it drops what no output needs by itself.
             if len(maps) == len(self.taps) and not self.classifier and not torch.compiler.is_exporting():
-                raise _EveryTapSeen
+                raise _StopForward
 
         return self.network.get_submodule(name).register_forward_hook(keep)
 

@@ -37,6 +37,9 @@ TURN, SHIFT = 10.0, 0.1  # degrees and share of the picture by which a part may 
 MAX_ROTATION_DEGREES, MOST_SHIFT = 180.0, 0.5
 _SCALE = 0.05  # by which it may at least be smaller or larger, where it may be at all
 _ENOUGH, _LEAST = 0.54, 0.9  # of the median and of the least share of details in agreement in a good photo
+_PLAIN = ("scale", "photos_seen", "photos_not_located", "outlined")
+_FIRST_NAMES = {"photo_size": "photo", "symmetry_angles": "turns", "photos_seen": "seen", "photos_not_located": "lost"}
+_FIRST_NAMES |= {"coverage_mask": "always"}
 _MEASURED = {
     "x": (0.02, "the part is shifted sideways by {}", 0, "%"),
     "y": (0.02, "the part is shifted up or down by {}", 0, "%"),
@@ -67,24 +70,25 @@ class NotLocated(ValueError):
 class Alignment:
     """A reference, and the ranges found in good photos.
 
-    reference: (h, w, 3) uint8; mask: (h, w) bool, what most good photos cover; always: (h, w) bool, what nearly all
-    cover, less a margin for the reach of patches and smoothing: only there parts are inspected; photo: (height, width)
-    of the photos learned from, in whose pixels positions on the reference are given; scale: whether parts may be nearer
-    or farther; ranges: of x and y (shares of the width and height), angle (degrees), scale, share (of matched features
-    in agreement), correlation, and visible (share of the mask that the photo covers); turns: degrees by which the part
-    can be turned and look the same; seen, lost: good photos learned from, and those of them without a pose; outlined:
-    whether it is located by its outline, whose correlation is then the one measured.
+    reference: (h, w, 3) uint8; mask: (h, w) bool, what most good photos cover; coverage_mask: (h, w) bool, what nearly
+    all cover, less a margin for the reach of patches and smoothing: only there parts are inspected; photo_size:
+    (height, width) of the photos learned from, in whose pixels positions on the reference are given; scale: whether
+    parts may be nearer or farther; ranges: of x and y (shares of the width and height), angle (degrees), scale, share
+    (of matched features in agreement), correlation, and visible (share of the mask that the photo covers);
+    symmetry_angles: degrees by which the part can be turned and look the same; photos_seen, photos_not_located: good
+    photos learned from, and those of them without a pose; outlined: whether it is located by its outline, whose
+    correlation is then the one measured.
     """
 
     reference: np.ndarray
     mask: np.ndarray
-    always: np.ndarray
-    photo: tuple[int, int]
+    coverage_mask: np.ndarray
+    photo_size: tuple[int, int]
     scale: bool
     ranges: Mapping[str, ValueRange]
-    turns: tuple[int, ...] = ()
+    symmetry_angles: tuple[int, ...] = ()
     photos_seen: int = 0
-    lost: int = 0
+    photos_not_located: int = 0
     outlined: bool = False
 
     def locate(self, pixels: np.ndarray) -> PartPose | None:
@@ -97,9 +101,11 @@ class Alignment:
     def locate_or_raise(self, pixels: np.ndarray) -> PartPose:
         """As `locate`, but raises NotLocated, which says why, when the part is not found."""
         height, width = pixels.shape[:2]
-        ratio = (height / width) / (self.photo[0] / self.photo[1])
+        ratio = (height / width) / (self.photo_size[0] / self.photo_size[1])
         if abs(np.log(ratio)) > _OTHER_SHAPE:
-            raise NotLocated(f"the photo is {width} × {height} px, and the reference {self.photo[1]} × {self.photo[0]}")
+            raise NotLocated(
+                f"the photo is {width} × {height} px, and the reference {self.photo_size[1]} × {self.photo_size[0]}"
+            )
         small = _small(pixels, self.mask.shape)
         if small.grey.std() < _FLAT:
             raise NotLocated("the photo is uniform and shows no structure")
@@ -129,48 +135,53 @@ class Alignment:
             needs += f", with a correlation of at least {correlation.low:.2f}"
         all_round = angle.high - angle.low >= 2 * MAX_ROTATION_DEGREES
         turned = "at any angle" if all_round else f"{angle.low:.1f}° to {angle.high:.1f}°"
+        located = self.photos_seen - self.photos_not_located
+        inspected = f"{self.coverage_mask.mean():.0%} of the reference is inspected"
         sentences = [
-            f"The part was located in {self.photos_seen - self.lost} of {self.photos_seen} good photos. Search "
-            f"range: {x.low:.0%} to {x.high:.0%} of the width, {y.low:.0%} to {y.high:.0%} of the height and "
-            f"{turned}{sizes}.",
+            f"The part was located in {located} of {self.photos_seen} good photos. Search range: {x.low:.0%} to "
+            f"{x.high:.0%} of the width, {y.low:.0%} to {y.high:.0%} of the height and {turned}{sizes}.",
             f"{needs}.",
-            f"{self.always.mean():.0%} of the reference is inspected: the area visible in nearly all good photos.",
+            f"{inspected}: the area visible in nearly all good photos.",
         ]
-        if alike := " or ".join(f"{turn}°" for turn in self.turns):
+        if alike := " or ".join(f"{turn}°" for turn in self.symmetry_angles):
             sentences.append(
                 f"The part looks the same when rotated by {alike}: Loupe cannot distinguish these orientations."
             )
         return sentences
 
     def arrays(self) -> dict[str, np.ndarray]:
-        """reference (h, w, 3), mask and always (h, w), uint8."""
-        return {"reference": self.reference, "mask": self.mask.astype(np.uint8), "always": self.always.astype(np.uint8)}
+        """reference (h, w, 3), mask and coverage_mask (h, w), uint8."""
+        masks = {name: getattr(self, name).astype(np.uint8) for name in ("mask", "coverage_mask")}
+        return {"reference": self.reference, **masks}
 
     def known(self, size: tuple[int, int]) -> np.ndarray:
-        """(height, width) bool: `always` at the size of a map."""
-        return cv2.resize(self.always.astype(np.uint8), size[::-1], interpolation=cv2.INTER_NEAREST) > 0
+        """(height, width) bool: `coverage_mask` at the size of a map."""
+        return cv2.resize(self.coverage_mask.astype(np.uint8), size[::-1], interpolation=cv2.INTER_NEAREST) > 0
 
     @cached_property
     def digest(self) -> str:
-        """Digest of all its fields, without `outlined` where it is not: areas drawn before hold that of older ones."""
-        facts = self.params()
+        """Return a digest of all fields, under their first names and without `outlined` where it is not: areas hold it,
+        of alignments saved long ago too.
+        """
+        facts = {_FIRST_NAMES.get(name, name): value for name, value in self.params().items()}
         if not self.outlined:
             del facts["outlined"]
         digest = hashlib.sha256(json.dumps(facts, sort_keys=True).encode())
         for name, values in self.arrays().items():
-            digest.update(f"{name}{values.shape}".encode() + np.ascontiguousarray(values).tobytes())
+            head = f"{_FIRST_NAMES.get(name, name)}{values.shape}"
+            digest.update(head.encode() + np.ascontiguousarray(values).tobytes())
         return digest.hexdigest()
 
     def params(self) -> dict[str, Any]:
         """All other fields, JSON-able."""
         ranges = {name: asdict(value) for name, value in self.ranges.items()}
-        lists = {"photo": list(self.photo), "turns": list(self.turns), "ranges": ranges}
-        return lists | {"scale": self.scale, "seen": self.photos_seen, "lost": self.lost, "outlined": self.outlined}
+        lists = {name: list(getattr(self, name)) for name in ("photo_size", "symmetry_angles")}
+        return {name: getattr(self, name) for name in _PLAIN} | lists | {"ranges": ranges}
 
     @classmethod
     def from_arrays(cls, arrays: Mapping[str, np.ndarray], params: Mapping[str, Any]) -> Self:
         """The inverse of `arrays` and `params`. Raises ValueError for arrays of other shapes or types."""
-        reference, masks = arrays["reference"], (arrays["mask"], arrays["always"])
+        reference, masks = arrays["reference"], (arrays["mask"], arrays["coverage_mask"])
         shape = reference.shape
         if reference.dtype != np.uint8 or shape[2:] != (3,) or not 8 <= min(shape[:2]) <= max(shape[:2]) <= SIDE:
             raise ValueError(f"the reference is {reference.dtype} of shape {shape}; it must be uint8 (h, w, 3)")
@@ -179,26 +190,26 @@ class Alignment:
         ranges = {name: ValueRange(**value) for name, value in params["ranges"].items()}
         if set(ranges) != set(_MEASURED):
             raise ValueError(f"there are ranges of {sorted(ranges)}; they must be those of {sorted(_MEASURED)}")
-        height, width = params["photo"]
+        height, width = params["photo_size"]
         if abs(np.log(height / width * shape[1] / shape[0])) > _OTHER_SHAPE or height * width > 1e6 * max_megapixels():
             raise ValueError(f"photos of {width} × {height} px are too large, or not of the shape of the reference")
-        plain = {name: params[name] for name in ("scale", "lost", "outlined")} | {"photos_seen": params["seen"]}
-        mask, always = (mask > 0 for mask in masks)
-        return cls(reference, mask, always, (height, width), ranges=ranges, turns=tuple(params["turns"]), **plain)
+        mask, coverage_mask = (mask > 0 for mask in masks)
+        plain, angles = {name: params[name] for name in _PLAIN}, tuple(params["symmetry_angles"])
+        return cls(reference, mask, coverage_mask, (height, width), ranges=ranges, symmetry_angles=angles, **plain)
 
     @cached_property
     def _reference(self) -> Reference:
-        return Reference(self.reference, self.mask, self.always, self.scale, self.outlined)
+        return Reference(self.reference, self.mask, self.coverage_mask, self.scale, self.outlined)
 
     def _located(self, pose: np.ndarray, photo: tuple[int, int], share: float, agreement: float) -> PartPose:
         small = self.mask.shape
         covered = registration.warp_onto(np.zeros(small, np.uint8), pose, small)[1]
         visible = float(covered[self.mask].mean()) if self.mask.any() else 0.0
         in_photo = registration.compose_poses(
-            resized(small, photo), registration.compose_poses(pose, resized(self.photo, small))
+            resized(small, photo), registration.compose_poses(pose, resized(self.photo_size, small))
         )
         matrix = cv2.invertAffineTransform(in_photo)
-        return PartPose(matrix, photo, self.photo, agreement, share, visible, ambiguous=bool(self.turns))
+        return PartPose(matrix, photo, self.photo_size, agreement, share, visible, ambiguous=bool(self.symmetry_angles))
 
 
 def learn_alignment(
@@ -275,7 +286,7 @@ def _learned(
     shift: float,
     outlined: bool,
 ) -> Alignment:
-    """As `learn`, from photos of this (height, width) at working size."""
+    """As `learn_alignment`, from photos of this (height, width) at working size."""
     reference = pick_medoid(_evenly(smalls, _CANDIDATES), scale=scale, outlined=outlined)
     for _ in range(2):
         reference = reference and reference.median_reference(_evenly(smalls, _MEDIAN))
@@ -292,7 +303,7 @@ def _learned(
     if lost > _LOST * len(trials):
         raise _unreliable_alignment_error(len(poses), len(trials))
     pictures = reference.picture, reference.mask, reference.always
-    least = Alignment(*pictures, photo, scale, {}, photos_seen=len(trials), lost=lost, outlined=outlined)
+    least = Alignment(*pictures, photo, scale, {}, photos_seen=len(trials), photos_not_located=lost, outlined=outlined)
     measured = [_measured(least._located(pose, photo, coarse.share, agreement)) for coarse, pose, agreement in poses]
     ranges = {name: _range(name, [values[name] for values in measured]) for name in _MEASURED}
     correlation = ranges["correlation"].low
@@ -308,7 +319,7 @@ def _learned(
     shares = [values["share"] for values in measured]
     if (enough := min(_ENOUGH * float(np.median(shares)), _LEAST * min(shares))) > 0:
         ranges |= {"share": ValueRange(enough, 1.0), "correlation": ValueRange(-1.0, 1.0)}
-    return replace(least, ranges=ranges, turns=reference.turns(correlation))
+    return replace(least, ranges=ranges, symmetry_angles=reference.turns(correlation))
 
 
 def _small(pixels: np.ndarray, shape: tuple[int, int]) -> RegistrationImage:

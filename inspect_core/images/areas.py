@@ -10,8 +10,8 @@ import numpy as np
 
 from inspect_core.images.alignment import Alignment
 
-Kind = Literal["inspect", "ignore", "stricter"]
-KINDS: tuple[Kind, ...] = ("inspect", "ignore", "stricter")
+AreaMode = Literal["inspect", "ignore", "stricter"]
+MODES: tuple[AreaMode, ...] = ("inspect", "ignore", "stricter")
 MAX_AREAS, MOST_POINTS, STRICTEST = 50, 200, 100.0
 """Areas of a part, points of an outline, and how many times as strict as the rest an area can be."""
 _PARTS = 8  # bits of a pixel's fraction that OpenCV draws with
@@ -19,23 +19,23 @@ _PARTS = 8  # bits of a pixel's fraction that OpenCV draws with
 
 @dataclass(frozen=True)
 class InspectionArea:
-    """outline: corners (x, y) in shares of the width and height of the picture it was drawn on, 0 to 1; times: factor
-    of the map inside a stricter area (the limit divided by the area's own limit), 1 for the others.
+    """outline: corners (x, y) in shares of the width and height of the picture it was drawn on, 0 to 1; strictness:
+    factor of the map inside a stricter area (the limit divided by the area's own limit), 1 for the others.
     """
 
-    kind: Kind
+    mode: AreaMode
     outline: tuple[tuple[float, float], ...]
-    times: float = 1.0
+    strictness: float = 1.0
 
     def __post_init__(self) -> None:
-        if self.kind not in KINDS:
-            raise ValueError(f"an area is {self.kind!r}; it must be one of {', '.join(KINDS)}")
+        if self.mode not in MODES:
+            raise ValueError(f"an area is {self.mode!r}; it must be one of {', '.join(MODES)}")
         if not 3 <= len(self.outline) <= MOST_POINTS or any(len(point) != 2 for point in self.outline):
             raise ValueError(f"the outline of an area has {len(self.outline)} corners; give 3 to {MOST_POINTS}")
         if not all(0 <= share <= 1 for point in self.outline for share in point):
             raise ValueError("the outline of an area leaves the picture; its corners are shares from 0 to 1")
-        if not 1 <= self.times <= STRICTEST or (self.kind != "stricter" and self.times != 1):
-            raise ValueError(f"an area has strictness {self.times}; use 1 to {STRICTEST:g}")
+        if not 1 <= self.strictness <= STRICTEST or (self.mode != "stricter" and self.strictness != 1):
+            raise ValueError(f"an area has strictness {self.strictness}; use 1 to {STRICTEST:g}")
 
     def mask(self, size: tuple[int, int]) -> np.ndarray:
         """(height, width) bool: pixels of a map of this size that it covers or touches."""
@@ -99,23 +99,23 @@ def inspected_pixels(size: tuple[int, int], areas: InspectionAreas | None, align
 
 
 def areas_of(rows: Iterable[Mapping[str, Any]]) -> tuple[InspectionArea, ...]:
-    """Areas from tables of kind, outline and times. Raises ValueError for anything that is not an area."""
+    """Areas from tables of mode, outline and strictness. Raises ValueError for anything that is not an area."""
     return tuple(
-        InspectionArea(row["kind"], tuple((float(x), float(y)) for x, y in row["outline"]), float(row["times"]))
+        InspectionArea(row["mode"], tuple((float(x), float(y)) for x, y in row["outline"]), float(row["strictness"]))
         for row in rows
     )
 
 
 @lru_cache(maxsize=8)
 def _weights(areas: tuple[InspectionArea, ...], size: tuple[int, int]) -> np.ndarray:
-    alone = [area.mask(size) for area in areas if area.kind == "inspect"]
+    alone = [area.mask(size) for area in areas if area.mode == "inspect"]
     weights = np.where(np.any(alone, axis=0), 1, 0) if alone else np.ones(size)
     weights = weights.astype(np.float32)
     for area in areas:
-        if area.kind == "stricter":
+        if area.mode == "stricter":
             inside = area.mask(size) & (weights > 0)
-            weights[inside] = np.maximum(weights[inside], np.float32(area.times))
-        elif area.kind == "ignore":
+            weights[inside] = np.maximum(weights[inside], np.float32(area.strictness))
+        elif area.mode == "ignore":
             weights[area.mask(size)] = 0
     weights.flags.writeable = False
     return weights

@@ -64,35 +64,38 @@ class ValueStatistics:
 class Depth:
     """How stored values become brightness: `black` and below are 0, `white` and above are 255.
 
-    stored: bits of a value in the file, 8 or 16; bits: those that the camera fills, 8 when stored is 8; left: whether
-    it fills the upper ones; black, white: stored values, the full range of the bits unless a window was learned;
-    dimmest: the smallest of the good photos' largest values, 0 when unknown. Raises ValueError for what does not fit.
+    stored_bits: of a value in the file, 8 or 16; bits: those that the camera fills, 8 when stored_bits is 8;
+    left_aligned: whether it fills the upper ones; black, white: stored values, the full range of the bits unless a
+    window was learned; min_peak: the smallest of the good photos' largest values, 0 when unknown. Raises ValueError for
+    what does not fit.
     """
 
-    stored: int
+    stored_bits: int
     bits: int
-    left: bool
+    left_aligned: bool
     black: int
     white: int
-    dimmest: int = 0
+    min_peak: int = 0
 
     def __post_init__(self) -> None:
-        if self.stored == self.bits == 8 and not self.left and self.is_full:
+        if self.stored_bits == self.bits == 8 and not self.left_aligned and self.is_full:
             return
-        if self.stored != 16:
-            raise ValueError(f"the depth is {self.bits} bits in {self.stored}; there are 8 in 8, and {DEPTHS} in 16")
+        if self.stored_bits != 16:
+            raise ValueError(
+                f"the depth is {self.bits} bits in {self.stored_bits}; there are 8 in 8, and {DEPTHS} in 16"
+            )
         if not 0 <= self.black < self.white <= self.largest:
             raise ValueError(f"the window is {self.black} to {self.white}, outside 0 to {self.largest} or empty")
 
     @classmethod
-    def full(cls, bits: int, *, left: bool = False, dimmest: int = 0) -> Self:
+    def full(cls, bits: int, *, left_aligned: bool = False, min_peak: int = 0) -> Self:
         """The full range of so many bits in 16. Raises ValueError for bits that are not among DEPTHS."""
-        return cls(16, bits, left, 0, _mask(bits, left), dimmest)
+        return cls(16, bits, left_aligned, 0, _mask(bits, left_aligned), min_peak)
 
     @property
     def largest(self) -> int:
         """The largest value there can be."""
-        return 255 if self.stored == 8 else _mask(self.bits, self.left)
+        return 255 if self.stored_bits == 8 else _mask(self.bits, self.left_aligned)
 
     @property
     def is_full(self) -> bool:
@@ -104,10 +107,10 @@ class Depth:
 
         values: of the good photos. Raises ValueError when they are not of so few bits.
         """
-        left = self.left and bits < DEPTHS[-1]
+        left = self.left_aligned and bits < DEPTHS[-1]
         if values.bits & ~_mask(bits, left):
             raise ValueError(f"depth is {bits} bits, and the good photos fill {self.bits}; give {self.bits} or more")
-        return type(self).full(bits, left=left, dimmest=self.dimmest)
+        return type(self).full(bits, left_aligned=left, min_peak=self.min_peak)
 
     def with_learned_window(self, values: ValueStatistics) -> Self:
         """The same depth with the window that these good photos fill, and a margin."""
@@ -117,20 +120,20 @@ class Depth:
 
     def check_file(self, name: str, *, is_deep: bool) -> None:
         """Raises ImageError when a file stores another number of bits per pixel: 16 when `is_deep`, else 8."""
-        reason = f"it stores {(16 if is_deep else 8)} bits per pixel, but the good photos store {self.stored}"
-        require(name, is_deep == (self.stored == 16), reason, _AS_TAUGHT)
+        reason = f"it stores {(16 if is_deep else 8)} bits per pixel, but the good photos store {self.stored_bits}"
+        require(name, is_deep == (self.stored_bits == 16), reason, _AS_TAUGHT)
 
     def check(self, name: str, stored: np.ndarray) -> None:
         """Raises ImageError when the values of a photo, (H, W) uint16, are not of this depth."""
         largest = int(stored.max())
         reason = f"it contains the value {largest}, but the maximum for {self.words} is {self.largest}"
         require(name, largest <= self.largest, reason, _AS_TAUGHT)
-        empty = np.uint16(DEEPEST - _mask(self.bits, self.left))
+        empty = np.uint16(DEEPEST - _mask(self.bits, self.left_aligned))
         used = bool(empty) and any((stored[rows] & empty).any() for rows in bands(*stored.shape))
         require(name, not used, f"it uses bits that must be zero in {self.words}", _AS_TAUGHT)
-        reason = f"its brightest value is {largest}, but every good photo reaches {self.dimmest}: "
+        reason = f"its brightest value is {largest}, but every good photo reaches {self.min_peak}: "
         reason += "it has fewer bits or is almost black"
-        require(name, largest >= self.dimmest / _NO_LIGHT, reason, _AS_TAUGHT)
+        require(name, largest >= self.min_peak / _NO_LIGHT, reason, _AS_TAUGHT)
 
     def brightness(self, stored: np.ndarray) -> np.ndarray:
         """(...) uint16 as stored -> (...) uint8, rounded."""
@@ -141,20 +144,20 @@ class Depth:
     @property
     def words(self) -> str:
         """ "12 bits, right-aligned in 16"."""
-        if self.bits == self.stored:
+        if self.bits == self.stored_bits:
             return f"{self.bits} bits"
-        return f"{self.bits} bits, {'left' if self.left else 'right'}-aligned in 16"
+        return f"{self.bits} bits, {'left' if self.left_aligned else 'right'}-aligned in 16"
 
     def sentence(self) -> str:
         """The depth and the window, in a sentence for the user."""
-        if self.stored == 8:
+        if self.stored_bits == 8:
             return "The photos have 8 bits."
         window = "the full range" if self.is_full else "learned from the good photos"
         return f"The photos have {self.words}: {self.black:,} maps to black, {self.white:,} to white ({window})."
 
     def histogram(self, values: ValueStatistics) -> list[tuple[int, float]]:
         """(first value, share of the pixels) of each of BARS parts of the range, at most."""
-        used = max((self.largest + 1) * _BINS // (DEEPEST + 1), 1) if not self.left else _BINS
+        used = max((self.largest + 1) * _BINS // (DEEPEST + 1), 1) if not self.left_aligned else _BINS
         bars = min(BARS, used)
         parts = values.histogram[:used].reshape(bars, -1).sum(axis=1)
         first = np.arange(bars) * (used * ((DEEPEST + 1) // _BINS) // bars)
@@ -176,7 +179,7 @@ def depth_of(good: Sequence[ValueStatistics | None]) -> Depth | None:
     high, low = values.bits.bit_length(), (values.bits & -values.bits).bit_length() - 1
     left = high > DEPTHS[-2] and low >= DEPTHS[-1] - DEPTHS[-2]
     used = DEPTHS[-1] - low if left else high
-    return Depth.full(next(bits for bits in DEPTHS if bits >= used), left=left, dimmest=values.largest)
+    return Depth.full(next(bits for bits in DEPTHS if bits >= used), left_aligned=left, min_peak=values.largest)
 
 
 def _mask(bits: int, left: bool) -> int:

@@ -44,7 +44,7 @@ MAX_WORKERS = 4  # images looked at side by side; of large ones, `read` decodes 
 _STRAY_MASK = "mask without a matching photo; give it the photo's name plus _mask"
 
 
-class _Look(NamedTuple):
+class _ScannedPhoto(NamedTuple):
     """A sample that was decoded once: its thumbnail, the digest of its file, and its values if it has 16 bits."""
 
     sample: PhotoFile
@@ -115,38 +115,38 @@ def _samples(
     skipped: list[SkippedFile],
 ) -> Dataset:
     """The samples from the images at these places; masks: by image, a file below `root` or marks to be painted."""
-    masks = {file: mask for file, mask in masks.items() if images[file].kind != GOOD}
+    masks = {file: mask for file, mask in masks.items() if images[file].label != GOOD}
     with ThreadPoolExecutor(min(MAX_WORKERS, os.cpu_count() or 1)) as pool:
         looks = list(pool.map(lambda file: _scan_photo(root, file, images[file], masks.get(file)), images))
     skipped += [file for _, refused in looks for file in refused]
     usable = _distinct(_of_one_depth([scanned for scanned, _ in looks if scanned is not None], skipped), skipped)
     samples = [scanned.sample for scanned in usable]
     good, defects = (
-        tuple(sample for sample in samples if (sample.kind == GOOD) == is_good) for is_good in (True, False)
+        tuple(sample for sample in samples if (sample.label == GOOD) == is_good) for is_good in (True, False)
     )
     skipped.sort()
     _require_good(root, good, defects, skipped)
     warnings = preflight.warnings(samples, skipped, file_digests=[scanned.file_digest for scanned in usable])
     empty = [
-        scanned.sample.name for scanned in usable if scanned.sample.kind == GOOD and int(np.ptp(scanned.grey)) <= FLAT
+        scanned.sample.name for scanned in usable if scanned.sample.label == GOOD and int(np.ptp(scanned.grey)) <= FLAT
     ]
     if empty:
         warnings += (
             f"{pluralise(len(empty), 'good photo')} of one even tone ({join_first_names(empty)}): they show nothing.",
         )
-    values = [scanned.values for scanned in usable if scanned.sample.kind == GOOD and scanned.values is not None]
+    values = [scanned.values for scanned in usable if scanned.sample.label == GOOD and scanned.values is not None]
     together = ValueStatistics.together(values) if values else None
     return Dataset(root, good, defects, tuple(skipped), warnings, together, copies=_copies(usable))
 
 
-def _copies(looks: Sequence[_Look]) -> tuple[tuple[str, ...], ...]:
+def _copies(looks: Sequence[_ScannedPhoto]) -> tuple[tuple[str, ...], ...]:
     """Names of the good photos that are nearly the same, set by set."""
-    good = [scanned for scanned in looks if scanned.sample.kind == GOOD]
+    good = [scanned for scanned in looks if scanned.sample.label == GOOD]
     hashes = np.array([difference_hash(scanned.grey) for scanned in good], np.uint64).reshape(-1, 4)
     return tuple(tuple(good[i].sample.name for i in group) for group in near_duplicates(hashes))
 
 
-def _distinct(looks: list[_Look], skipped: list[SkippedFile]) -> list[_Look]:
+def _distinct(looks: list[_ScannedPhoto], skipped: list[SkippedFile]) -> list[_ScannedPhoto]:
     """The photos without good ones that are byte for byte another good one of the same side: they show one part, and
     would count as several.
     """
@@ -155,7 +155,9 @@ def _distinct(looks: list[_Look], skipped: list[SkippedFile]) -> list[_Look]:
     for scanned in looks:
         sample = scanned.sample
         name = (
-            first.setdefault((scanned.file_digest, sample.part_of), sample.name) if sample.kind == GOOD else sample.name
+            first.setdefault((scanned.file_digest, sample.split_side), sample.name)
+            if sample.label == GOOD
+            else sample.name
         )
         if name == sample.name:
             distinct.append(scanned)
@@ -166,9 +168,9 @@ def _distinct(looks: list[_Look], skipped: list[SkippedFile]) -> list[_Look]:
     return distinct
 
 
-def _of_one_depth(photos: list[_Look], skipped: list[SkippedFile]) -> list[_Look]:
+def _of_one_depth(photos: list[_ScannedPhoto], skipped: list[SkippedFile]) -> list[_ScannedPhoto]:
     """The photos of the depth that most good ones have; others are skipped."""
-    depth = depth_of([scanned.values for scanned in photos if scanned.sample.kind == GOOD])
+    depth = depth_of([scanned.values for scanned in photos if scanned.sample.label == GOOD])
     if depth is None:
         return photos
     same_depth = []
@@ -247,7 +249,7 @@ def _walk(root: Path) -> tuple[list[PurePosixPath], list[SkippedFile]]:
 
 def _scan_photo(
     root: Path, file: PurePosixPath, place: PathLabels, mask: PurePosixPath | Annotation | None
-) -> tuple[_Look | None, list[SkippedFile]]:
+) -> tuple[_ScannedPhoto | None, list[SkippedFile]]:
     """The photo if it can be used, and what of it and its mask cannot."""
     path = root / file
     try:
@@ -256,7 +258,7 @@ def _scan_photo(
             file_digest = hashlib.file_digest(content, "sha256").digest()
     except ImageError as error:
         return None, [SkippedFile(str(file), error.why, "photo")]
-    mask_path, kind, skipped = None, place.kind, []
+    mask_path, kind, skipped = None, place.label, []
     try:
         if isinstance(mask, Annotation):
             mask_path, kind = mask.save_mask(preview.size)
@@ -266,21 +268,21 @@ def _scan_photo(
             mask_path = root / mask
     except ImageError as error:
         skipped.append(SkippedFile(mask.name if isinstance(mask, Annotation) else str(mask), error.why, "mask"))
-    sample = PhotoFile(path, str(file), kind, preview.size, mask_path, place.part_of, place.group)
-    return _Look(sample, preview.grey, file_digest, preview.values), skipped
+    sample = PhotoFile(path, str(file), kind, preview.size, mask_path, place.split_side, place.group)
+    return _ScannedPhoto(sample, preview.grey, file_digest, preview.values), skipped
 
 
 def _require_good(
     root: Path, good: Sequence[PhotoFile], defects: Sequence[PhotoFile], skipped: Sequence[SkippedFile]
 ) -> None:
     """Raise ScanError when there is nothing to teach from, saying what was found instead."""
-    if any(sample.part_of != "test" for sample in good):
+    if any(sample.split_side != "test" for sample in good):
         return
     name = root.name or str(root)
     if good:
         raise ScanError(f"{name} has good photos in test/ only; move the training photos to train/good/")
     if defects:
-        kinds = join_first_names(sorted({sample.kind for sample in defects}))
+        kinds = join_first_names(sorted({sample.label for sample in defects}))
         raise ScanError(f"{name} has no good photos, only {kinds}; put good photos into a folder named good")
     if skipped:
         others = f"{pluralise(len(skipped), 'other file')} ({skipped[0].name}: {skipped[0].reason})"

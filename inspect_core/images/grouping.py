@@ -180,7 +180,7 @@ def _bursts(good: Sequence[PhotoFile]) -> tuple[dict[str, str], int]:
 
 
 def _side(sample: PhotoFile) -> str:
-    return f"{sample.part_of}/" if sample.part_of else ""
+    return f"{sample.split_side}/" if sample.split_side else ""
 
 
 def burst_gap(gaps: Sequence[int]) -> int | None:

@@ -40,8 +40,8 @@ _MASK_SUFFIX = re.compile(r"[_-]mask$", re.IGNORECASE)
 class PathLabels:
     """What the folders say of one image; the fields are those of `Sample`."""
 
-    kind: str
-    part_of: Side | None
+    label: str
+    split_side: Side | None
     group: str | None
 
 
@@ -88,7 +88,7 @@ def labels(paths: Sequence[PurePosixPath]) -> dict[PurePosixPath, str]:
         is_side(part) or is_good_word(part) or is_defect_word(part) for path in paths for part in path.parts[:-1]
     ):
         return {}
-    return {path: place.kind for path, place in classify_paths(paths).images.items()}
+    return {path: place.label for path, place in classify_paths(paths).images.items()}
 
 
 def is_good_word(folder: str) -> bool:
@@ -168,10 +168,10 @@ def _match(masks: set[PurePosixPath], images: dict[PurePosixPath, PathLabels]) -
     for mask in sorted(masks, key=lambda path: (not _MASK_SUFFIX.search(path.stem), path)):
         folders = tuple(folder for folder in _folders(mask) if not is_mask_folder(folder))
         by_key.setdefault((folders, _MASK_SUFFIX.sub("", mask.stem)), mask)
-    defects = Counter(image.stem for image, place in images.items() if place.kind != GOOD)
+    defects = Counter(image.stem for image, place in images.items() if place.label != GOOD)
     masks_by_image = {}
     for image, place in images.items():
-        alone = place.kind != GOOD and defects[image.stem] == 1
+        alone = place.label != GOOD and defects[image.stem] == 1
         mask = by_key.get((_folders(image), image.stem)) or (by_key.get(((), image.stem)) if alone else None)
         if mask is not None:
             masks_by_image[image] = mask

@@ -23,7 +23,7 @@ class PartPose:
     """
 
     matrix: np.ndarray = field(repr=False)
-    photo: tuple[int, int]
+    photo_size: tuple[int, int]
     reference: tuple[int, int]
     correlation: float
     share: float
@@ -48,14 +48,14 @@ class PartPose:
     @property
     def scale(self) -> float:
         """Size of the part relative to the reference, when both photos are scaled to equal size."""
-        return float(self.reference[0] / self.photo[0] / np.hypot(self.matrix[0, 0], self.matrix[1, 0]))
+        return float(self.reference[0] / self.photo_size[0] / np.hypot(self.matrix[0, 0], self.matrix[1, 0]))
 
     @property
     def shift(self) -> tuple[float, float]:
         """How far right and down the middle of the part lies, in shares of the width and height of the reference."""
         height, width = self.reference
         x, y = self.to_photo(((width - 1) / 2, (height - 1) / 2))
-        return (x + 0.5) / self.photo[1] - 0.5, (y + 0.5) / self.photo[0] - 0.5
+        return (x + 0.5) / self.photo_size[1] - 0.5, (y + 0.5) / self.photo_size[0] - 0.5
 
     def squash(self, pixels: np.ndarray, size: tuple[int, int], ground: np.ndarray | None = None) -> np.ndarray:
         """The photo, (H, W, 3) uint8, as it lies over the reference, at size = (height, width): one warp.
@@ -83,7 +83,7 @@ class PartPose:
         (ax, bx, cx), (ay, by, cy) = self._to_photo(size)
         x, y = np.arange(size[1] + 1) - 0.5, np.arange(size[0] + 1)[:, None] - 0.5
         across, down = ax * x + (bx * y + cx), ay * x + (by * y + cy)
-        height, width = self.photo
+        height, width = self.photo_size
         inside = (across >= -0.5 - _EDGE) & (across <= width - 0.5 + _EDGE)
         inside &= (down >= -0.5 - _EDGE) & (down <= height - 0.5 + _EDGE)
         return ~(inside[:-1, :-1] & inside[1:, :-1] & inside[:-1, 1:] & inside[1:, 1:])
@@ -93,7 +93,7 @@ class PartPose:
         left, top, right, bottom = box
         corners = np.array([(x - 0.5, y - 0.5, 1) for x in (left, right) for y in (top, bottom)])
         x, y = self._to_photo(size) @ corners.T + 0.5
-        height, width = self.photo
+        height, width = self.photo_size
         first = np.clip(np.floor([x.min() + _EDGE, y.min() + _EDGE]), 0, (width - 1, height - 1)).astype(int)
         last = np.clip(np.ceil([x.max() - _EDGE, y.max() - _EDGE]), first + 1, (width, height)).astype(int)
         return (*first.tolist(), *last.tolist())
@@ -115,7 +115,7 @@ class PartPose:
 
         Also where there are any, (height, width) bool; elsewhere the values mean nothing.
         """
-        to_photo = np.vstack([resized(size, self.photo), [0, 0, 1]])
+        to_photo = np.vstack([resized(size, self.photo_size), [0, 0, 1]])
         from_drawn = cv2.invertAffineTransform(self._to_photo(values.shape)) @ to_photo
         flags = cv2.INTER_LINEAR | cv2.WARP_INVERSE_MAP
         over = cv2.warpAffine(values, from_drawn, size[::-1], flags=flags, borderMode=cv2.BORDER_REPLICATE)

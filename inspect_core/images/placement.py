@@ -16,31 +16,31 @@ class Placement:
     Without these two it does nothing: the photo is looked at as it was taken.
     """
 
-    photo: tuple[int, int]
-    located: PartPose | None = None
+    photo_size: tuple[int, int]
+    pose: PartPose | None = None
     alignment: Alignment | None = None
 
     @property
     def size(self) -> tuple[int, int]:
         """(height, width) of `picture`."""
-        return self.located.reference if self.located else self.photo
+        return self.pose.reference if self.pose else self.photo_size
 
     def picture(self, pixels: np.ndarray) -> np.ndarray:
         """(H, W, 3) uint8: the photo as it is looked at; over the reference, at the size of the photos learned from."""
-        return self.render(pixels, self.size) if self.located else pixels
+        return self.render(pixels, self.size) if self.pose else pixels
 
     def render(self, pixels: np.ndarray, size: tuple[int, int]) -> np.ndarray:
         """(height, width, 3) uint8: `picture` at this size, interpolated once; the reference where the photo ends."""
         ground = self.alignment.reference if self.alignment else None
-        return self.located.squash(pixels, size, ground) if self.located else squash(pixels, size)
+        return self.pose.squash(pixels, size, ground) if self.pose else squash(pixels, size)
 
     def mask(self, mask: np.ndarray) -> np.ndarray:
         """A mask of the photo, (H, W) bool, as it lies on `picture`."""
-        return self.located.mask(mask, self.size) if self.located else mask
+        return self.pose.mask(mask, self.size) if self.pose else mask
 
     def outside_mask(self, size: tuple[int, int]) -> np.ndarray:
         """(height, width) bool: pixels of a map of this size that the photo does not show."""
-        return self.located.empty(size) if self.located else np.zeros(size, bool)
+        return self.pose.empty(size) if self.pose else np.zeros(size, bool)
 
     def known(self, size: tuple[int, int]) -> np.ndarray:
         """(height, width) bool: pixels shown by enough good photos to know how they should look."""
@@ -52,16 +52,16 @@ class Placement:
 
     def over_photo(self, values: np.ndarray) -> np.ndarray:
         """Values of a map, (h, w) float32, over the photo as taken, at the size of the map; 0 where they end."""
-        if self.located is None:
+        if self.pose is None:
             return values
-        over, inside = self.located.over_photo(values, values.shape)
+        over, inside = self.pose.over_photo(values, values.shape)
         return np.where(inside, over, np.float32(0))
 
     def mask_over_photo(self, mask: np.ndarray) -> np.ndarray:
         """A mask of a map, (h, w) bool, over the photo as taken, at its own size; True where the map ends."""
-        if self.located is None:
+        if self.pose is None:
             return mask
-        over, inside = self.located.over_photo(mask.astype(np.float32), mask.shape)
+        over, inside = self.pose.over_photo(mask.astype(np.float32), mask.shape)
         return (over > 0.5) | ~inside
 
 

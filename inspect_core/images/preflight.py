@@ -18,7 +18,7 @@ def warnings(
 
     file_digests: n digests, in the order of `samples`. Photos that are nearly the same are found by `first_look`.
     """
-    count = sum(sample.kind == GOOD and sample.part_of != "test" for sample in samples)
+    count = sum(sample.label == GOOD and sample.split_side != "test" for sample in samples)
     few = f"Only {count} good photos: limits based on so few are imprecise" if count < FEW_GOOD else ""
     if count == 1:
         few = "Only one good photo: Loupe cannot learn how good parts differ from it"
@@ -26,7 +26,7 @@ def warnings(
         few and f"{few}; add more, ideally 60.",
         _skipped(skipped, "photo", "skipped"),
         _skipped(skipped, "mask", "ignored"),
-        mixed_shapes([sample.size for sample in samples if sample.kind == GOOD]) or _mixed_sizes(samples),
+        mixed_shapes([sample.size for sample in samples if sample.label == GOOD]) or _mixed_sizes(samples),
         _copies(samples, file_digests),
     ]
     return tuple(filter(None, sentences))
@@ -66,8 +66,8 @@ def _copies(samples: Sequence[PhotoFile], file_digests: Sequence[bytes]) -> str:
     groups = [group for group in same.values() if len(group) > 1]
     if not groups:
         return ""
-    contradictory = [group for group in groups if len({sample.kind for sample in group}) > 1]
-    twins = " = ".join(f"{sample.name} ({sample.kind})" for sample in (contradictory or groups)[0][:2])
+    contradictory = [group for group in groups if len({sample.label for sample in group}) > 1]
+    twins = " = ".join(f"{sample.name} ({sample.label})" for sample in (contradictory or groups)[0][:2])
     count = sum(len(group) - 1 for group in groups)
     sentence = f"{pluralise(count, 'file')} copied from another ({twins}); delete the copies, or results look too good."
     if contradictory:

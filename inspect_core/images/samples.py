@@ -9,6 +9,8 @@ from typing import Literal, NamedTuple, Self
 from inspect_core.images.depth import Depth, ValueStatistics
 
 Side = Literal["train", "test"]
+SUBSETS = TRAIN, CALIBRATION, VALIDATION, TEST = "train", "calibration", "validation", "test"
+"""What a photo is used for: to fit, to set limits, to choose settings, to report figures."""
 GOOD = "good"
 LONGEST_REASON = 2_000
 """Characters of the reason why a folder cannot be used, whatever it quotes."""
@@ -35,10 +37,10 @@ class PhotoFile:
 
     path: Path
     name: str
-    kind: str
+    label: str
     size: tuple[int, int]
     mask: Path | None = None
-    part_of: Side | None = None
+    split_side: Side | None = None
     group: str | None = None
     depth: Depth | None = None
 
@@ -113,17 +115,17 @@ class Dataset:
             remedy = "no good photo has this name; use names relative to the folder"
             raise ValueError(f"cannot exclude {escape_line(unknown[0])}: {remedy}")
         good = tuple(sample for sample in self.good if sample.name not in names)
-        if names and all(sample.part_of == "test" for sample in good):
+        if names and all(sample.split_side == "test" for sample in good):
             raise ValueError("no good photos would remain for training; exclude fewer")
         return replace(self, good=good, left_out=(*self.left_out, *sorted(names)))
 
     def table(self) -> list[ScanSummaryRow]:
         """The pre-flight table: good, each defect type, masks, and what was skipped by reason."""
-        sides = Counter(sample.part_of for sample in self.good if sample.part_of)
+        sides = Counter(sample.split_side for sample in self.good if sample.split_side)
         apart = ", ".join(f"{sides[side]} in {side}/" for side in ("train", "test") if side in sides)
         rows = [ScanSummaryRow(GOOD, len(self.good), apart)]
-        masks = Counter(sample.kind for sample in self.defects if sample.mask)
-        for kind, count in sorted(Counter(sample.kind for sample in self.defects).items()):
+        masks = Counter(sample.label for sample in self.defects if sample.mask)
+        for kind, count in sorted(Counter(sample.label for sample in self.defects).items()):
             rows.append(ScanSummaryRow(kind, count, f"{masks[kind]} with a mask"))
         if self.defects:
             rows.append(ScanSummaryRow("masks", masks.total(), f"of {len(self.defects)} defects"))
@@ -134,7 +136,7 @@ class Dataset:
 
     def summary(self) -> str:
         """The table's totals as one line."""
-        types = pluralise(len({sample.kind for sample in self.defects}), "type")
+        types = pluralise(len({sample.label for sample in self.defects}), "type")
         masks = pluralise(sum(sample.mask is not None for sample in self.defects), "mask")
         return f"{len(self.good)} good, {len(self.defects)} defects of {types}, {masks}, {len(self.skipped)} skipped"
 

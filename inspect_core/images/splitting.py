@@ -32,40 +32,40 @@ class Split:
     left_out: names of good images that the user left out of all sets.
     """
 
-    fit: tuple[PhotoFile, ...]
-    calibrate: tuple[PhotoFile, ...]
-    judge: tuple[PhotoFile, ...]
+    train: tuple[PhotoFile, ...]
+    calibration: tuple[PhotoFile, ...]
+    test: tuple[PhotoFile, ...]
     notes: tuple[str, ...] = ()
     groups: Mapping[str, str] = field(default_factory=dict)
-    choose: tuple[PhotoFile, ...] = ()
+    validation: tuple[PhotoFile, ...] = ()
     left_out: tuple[str, ...] = ()
 
     def __iter__(self) -> Iterator[tuple[PhotoFile, ...]]:
-        return iter((self.fit, self.calibrate, self.judge))
+        return iter((self.train, self.calibration, self.test))
 
     def folds(self, seed: int) -> list[list[PhotoFile]]:
         """The photos to fit in the folds by which they set limits; none where photos are kept for that, or too few."""
-        return [] if self.calibrate else folds(self.fit, self.groups, seed=seed)
+        return [] if self.calibration else folds(self.train, self.groups, seed=seed)
 
     def limit_photos(self, seed: int) -> list[list[PhotoFile]]:
         """The good photos that set limits: those kept for that, else of each fold all, or of more than MOST_CROSSED
         photos every second, third, ...
         """
-        if self.calibrate:
-            return [list(self.calibrate)]
-        step = max(1, -(-len(self.fit) // MOST_CROSSED))
+        if self.calibration:
+            return [list(self.calibration)]
+        step = max(1, -(-len(self.train) // MOST_CROSSED))
         return [fold[::step] for fold in self.folds(seed)]
 
     def without(self, names: Collection[str]) -> "Split":
         """The same without some good photos, which the user leaves out. Raises ValueError when none is left to fit."""
         fit, calibration = (
-            tuple(sample for sample in part if sample.name not in names) for part in (self.fit, self.calibrate)
+            tuple(sample for sample in part if sample.name not in names) for part in (self.train, self.calibration)
         )
         if not fit:
             raise ValueError("no good photos would remain for training; exclude fewer")
         groups = {name: group for name, group in self.groups.items() if name not in names}
         left_out = (*self.left_out, *sorted(names))
-        return replace(self, fit=fit, calibrate=calibration, groups=groups, left_out=left_out)
+        return replace(self, train=fit, calibration=calibration, groups=groups, left_out=left_out)
 
     def with_labels(self, relabelled_photos: Iterable[PhotoFile]) -> "Split":
         """The same with these photos, new or of another kind than before: good ones to learn from, defects to choose
@@ -75,7 +75,7 @@ class Split:
         paths = {sample.path for sample in relabelled_photos}
         fit, calibration, judge, choose = (
             [sample for sample in part if sample.path not in paths]
-            for part in (self.fit, self.calibrate, self.judge, self.choose)
+            for part in (self.train, self.calibration, self.test, self.validation)
         )
         remaining = {sample.name for sample in (*fit, *calibration, *judge, *choose)}
         for sample in relabelled_photos:
@@ -84,7 +84,7 @@ class Split:
                 if sample.name not in remaining
                 else replace(sample, name=f"{sample.path.parent.name}/{sample.name}")
             )
-            (fit if renamed.kind == GOOD else choose).append(renamed)
+            (fit if renamed.label == GOOD else choose).append(renamed)
         if not fit:
             raise ValueError("no good photos would remain for training; relabel fewer")
         parts = (tuple(sorted(part, key=_name)) for part in (fit, calibration, judge))
@@ -96,7 +96,7 @@ class Split:
         """What was learned from, and what was left out, for the recipe."""
         names = join_first_names(list(self.left_out), most=MAX_NAMED_PHOTOS)
         left_out = f", {len(self.left_out)} excluded beforehand ({names})" if self.left_out else ""
-        return f"trained on {len(self.fit)} good photos{left_out}"
+        return f"trained on {len(self.train)} good photos{left_out}"
 
 
 def split(
@@ -115,7 +115,7 @@ def split(
         raise ValueError(f"calibrate is {calibrate}; give the fraction of good photos that sets the limit, 0 to 0.5")
     good = sorted(samples.good, key=_name)
     labels = _labels(good, propose_groups(samples) if groups is None else groups)
-    test_groups = {labels[sample.name] for sample in good if sample.part_of == "test"}
+    test_groups = {labels[sample.name] for sample in good if sample.split_side == "test"}
     members = defaultdict(list)
     for sample in good:
         if labels[sample.name] not in test_groups:
@@ -125,7 +125,7 @@ def split(
             "groups put every good photo on the side of test/; nothing is left for training: use smaller groups"
         )
 
-    has_test = any(sample.part_of == "test" for sample in (*good, *samples.defects))
+    has_test = any(sample.split_side == "test" for sample in (*good, *samples.defects))
     judge_fraction = 0.0 if has_test or calibrate == 0 else JUDGE_FRACTION
     fractions = (1 - calibrate - judge_fraction, calibrate, judge_fraction)
     order = np.random.default_rng(seed).permutation(len(members))
@@ -137,7 +137,7 @@ def split(
     tested = [sample for sample in good if labels[sample.name] in test_groups]
     choose = [] if blind else _to_choose_by(samples.defects, seed)
     judge = [*parts[2], *tested, *(sample for sample in samples.defects if sample not in choose)]
-    notes = _notes(parts, fractions, len(members), sum(sample.part_of != "test" for sample in tested))
+    notes = _notes(parts, fractions, len(members), sum(sample.split_side != "test" for sample in tested))
     sizes = Counter(labels.values())
     together = {name: label for name, label in labels.items() if sizes[label] > 1}
     fit, calibration, judged_by, chosen_by = (tuple(sorted(part, key=_name)) for part in (*parts[:2], judge, choose))
@@ -153,7 +153,7 @@ def _to_choose_by(defects: Sequence[PhotoFile], seed: int) -> list[PhotoFile]:
         groups[sample.group or sample.name].append(sample)
     rng, by_type = np.random.default_rng(seed), defaultdict(list)
     for name in sorted(groups):
-        by_type[groups[name][0].kind].append(name)
+        by_type[groups[name][0].label].append(name)
     drawn = [groups[name] for _, names in sorted(by_type.items()) for name in rng.permutation(names)]
     chosen: list[PhotoFile] = []
     for group in drawn[::2]:
@@ -164,8 +164,8 @@ def _to_choose_by(defects: Sequence[PhotoFile], seed: int) -> list[PhotoFile]:
 
 def require_enough(photos: Split) -> None:
     """Raise ValueError for fewer than FEWEST_GOOD good photos besides those of a test/."""
-    kept_back = sum(sample.kind == GOOD and sample.part_of != "test" for sample in photos.judge)
-    if (count := len(photos.fit) + len(photos.calibrate) + kept_back) < MIN_GOOD_PHOTOS:
+    kept_back = sum(sample.label == GOOD and sample.split_side != "test" for sample in photos.test)
+    if (count := len(photos.train) + len(photos.calibration) + kept_back) < MIN_GOOD_PHOTOS:
         reason = f"{pluralise(count, 'good photo')} cannot show how much good parts differ"
         raise ValueError(f"{reason}; add good parts until there are at least {MIN_GOOD_PHOTOS}, ideally 30")
 
@@ -177,16 +177,16 @@ def train_on_all(photos: Split) -> Split:
     Limits set so hold as well as those of photos kept apart, and the detector has more to learn from (METHODS section
     11). The split itself where there are too few groups for folds.
     """
-    good = [sample for sample in photos.judge if sample.kind == GOOD]
-    enough = len(photos.fit) + len(photos.calibrate) + len(good) >= FEWEST_TO_JUDGE
-    apart = enough or any(sample.part_of == "test" for sample in photos.judge)
-    fit = tuple(sorted((*photos.fit, *photos.calibrate, *(() if apart else good)), key=_name))
+    good = [sample for sample in photos.test if sample.label == GOOD]
+    enough = len(photos.train) + len(photos.calibration) + len(good) >= FEWEST_TO_JUDGE
+    apart = enough or any(sample.split_side == "test" for sample in photos.test)
+    fit = tuple(sorted((*photos.train, *photos.calibration, *(() if apart else good)), key=_name))
     if not folds(fit, photos.groups, seed=0):
         return photos
     if apart:
-        return replace(photos, fit=fit, calibrate=())
-    judge = tuple(sample for sample in photos.judge if sample.kind != GOOD)
-    return replace(photos, fit=fit, calibrate=(), judge=judge, notes=())
+        return replace(photos, train=fit, calibration=())
+    judge = tuple(sample for sample in photos.test if sample.label != GOOD)
+    return replace(photos, train=fit, calibration=(), test=judge, notes=())
 
 
 def folds(

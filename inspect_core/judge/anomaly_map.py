@@ -39,10 +39,10 @@ class Region:
     box: tuple[int, int, int, int]
 
 
-def to_pixels(grid_scores: ArrayLike, size: tuple[int, int], *, sigma: float = SIGMA) -> np.ndarray:
+def to_pixels(patch_scores: ArrayLike, size: tuple[int, int], *, sigma: float = SIGMA) -> np.ndarray:
     """Anomaly map at pixel size: bilinear resize of the patch scores, then Gaussian smoothing.
 
-    grid_scores: (h, w) or (n, h, w), finite. size: (H, W) in pixels. sigma: standard deviation in pixels; 0 leaves
+    patch_scores: (h, w) or (n, h, w), finite. size: (H, W) in pixels. sigma: standard deviation in pixels; 0 leaves
     the resized scores as they are. Returns float32 (H, W) or (n, H, W); a map does not depend on the others in its
     batch, to the bit.
 
@@ -53,12 +53,12 @@ def to_pixels(grid_scores: ArrayLike, size: tuple[int, int], *, sigma: float = S
     Raises ValueError for another number of axes, a size or sigma outside its range, or scores that are not finite.
     """
     # In one memory layout, since a product with a transposed matrix sums in another order: keeps maps equal to the bit.
-    grid = np.ascontiguousarray(grid_scores, dtype=np.float32)
+    grid = np.ascontiguousarray(patch_scores, dtype=np.float32)
     if grid.ndim not in (2, 3) or 0 in grid.shape[-2:]:
-        raise ValueError(f"grid_scores has shape {grid.shape}; give (h, w) or (n, h, w)")
+        raise ValueError(f"patch_scores has shape {grid.shape}; give (h, w) or (n, h, w)")
     strange = ~np.isfinite(grid)
     if strange.any():
-        raise ValueError(f"grid_scores is not finite at {index_of_first(strange)}; find the image that has no score")
+        raise ValueError(f"patch_scores is not finite at {index_of_first(strange)}; find the image that has no score")
     (height, width), (to_height, to_width) = grid.shape[-2:], size
     rows = _float32_operator(height, to_height, float(sigma))
     columns = _float32_operator(width, to_width, float(sigma))
@@ -114,17 +114,17 @@ def _reflected(index: np.ndarray, length: int) -> np.ndarray:
     return np.minimum(folded, 2 * length - 1 - folded)
 
 
-def image_score(pixel_map: np.ndarray, *, area: int = 1) -> np.ndarray:
+def image_score(anomaly_map: np.ndarray, *, area: int = 1) -> np.ndarray:
     """Score of the image: the `area`-th largest value of its map; (H, W) -> scalar, (n, H, W) -> (n,), same dtype.
 
     area: pixels of the map; with 1 the score is the maximum. The score exceeds a limit exactly when at least `area`
     pixels do, wherever they lie. A map that is not finite scores its maximum, which no verdict takes.
     Raises ValueError for another number of axes and for an area outside 1..H W.
     """
-    pixel_map = np.asarray(pixel_map)
-    if pixel_map.ndim not in (2, 3) or 0 in pixel_map.shape[-2:]:
-        raise ValueError(f"pixel_map has shape {pixel_map.shape}; give (H, W) or (n, H, W)")
-    values = pixel_map.reshape(*pixel_map.shape[:-2], -1)
+    anomaly_map = np.asarray(anomaly_map)
+    if anomaly_map.ndim not in (2, 3) or 0 in anomaly_map.shape[-2:]:
+        raise ValueError(f"anomaly_map has shape {anomaly_map.shape}; give (H, W) or (n, H, W)")
+    values = anomaly_map.reshape(*anomaly_map.shape[:-2], -1)
     place = values.shape[-1] - _whole_area(area, values.shape[-1])
     largest = values.max(axis=-1)
     if area == 1:
@@ -132,9 +132,9 @@ def image_score(pixel_map: np.ndarray, *, area: int = 1) -> np.ndarray:
     return np.where(np.isfinite(largest), np.partition(values, place, axis=-1)[..., place], largest)
 
 
-def largest_values(pixel_maps: np.ndarray, count: int) -> np.ndarray:
+def largest_values(anomaly_maps: np.ndarray, count: int) -> np.ndarray:
     """(n, H, W) -> (n, count), the largest first: column N - 1 is the image score for the area N, in the same dtype."""
-    values = pixel_maps.reshape(len(pixel_maps), -1)
+    values = anomaly_maps.reshape(len(anomaly_maps), -1)
     first = values.shape[1] - _whole_area(count, values.shape[1])
     return np.sort(np.partition(values, first, axis=1)[:, first:], axis=1)[:, ::-1]
 
@@ -149,27 +149,27 @@ def largest_area(size: tuple[int, int]) -> int:
     return max(1, int(LARGEST_AREA_SHARE * size[0] * size[1]))
 
 
-def regions(pixel_map: np.ndarray, limit: float, *, area: int = 1) -> list[Region]:
+def regions(anomaly_map: np.ndarray, limit: float, *, area: int = 1) -> list[Region]:
     """Connected regions of pixels strictly above the limit, the highest peak first, then the largest.
 
-    pixel_map: (H, W), finite. Pixels that touch at a corner are connected (8-connected). area: the one of the score;
+    anomaly_map: (H, W), finite. Pixels that touch at a corner are connected (8-connected). area: the one of the score;
     with fewer pixels above the limit in the whole map the part is accepted, and none of them is a region.
     Raises ValueError when the map is not (H, W), when map or limit is not finite, and for an area outside 1..H W.
     """
-    pixel_map = np.asarray(pixel_map)
-    if pixel_map.ndim != 2:
-        raise ValueError(f"pixel_map has shape {pixel_map.shape}; give one map, (H, W)")
-    if not np.isfinite(pixel_map).all():
-        raise ValueError("pixel_map is not finite; a map with NaN or infinity has no regions")
+    anomaly_map = np.asarray(anomaly_map)
+    if anomaly_map.ndim != 2:
+        raise ValueError(f"anomaly_map has shape {anomaly_map.shape}; give one map, (H, W)")
+    if not np.isfinite(anomaly_map).all():
+        raise ValueError("anomaly_map is not finite; a map with NaN or infinity has no regions")
     as_finite_number(limit, name="limit")
     # In float64: NumPy would otherwise round the limit to the map's float32, and an image rejected by its score
     # could be left without a region.
-    above: np.ndarray = pixel_map > np.float64(limit)
-    if np.count_nonzero(above) < _whole_area(area, pixel_map.size):
+    above: np.ndarray = anomaly_map > np.float64(limit)
+    if np.count_nonzero(above) < _whole_area(area, anomaly_map.size):
         return []
     count, labels, boxes, _ = cv2.connectedComponentsWithStats(above.view(np.uint8), connectivity=8)
     peaks = np.full(count, -np.inf)
-    np.maximum.at(peaks, labels[above], pixel_map[above])
+    np.maximum.at(peaks, labels[above], anomaly_map[above])
     regions = [
         Region(area=int(area), peak=float(peak), box=(int(x), int(y), int(x + width), int(y + height)))
         for (x, y, width, height, area), peak in zip(boxes[1:], peaks[1:], strict=True)

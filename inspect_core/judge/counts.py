@@ -20,15 +20,15 @@ def select_counted_parts(
 ) -> tuple[np.ndarray, np.ndarray, bool]:
     """(good parts, defects, whether the limit was set on these good parts), the first two (n,) bool.
 
-    good, defect: (n,) bool; a part whose truth is unknown is neither. subsets: (n,) "calibrate", "choose", "judge",
-    "added" or "relabelled". Good parts are those of `judge`; when there are none, those of `calibrate`. Defects are
-    those of `judge`: not those used to choose settings, nor those whose label was given by someone who had seen the
+    good, defect: (n,) bool; a part whose truth is unknown is neither. subsets: (n,) "calibration", "validation",
+    "test", "added" or "relabelled". Good parts are those of `judge`; when there are none, those of `calibrate`. Defects
+    are those of `judge`: not those used to choose settings, nor those whose label was given by someone who had seen the
     score.
     """
     subset_names = np.array(subsets, dtype=str)
-    judge, calibrate = good & (subset_names == "judge"), good & (subset_names == "calibrate")
+    judge, calibrate = good & (subset_names == "test"), good & (subset_names == "calibration")
     shown = judge if judge.any() else calibrate
-    return shown, defect & (subset_names == "judge"), not (judge.any() and calibrate.any())
+    return shown, defect & (subset_names == "test"), not (judge.any() and calibrate.any())
 
 
 @dataclass(frozen=True)
@@ -78,7 +78,7 @@ class VerdictCounts:
     defects_reviewed: int = 0
     two_limits: bool = False
     with_mask: int = 0
-    caught_there: int = 0
+    caught_at_defect: int = 0
     caught_elsewhere: int = 0
     good_unscored: UnscoredCounts = NONE_UNSCORED
     defects_unscored: UnscoredCounts = NONE_UNSCORED
@@ -134,7 +134,7 @@ def count_parts(
         defects_reviewed=int((caught & (defects <= reject)).sum()),
         two_limits=review < reject,
         with_mask=int(known.sum()),
-        caught_there=int((hit_limits > review).sum()),
+        caught_at_defect=int((hit_limits > review).sum()),
         caught_elsewhere=int((caught & known & ~(hit_limits > review)).sum()),
         good_unscored=good_unscored,
         defects_unscored=defects_unscored,
@@ -185,6 +185,6 @@ def _sent_to_review(counts: VerdictCounts) -> str:
 def _where_caught(counts: VerdictCounts) -> str:
     if not counts.defects_caught:
         return ""
-    unknown = counts.defects_caught - counts.caught_there - counts.caught_elsewhere
+    unknown = counts.defects_caught - counts.caught_at_defect - counts.caught_elsewhere
     without = f", {unknown} without a mask" if unknown else ""
-    return f" ({counts.caught_there} at the defect, {counts.caught_elsewhere} elsewhere{without})"
+    return f" ({counts.caught_at_defect} at the defect, {counts.caught_elsewhere} elsewhere{without})"

@@ -25,34 +25,34 @@ def dilate_mask(mask: np.ndarray) -> np.ndarray:
     return distance <= SIGMA * min(mask.shape) / SIDE
 
 
-def hit_limit(pixel_map: np.ndarray, near: np.ndarray, *, area: int) -> float:
+def hit_limit(anomaly_map: np.ndarray, near: np.ndarray, *, area: int) -> float:
     """The smallest limit at which a defect is not found: it is found at a limit below this, and not from it on.
 
-    pixel_map: (H, W) finite; near: (H, W) bool, its mask as `grown`; area: pixels that a region must have. Regions are
-    8-connected, of pixels above the limit, as in `anomaly_map.regions`. The result is a value of the map and at most
-    its image score; NaN where `near` is empty, so that nothing is known. Raises ValueError for shapes that differ.
+    anomaly_map: (H, W) finite; near: (H, W) bool, its mask as `grown`; area: pixels that a region must have. Regions
+    are 8-connected, of pixels above the limit, as in `anomaly_map.regions`. The result is a value of the map and at
+    most its image score; NaN where `near` is empty, so that nothing is known. Raises ValueError for shapes that differ.
     """
-    require_shape(near, pixel_map.shape, name="near")
+    require_shape(near, anomaly_map.shape, name="near")
     if not near.any():
         return np.nan
     places = np.flatnonzero(near)
-    masked_values = pixel_map.ravel()[places]
+    masked_values = anomaly_map.ravel()[places]
     lower_bound = (
-        masked_values.min() if _is_found_from(pixel_map, places, masked_values.min(), area) else pixel_map.min()
+        masked_values.min() if _is_found_from(anomaly_map, places, masked_values.min(), area) else anomaly_map.min()
     )
-    left = pixel_map[(pixel_map > lower_bound) & (pixel_map <= masked_values.max())]
+    left = anomaly_map[(anomaly_map > lower_bound) & (anomaly_map <= masked_values.max())]
     while left.size:
         some = np.sort(left[:: left.size // SEARCH_SAMPLE_SIZE + 1])
-        if _is_found_from(pixel_map, places, middle := some[some.size // 2], area):
+        if _is_found_from(anomaly_map, places, middle := some[some.size // 2], area):
             lower_bound, left = middle, left[left > middle]
         else:
             left = left[left < middle]
     return float(lower_bound)
 
 
-def _is_found_from(pixel_map: np.ndarray, places: np.ndarray, value: np.floating, area: int) -> bool:
+def _is_found_from(anomaly_map: np.ndarray, places: np.ndarray, value: np.floating, area: int) -> bool:
     """Whether a region of pixels of at least this value is as large as `area` and has one of the flat indices."""
-    above = pixel_map >= value
+    above = anomaly_map >= value
     if np.count_nonzero(above) < area:
         return False
     _, labels = cv2.connectedComponents(above.view(np.uint8), connectivity=8)

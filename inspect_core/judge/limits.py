@@ -86,7 +86,7 @@ class RejectForecast:
     expected: float
     low: int
     high: int
-    of: int = 100
+    sample_size: int = 100
 
 
 def overkill_at(

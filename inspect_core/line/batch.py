@@ -120,7 +120,7 @@ def run(
             rows[row.name] = row
             on_row(row)
             report(number / len(rest), f"{len(rows):,} of {len(photos):,} photos")
-        results = [with_truth(rows[name], truths.get(name, ""), inspector.taught) for name, _ in photos]
+        results = [with_truth(rows[name], truths.get(name, ""), inspector.calibration_digests) for name, _ in photos]
         if outputs.table:
             write_table(outputs.table, results)
         if outputs.report or outputs.pictures:
@@ -180,9 +180,9 @@ def inspect_and_render(inspector: Inspector, name: str, path: Path, endings: Seq
     """One photo judged, with its maps for these endings."""
     inspected = inspect_photo(inspector, name, path)
     if inspected.picture is None or inspected.verdict is None:
-        return inspected.row, inspected.file, {}
+        return inspected.row, inspected.file_sha256, {}
     maps = render_map_files(inspected.picture.pixels, inspected.verdict, inspected.row.review, endings)
-    return inspected.row, inspected.file, maps
+    return inspected.row, inspected.file_sha256, maps
 
 
 @contextmanager

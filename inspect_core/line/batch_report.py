@@ -84,7 +84,7 @@ def picture_of(inspector: Inspector, name: str, path: Path, *, side: int = SIDE)
     if inspected.picture is None or (verdict := inspected.verdict) is None:
         return None
     pixels = downscale(inspected.picture.pixels, side)
-    return webp(heatmap.overlay(pixels, verdict.photo_map, inspected.row.review, left_out=verdict.photo_left_out))
+    return webp(heatmap.overlay(pixels, verdict.photo_map, inspected.row.review, left_out=verdict.photo_uninspected))
 
 
 def in_words(row: ResultRow) -> str:

@@ -22,15 +22,16 @@ NO_PHOTO = "no photo"
 class ChallengeResult:
     """The result for one challenge part.
 
-    verdict: of its photo now, or NO_PHOTO; margin_had, margin: distance, before and now, from the nearest limit that
-    would change the verdict, in the unit of the score, None where no score decides; words: why it passed or did not.
+    verdict: of its photo now, or NO_PHOTO; reference_margin, margin: distance, before and now, from the nearest limit
+    that would change the verdict, in the unit of the score, None where no score decides; words: why it passed or did
+    not.
     """
 
     part: ChallengePart
     verdict: str
     score: float | None
     digest: str
-    margin_had: float | None
+    reference_margin: float | None
     margin: float | None
     passed: bool
     words: str
@@ -41,9 +42,9 @@ def challenge(inspector: Inspector, photos: Mapping[str, Path]) -> list[Challeng
 
     Raises ValueError for a recipe without challenge parts.
     """
-    if not inspector.challenge:
+    if not inspector.challenge_parts:
         raise ValueError(f"{inspector.product} has no challenge parts; add some first")
-    return [_answer(inspector, part, photos.get(part.name)) for part in inspector.challenge]
+    return [_answer(inspector, part, photos.get(part.name)) for part in inspector.challenge_parts]
 
 
 def name_parts(inspector: Inspector, good: Sequence[Path], defects: Sequence[Path]) -> tuple[ChallengePart, ...]:
@@ -91,9 +92,10 @@ def photos_by_part(folder: Path) -> dict[str, Path]:
 
 def result_facts(answer: ChallengeResult) -> dict:
     """An answer as stored in the audit log."""
-    row = asdict(answer)
-    part = row.pop("part")
-    return {"name": part["name"], "good": part["good"], "expected": part["verdict"], "had": part["score"]} | row
+    facts = asdict(answer)
+    part, margin_had = facts.pop("part"), facts.pop("reference_margin")
+    expected = {"name": part["name"], "good": part["good"], "expected": part["verdict"], "had": part["score"]}
+    return expected | facts | {"margin_had": margin_had}
 
 
 def _answer(inspector: Inspector, part: ChallengePart, path: Path | None) -> ChallengeResult:

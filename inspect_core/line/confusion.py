@@ -25,7 +25,7 @@ def listed_photos(path: Path) -> tuple[list[tuple[str, Path]], dict[str, str]]:
     """
     places, _, _ = read_photo_list(path, [PurePosixPath(name) for name, _ in photos_in([path.parent])], {})
     return [(str(file), path.parent / file) for file in places], {
-        str(file): entry.kind for file, entry in places.items()
+        str(file): entry.label for file, entry in places.items()
     }
 
 

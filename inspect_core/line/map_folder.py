@@ -26,7 +26,7 @@ def render_map_files(pixels: np.ndarray, verdict: Verdict, limit: float, endings
     """The content of a photo's files by ending: of (H, W, 3) uint8, its verdict, the limit where colour begins."""
     files = {}
     if ".png" in endings:
-        overlay = heatmap.overlay(pixels, verdict.photo_map, limit, left_out=verdict.photo_left_out)
+        overlay = heatmap.overlay(pixels, verdict.photo_map, limit, left_out=verdict.photo_uninspected)
         files[".png"] = png_of(overlay)
     if ".npy" in endings:
         raw = io.BytesIO()

@@ -20,10 +20,10 @@ class ResultRow:
     """The row of one photo, in the order of the table's columns; None or "" for what does not apply.
 
     digest: of the pixels; verdict: one of `verdict.OUTCOMES`; percentile_among_good: how many in 100 of the good parts
-    that set the limits score no higher; photo: how it differs from those taught; defect_type: none for an accepted or a
-    stopped part (see `assemble`); review, reject, area: limits and smallest area in force, the area in pixels of the
-    map; recipe: its digest; release: digest of the export; time: ISO 8601, UTC; brightness and on: `verdict.Inputs`;
-    truth: what the photo shows, where its folder or list says so (`line.confusion`).
+    that set the limits score no higher; photo_deviation: how it differs from those taught; defect_type: none for an
+    accepted or a stopped part (see `assemble`); review, reject, area: limits and smallest area in force, the area in
+    pixels of the map; recipe: its digest; release: digest of the export; time: ISO 8601, UTC; brightness and on:
+    `verdict.Inputs`; truth: what the photo shows, where its folder or list says so (`line.confusion`).
     """
 
     name: str
@@ -32,7 +32,7 @@ class ResultRow:
     verdict: str = NOT_JUDGED
     percentile_among_good: float | None = None
     product_check: str = ""
-    photo: str = ""
+    photo_deviation: str = ""
     defect_type: str = ""
     defect_type_probability: float | None = None
     regions: int | None = None
@@ -60,10 +60,10 @@ COLUMNS = tuple(field.name for field in fields(ResultRow))
 
 @dataclass(frozen=True, eq=False)
 class InspectedPhoto:
-    """A row with what it was made of: file is the SHA-256 of the photo's file, "" when it could not be read."""
+    """A row with what it was made of: file_sha256 is that of the photo's file, "" when it could not be read."""
 
     row: ResultRow
-    file: str
+    file_sha256: str
     picture: DecodedPhoto | None = None
     verdict: Verdict | None = None
 
@@ -95,12 +95,16 @@ def inspect_photo(inspector: Inspector, name: str, path: Path, *, file: str = ""
 
 def apply_strict_mode(row: ResultRow) -> ResultRow:
     """The row where photos that differ from those taught are not accepted but go to review."""
-    return replace(row, verdict="review", reason=row.photo) if row.photo and row.verdict == "accept" else row
+    return (
+        replace(row, verdict="review", reason=row.photo_deviation)
+        if row.photo_deviation and row.verdict == "accept"
+        else row
+    )
 
 
 def is_strict_review(row: ResultRow) -> bool:
     """Whether `strictly` sent the photo to review."""
-    return bool(row.photo) and row.reason == row.photo
+    return bool(row.photo_deviation) and row.reason == row.photo_deviation
 
 
 def file_digest(path: Path) -> str:
@@ -118,7 +122,7 @@ def _with_verdict(row: ResultRow, verdict: Verdict, digest: str, good: np.ndarra
         digest=digest,
         verdict=verdict.verdict,
         product_check=verdict.product_check or "",
-        photo=verdict.photo,
+        photo_deviation=verdict.photo_deviation,
         defect_type=kind,
         defect_type_probability=probability,
         reason=verdict.reason or "",

@@ -58,7 +58,7 @@ class VerdictChanges:
             for (before, after), count in self.transition_counts().most_common()
         ]
         ways = Counter(change.direction for change in self.changes)
-        direction_counts = [f"{ways[way]:,} {way}" for way in (BETTER, WORSE) if ways[way]]
+        direction_counts = [f"{ways[direction]:,} {direction}" for direction in (BETTER, WORSE) if ways[direction]]
         unscored_note = f"; {', '.join(direction_counts)}" if direction_counts else ""
         return f"{len(self.changes):,} of {self.common:,} verdicts change: {', '.join(steps)}{unscored_note}."
 

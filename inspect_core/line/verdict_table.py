@@ -18,6 +18,8 @@ _BEGINS = ",".join(COLUMNS[:4]).encode()
 _REQUIRED = {field.name for field in fields(ResultRow) if field.default is MISSING}
 LARGEST = 1 << 28
 """Bytes of a table that is read: about a million rows."""
+_FORMER = {"photo": "photo_deviation"}
+"""Names of columns in tables written before version 2 of the recipe schema."""
 _NUMBERS = {field.name: str(field.type) for field in fields(ResultRow) if "str" not in str(field.type)}
 
 
@@ -46,7 +48,7 @@ def read_table(path: Path) -> list[ResultRow]:
             )
         lines = csv.reader(io.TextIOWrapper(file, newline="", encoding="utf-8"))
         try:
-            heads = next(lines, [])
+            heads = [_FORMER.get(head, head) for head in next(lines, [])]
             if _REQUIRED <= set(heads) <= set(COLUMNS):
                 return [
                     ResultRow(**{head: _value(head, text) for head, text in zip(heads, line, strict=True)})

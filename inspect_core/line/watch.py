@@ -47,13 +47,13 @@ class UnprocessedPhotos(OSError):
     """Photos that cannot be taken; all others were."""
 
 
-class _Seen(NamedTuple):
+class _FileState(NamedTuple):
     """unread: whether the photo could not be read, as it is."""
 
     size: int
     written: int
     since: float
-    unread: bool = False
+    is_unreadable: bool = False
 
 
 class _Arrival(NamedTuple):
@@ -83,7 +83,7 @@ class Watch:
     give_up_seconds: float = GIVE_UP_SECONDS
     strict: bool = False
     waiting: int = field(default=0, init=False)
-    _seen: dict[str, _Seen] = field(default_factory=dict, init=False)
+    _seen: dict[str, _FileState] = field(default_factory=dict, init=False)
     _claims: dict[Path, bool] = field(default_factory=dict, init=False)
     _problems: dict[str, str] = field(default_factory=dict, init=False)
 
@@ -103,7 +103,7 @@ class Watch:
         ready = [
             path
             for path, file_state in self._seen.items()
-            if now - file_state.since >= (self.give_up_seconds if file_state.unread else self.settle_seconds)
+            if now - file_state.since >= (self.give_up_seconds if file_state.is_unreadable else self.settle_seconds)
         ]
         if ready:
             self._require_out()
@@ -133,8 +133,8 @@ class Watch:
             if (facts := workspace.regular_file_stat(lies)) is not None:
                 yield path, facts
 
-    def _since(self, path: str, state: os.stat_result, now: float) -> _Seen:
-        before, file_state = self._seen.get(path), _Seen(state.st_size, state.st_mtime_ns, now)
+    def _since(self, path: str, state: os.stat_result, now: float) -> _FileState:
+        before, file_state = self._seen.get(path), _FileState(state.st_size, state.st_mtime_ns, now)
         return before if before is not None and before[:2] == file_state[:2] else file_state
 
     def _judge(self, path: str) -> _Arrival | None:
@@ -166,7 +166,7 @@ class Watch:
         row = inspect_photo(self.inspector, name, claimed, file=file).row
         row = apply_strict_mode(row) if self.strict else row
         if row.verdict == NOT_JUDGED and time.monotonic() - file_state.since < self.give_up_seconds:
-            self._seen[path] = file_state._replace(unread=True)
+            self._seen[path] = file_state._replace(is_unreadable=True)
             return None
         return _Arrival(claimed, name, file, key, facts_of(row, path="", source="watch"))
 
@@ -212,7 +212,7 @@ class Watch:
             raise OSError(f"the output folder {self.out} is missing; restore it and watching continues")
 
 
-def _is_as(file_state: _Seen, path: Path) -> bool:
+def _is_as(file_state: _FileState, path: Path) -> bool:
     now = workspace.regular_file_stat(path)
     return now is not None and (now.st_size, now.st_mtime_ns) == (file_state.size, file_state.written)
 

@@ -47,19 +47,19 @@ class FittedMethod:
         return METHODS[self.method]
 
     @property
-    def live(self) -> str:
+    def live_parameter(self) -> str:
         """Name of the parameter whose every value comes from this fit; empty when there is none."""
-        return self.definition.live
+        return self.definition.live_parameter
 
     @cached_property
     def start(self) -> int:
         """The value of the live parameter to begin with; 0 when there is none."""
-        return self.definition.start(self.detector) if self.live else 0
+        return self.definition.start(self.detector) if self.live_parameter else 0
 
     @cached_property
     def stops(self) -> tuple[int, ...]:
         """The values of the live parameter at which errors are kept, ascending; (0,) when there is none."""
-        if not self.live:
+        if not self.live_parameter:
             return (0,)
         if self.selected_stops is not None:
             return self.selected_stops
@@ -72,7 +72,7 @@ class FittedMethod:
 
     def value(self, live: Mapping[str, int]) -> int:
         """Its own live value among those given, else the one to begin with."""
-        return live.get(self.live, self.start) if self.live else 0
+        return live.get(self.live_parameter, self.start) if self.live_parameter else 0
 
     def sweep(self, patches: Tensor, stops: Sequence[int]) -> np.ndarray:
         """(stops, h, w) float32 errors of one photo's (1, h, w, k) patches."""
@@ -81,7 +81,7 @@ class FittedMethod:
 
     def errors(self, patches: Tensor, value: int) -> np.ndarray:
         """(h, w) float32 errors of one photo at one live value, equal to the bit to those of `sweep`."""
-        scores = self.definition.score(self.detector, patches, value if self.live else None)
+        scores = self.definition.score(self.detector, patches, value if self.live_parameter else None)
         return scores[0].to("cpu").float().numpy()
 
 
@@ -101,7 +101,7 @@ def joined_errors(views: Sequence[FittedMethod], features: Sequence[Tensor], liv
 
 def remarks(
     views: Sequence[FittedMethod],
-    preparation: FeatureExtractor,
+    extractor: FeatureExtractor,
     parameters: Sequence[Parameters],
     live: Mapping[str, int],
     *,
@@ -112,7 +112,7 @@ def remarks(
         view.definition.fit_warning(
             view.detector, Patches(photos, shape[1:3], shape[3]), view_parameters, view.value(live)
         )
-        for view, shape, view_parameters in zip(views, preparation.shapes, parameters, strict=True)
+        for view, shape, view_parameters in zip(views, extractor.shapes, parameters, strict=True)
     ]
     return tuple(dict.fromkeys(sentence for sentence in warnings_found if sentence))
 
@@ -144,9 +144,9 @@ def with_taps(
     return network, [choice or network.taps for choice in tap_choices]
 
 
-def chosen_taps(methods: Sequence[str], preparation: FeatureExtractor) -> tuple[str, ...] | None:
+def chosen_taps(methods: Sequence[str], extractor: FeatureExtractor) -> tuple[str, ...] | None:
     """The taps that were chosen for all methods, as `with_taps` takes them; None: each sees those it works best on."""
-    current, known = [spec.taps for spec in preparation.looks], CATALOGUE.get(preparation.backbone.name)
+    current, known = [spec.taps for spec in extractor.looks], CATALOGUE.get(extractor.backbone.name)
     return None if known is not None and current == _best_taps(methods, known.presets) else current[0]
 
 
@@ -175,14 +175,14 @@ def patch_feature_specs(
 
 
 def costs_of(
-    methods: Sequence[str], parameters: Sequence[Parameters], preparation: FeatureExtractor, *, fit: int, shown: int
+    methods: Sequence[str], parameters: Sequence[Parameters], extractor: FeatureExtractor, *, fit: int, shown: int
 ) -> Costs:
     """What fitting the methods one after another takes. Raises ValueError for more memory than a fit may take."""
-    places = preparation.grid[0] * preparation.grid[1]
+    places = extractor.grid[0] * extractor.grid[1]
     each = [
         METHODS[name].costs(Workload(fit, shown, places, shape[-1]), parameters_of_method)
-        for name, parameters_of_method, shape in zip(methods, parameters, preparation.shapes, strict=True)
+        for name, parameters_of_method, shape in zip(methods, parameters, extractor.shapes, strict=True)
     ]
     total = Costs(sum(costs.seconds for costs in each), sum(costs.memory for costs in each))
-    most = LARGEST_FIT if preparation.tiles is None else LARGEST_TILED_FIT
-    return total.with_photos(preparation.work_bytes, most)
+    most = LARGEST_FIT if extractor.tiles is None else LARGEST_TILED_FIT
+    return total.with_photos(extractor.work_bytes, most)

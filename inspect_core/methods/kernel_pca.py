@@ -32,7 +32,7 @@ class KernelPCAMethod(PatchSampleMethod):
     ensemble_rank = 4
     comparison_detectors = ("mahalanobis+kernel_pca", "kernel_pca")
     options = {"sigma": Option("width of the Gaussian kernel", float), "q": Option("components kept")}
-    live = "q"
+    live_parameter = "q"
     refit_parameters = ("sigma",)
     controls = {
         "q": Q,

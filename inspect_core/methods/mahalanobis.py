@@ -41,7 +41,7 @@ class MahalanobisMethod(Method):
             help="Mixed features kept at each location. Any smaller k can be tried live afterwards.",
         )
     }
-    live = "k"
+    live_parameter = "k"
     controls = {
         "k": Control(
             "k: detail",

@@ -167,7 +167,7 @@ class Method(ABC):
 
     options: Mapping[str, Option] = {}
     """Parameters of the fit that a user may set, by name."""
-    live: str = ""
+    live_parameter: str = ""
     """The parameter whose every smaller value, down to 1, comes from the same fit; empty without one."""
     refit_parameters: tuple[str, ...] = ()
     """Parameters that a preview on a patch sample follows, for a method whose live parameter has `variances`."""
@@ -208,11 +208,13 @@ class Method(ABC):
 
         Raises ValueError for another width, values that are not finite, and a live value outside the fit.
         """
-        return detector.score(patches, **{self.live: value}) if self.live else detector.score(patches)
+        return (
+            detector.score(patches, **{self.live_parameter: value}) if self.live_parameter else detector.score(patches)
+        )
 
     def sweep(self, detector: Any, patches: Tensor, stops: tuple[int, ...]) -> Tensor:
         """(1, h, w, k) -> (stops, 1, h, w) errors at each of these values of the live parameter."""
-        return detector.sweep(patches, stops) if self.live else detector.score(patches)[None]
+        return detector.sweep(patches, stops) if self.live_parameter else detector.score(patches)[None]
 
     def max_value(self, detector: Any) -> int:
         """Largest value of the live parameter."""

@@ -6,7 +6,7 @@ from inspect_core.methods.subspace import SubspaceMethod
 from inspect_core.recipe_format import arrays, fields
 
 
-class PCA(SubspaceMethod):
+class PCAMethod(SubspaceMethod):
     title = "Plain PCA"
     use_case = "Baseline: distance to the subspace that contains most good patches."
     reference = "Reconstruction error of principal component analysis"
@@ -19,4 +19,4 @@ class PCA(SubspaceMethod):
         return identity_map(width)
 
 
-METHOD = PCA()
+METHOD = PCAMethod()

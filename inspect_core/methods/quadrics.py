@@ -64,7 +64,7 @@ class QuadricsMethod(PatchSampleMethod):
             ),
         ),
     }
-    live = "m"
+    live_parameter = "m"
     controls = {
         "m": Control(
             "m: surfaces",

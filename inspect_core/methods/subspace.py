@@ -53,7 +53,7 @@ class SubspaceMethod(Method):
     defaults = {"explained_variance": 0.9, "most_patches": 100_000}
     published = PUBLISHED | {"most_patches": None}
     detector_class = KernelPCAMap
-    live = "q"
+    live_parameter = "q"
     controls = {"q": Q}
 
     def feature_map(self, width: int, seed: int, parameters: Parameters) -> FeatureMap:

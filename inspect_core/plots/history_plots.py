@@ -35,12 +35,11 @@ def scores_over_time(
     for word, colour in zip(SYMBOLS, (theme.good, theme.defect_types[2], theme.defect), strict=True):
         shown = _thinned(np.flatnonzero(verdicts == word), room=MOST_POINTS if word == "accept" else len(verdicts))
         size, opacity = (5, 0.45) if word == "accept" else (8, 0.9)
+        words = f"{unit}%{{customdata[1]}}<extra>{VERDICT_PHRASES[word]}</extra>"
         marks = {
             "customdata": np.array([[as_text(names[i]), f"{scores[i]:.4g}"] for i in shown]) if len(shown) else None,
             "marker": {"color": colour, "size": size, "symbol": SYMBOLS[word], "opacity": opacity},
-            "hovertemplate": (
-                f"%{{customdata[0]}}<br>%{{x}}<br>{unit}%{{customdata[1]}}<extra>{VERDICT_PHRASES[word]}</extra>"
-            ),
+            "hovertemplate": "%{customdata[0]}<br>%{x}<br>" + words,
         }
         figure.add_scatter(
             x=when[shown], y=np.minimum(scores[shown], top), mode="markers", name=VERDICT_PHRASES[word], **marks

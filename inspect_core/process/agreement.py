@@ -31,7 +31,7 @@ class Appraisal(NamedTuple):
     defective: bool
     appraiser: str
     trial: int
-    stopped: bool
+    not_accepted: bool
     score: float | None = None
 
 
@@ -197,7 +197,7 @@ def _table(readings: Sequence[Appraisal]) -> tuple[dict[str, np.ndarray], np.nda
             )
         if truth[reading.part] != reading.defective:
             raise ValueError(f"part {reading.part} is once good and once defective; give one truth")
-        calls[key] = reading.stopped
+        calls[key] = reading.not_accepted
     tables = {}
     for name in dict.fromkeys(reading.appraiser for reading in readings):
         missing = next((key for key in itertools.product([name], parts, trials) if key not in calls), None)

@@ -35,7 +35,7 @@ class Alarm:
 
     chart: str
     position: int
-    up: bool | None
+    is_rising: bool | None
 
 
 def normal_scores(values: ArrayLike, reference: ArrayLike) -> np.ndarray:

@@ -40,7 +40,7 @@ class SignalAlarm:
             return "The reject rate has increased."
         if self.alarm.chart == SPREAD:
             return f"{name} varies more than at release."
-        return f"{name} {_WORDS[self.alarm.chart].format('up' if self.alarm.up else 'down')}."
+        return f"{name} {_WORDS[self.alarm.chart].format('up' if self.alarm.is_rising else 'down')}."
 
 
 class DriftSignals:

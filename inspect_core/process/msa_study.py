@@ -18,6 +18,8 @@ LOUPE = "Loupe"
 WORDS = {"good": False, "defective": True, "defect": True, "bad": True}
 MOST_PARTS, MOST_TRIALS, MOST_BYTES = 500, 20, 1 << 24
 _writing = threading.Lock()
+_FORMER = {"said": "appraisals", "people": "human_appraisers", "begun": "started_at"}
+"""Names of fields in the studies of earlier versions."""
 
 
 class StudyPart(NamedTuple):
@@ -33,25 +35,25 @@ class AppraisalRecord(NamedTuple):
     part: str
     appraiser: str
     trial: int
-    stopped: bool
+    not_accepted: bool
     score: float | None = None
     digest: str = ""
 
 
 @dataclass(frozen=True)
 class MsaStudy:
-    """parts: the tray; trials: how often everyone appraises it; people: appraisers besides Loupe; recipe: file name and
-    digest of what judges for Loupe; said: appraisals in their order.
+    """parts: the tray; trials: how often everyone appraises it; human_appraisers: those besides Loupe; recipe: file
+    name and digest of what judges for Loupe; appraisals: in their order.
     """
 
     name: str
     parts: tuple[StudyPart, ...]
     trials: int
-    people: tuple[str, ...]
+    human_appraisers: tuple[str, ...]
     recipe: str
     digest: str
-    begun: str
-    said: tuple[AppraisalRecord, ...] = ()
+    started_at: str
+    appraisals: tuple[AppraisalRecord, ...] = ()
 
     def __post_init__(self) -> None:
         names = [part.name for part in self.parts]
@@ -60,18 +62,20 @@ class MsaStudy:
                 raise ValueError(f"the study has {count} {what}; give 2 to {most}")
         if len(set(names)) < len(names) or not all(name.strip() for name in names):
             raise ValueError("each part needs a unique name, written on it")
-        if len({LOUPE, *self.people}) < 1 + len(self.people) or not all(name.strip() for name in self.people):
+        if len({LOUPE, *self.human_appraisers}) < 1 + len(self.human_appraisers) or not all(
+            name.strip() for name in self.human_appraisers
+        ):
             raise ValueError(f"each appraiser needs a unique name other than {LOUPE}")
         if len({part.defective for part in self.parts}) < 2:
             raise ValueError("the study needs good and defective parts, some of them close to the limit")
 
     @property
     def appraisers(self) -> tuple[str, ...]:
-        return (LOUPE, *self.people)
+        return (LOUPE, *self.human_appraisers)
 
     def next_for(self, appraiser: str) -> tuple[StudyPart, int] | None:
         """The part to appraise now and the trial; each trial in an order of its own. None when all is said."""
-        done = {(appraisal.part, appraisal.trial) for appraisal in self.said if appraisal.appraiser == appraiser}
+        done = {(appraisal.part, appraisal.trial) for appraisal in self.appraisals if appraisal.appraiser == appraiser}
         for trial in range(1, self.trials + 1):
             order = list(self.parts)
             random.Random(f"{self.name} {appraiser} {trial}").shuffle(order)
@@ -88,7 +92,7 @@ class MsaStudy:
             raise ValueError(f"{appraisal.part} by {appraisal.appraiser} is not in this study")
         if not 1 <= appraisal.trial <= self.trials:
             raise ValueError(f"trial {appraisal.trial} is not in this study; it has {self.trials}")
-        for other in self.said:
+        for other in self.appraisals:
             if (other.part, other.appraiser, other.trial) == appraisal[:3]:
                 raise ValueError(
                     f"{appraisal.appraiser} has already appraised part {appraisal.part} in trial {appraisal.trial}"
@@ -96,7 +100,7 @@ class MsaStudy:
             if appraisal.digest and other.digest == appraisal.digest:
                 same = f"this is the same photo as for part {other.part}, trial {other.trial}"
                 raise ValueError(f"{same}; put part {appraisal.part} back into the fixture and photograph it again")
-        return replace(self, said=(*self.said, appraisal))
+        return replace(self, appraisals=(*self.appraisals, appraisal))
 
     def readings(self) -> list[Appraisal]:
         """What was said, of the appraisers who have said everything."""
@@ -107,10 +111,10 @@ class MsaStudy:
                 truth[appraisal.part],
                 appraisal.appraiser,
                 appraisal.trial,
-                appraisal.stopped,
+                appraisal.not_accepted,
                 appraisal.score,
             )
-            for appraisal in self.said
+            for appraisal in self.appraisals
             if appraisal.appraiser in complete
         ]
 
@@ -164,16 +168,17 @@ def load(stem: str) -> MsaStudy:
     path = folder() / f"{stem}.json"
     try:
         document = from_json(workspace.content(path, at_most=MOST_BYTES) or b"")
-        if not isinstance(document.get("said"), list):
-            raise ValueError("its calls are no list")
+        document = {_FORMER.get(name, name): value for name, value in document.items()}
+        if not isinstance(document.get("appraisals"), list):
+            raise ValueError("its appraisals are no list")
         parts = tuple(_typed(StudyPart, values) for values in document.pop("parts"))
-        calls = tuple(_typed(AppraisalRecord, values) for values in document.pop("said"))
-        for name, hint in (("name", str), ("trials", int), ("people", list[str]), ("recipe", str), ("digest", str),
-                           ("begun", str)):  # fmt: skip
+        appraisals = tuple(_typed(AppraisalRecord, values) for values in document.pop("appraisals"))
+        hints = dict.fromkeys(("name", "recipe", "digest", "started_at"), str)
+        for name, hint in (hints | {"trials": int, "human_appraisers": list[str]}).items():
             if not is_of(document.get(name), hint):
                 raise ValueError(f"its field {name!r} is {document.get(name)!r:.40}")
-        begun = MsaStudy(parts=parts, people=tuple(document.pop("people")), **document)
-        return _replayed(begun, calls)
+        study = MsaStudy(parts=parts, human_appraisers=tuple(document.pop("human_appraisers")), **document)
+        return _replayed(study, appraisals)
     except (KeyError, TypeError, AttributeError, ValueError) as error:
         raise ValueError(f"{path.name} is damaged ({error}); delete it, or put a copy in its place") from error
 

@@ -24,7 +24,7 @@ DTYPES = {name: np.dtype(code) for name, code in _CODES.items()}
 BYTES = {name: kind.itemsize for name, kind in DTYPES.items()}
 FLOATS, HALVES = ("F32", "F64"), ("F16", "F32")
 SHARED = ("h", "w", "e")
-MAY_BE_NONE = ("r", "cases", "vouched")
+MAY_BE_NONE = ("r", "cases", "accepted")
 """Lengths that a fit can leave at 0: components of samples that do not vary, cases that were taken out."""
 
 LARGEST_RECIPE = 2 * 10**9
@@ -102,14 +102,14 @@ _SCALES = {
     "scale_level": floats("s"),
     "scale_spread": floats("s", SMALLEST),
 }
-_GALLERY = {
+_KNOWN_CASES = {
     "embeddings": floats("cases e"),
     "outlier_scores": floats("cases", 0),
     "pictures": ArraySpec(("U8",), ("cases", "64", "64", "3"), 0, 255),
-    "surface_vouched": unit("vouched e"),
+    "surface_accepted": unit("accepted e"),
 } | {f"surface_{name}": array for name, array in quadrics("e").items()}
 _NOTHING = float(np.finfo(np.float64).min)
-_KINDS = {
+_DEFECT_TYPES = {
     "mu": floats("polytopes e"),
     "var": floats("polytopes e", SMALLEST**2, LARGEST**2),
     "log_ratio": floats("polytopes classes", _NOTHING),
@@ -127,7 +127,7 @@ _FOREST = {
     "share": fractions("nodes classes"),
 }
 _PIXELS, _MASK = ArraySpec(("U8",), ("down", "across", "3"), 0, 255), ArraySpec(("U8",), ("down", "across"), 0, 1)
-_ALIGNMENT = {"reference": _PIXELS, "mask": _MASK, "always": _MASK}
+_ALIGNMENT = {"reference": _PIXELS, "mask": _MASK, "coverage_mask": _MASK}
 
 
 def view(number: int) -> str:
@@ -141,22 +141,22 @@ def expected(document: Mapping, names: Collection[str], detectors: Detectors) ->
     names: those it has, which say whether it mixes channels and how deep its net is; detectors: the arrays of the
     detector of every method, by its name.
     """
-    product_check, defect_types = document["guard"], document["kinds"]
+    product_check, defect_types = document["product_check"], document["defect_types"]
     arrays: dict[str, ArraySpec] = {}
     for number, part in enumerate(document["views"]):
-        view_arrays = dict(detectors[part["name"]]) | (_SCALES if part["scales"] else {})
+        view_arrays = dict(detectors[part["name"]]) | (_SCALES if part["scale_stops"] else {})
         if "projection" not in view_arrays and f"{view(number)}.columns" in names:
             view_arrays |= {"columns": unit("d k")}
         arrays |= add_prefix(view(number), view_arrays)
     if product_check is not None:
         arrays |= add_prefix(
-            "guard", subspace("e", 1.01) if product_check["detector"]["gamma"] is None else fourier("e")
+            "product_check", subspace("e", 1.01) if product_check["detector"]["gamma"] is None else fourier("e")
         )
-    if document["gallery"] is not None:
-        arrays |= add_prefix("gallery", _GALLERY)
+    if document["known_cases"] is not None:
+        arrays |= add_prefix("known_cases", _KNOWN_CASES)
     if defect_types is not None:
         forest = defect_types["classifier"]["parent"] == "forest"
-        arrays |= add_prefix("kinds", _KINDS | (_FOREST if forest else _network(names)))
+        arrays |= add_prefix("defect_types", _DEFECT_TYPES | (_FOREST if forest else _network(names)))
     if document["alignment"] is not None:
         arrays |= add_prefix("alignment", _ALIGNMENT)
     return arrays
@@ -173,9 +173,9 @@ def check(document: Mapping, header: Header, detectors: Detectors) -> dict[str, 
     if odd := sorted(set(arrays) ^ set(header)):
         raise ValueError(f"array {odd[0]} is {'missing' if odd[0] in arrays else 'unknown'}")
     lengths = dict(zip(("h", "w"), document["geometry"]["grid"], strict=True))
-    lengths |= {f"{view(number)}.s": len(part["scales"]) for number, part in enumerate(document["views"])}
-    if document["kinds"] is not None:
-        lengths["kinds.classes"] = len(document["kinds"]["classifier"]["classes"])
+    lengths |= {f"{view(number)}.s": len(part["scale_stops"]) for number, part in enumerate(document["views"])}
+    if document["defect_types"] is not None:
+        lengths["defect_types.classes"] = len(document["defect_types"]["classifier"]["classes"])
     for name, array in arrays.items():
         kind, shape = header[name]
         shape, known = shape or (1,), dict(lengths)  # a lone number may stand without an axis
@@ -246,7 +246,7 @@ def strip_prefix(part: str, arrays: Mapping[str, Any]) -> dict[str, Any]:
 
 def _network(names: Collection[str]) -> dict[str, ArraySpec]:
     """Layers W_0, b_0, ... from the embedding to the classes, as many as there are."""
-    layers = sum(name.startswith("kinds.W_") for name in names)
+    layers = sum(name.startswith("defect_types.W_") for name in names)
     widths = ["e", *(f"units_{i}" for i in range(layers - 1)), "classes"]
     arrays = {"codes": ArraySpec(("BOOL",), ("polytopes", "units"), 0, 1)}
     for i in range(layers):
@@ -283,7 +283,7 @@ def _needed(document: Mapping, header: Header, lengths: Mapping[str, int]) -> di
         if name in header:
             square = lengths["h"] * lengths["w"] * k * k
             used[name], copies[name] = BYTES[header[name][0]] * square, 4 * square
-    parts = ["guard", *(view(number) for number in range(len(widths)))]
+    parts = ["product_check", *(view(number) for number in range(len(widths)))]
     widest = max(lengths.get(f"{part}.{word}", 0) for part in parts for word in ("n", "D"))
     geometry = document["geometry"]
     tiles = document["tiles"] and TilePlan.from_params(document["tiles"], geometry["size"])

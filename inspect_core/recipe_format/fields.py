@@ -6,12 +6,13 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from inspect_core.images.areas import KINDS, STRICTEST
+from inspect_core.images.areas import MODES, STRICTEST
 from inspect_core.images.depth import DEEPEST, DEPTHS
+from inspect_core.images.samples import SUBSETS
 from inspect_core.images.tiles import CELLS
-from inspect_core.verdict import OTHER_PRODUCT
+from inspect_core.verdict import NOT_JUDGED, NOT_LOCATED, OTHER_PRODUCT
 
-SCHEMA = 1
+SCHEMA = 2
 """Of recipe.json, the only one that is read; docs/ARCHITECTURE.md says how it may change."""
 RESIZE_RULE = "squash, Pillow BILINEAR"
 DIRECTION = "higher is more anomalous"
@@ -97,35 +98,35 @@ VIEW = {
     "params": _TABLE,
     "taps": _list_of(_TEXT, least=1),
     "pool": one_of(1, 3),
-    "scales": _list_of(whole(0)),
+    "scale_stops": _list_of(whole(0)),
 }
 """A method, its detector's parameters, what it sees, the live values it has local scales for."""
 
 _LEVEL, _SHIFT, _TURN = whole(0, DEEPEST), number(-2, 2), number(-720, 720)
-DEPTH = {"stored": one_of(8, 16), "bits": one_of(8, *DEPTHS), "left": FLAG}
-DEPTH |= {"black": _LEVEL, "white": _LEVEL, "dimmest": _LEVEL}
+DEPTH = {"stored_bits": one_of(8, 16), "bits": one_of(8, *DEPTHS), "left_aligned": FLAG}
+DEPTH |= {"black": _LEVEL, "white": _LEVEL, "min_peak": _LEVEL}
 QUALITY = {"noise": _BOUNDS, "brightness": _BOUNDS, "sharpness": _BOUNDS}
 TILES = {"size": _pair(_SIDE), "overlap": whole(0), "cell": one_of(*CELLS)}
 _RANGES = {"x": _SHIFT, "y": _SHIFT, "angle": _TURN}
 _RANGES |= dict.fromkeys(("scale", "share", "correlation", "visible"), _FINITE)
 ALIGNMENT = {
-    "photo": _pair(whole(1)),
+    "photo_size": _pair(whole(1)),
     "scale": FLAG,
     "ranges": {name: {"low": rule, "high": rule} for name, rule in _RANGES.items()},
-    "turns": _list_of(one_of(90, 180, 270)),
-    "seen": whole(0),
-    "lost": whole(0),
+    "symmetry_angles": _list_of(one_of(90, 180, 270)),
+    "photos_seen": whole(0),
+    "photos_not_located": whole(0),
     "outlined": FLAG,
 }
 """By which parts are located; its pictures are arrays."""
 AREA = {
-    "kind": one_of(*KINDS),
+    "mode": one_of(*MODES),
     "outline": _list_of(_list_of(number(0, 1), least=2), least=3),
-    "times": number(1, STRICTEST),
+    "strictness": number(1, STRICTEST),
 }
 AREAS = {"areas": (_list_of(_TABLE, least=1), AREA), "reference": _TEXT}
 _WORD, _REASON = one_of("accept", "review", "reject"), one_of("", OTHER_PRODUCT)
-CHALLENGE = {"name": _TEXT, "good": FLAG, "verdict": _WORD, "score": _FINITE, "reason": _REASON}
+CHALLENGE_PART = {"name": _TEXT, "good": FLAG, "verdict": _WORD, "score": _FINITE, "reason": _REASON}
 """A challenge part."""
 
 # Of detectors that several parts of a recipe share: subspaces after a cosine map, with or without Fourier features.
@@ -134,13 +135,13 @@ FOURIER = COSINE | {"gamma": WIDTH}
 QUADRICS = {"kept_variance": number(0, 1 + 1e-6), "penalty_value": DISTANCE, "start": one_of("closed form", "random")}
 PRODUCT_CHECK = {
     "fused": FLAG,
-    "smallest": number(-LARGEST, 0),
+    "min_energy": number(-LARGEST, 0),
     "limit": ANY,
     "mode": _TEXT,
     "detector": COSINE | {"gamma": _or_null(WIDTH, f"null or {WIDTH.words}")},
 }
-GALLERY = {
-    "gallery": {name: _list_of(_TEXT) for name in ("names", "kinds", "notes")},
+KNOWN_CASES = {
+    "cases": {name: _list_of(_TEXT) for name in ("names", "defect_types", "notes")},
     "surface": QUADRICS,
     "limit": DISTANCE,
     "suggested": DISTANCE,
@@ -150,12 +151,11 @@ GALLERY = {
 _CLASSIFIER = {"classes": _list_of(_TEXT, least=1), "power": WIDTH, "lam": WIDTH, "euclidean": FLAG, "parent": _TEXT}
 CLASSIFIERS = {"forest": _CLASSIFIER, "network": _CLASSIFIER | {"with_output": FLAG}}
 """The parameters of the defect types' classifier, by its parent."""
-TYPES = {"by_region": FLAG, "known_from": number(0, 1), "classifier": _TABLE}
+DEFECT_TYPES = {"by_region": FLAG, "minimum_confidence": number(0, 1), "classifier": _TABLE}
 
-TAUGHT_PHOTO = {"name": _TEXT, "digest": _TEXT, "kind": _TEXT, "set": one_of("fit", "calibrate", "choose", "judge")}
-TAUGHT_PHOTO |= {"group": _TEXT}
-TAUGHT = {
-    "photos": (_list_of(_TABLE, least=1), TAUGHT_PHOTO),
+TEACHING_PHOTO = {"name": _TEXT, "digest": _TEXT, "label": _TEXT, "subset": one_of(*SUBSETS), "group": _TEXT}
+TEACHING = {
+    "photos": (_list_of(_TABLE, least=1), TEACHING_PHOTO),
     "taps": _or_null(_list_of(_TEXT, least=1), "null or a list of layers"),
     "parameters": _table_of(_or_null(ANY, f"null or {ANY.words}")),
     "align": one_of("none", "rigid", "similarity"),
@@ -165,8 +165,8 @@ TAUGHT = {
 }
 """What it was taught from, to be taught again."""
 
-UNSCORED = {"name": _TEXT, "kind": _TEXT, "set": TAUGHT_PHOTO["set"], "word": one_of("not located", "not judged")}
-UNSCORED |= {"reason": _TEXT}
+UNSCORED = {"name": _TEXT, "label": _TEXT, "subset": one_of(*SUBSETS), "reason": _TEXT}
+UNSCORED |= {"verdict": one_of(NOT_LOCATED, NOT_JUDGED)}
 """A part of its teaching that has no score."""
 
 FIELDS = {
@@ -182,11 +182,11 @@ FIELDS = {
         "grid": _pair(whole(1)),
         "resize": one_of(RESIZE_RULE),
         "colour_order": one_of("RGB"),
-        "nearest": FLAG,
+        "nearest_upsampling": FLAG,
         "sigma": number(0, LARGEST),
     },
     "views": (_list_of(_TABLE, least=1), VIEW),
-    "live": _table_of(whole(0)),
+    "live_values": _table_of(whole(0)),
     "depth": (_OPTIONAL_TABLE, DEPTH),
     "areas": (_OPTIONAL_TABLE, AREAS),
     "tiles": (_OPTIONAL_TABLE, TILES),
@@ -196,22 +196,19 @@ FIELDS = {
     "limits": {"review": _FINITE, "reject": _FINITE},
     "score_direction": one_of(DIRECTION),
     "calibration": {"good": whole(0), "note": _TEXT},
-    "photos": _OPTIONAL_TEXT,
+    "photo_root": _OPTIONAL_TEXT,
     "photo_folders": _list_of(_TEXT),
-    "taught": (_OPTIONAL_TABLE, TAUGHT),
+    "teaching": (_OPTIONAL_TABLE, TEACHING),
     "unscored": (_list_of(_TABLE), UNSCORED),
-    "challenge": (_list_of(_TABLE), CHALLENGE),
+    "challenge_parts": (_list_of(_TABLE), CHALLENGE_PART),
     "seeds": _table_of(whole(0, 2**63)),
     "versions": _table_of(_TEXT),
-    "guard": (_OPTIONAL_TABLE, PRODUCT_CHECK),
-    "gallery": (_OPTIONAL_TABLE, GALLERY),
-    "kinds": (_OPTIONAL_TABLE, TYPES),
+    "product_check": (_OPTIONAL_TABLE, PRODUCT_CHECK),
+    "known_cases": (_OPTIONAL_TABLE, KNOWN_CASES),
+    "defect_types": (_OPTIONAL_TABLE, DEFECT_TYPES),
     "alignment": (_OPTIONAL_TABLE, ALIGNMENT),
 }
 """Every field and its rule; a pair: the rule of a table that may be missing, or of a list of tables, and its fields."""
-OPTIONAL_FIELDS = {"quality": None, "taught": None, "as_published": False, "unscored": [], "photo_folders": []}
-"""What a field means that recipes of this schema need not have."""
-ADDED_TO_ALIGNMENT: dict[str, Any] = {"outlined": False}
 
 
 def check(document: Any, detectors: Mapping[str, Mapping[str, FieldRule]] | None) -> None:
@@ -225,10 +222,10 @@ def check(document: Any, detectors: Mapping[str, Mapping[str, FieldRule]] | None
         for number, view in enumerate(document["views"]):
             _check(view["name"], one_of(*detectors), f"views.{number}.name")
             _check(view["params"], detectors[view["name"]], f"views.{number}.params")
-    if document["kinds"] is not None:
-        classifier = document["kinds"]["classifier"]
-        _check(classifier.get("parent"), one_of(*CLASSIFIERS), "kinds.classifier.parent")
-        _check(classifier, CLASSIFIERS[classifier["parent"]], "kinds.classifier")
+    if document["defect_types"] is not None:
+        classifier = document["defect_types"]["classifier"]
+        _check(classifier.get("parent"), one_of(*CLASSIFIERS), "defect_types.classifier.parent")
+        _check(classifier, CLASSIFIERS[classifier["parent"]], "defect_types.classifier")
 
 
 def _check(value: Any, expected: Mapping | FieldRule | tuple[FieldRule, Mapping], path: str) -> None:

@@ -24,11 +24,11 @@ from inspect_core.whole_part.defect_types import DefectTypes
 from inspect_core.whole_part.product_check import ProductCheck
 
 PARTS = {
-    "guard": ("product_check", ProductCheck, "the product check"),
-    "kinds": ("defect_types", DefectTypes, "the defect type classifier"),
-    "alignment": ("alignment", Alignment, "the alignment"),
+    "product_check": (ProductCheck, "the product check"),
+    "defect_types": (DefectTypes, "the defect type classifier"),
+    "alignment": (Alignment, "the alignment"),
 }
-"""Parts that may be missing: name in recipe.json -> field of `PhotoInspector`, its class, and the part in words."""
+"""Parts that may be missing: field of recipe.json and of `PhotoInspector` -> its class, and the part in words."""
 
 
 @dataclass(eq=False, kw_only=True)
@@ -43,8 +43,8 @@ class PhotoInspector(ABC):
     limits: Limits
     area: int
     size: tuple[int, int]
-    calibration: tuple[CalibrationPhoto, ...]
-    challenge: tuple[ChallengePart, ...]
+    calibration_photos: tuple[CalibrationPhoto, ...]
+    challenge_parts: tuple[ChallengePart, ...]
     depth: Depth | None
     product_check: ProductCheck | None
     defect_types: DefectTypes | None
@@ -58,12 +58,12 @@ class PhotoInspector(ABC):
     @cached_property
     def good_scores(self) -> np.ndarray:
         """(n,) float64, ascending, of the good parts that set the limits."""
-        return np.sort(np.array([part.score for part in self.calibration], np.float64))
+        return np.sort(np.array([part.score for part in self.calibration_photos], np.float64))
 
     @cached_property
-    def taught(self) -> frozenset[str]:
+    def calibration_digests(self) -> frozenset[str]:
         """Digests of the good photos that set the limits."""
-        return frozenset(part.digest for part in self.calibration)
+        return frozenset(part.digest for part in self.calibration_photos)
 
     @property
     def map_size(self) -> tuple[int, int]:
@@ -97,12 +97,12 @@ class PhotoInspector(ABC):
         product_check, types = self.product_check, self.defect_types
         picture = placement.render(image, self.size if self.tiles is None else self.tiles.size)
         head = (product_check is not None and product_check.is_on) or (types is not None and not types.by_region)
-        pixel_map, *whole_photo = self.compute_map(image, placement, picture, head=head)
+        anomaly_map, *whole_photo = self.compute_map(image, placement, picture, head=head)
         check = product_check.check(*whole_photo) if product_check is not None and whole_photo else None
         whole = whole_photo[0][0] if whole_photo else None
         view = Visibility.of(placement, self.map_size, self.areas)
 
-        weighted, picture_of = mask_uninspected(pixel_map, view.left_out, self.areas), placement.picture
+        weighted, picture_of = mask_uninspected(anomaly_map, view.uninspected, self.areas), placement.picture
         quality = None if self.quality is None else measure_quality(picture)
         return assemble(
             weighted,
@@ -126,24 +126,24 @@ def read_facts(
 
     Raises ValueError for parts that do not fit together; RecipeError, naming the part, for one that cannot be used.
     """
-    geometry, area, facts = document["geometry"], document["live"].get(AREA), {}
-    for name, (field, kind, words) in parts.items():
+    geometry, area, facts = document["geometry"], document["live_values"].get(AREA), {}
+    for name, (kind, words) in parts.items():
         with recipe_errors(where, f"{words} cannot be used"):
-            facts[field] = document[name] and kind.from_arrays(recipe_arrays.strip_prefix(name, arrays), document[name])
+            facts[name] = document[name] and kind.from_arrays(recipe_arrays.strip_prefix(name, arrays), document[name])
     size = tuple(geometry["size"])
     tiles = document["tiles"] and TilePlan.from_params(document["tiles"], size)
     if tiles is not None and list(tiles.grid) != geometry["grid"]:
         raise ValueError(f"geometry.grid is {geometry['grid']}, and its tiles give {list(tiles.grid)}")
     map_size = size if tiles is None else tiles.map_size
     if area is None or not 1 <= area <= largest_area(map_size):
-        raise ValueError(f"live.area is {area}, outside 1..{largest_area(map_size)} pixels of the map")
+        raise ValueError(f"live_values.area is {area}, outside 1..{largest_area(map_size)} pixels of the map")
     areas = document["areas"] and InspectionAreas.from_params(document["areas"])
     if areas:
         areas.check(map_size, facts["alignment"], least=area)
     return facts | {
         "product": document["product"],
         "limits": Limits(**document["limits"]),
-        "challenge": read_challenge(document),
+        "challenge_parts": read_challenge(document),
         "depth": document["depth"] and Depth(**document["depth"]),
         "areas": areas,
         "tiles": tiles,

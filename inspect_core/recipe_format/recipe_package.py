@@ -27,7 +27,7 @@ from inspect_core.runtime.json_text import from_json
 
 RECIPE, ARRAYS, CALIBRATION, SUMS = "recipe.json", "arrays.safetensors", "calibration.csv", "SHA256SUMS"
 MODEL, PARITY, EXPECTED = "model.onnx", "parity.csv", "golden/expected.csv"
-WHOLE = "whole.onnx"
+TILES_TO_MAP = "tiles_to_map.onnx"
 """The second graph of a recipe with tiles, from the cells of all tiles to the map; `MODEL` then sees one tile."""
 REQUIRED = (RECIPE, ARRAYS, CALIBRATION, SUMS)
 
@@ -38,7 +38,7 @@ BYTE_CAPS = {
     CALIBRATION: 16 * MEGABYTE,
     SUMS: MEGABYTE,
     MODEL: 2048 * MEGABYTE,
-    WHOLE: 2048 * MEGABYTE,
+    TILES_TO_MAP: 2048 * MEGABYTE,
     PARITY: 64 * MEGABYTE,
 }
 GOLDEN = re.compile(r"golden/(expected\.csv|[0-9]{2}\.(png|jpg|jpeg|bmp|tif|tiff|webp))")
@@ -50,6 +50,10 @@ MAX_HEADER = MEGABYTE
 
 class RecipeError(ValueError):
     """A recipe that is refused: the message names it, says why, and what to do."""
+
+
+class FormerSchemaError(RecipeError):
+    """A recipe that an earlier version wrote, which `recipe_io.schema_conversion` converts."""
 
 
 @contextmanager
@@ -105,7 +109,7 @@ class Package:
         return rows_of(self.read(name).decode("utf-8"))
 
     def arrays(self, parts: Collection[str] | None = None) -> dict[str, np.ndarray]:
-        """The arrays by name: those of these parts ("guard", "kinds"), or all."""
+        """The arrays by name: those of these parts ("product_check"), or all."""
         data = self.read(ARRAYS)
         start = 8 + int.from_bytes(data[:8], "little")
         entries, arrays = from_json(data[8:start]), {}
@@ -116,15 +120,16 @@ class Package:
         return arrays
 
 
-def check(where: Path) -> Package:
+def check(where: Path, *, former_names: Collection[str] = ()) -> Package:
     """The package at `where`, a folder or a .zip, after every check that needs no trust in its content.
 
+    former_names: of graphs, allowed beside today's names.
     Raises RecipeError for a missing, extra, linked, escaping, oversized or over-compressed entry, for an array file
     whose header does not fit it, and for a digest that differs.
     """
     where = Path(where)
     with _opened(where) as source:
-        sizes = _sizes(source, where.name)
+        sizes = _sizes(source, where.name, former_names)
         if missing := [name for name in REQUIRED if name not in sizes]:
             raise RecipeError(
                 f"{where.name}: {missing[0]} is missing; the recipe is incomplete, copy it again from the source"
@@ -150,13 +155,13 @@ def is_exported(where: Path) -> bool:
     """Whether a package holds a graph for the line; False also for anything that is not a package."""
     try:
         with _opened(Path(where)) as source:
-            return MODEL in _sizes(source, Path(where).name)
+            return MODEL in _sizes(source, Path(where).name, ())
     except RecipeError:
         return False
 
 
 def read_document(package: Package, detectors: Mapping[str, Mapping[str, fields.FieldRule]] | None) -> dict:
-    """recipe.json, with `fields.ADDED`, as a dictionary of checked fields. detectors: as for `fields.check`."""
+    """Return recipe.json as a dictionary of checked fields. detectors: as for `fields.check`."""
     with recipe_errors(package.where, f"{RECIPE} is not valid JSON"):
         document = from_json(package.read(RECIPE), constant=_refuse_constant)
     where = package.where.name
@@ -164,13 +169,10 @@ def read_document(package: Package, detectors: Mapping[str, Mapping[str, fields.
         raise RecipeError(f"{where}: {RECIPE} is not a table of fields; copy the recipe again from the source")
     version = document.get("schema")
     if type(version) is not int or version != fields.SCHEMA:
-        remedy = "open it with the version that wrote it, or teach it again"
-        raise RecipeError(
-            f"{where}: schema version is {version!r:.20}, this Loupe reads {fields.SCHEMA} only; {remedy}"
-        )
-    document = fields.OPTIONAL_FIELDS | document
-    if isinstance(alignment := document.get("alignment"), dict):
-        document["alignment"] = fields.ADDED_TO_ALIGNMENT | alignment
+        is_former = type(version) is int and 0 < version < fields.SCHEMA
+        remedy = "convert it: python -m inspect_core convert" if is_former else "open it with the version that wrote it"
+        reason = f"{where}: schema version is {version!r:.20}, this Loupe reads {fields.SCHEMA} only; {remedy}"
+        raise FormerSchemaError(reason) if is_former else RecipeError(reason)
     with recipe_errors(package.where, "a field is damaged"):
         fields.check(document, detectors)
     return document
@@ -249,14 +251,14 @@ def _opened(where: Path) -> Generator[_Folder | _Zip]:
         raise RecipeError(f"{where.name}: it is neither a folder nor a file; name a recipe")
 
 
-def _sizes(source: _Folder | _Zip, where: str) -> dict[str, int]:
+def _sizes(source: _Folder | _Zip, where: str, former_names: Collection[str]) -> dict[str, int]:
     """Bytes of every file by name, each within its cap."""
     sizes: dict[str, int] = {}
     for name, size in source.entries():
         path, sizes[name] = PurePosixPath(name), size
         if "\\" in name or "\0" in name or path.is_absolute() or ".." in path.parts or ":" in name:
             raise RecipeError(f"{where}: the path {name!r} points outside the recipe; refused")
-        cap = BYTE_CAPS.get(name, GOLDEN_CAP if GOLDEN.fullmatch(name) else None)
+        cap = BYTE_CAPS.get(MODEL if name in former_names else name, GOLDEN_CAP if GOLDEN.fullmatch(name) else None)
         if cap is None:
             raise RecipeError(f"{where}: {name!r} does not belong in a recipe; remove it or copy the recipe again")
         if size > cap:

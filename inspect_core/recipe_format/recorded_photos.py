@@ -7,7 +7,7 @@ from typing import Any, Self
 
 import numpy as np
 
-from inspect_core.images.samples import GOOD
+from inspect_core.images.samples import CALIBRATION, GOOD, TEST
 from inspect_core.judge.counts import UnscoredCounts, VerdictCounts, count_parts, select_counted_parts
 from inspect_core.judge.input_checks import as_finite_number
 from inspect_core.recipe_format import recipe_package
@@ -15,33 +15,32 @@ from inspect_core.recipe_format.csv_text import csv_text
 from inspect_core.recipe_format.recipe_package import Package, recipe_errors
 from inspect_core.verdict import OTHER_PRODUCT, Limits, VerdictWord
 
-CALIBRATE, JUDGE = "calibrate", "judge"
 UNKNOWN = "unknown"
-"""The kind of a part of which nothing is known."""
+"""The label of a part of which nothing is known."""
 
 
 @dataclass(frozen=True)
 class CalibrationPhoto:
     """One photo that the limits were set or judged on: its name, content digest, score and what it is.
 
-    The score of a good part that set the limits is under local scales learned without its group. kind: "good" or the
+    The score of a good part that set the limits is under local scales learned without its group. label: "good" or the
     defect type; "" where the recipe does not say.
     """
 
     name: str
     digest: str
     score: float
-    kind: str = ""
+    label: str = ""
 
 
 @dataclass(frozen=True)
 class TeachingPhoto:
-    """A photo of the set "fit", "calibrate", "choose" or "judge"; group: its own in the split, "" when alone."""
+    """A photo of one of SUBSETS; group: its own in the split, "" when alone."""
 
     name: str
     digest: str
-    kind: str
-    set: str
+    label: str
+    subset: str
     group: str = ""
 
 
@@ -74,15 +73,14 @@ class TeachingRecord:
 
 @dataclass(frozen=True)
 class UnscoredPart:
-    """A part of its teaching that has no score; word: "not located" or "not judged"; reason: why.
-
-    set: as of a `TeachingPhoto`; kind: what it is known to be.
+    """A part of its teaching that has no score; verdict: "not located" or "not judged"; reason: why; the others as of a
+    `TeachingPhoto`.
     """
 
     name: str
-    kind: str
-    set: str
-    word: str
+    label: str
+    subset: str
+    verdict: str
     reason: str
 
 
@@ -94,13 +92,13 @@ def counts_of(
 ) -> tuple[VerdictCounts, bool]:
     """Return what the limits do to the parts they were tested on, and whether the good ones set the limits.
 
-    The latter are counted when no good part was kept to test. A part whose kind is not known is not counted.
+    The latter are counted when no good part was kept to test. A part whose label is not known is not counted.
     """
-    rows = [(row.kind, JUDGE) for row in recorded] + [(GOOD, CALIBRATE)] * len(set_on)
-    rows += [(part.kind, part.set) for part in unscored]
-    kinds = [kind for kind, _ in rows]
-    is_good = np.array([kind == GOOD for kind in kinds], bool)
-    is_defect = np.array([kind not in ("", UNKNOWN, GOOD) for kind in kinds], bool)
+    rows = [(row.label, TEST) for row in recorded] + [(GOOD, CALIBRATION)] * len(set_on)
+    rows += [(part.label, part.subset) for part in unscored]
+    labels = [label for label, _ in rows]
+    is_good = np.array([label == GOOD for label in labels], bool)
+    is_defect = np.array([label not in ("", UNKNOWN, GOOD) for label in labels], bool)
     good, defect, is_own = select_counted_parts(is_good, is_defect, [part for _, part in rows])
     scores = np.array([row.score for row in (*recorded, *set_on)], float)
     count = len(scores)
@@ -111,10 +109,10 @@ def counts_of(
             review=limits.review,
             reject=limits.reject,
             good_unscored=UnscoredCounts.of_words(
-                [part.word for part, belongs in zip(unscored, good[count:], strict=True) if belongs]
+                [part.verdict for part, belongs in zip(unscored, good[count:], strict=True) if belongs]
             ),
             defects_unscored=UnscoredCounts.of_words(
-                [part.word for part, belongs in zip(unscored, defect[count:], strict=True) if belongs]
+                [part.verdict for part, belongs in zip(unscored, defect[count:], strict=True) if belongs]
             ),
         ),
         is_own,
@@ -161,7 +159,7 @@ def read_challenge(document: Mapping) -> tuple[ChallengePart, ...]:
     """The challenge parts of recipe.json. Raises ValueError for a name twice and for one that its limits contradict or
     that lies right at a limit.
     """
-    parts, limits = tuple(ChallengePart(**part) for part in document["challenge"]), Limits(**document["limits"])
+    parts, limits = tuple(ChallengePart(**part) for part in document["challenge_parts"]), Limits(**document["limits"])
     names = Counter(part.name for part in parts)
     for part in parts:
         if names[part.name] > 1:
@@ -173,9 +171,9 @@ def read_challenge(document: Mapping) -> tuple[ChallengePart, ...]:
 
 def table_of(calibration: tuple[CalibrationPhoto, ...], test_photos: tuple[CalibrationPhoto, ...]) -> bytes:
     """calibration.csv."""
-    sets = ((calibration, CALIBRATE), (test_photos, JUDGE))
+    sets = ((calibration, CALIBRATION), (test_photos, TEST))
     rows = [[*astuple(row), part] for photos, part in sets for row in photos]
-    return csv_text([["name", "digest", "score", "kind", "set"], *rows]).encode()
+    return csv_text([["name", "digest", "score", "label", "subset"], *rows]).encode()
 
 
 def read_table(
@@ -185,11 +183,11 @@ def read_table(
 
     Raises RecipeError for a table that is damaged or not as long as recipe.json states.
     """
-    sets: dict[str, list[CalibrationPhoto]] = {CALIBRATE: [], JUDGE: []}
+    sets: dict[str, list[CalibrationPhoto]] = {CALIBRATION: [], TEST: []}
     with recipe_errors(package.where, f"{recipe_package.CALIBRATION} is damaged"):
         for number, row in enumerate(package.rows(recipe_package.CALIBRATION), start=1):
             score = as_finite_number(float(row["score"]), name=f"score of row {number}")
-            sets[row["set"]].append(CalibrationPhoto(row["name"], row["digest"], score, row.get("kind", "")))
-        if len(sets[CALIBRATE]) != document["calibration"]["good"]:
+            sets[row["subset"]].append(CalibrationPhoto(row["name"], row["digest"], score, row["label"]))
+        if len(sets[CALIBRATION]) != document["calibration"]["good"]:
             raise ValueError("its length does not match recipe.json")
-    return tuple(sets[CALIBRATE]), tuple(sets[JUDGE])
+    return tuple(sets[CALIBRATION]), tuple(sets[TEST])

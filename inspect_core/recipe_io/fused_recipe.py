@@ -85,7 +85,7 @@ def _cache() -> Path:
 
 def _kept(recipe: Recipe) -> ExportedModel | None:
     """The model of the graphs that are kept for a recipe."""
-    names = [recipe_package.MODEL] if recipe.tiles is None else [recipe_package.MODEL, recipe_package.WHOLE]
+    names = [recipe_package.MODEL] if recipe.tiles is None else [recipe_package.MODEL, recipe_package.TILES_TO_MAP]
     graphs = {name: use_cached(_identity(recipe, name), lambda content: content, _cache()) for name in names}
     contents = {name: content for name, content in graphs.items() if content is not None}
     with suppress(ValueError):

@@ -73,7 +73,7 @@ class MapHead(nn.Module):
     def __init__(self, recipe: Recipe, heads: Sequence[nn.Module]) -> None:
         super().__init__()
         self.pools, self.heads = [view.spec.pool for view in recipe.views], nn.ModuleList(heads)
-        scales = [view.scales.get(view.value(recipe.live)) for view in recipe.views]
+        scales = [view.scales.get(view.value(recipe.live_values)) for view in recipe.views]
         for number, scale in enumerate(scales):
             level, gain, centre = _affine(scale, recipe.grid, alone=len(scales) == 1)
             constant(self, **{f"level_{number}": level, f"gain_{number}": gain, f"centre_{number}": centre})
@@ -116,10 +116,10 @@ def export_graphs(recipe: Recipe, backbone: Backbone) -> dict[str, bytes]:
     grid, places, views, heads = recipe.grid if tiles is None else tiles.tile_grid, [], [], []
     for view in recipe.views:
         projection = None if view.spec.projection is None else torch.tensor(view.spec.projection)
-        columns, errors = view.definition.graph(view.detector, projection, view.value(recipe.live))
+        columns, errors = view.definition.graph(view.detector, projection, view.value(recipe.live_values))
         places.append([network.taps.index(tap) for tap in view.spec.taps])
         channels = [backbone.tap_channels[tap] for tap in places[-1]]
-        views.append(ViewCells(columns, channels, grid, recipe.nearest))
+        views.append(ViewCells(columns, channels, grid, recipe.nearest_upsampling))
         heads.append(errors)
     seeing, judging = CellExtractor(network, places, views).eval(), MapHead(recipe, heads).eval()
     # With one image the exporter would fix the batch at one.
@@ -132,7 +132,7 @@ def export_graphs(recipe: Recipe, backbone: Backbone) -> dict[str, bytes]:
     whole = tuple(torch.zeros((2, width, *recipe.grid)) for width in widths)
     return {
         recipe_package.MODEL: _graph(seeing, (example,), [IMAGES], [*names, *head]),
-        recipe_package.WHOLE: _graph(judging, whole, names, [MAP]),
+        recipe_package.TILES_TO_MAP: _graph(judging, whole, names, [MAP]),
     }
 
 

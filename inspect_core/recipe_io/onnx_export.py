@@ -38,10 +38,10 @@ class ExportError(ValueError):
 
 @dataclass(frozen=True)
 class ParityRow:
-    """One photo, inspected by the app and by the exported graph; set: "calibrate", "judge" or "other"."""
+    """One photo, inspected by the app and by the exported graph; subset: CALIBRATION, TEST or "other"."""
 
     name: str
-    set: str
+    subset: str
     digest: str
     app_score: float | None
     line_score: float | None
@@ -165,7 +165,7 @@ def _pictures(paths: Sequence[str | Path], depth: Depth | None) -> Iterator[tupl
 
 
 def _parity(recipe: Recipe, table: list[ParityRow]) -> Parity:
-    allowed = golden_images.tolerance(np.array([part.score for part in recipe.calibration]), recipe.limits)
+    allowed = golden_images.tolerance(np.array([part.score for part in recipe.calibration_photos]), recipe.limits)
     flipped = [row for row in table if row.app_verdict != row.line_verdict]
     worst = max(table, key=lambda row: row.difference)
     if flipped:
@@ -179,7 +179,7 @@ def _parity(recipe: Recipe, table: list[ParityRow]) -> Parity:
             f"the score of {worst.name} would differ by {worst.difference:.2g} on the line, more than the "
             f"{allowed:.2g} allowed; nothing was written"
         )
-    left_out = () if recipe.gallery is None else ("known cases (“Seen before?”)",)
+    left_out = () if recipe.known_cases is None else ("known cases (“Seen before?”)",)
     return Parity(0, worst.difference, allowed, tuple(table), left_out)
 
 

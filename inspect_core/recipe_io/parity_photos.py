@@ -10,8 +10,9 @@ from inspect_core.images.folders import resolve_allowed_path
 from inspect_core.images.layout import classify_paths
 from inspect_core.images.listing import is_image, photos_in, walk
 from inspect_core.images.photo_reader import ImageError, read
+from inspect_core.images.samples import CALIBRATION, TEST
 from inspect_core.recipe import Recipe
-from inspect_core.recipe_format.recorded_photos import CALIBRATE, JUDGE, CalibrationPhoto, TeachingPhoto
+from inspect_core.recipe_format.recorded_photos import CalibrationPhoto, TeachingPhoto
 
 
 class ParityPhotos(NamedTuple):
@@ -22,9 +23,9 @@ class ParityPhotos(NamedTuple):
 
 
 def known_sets(recipe: Recipe) -> dict[str, str]:
-    """ "calibrate" or "judge" by the digest of the photo."""
-    sets = {row.digest: JUDGE for row in recipe.test_photos}
-    return sets | {row.digest: CALIBRATE for row in recipe.calibration}
+    """CALIBRATION or TEST by the digest of the photo."""
+    sets = {row.digest: TEST for row in recipe.test_photos}
+    return sets | {row.digest: CALIBRATION for row in recipe.calibration_photos}
 
 
 def find_photos(recipe: Recipe, folder: Path | None = None) -> ParityPhotos:
@@ -32,7 +33,7 @@ def find_photos(recipe: Recipe, folder: Path | None = None) -> ParityPhotos:
 
     Raises ValueError, with the remedy, when none is found.
     """
-    rows = [*recipe.calibration, *recipe.test_photos]
+    rows = [*recipe.calibration_photos, *recipe.test_photos]
     roots = recipe.provenance.folders if folder is None else [folder]
     by_digest = by_content(rows, roots, recipe.depth)
     if not by_digest:
@@ -75,8 +76,8 @@ def existing_path(recipe: Recipe, row: CalibrationPhoto, roots: Sequence[Path]) 
     changed.
     """
     try:
-        folder = resolve_allowed_path(recipe.provenance.photos or "", roots)
+        folder = resolve_allowed_path(recipe.provenance.photo_root or "", roots)
         path = resolve_allowed_path(folder / row.name, [folder])
     except (ValueError, OSError):
         return None
-    return path if recipe.provenance.photos and path.is_file() else None
+    return path if recipe.provenance.photo_root and path.is_file() else None

@@ -23,15 +23,20 @@ class RecipeDifference(NamedTuple):
 def in_words(recipe: Recipe) -> dict[str, str]:
     """Everything that an engineer sets or sees of a recipe, by its name on the pages."""
     backbone, provenance, (height, width) = recipe.backbone, recipe.provenance, recipe.grid
-    alignment, product_check, types, known = recipe.alignment, recipe.product_check, recipe.defect_types, recipe.gallery
-    kinds = Counter(area.kind for area in recipe.areas.areas) if recipe.areas else {}
+    alignment, product_check, types, known = (
+        recipe.alignment,
+        recipe.product_check,
+        recipe.defect_types,
+        recipe.known_cases,
+    )
+    kinds = Counter(area.mode for area in recipe.areas.areas) if recipe.areas else {}
     areas = [f"{count} {kind if kind == 'stricter' else f'to {kind}'}" for kind, count in kinds.items()]
     named = (f"{', '.join(types.names)}; minimum confidence {100 * types.minimum_confidence:.0f}%") if types else "none"
     return {
         "Product": recipe.product,
         "Limit": limits_in_words(recipe.limits),
-        "Smallest area": f"{recipe.live[AREA]} px of the map",
-        **{f"Live value {name}": str(value) for name, value in recipe.live.items() if name != AREA},
+        "Smallest area": f"{recipe.live_values[AREA]} px of the map",
+        **{f"Live value {name}": str(value) for name, value in recipe.live_values.items() if name != AREA},
         "Detector": title_of(recipe.method, as_published=recipe.as_published),
         "Backbone": f"{backbone.name}, weights {backbone.weight_digest[:12]}",
         "Feature layers": ", ".join(backbone.taps),
@@ -40,7 +45,7 @@ def in_words(recipe: Recipe) -> dict[str, str]:
         "Tiles": recipe.tiles.sentence() if recipe.tiles else "none",
         "Patch grid": f"{width} × {height}",
         "Training": provenance.calibration_note,
-        "Photos that set the limit": pluralise(len(recipe.calibration), "good part"),
+        "Photos that set the limit": pluralise(len(recipe.calibration_photos), "good part"),
         "Alignment": " ".join(alignment.sentences()) if alignment else "none (fixed position)",
         "Areas": ", ".join(areas) or "none (whole photo inspected equally)",
         "Product check": f"{product_check.mode}, limit {product_check.limit:.4g}" if product_check else "none",
@@ -57,7 +62,7 @@ def difference(before: Recipe, after: Recipe) -> list[RecipeDifference]:
     old, new = in_words(before), in_words(after)
     rows = [RecipeDifference(what, old.get(what, ""), new.get(what, "")) for what in old | new]
     differing = [row for row in rows if row.before != row.after]
-    digests, others = ({part.digest for part in recipe.calibration} for recipe in (before, after))
+    digests, others = ({part.digest for part in recipe.calibration_photos} for recipe in (before, after))
     if digests != others:
         removed, added = (f"{len(only)} only in this version" for only in (digests - others, others - digests))
         differing.append(RecipeDifference("Calibration photos", removed, added))

@@ -34,8 +34,8 @@ from inspect_core.whole_part.known_cases import KnownCases
 from inspect_core.whole_part.product_check import ProductCheck
 
 TRIANGLE = ".cholesky"
-EXTRAS = {"guard": PARTS["guard"], "gallery": ("gallery", KnownCases, "the gallery of known cases"), **PARTS}
-"""Parts of a recipe that may be missing, as `photo_inspector.PARTS`, in the order of recipe.json."""
+EXTRAS = PARTS | {"known_cases": (KnownCases, "the known cases")}
+"""Parts of a recipe that may be missing, as `photo_inspector.PARTS`."""
 
 
 def save(recipe: Recipe, path: str | Path) -> Recipe:
@@ -117,7 +117,7 @@ def files_of(recipe: Recipe) -> dict[str, bytes]:
             "grid": list(recipe.grid),
             "resize": RESIZE_RULE,
             "colour_order": "RGB",
-            "nearest": recipe.nearest,
+            "nearest_upsampling": recipe.nearest_upsampling,
             "sigma": SIGMA,
         },
         "views": [
@@ -126,29 +126,29 @@ def files_of(recipe: Recipe) -> dict[str, bytes]:
                 "params": view.detector.params(),
                 "taps": list(view.spec.taps),
                 "pool": view.spec.pool,
-                "scales": list(view.scales),
+                "scale_stops": list(view.scales),
             }
             for view in recipe.views
         ],
-        "live": dict(recipe.live),
+        "live_values": dict(recipe.live_values),
         "depth": recipe.depth and asdict(recipe.depth),
         "areas": recipe.areas and recipe.areas.params(),
         "tiles": recipe.tiles and recipe.tiles.params(),
         "mm_per_pixel": recipe.mm_per_pixel,
         "quality": recipe.quality and asdict(recipe.quality),
-        "taught": recipe.teaching_record and recipe.teaching_record.params(),
+        "teaching": recipe.teaching_record and recipe.teaching_record.params(),
         "as_published": recipe.as_published,
         "limits": asdict(recipe.limits),
         "score_direction": DIRECTION,
-        "calibration": {"good": len(recipe.calibration), "note": note},
+        "calibration": {"good": len(recipe.calibration_photos), "note": note},
         "unscored": [asdict(part) for part in recipe.unscored],
-        "challenge": [asdict(part) for part in recipe.challenge],
+        "challenge_parts": [asdict(part) for part in recipe.challenge_parts],
         **{name: part and part.params() for name, part in _extras(recipe).items()},
     }
     return {
         recipe_package.RECIPE: (json.dumps(document, indent=1, allow_nan=False) + "\n").encode(),
         recipe_package.ARRAYS: safetensors.numpy.save(_packed(recipe)),
-        recipe_package.CALIBRATION: recorded_photos.table_of(recipe.calibration, recipe.test_photos),
+        recipe_package.CALIBRATION: recorded_photos.table_of(recipe.calibration_photos, recipe.test_photos),
     }
 
 
@@ -179,11 +179,11 @@ def _scale_arrays(view: FittedMethod) -> dict[str, np.ndarray]:
 
 
 def _extras(recipe: Recipe) -> dict[str, ProductCheck | KnownCases | DefectTypes | Alignment | None]:
-    return {name: getattr(recipe, field) for name, (field, *_) in EXTRAS.items()}
+    return {name: getattr(recipe, name) for name in EXTRAS}
 
 
 def _recipe_of(document: dict, arrays: dict, package: recipe_package.Package) -> Recipe:
-    geometry, chosen, live = document["geometry"], document["backbone"], document["live"]
+    geometry, chosen, live = document["geometry"], document["backbone"], document["live_values"]
     calibration, test_photos = recorded_photos.read_table(package, document)
     made = {part.name: document[part.name] for part in fields(Provenance) if part.name in document}
     made |= {"photo_folders": tuple(document["photo_folders"]), "calibration_note": document["calibration"]["note"]}
@@ -191,30 +191,26 @@ def _recipe_of(document: dict, arrays: dict, package: recipe_package.Package) ->
         raise ValueError(f"geometry.sigma is {geometry['sigma']}, and this version smooths with {SIGMA}")
     views = tuple(_view_of(number, part, arrays, package.where) for number, part in enumerate(document["views"]))
     methods_of(JOIN.join(view.method for view in views))
-    if set(live) != {AREA, *(view.live for view in views if view.live)}:
-        raise ValueError(
-            f"live parameters {sorted(live)} are not those of {' and '.join(view.method for view in views)}"
-        )
+    if set(live) != {AREA, *(view.live_parameter for view in views if view.live_parameter)}:
+        raise ValueError(f"live values {sorted(live)} are not those of {' and '.join(view.method for view in views)}")
     for view in views:
-        if view.live and live[view.live] > view.definition.max_value(view.detector):
-            raise ValueError(
-                f"live.{view.live} is {live[view.live]}, above {view.definition.max_value(view.detector)} of the fit"
-            )
+        if (name := view.live_parameter) and live[name] > (most := view.definition.max_value(view.detector)):
+            raise ValueError(f"live_values.{name} is {live[name]}, above {most} of the fit")
     if not set(chosen["taps"]) >= {tap for view in views for tap in view.spec.taps}:
         raise ValueError("a view uses a tap that the backbone does not have")
     return Recipe(
         **read_facts(document, arrays, package.where, EXTRAS),
         backbone=BackboneChoice(**chosen | {"taps": tuple(chosen["taps"]), "size": tuple(geometry["size"])}),
         grid=tuple(geometry["grid"]),
-        nearest=geometry["nearest"],
+        nearest_upsampling=geometry["nearest_upsampling"],
         views=views,
-        live=live,
-        calibration=calibration,
+        live_values=live,
+        calibration_photos=calibration,
         test_photos=test_photos,
         unscored=tuple(recorded_photos.UnscoredPart(**part) for part in document["unscored"]),
         provenance=Provenance(**made),
         mm_per_pixel=document["mm_per_pixel"],
-        teaching_record=document["taught"] and recorded_photos.TeachingRecord.from_params(document["taught"]),
+        teaching_record=document["teaching"] and recorded_photos.TeachingRecord.from_params(document["teaching"]),
         as_published=document["as_published"],
         digest=package.digest,
     )
@@ -227,7 +223,7 @@ def _view_of(number: int, part: dict, arrays: dict[str, np.ndarray], where: Path
     with recipe_errors(where, "the detector cannot be used"):
         detector = METHODS[part["name"]].detector_class.from_arrays(tensors, part["params"])
     scales = {}
-    for row, value in enumerate(part["scales"]):
+    for row, value in enumerate(part["scale_stops"]):
         centre, gain, level, spread = (
             view_arrays[f"scale_{name}"][row] for name in ("centre", "gain", "level", "spread")
         )

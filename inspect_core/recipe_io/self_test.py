@@ -40,15 +40,15 @@ def run_self_test(recipe: Recipe, where: Path, *, widths: Sequence[int], embeddi
         with recipe_errors(where, "the detector cannot be used"):
             _prove_detector(recipe, patches)
         if recipe.product_check is not None:
-            with recipe_errors(where, f"{PARTS['guard'][-1]} cannot be used"):
+            with recipe_errors(where, f"{PARTS['product_check'][-1]} cannot be used"):
                 logits = _vectors(rng, PHOTOS, CLASSES) if recipe.product_check.fused else None
                 as_finite(recipe.product_check.score(photos, logits), name="its score")
-        if recipe.gallery is not None:
+        if recipe.known_cases is not None:
             with recipe_errors(where, "the gallery of known cases cannot be used"):
                 for photo in photos:
-                    recipe.gallery.nearest(photo, count=1)
+                    recipe.known_cases.nearest(photo, count=1)
         if recipe.defect_types is not None:
-            with recipe_errors(where, f"{PARTS['kinds'][-1]} cannot be used"):
+            with recipe_errors(where, f"{PARTS['defect_types'][-1]} cannot be used"):
                 for photo in photos:
                     recipe.defect_types.of_embedding(photo)
         if recipe.alignment is not None:
@@ -59,10 +59,12 @@ def run_self_test(recipe: Recipe, where: Path, *, widths: Sequence[int], embeddi
 def _prove_detector(recipe: Recipe, patches: Sequence[torch.Tensor]) -> None:
     """The map of (1, h, w, k) features at the live values in force, and each view's at its first and its last."""
     views = [replace(view, detector=copy(view.detector)) for view in recipe.views]
-    errors = [joined_errors(views, patches, recipe.live)]
+    errors = [joined_errors(views, patches, recipe.live_values)]
     for view, view_patches in zip(views, patches, strict=True):
         errors += list(
-            view.sweep(view_patches, (view.start, view.definition.max_value(view.detector)) if view.live else (0,))
+            view.sweep(
+                view_patches, (view.start, view.definition.max_value(view.detector)) if view.live_parameter else (0,)
+            )
         )
     as_finite(image_score(to_pixels(np.stack(errors), recipe.map_size, sigma=SIGMA)), name="its score")
 

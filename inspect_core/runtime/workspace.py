@@ -34,6 +34,11 @@ def free_recipe_path(product: str) -> Path:
     return path
 
 
+def former_folder() -> Path:
+    """Of recipes that an earlier version wrote, kept after they were converted."""
+    return root() / "former"
+
+
 def open_folder() -> Path:
     """Of the parts that are open and not saved."""
     return root() / "open"

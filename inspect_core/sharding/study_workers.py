@@ -23,7 +23,7 @@ from inspect_core.runtime.progress import Report, ignore_progress
 from inspect_core.sharding.checkpoints import MERGED, ShardCheckpoints
 from inspect_core.sharding.executor import IDLE_WORKER_BYTES, Executor, Failure, Numbered, attempt, environment_stamp
 from inspect_core.sharding.shard_runner import in_order, results, stored_results
-from inspect_core.sharding.transport import SentBackbone, SentExtractor, bare, preparation_of
+from inspect_core.sharding.transport import SentBackbone, SentExtractor, bare, extractor_of
 from inspect_core.study.evaluation_scores import AT_ONCE, EvaluationScores
 from inspect_core.study.photo_features import PhotoFeatures, PhotoNotes
 from inspect_core.study.statistics_gathering import BLOCK, SHARD, FitPlan, Gathered, StatisticsMerger, merged
@@ -56,7 +56,7 @@ class RemoteTask:
     prepared: SentExtractor
 
     def __call__(self, shard: Shard) -> ShardResult:
-        features = PhotoFeatures(preparation_of(self.prepared), feature_store(), shard.streamed)
+        features = PhotoFeatures(extractor_of(self.prepared), feature_store(), shard.streamed)
         content, masked = self.task.over(features, shard, ignore_progress), ()
         if isinstance(self.task, FitTask):
             content = states(merged(self.task.fit, content))
@@ -103,7 +103,7 @@ class OnWorkers:
     def _work(
         self, task: Task, features: PhotoFeatures, samples: Sequence[PhotoFile], size: int, report: Report
     ) -> "_Work":
-        prepared = SentExtractor.of(features.preparation, SentBackbone.of(features.preparation.backbone, self.weights))
+        prepared = SentExtractor.of(features.extractor, SentBackbone.of(features.extractor.backbone, self.weights))
         streamed = frozenset(features.streamed)
         return _Work(self.executor, RemoteTask(bare(task), prepared), samples, streamed, size, report)
 
@@ -214,7 +214,7 @@ def _is_finite(content: Any) -> bool:
 
 def _add(features: PhotoFeatures, notes: PhotoNotes) -> None:
     """Note what workers found of photos."""
-    alignment = features.preparation.alignment
+    alignment = features.extractor.alignment
     placed = {
         name: (digest, replace(placement, alignment=alignment))
         for name, (digest, placement) in notes.placements.items()

@@ -53,24 +53,22 @@ def backbone_of(network: SentBackbone) -> Backbone:
 
 @dataclass(frozen=True, eq=False)
 class SentExtractor:
-    """A preparation; rest: its fields beside the backbone, without what they have computed."""
+    """A feature extractor; rest: its fields beside the backbone, without what they have computed."""
 
     network: SentBackbone
     rest: Mapping[str, Any]
 
     @classmethod
-    def of(cls, preparation: FeatureExtractor, network: SentBackbone) -> Self:
+    def of(cls, extractor: FeatureExtractor, network: SentBackbone) -> Self:
         rest = {
-            field.name: bare(getattr(preparation, field.name))
-            for field in fields(preparation)
-            if field.name != "backbone"
+            field.name: bare(getattr(extractor, field.name)) for field in fields(extractor) if field.name != "backbone"
         }
         return cls(network, rest)
 
 
 @lru_cache(maxsize=1)
-def preparation_of(sent: SentExtractor) -> FeatureExtractor:
-    """The preparation on this machine. Raises as `backbone_of`."""
+def extractor_of(sent: SentExtractor) -> FeatureExtractor:
+    """The feature extractor on this machine. Raises as `backbone_of`."""
     return FeatureExtractor(backbone_of(sent.network), **sent.rest)
 
 

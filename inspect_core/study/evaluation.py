@@ -99,7 +99,7 @@ def score_test_photos(
         scored = study.at(live)
         for i, view in enumerate(views):
             views[i] = replace(view, scales={**view.scales, **scored.scales(i, [view.value(live)])})
-    keep = study.store.would_fit(study.preparation.bytes_per_photo * len(samples))
+    keep = study.store.would_fit(study.extractor.bytes_per_photo * len(samples))
     streamed = frozenset() if keep else frozenset(sample.name for sample in samples)
     features = replace(study.photo_features, streamed=streamed)
     scores_by_setting = [EvaluationScores.merged([]) for _ in lives]
@@ -111,8 +111,8 @@ def score_test_photos(
 
 def evaluate_photos(scored: ScoredPhotos, limits: Limits, masks: list[np.ndarray | None], **live: int) -> Evaluation:
     """Figures of the judge photos under limits at a stored live value; masks: returned by `truth_masks`."""
-    evaluated = EvaluationScores.of(scored, live, np.flatnonzero(scored.of_subset("judge")).tolist(), masks)
-    return figures(evaluated, limits, [photo for photo in scored.unscored if photo.part == "judge"])
+    evaluated = EvaluationScores.of(scored, live, np.flatnonzero(scored.of_subset("test")).tolist(), masks)
+    return figures(evaluated, limits, [photo for photo in scored.unscored if photo.subset == "test"])
 
 
 def figures(evaluated: EvaluationScores, limits: Limits, unscored: Sequence[UnscoredPhoto] = ()) -> Evaluation:
@@ -127,7 +127,7 @@ def figures(evaluated: EvaluationScores, limits: Limits, unscored: Sequence[Unsc
             fpr95=fpr95_of_foreign(scores[~defect], scores[defect]),
             good_rejected_at_95_caught=fpr_at_tpr(scores, defect),
             counts=_counts(scores[~defect], scores[defect], limits, evaluated.hit_limits[defect], unscored),
-            changed=RepeatabilityCounts.of(scores, evaluated.again, defect, limits),
+            changed=RepeatabilityCounts.of(scores, evaluated.repeat_scores, defect, limits),
         )
 
 
@@ -146,7 +146,7 @@ def unscored_counts(photos: Sequence[UnscoredPhoto]) -> dict[str, UnscoredCounts
 
     def of(good: bool) -> UnscoredCounts:
         return UnscoredCounts.of_words(
-            [photo.word for photo in photos if photo.kind != UNKNOWN and (photo.kind == "good") == good]
+            [photo.verdict for photo in photos if photo.label != UNKNOWN and (photo.label == "good") == good]
         )
 
     return {"good_unscored": of(True), "defects_unscored": of(False)}
@@ -159,7 +159,7 @@ def outcomes(evaluation: Evaluation) -> dict[str, int | None]:
     counts, changed = evaluation.counts, evaluation.changed
     known, unscored = counts.with_mask > 0, (counts.good_unscored, counts.defects_unscored)
     return {
-        "caught_at_defect": counts.caught_there if known else None,
+        "caught_at_defect": counts.caught_at_defect if known else None,
         "caught_elsewhere": counts.caught_elsewhere if known else None,
         "not_located": sum(photo.not_located for photo in unscored),
         "not_judged": sum(photo.not_judged for photo in unscored),
@@ -252,10 +252,10 @@ def select_counted(
     """
     known, elsewhere = [*photos, *unscored], [] if set_on is None else list(set_on)
     count = len(elsewhere)
-    good = np.array([photo.kind == "good" for photo in known] + [True] * count, bool)
-    defect = np.array([photo.kind not in ("good", UNKNOWN) for photo in known] + [False] * count, bool)
+    good = np.array([photo.label == "good" for photo in known] + [True] * count, bool)
+    defect = np.array([photo.label not in ("good", UNKNOWN) for photo in known] + [False] * count, bool)
     good, defect, is_set_on = select_counted_parts(
-        good, defect, [photo.part for photo in known] + ["calibrate"] * count
+        good, defect, [photo.subset for photo in known] + ["calibration"] * count
     )
     first, last = len(photos), len(known)
     here = (good | defect)[first:last]
@@ -265,7 +265,7 @@ def select_counted(
 
 def labelled_since(photos: Sequence[ScoredPhoto]) -> int:
     """Count the photos whose label was given by someone who had seen the score: they are in no figure."""
-    return sum(photo.part == RELABELLED or (photo.part == ADDED and photo.kind != UNKNOWN) for photo in photos)
+    return sum(photo.subset == RELABELLED or (photo.subset == ADDED and photo.label != UNKNOWN) for photo in photos)
 
 
 def counts_sentence_for(

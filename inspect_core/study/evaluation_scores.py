@@ -22,13 +22,13 @@ Live = Mapping[str, int]
 
 @dataclass(frozen=True, eq=False)
 class EvaluationScores:
-    """scores: (n,) float32 image scores; again: those of the parts photographed again, NaN where they were not; defect:
-    (n,) bool; found: (n,) float64, up to which limit each defect is found, NaN where no true mask is known; counts: of
-    the photos whose true mask is known.
+    """scores: (n,) float32 image scores; repeat_scores: those of the parts photographed again, NaN where they were not;
+    defect: (n,) bool; found: (n,) float64, up to which limit each defect is found, NaN where no true mask is known;
+    counts: of the photos whose true mask is known.
     """
 
     scores: np.ndarray
-    again: np.ndarray
+    repeat_scores: np.ndarray
     defect: np.ndarray
     hit_limits: np.ndarray
     counts: OverlapCounts
@@ -56,7 +56,7 @@ class EvaluationScores:
     def merged(cls, parts: Sequence[Self]) -> Self:
         """Of the photos of all parts, in their order."""
         none = cls(*(np.zeros(0, dtype) for dtype in ("f4", "f4", bool, float)), OverlapCounts.merged([]))
-        names = ("scores", "again", "defect", "hit_limits")
+        names = ("scores", "repeat_scores", "defect", "hit_limits")
         each = (np.concatenate([getattr(part, name) for part in (none, *parts)]) for name in names)
         return cls(*each, OverlapCounts.merged(part.counts for part in parts))
 
@@ -66,7 +66,7 @@ def truth_masks(scored: ScoredPhotos, which: Sequence[int] | None = None) -> lis
     None where it is unknown.
     """
     size, photos = scored.size, scored.photos if which is None else [scored.photos[i] for i in which]
-    return [np.zeros(size, bool) if photo.kind == "good" else photo.known_mask(size) for photo in photos]
+    return [np.zeros(size, bool) if photo.label == "good" else photo.known_mask(size) for photo in photos]
 
 
 def score_for_evaluation(
@@ -81,10 +81,10 @@ def score_for_evaluation(
     views: asked for the values of the moves only, with the local scales that were learned for them; again: tolerances
     of a copy that is scored too.
     """
-    preparation = features.preparation
-    scored = ScoredPhotos(views, preparation.grid, preparation.map_size)
+    extractor = features.extractor
+    scored = ScoredPhotos(views, extractor.grid, extractor.map_size)
     for sample in samples:
         if looks := features.augmented_features(sample, again):
-            scored = scored.with_photo(features.photo(sample, "judge"), *looks)
+            scored = scored.with_photo(features.photo(sample, "test"), *looks)
     masks = truth_masks(scored)
     return [EvaluationScores.of(scored, live, range(len(masks)), masks) for live in moves]

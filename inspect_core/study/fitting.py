@@ -75,13 +75,13 @@ class StudyFitter:
     def fit_of(self, samples: Sequence[PhotoFile], numbers: Sequence[int] | None = None) -> FitPlan:
         """What the methods, or those at some positions, learn from these photos."""
         numbers = range(len(self.methods)) if numbers is None else numbers
-        preparation, tolerances = self.features.preparation, self.order.tolerances
-        columns = [preparation.looks[i].columns for i in numbers]
+        extractor, tolerances = self.features.extractor, self.order.tolerances
+        columns = [extractor.looks[i].columns for i in numbers]
         return FitPlan(
             tuple(self.methods[i] for i in numbers),
             tuple(numbers),
             tuple(self._patches(len(samples) * photos_per_original(tolerances), i) for i in numbers),
-            tuple(None if column is None else column.to(preparation.backbone.device) for column in columns),
+            tuple(None if column is None else column.to(extractor.backbone.device) for column in columns),
             tuple(self.parameters[i] for i in numbers),
             self.order.seed,
             tolerances=tolerances,
@@ -89,7 +89,7 @@ class StudyFitter:
 
     def finished(self, fit: FitPlan, gathered: Gathered, report: Report) -> tuple[FittedMethod, ...]:
         """The methods of a fit made from what was gathered."""
-        looks, detectors = self.features.preparation.looks, fit.finish(gathered, report)
+        looks, detectors = self.features.extractor.looks, fit.finish(gathered, report)
         each = zip(fit.methods, detectors, fit.views, strict=True)
         return tuple(
             FittedMethod(name, detector, looks[i], is_uncalibrated=self.order.as_published)
@@ -102,7 +102,7 @@ class StudyFitter:
         return self.gather(fit, samples, report)[0].rows()
 
     def _patches(self, photos: int, view: int) -> Patches:
-        _, height, width, channels = self.features.preparation.shapes[view]
+        _, height, width, channels = self.features.extractor.shapes[view]
         return Patches(photos, (height, width), channels)
 
 
@@ -134,7 +134,7 @@ class CrossFitter:
     def views(self, report: Report) -> tuple[FittedMethod, ...]:
         """The methods fitted on all photos; the folds are gathered for it."""
         if not self.folds:
-            return self._fitting.views(self._fitting.order.photos.fit, report)
+            return self._fitting.views(self._fitting.order.photos.train, report)
         self.gather(report)
         return self._fitting.finished(self._fit, self._total, stage(report, 1.0, 1.0))
 
@@ -166,24 +166,30 @@ class CrossFitter:
         """
         fitting, order, tried = self._fitting, self._fitting.order, []
         features, split = fitting.features, order.photos
-        scored = ScoredPhotos(views, features.preparation.grid, features.preparation.map_size, area=area)
+        scored = ScoredPhotos(views, features.extractor.grid, features.extractor.map_size, area=area)
         setters = split.limit_photos(order.seed) or [[]]
-        for number, (samples, left_out) in enumerate(zip(setters, self.fold_detectors(ignore_progress), strict=True)):
-            by_fold = scored.seen_by(left_out)
+        for number, (samples, fold_detectors_used) in enumerate(
+            zip(setters, self.fold_detectors(ignore_progress), strict=True)
+        ):
+            by_fold = scored.seen_by(fold_detectors_used)
             step = stage(report, crossed * number / len(setters), crossed * (number + 1) / len(setters))
             further = () if trying is None else tuple(trying(samples))
             each = len(samples) + len(further)
             for sample, errors in fitting.score(by_fold, samples, stage(step, 0.0, len(samples) / max(each, 1))):
-                scored = scored.with_errors(features.photo(sample, "calibrate", split.groups), *errors)
+                scored = scored.with_errors(features.photo(sample, "calibration", split.groups), *errors)
             for done, made in enumerate(features.each(partial(_tried, by_fold), further), len(samples) + 1):
                 step(done / each, "trying synthetic defects")
                 tried += [made] if made else []
-        parts = [("choose", sample) for sample in split.choose] + [("judge", sample) for sample in split.judge]
+        parts = [("validation", sample) for sample in split.validation] + [("test", sample) for sample in split.test]
         named, rest = {sample.name: part for part, sample in parts}, [sample for _, sample in parts]
         if rest:
             for sample, errors in fitting.score(scored.seen_by(), rest, stage(report, crossed, 1.0), fitting.again):
                 scored = scored.with_errors(features.photo(sample, named[sample.name], split.groups), *errors)
-        every = [("calibrate", sample) for sample in order.setters] + parts + [("fit", sample) for sample in split.fit]
+        every = (
+            [("calibration", sample) for sample in order.setters]
+            + parts
+            + [("train", sample) for sample in split.train]
+        )
         return scored.with_unscored(features.unscored(every)), tried
 
     def _keep(self, state: dict[str, Tensor]) -> dict[str, int]:

@@ -41,23 +41,23 @@ class PhotoNotes:
 
 @dataclass(frozen=True, eq=False)
 class PhotoFeatures:
-    """Features of photos by one preparation. Safe to use from several threads.
+    """Features of photos by one extractor. Safe to use from several threads.
 
     streamed: names of the photos whose features are not stored; notes: of the photos looked at so far; each: `map`, or
     as it works on several items at a time.
     """
 
-    preparation: FeatureExtractor
+    extractor: FeatureExtractor
     store: FeatureStore
     streamed: Collection[str] = ()
     notes: PhotoNotes = field(default_factory=PhotoNotes)
     each: Callable[..., Iterable[Any]] = map
 
     @classmethod
-    def here(cls, preparation: FeatureExtractor, store: FeatureStore, streamed: Collection[str] = ()) -> Self:
+    def here(cls, extractor: FeatureExtractor, store: FeatureStore, streamed: Collection[str] = ()) -> Self:
         """For this process, which looks at some photos at a time where the network runs on a CPU."""
-        each = in_order if preparation.backbone.device.type == "cpu" else map
-        return cls(preparation, store, streamed, each=each)
+        each = in_order if extractor.backbone.device.type == "cpu" else map
+        return cls(extractor, store, streamed, each=each)
 
     def of(self, sample: PhotoFile) -> tuple[Tensor, ...] | None:
         """(1, h, w, k) for each view, from the store when there, else from the network.
@@ -72,13 +72,13 @@ class PhotoFeatures:
         if (looked := self._looked(sample)) is None:
             return None
         digest, pixels, placement = looked
-        notes.placements[name], picture = (digest, placement), self.preparation.network_input(pixels, placement)
+        notes.placements[name], picture = (digest, placement), self.extractor.network_input(pixels, placement)
         notes.quality[name] = measure_quality(picture)
         if (stored := self.stored(digest)) is not None:
             return stored
-        features = self.preparation.features_of_input(picture)
+        features = self.extractor.features_of_input(picture)
         if name not in self.streamed:
-            for key, spec_features in zip(self.preparation.keys, features, strict=True):
+            for key, spec_features in zip(self.extractor.keys, features, strict=True):
                 self.store.put(f"{digest}-{key}", spec_features.cpu().numpy())
         return features
 
@@ -87,8 +87,8 @@ class PhotoFeatures:
         if (looked := self._looked(sample)) is None:
             return None
         _, pixels, placement = looked
-        whole = self.preparation.whole_network_input(pixels, placement)
-        _, embedding, logits = self.preparation.backbone.describe(whole[None])
+        whole = self.extractor.whole_network_input(pixels, placement)
+        _, embedding, logits = self.extractor.backbone.describe(whole[None])
         # Copies: a view would keep the network's whole output buffer of every photo.
         return embedding[0].cpu().numpy().copy(), logits[0].cpu().numpy().copy()
 
@@ -96,7 +96,7 @@ class PhotoFeatures:
         """Digest, pixels and placement of a photo; None where it is noted why there are none."""
         try:
             picture = read(sample.path, sample.depth)
-            return picture.digest, picture.pixels, self.preparation.place(picture.pixels)
+            return picture.digest, picture.pixels, self.extractor.place(picture.pixels)
         except ImageError as error:
             self.notes.damaged[sample.name] = str(error)
         except NotLocated as error:
@@ -112,14 +112,14 @@ class PhotoFeatures:
             return [] if features is None else [features]
         digest, placement = self.notes.placements[sample.name]
         photo = read(sample.path, sample.depth).pixels
-        picture = self.preparation.network_input(photo, placement)
+        picture = self.extractor.network_input(photo, placement)
         copies = tolerances.copies_of(picture, photo.shape[:2], digest)
-        return [features, *map(self.preparation.features_of_input, copies)]
+        return [features, *map(self.extractor.features_of_input, copies)]
 
     def photo(self, sample: PhotoFile, part: str, groups: Mapping[str, str] | None = None) -> ScoredPhoto:
         """A photo that was read, as one of a part of the study; groups: by name, those of the split."""
         digest, placement = self.notes.placements[sample.name]
-        known = sample.name, digest, placement.size, sample.kind, part, sample.path, sample.mask, sample.group
+        known = sample.name, digest, placement.size, sample.label, part, sample.path, sample.mask, sample.group
         return ScoredPhoto(*known, (groups or {}).get(sample.name), sample.depth, placement)
 
     def digests(self, samples: Iterable[PhotoFile]) -> dict[str, str]:
@@ -145,9 +145,9 @@ class PhotoFeatures:
     def stored(self, digest: str) -> tuple[Tensor, ...] | None:
         """The features of a photo of this content for each view; None when one of them is not in the store."""
         arrays = []
-        for key, shape in zip(self.preparation.keys, self.preparation.shapes, strict=True):
+        for key, shape in zip(self.extractor.keys, self.extractor.shapes, strict=True):
             stored = self.store.get(f"{digest}-{key}", shape)
             if stored is None:
                 return None
-            arrays.append(torch.from_numpy(stored).to(self.preparation.backbone.device))
+            arrays.append(torch.from_numpy(stored).to(self.extractor.backbone.device))
         return tuple(arrays)

@@ -22,7 +22,7 @@ from inspect_core.verdict import Limits
 
 def build_recipe(
     order: TeachingConfig,
-    preparation: FeatureExtractor,
+    extractor: FeatureExtractor,
     fitted: ScoredPhotos,
     scored: ScoredPhotos,
     live: Mapping[str, int],
@@ -41,9 +41,9 @@ def build_recipe(
     fitted: the photos at the stored stops; scored: at the live values, with the areas of the recipe; parent: digest of
     the recipe that it follows; parts: further fields of the recipe. Raises ValueError as `Areas.check`.
     """
-    backbone, areas = preparation.backbone, scored.areas
+    backbone, areas = extractor.backbone, scored.areas
     if areas is not None:
-        areas.check(scored.size, preparation.alignment, least=live[AREA])
+        areas.check(scored.size, extractor.alignment, least=live[AREA])
     views = tuple(
         replace(view, scales=fitted.scales(i, view.stops) | scored.scales(i, [view.value(live)]))
         for i, view in enumerate(fitted.views)
@@ -51,37 +51,40 @@ def build_recipe(
     note = order.photos.note()
     if order.tolerances is not None:
         note = f"{note}, each within the tolerances {order.tolerances}"
-    made, root = datetime.now(UTC).isoformat(timespec="seconds"), str(mode(sample.root for sample in order.photos.fit))
-    roots = {str(sample.root) for sample in (*order.photos.fit, *order.scored)}
+    made, root = (
+        datetime.now(UTC).isoformat(timespec="seconds"),
+        str(mode(sample.root for sample in order.photos.train)),
+    )
+    roots = {str(sample.root) for sample in (*order.photos.train, *order.scored)}
     seeds, versions = {"split": order.seed, "detector": order.seed}, library_versions()
     by = author, reason, parent
-    places = {"photos": root, "photo_folders": tuple(sorted(roots - {root}))}
-    provenance = Provenance(made, *by, seeds=seeds, versions=versions, **places, calibration_note=note)
+    folders = tuple(sorted(roots - {root}))
+    provenance = Provenance(made, *by, seeds, versions, root, folders, note)
     scores = scored.scores(**live)
 
     def recorded(part: str, which: np.ndarray) -> tuple[CalibrationPhoto, ...]:
         photos = ((scored.photos[i], float(scores[i])) for i in np.flatnonzero(which & scored.of_subset(part)))
-        return tuple(CalibrationPhoto(photo.name, photo.digest, score, photo.kind) for photo, score in photos)
+        return tuple(CalibrationPhoto(photo.name, photo.digest, score, photo.label) for photo, score in photos)
 
     return Recipe(
         product,
         BackboneChoice(backbone.name, tuple(backbone.taps), backbone.weight_digest, tuple(backbone.size)),
-        preparation.grid,
-        preparation.nearest,
+        extractor.grid,
+        extractor.nearest_upsampling,
         views,
-        live=live,
+        live_values=live,
         limits=limits or scored.default_limits(**live),
-        calibration=recorded("calibrate", scored.setters()),
-        test_photos=recorded("judge", np.ones(len(scores), bool)),
+        calibration_photos=recorded("calibration", scored.setters()),
+        test_photos=recorded("test", np.ones(len(scores), bool)),
         unscored=tuple(
-            UnscoredPart(photo.sample.name, photo.kind, photo.part, photo.word, photo.reason)
+            UnscoredPart(photo.sample.name, photo.label, photo.subset, photo.verdict, photo.reason)
             for photo in fitted.unscored
         ),
         provenance=provenance,
-        depth=order.photos.fit[0].depth,
-        alignment=preparation.alignment,
+        depth=order.photos.train[0].depth,
+        alignment=extractor.alignment,
         areas=areas,
-        tiles=preparation.tiles,
+        tiles=extractor.tiles,
         quality=quality,
         teaching_record=teaching_record,
         as_published=order.as_published,

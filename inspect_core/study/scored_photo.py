@@ -21,34 +21,34 @@ ADDED, RELABELLED = "added", "relabelled"
 class ScoredPhoto:
     """One photo: its name, content digest, size (height, width) as placed, and what is known about it.
 
-    kind: "good", a defect type, or "unknown"; part: "calibrate", "choose", "judge", "added" or "relabelled"; path:
-    where its pixels are; mask: where its true mask is, if it has one; group: its lot, if known; split_group: its group
-    in the split, None when it stands alone; depth: bit depth at which it is read; placement: how it is looked at, None:
-    as taken; was: kind and part before the engineer said otherwise, None: as it was taught.
+    label: "good", a defect type, or "unknown"; subset: "calibration", "validation", "test", "added" or "relabelled";
+    path: where its pixels are; mask: where its true mask is, if it has one; group: its lot, if known; split_group: its
+    group in the split, None when it stands alone; depth: bit depth at which it is read; placement: how it is looked at,
+    None: as taken; original_label: label and subset before the engineer said otherwise, None: as it was taught.
     """
 
     name: str
     digest: str
     size: tuple[int, int]
-    kind: str
-    part: str
+    label: str
+    subset: str
     path: Path
     mask: Path | None = None
     group: str | None = None
     split_group: str | None = None
     depth: Depth | None = None
     placement: Placement | None = None
-    was: tuple[str, str] | None = None
+    original_label: tuple[str, str] | None = None
 
     def labelled(self, kind: str) -> "ScoredPhoto":
         """The same photo as another kind. It sets, chooses and judges nothing any more, unless only its defect type
         changes or it was added; with the kind that it was taught with it is as before.
         """
-        kind_was, part_was = was = self.was or (self.kind, self.part)
+        kind_was, part_was = was = self.original_label or (self.label, self.subset)
         if kind == kind_was:
-            return replace(self, kind=kind, part=part_was, was=None)
+            return replace(self, label=kind, subset=part_was, original_label=None)
         stays = part_was == ADDED or "good" not in (kind, kind_was)
-        return replace(self, kind=kind, part=part_was if stays else RELABELLED, was=was)
+        return replace(self, label=kind, subset=part_was if stays else RELABELLED, original_label=was)
 
     @property
     def placed(self) -> Placement:
@@ -56,7 +56,7 @@ class ScoredPhoto:
 
     def true_mask(self) -> np.ndarray | None:
         """(H, W) bool on its picture; None without one. Raises ImageError for one that cannot be read."""
-        return None if self.mask is None else self.placed.mask(read_mask(self.mask, self.placed.photo))
+        return None if self.mask is None else self.placed.mask(read_mask(self.mask, self.placed.photo_size))
 
     def known_mask(self, size: tuple[int, int]) -> np.ndarray | None:
         """(height, width) bool, its true mask at the size of a map; None without one that can be read."""
@@ -82,26 +82,26 @@ class ScoredPhoto:
     def sample(self) -> PhotoFile:
         """The photo as it was found."""
         return PhotoFile(
-            self.path, self.name, self.kind, self.placed.photo, self.mask, group=self.group, depth=self.depth
+            self.path, self.name, self.label, self.placed.photo_size, self.mask, group=self.group, depth=self.depth
         )
 
     @property
     def is_defect(self) -> bool:
-        return self.kind not in ("good", UNKNOWN)
+        return self.label not in ("good", UNKNOWN)
 
 
 @dataclass(frozen=True)
 class UnscoredPhoto:
-    """A photo of the study without a score; word: "not located" or "not judged", and reason: why.
+    """A photo of the study without a score; verdict: "not located" or "not judged", and reason: why.
 
-    part: as of a ScoredPhoto, or "fit" for one that only could not be learned from; sample: as it was found.
+    subset: as of a ScoredPhoto, or "train" for one that only could not be learned from; sample: as it was found.
     """
 
     sample: PhotoFile
-    part: str
-    word: str
+    subset: str
+    verdict: str
     reason: str
 
     @property
-    def kind(self) -> str:
-        return self.sample.kind
+    def label(self) -> str:
+        return self.sample.label

@@ -56,9 +56,9 @@ class ScoredPhotos:
         set_on: Sequence[float] | None = None,
     ):
         self.views, self.grid, self.size, self.areas, self.set_on = tuple(views), grid, size, areas, set_on
-        self.live: Mapping[str, int] = {view.live: view.start for view in self.views if view.live} | {
-            AREA: default_area(size) if area is None else area
-        }
+        self.live: Mapping[str, int] = {
+            view.live_parameter: view.start for view in self.views if view.live_parameter
+        } | {AREA: default_area(size) if area is None else area}
         self.photos: tuple[ScoredPhoto, ...] = ()
         self.unscored: tuple[UnscoredPhoto, ...] = ()
         self.stored = StoredErrors.empty([view.stops for view in self.views], grid)
@@ -113,11 +113,11 @@ class ScoredPhotos:
 
     def of_subset(self, *parts: str) -> np.ndarray:
         """(photos,) bool: which belong to one of the named parts."""
-        return np.array([photo.part in parts for photo in self.photos], dtype=bool)
+        return np.array([photo.subset in parts for photo in self.photos], dtype=bool)
 
     def good_and_defect(self) -> tuple[np.ndarray, np.ndarray]:
         """(good, defect), each (photos,) bool; a photo whose truth is unknown is neither."""
-        good = np.array([photo.kind == "good" for photo in self.photos], dtype=bool)
+        good = np.array([photo.label == "good" for photo in self.photos], dtype=bool)
         return good, np.array([photo.is_defect for photo in self.photos], dtype=bool)
 
     def typical_score(self, **live: int) -> float:
@@ -131,12 +131,12 @@ class ScoredPhotos:
         their scores alone are here.
         """
         good, _ = self.good_and_defect()
-        calibration = good & self.of_subset("calibrate")
-        return (calibration if calibration.any() else good & self.of_subset("judge")) & (self.set_on is None)
+        calibration = good & self.of_subset("calibration")
+        return (calibration if calibration.any() else good & self.of_subset("test")) & (self.set_on is None)
 
     def chosen_defects(self) -> np.ndarray:
         """(photos,) bool: the known defects kept to choose settings and limits by, which no figure counts."""
-        return self.of_subset("choose") & self.good_and_defect()[1]
+        return self.of_subset("validation") & self.good_and_defect()[1]
 
     def with_unscored(self, photos: Iterable[UnscoredPhoto]) -> Self:
         """These, and the photos that have no score."""
@@ -144,7 +144,7 @@ class ScoredPhotos:
 
     def labelled(self, kinds: Mapping[str, str]) -> Self:
         """These with other kinds, by content digest (`ScoredPhoto.labelled`); limits and scales follow."""
-        photos = tuple(photo.labelled(kinds.get(photo.digest, photo.kind)) for photo in self.photos)
+        photos = tuple(photo.labelled(kinds.get(photo.digest, photo.label)) for photo in self.photos)
         return self._with(photos=photos, _scales={})
 
     def with_areas(self, areas: InspectionAreas | None) -> Self:
@@ -162,7 +162,7 @@ class ScoredPhotos:
     def of_views(self, which: Sequence[int]) -> Self:
         """These photos under some of the views, by position."""
         views = tuple(self.views[i] for i in which)
-        live = {view.live: view.start for view in views if view.live} | {AREA: self.live[AREA]}
+        live = {view.live_parameter: view.start for view in views if view.live_parameter} | {AREA: self.live[AREA]}
         return self._with(views=views, live=live, stored=self.stored.of_views(which), _scales={})
 
     def seen_by(self, views: Sequence[FittedMethod] = ()) -> list[tuple[FittedMethod, tuple[int, ...]]]:
@@ -180,13 +180,15 @@ class ScoredPhotos:
         """(photos,) bool: those whose part a verdict would call partly out of view at this smallest area."""
         if self._in_view is None:  # counted once for all areas: a move of the area only compares
             views = [Visibility.of(photo.placed, self.size, self.areas) for photo in self.photos]
-            self._in_view = np.array([(view.missing, view.left) for view in views], int).reshape(-1, 2)
+            self._in_view = np.array([(view.missing_pixels, view.inspected_pixels) for view in views], int).reshape(
+                -1, 2
+            )
         return is_partly_out(*self._in_view.T, area)
 
     def stops(self, name: str) -> tuple[int, ...]:
         """The values of a live parameter at which errors are kept, ascending. Raises ValueError for another name."""
         for view in self.views:
-            if view.live == name:
+            if view.live_parameter == name:
                 return view.stops
         raise ValueError(f"there is no live parameter {name!r}; there is {', '.join(self.live)}")
 
@@ -197,7 +199,7 @@ class ScoredPhotos:
 
     def has(self, live: Mapping[str, int]) -> bool:
         """Whether errors are stored at these values; at any other they have to be computed."""
-        return all(view.live not in live or live[view.live] in view.stops for view in self.views)
+        return all(view.live_parameter not in live or live[view.live_parameter] in view.stops for view in self.views)
 
     def grid_errors(self, **live: int) -> np.ndarray:
         """(photos, h, w) float32 calibrated errors of the patch grid, all views together.
@@ -285,7 +287,7 @@ class ScoredPhotos:
     def scale(self, view: int, stop: int) -> LocalScale | None:
         """The local scale of a view at a kept value of its live parameter; None for a raw map."""
         fitted_method, (good, _) = self.views[view], self.good_and_defect()
-        setters = np.flatnonzero(good & self.of_subset("calibrate"))
+        setters = np.flatnonzero(good & self.of_subset("calibration"))
         if fitted_method.is_uncalibrated or fitted_method.scales or not len(setters):
             return fitted_method.scales.get(stop)
         if (view, stop) not in self._scales:
@@ -345,11 +347,11 @@ class ScoredPhotos:
             raise ValueError(f"there is no live parameter {unknown[0]!r}; there is {', '.join(self.live)}")
         values = {**self.live, **live}
         for view in self.views:
-            if view.live and values[view.live] not in view.stops:
+            if (name := view.live_parameter) and values[name] not in view.stops:
+                stops = f"the kept stops from {view.stops[0]} to {view.stops[-1]}"
                 raise ValueError(
-                    f"{view.live} is {values[view.live]}, not one of the kept stops from {view.stops[0]} to "
-                    f"{view.stops[-1]}; use {self.stop_of(view.live, values[view.live])}"
+                    f"{name} is {values[name]}, not one of {stops}; use {self.stop_of(name, values[name])}"
                 )
         if not 1 <= values[AREA] <= largest_area(self.size):
             raise ValueError(f"area is {values[AREA]}, outside 1..{largest_area(self.size)} pixels of the map")
-        return tuple(values[view.live] if view.live else 0 for view in self.views), values[AREA]
+        return tuple(values[view.live_parameter] if view.live_parameter else 0 for view in self.views), values[AREA]

@@ -67,7 +67,7 @@ class Study:
         order = replace(order, **choices, method=method if isinstance(method, str) else order.method)
         order = replace(order, tolerances=order.copied)
         self.order, self.split, self.store = order, order.photos, store
-        if not self.split.fit:
+        if not self.split.train:
             raise ValueError("no good photos for training; add good photos")
         self.method = method or order.method or DEFAULT_METHOD
         self.methods = methods_of(self.method) if isinstance(self.method, str) else self.method
@@ -76,19 +76,19 @@ class Study:
         grid, looks = order.grid, patch_feature_specs(self.methods, self.parameters, backbone, taps, order.seed)
         if order.tiles is not None:
             grid = order.tiles.grid
-        self.preparation = FeatureExtractor(backbone, grid, looks, nearest, order.alignment, order.tiles)
-        self.area = self.preparation.default_area if order.area is None else order.area
-        if not 1 <= self.area <= (most := largest_area(self.preparation.map_size)):
+        self.extractor = FeatureExtractor(backbone, grid, looks, nearest, order.alignment, order.tiles)
+        self.area = self.extractor.default_area if order.area is None else order.area
+        if not 1 <= self.area <= (most := largest_area(self.extractor.map_size)):
             raise ValueError(f"area is {self.area}, outside 1..{most} pixels of the map")
-        fit, shown = len(self.split.fit), len(order.scored)
+        fit, shown = len(self.split.train), len(order.scored)
         looks = photos_per_original(order.tolerances)
-        costs = costs_of(self.methods, self.parameters, self.preparation, fit=fit * looks, shown=shown)
+        costs = costs_of(self.methods, self.parameters, self.extractor, fit=fit * looks, shown=shown)
         self.scored: ScoredPhotos | None = None
         self.tried: list[Tried] = []
         self._exact: tuple[dict[str, int], ScoredPhotos] | None = None
-        keep = store.would_fit(self.preparation.bytes_per_photo * (fit + shown))
-        streamed = frozenset() if keep else frozenset(sample.name for sample in self.split.fit)
-        self.photo_features, self.workers = PhotoFeatures.here(self.preparation, store, streamed), workers
+        keep = store.would_fit(self.extractor.bytes_per_photo * (fit + shown))
+        streamed = frozenset() if keep else frozenset(sample.name for sample in self.split.train)
+        self.photo_features, self.workers = PhotoFeatures.here(self.extractor, store, streamed), workers
         workers.require(costs.memory)
         again = None if order.tolerances is None else replace(order.tolerances, copies=1)
         self.fitting = StudyFitter(order, self.methods, self.parameters, self.photo_features, again, workers)
@@ -100,7 +100,7 @@ class Study:
         Workers do this when they first process the photos.
         progress(share, step) is called after each photo. Raises Cancelled when `cancelled` returns True.
         """
-        to_do = [*self.order.scored, *(() if self.photo_features.streamed else self.split.fit)]
+        to_do = [*self.order.scored, *(() if self.photo_features.streamed else self.split.train)]
         self.workers.extract(self.photo_features, to_do, partial(report_progress, progress, cancelled))
         return self
 
@@ -137,13 +137,13 @@ class Study:
 
     def expected(self, made: int = 0) -> StepTimes:
         """What the steps of the fit are expected to take; made: photos that are tried."""
-        return StepTimes.of(self.order, self.methods, self.parameters, self.preparation, made=made)
+        return StepTimes.of(self.order, self.methods, self.parameters, self.extractor, made=made)
 
     def fit_view(
         self, number: int, report: Report = ignore_progress, *, samples: Sequence[PhotoFile] | None = None
     ) -> FittedMethod:
         """The method at this position alone, fitted on these photos, by default those to fit."""
-        samples = self.split.fit if samples is None else samples
+        samples = self.split.train if samples is None else samples
         return self.fitting.views(samples, report, numbers=[number])[0]
 
     def of_detector(self, method: str, backbone: Backbone, taps: Sequence[tuple[str, ...]]) -> "Study":
@@ -154,7 +154,7 @@ class Study:
         """
         which = [self.methods.index(name) for name in methods_of(method)]
         other = self.with_method(method, backbone, taps)
-        if other.preparation.keys != tuple(self.preparation.keys[i] for i in which):
+        if other.extractor.keys != tuple(self.extractor.keys[i] for i in which):
             raise ValueError(f"{method} was not fitted on the features of {backbone.name}; create a separate study")
         other.scored = self.results.of_views(which)
         other.tried = [(photo, [errors[i] for i in which]) for photo, errors in self.tried]
@@ -169,10 +169,10 @@ class Study:
 
         Raises ValueError for a parameter that determines the features (k), or one that the methods do not know.
         """
-        taps = [spec.taps for spec in self.preparation.looks]
+        taps = [spec.taps for spec in self.extractor.looks]
         values = {**self.order.parameters, **parameters}
-        other = self._like(self.preparation.backbone, self.method, taps, values)
-        if other.preparation.keys != self.preparation.keys:
+        other = self._like(self.extractor.backbone, self.method, taps, values)
+        if other.extractor.keys != self.extractor.keys:
             raise ValueError(f"parameters {dict(parameters)} need other features; make a new study of the photos")
         return other
 
@@ -191,7 +191,7 @@ class Study:
             method=method,
             taps=taps,
             parameters=parameters,
-            nearest=self.preparation.nearest,
+            nearest=self.extractor.nearest_upsampling,
             workers=self.workers,
         )
         other.photo_features.notes.add(self.photo_features.notes)
@@ -243,12 +243,12 @@ class Study:
         """
         live = self.live | {name: chosen.pop(name) for name in self.live if name in chosen}
         scored = self.at(live).with_areas(areas)
-        digests = self.photo_features.digests((*self.split.fit, *self.order.scored))
+        digests = self.photo_features.digests((*self.split.train, *self.order.scored))
         chosen |= {
             "quality": self.quality,
-            "teaching_record": self.order.record(digests, chosen_taps(self.methods, self.preparation)),
+            "teaching_record": self.order.record(digests, chosen_taps(self.methods, self.extractor)),
         }
-        return build_recipe(self.order, self.preparation, self.results, scored, live, limits, **chosen)
+        return build_recipe(self.order, self.extractor, self.results, scored, live, limits, **chosen)
 
     def errors(self, photo: ScoredPhoto) -> list[np.ndarray]:
         """(stops, h, w) float32 errors of a photo under each view, as scored; computed for one added on the bench."""
@@ -262,7 +262,7 @@ class Study:
         stored = self.photo_features.stored(photo.digest)
         if stored is not None:
             return stored
-        return self.preparation.features(read(photo.path, photo.depth).pixels, photo.placement)
+        return self.extractor.features(read(photo.path, photo.depth).pixels, photo.placement)
 
     def scored_photo(self, sample: PhotoFile, part: str) -> tuple[ScoredPhoto, tuple[Tensor, ...]] | None:
         """A photo of the study, and its (1, h, w, k) features for each view; None for a damaged one."""
@@ -274,12 +274,12 @@ class Study:
 
         n is `count` or all. Raises Cancelled when `cancelled` returns True.
         """
-        return self.fitting.patch_sample(self.split.fit, count, view, partial(report_progress, None, cancelled))
+        return self.fitting.patch_sample(self.split.train, count, view, partial(report_progress, None, cancelled))
 
     def remarks(self, live: Mapping[str, int]) -> tuple[str, ...]:
         """What an engineer should know of the fit at these live values, as `methods.fitted_method.remarks`."""
-        fitted = self.results.views, self.preparation, self.parameters
-        return remarks(*fitted, self.live | dict(live), photos=len(self.split.fit))
+        fitted = self.results.views, self.extractor, self.parameters
+        return remarks(*fitted, self.live | dict(live), photos=len(self.split.train))
 
     @property
     def results(self) -> ScoredPhotos:
@@ -301,7 +301,7 @@ class Study:
     @property
     def depth(self) -> Depth | None:
         """Bit depth of the photos it learned from, at which every photo is read; None takes any."""
-        return self.split.fit[0].depth
+        return self.split.train[0].depth
 
     @property
     def quality(self) -> QualityRange | None:
@@ -311,7 +311,7 @@ class Study:
         quality_range = QualityRange.of([known[name] for name in setters if name in known])
         if quality_range is None or wider is None:
             return quality_range
-        noise = noise_as_read(wider.noise, self.photos[0].placed.photo, self.preparation.size)
+        noise = noise_as_read(wider.noise, self.photos[0].placed.photo_size, self.extractor.size)
         return quality_range.widened_by(noise, wider.light, wider.focus)
 
     @property

@@ -78,7 +78,7 @@ class TeachingConfig:
     @property
     def scored(self) -> tuple[PhotoFile, ...]:
         """The photos that are scored whatever sets the limits."""
-        return (*self.photos.calibrate, *self.photos.choose, *self.photos.judge)
+        return (*self.photos.calibration, *self.photos.validation, *self.photos.test)
 
     @property
     def copied(self) -> Tolerances | None:
@@ -87,7 +87,7 @@ class TeachingConfig:
         """
         if self.tolerances is None:
             return None
-        copies = max(1, MOST_COPIES // max(len(self.photos.fit), 1))
+        copies = max(1, MOST_COPIES // max(len(self.photos.train), 1))
         return replace(self.tolerances, seed=self.seed, copies=min(self.tolerances.copies, copies))
 
     def record(self, digests: Mapping[str, str], taps: tuple[str, ...] | None) -> TeachingRecord | None:
@@ -95,10 +95,10 @@ class TeachingConfig:
 
         None for more than MOST_RECORDED photos.
         """
-        sets, groups = {"fit": self.photos.fit, "calibrate": self.photos.calibrate}, self.photos.groups
-        sets |= {"choose": self.photos.choose, "judge": self.photos.judge}
+        sets, groups = {"train": self.photos.train, "calibration": self.photos.calibration}, self.photos.groups
+        sets |= {"validation": self.photos.validation, "test": self.photos.test}
         photos = tuple(
-            TeachingPhoto(sample.name, digests[sample.name], sample.kind, part, groups.get(sample.name, ""))
+            TeachingPhoto(sample.name, digests[sample.name], sample.label, part, groups.get(sample.name, ""))
             for part, samples in sets.items()
             for sample in samples
             if sample.name in digests
@@ -132,7 +132,7 @@ class TeachingConfig:
             return self
         replaced = {key for row in METHODS.values() for key in row.published}
         usual = {key: getattr(TeachingConfig, key) for key in replaced if hasattr(TeachingConfig, key)}
-        size = input_size([sample.size for sample in self.photos.fit])
+        size = input_size([sample.size for sample in self.photos.train])
         usual |= {"size": size, "grid": grid_of(size)}
         remaining = {key: value for key, value in self.parameters.items() if key not in replaced}
         return replace(self, as_published=False, parameters=remaining, **usual)

@@ -52,7 +52,7 @@ class StepTimes:
         order: TeachingConfig,
         methods: Sequence[str],
         parameters: Sequence[Parameters],
-        preparation: FeatureExtractor,
+        extractor: FeatureExtractor,
         *,
         made: int = 0,
     ) -> "StepTimes":
@@ -61,20 +61,20 @@ class StepTimes:
         Raises ValueError as `costs_of`.
         """
         # In a grey photo no part is located.
-        untiled, tiles = replace(preparation.untiled, alignment=None), preparation.tiles
+        untiled, tiles = replace(extractor.untiled, alignment=None), extractor.tiles
         whole, reading = _timed(untiled), READING
         run = whole * (1 if tiles is None else len(tiles.tiles))
         if tiles is not None:
             reading += READING_PIXEL * math.prod(tiles.size)
 
         def seconds(fit: int, shown: int) -> float:
-            return costs_of(methods, parameters, preparation, fit=fit, shown=shown).seconds
+            return costs_of(methods, parameters, extractor, fit=fit, shown=shown).seconds
 
         def scoring(photos: int) -> float:
             return SIDE_BY_SIDE * (seconds(0, photos) - seconds(0, 0))
 
-        fit, shown, looks = len(order.photos.fit), len(order.scored), photos_per_original(order.tolerances)
-        folds = 0 if order.photos.calibrate else len(order.photos.folds(order.seed))
+        fit, shown, looks = len(order.photos.train), len(order.scored), photos_per_original(order.tolerances)
+        folds = 0 if order.photos.calibration else len(order.photos.folds(order.seed))
         crossed = len(order.setters) if folds else 0
         finish, again = seconds(0, 0), order.tolerances is not None
         copy = COPYING + run
@@ -90,14 +90,14 @@ class StepTimes:
         )
 
 
-def _timed(preparation: FeatureExtractor) -> float:
+def _timed(extractor: FeatureExtractor) -> float:
     """Seconds of one run of the network where nothing else runs."""
-    grey, walls, works = np.full((*preparation.size, 3), 128, np.uint8), [], []
-    preparation.features(grey)
+    grey, walls, works = np.full((*extractor.size, 3), 128, np.uint8), [], []
+    extractor.features(grey)
     for _ in range(RUNS):
         wall, work = time.perf_counter(), time.process_time()
-        preparation.features(grey)
+        extractor.features(grey)
         walls.append(time.perf_counter() - wall)
         works.append(time.process_time() - work)
     wall = median(walls)
-    return min(wall, median(works) / CORES) if preparation.backbone.device.type == "cpu" else wall
+    return min(wall, median(works) / CORES) if extractor.backbone.device.type == "cpu" else wall

@@ -20,7 +20,8 @@ from inspect_core.images.splitting import Split
 from inspect_core.images.tiles import TilePlan
 from inspect_core.images.tolerances import Tolerances
 from inspect_core.recipe import Recipe
-from inspect_core.recipe_io import recipe_file
+from inspect_core.recipe_format.recipe_package import FormerSchemaError
+from inspect_core.recipe_io import recipe_file, schema_conversion
 from inspect_core.runtime import workspace
 from inspect_core.runtime.atomic_write import atomic_replace
 from inspect_core.runtime.jobs import JobRejected
@@ -51,7 +52,7 @@ class InForce:
     limits: Limits | None = None
     by_hand: bool = False
     set_on: tuple[float, ...] = ()
-    mode: str = ""
+    product_check_mode: str = ""
 
     @property
     def limits_by_hand(self) -> Limits | None:
@@ -63,31 +64,31 @@ class InForce:
 class UnsavedProduct:
     """What is kept beside the recipe.
 
-    made: when it was taught, in seconds since 1970; thumbnail: WebP, b"" without one; order: teaches it again, with
-    its detector; photos: all that have a score, without their placement; choice: why this detector; unscored: photos
-    without a score.
+    opened_at: when it was taught, in seconds since 1970; thumbnail: WebP, b"" without one; order: teaches it again,
+    with its detector; photos: all that have a score, without their placement; detector_reason: why this detector;
+    unscored: photos without a score.
     """
 
     product: str
-    made: float
+    opened_at: float
     thumbnail: bytes
     order: TeachingConfig
     photos: tuple[ScoredPhoto, ...] = ()
     notes: tuple[str, ...] = ()
-    choice: str | None = None
+    detector_reason: str | None = None
     unscored: tuple[UnscoredPhoto, ...] = ()
     in_force: InForce = field(default_factory=InForce)
 
     def __post_init__(self) -> None:
-        if not 0 <= self.made < LATEST:
-            raise ValueError(f"it was made at {self.made!r:.40}, which is no time")
+        if not 0 <= self.opened_at < LATEST:
+            raise ValueError(f"it was made at {self.opened_at!r:.40}, which is no time")
         if self.thumbnail and not heatmap.is_thumbnail(self.thumbnail):
             raise ValueError("its thumbnail is not a picture")
 
     @property
     def samples(self) -> tuple[PhotoFile, ...]:
         """The photos that it is taught from."""
-        return (*self.order.photos.fit, *self.order.scored)
+        return (*self.order.photos.train, *self.order.scored)
 
     @property
     def files(self) -> set[Path]:
@@ -98,13 +99,13 @@ class UnsavedProduct:
 
 @dataclass(frozen=True)
 class OpenProduct:
-    """A line of the list of open products; made and thumbnail as of `UnsavedProduct`, problem: why it cannot be opened,
-    or is not on disk; interrupted: whether its teaching was, so that there is nothing to open.
+    """A line of the list of open products; opened_at and thumbnail as of `UnsavedProduct`, problem: why it cannot be
+    opened, or is not on disk; interrupted: whether its teaching was, so that there is nothing to open.
     """
 
     id: str
     product: str
-    made: float
+    opened_at: float
     thumbnail: bytes
     saved: bool = False
     problem: str = ""
@@ -170,7 +171,12 @@ def load_unsaved(folder: Path) -> tuple[UnsavedProduct, Recipe]:
     part = _read(folder)
     if workspace.regular_file_stat(folder / RECIPE) is None:
         raise ValueError(f"{folder.name}/{RECIPE} is missing; teach the part again")
-    return part, replace(recipe_file.load(folder / RECIPE), digest=None)
+    try:
+        recipe = recipe_file.load(folder / RECIPE)
+    except FormerSchemaError:
+        schema_conversion.convert_in_place(folder / RECIPE)
+        recipe = recipe_file.load(folder / RECIPE)
+    return part, replace(recipe, digest=None)
 
 
 def _packed(part: UnsavedProduct) -> bytes:
@@ -188,9 +194,21 @@ def _read(folder: Path) -> UnsavedProduct:
         unpacked = unpack(content, _KINDS, _FORMER)
         if not isinstance(unpacked, UnsavedProduct) or unpacked.order.weights is not None:
             raise ValueError("it was not written by Loupe")
+        photos = [replace(photo, subset=_todays_subset(photo.subset)) for photo in unpacked.photos]
+        unscored = [replace(photo, subset=_todays_subset(photo.subset)) for photo in unpacked.unscored]
+        for i, photo in enumerate(photos):
+            if photo.original_label is not None:
+                label, subset = photo.original_label
+                photos[i] = replace(photo, original_label=(label, _todays_subset(subset)))
+        unpacked = replace(unpacked, photos=tuple(photos), unscored=tuple(unscored))
     except Exception as error:  # sealed, and yet of any other form
         raise ValueError(f"{folder.name}/{PART} cannot be used ({error}); teach the part again") from error
     return unpacked
+
+
+def _todays_subset(name: str) -> str:
+    """The name of a subset of photos, which may be that of an earlier version."""
+    return schema_conversion.FORMER_SUBSETS.get(name, name)
 
 
 def _line_of(folder: Path) -> OpenProduct:
@@ -199,7 +217,7 @@ def _line_of(folder: Path) -> OpenProduct:
     except ValueError as error:
         return OpenProduct(folder.name, folder.name, folder.lstat().st_mtime, b"", problem=str(error))
     interrupted = not (folder / RECIPE).exists()
-    return OpenProduct(folder.name, part.product, part.made, part.thumbnail, interrupted=interrupted)
+    return OpenProduct(folder.name, part.product, part.opened_at, part.thumbnail, interrupted=interrupted)
 
 
 _KINDS = (

@@ -35,7 +35,7 @@ def with_learned_alignment(order: TeachingConfig, report: Report) -> TeachingCon
     """
     if order.align == NO_ALIGNMENT or order.alignment is not None:
         return order
-    photos = _pixels(_evenly(order.photos.fit, MOST), report)
+    photos = _pixels(_evenly(order.photos.train, MOST), report)
     scale = order.align == SIMILARITY
     return replace(
         order, alignment=learn_alignment(photos, scale=scale, turn=order.align_turn, shift=order.align_shift)
@@ -44,10 +44,10 @@ def with_learned_alignment(order: TeachingConfig, report: Report) -> TeachingCon
 
 def alignment_notes(study: Study) -> tuple[str, ...]:
     """Notes on how parts lie, and which photos were left out."""
-    if study.preparation.alignment is None:
+    if study.extractor.alignment is None:
         return ()
     lost = (f"{name} was excluded: the part was not located ({reason})" for name, reason in study.lost.items())
-    return (*study.preparation.alignment.sentences(), *lost)
+    return (*study.extractor.alignment.sentences(), *lost)
 
 
 @dataclass(frozen=True)
@@ -87,11 +87,11 @@ def alignment_advice(order: TeachingConfig, report: Report) -> str:
     """
     if order.align != NO_ALIGNMENT or order.alignment is not None:
         return ""
-    gain = gain_on(order.photos.fit, usual_preparation(order, methods_to_fit(order)), report)
+    gain = gain_on(order.photos.train, default_extractor(order, methods_to_fit(order)), report)
     return "" if gain is None or not gain.is_worthwhile else f"{gain.sentence()} Use --align {RIGID}."
 
 
-def usual_preparation(order: TeachingConfig, methods: Sequence[str] = methods_of(DEFAULT_METHOD)) -> FeatureExtractor:
+def default_extractor(order: TeachingConfig, methods: Sequence[str] = methods_of(DEFAULT_METHOD)) -> FeatureExtractor:
     """By which photos are compared before anything is learned, on the usual grid. Raises ValueError as `with_taps`."""
     (backbone, taps), grid = order.network(methods), grid_of(order.size)
     return FeatureExtractor(
@@ -99,16 +99,16 @@ def usual_preparation(order: TeachingConfig, methods: Sequence[str] = methods_of
     )
 
 
-def gain_on(good: Sequence[PhotoFile], preparation: FeatureExtractor, report: Report) -> AlignmentGain | None:
+def gain_on(good: Sequence[PhotoFile], extractor: FeatureExtractor, report: Report) -> AlignmentGain | None:
     """What alignment would bring, tried on a few of the good photos; None where there is nothing to align by."""
     photos = _evenly(good, MOST_TRIED)
     try:
-        return measured(_pixels(photos, report), learn_alignment(_pixels(photos, report)), preparation)
+        return measured(_pixels(photos, report), learn_alignment(_pixels(photos, report)), extractor)
     except ValueError:
         return None
 
 
-def measured(photos: Iterable[np.ndarray], alignment: Alignment, preparation: FeatureExtractor) -> AlignmentGain:
+def measured(photos: Iterable[np.ndarray], alignment: Alignment, extractor: FeatureExtractor) -> AlignmentGain:
     """The gain on good photos, (H, W, 3) uint8, processed one after the other; those not located are skipped.
 
     Two runs of the network per photo. Raises ValueError for fewer than two located photos.
@@ -121,14 +121,14 @@ def measured(photos: Iterable[np.ndarray], alignment: Alignment, preparation: Fe
         if located is None:
             continue
         count += 1
-        laid_over = located.squash(pixels, preparation.backbone.size, alignment.reference)
+        laid_over = located.squash(pixels, extractor.backbone.size, alignment.reference)
         seconds += time.perf_counter() - began
         for way, picture in (("before", pixels), ("after", laid_over)):
-            features = preparation.features(picture)[0].double().cpu()
+            features = extractor.features(picture)[0].double().cpu()
             moments[way] = [moments[way][0] + features, moments[way][1] + features**2]
     if count < 2:
         raise ValueError(f"the part was located on {count} photos; the gain is measured on two or more")
-    inspected = torch.from_numpy(alignment.known(preparation.grid))
+    inspected = torch.from_numpy(alignment.known(extractor.grid))
     before, after = (
         float((squares / count - (sums / count) ** 2)[0, inspected].mean()) for sums, squares in moments.values()
     )

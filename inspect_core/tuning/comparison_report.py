@@ -139,7 +139,7 @@ def _counted(evaluation: Evaluation) -> dict[str, str]:
         aside = _aside(count.defects_reviewed, count.defects_unscored)
         cells["Escapes"] = f"{count.defects_missed} of {count.defects_total} defects{aside}"
     if count.with_mask:
-        cells["Detected"] = f"{count.caught_there} at the defect, {count.caught_elsewhere} elsewhere"
+        cells["Detected"] = f"{count.caught_at_defect} at the defect, {count.caught_elsewhere} elsewhere"
     if changed is not None:
         cells["Repeatability"] = f"{changed.changed} of {changed.total} change"
     return cells
@@ -167,7 +167,7 @@ def curves(rows: Sequence[ComparisonRow], theme: ChartTheme) -> dict[str, tuple[
 
 def judged_scores(row: ComparisonRow) -> tuple[np.ndarray, np.ndarray]:
     """Scores of the good and of the defective judge photos."""
-    scores, judge = row.scored.scores(), row.scored.of_subset("judge")
+    scores, judge = row.scored.scores(), row.scored.of_subset("test")
     good, defect = row.scored.good_and_defect()
     return scores[judge & good], scores[judge & defect]
 
@@ -176,7 +176,7 @@ def most_disputed(comparison: Comparison) -> list[int]:
     """Positions of the judge photos: first those on which the verdicts of the detectors differ, then defects."""
     scored = comparison.rows[0].scored
     judging = [(row.limits, row.scored.scores()) for row in comparison.rows if row.limits is not None]
-    judge = np.flatnonzero(scored.of_subset("judge")).tolist()
+    judge = np.flatnonzero(scored.of_subset("test")).tolist()
 
     def rank(i: int) -> tuple:
         words = {limits.verdict(scores[i]) for limits, scores in judging}
@@ -220,8 +220,9 @@ def html_of(comparison: Comparison, order: TeachingConfig) -> str:
         begins=HTML_BEGINS,
         title=f"Detectors compared on {order.product}",
         made=(
-            f"{len(photos.fit)} training photos, {len(photos.calibrate)} calibration photos, {len(photos.choose)} "
-            f"validation defects, {len(photos.judge)} test photos; {order.backbone}, input {order.size[0]} × "
+            f"{len(photos.train)} training photos, {len(photos.calibration)} calibration photos, "
+            f"{len(photos.validation)} validation defects, {len(photos.test)} test photos; {order.backbone}, "
+            f"input {order.size[0]} × "
             f"{order.size[1]} px, grid {order.grid[0]} × {order.grid[1]}, seed {order.seed}. Trial: "
             f"{comparison.basis}."
         ),

@@ -158,7 +158,7 @@ class Comparison:
     rows: tuple[ComparisonRow, ...]
     basis: str
     known: bool
-    place: float | None
+    location_variance_share: float | None
     notes: tuple[str, ...] = ()
     candidates: Collection[str] = ()
 
@@ -169,7 +169,7 @@ class Comparison:
     def preferred(self) -> ComparisonRow:
         """The row to begin with before any trial, as `place.preferred`."""
         named = {row.detector: row for row in self._eligible()}
-        return named[place.preferred(self.place, named)]
+        return named[place.preferred(self.location_variance_share, named)]
 
     def chosen(self) -> ComparisonRow:
         """The preferred row, unless another is better beyond chance on the same photos (on made-up defects alone: also
@@ -194,7 +194,7 @@ class Comparison:
                 f"Detector: {chosen.title}. It was clearly better than {first.title}.\nOn {self.basis} it separates "
                 f"defects best, {100 * chosen.quality.value:.0f}% against {100 * first.quality.value:.0f}%."
             )
-        lies = place.in_words(self.place)
+        lies = place.in_words(self.location_variance_share)
         return f"Detector: {first.title}. No other was clearly better.\n{lies}Compared on {self.basis}."
 
     def tie_marks(self, figure: str) -> tuple[str, ...]:

@@ -117,9 +117,9 @@ def _compared(
                     study=study,
                 )
             )
-    notes = remarks(study.results.views, study.preparation, study.parameters, {}, photos=len(study.split.fit))
+    notes = remarks(study.results.views, study.extractor, study.parameters, {}, photos=len(study.split.train))
     candidates = Shortlist.of(order.grid, order.parameters, budget=order.budget).candidates
-    return Comparison(tuple(rows), trial.basis, bool(order.photos.choose), place, notes, candidates)
+    return Comparison(tuple(rows), trial.basis, bool(order.photos.validation), place, notes, candidates)
 
 
 def fitted(row: ComparisonRow) -> Study:
@@ -129,10 +129,10 @@ def fitted(row: ComparisonRow) -> Study:
 
 def _fit_seconds(study: Study, which: Sequence[int]) -> float:
     """Seconds that fitting these methods of a study is expected to take, without the network."""
-    places = math.prod(study.preparation.grid)
+    places = math.prod(study.extractor.grid)
     return sum(
         METHODS[study.methods[i]]
-        .costs(Workload(len(study.split.fit), 0, places, study.preparation.shapes[i][-1]), study.parameters[i])
+        .costs(Workload(len(study.split.train), 0, places, study.extractor.shapes[i][-1]), study.parameters[i])
         .seconds
         for i in which
     )
@@ -152,7 +152,7 @@ def _of_judged(scored: ScoredPhotos, masks: list[np.ndarray | None] | None) -> d
         return figures
     figures["limits"] = limits = scored.default_limits()
     figures["evaluation"] = evaluation = evaluate_photos(scored, limits, masks)
-    (good, defect), judge, scores = scored.good_and_defect(), scored.of_subset("judge"), scored.scores()
+    (good, defect), judge, scores = scored.good_and_defect(), scored.of_subset("test"), scored.scores()
     if not ((good & judge).any() and (defect & judge).any()):
         return figures
     rows = np.flatnonzero(judge & (good | defect))
@@ -193,7 +193,7 @@ def _megabytes(view: FittedMethod) -> float:
 
 def _verdict_ms(study: Study, photo: ScoredPhoto, views: Sequence[FittedMethod]) -> float:
     """Median milliseconds from a photo's file to its grid errors; features that other detectors need do not count."""
-    look_at, took = replace(study.preparation, looks=tuple(view.spec for view in views)), []
+    look_at, took = replace(study.extractor, looks=tuple(view.spec for view in views)), []
     try:
         for _ in range(RUNS):
             began = time.perf_counter()

@@ -32,7 +32,7 @@ class Forecast:
 def methods_to_fit(order: TeachingConfig, detectors: Sequence[str] = ()) -> tuple[str, ...]:
     """The methods that are fitted to teach an order, or to compare detectors on its photos."""
     shortlist = Shortlist.of_order(order)
-    to_choose_by = shortlist.candidates if order.photos.choose else shortlist.to_begin_with
+    to_choose_by = shortlist.candidates if order.photos.validation else shortlist.to_begin_with
     return methods_in(tuple(detectors) or tuple(to_choose_by) or (order.method or DEFAULT_METHOD,))
 
 
@@ -48,16 +48,16 @@ def forecast(order: TeachingConfig, store: FeatureStore, detectors: Sequence[str
     parameters = parameters_of(methods, order.parameters_for(methods), order.tiles)
     backbone, taps = order.network(methods)
     grid = order.grid if order.tiles is None else order.tiles.grid
-    preparation = FeatureExtractor(
+    extractor = FeatureExtractor(
         backbone, grid, patch_feature_specs(methods, parameters, backbone, taps, 0), tiles=order.tiles
     )
 
-    fit, shown = len(order.photos.fit), len(order.scored)
-    expected = StepTimes.of(order, methods, parameters, preparation, made=COMPARISON_DEFECTS if detectors else 0)
+    fit, shown = len(order.photos.train), len(order.scored)
+    expected = StepTimes.of(order, methods, parameters, extractor, made=COMPARISON_DEFECTS if detectors else 0)
     check = fit * expected.photo
     seconds = expected.total + comparison_seconds(len(detectors), shown) + check
     memory = costs_of(
-        methods, parameters, preparation, fit=fit * photos_per_original(order.tolerances), shown=shown
+        methods, parameters, extractor, fit=fit * photos_per_original(order.tolerances), shown=shown
     ).memory
-    disk = preparation.bytes_per_photo * (fit + shown)
+    disk = extractor.bytes_per_photo * (fit + shown)
     return Forecast(seconds, RUNNING_APP + memory, disk, backbone.engine, store.would_fit(disk))

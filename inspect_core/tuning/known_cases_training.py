@@ -46,7 +46,7 @@ def fit_surface(embeddings: np.ndarray, *, seed: int = 0) -> KnownSurface:
     unit = finite_unit(embeddings)
     fitted = quadrics.fit(unit, components=min(components, unit.shape[1]), seed=seed)
     arrays = {name: values.numpy() for name, values in fitted.arrays().items()}
-    return KnownSurface(**arrays, vouched=np.empty((0, unit.shape[1])), **fitted.params())
+    return KnownSurface(**arrays, accepted=np.empty((0, unit.shape[1])), **fitted.params())
 
 
 def _set_aside(cases: Sequence[KnownCase]) -> np.ndarray:

@@ -39,7 +39,7 @@ class PatchSample:
         Needs no network if the store holds the photos' features. Raises Cancelled when `cancelled` returns True.
         """
         method = METHODS[study.methods[view]]
-        value = study.live.get(method.live, 0) if study.scored is not None else 0
+        value = study.live.get(method.live_parameter, 0) if study.scored is not None else 0
         count = method.sample_size(study.parameters[view], value)
         return cls(study, study.patch_sample(count, cancelled, view=view), view)
 
@@ -49,7 +49,7 @@ class PatchSample:
         Raises ValueError as the method's fit does, and Cancelled when `cancelled` returns True between two blocks.
         """
         study, view = self.study, self.view
-        _, height, width, channels = study.preparation.shapes[view]
+        _, height, width, channels = study.extractor.shapes[view]
 
         def report(fraction: float) -> None:
             if cancelled is not None and cancelled():

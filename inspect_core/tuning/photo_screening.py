@@ -186,26 +186,26 @@ def _scores(study: Study, pairs: Pairs, report: Report) -> tuple[np.ndarray, lis
     """(n,) score of each photo to fit by a detector that learned the photos of the other folds, and its strangest
     place; NaN and None for a photo that cannot be scored because its part is not located.
     """
-    scored, count = None, len(study.split.fit)
+    scored, count = None, len(study.split.train)
     for fold, others in pairs:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore", UserWarning)  # few photos: all are scored alike
             views = [study.fit_view(number, samples=others) for number in range(len(study.methods))]
         views = [replace(view, selected_stops=(view.start,)) for view in views]
-        scored = scored or ScoredPhotos(views, study.preparation.grid, study.preparation.backbone.size)
+        scored = scored or ScoredPhotos(views, study.extractor.grid, study.extractor.backbone.size)
         for sample in fold:
             report(len(scored.photos) / count, f"comparing photo {len(scored.photos) + 1} of {count} with the others")
-            if (photo := study.scored_photo(sample, "calibrate")) is not None:
+            if (photo := study.scored_photo(sample, "calibration")) is not None:
                 scored = scored.with_errors(photo[0], sweep_errors([(view, view.stops) for view in views], photo[1]))
     if scored is None:
         raise ValueError("there are too few photos to compare; add good photos")
-    scores, (height, width) = scored.calibration_scores(), study.preparation.grid
+    scores, (height, width) = scored.calibration_scores(), study.extractor.grid
     score_by_name = {}
     for photo, score, errors in zip(scored.photos, scores.tolist(), scored.grid_errors(), strict=True):
         shown = np.where(photo.placed.uninspected_mask(errors.shape), errors.min(), errors)
         row, column = divmod(int(photo.placed.over_photo(shown).argmax()), width)
         score_by_name[photo.name] = score, ((column + 0.5) / width, (row + 0.5) / height)
-    score_pairs = [score_by_name.get(sample.name, (np.nan, None)) for sample in study.split.fit]
+    score_pairs = [score_by_name.get(sample.name, (np.nan, None)) for sample in study.split.train]
     return np.array([score for score, _ in score_pairs]), [place for _, place in score_pairs]
 
 

@@ -40,8 +40,11 @@ def place_of(study: Study) -> float | None:
     """`explained_by_place` of the photos to fit; None where the study does not look at places."""
     if DEFAULT_METHOD not in study.methods:
         return None
-    samples, number = study.split.fit[:: -(-len(study.split.fit) // MOST_PHOTOS)], study.methods.index(DEFAULT_METHOD)
-    photos = (study.scored_photo(sample, "fit") for sample in samples)
+    samples, number = (
+        study.split.train[:: -(-len(study.split.train) // MOST_PHOTOS)],
+        study.methods.index(DEFAULT_METHOD),
+    )
+    photos = (study.scored_photo(sample, "train") for sample in samples)
     return explained_by_place(photo[1][number] for photo in photos if photo is not None)
 
 

@@ -45,10 +45,10 @@ def train_product_check(
             f"{backbone.name} has no class outputs, so the fused product check is not available; use the product "
             "check alone"
         )
-    preparation = FeatureExtractor(backbone, (1, 1), (), alignment=alignment)
+    extractor = FeatureExtractor(backbone, (1, 1), (), alignment=alignment)
     share = len(good) / (len(good) + len(held_out))
-    known = _described(preparation, good, workers, stage(report, 0.0, share))
-    unseen = _described(preparation, held_out, workers, stage(report, share, 1.0))
+    known = _described(extractor, good, workers, stage(report, 0.0, share))
+    unseen = _described(extractor, held_out, workers, stage(report, share, 1.0))
     if not len(unseen[0]):
         unseen = tuple(np.zeros((0, embedding.shape[1]), np.float32) for embedding in known)
     logits = {"good_logits": known[1], "held_out_logits": unseen[1]} if fused else {}
@@ -88,9 +88,9 @@ def _tensor(values: np.ndarray) -> torch.Tensor:
 
 
 def _described(
-    preparation: FeatureExtractor, samples: Sequence[PhotoFile], workers: Workers, report: Report
+    extractor: FeatureExtractor, samples: Sequence[PhotoFile], workers: Workers, report: Report
 ) -> tuple[np.ndarray, ...]:
     """(n, d) features and (n, c) logits of the photos that can be used; (0, 0) without any."""
     # What cannot be used is listed by the study.
-    rows = list(workers.results(EmbeddingTask(), PhotoFeatures.here(preparation, feature_store()), samples, report))
+    rows = list(workers.results(EmbeddingTask(), PhotoFeatures.here(extractor, feature_store()), samples, report))
     return tuple(map(np.stack, zip(*rows, strict=True))) if rows else (np.zeros((0, 0), np.float32),) * 2

@@ -12,7 +12,7 @@ from typing import Any
 from inspect_core.audit.inspections import Inspection
 from inspect_core.features.store import FeatureStore
 from inspect_core.images.photo_reader import ImageError, read
-from inspect_core.images.samples import GOOD, PhotoFile, join_first_names, pluralise
+from inspect_core.images.samples import CALIBRATION, GOOD, SUBSETS, TRAIN, PhotoFile, join_first_names, pluralise
 from inspect_core.images.splitting import Split
 from inspect_core.images.tolerances import Tolerances
 from inspect_core.judge.anomaly_map import AREA
@@ -29,7 +29,7 @@ from inspect_core.study.teaching_config import TeachingConfig
 from inspect_core.tuning.teaching import teach
 from inspect_core.whole_part.product_check import OFF
 
-LEARNED_FROM = ("fit", "calibrate")
+LEARNED_FROM = (TRAIN, CALIBRATION)
 DEFECT = "defect"
 
 
@@ -80,7 +80,7 @@ def plan_extension(
         reason = "does not record its training photos"
         raise ValueError(f"{recipe.product} {reason}; teach it again from its folder, with the new photos in it")
     original_photos = _own_photos(recipe, teaching_record, folders)
-    learned = {photo.digest for photo in teaching_record.photos if photo.set in LEARNED_FROM}
+    learned = {photo.digest for photo in teaching_record.photos if photo.subset in LEARNED_FROM}
     called = {inspection.digest for inspection in inspections if _truth(inspection) == DEFECT}
     new: dict[str, PhotoFile] = {}
     known, skipped, defective, tested = [], [], [], []
@@ -101,10 +101,10 @@ def plan_extension(
         if digest in learned or digest in new:
             known.append(sample.name)
         else:
-            new[digest] = replace(original_photos[digest][1], kind=GOOD) if digest in original_photos else sample
-            if digest in called or (digest in original_photos and original_photos[digest][1].kind != GOOD):
+            new[digest] = replace(original_photos[digest][1], label=GOOD) if digest in original_photos else sample
+            if digest in called or (digest in original_photos and original_photos[digest][1].label != GOOD):
                 defective.append(sample.name)
-            if digest in original_photos and original_photos[digest][0] == "judge":
+            if digest in original_photos and original_photos[digest][0] == "test":
                 tested.append(sample.name)
     if not new:
         why = f"{pluralise(len(known), 'photo')} already used" if known else "no readable photo"
@@ -128,7 +128,7 @@ def order_of(recipe: Recipe, teaching_record: TeachingRecord, photos: Split) -> 
         method=recipe.method,
         parameters=teaching_record.parameters,
         as_published=recipe.as_published,
-        area=recipe.live[AREA],
+        area=recipe.live_values[AREA],
         align=teaching_record.align,
         align_turn=teaching_record.align_turn,
         align_shift=teaching_record.align_shift,
@@ -150,18 +150,18 @@ def extend_recipe(
     challenge parts are left out, since their photos are to be judged again. Raises ValueError as `teach`.
     """
     recipe, result = task.recipe, teach(task.order, store, report, workers)
-    if result.study.preparation.backbone.weight_digest != recipe.backbone.weight_digest:
+    if result.study.extractor.backbone.weight_digest != recipe.backbone.weight_digest:
         raise ValueError(f"the network's weights are not those of {recipe.product}; put that weights file in place")
     new = result.study.recipe(
         parent=recipe.digest,
         product=recipe.product,
-        gallery=recipe.gallery,
+        known_cases=recipe.known_cases,
         defect_types=recipe.defect_types,
         areas=recipe.areas,
         mm_per_pixel=recipe.mm_per_pixel,
         product_check=result.product_check,
         **facts,
-        **recipe.live,
+        **recipe.live_values,
     )
     return new, result.study
 
@@ -180,9 +180,9 @@ def compare_with_previous(
     that only chose settings, and the inspected parts whose photo still lies where it lay, are inspected. What a person
     said of an inspected part is its truth, Loupe's own verdict is none.
     """
-    inspector = LoadedRecipe(new, study.preparation.backbone)
+    inspector = LoadedRecipe(new, study.extractor.backbone)
     before, after = _recorded(old), _recorded(inspector)
-    known_parts = [(sample.name, sample.path, "", sample.kind, None) for sample in task.order.photos.choose]
+    known_parts = [(sample.name, sample.path, "", sample.label, None) for sample in task.order.photos.validation]
     latest = {
         inspection.digest: inspection
         for inspection in reversed(inspections)
@@ -210,17 +210,17 @@ def compare_with_previous(
         if pair is not None:
             before[pair[0].digest], after[pair[1].digest] = pair
     notes = [f"{pluralise(unseen, 'part')} not re-inspected: the photo is missing or has changed."] if unseen else []
-    if old.challenge:
-        notes.append(f"{pluralise(len(old.challenge), 'challenge part')} to be added again, from new photos.")
+    if old.challenge_parts:
+        notes.append(f"{pluralise(len(old.challenge_parts), 'challenge part')} to be added again, from new photos.")
     return compare_verdicts(list(before.values()), list(after.values())), notes
 
 
 def _recorded(inspector: LoadedRecipe) -> dict[str, ResultRow]:
     """By digest, the photos that set or judged the limits of a recipe, by their scores."""
     recipe, rows = inspector.recipe, {}
-    for part in (*recipe.calibration, *recipe.test_photos):
+    for part in (*recipe.calibration_photos, *recipe.test_photos):
         row, verdict = uninspected_row(inspector, part.name), recipe.limits.verdict(part.score)
-        rows[part.digest] = replace(row, digest=part.digest, score=part.score, verdict=verdict, truth=part.kind)
+        rows[part.digest] = replace(row, digest=part.digest, score=part.score, verdict=verdict, truth=part.label)
     return rows
 
 
@@ -239,18 +239,17 @@ def _own_photos(
     photos = {}
     for recorded in teaching_record.photos:
         path, size = by_digest[recorded.digest]
-        sample = PhotoFile(path, recorded.name, recorded.kind, size, masks.get(path), depth=recipe.depth)
-        photos[recorded.digest] = recorded.set, sample, recorded.group
+        sample = PhotoFile(path, recorded.name, recorded.label, size, masks.get(path), depth=recipe.depth)
+        photos[recorded.digest] = recorded.subset, sample, recorded.group
     return photos
 
 
 def _split(original_photos: Collection[tuple[str, PhotoFile, str]]) -> Split:
-    fit, calibrate, judge, choose = (
-        tuple(sample for of, sample, _ in original_photos if of == part)
-        for part in ("fit", "calibrate", "judge", "choose")
+    train, calibration, validation, test = (
+        tuple(sample for subset, sample, _ in original_photos if subset == name) for name in SUBSETS
     )
     groups = {sample.name: group for _, sample, group in original_photos if group}
-    return Split(fit, calibrate, judge, groups=groups, choose=choose)
+    return Split(train, calibration, test, groups=groups, validation=validation)
 
 
 def _tolerances(recorded: Mapping[str, float]) -> Tolerances:
@@ -262,6 +261,6 @@ def _tolerances(recorded: Mapping[str, float]) -> Tolerances:
 
 
 def _truth(inspection: Inspection) -> str:
-    if inspection.overridden is None:
+    if inspection.override is None:
         return ""
     return {"accept": GOOD, "reject": DEFECT}.get(inspection.final_verdict, "")

@@ -76,7 +76,7 @@ def sample_patches(
     children = np.random.SeedSequence(seed).spawn(photos)
     drawn: list[ScatterPoints] = []
     for i, child in enumerate(children):
-        truth = _truth(scored.photos[i].kind, masks[i], scored.grid)
+        truth = _truth(scored.photos[i].label, masks[i], scored.grid)
         peak = cell_peaks(scored.map(i, **live), scored.grid)
         striking = ((truth != "good") & (truth != UNKNOWN)) | (peak > limit)
         chosen = _draw(striking.ravel(), int(fractions[i]), np.random.default_rng(child))
@@ -103,7 +103,7 @@ def whole_photos(
     for i in range(photos):
         rows.append(embed(i).cpu().float().numpy())
         report((i + 1) / photos, f"reading photo {i + 1} of {photos}")
-    scores, truth = scored.scores(**live), np.array([photo.kind for photo in scored.photos], dtype=object)
+    scores, truth = scored.scores(**live), np.array([photo.label for photo in scored.photos], dtype=object)
     return ScatterPoints(np.concatenate(rows), np.arange(photos), np.full((photos, 2), WHOLE), scores, scores, truth)
 
 
@@ -114,7 +114,7 @@ def transform_points(view: FittedMethod, points: ScatterPoints, live: Mapping[st
     if not view.definition.space:
         return points
     patches = torch.from_numpy(points.features)
-    value = view.value(live) if view.live else None
+    value = view.value(live) if view.live_parameter else None
     return replace(points, features=view.definition.to_space(view.detector, patches, points.place, value).cpu().numpy())
 
 

@@ -86,7 +86,7 @@ def refit_sensitivity(
         except ValueError:
             readings.append(SensitivityPoint(value, math.nan, math.nan, math.nan, math.nan))
             continue
-        chosen = {**live, refit.live: stop_explaining(refit, fraction)}
+        chosen = {**live, refit.live_parameter: stop_explaining(refit, fraction)}
         views = [*scored.views[:view], refit, *scored.views[view + 1 :]]
         only = [replace(fitted, selected_stops=(fitted.value(chosen),)) for fitted in views]
         other = ScoredPhotos(only, scored.grid, scored.size, area=scored.live[AREA], areas=scored.areas)
@@ -106,7 +106,7 @@ def refit_sensitivity(
 def read_figures(scored: ScoredPhotos, value: float, masks: list[np.ndarray | None], **live: int) -> SensitivityPoint:
     """The figures of the photos under these live values; `value`: that of the parameter under study."""
     good, defect = scored.good_and_defect()
-    judge = np.flatnonzero(scored.of_subset("judge") & (good | defect)).tolist()
+    judge = np.flatnonzero(scored.of_subset("test") & (good | defect)).tolist()
     evaluated = EvaluationScores.of(scored, live, judge, masks)
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", UserWarning)  # only good or only defective photos: NaN shows it

@@ -54,21 +54,21 @@ class DefectPaster:
                 yield partial(self._made, sample, number)
 
     def _made(self, sample: PhotoFile, number: int) -> Made | None:
-        preparation, donor = self._study.preparation, self._donors[sample.name]
+        extractor, donor = self._study.extractor, self._donors[sample.name]
         try:
             photo, donated = (read(file.path, file.depth).pixels for file in (sample, donor))
-            placement = preparation.place(photo)
+            placement = extractor.place(photo)
         except (ImageError, NotLocated):
             return None
-        pixels, other = preparation.network_input(photo, placement), preparation.network_input(donated)
+        pixels, other = extractor.network_input(photo, placement), extractor.network_input(donated)
         rng = np.random.default_rng([self._study.order.seed, number])
-        here, mask = _window(preparation, rng), np.zeros(preparation.size, bool)
+        here, mask = _window(extractor, rng), np.zeros(extractor.size, bool)
         pixels[here], mask[here] = KINDS[number % len(KINDS)](pixels[here], rng, other[here])
-        mask &= ~placement.uninspected_mask(preparation.size)
+        mask &= ~placement.uninspected_mask(extractor.size)
         name = f"pasted {number}"
-        self.masks[name] = mask_at(mask, shrunk_size(preparation.map_size))
-        made = ScoredPhoto(name, name, placement.size, "pasted", "choose", sample.path, placement=placement)
-        return made, preparation.features(pixels, Placement(preparation.size))
+        self.masks[name] = mask_at(mask, shrunk_size(extractor.map_size))
+        made = ScoredPhoto(name, name, placement.size, "pasted", "validation", sample.path, placement=placement)
+        return made, extractor.features(pixels, Placement(extractor.size))
 
 
 @dataclass(frozen=True, eq=False)
@@ -133,7 +133,7 @@ def crossed_trial(study: Study, pasting: DefectPaster) -> tuple[Trial, ScoredPho
     views = [replace(view, selected_stops=(view.start,)) for view in results.views]
     first = [view.stops.index(view.start) for view in results.views]
     scored = ScoredPhotos(views, results.grid, results.size, area=study.area)
-    chosen = results.setters() | results.of_subset("choose")
+    chosen = results.setters() | results.of_subset("validation")
     each = [(results.photos[i], results.errors(i)) for i in np.flatnonzero(chosen).tolist()]
     for photo, errors in (*each, *study.tried):
         scored = scored.with_errors(
@@ -149,13 +149,13 @@ def masks_of(photos: Sequence[ScoredPhoto], size: tuple[int, int]) -> dict[str, 
     return {name: mask for name, mask in masks.items() if mask is not None}
 
 
-def _window(preparation: FeatureExtractor, rng: np.random.Generator) -> tuple[slice, slice]:
+def _window(extractor: FeatureExtractor, rng: np.random.Generator) -> tuple[slice, slice]:
     """Where a defect is pasted: anywhere in a photo that the network sees whole, within one tile's size in a large
     one.
     """
-    free = [whole - input_side for whole, input_side in zip(preparation.size, preparation.backbone.size, strict=True)]
+    free = [whole - input_side for whole, input_side in zip(extractor.size, extractor.backbone.size, strict=True)]
     top, left = (int(rng.integers(most + 1)) if most else 0 for most in free)
-    height, width = preparation.backbone.size
+    height, width = extractor.backbone.size
     return slice(top, top + height), slice(left, left + width)
 
 

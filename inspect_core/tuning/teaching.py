@@ -30,12 +30,12 @@ FITTED = 0.97
 class TeachingResult:
     """The result of teaching.
 
-    choice: why this detector, None when the order named it; notes: those of the order, then sentences on skipped
+    detector_reason: why this one, None when the order named it; notes: those of the order, then sentences on skipped
     photos, the fit and the limits.
     """
 
     study: Study
-    choice: str | None
+    detector_reason: str | None
     product_check: ProductCheck | None
     notes: tuple[str, ...]
 
@@ -53,7 +53,7 @@ def teach(order: TeachingConfig, store: FeatureStore, report: Report, workers: W
     by_defects = _by_known_defects(order, store, stage(report, 0.0, FITTED), workers)
     study, choice = by_defects or _unfitted(order, store, workers)
     learned, product_check = FITTED, None
-    with device_lock(study.preparation.backbone.device):
+    with device_lock(study.extractor.backbone.device):
         if study.scored is None:
             expected, whole = _estimates(study)
             study.extract(stage(report, 0.0, expected.extract / whole))
@@ -64,7 +64,7 @@ def teach(order: TeachingConfig, store: FeatureStore, report: Report, workers: W
             study.fit(stage(report, expected.extract / whole, learned), expected=expected)
         if order.product_check != OFF:
             product_check = train_product_check(
-                study.preparation.backbone,
+                study.extractor.backbone,
                 *_for_product_check(order.photos),
                 fused=order.fused_product_check,
                 mode=order.product_check,
@@ -80,15 +80,15 @@ def teach(order: TeachingConfig, store: FeatureStore, report: Report, workers: W
 def _estimates(study: Study) -> tuple[StepTimes, float]:
     """The seconds that the steps of a study are expected to take, and those of all with the product check."""
     expected, order = study.expected(), study.order
-    return expected, expected.total + (len(order.photos.fit) * expected.photo if order.product_check != OFF else 0.0)
+    return expected, expected.total + (len(order.photos.train) * expected.photo if order.product_check != OFF else 0.0)
 
 
 def _for_product_check(photos: Split) -> tuple[Sequence[PhotoFile], Sequence[PhotoFile]]:
     """Good photos to learn the product from, and others to set its limit: those kept apart, else every fifth group."""
-    if photos.calibrate or not (apart := folds(photos.fit, photos.groups, seed=0, count=5)):
-        return photos.fit, photos.calibrate
+    if photos.calibration or not (apart := folds(photos.train, photos.groups, seed=0, count=5)):
+        return photos.train, photos.calibration
     held_out = {sample.name for sample in apart[0]}
-    return [sample for sample in photos.fit if sample.name not in held_out], apart[0]
+    return [sample for sample in photos.train if sample.name not in held_out], apart[0]
 
 
 def _by_known_defects(
@@ -98,11 +98,11 @@ def _by_known_defects(
     by, or the order names its detector.
     """
     shortlist = Shortlist.of_order(order)
-    if not shortlist.candidates or not order.photos.choose:
+    if not shortlist.candidates or not order.photos.validation:
         return None
     photos = order.photos
-    step = -(-len(photos.fit) // MOST_COMPARED)
-    some = photos if step == 1 else replace(photos, fit=photos.fit[::step], judge=())
+    step = -(-len(photos.train) // MOST_COMPARED)
+    some = photos if step == 1 else replace(photos, train=photos.train[::step], test=())
     order_of_some, candidates = replace(order, photos=some), tuple(shortlist.candidates)
     comparison = compare(
         order_of_some, store, report, candidates, workers=workers, with_test_photos=False, pasted=False

@@ -49,15 +49,13 @@ def embedding(product: TaughtProduct, position: int, box: Box | None) -> np.ndar
 
     Raises ImageError for a photo that can no longer be read.
     """
-    preparation, photo = product.preparation, product.scored.photos[position]
+    extractor, photo = product.extractor, product.scored.photos[position]
 
     def pixels() -> np.ndarray:  # the whole part as inspection sees it, warped once
-        return (
-            product.pixels(position) if box else preparation.whole_network_input(product.photo(position), photo.placed)
-        )
+        return product.pixels(position) if box else extractor.whole_network_input(product.photo(position), photo.placed)
 
     store = product.study.store if product.study is not None else feature_store()
-    return stored_embedding(photo.digest, pixels, preparation.backbone, store, box, preparation.alignment)
+    return stored_embedding(photo.digest, pixels, extractor.backbone, store, box, extractor.alignment)
 
 
 def picture(product: TaughtProduct, position: int, box: Box | None) -> np.ndarray:

@@ -21,7 +21,7 @@ def labels_of(product: TaughtProduct) -> dict[int, str]:
     """Defect type by position; photos without one are left out."""
     stored = _stored_labels()
     labels = {
-        position: stored.get(photo.digest, photo.kind if photo.is_defect else "")
+        position: stored.get(photo.digest, photo.label if photo.is_defect else "")
         for position, photo in enumerate(product.scored.photos)
     }
     return {position: kind for position, kind in labels.items() if kind}

@@ -44,5 +44,6 @@ def limit_slider(product: TaughtProduct, page: str) -> None:
 def _set_limit(taught_id: str, key: str) -> None:
     limit = st.session_state[key] / 100
     open_product_store.change(
-        taught_id, lambda held: replace(held, defect_types=held.defect_types and held.defect_types.with_limit(limit))
+        taught_id,
+        lambda current: replace(current, defect_types=current.defect_types and current.defect_types.with_limit(limit)),
     )

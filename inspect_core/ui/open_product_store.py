@@ -28,7 +28,7 @@ _KEY = "in_hand"
 _IN_RECIPE = ("study", "product", "product_check", "defect_types", "known_cases", "mm_per_pixel")
 
 
-class _Shelf:
+class _Store:
     """items: the products in memory, the one used last at the end; when full, the one with the least to lose is
     dropped: the longest unused saved one, then of those on disk, never one that is nowhere else. unsaved: those on
     disk.
@@ -67,13 +67,13 @@ class _Shelf:
         scored = product.scored
         known = (
             product.product,
-            product.made,
+            product.opened_at,
             _thumbnail(product),
             product.config_with_choice(),
             scored.photos,
             product.notes,
         )
-        unsaved = UnsavedProduct(*known, product.choice, scored.unscored, product.in_force)
+        unsaved = UnsavedProduct(*known, product.detector_reason, scored.unscored, product.in_force)
         freeze = partial(product.to_recipe, None, scored.live)
         self.unsaved.keep(_line(product), unsaved, freeze if anew else None)
 
@@ -84,14 +84,14 @@ class _Shelf:
 
 
 @st.cache_resource(show_spinner=False)
-def _shelf() -> _Shelf:
-    return _Shelf()
+def _shelf() -> _Store:
+    return _Store()
 
 
 def open_parts() -> list[OpenProduct]:
     """The open parts of this server, the latest first."""
     lines = {product.id: _line(product) for product in list(_shelf().items.values())} | _shelf().unsaved.lines
-    return sorted(lines.values(), key=lambda part: part.made, reverse=True)
+    return sorted(lines.values(), key=lambda part: part.opened_at, reverse=True)
 
 
 def require_room() -> None:
@@ -174,13 +174,13 @@ def add(product: TaughtProduct, picture: DecodedPhoto) -> TaughtProduct | None:
     """
     if product.position_of(picture.digest) is not None:
         return product
-    placement = product.preparation.place(picture.pixels)
+    placement = product.extractor.place(picture.pixels)
     path = uploads.keep_picture(picture, workspace.uploads_folder())
     photo = ScoredPhoto(picture.name, picture.digest, placement.size, UNKNOWN, ADDED, path, placement=placement)
     features = product.extract_features(picture.pixels, picture.digest, placement)
     product.cache_photo(path, picture.pixels)
     thumbnail = heatmap.thumbnail(placement.picture(picture.pixels))
-    return change(product.id, lambda held: held.with_photo(photo, features, thumbnail))
+    return change(product.id, lambda current: current.with_photo(photo, features, thumbnail))
 
 
 def take(taught_id: str) -> None:
@@ -225,7 +225,7 @@ def as_fragment(draw: Callable[[TaughtProduct], None]) -> Callable[[TaughtProduc
 
 
 def _line(product: TaughtProduct) -> OpenProduct:
-    return OpenProduct(product.id, product.product, product.made, _thumbnail(product), product.is_saved)
+    return OpenProduct(product.id, product.product, product.opened_at, _thumbnail(product), product.is_saved)
 
 
 def _thumbnail(product: TaughtProduct) -> bytes:

@@ -26,7 +26,7 @@ def in_sidebar() -> None:
     if product is not None:
         if product.is_saved:
             st.caption(shell.escape(product.describe() + _state(product)))
-        st.caption(f"Runs on {shell.escape(product.preparation.backbone.engine)}")
+        st.caption(f"Runs on {shell.escape(product.extractor.backbone.engine)}")
 
 
 def title(page: str) -> None:
@@ -56,7 +56,7 @@ def _part(part: OpenProduct, *, chosen: bool) -> None:
             label, widget_key = f"**{name}**" if chosen else name, f"open-{part.id}-sidebar"
             closed = part.interrupted or (bool(part.problem) and open_product_store.find(part.id) is None)
             now = st.button(label, key=widget_key, type="tertiary", disabled=closed, help="Open it on Inspect")
-            st.caption(shell.escape(f"{state} · {_when(part.made)}"))
+            st.caption(shell.escape(f"{state} · {_when(part.opened_at)}"))
         action, key = "Delete" if closed else "Close", f"close-{part.id}-sidebar"
         if st.button(action, key=key, type="tertiary", help=f"{action} {name}"):
             _close(part)

@@ -12,10 +12,10 @@ from inspect_core.images import heatmap
 from inspect_core.images.alignment import NotLocated
 from inspect_core.images.folders import resolve_allowed_path
 from inspect_core.images.photo_reader import ImageError, read
-from inspect_core.images.samples import PhotoFile, pluralise
+from inspect_core.images.samples import CALIBRATION, PhotoFile, pluralise
 from inspect_core.judge.anomaly_map import AREA
 from inspect_core.recipe import Recipe, loaded_backbone
-from inspect_core.recipe_format.recorded_photos import CALIBRATE, CalibrationPhoto
+from inspect_core.recipe_format.recorded_photos import CalibrationPhoto
 from inspect_core.recipe_io.parity_photos import existing_path, masks_in
 from inspect_core.runtime import workspace
 from inspect_core.runtime.jobs import Job, JobRejected
@@ -59,17 +59,17 @@ def existing_photo_path(recipe: Recipe, row: CalibrationPhoto) -> Path | None:
 def product_from_recipe(recipe: Recipe) -> TaughtProduct:
     """The recipe as a part without photos. Raises ValueError when the weights of its network are missing."""
     backbone = loaded_backbone(recipe.backbone)
-    views = [replace(view, selected_stops=(view.value(recipe.live),)) for view in recipe.views]
-    set_on = tuple(row.score for row in recipe.calibration) or None
+    views = [replace(view, selected_stops=(view.value(recipe.live_values),)) for view in recipe.views]
+    set_on = tuple(row.score for row in recipe.calibration_photos) or None
     scored = ScoredPhotos(
-        views, recipe.grid, recipe.map_size, area=recipe.live[AREA], areas=recipe.areas, set_on=set_on
+        views, recipe.grid, recipe.map_size, area=recipe.live_values[AREA], areas=recipe.areas, set_on=set_on
     )
-    root = Path(recipe.provenance.photos or "")
+    root = Path(recipe.provenance.photo_root or "")
     unscored = [
         UnscoredPhoto(
-            PhotoFile(root / part.name, part.name, part.kind, (0, 0), depth=recipe.depth),
-            part.set,
-            part.word,
+            PhotoFile(root / part.name, part.name, part.label, (0, 0), depth=recipe.depth),
+            part.subset,
+            part.verdict,
             part.reason,
         )
         for part in recipe.unscored
@@ -83,7 +83,7 @@ def product_from_recipe(recipe: Recipe) -> TaughtProduct:
         mm_per_pixel=recipe.mm_per_pixel,
         product_check=recipe.product_check,
         defect_types=recipe.defect_types,
-        known_cases=recipe.gallery,
+        known_cases=recipe.known_cases,
     )
 
 
@@ -100,7 +100,7 @@ def with_photos(recipe: Recipe, photos: Sequence[ScoredPhoto], job: Job) -> Taug
             picture = read(photo.path, recipe.depth)
             if picture.digest != photo.digest:
                 continue
-            placement = part.preparation.place(picture.pixels)
+            placement = part.extractor.place(picture.pixels)
         except (ImageError, NotLocated):
             continue
         located = replace(photo, size=placement.size, depth=recipe.depth, placement=placement)
@@ -112,10 +112,10 @@ def with_photos(recipe: Recipe, photos: Sequence[ScoredPhoto], job: Job) -> Taug
 
 
 def _judged(recipe: Recipe, job: Job) -> str:
-    masks, photos = masks_in(Path(recipe.provenance.photos or "")), []
+    masks, photos = masks_in(Path(recipe.provenance.photo_root or "")), []
     for row in recipe.test_photos:
         path = existing_photo_path(recipe, row) or Path()
-        photos.append(ScoredPhoto(row.name, row.digest, (0, 0), row.kind or UNKNOWN, "judge", path, masks.get(path)))
+        photos.append(ScoredPhoto(row.name, row.digest, (0, 0), row.label or UNKNOWN, "test", path, masks.get(path)))
     return open_product_store.put(with_photos(recipe, photos, job))
 
 
@@ -128,7 +128,12 @@ def _kept(taught_id: str, job: Job) -> str:
         open_product_store.refuse(taught_id, str(error))
         raise
     product = _fitted_again(unsaved, recipe, job) or _fixed(unsaved, recipe, job)
-    known = {"id": taught_id, "made": unsaved.made, "choice": unsaved.choice, "in_force": unsaved.in_force}
+    known = {
+        "id": taught_id,
+        "opened_at": unsaved.opened_at,
+        "detector_reason": unsaved.detector_reason,
+        "in_force": unsaved.in_force,
+    }
     return open_product_store.put(replace(product, **known), keep=False)
 
 
@@ -145,7 +150,11 @@ def _fitted_again(unsaved: unsaved_products.UnsavedProduct, recipe: Recipe, job:
     )
     if known != (known and study.photo_features.digests(unsaved.samples)):
         return None
-    learned = {"defect_types": recipe.defect_types, "known_cases": recipe.gallery, "mm_per_pixel": recipe.mm_per_pixel}
+    learned = {
+        "defect_types": recipe.defect_types,
+        "known_cases": recipe.known_cases,
+        "mm_per_pixel": recipe.mm_per_pixel,
+    }
     product = of_study(unsaved.product, study, unsaved.notes, recipe.product_check, **learned)
     return with_changes(product, unsaved.photos, recipe.areas)
 
@@ -154,18 +163,18 @@ def _fixed(unsaved: unsaved_products.UnsavedProduct, recipe: Recipe, job: Job) -
     """The product with the values in force, which no longer move, and those photos that are still there."""
     last = unsaved.in_force
     if last.limits is not None and _has_scales(recipe, last.live):
-        rows = zip(recipe.calibration, last.set_on, strict=False)
+        rows = zip(recipe.calibration_photos, last.set_on, strict=False)
         calibration = tuple(replace(row, score=score) for row, score in rows)
-        recipe = replace(recipe, live=last.live, limits=last.limits, calibration=calibration)
-    shown = [photo for photo in unsaved.photos if photo.part != CALIBRATE]
+        recipe = replace(recipe, live_values=last.live, limits=last.limits, calibration_photos=calibration)
+    shown = [photo for photo in unsaved.photos if photo.subset != CALIBRATION]
     part = with_photos(recipe, shown, job)
     scored = part.scored.with_unscored(unsaved.unscored)
     pictures = pictures_of(unsaved.unscored, recipe.alignment)
     notes = (*unsaved.notes, *part.notes, f"{GONE} Its values are fixed as they were; teach again to change them.")
-    return replace(part, scored=scored, without_score=pictures, notes=notes, ordered=unsaved.order)
+    return replace(part, scored=scored, without_score=pictures, notes=notes, teaching_config=unsaved.order)
 
 
 def _has_scales(recipe: Recipe, live: Mapping[str, int]) -> bool:
     """Return whether the recipe can inspect at these live values."""
-    named = live.keys() == recipe.live.keys()
+    named = live.keys() == recipe.live_values.keys()
     return named and all(not view.scales or view.value(live) in view.scales for view in recipe.views)

@@ -62,9 +62,7 @@ def choose_upload(*, page: str = "") -> PhotoSource | None:
         first, *others = folder.iterdir()
     except OSError as error:
         st.error(
-            (
-            f"Could not save the upload: {shell.escape(error.strerror or error)}. Fix the problem, then upload again."
-),
+            f"Could not save the upload: {shell.escape(error.strerror or error)}. Fix the problem, then upload again.",
             icon=":material/error:",
         )  # fmt: skip
         return None

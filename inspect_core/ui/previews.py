@@ -50,7 +50,7 @@ class PreviewRun:
         self.error = ""
         self.scored: ScoredPhotos
         self._order: list[int] = []
-        calibrate = [i for i, photo in enumerate(photos) if photo.part == "calibrate"]
+        calibrate = [i for i, photo in enumerate(photos) if photo.subset == "calibration"]
         self._lead = set(calibrate[:LEAD])
         self._to_do = deque(dict.fromkeys([*self._lead, first, *range(len(photos))] if photos else []))
         self._stop = threading.Event()
@@ -96,8 +96,8 @@ class PreviewRun:
         if not self.live:
             return self.begin
         refit = self.scored.views[view]
-        value = self.live[refit.live]
-        if self.begin is not None and value == self.scored.stop_of(refit.live, self.begin):
+        value = self.live[refit.live_parameter]
+        if self.begin is not None and value == self.scored.stop_of(refit.live_parameter, self.begin):
             return self.begin
         return None if value == refit.start else value
 
@@ -106,7 +106,7 @@ class PreviewRun:
         try:
             sample = draw()
             study = sample.study
-            lock = device_lock(study.preparation.backbone.device)
+            lock = device_lock(study.extractor.backbone.device)
             with lock:
                 detector = sample.fit(self.parameters, self._stop.is_set)
             view, fitted = sample.view, study.results
@@ -114,7 +114,7 @@ class PreviewRun:
             views = [*fitted.views[:view], refit, *fitted.views[view + 1 :]]
             begin = refit.start if self.begin is None else self.begin
             self.scored = ScoredPhotos(views, fitted.grid, fitted.size, area=fitted.live[AREA], areas=self.areas)
-            self.live = self._model_live | {refit.live: self.scored.stop_of(refit.live, begin)}
+            self.live = self._model_live | {refit.live_parameter: self.scored.stop_of(refit.live_parameter, begin)}
             while self._to_do and not self._stop.is_set():
                 position = self._to_do.popleft()
                 if position not in self._order:
@@ -163,13 +163,15 @@ def apply(product: TaughtProduct, run: PreviewRun, report: Callable[[float, str]
     Holds the device all the time. The network is not run again. The current part is unchanged.
     """
     position = product.refit_view
-    live_name = run.scored.views[position].live
+    live_name = run.scored.views[position].live_parameter
     study = product.own_study.with_parameters(run.parameters)
-    with device_lock(study.preparation.backbone.device):
+    with device_lock(study.extractor.backbone.device):
         study.fit(report)
     latest = open_product_store.find(product.id) or product  # photos may have been added and types learned meanwhile
     chosen = {name: value for name, value in latest.chosen().items() if name != live_name}
     if (value := run.chosen(position)) is not None:
         chosen[live_name] = value
-    fitted = taught_product.of_study(latest.product, study, latest.notes, latest.product_check, choice=latest.choice)
+    fitted = taught_product.of_study(
+        latest.product, study, latest.notes, latest.product_check, detector_reason=latest.detector_reason
+    )
     return open_product_store.put(taught_product.refitted(latest, fitted, chosen))

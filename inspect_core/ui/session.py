@@ -27,8 +27,8 @@ class SessionSettings:
     live: dict[str, int]
     limits: Limits | None
     position: int
-    mode: str
-    patch: tuple[int, tuple[int, int]] | None = None
+    product_check_mode: str
+    framed_patch: tuple[int, tuple[int, int]] | None = None
     added: set[str] = field(default_factory=set)
     problems: list[str] = field(default_factory=list)
     preview: PreviewRun | None = None
@@ -46,20 +46,20 @@ class SessionSettings:
 
     def product_check(self, product: TaughtProduct) -> ProductCheck | None:
         """The part's product check in this session's mode; None without one."""
-        return product.product_check and product.product_check.with_mode(self.mode)
+        return product.product_check and product.product_check.with_mode(self.product_check_mode)
 
 
 def settings_of(product: TaughtProduct) -> SessionSettings:
     """This session's settings for a part; drops those of parts no longer on the shelf."""
     if _key(product.id) not in st.session_state:
         opened, last = product.recipe if product.study is None else None, product.in_force
-        live = dict(opened.live if opened else product.scored.live) | dict(last.live)
+        live = dict(opened.live_values if opened else product.scored.live) | dict(last.live)
         before = settings_at(product.refit_of)
         st.session_state[_key(product.id)] = SessionSettings(
             live,
             last.limits_by_hand if opened is None else last.limits or opened.limits,
             before.position if before else _strangest(product, live),
-            last.mode or (product.product_check.mode if product.product_check else OFF),
+            last.product_check_mode or (product.product_check.mode if product.product_check else OFF),
         )
         for key in [key for key in st.session_state if str(key).startswith(_key(""))]:
             if open_product_store.find(key.removeprefix(_key(""))) is None:
@@ -73,9 +73,9 @@ def remember(product: TaughtProduct, settings: SessionSettings, limits: Limits, 
     limits: in force; setting_scores: (n,) of the photos that set the suggested ones.
     """
     scores = tuple(map(float, setting_scores))
-    in_force = InForce(dict(settings.live), limits, settings.limits is not None, scores, settings.mode)
+    in_force = InForce(dict(settings.live), limits, settings.limits is not None, scores, settings.product_check_mode)
     if in_force != product.in_force:
-        open_product_store.change(product.id, lambda held: replace(held, in_force=in_force))
+        open_product_store.change(product.id, lambda current: replace(current, in_force=in_force))
 
 
 def settings_at(taught_id: str | None) -> SessionSettings | None:
@@ -95,7 +95,7 @@ def active_values(product: TaughtProduct) -> tuple[dict[str, int], Limits | None
 def show_on_bench(product: TaughtProduct, position: int, place: tuple[int, int] | None) -> None:
     """Go to Inspect with this photo on the bench and the patch in this row and column of the grid framed."""
     settings = settings_of(product)
-    settings.position, settings.patch = position, None if place is None else (position, place)
+    settings.position, settings.framed_patch = position, None if place is None else (position, place)
     st.switch_page("pages/inspect.py")
 
 

@@ -76,7 +76,7 @@ class TaughtProduct:
 
     product: str
     scored: ScoredPhotos
-    preparation: FeatureExtractor
+    extractor: FeatureExtractor
     study: Study | None = None
     recipe: Recipe | None = None
     notes: tuple[str, ...] = ()
@@ -84,15 +84,15 @@ class TaughtProduct:
     defect_types: DefectTypes | None = None
     known_cases: KnownCases | None = None
     in_force: InForce = field(default_factory=InForce)
-    choice: str | None = None
+    detector_reason: str | None = None
     refit_of: str | None = None
     comparison_config: TeachingConfig | None = None
-    ordered: TeachingConfig | None = None
+    teaching_config: TeachingConfig | None = None
     mm_per_pixel: float | None = None
     thumbnails: tuple[bytes, ...] = ()
     without_score: tuple[bytes, ...] = ()
     id: str = field(default_factory=_new_id)
-    made: float = field(default_factory=time.time)
+    opened_at: float = field(default_factory=time.time)
     _memo: _Memo = field(default_factory=_Memo, repr=False)
 
     @property
@@ -117,14 +117,14 @@ class TaughtProduct:
         """
         if self.comparison_config is not None:
             return replace(self.comparison_config, areas=self.scored.areas)
-        config = self.ordered or self.own_study.order
+        config = self.teaching_config or self.own_study.order
         methods = [view.method for view in self.scored.views] if self.study is None else self.study.methods
         plain, usual = config.with_defaults(), parameters_of(methods, {}, config.tiles)
         chosen = {
             name: value for name, value in plain.parameters.items()
             if value is not None and any(of.get(name, value) != value for of in usual)
         }  # fmt: skip
-        taps = plain.taps if config.as_published else chosen_taps(methods, self.preparation)
+        taps = plain.taps if config.as_published else chosen_taps(methods, self.extractor)
         fused = self.product_check is not None and self.product_check.fused
         plain = replace(plain, product=self.product, method=None, parameters=chosen, notes=())
         return replace(plain, taps=taps, areas=self.scored.areas, product_check=OFF, fused_product_check=fused)
@@ -137,8 +137,8 @@ class TaughtProduct:
 
     def config_with_choice(self) -> TeachingConfig:
         """The order that teaches it again, with its detector and product check. Raises ValueError as `own_study`."""
-        if self.ordered is not None:
-            return self.ordered
+        if self.teaching_config is not None:
+            return self.teaching_config
         study, product_check = self.own_study, self.product_check.mode if self.product_check else OFF
         chosen = {"method": str(study.method), "parameters": study.order.parameters, "product_check": product_check}
         again = replace(self.order(), **chosen)
@@ -155,7 +155,11 @@ class TaughtProduct:
         said: who, why and what else `Study.recipe` and `Recipe.revised` take. Raises ValueError as `Study.recipe`.
         """
         recipe_fields = {"product": self.product, "product_check": self.product_check, **recipe_fields}
-        recipe_fields |= {"gallery": self.known_cases, "defect_types": self.defect_types, "areas": self.scored.areas}
+        recipe_fields |= {
+            "known_cases": self.known_cases,
+            "defect_types": self.defect_types,
+            "areas": self.scored.areas,
+        }
         recipe_fields["mm_per_pixel"] = self.mm_per_pixel
         if self.study is None and self.recipe is not None:
             return self.recipe.with_changes(limits=limits or self.recipe.limits, **recipe_fields)
@@ -217,8 +221,8 @@ class TaughtProduct:
     def extract_features(self, pixels: np.ndarray, digest: str, placement: Placement) -> tuple[Tensor, ...]:
         """(1, h, w, k) patch features of a photo for each view; the product check of the same run is kept."""
         if self.product_check is None:
-            return self.preparation.features(pixels, placement)
-        features, embedding, logits = self.preparation.describe(pixels, placement)
+            return self.extractor.features(pixels, placement)
+        features, embedding, logits = self.extractor.describe(pixels, placement)
         self._memo.foreign[digest, self.product_check.fused] = float(self.product_check.score(embedding, logits)[0])
         return features
 
@@ -234,7 +238,7 @@ class TaughtProduct:
             return None
         photo, known = self.scored.photos[position], self._memo.quality
         if photo.digest not in known:
-            known[photo.digest] = measure_quality(self.preparation.network_input(self.photo(position), photo.placed))
+            known[photo.digest] = measure_quality(self.extractor.network_input(self.photo(position), photo.placed))
         return known[photo.digest]
 
     @property
@@ -273,14 +277,14 @@ class TaughtProduct:
     def chosen(self) -> dict[str, int]:
         """The live values in force that are not what a new fit begins with, by name: those that a user chose."""
         area = self.study.order.area if self.study is not None else None
-        usual = {view.live: view.start for view in self.scored.views}
+        usual = {view.live_parameter: view.start for view in self.scored.views}
         usual[AREA] = default_area(self.scored.size) if area is None else area
         return {name: value for name, value in self.in_force.live.items() if usual.get(name) != value}
 
     @property
     def relabelled(self) -> dict[str, str]:
         """The kinds by content digest that the engineer gave to photos since they were taught."""
-        return {photo.digest: photo.kind for photo in self.scored.photos if photo.was is not None}
+        return {photo.digest: photo.label for photo in self.scored.photos if photo.original_label is not None}
 
     def labelled(self, kinds: Mapping[str, str]) -> "TaughtProduct":
         """The part with some photos as other kinds, by content digest."""
@@ -309,11 +313,11 @@ def of_study(
     made = TaughtProduct(
         product,
         study.results,
-        study.preparation,
+        study.extractor,
         study,
         notes=notes,
         product_check=product_check,
-        without_score=pictures_of(study.results.unscored, study.preparation.alignment),
+        without_score=pictures_of(study.results.unscored, study.extractor.alignment),
         **known,
     )
     return replace(made, thumbnails=tuple(heatmap.thumbnail(made.pixels(i)) for i in range(len(study.photos))))
@@ -325,18 +329,18 @@ def with_changes(product: TaughtProduct, photos: Sequence[ScoredPhoto], areas: I
     photos: all that had a score. An added one that is gone, or in which the part is not located, is named in a note.
     """
     study, missing = product.own_study, []
-    learned = {sample.path for sample in (*study.split.fit, *study.order.scored)}
+    learned = {sample.path for sample in (*study.split.train, *study.order.scored)}
     for photo in photos:
-        if photo.part == ADDED and photo.path not in learned:
+        if photo.subset == ADDED and photo.path not in learned:
             try:
                 pixels = read(photo.path, photo.depth).pixels
-                placed = replace(photo, placement=study.preparation.place(pixels))
+                placed = replace(photo, placement=study.extractor.place(pixels))
             except (ImageError, NotLocated):
                 missing.append(photo.name)
                 continue
             thumbnail = heatmap.thumbnail(placed.placed.picture(pixels))
             product = product.with_photo(placed, study.features(placed), thumbnail)
-    labels = {photo.digest: photo.kind for photo in photos if photo.was is not None}
+    labels = {photo.digest: photo.label for photo in photos if photo.original_label is not None}
     note = [f"Added before, and gone since or not located: {join_first_names(missing)}."] if missing else []
     return replace(product.labelled(labels).with_areas(areas), notes=(*product.notes, *note))
 
@@ -363,7 +367,7 @@ def refitted(before: TaughtProduct, fitted: TaughtProduct, chosen: Mapping[str, 
         fitted._memo.foreign.update(before._memo.foreign)
     new = with_changes(fitted, before.scored.photos, before.scored.areas)
     scored, last = new.scored, before.in_force
-    most = {view.live: view.definition.max_value(view.detector) for view in scored.views} | {
+    most = {view.live_parameter: view.definition.max_value(view.detector) for view in scored.views} | {
         AREA: largest_area(scored.size)
     }
     live = {name: min(chosen[name], most[name]) for name in scored.live if name in chosen}
@@ -382,7 +386,9 @@ def refitted(before: TaughtProduct, fitted: TaughtProduct, chosen: Mapping[str, 
     return replace(
         new,
         notes=(*notes, *([f"{KEPT}{'; '.join(photos)}."] if photos else ())),
-        in_force=InForce(dict(scored.live) | live, limits, limits is not None, mode=last.mode),
+        in_force=InForce(
+            dict(scored.live) | live, limits, limits is not None, product_check_mode=last.product_check_mode
+        ),
         defect_types=before.defect_types,
         known_cases=before.known_cases,
         mm_per_pixel=before.mm_per_pixel,

@@ -56,7 +56,7 @@ def start_sample() -> bool:
     def work(job: Job) -> str:
         job.report(0.0, "checking the sample photos")
         photos = train_on_all(split(scan(SAMPLES / FIRST_SAMPLE), seed=0, blind=False))
-        photos = replace(photos, fit=photos.fit[:SAMPLE_PHOTOS])
+        photos = replace(photos, train=photos.train[:SAMPLE_PHOTOS])
         return open_product_store.put(teach(TeachingConfig(FIRST_SAMPLE, photos, method=FIXED), job.report))
 
     shell.start(SAMPLE, work)

@@ -88,7 +88,7 @@ class DefectTypes:
         }
 
     def params(self) -> dict:
-        params = {"by_region": self.by_region, "known_from": self.minimum_confidence}
+        params = {"by_region": self.by_region, "minimum_confidence": self.minimum_confidence}
         return params | {"classifier": self.classifier.params()}
 
     @classmethod
@@ -99,7 +99,7 @@ class DefectTypes:
             if value.dtype == np.float64:
                 value[value == _LOG_OF_NOTHING] = -np.inf
         classifier = KernelDensityClassifier.from_arrays(copies, params["classifier"])
-        return cls(classifier, bool(params["by_region"]), float(params["known_from"]))
+        return cls(classifier, bool(params["by_region"]), float(params["minimum_confidence"]))
 
 
 def least_limit(prior: np.ndarray) -> float:

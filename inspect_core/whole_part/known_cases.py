@@ -116,12 +116,12 @@ class KnownCases:
 
     def without(self, row: int) -> "KnownCases":
         """These without the case in that row. The surface keeps what it learned; a vouch for that part is withdrawn."""
-        apart = np.abs(self.surface.vouched - finite_unit(self.embeddings[row : row + 1])).max(axis=1)
+        apart = np.abs(self.surface.accepted - finite_unit(self.embeddings[row : row + 1])).max(axis=1)
         return replace(
             self,
             cases=(*self.cases[:row], *self.cases[row + 1 :]),
             outlier_scores=np.delete(self.outlier_scores, row),
-            surface=replace(self.surface, vouched=self.surface.vouched[apart > NOISE]),
+            surface=replace(self.surface, accepted=self.surface.accepted[apart > NOISE]),
         )
 
     def with_limit(self, limit: float) -> "KnownCases":
@@ -136,9 +136,9 @@ class KnownCases:
 
     def params(self) -> dict:
         return {
-            "gallery": {
+            "cases": {
                 "names": [case.name for case in self.cases],
-                "kinds": [case.defect_type for case in self.cases],
+                "defect_types": [case.defect_type for case in self.cases],
                 "notes": [case.note for case in self.cases],
             },
             "surface": self.surface.params(),
@@ -152,7 +152,7 @@ class KnownCases:
     def from_arrays(cls, arrays: Mapping[str, np.ndarray], params: Mapping) -> "KnownCases":
         """The cases of a recipe; every answer is equal to the bit. Raises ValueError when the counts differ."""
         surface = {name: value for name, value in arrays.items() if name.startswith("surface_")}
-        texts = [params["digests"], *(params["gallery"][name] for name in ("names", "kinds", "notes"))]
+        texts = [params["digests"], *(params["cases"][name] for name in ("names", "defect_types", "notes"))]
         columns = [arrays["embeddings"], np.asarray(arrays["pictures"], np.uint8), *texts]
         if len(counts := {len(column) for column in columns}) != 1:
             raise ValueError(
@@ -170,11 +170,11 @@ class KnownCases:
         )
 
 
-def peak_box(pixel_map: np.ndarray, size: tuple[int, int]) -> Box:
+def peak_box(anomaly_map: np.ndarray, size: tuple[int, int]) -> Box:
     """A small box around the highest value of an anomaly map, in pixels of a photo of `size` (height, width)."""
-    row, column = np.unravel_index(int(pixel_map.argmax()), pixel_map.shape)
-    y = int((row + 0.5) * size[0] / pixel_map.shape[0])
-    x = int((column + 0.5) * size[1] / pixel_map.shape[1])
+    row, column = np.unravel_index(int(anomaly_map.argmax()), anomaly_map.shape)
+    y = int((row + 0.5) * size[0] / anomaly_map.shape[0])
+    x = int((column + 0.5) * size[1] / anomaly_map.shape[1])
     half = max(min(size) // 16, 1)
     return max(x - half, 0), max(y - half, 0), min(x + half, size[1]), min(y + half, size[0])
 

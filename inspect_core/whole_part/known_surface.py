@@ -18,7 +18,7 @@ class KnownSurface(Stored):
     """m quadrics through the known parts, and parts that someone vouched for.
 
     A (m, r, r), b (m, r), c (m,): in the coordinates ((x - shift) @ basis) / scale; shift (d,), scale () or (1,), basis
-    (d, r): float64. vouched: (v, d) float64 unit embeddings. The others: what the fit records of the
+    (d, r): float64. accepted: (v, d) float64 unit embeddings. The others: what the fit records of the
     quadrics.
     A single part of a new type is an outlier to any fit of many; if vouched for, it and parts like it are known.
     """
@@ -29,7 +29,7 @@ class KnownSurface(Stored):
     shift: np.ndarray
     scale: np.ndarray
     basis: np.ndarray
-    vouched: np.ndarray
+    accepted: np.ndarray
     kept_variance: float
     penalty_value: float
     start: str
@@ -41,9 +41,9 @@ class KnownSurface(Stored):
         non-finite values or another width.
         """
         surface = self.off_surface(embeddings)
-        if not len(self.vouched):
+        if not len(self.accepted):
             return surface
-        apart = np.sqrt(np.maximum(2 - 2 * (finite_unit(embeddings) @ self.vouched.T), 0.0)).min(axis=1)
+        apart = np.sqrt(np.maximum(2 - 2 * (finite_unit(embeddings) @ self.accepted.T), 0.0)).min(axis=1)
         return np.minimum(surface, apart)
 
     def off_surface(self, embeddings: np.ndarray) -> np.ndarray:
@@ -71,7 +71,7 @@ class KnownSurface(Stored):
 
     def mark_as_known(self, embeddings: np.ndarray) -> "KnownSurface":
         """The same with more parts vouched for. embeddings: (n, d)."""
-        return replace(self, vouched=np.concatenate([self.vouched, finite_unit(embeddings)]))
+        return replace(self, accepted=np.concatenate([self.accepted, finite_unit(embeddings)]))
 
 
 def to_unit(rows: np.ndarray) -> np.ndarray:

@@ -73,19 +73,19 @@ class ProductCheck:
     """A fitted product check.
 
     detector: CoP or CoRP on (d,) penultimate features; fused: whether the energy of the logits takes part;
-    smallest: least energy of the good photos, which the fusion shifts by; limit: above it a photo is not the product;
+    min_energy: least energy of the good photos, which the fusion shifts by; limit: above it a photo is not the product;
     mode: "off", "warn" (the verdict stands, with a sentence) or "stop" (the part is rejected).
-    Raises ValueError for a limit or smallest that is not finite, and for any other mode.
+    Raises ValueError for a limit or min_energy that is not finite, and for any other mode.
     """
 
     detector: ProductSubspace
     fused: bool
-    smallest: float
+    min_energy: float
     limit: float
     mode: str = WARN
 
     def __post_init__(self) -> None:
-        for name in ("smallest", "limit"):
+        for name in ("min_energy", "limit"):
             as_finite_number(getattr(self, name), name=f"the product check's {name}")
         if self.mode not in MODES:
             raise ValueError(f"mode is {self.mode!r}; choose one of {', '.join(MODES)}")
@@ -105,7 +105,7 @@ class ProductCheck:
                 "check alone"
             )
         energy = as_finite(logsumexp(np.asarray(logits, np.float64), axis=-1), name="the energy of the logits")
-        return -np.maximum(1 - error, 0) * np.maximum(energy - self.smallest, 0)
+        return -np.maximum(1 - error, 0) * np.maximum(energy - self.min_energy, 0)
 
     @property
     def is_on(self) -> bool:
@@ -138,12 +138,12 @@ class ProductCheck:
         return self.detector.arrays()
 
     def params(self) -> dict:
-        names = ("fused", "smallest", "limit", "mode")
+        names = ("fused", "min_energy", "limit", "mode")
         return {name: getattr(self, name) for name in names} | {"detector": self.detector.params()}
 
     @classmethod
     def from_arrays(cls, arrays: Mapping[str, np.ndarray], params: Mapping) -> Self:
         """The product check of a recipe. Raises ValueError for parameters that are not those of one."""
         detector = ProductSubspace.from_arrays(arrays, params["detector"])
-        limit, smallest = float(params["limit"]), float(params["smallest"])
-        return cls(detector, bool(params["fused"]), smallest, limit, params["mode"])
+        limit, min_energy = float(params["limit"]), float(params["min_energy"])
+        return cls(detector, bool(params["fused"]), min_energy, limit, params["mode"])

@@ -100,7 +100,7 @@ def test_an_override_keeps_the_original(log):
         (2, "reject", "accept"),
         (1, "accept", "accept"),
     ]
-    assert found[0].overridden.facts["reason"] == "dust"
+    assert found[0].override.facts["reason"] == "dust"
     assert counts(found) == {"accept": 2}
     assert [describe_entry(entry) for entry in log.entries(kind=OVERRIDE)] == [
         "ü.png (entry 2): reject → review",

@@ -34,7 +34,7 @@ def made_up(parts: int, area: int = 1) -> tuple[list[ScoredPhoto], np.ndarray, n
         if kind != "good":
             for row, column in rng.integers(1, 11, size=(1 + i % 2, 2)):
                 grids[i, row : row + 2, column : column + 2] += rng.uniform(4, 16)
-    where = ["judge" if kind != "good" or i % 2 else "calibrate" for i, kind in enumerate(defect_types)]
+    where = ["test" if kind != "good" or i % 2 else "calibration" for i, kind in enumerate(defect_types)]
     scores = image_score(to_pixels(grids, SIZE), area=area)
     photos = [
         ScoredPhoto(f"part <i>{i:03d}</i>.png", f"{i}", ORIGINAL, kind, part, Path(), group=f"lot {i % 3}")
@@ -45,7 +45,7 @@ def made_up(parts: int, area: int = 1) -> tuple[list[ScoredPhoto], np.ndarray, n
 
 def crossed(photos: list[ScoredPhoto], scores: np.ndarray) -> np.ndarray:
     """Scores of the parts that set the limit, as detectors that were not taught with them might give them."""
-    return 1.03 * scores[[photo.kind == "good" and photo.part == "calibrate" for photo in photos]] + 0.1
+    return 1.03 * scores[[photo.label == "good" and photo.subset == "calibration" for photo in photos]] + 0.1
 
 
 def told(photos: list[ScoredPhoto], scores: np.ndarray) -> np.ndarray:
@@ -58,7 +58,7 @@ def unscored() -> list[UnscoredPhoto]:
     """Photos of a good part and a defect that were not located, and one that is damaged."""
 
     def of(name: str, kind: str, word: str, reason: str) -> UnscoredPhoto:
-        return UnscoredPhoto(PhotoFile(Path(name), name, kind, ORIGINAL), "judge", word, reason)
+        return UnscoredPhoto(PhotoFile(Path(name), name, kind, ORIGINAL), "test", word, reason)
 
     return [
         of("away.png", "good", "not located", "nothing in the photo matches the reference"),
@@ -88,8 +88,8 @@ def page() -> None:
     area = int(st.query_params.get("area", 1))
     photos, scores, grids = made_up(int(st.query_params.get("parts", 40)), area)
     scores, grids = (scores * gain).astype(np.float32).astype(float), grids * np.float32(gain)
-    good = np.array([photo.kind == "good" for photo in photos])
-    judged = np.array([photo.part == "judge" for photo in photos])
+    good = np.array([photo.label == "good" for photo in photos])
+    judged = np.array([photo.subset == "test" for photo in photos])
     limit = limit_for_overkill(scores[good & ~judged], rate=0.01)
     suggested = Limits(0.97 * limit, 1.1 * limit) if st.query_params.get("band") else Limits(limit, limit)
     state.setdefault("limits", suggested)

@@ -25,7 +25,7 @@ def teach(method: str) -> taught_product.TaughtProduct:
     return taught_product.of_study(
         "flange",
         study.fit(),
-        product_check=train_product_check(study.preparation.backbone, study.split.fit, study.split.calibrate),
+        product_check=train_product_check(study.extractor.backbone, study.split.train, study.split.calibration),
     )
 
 

@@ -64,7 +64,7 @@ def next_frame(page) -> None:
 def counted(made_up) -> tuple[np.ndarray, np.ndarray]:
     """Scores of the good parts to judge, and of the defects."""
     photos, scores, _ = made_up
-    return scores[[p.kind == "good" and p.part == "judge" for p in photos]], scores[[p.is_defect for p in photos]]
+    return scores[[p.label == "good" and p.subset == "test" for p in photos]], scores[[p.is_defect for p in photos]]
 
 
 def sentence_of(made_up, limits: Limits) -> str:
@@ -351,7 +351,7 @@ def test_the_gallery_chooses_filters_and_shows_names_as_they_are(open_page, addr
     expect(page.locator(".title")).to_have_text(photos[order[3]].name)
     expect(page.get_by_role("img", name=re.compile("Reject, score"))).to_be_visible()
     page.get_by_label("Defect type").select_option("dent")
-    dents = [i for i in order if photos[i].kind == "dent"]
+    dents = [i for i in order if photos[i].label == "dent"]
     assert [int(each.get_attribute("data-position")) for each in page.locator(".part:visible").all()] == dents
     page.get_by_role("button", name="accepted").click()
     expect(page.get_by_text("No parts match.")).to_be_visible()
@@ -370,8 +370,8 @@ def test_the_gallery_chooses_filters_and_shows_names_as_they_are(open_page, addr
     assert visible() == [i for i in visible() if photos[i].name.lower().endswith(photos[order[5]].name[-6:].lower())]
     assert order[5] in visible()
     page.get_by_label("Sort by").select_option("score")
-    defect = np.array([photo.kind not in ("good", "unknown") for photo in photos])
-    good = np.array([photo.kind == "good" for photo in photos])
+    defect = np.array([photo.label not in ("good", "unknown") for photo in photos])
+    good = np.array([photo.label == "good" for photo in photos])
     for words, limit, counted in (
         ("misses", np.sort(scores[defect])[-2], defect & (scores <= np.sort(scores[defect])[-2])),
         ("rejects", np.sort(scores[good])[1], good & (scores > np.sort(scores[good])[1])),

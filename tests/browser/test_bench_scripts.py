@@ -259,7 +259,7 @@ def test_a_proposed_area_is_drawn_and_taken_over_by_a_click(browsing) -> None:
     page.set_content(f'<div id="host">{(AREAS / "areas.html").read_text(encoding="utf-8")}</div>')
     source = (AREAS / "areas.js").read_text(encoding="utf-8").replace("export default ", "")
     outline = [[0.9, 0.0], [1.0, 0.0], [1.0, 0.1], [0.9, 0.1]]
-    own = [{"kind": "stricter", "outline": outline, "times": 2}]
+    own = [{"mode": "stricter", "outline": outline, "strictness": 2}]
     sent = page.evaluate(
         f"""async (offer) => {{ {source}
         const host = document.getElementById("host");
@@ -280,5 +280,8 @@ def test_a_proposed_area_is_drawn_and_taken_over_by_a_click(browsing) -> None:
         {"words": "5 of 6 <light> up", "outlines": [outline, outline]},
     )
     assert sent["steps"] == [[0, True], [2, False], [0, True]]
-    assert (sent["name"], sent["areas"]) == ("areas", [*own, *[{"kind": "ignore", "outline": outline, "times": 1}] * 2])
+    assert (sent["name"], sent["areas"]) == (
+        "areas",
+        [*own, *[{"mode": "ignore", "outline": outline, "strictness": 1}] * 2],
+    )
     page.close()

@@ -31,7 +31,7 @@ def test_that_alignment_would_help_is_said_before_anything_is_learned(teach, ver
         raise ValueError(f"before: {capsys.readouterr().out}")
 
     monkeypatch.setattr(
-        alignment_training, "gain_on", lambda good, preparation, report: AlignmentGain(4.0, len(good) / 14, 12, 0.03)
+        alignment_training, "gain_on", lambda good, extractor, report: AlignmentGain(4.0, len(good) / 14, 12, 0.03)
     )
     for module in (teaching_options, evaluate):
         monkeypatch.setattr(module, "teach", learning)

@@ -89,7 +89,7 @@ def test_from_the_folder_to_the_line(fit, backbone, deep, tmp_path, capsys):
         ours, theirs = inspect(picture.pixels, recipe, backbone=backbone), runner.inspect(picture.pixels)
         assert (theirs.verdict, theirs.reason) == (ours.verdict, ours.reason)
         assert theirs.score == (None if ours.score is None else pytest.approx(ours.score, rel=1e-3))
-        assert np.array_equal(theirs.left_out, ours.left_out)
+        assert np.array_equal(theirs.uninspected, ours.uninspected)
 
     capsys.readouterr()
     for name, other in {"left": whole << 4, "dark": whole >> 2, "eight": (whole >> 4).astype(np.uint8)}.items():
@@ -106,22 +106,22 @@ def test_a_depth_is_chosen_for_photos_of_16_bits_only(fit, tmp_path, capsys):
 def test_a_study_and_its_recipe_say_the_same_to_the_bit(moved, small_backbone, tmp_path):
     """And what is stored goes by the alignment: another one finds nothing of it."""
     parts, store = split(scan(moved), seed=0), FeatureStore(tmp_path / "store", limit=2**28)
-    pixels = [read(sample.path).pixels for sample in parts.fit]
+    pixels = [read(sample.path).pixels for sample in parts.train]
     alignment = learn_alignment(pixels)
     study = Study(parts, small_backbone, store, parameters={"k": 8}, grid=(16, 16), alignment=alignment).fit()
     assert len(study.lost) <= 1
     recipe = study.recipe()
     for photo, score in zip(study.photos, study.scores(), strict=True):
-        if photo.part != "calibrate":
+        if photo.subset != "calibration":
             verdict = inspect(read(photo.path).pixels, recipe, backbone=small_backbone)
             assert verdict.score == score
             assert np.array_equal(verdict.anomaly_map, study.map(photo.name))
-            assert verdict.left_out is None or not verdict.anomaly_map[verdict.left_out].any()
+            assert verdict.uninspected is None or not verdict.anomaly_map[verdict.uninspected].any()
             for region in verdict.regions:
-                assert 0 <= region.box[0] < region.box[2] <= photo.placed.photo[1]
+                assert 0 <= region.box[0] < region.box[2] <= photo.placed.photo_size[1]
 
     other = Study(
         parts, small_backbone, store, parameters={"k": 8}, grid=(16, 16), alignment=learn_alignment(pixels[:-2])
     )
     plain = Study(parts, small_backbone, store, parameters={"k": 8}, grid=(16, 16))
-    assert len({study.preparation.keys, other.preparation.keys, plain.preparation.keys}) == 3
+    assert len({study.extractor.keys, other.extractor.keys, plain.extractor.keys}) == 3

@@ -64,7 +64,7 @@ def test_labelled_photos_are_counted_and_set_against_an_earlier_table(taught, pr
     assert "Rejects 0 of " in said
     assert "Upper bound (95%)" in said
     recipe = load(taught)
-    limits = Limits(recipe.calibration[0].score / 2, recipe.limits.reject)
+    limits = Limits(recipe.calibration_photos[0].score / 2, recipe.limits.reject)
     save(recipe.with_changes(author="Ana", reason="try", limits=limits), lower)
     main(["inspect", str(lower), str(product / "test"), "--against", str(table)])
     said = capsys.readouterr().out

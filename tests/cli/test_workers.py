@@ -42,8 +42,8 @@ def test_what_cannot_be_used_is_said(taught, product, options, said, capsys):
     assert said in capsys.readouterr().err
 
 
-def test_look_takes_no_workers_as_it_uses_none(product, capsys):
+def test_screen_takes_no_workers_as_it_uses_none(product, capsys):
     with pytest.raises(SystemExit) as stop:
-        main(["look", str(product), "--workers", "2"])
+        main(["screen", str(product), "--workers", "2"])
     assert stop.value.code == 2
     assert "unrecognized arguments: --workers 2" in capsys.readouterr().err

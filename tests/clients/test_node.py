@@ -75,7 +75,7 @@ def test_a_photo_is_read_as_in_python(tmp_path, depth):
 
 
 OTHER_DEPTHS = [("colour", Depth.full(16)), ("deep", Depth(8, 8, False, 0, 255)), ("deep", Depth.full(12))]
-OTHER_DEPTHS += [("twelve", Depth.full(12, left=True)), ("twelve", Depth.full(16, dimmest=60000))]
+OTHER_DEPTHS += [("twelve", Depth.full(12, left_aligned=True)), ("twelve", Depth.full(16, min_peak=60000))]
 
 
 @pytest.mark.parametrize(("name", "depth"), OTHER_DEPTHS)

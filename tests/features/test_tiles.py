@@ -77,10 +77,10 @@ def test_a_network_that_pads_shows_at_cuts_without_overlap(sized):
 @pytest.mark.slow
 def test_the_features_do_not_depend_on_how_many_tiles_go_at_once(sized, monkeypatch):
     plan = TilePlan((224, 288), (96, 128), 64)
-    preparation = FeatureExtractor(sized((96, 128)), plan.grid, LOOKS, tiles=plan)
-    alone = preparation.features(PHOTO)
+    extractor = FeatureExtractor(sized((96, 128)), plan.grid, LOOKS, tiles=plan)
+    alone = extractor.features(PHOTO)
     monkeypatch.setattr(Backbone, "at_once", 4)
-    for one, other in zip(alone, preparation.features(PHOTO), strict=True):
+    for one, other in zip(alone, extractor.features(PHOTO), strict=True):
         assert torch.equal(one, other)
 
 
@@ -126,8 +126,8 @@ def test_shifted_tiles_show_no_seam(backbone, product, cell):
     apart = {}
     for overlap in (0, 64):
         plan = TilePlan((384, 448), (128, 128), overlap, cell)
-        preparation = FeatureExtractor(backbone, plan.grid, look, tiles=plan)
-        first, second = (preparation.features(large[by : by + 384, by : by + 448])[0][0] for by in (0, 32))
+        extractor = FeatureExtractor(backbone, plan.grid, look, tiles=plan)
+        first, second = (extractor.features(large[by : by + 384, by : by + 448])[0][0] for by in (0, 32))
         step, inside = 32 // cell, slice(64 // cell, -64 // cell)
         here, there = first[step:, step:][inside, inside], second[:-step, :-step][inside, inside]
         spread = (here - here.mean((0, 1))).norm(dim=-1).mean()

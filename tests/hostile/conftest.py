@@ -94,7 +94,11 @@ def recipes(recipe, network) -> dict:
         return replace(view, scales={stop: GoodMaps.of(errors[:, i]).finish(SIZE) for i, stop in enumerate(view.stops)})
 
     def of_views(*views: FittedMethod):
-        return replace(recipe, views=views, live={view.live: view.start for view in views if view.live} | {"area": 12})
+        return replace(
+            recipe,
+            views=views,
+            live_values={view.live_parameter: view.start for view in views if view.live_parameter} | {"area": 12},
+        )
 
     embeddings, labels = rng.normal(2, 1, (18, EMBEDDING)).astype(np.float32), ["dent", "good", "hole"] * 6
     cases = [
@@ -113,7 +117,9 @@ def recipes(recipe, network) -> dict:
         random = fit_corp(embeddings[:12], gamma=1.0, M=16)
         known = {name: values.numpy() for name, values in random.arrays().items()}
         corp = ProductCheck(ProductSubspace.from_arrays(known, random.params()), True, 0.0, 0.0, "stop")
-        found["mahalanobis"] = replace(found["mahalanobis"], product_check=cop, gallery=learn(cases, by_region=True))
+        found["mahalanobis"] = replace(
+            found["mahalanobis"], product_check=cop, known_cases=learn(cases, by_region=True)
+        )
         found["kernel_pca"] = replace(found["kernel_pca"], product_check=corp, defect_types=forest)
         found["quadrics"] = replace(found["quadrics"], defect_types=net)
     return found

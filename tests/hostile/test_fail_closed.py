@@ -56,12 +56,12 @@ def test_a_product_check_that_is_off_or_has_a_score(recipes, network):
 @every
 def test_numbers_that_decide_are_checked_where_they_are_set(recipes, value):
     known = recipes["mahalanobis"]
-    for fields in ({"limit": value}, {"smallest": value}):
+    for fields in ({"limit": value}, {"min_energy": value}):
         with pytest.raises(ValueError, match="product check"):
             dataclasses.replace(known.product_check, **fields)
     for fields in ({"limit": value}, {"suggested": value}):
         with pytest.raises(ValueError, match=next(iter(fields))):
-            dataclasses.replace(known.gallery, **fields)
+            dataclasses.replace(known.known_cases, **fields)
     with pytest.raises(ValueError, match="minimum_confidence"):
         dataclasses.replace(recipes["quadrics"].defect_types, minimum_confidence=value)
     for limits in ((value, 1.0), (0.0, value)):
@@ -116,7 +116,7 @@ def _of(detector, arrays):
 @pytest.mark.parametrize("place", ["embeddings", "surface"])
 @every
 def test_nothing_is_like_a_case_that_is_no_number(recipes, place, value):
-    cases = recipes["mahalanobis"].gallery
+    cases = recipes["mahalanobis"].known_cases
     query = np.array(cases.embeddings[0])
     if place == "embeddings":
         query[0] = value

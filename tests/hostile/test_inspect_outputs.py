@@ -41,7 +41,12 @@ def by_brightness(recipe, refused=None) -> SimpleNamespace:
 
     facts = {"product": "tile", "digest": "d" * 64, "release": "", "limits": recipe.limits, "area": 12, "depth": None}
     return SimpleNamespace(
-        **facts, good_scores=np.arange(9.0), taught=frozenset(), challenge=(), engine="nothing", inspect=inspect
+        **facts,
+        good_scores=np.arange(9.0),
+        calibration_digests=frozenset(),
+        challenge_parts=(),
+        engine="nothing",
+        inspect=inspect,
     )
 
 

@@ -19,7 +19,7 @@ from inspect_core.runtime import workspace as workspace_module
 from inspect_core.sharding.checkpoints import ShardCheckpoints
 
 SHAPE = (1, 3, 4, 5)
-HAND = SimpleNamespace(scored=SimpleNamespace(photos=[SimpleNamespace(digest="a", kind="dent", is_defect=True)]))
+HAND = SimpleNamespace(scored=SimpleNamespace(photos=[SimpleNamespace(digest="a", label="dent", is_defect=True)]))
 SOUND = np.arange(60, dtype=np.float32).reshape(SHAPE)
 
 pytestmark = [

@@ -27,8 +27,11 @@ def check(document: dict, header: dict) -> dict[str, int]:
 
 def of_gaussians(grid: tuple[int, int], k: int, d: int = 400, size: tuple[int, int] = (256, 256)) -> tuple[dict, dict]:
     """Fields and header of a recipe of the first method."""
-    document = {"geometry": {"grid": list(grid), "size": list(size)}, "views": [{"name": "mahalanobis", "scales": []}]}
-    document |= dict.fromkeys(("guard", "gallery", "kinds", "alignment", "areas", "tiles"))
+    document = {
+        "geometry": {"grid": list(grid), "size": list(size)},
+        "views": [{"name": "mahalanobis", "scale_stops": []}],
+    }
+    document |= dict.fromkeys(("product_check", "known_cases", "defect_types", "alignment", "areas", "tiles"))
     header = {
         "view0.projection": ("F32", (d, k)),
         "view0.mean": ("F32", (*grid, k)),
@@ -72,8 +75,8 @@ def test_tiles_of_a_photo_that_is_too_large():
         ("nearest", "view0.bank", (100_000, 6)),
         ("kernel_pca", "view0.x", (40_000, 10)),
         ("corp", "view0.w0", (60_000, 10)),
-        ("mahalanobis", "gallery.pictures", (200_000, 64, 64, 3)),
-        ("kernel_pca", "kinds.mu", (30_000_000, 8)),
+        ("mahalanobis", "known_cases.pictures", (200_000, 64, 64, 3)),
+        ("kernel_pca", "defect_types.mu", (30_000_000, 8)),
     ],
 )
 def test_long_arrays_that_ask_for_too_much(recipes, package, method, name, shape):

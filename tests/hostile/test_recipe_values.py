@@ -110,7 +110,7 @@ def is_refused(document: dict, arrays: dict[str, np.ndarray]) -> bool:
     """Whether the checks before anything is built refuse it; they raise nothing but ValueError."""
     header = {name: (CODES.get(value.dtype, ""), value.shape) for name, value in arrays.items()}
     try:
-        fields.check(fields.OPTIONAL_FIELDS | document, FIELDS)
+        fields.check(document, FIELDS)
         recipe_arrays.check(document, header, ARRAYS)
         recipe_arrays.check_values(document, arrays, ARRAYS)
     except ValueError:
@@ -175,13 +175,13 @@ def test_every_array_changed_in_its_file(recipes, package, network, method):
 @pytest.mark.parametrize(
     ("method", "path", "value", "reason"),
     [
-        ("mahalanobis", "live.k", 0, "k is 0"),
-        ("mahalanobis", "live.k", 6, "live.k is 6, above 5"),
-        ("cop", "live.q", 0, "q is 0"),
-        ("cop", "live.q", 11, "live.q is 11"),
-        ("kernel_pca", "live.q", 99, "live.q is 99"),
+        ("mahalanobis", "live_values.k", 0, "k is 0"),
+        ("mahalanobis", "live_values.k", 6, "live_values.k is 6, above 5"),
+        ("cop", "live_values.q", 0, "q is 0"),
+        ("cop", "live_values.q", 11, "live_values.q is 11"),
+        ("kernel_pca", "live_values.q", 99, "live_values.q is 99"),
         ("kernel_pca", "views.0.params.q", 99, "q is 99"),
-        ("quadrics", "live.m", 4, "live.m is 4"),
+        ("quadrics", "live_values.m", 4, "live_values.m is 4"),
         ("nearest", "views.0.params.k", 21, "k is 21; choose"),
         ("mahalanobis", "geometry.grid", [3, 4], "view0.mean"),
         ("cop", "geometry.grid", [4], "geometry.grid"),
@@ -199,22 +199,22 @@ def test_every_array_changed_in_its_file(recipes, package, network, method):
         ("cop", "limits.review", "@1e400@", "limits.review"),
         ("cop", "limits.reject", 10**400, "limits.reject"),
         ("cop", "limits.review", 9.0, "review is 9.0, above reject"),
-        ("mahalanobis", "live.area", 0, "live.area is 0"),
-        ("mahalanobis", "live.area", 308, "live.area is 308, outside 1..307"),
+        ("mahalanobis", "live_values.area", 0, "live_values.area is 0"),
+        ("mahalanobis", "live_values.area", 308, "live_values.area is 308, outside 1..307"),
         ("mahalanobis", "views", [], "views"),
         ("mahalanobis", "views.0.taps", ["blocks.9"], "a tap that the backbone does not have"),
-        ("mahalanobis", "views.0.scales", [4], "view0.scale"),
-        ("mahalanobis+quadrics", "views.1.scales", [], "view1.scale"),
-        ("mahalanobis+quadrics", "views.1.scales", [1, 2], "view1.scale_centre has shape"),
-        ("mahalanobis+quadrics", "views.1.scales", [7, 8, 9], "the detector cannot be used.*no local scale"),
+        ("mahalanobis", "views.0.scale_stops", [4], "view0.scale"),
+        ("mahalanobis+quadrics", "views.1.scale_stops", [], "view1.scale"),
+        ("mahalanobis+quadrics", "views.1.scale_stops", [1, 2], "view1.scale_centre has shape"),
+        ("mahalanobis+quadrics", "views.1.scale_stops", [7, 8, 9], "the detector cannot be used.*no local scale"),
         ("mahalanobis+quadrics", "views.1.name", "mahalanobis", "views.1.params"),
-        ("mahalanobis", "guard.mode", "maybe", "the product check.*mode is 'maybe'"),
-        ("mahalanobis", "guard.limit", "@1e400@", "guard.limit"),
-        ("kernel_pca", "guard.smallest", "@-1e400@", "guard.smallest"),
-        ("mahalanobis", "gallery.limit", -1, "gallery.limit"),
-        ("kernel_pca", "kinds.known_from", 1.5, "kinds.known_from"),
-        ("kernel_pca", "kinds.classifier.parent", "tree", "kinds.classifier.parent"),
-        ("quadrics", "kinds.classifier.with_output", False, "the defect type classifier"),
+        ("mahalanobis", "product_check.mode", "maybe", "the product check.*mode is 'maybe'"),
+        ("mahalanobis", "product_check.limit", "@1e400@", "product_check.limit"),
+        ("kernel_pca", "product_check.min_energy", "@-1e400@", "product_check.min_energy"),
+        ("mahalanobis", "known_cases.limit", -1, "known_cases.limit"),
+        ("kernel_pca", "defect_types.minimum_confidence", 1.5, "defect_types.minimum_confidence"),
+        ("kernel_pca", "defect_types.classifier.parent", "tree", "defect_types.classifier.parent"),
+        ("quadrics", "defect_types.classifier.with_output", False, "the defect type classifier"),
     ],
 )
 def test_what_fits_nothing_is_refused_by_its_name(recipes, package, method, path, value, reason):
@@ -227,8 +227,8 @@ def test_what_fits_nothing_is_refused_by_its_name(recipes, package, method, path
 @pytest.mark.parametrize(("name", "value"), [("x", -2.5), ("y", 1e9), ("angle", 721.0), ("angle", "10")])
 def test_a_part_is_searched_for_within_bounds(name, value):
     ranges = {own: {"low": -0.5, "high": 1.0} for own in fields.ALIGNMENT["ranges"]}
-    document = {"photo": [8, 8], "scale": True, "ranges": ranges, "turns": [], "seen": 4, "lost": 0}
-    document |= fields.ADDED_TO_ALIGNMENT
+    document = {"photo_size": [8, 8], "scale": True, "ranges": ranges, "symmetry_angles": [], "outlined": False}
+    document |= {"photos_seen": 4, "photos_not_located": 0}
     fields._check(document, fields.ALIGNMENT, "alignment")
     ranges[name]["high"] = value
     with pytest.raises(ValueError, match=rf"alignment\.ranges\.{name}\.high"):
@@ -241,7 +241,7 @@ def test_a_part_is_searched_for_within_bounds(name, value):
 )
 def test_trees_that_go_round_or_astray(recipes, package, name, at_node, value):
     arrays = package.save(recipes["kernel_pca"]).arrays()
-    arrays[f"kinds.{name}"][at_node] = value
+    arrays[f"defect_types.{name}"][at_node] = value
     with pytest.raises(RecipeError, match=r"the defect type classifier cannot be used.*a tree leads outside"):
         load(package.with_arrays(arrays))
 

@@ -64,10 +64,10 @@ def test_a_zip_cut_short_and_no_recipe_at_all(folder, tmp_path):
     refused(tmp_path / "gone", "no recipe at")
 
 
-@pytest.mark.parametrize("version", [0, 2, 5, "1", 1.0, True, None])
+@pytest.mark.parametrize("version", [0, 1, 5, "2", 2.0, True, None])
 def test_a_wrong_schema_version(saved, version):
     changed = saved.with_document(saved.document() | {"schema": version})
-    refused(changed, r"schema version.*reads 1 only; open it with the version that wrote it")
+    refused(changed, r"schema version.*reads 2 only; (open it with the version that wrote it|convert it)")
 
 
 @pytest.mark.parametrize(
@@ -139,11 +139,11 @@ def test_an_array_file_that_lies(saved, data):
         ({"product": 7}, "'product'"),
         ({"limits": {"review": 1.0}}, r"limits\.reject"),
         ({"limits": {"review": True, "reject": 1.0}}, r"limits\.review"),
-        ({"live": {}}, "live parameters"),
-        ({"live": {"k": 3}}, "live parameters"),
-        ({"live": {"q": 3}}, "live parameters"),
-        ({"live": {"k": -1}}, "live"),
-        ({"live": {"k": 3.5}}, "live"),
+        ({"live_values": {}}, "live values"),
+        ({"live_values": {"k": 3}}, "live values"),
+        ({"live_values": {"q": 3}}, "live values"),
+        ({"live_values": {"k": -1}}, "live"),
+        ({"live_values": {"k": 3.5}}, "live"),
     ],
 )
 def test_fields_that_do_not_fit(saved, fields, reason):
@@ -151,7 +151,7 @@ def test_fields_that_do_not_fit(saved, fields, reason):
 
 
 TEXTS = {
-    "not a number": b'{"schema": 1, "x": NaN}',
+    "not a number": b'{"schema": 2, "x": NaN}',
     "no table": b"[1]",
     "unclosed": b"{",
     "deep": b"[" * 100_000,
@@ -178,14 +178,14 @@ def test_arrays_that_are_not_numbers_or_are_missing(saved):
 
 
 ROWS = {
-    "a row cut short": "a,b\nc,d,1,calibrate\n",
-    "infinite": "a,b,1e400,calibrate\nc,d,1,calibrate\n",
-    "not a number": "a,b,nan,calibrate\nc,d,1,calibrate\n",
-    "a word": "a,b,x,calibrate\nc,d,1,calibrate\n",
-    "a long name": "a" * 200_000 + ",b,1,calibrate\nc,d,1,calibrate\n",
-    "another set": "a,b,1,test\nc,d,1,calibrate\n",
-    "a row too few": "a,b,1,calibrate\n",
-    "an open quote": '"a,b,1,calibrate\n',
+    "a row cut short": "a,b\nc,d,1,,calibration\n",
+    "infinite": "a,b,1e400,,calibration\nc,d,1,,calibration\n",
+    "not a number": "a,b,nan,,calibration\nc,d,1,,calibration\n",
+    "a word": "a,b,x,,calibration\nc,d,1,,calibration\n",
+    "a long name": "a" * 200_000 + ",b,1,,calibration\nc,d,1,,calibration\n",
+    "another set": "a,b,1,,judge\nc,d,1,,calibration\n",
+    "a row too few": "a,b,1,,calibration\n",
+    "an open quote": '"a,b,1,,calibration\n',
     "nothing": "",
 }
 
@@ -193,10 +193,10 @@ ROWS = {
 @pytest.mark.content
 @pytest.mark.parametrize("rows", ROWS.values(), ids=ROWS)
 def test_a_calibration_table_that_is_none(saved, rows):
-    whole = b"name,digest,score,set\na,b,1,calibrate\nc,d,1,calibrate\n"
+    whole = b"name,digest,score,label,subset\na,b,1,,calibration\nc,d,1,,calibration\n"
     load(saved.with_file(recipe_package.CALIBRATION, whole))
-    table = b"name,digest,score,set\n" + rows.encode()
-    for content in (table, table.replace(b"score,set", b"set"), b"\xff" + table):
+    table = b"name,digest,score,label,subset\n" + rows.encode()
+    for content in (table, table.replace(b"score,label", b"label"), b"\xff" + table):
         refused(saved.with_file(recipe_package.CALIBRATION, content), r"^part: .*calibration")
 
 

@@ -200,7 +200,7 @@ def test_a_part_that_looks_the_same_turned_is_told_as_ambiguous():
             cv2.rectangle(shape, middle - np.array([9, 6]), middle + np.array([9, 6]), (20, 20, 20), -1)
     photos = [lying(shape, rng, x=0.02 * rng.uniform(-1, 1), turn=3 * rng.uniform(-1, 1))[0] for _ in range(6)]
     learned = learn_alignment(photos)
-    assert 180 in learned.turns
+    assert 180 in learned.symmetry_angles
     assert any("180°" in sentence for sentence in learned.sentences())
     assert learned.locate(photos[0]).ambiguous
 
@@ -226,7 +226,7 @@ def test_a_turn_or_shift_that_cannot_be_is_refused_before_a_photo_is_read(how):
 
 
 def test_it_comes_back_from_its_arrays_as_it_was(part, learned):
-    assert (learned.turns, max(learned.reference.shape)) == ((), alignment.SIDE)
+    assert (learned.symmetry_angles, max(learned.reference.shape)) == ((), alignment.SIDE)
     again = Alignment.from_arrays(learned.arrays(), json.loads(json.dumps(learned.params())))
     photo, _ = lying(part, np.random.default_rng(7), x=0.03, turn=4)
     assert np.array_equal(again.locate(photo).matrix, learned.locate(photo).matrix)
@@ -383,5 +383,5 @@ def test_a_bar_that_is_the_same_turned_by_half_says_so():
     rng, bar = np.random.default_rng(25), np.zeros((90, 600, 4), np.uint8)
     bar[30:60, 40:560] = (170, 170, 170, 255)
     learned = learn_alignment([thrown(bar, rng, turn=rng.uniform(-180, 180))[0] for _ in range(10)], turn=180)
-    assert learned.turns == (180,)
+    assert learned.symmetry_angles == (180,)
     assert learned.locate_or_raise(thrown(bar, rng, turn=70)[0]).ambiguous

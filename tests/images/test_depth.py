@@ -35,7 +35,7 @@ def found(*photos):
 def test_a_photo_is_as_bright_in_every_depth(bits, left):
     photo = stored(bits, left=left)
     depth = found(photo, stored(bits, left=left, light=0.6))
-    assert (depth.bits, depth.left, depth.is_full) == (bits, left, True)
+    assert (depth.bits, depth.left_aligned, depth.is_full) == (bits, left, True)
     pixels = photo_reader.read_bytes(encoded(photo), "part.png", depth).pixels
     assert np.abs(pixels[:, :, 0] - 255 * SCENE).max() <= 0.5 + 255 / 2**bits
 
@@ -106,14 +106,14 @@ def test_another_window_gives_another_photo_and_more_bits_can_be_chosen_but_not_
         for depth in (None, full, full.with_learned_window(values))
     }
     assert len(digests) == 3
-    assert full.with_bits(14, values) == Depth.full(14, dimmest=values.largest)
+    assert full.with_bits(14, values) == Depth.full(14, min_peak=values.largest)
     with pytest.raises(ValueError, match="fill 12"):
         full.with_bits(10, values)
 
 
-@pytest.mark.parametrize("depth", [{"bits": 11}, {"stored": 8}, {"black": 4095}, {"white": 4096}])
+@pytest.mark.parametrize("depth", [{"bits": 11}, {"stored_bits": 8}, {"black": 4095}, {"white": 4096}])
 def test_a_depth_that_cannot_be_is_refused(depth):
-    sound = {"stored": 16, "bits": 12, "left": False, "black": 0, "white": 4095}
+    sound = {"stored_bits": 16, "bits": 12, "left_aligned": False, "black": 0, "white": 4095}
     with pytest.raises(ValueError, match=r"depth|window"):
         Depth(**sound | depth)
 

@@ -47,7 +47,7 @@ def mvtec(tmp_path):
 
 def test_mvtec_layout(mvtec):
     samples = scan(mvtec)
-    judged = {sample.name for sample in samples.good if sample.part_of == "test"}
+    judged = {sample.name for sample in samples.good if sample.split_side == "test"}
     assert judged == {f"test/good/00{n}.png" for n in range(4)}
     masks = {sample.name: sample.mask and sample.mask.relative_to(mvtec).as_posix() for sample in samples.defects}
     cracks = {f"test/crack/00{n}.png": f"ground_truth/crack/00{n}_mask.png" for n in range(3)}
@@ -116,7 +116,7 @@ def test_a_zip_gives_what_its_folder_gives(mvtec, tmp_path, workspace, wrapped):
         archive.writestr("__MACOSX/._000.png", b"not an image")
     samples, plain = scan(packed), scan(mvtec)
     facts, expected = (
-        [(one.name, one.kind, one.size) for one in (*own.good, *own.defects)] for own in (samples, plain)
+        [(one.name, one.label, one.size) for one in (*own.good, *own.defects)] for own in (samples, plain)
     )
     assert facts == expected
     assert samples.summary() == plain.summary()

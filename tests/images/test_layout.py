@@ -11,7 +11,7 @@ from inspect_core.images.layout import classify_paths, is_defect_word, is_good_w
 
 def places(*names):
     images = classify_paths([PurePosixPath(name) for name in names]).images
-    return {str(path): (place.kind, place.part_of, place.group) for path, place in images.items()}
+    return {str(path): (place.label, place.split_side, place.group) for path, place in images.items()}
 
 
 WORDS = {

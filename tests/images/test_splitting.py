@@ -30,16 +30,16 @@ def sizes(parts):
 
 
 def good_of(part):
-    return [sample for sample in part if sample.kind == "good"]
+    return [sample for sample in part if sample.label == "good"]
 
 
 def test_sixty_twenty_twenty_and_few():
     few = {1: [1, 0, 0], 2: [1, 1, 0], 3: [2, 1, 0], 4: [2, 1, 1], 5: [3, 1, 1], 10: [6, 2, 2], 100: [60, 20, 20]}
     for good, expected in few.items():
         parts = split(samples_of(good, defects=7), seed=0)
-        assert sizes((parts.fit, parts.calibrate, good_of(parts.judge))) == expected
+        assert sizes((parts.train, parts.calibration, good_of(parts.test))) == expected
         assert bool(parts.notes) == (0 in expected)
-        assert sum(sample.kind == "scratch" for sample in parts.judge) == 7
+        assert sum(sample.label == "scratch" for sample in parts.test) == 7
     missing = (
         "Only 1 group of good photos, so none is left for setting the limit or for testing; add more good parts or "
         "lots."
@@ -51,7 +51,7 @@ def test_train_eighty_twenty_and_test_judges():
     samples = samples_of(train=50, test=9, defects=4)
     parts = split(samples, seed=3)
     assert sizes(parts) == [40, 10, 13]
-    assert set(parts.judge) == {sample for sample in samples.good + samples.defects if sample.part_of == "test"}
+    assert set(parts.test) == {sample for sample in samples.good + samples.defects if sample.split_side == "test"}
     assert sizes(split(samples_of(train=50), seed=3)) == [30, 10, 10], "without test/ some of train/ judge"
 
 
@@ -68,12 +68,12 @@ def test_calibrate_share_and_zero():
 @pytest.mark.parametrize("count", [12, 400])
 def test_photos_that_would_set_limits_are_learned_from_too_and_set_them_by_folds(count):
     parts = split(samples_of(train=count, test=4, defects=3), seed=0)
-    assert parts.calibrate
+    assert parts.calibration
     assert parts.folds(0) == []
     from_all = train_on_all(parts)
-    assert sizes((from_all.fit, from_all.calibrate)) == [count, 0]
-    assert set(from_all.fit) == {*parts.fit, *parts.calibrate}
-    assert from_all.judge == parts.judge
+    assert sizes((from_all.train, from_all.calibration)) == [count, 0]
+    assert set(from_all.train) == {*parts.train, *parts.calibration}
+    assert from_all.test == parts.test
     assert len(from_all.folds(0)) == 10
     assert train_on_all(from_all) == from_all
     two = split(samples_of(train=2), seed=0)
@@ -83,20 +83,20 @@ def test_photos_that_would_set_limits_are_learned_from_too_and_set_them_by_folds
 def test_of_few_good_photos_none_is_kept_apart_to_judge_unless_the_folder_says_so():
     for good, judged in ((22, 0), (59, 0), (60, 12)):
         parts = train_on_all(split(samples_of(good, defects=7), seed=0))
-        assert (len(parts.fit), len(parts.calibrate), len(good_of(parts.judge))) == (good - judged, 0, judged)
-        assert len(parts.judge) == 7 + judged
+        assert (len(parts.train), len(parts.calibration), len(good_of(parts.test))) == (good - judged, 0, judged)
+        assert len(parts.test) == 7 + judged
     parts = train_on_all(split(samples_of(train=22, test=4, defects=3), seed=0))
-    assert (len(parts.fit), len(good_of(parts.judge))) == (22, 4)
+    assert (len(parts.train), len(good_of(parts.test))) == (22, 4)
 
 
 def test_photos_left_out_are_gone_from_what_is_learned_and_named():
     parts = train_on_all(split(samples_of(train=30, test=4, defects=3), seed=0))
-    names = [parts.fit[3].name, parts.fit[7].name]
+    names = [parts.train[3].name, parts.train[7].name]
     fewer = parts.without(names)
-    assert {sample.name for sample in parts.fit} - {sample.name for sample in fewer.fit} == set(names)
-    assert (fewer.judge, fewer.left_out) == (parts.judge, tuple(sorted(names)))
+    assert {sample.name for sample in parts.train} - {sample.name for sample in fewer.train} == set(names)
+    assert (fewer.test, fewer.left_out) == (parts.test, tuple(sorted(names)))
     with pytest.raises(ValueError, match="no good photos would remain for training;"):
-        parts.without([sample.name for sample in parts.fit])
+        parts.without([sample.name for sample in parts.train])
 
 
 @pytest.mark.parametrize(
@@ -119,10 +119,10 @@ GROUPED = st.lists(st.integers(1, 9), min_size=1, max_size=60)
 def test_disjoint_complete_whole_groups_near_the_shares(group_sizes, seed, calibrate, has_test):
     count = sum(group_sizes)
     samples = samples_of(train=count, test=3, defects=2) if has_test else samples_of(count, defects=2)
-    taught = [sample for sample in samples.good if sample.part_of != "test"]
+    taught = [sample for sample in samples.good if sample.split_side != "test"]
     labels = np.repeat(np.arange(len(group_sizes)), group_sizes)
     groups = {sample.name: f"g{label}" for sample, label in zip(taught, labels, strict=True)}
-    groups |= {sample.name: "tested" for sample in samples.good if sample.part_of == "test"}
+    groups |= {sample.name: "tested" for sample in samples.good if sample.split_side == "test"}
     parts = split(samples, seed=seed, groups=groups, calibrate=calibrate)
     assert Counter(itertools.chain(*parts)) == Counter(samples.good + samples.defects)
     sides = {}
@@ -156,24 +156,24 @@ def test_folds_hold_every_photo_once_and_split_no_group(group_sizes, seed):
 def test_half_of_ten_or_more_known_defects_are_to_choose_by_unless_blind(count, seed):
     samples = samples_of(10, defects=count)
     blind, seeing = (split(samples, seed=seed, blind=blind) for blind in (True, False))
-    assert (blind.fit, blind.calibrate, blind.choose) == (seeing.fit, seeing.calibrate, ())
-    assert not set(seeing.choose) & set(seeing.judge)
-    assert {*seeing.choose, *seeing.judge} == set(blind.judge)
-    assert len(seeing.choose) == (0 if count < 10 else -(-count // 2))
+    assert (blind.train, blind.calibration, blind.validation) == (seeing.train, seeing.calibration, ())
+    assert not set(seeing.validation) & set(seeing.test)
+    assert {*seeing.validation, *seeing.test} == set(blind.test)
+    assert len(seeing.validation) == (0 if count < 10 else -(-count // 2))
     assert split(samples, seed=seed, blind=False) == seeing
 
 
 def test_defects_of_one_part_are_chosen_by_or_judged_together_and_a_large_lot_is_judged():
     samples = samples_of(10, defects=24)
-    ways = [{"kind": ("dent", "scratch")[row % 2], "group": f"lot {row // 4}"} for row in range(24)]
+    ways = [{"label": ("dent", "scratch")[row % 2], "group": f"lot {row // 4}"} for row in range(24)]
     lots = tuple(replace(sample, **way) for sample, way in zip(samples.defects, ways, strict=True))
     parts = split(replace(samples, defects=lots), seed=3, blind=False)
-    assert len(parts.choose) == 12
-    assert not {sample.group for sample in parts.choose} & {sample.group for sample in parts.judge if sample.group}
+    assert len(parts.validation) == 12
+    assert not {sample.group for sample in parts.validation} & {sample.group for sample in parts.test if sample.group}
     samples = samples_of(10, defects=12)
     lots = tuple(replace(sample, group="lot 1" if row else "lot 2") for row, sample in enumerate(samples.defects))
     for seed in range(5):
-        assert len(split(replace(samples, defects=lots), seed=seed, blind=False).choose) <= 1
+        assert len(split(replace(samples, defects=lots), seed=seed, blind=False).validation) <= 1
 
 
 def test_the_proposed_groups_are_the_default_and_only_the_seed_matters_and_not_the_order():
@@ -192,7 +192,7 @@ def test_a_group_with_an_image_in_test_is_judged_whole_and_said_so():
     samples = samples_of(train=10, test=2)
     groups = dict(ungrouped(samples)) | {"train/good/004.png": "x", "train/good/005.png": "x", "test/good/000.png": "x"}
     parts = split(samples, seed=0, groups=groups)
-    assert {"train/good/004.png", "train/good/005.png"} <= {sample.name for sample in parts.judge}
+    assert {"train/good/004.png", "train/good/005.png"} <= {sample.name for sample in parts.test}
     assert parts.notes == ("2 photos of train/ moved to the test photos: their group has photos in test/.",)
     with pytest.raises(ValueError, match="nothing is left for training"):
         split(samples, seed=0, groups=dict.fromkeys(groups, "all"))
@@ -216,13 +216,13 @@ def test_fewer_than_five_good_photos_are_refused_with_what_to_do(few):
 
 def test_relabelled_photos_are_learned_from_or_choose_settings_and_leave_the_rest():
     parts = split(samples_of(20, defects=8), seed=0)
-    bad, good = parts.fit[0], next(sample for sample in parts.judge if sample.kind != "good")
-    new = PhotoFile(Path("/uploads/1", parts.fit[1].name), parts.fit[1].name, "good", (64, 64))
-    again = parts.with_labels(iter([replace(bad, kind="dent"), replace(good, kind="good"), new]))
-    assert [sample.kind for sample in again.choose] == ["dent"]
-    assert {sample.path for sample in again.fit} == {one.path for one in (*parts.fit[1:], good, new)}
-    assert {sample.path for sample in again.judge} == {one.path for one in parts.judge} - {good.path}
-    names = [sample.name for part in (*again, again.choose) for sample in part]
+    bad, good = parts.train[0], next(sample for sample in parts.test if sample.label != "good")
+    new = PhotoFile(Path("/uploads/1", parts.train[1].name), parts.train[1].name, "good", (64, 64))
+    again = parts.with_labels(iter([replace(bad, label="dent"), replace(good, label="good"), new]))
+    assert [sample.label for sample in again.validation] == ["dent"]
+    assert {sample.path for sample in again.train} == {one.path for one in (*parts.train[1:], good, new)}
+    assert {sample.path for sample in again.test} == {one.path for one in parts.test} - {good.path}
+    names = [sample.name for part in (*again, again.validation) for sample in part]
     assert len(names) == len(set(names)), "names stay unique"
     with pytest.raises(ValueError, match="no good photos would remain for training;"):
-        parts.with_labels(replace(sample, kind="dent") for sample in (*parts.fit, *parts.calibrate))
+        parts.with_labels(replace(sample, label="dent") for sample in (*parts.train, *parts.calibration))

@@ -112,8 +112,8 @@ def test_map_of_a_batch_without_images_is_empty():
 @pytest.mark.parametrize(
     ("grid", "size", "sigma", "message"),
     [
-        (np.zeros(4), (8, 8), 4.0, r"grid_scores has shape \(4,\)"),
-        (np.zeros((2, 0)), (8, 8), 4.0, "grid_scores has shape"),
+        (np.zeros(4), (8, 8), 4.0, r"patch_scores has shape \(4,\)"),
+        (np.zeros((2, 0)), (8, 8), 4.0, "patch_scores has shape"),
         (np.array([[0.0, np.nan]]), (8, 8), 4.0, r"not finite at \(0, 1\)"),
         (np.zeros((2, 2)), (8, 0), 4.0, "pixels is 0"),
         (np.zeros((2, 2)), (8.5, 8), 4.0, "pixels is 8.5"),
@@ -130,7 +130,7 @@ def test_image_score_is_the_maximum_of_the_map():
     maps = scores(3, 5, 7)
     assert image_score(maps).tolist() == [m.max() for m in maps]
     assert image_score(maps[1]) == maps[1].max()
-    with pytest.raises(ValueError, match="pixel_map has shape"):
+    with pytest.raises(ValueError, match="anomaly_map has shape"):
         image_score(maps[0, 0])
 
 
@@ -217,7 +217,7 @@ def test_regions_account_for_every_pixel_above_the_limit(seed, limit):
     ("pixel_map", "limit", "message"),
     [
         (np.zeros((2, 2, 2)), 0.0, "give one map"),
-        (np.full((2, 2), np.inf), 0.0, "pixel_map is not finite"),
+        (np.full((2, 2), np.inf), 0.0, "anomaly_map is not finite"),
         (np.zeros((2, 2)), np.nan, "limit is nan"),
     ],
 )

@@ -61,7 +61,7 @@ def test_a_caught_defect_counts_where_it_was_caught_and_nothing_without_a_score_
         ),
         (
             VerdictCounts(
-                0, 0, 5, 32, with_mask=32, caught_there=18, caught_elsewhere=7, defects_unscored=UnscoredCounts(2)
+                0, 0, 5, 32, with_mask=32, caught_at_defect=18, caught_elsewhere=7, defects_unscored=UnscoredCounts(2)
             ),
             "Misses 5 of 30 inspected defects, detects 25 of 30 (18 at the defect, 7 elsewhere); 2 of 32 defects not "
             "located, sort by hand.",
@@ -73,7 +73,7 @@ def test_a_caught_defect_counts_where_it_was_caught_and_nothing_without_a_score_
             "by hand.",
         ),
         (
-            VerdictCounts(0, 0, 1, 3, 0, 1, True, with_mask=2, caught_there=1),
+            VerdictCounts(0, 0, 1, 3, 0, 1, True, with_mask=2, caught_at_defect=1),
             "Misses 1 of 3 defects, detects 2 of 3 (1 at the defect, 0 elsewhere, 1 without a mask), sends 1 to "
             "review.",
         ),

@@ -28,8 +28,8 @@ class ByBrightness:
     engine: str = "nothing"
     release: str = ""
     good_scores: np.ndarray = field(default_factory=lambda: np.arange(10.0, 90.0, 10.0))
-    taught: frozenset[str] = frozenset()
-    challenge: tuple[ChallengePart, ...] = ()
+    calibration_digests: frozenset[str] = frozenset()
+    challenge_parts: tuple[ChallengePart, ...] = ()
     depth: Depth | None = None
 
     def inspect(self, image):

@@ -27,7 +27,7 @@ def asked(inspector, photo, tmp_path):
 
     def ask(**levels: int):
         paths = {name: photo(tmp_path / f"{name}.png", level) for name, level in levels.items()}
-        return {answer.part.name: answer for answer in challenge(inspector(challenge=(GOOD, DENT)), paths)}
+        return {answer.part.name: answer for answer in challenge(inspector(challenge_parts=(GOOD, DENT)), paths)}
 
     return ask
 
@@ -45,11 +45,11 @@ def asked(inspector, photo, tmp_path):
 def test_a_part_passes_that_keeps_its_verdict_and_half_its_margin(asked, name, level, passed, margin, words):
     answer = asked(**{name: level})[name]
     assert (answer.passed, answer.margin, answer.words) == (passed, margin, words)
-    assert answer.margin_had == {"good one": 60.0, "dent": 40.0}[name]
+    assert answer.reference_margin == {"good one": 60.0, "dent": 40.0}[name]
 
 
 def test_a_part_without_a_photo_or_without_a_verdict_is_missed(inspector, photo, tmp_path):
-    parts = inspector(challenge=(GOOD, DENT), refused=9)
+    parts = inspector(challenge_parts=(GOOD, DENT), refused=9)
     by_name = {answer.part.name: answer for answer in challenge(parts, {"dent": photo(tmp_path / "d.png", 9)})}
     assert by_name["good one"].verdict == NO_PHOTO
     assert (by_name["dent"].verdict, by_name["dent"].words) == (NOT_JUDGED, "score is not finite; teach it again")
@@ -59,7 +59,7 @@ def test_a_part_without_a_photo_or_without_a_verdict_is_missed(inspector, photo,
 
 
 def test_a_photo_of_another_product_is_no_answer_to_a_part_that_its_score_rejects(inspector, photo, tmp_path):
-    parts, path = inspector(challenge=(DENT,)), photo(tmp_path / "dent.png", 250)
+    parts, path = inspector(challenge_parts=(DENT,)), photo(tmp_path / "dent.png", 250)
     assert challenge(parts, {"dent": path})[0].passed
     inspect = parts.inspect
     parts.inspect = lambda image: replace(inspect(image), verdict="reject", reason=OTHER_PRODUCT)
@@ -67,10 +67,10 @@ def test_a_photo_of_another_product_is_no_answer_to_a_part_that_its_score_reject
     assert (answer.passed, answer.words) == (False, "reject (other product) instead of reject")
     (named,) = name_parts(parts, [], [path])
     assert (named.reason, named.with_limits(Limits(0.0, 300.0))) == (OTHER_PRODUCT, named)
-    parts.challenge = (named,)
+    parts.challenge_parts = (named,)
     (answer,) = challenge(parts, {"dent": photo(tmp_path / "other.png", 3)})
-    assert (answer.passed, answer.margin_had, answer.words) == (True, None, "reject (other product)")
-    (answer,) = challenge(inspector(challenge=(named,)), {"dent": path})
+    assert (answer.passed, answer.reference_margin, answer.words) == (True, None, "reject (other product)")
+    (answer,) = challenge(inspector(challenge_parts=(named,)), {"dent": path})
     assert (answer.passed, answer.words) == (False, "reject instead of reject (other product)")
 
 
@@ -82,7 +82,7 @@ def test_a_part_right_at_a_limit_is_not_named(inspector, photo, tmp_path, level,
 
 
 def document(*parts: ChallengePart) -> dict:
-    return {"limits": {"review": 100.0, "reject": 200.0}, "challenge": [asdict(part) for part in parts]}
+    return {"limits": {"review": 100.0, "reject": 200.0}, "challenge_parts": [asdict(part) for part in parts]}
 
 
 @pytest.mark.parametrize(

@@ -33,7 +33,7 @@ def labelled(photo, tmp_path, inspector):
     taught = judge()[-1].digest
     (tmp_path / "v.csv").unlink()
     assert judge()[-1].name == "train/good/a.png"
-    return judge(taught=frozenset([taught]))
+    return judge(calibration_digests=frozenset([taught]))
 
 
 def test_a_labelled_folder_gives_overkill_and_escapes_with_bounds_and_leaves_out_what_was_taught(labelled, tmp_path):

@@ -18,7 +18,7 @@ def noisy(inspector):
 
     class Noisy(inspector):
         def inspect(self, image):
-            return replace(super().inspect(image), photo=WORDS)
+            return replace(super().inspect(image), photo_deviation=WORDS)
 
     return Noisy()
 
@@ -31,17 +31,19 @@ def three(photo, tmp_path):
 
 def test_a_photo_that_differs_is_told_and_only_strictly_reviewed(three, noisy):
     rows, strict = run(noisy, three, Outputs()), run(noisy, three, Outputs(), strict=True)
-    assert [(row.verdict, row.photo, row.reason) for row in rows] == [
+    assert [(row.verdict, row.photo_deviation, row.reason) for row in rows] == [
         (word, WORDS, "") for word in ("accept", "review", "reject")
     ]
     assert [(row.verdict, row.reason) for row in strict] == [("review", WORDS), ("review", ""), ("reject", "")]
 
 
 def test_no_verdict_becomes_better():
-    row = ResultRow(name="a.png", photo=WORDS, review=1.0, reject=2.0, area=1, recipe="d" * 64, reason="its own")
+    row = ResultRow(
+        name="a.png", photo_deviation=WORDS, review=1.0, reject=2.0, area=1, recipe="d" * 64, reason="its own"
+    )
     for verdict in ("review", "reject", "not located", "not judged"):
         assert apply_strict_mode(replace(row, verdict=verdict)) == replace(row, verdict=verdict)
-    alike = replace(row, verdict="accept", photo="")
+    alike = replace(row, verdict="accept", photo_deviation="")
     assert apply_strict_mode(alike) == alike
     assert not is_strict_review(row)
 

@@ -54,7 +54,7 @@ def test_it_is_taught_saved_inspected_with_and_evaluated(network, product, tmp_p
     assert main(["fit", str(product), "--detector", NEW, *geometry, "--guard", "off", "--out", str(saved)]) == 0
     loaded = load(saved)
     assert loaded.views[0].detector.k == 12
-    known = {part.name: part.score for part in (*loaded.calibration, *loaded.test_photos)}
+    known = {part.name: part.score for part in (*loaded.calibration_photos, *loaded.test_photos)}
     judged = [name for name in known if name.startswith("test/")]
     assert judged
     for name in judged:

@@ -75,11 +75,13 @@ def test_the_exported_graph_scores_as_the_detector_does(name, method):
     detector, _ = fitted(method)
     features = photos(5, seed=9)
     columns = method.project(WIDTH, SEED, parameters(method))
-    for stop in stops_up_to(method.max_value(detector))[::5] if method.live else (0,):
+    for stop in stops_up_to(method.max_value(detector))[::5] if method.live_parameter else (0,):
         mixed, head = method.graph(detector, columns, stop)
         seen = features if mixed is None else features @ mixed.float()
         patches = features if columns is None else features @ columns
-        expected = torch.cat([method.score(detector, photo[None], stop if method.live else None) for photo in patches])
+        expected = torch.cat(
+            [method.score(detector, photo[None], stop if method.live_parameter else None) for photo in patches]
+        )
         found = head(seen.permute(0, 3, 1, 2))
         torch.testing.assert_close(found, expected.float(), rtol=2e-4, atol=2e-5 * float(expected.abs().max()))
 
@@ -120,7 +122,7 @@ def test_joined_methods_saved_and_loaded_are_equal_to_the_bit_at_every_stop(join
 @every_method
 def test_a_batch_scores_as_its_photos_one_by_one(name, method):
     detector, features = fitted(method)
-    value = method.start(detector) if method.live else None
+    value = method.start(detector) if method.live_parameter else None
     batch = method.score(detector, features[:6], value)
     for photo, scores in zip(features[:6], batch, strict=True):
         torch.testing.assert_close(method.score(detector, photo[None], value)[0], scores, rtol=1e-5, atol=1e-6)
@@ -129,17 +131,17 @@ def test_a_batch_scores_as_its_photos_one_by_one(name, method):
 @every_method
 def test_a_sweep_scores_as_each_stop_by_itself(name, method):
     detector, features = fitted(method)
-    stops = stops_up_to(method.max_value(detector)) if method.live else (0,)
+    stops = stops_up_to(method.max_value(detector)) if method.live_parameter else (0,)
     sweep = method.sweep(detector, features[:1], stops).reshape(len(stops), *GRID)
     for stop, scores in zip(stops, sweep, strict=True):
-        alone = method.score(detector, features[:1], stop if method.live else None)[0]
+        alone = method.score(detector, features[:1], stop if method.live_parameter else None)[0]
         torch.testing.assert_close(scores, alone, rtol=1e-5, atol=1e-5 * float(sweep.abs().max()), check_dtype=False)
 
 
 @every_method
 def test_no_patch_scores_above_a_ceiling_and_strange_ones_reach_it(name, method):
     detector, features = fitted(method)
-    for value in stops_up_to(method.max_value(detector))[::7] if method.live else (0,):
+    for value in stops_up_to(method.max_value(detector))[::7] if method.live_parameter else (0,):
         if (ceiling := method.ceiling(detector, value)) is None:
             return
         assert float(method.score(detector, features[:3], value).max()) < ceiling
@@ -153,7 +155,7 @@ def test_saved_and_loaded_scores_are_equal_to_the_bit(name, method):
     arrays = safetensors.torch.load(safetensors.torch.save({n: a.contiguous() for n, a in detector.arrays().items()}))
     loaded = method.detector_class.from_arrays(arrays, detector.params())
     assert type(loaded) is type(detector)
-    value = method.start(detector) if method.live else None
+    value = method.start(detector) if method.live_parameter else None
     assert torch.equal(method.score(detector, features[:2], value), method.score(loaded, features[:2], value))
 
 
@@ -170,7 +172,7 @@ def test_a_recipe_may_hold_what_a_fit_gives(name, method):
 @every_method
 def test_a_stranger_scores_above_the_good(name, method):
     detector, features = fitted(method)
-    value = method.start(detector) if method.live else None
+    value = method.start(detector) if method.live_parameter else None
     strange = features[:1].flip(-1) * 3
     assert method.score(detector, strange, value).mean() > method.score(detector, features[:1], value).mean()
 
@@ -179,7 +181,7 @@ def test_a_stranger_scores_above_the_good(name, method):
 @pytest.mark.parametrize("wrong", [float("nan"), float("inf")])
 def test_features_that_are_not_finite_are_refused(name, method, wrong):
     detector, features = fitted(method)
-    value = method.start(detector) if method.live else None
+    value = method.start(detector) if method.live_parameter else None
     features = features[:1].clone()
     features[0, 1, 2, 0] = wrong
     with pytest.raises(ValueError, match="not finite"):
@@ -193,17 +195,19 @@ def test_features_of_another_width_are_refused_with_both_numbers(name, method):
     detector, features = fitted(method)
     width = features.shape[-1]
     with pytest.raises(ValueError, match=rf"{width + 1}\b.*\b{width}\b"):
-        method.score(detector, torch.zeros(1, *GRID, width + 1), method.start(detector) if method.live else None)
+        method.score(
+            detector, torch.zeros(1, *GRID, width + 1), method.start(detector) if method.live_parameter else None
+        )
 
 
 @every_method
 def test_a_live_value_outside_the_fit_is_refused(name, method):
     detector, features = fitted(method)
-    if not method.live:
+    if not method.live_parameter:
         assert method.max_value(detector) == 0
         return
     assert 1 <= method.start(detector) <= method.max_value(detector)
-    with pytest.raises(ValueError, match=method.live):
+    with pytest.raises(ValueError, match=method.live_parameter):
         method.score(detector, features[:1], method.max_value(detector) + 1)
 
 
@@ -220,7 +224,7 @@ def test_a_fit_stops_when_the_user_asks(name, method):
 
 @every_method
 def test_every_control_is_described(name, method):
-    moving = {*method.refit_parameters, *([method.live] if method.live else [])}
+    moving = {*method.refit_parameters, *([method.live_parameter] if method.live_parameter else [])}
     assert moving == set(method.controls)
     for parameter, control in method.controls.items():
         assert all((control.label.strip(), control.unit.strip(), control.effect.strip(), control.help.strip())), (
@@ -252,7 +256,7 @@ def test_explore_shows_where_variance_goes_and_how_patches_are_seen(name, method
         spectrum = method.spectrum(detector)
         assert spectrum.endswith(".") if isinstance(spectrum, str) else spectrum.photos == PHOTOS
     rows, places = features[0].flatten(end_dim=1), np.stack(np.divmod(np.arange(GRID[0] * GRID[1]), GRID[1]), axis=1)
-    seen = method.to_space(detector, rows, places, method.start(detector) if method.live else None)
+    seen = method.to_space(detector, rows, places, method.start(detector) if method.live_parameter else None)
     assert len(seen) == len(rows)
     assert torch.isfinite(seen).all()
     if not method.space:

@@ -112,7 +112,7 @@ def taught(product, backbone, tmp_path_factory):
         scan(product), backbone, FeatureStore(tmp_path_factory.mktemp("store")), parameters={"k": 8}, grid=(16, 16)
     )
     study.fit()
-    product_check = train_product_check(study.preparation.backbone, study.split.fit, study.split.calibrate)
+    product_check = train_product_check(study.extractor.backbone, study.split.train, study.split.calibration)
     return taught_product.of_study("flange", study, product_check=product_check)
 
 
@@ -125,7 +125,7 @@ def retaught(taught):
 
     def part(detector: str, **parameters: int):
         if detector not in made:
-            learned, backbone = taught.study, taught.preparation.backbone
+            learned, backbone = taught.study, taught.extractor.backbone
             own = {"method": detector, "parameters": parameters, "grid": (16, 16)}
             study = Study(learned.split, backbone, learned.store, **own).fit()
             made[detector] = taught_product.of_study("flange", study, product_check=taught.product_check)

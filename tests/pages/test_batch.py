@@ -143,7 +143,7 @@ def test_a_labelled_folder_shows_what_was_wrong_and_what_another_recipe_changes(
     (first,) = batch_store.all_runs()
     finish(press(app, f"batch_compare-{first.id}"))
     (second,) = (one for one in batch_store.all_runs() if one.id != first.id)
-    assert (second.against, second.source) == (first.id, first.source)
+    assert (second.baseline_batch, second.source) == (first.id, first.source)
     assert "2 of 11 verdicts change: 2 to review → accepted; 2 worse." in words(app).replace("\\", "")
     assert len(list(second.changed.iterdir())) == 4
     assert "Other changes are listed in the tables of both batches." not in words(app)

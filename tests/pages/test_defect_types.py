@@ -33,7 +33,7 @@ def quick(monkeypatch, no_first_start):
 @pytest.fixture
 def labelled(in_the_hand):
     """The taught part with two dents and two scratches: one dent is a good part labelled so."""
-    good = next(i for i, photo in enumerate(in_the_hand.scored.photos) if photo.kind == "good")
+    good = next(i for i, photo in enumerate(in_the_hand.scored.photos) if photo.label == "good")
     defect_labels.set_label(in_the_hand, [good], "dent")
     return in_the_hand
 
@@ -89,7 +89,7 @@ def test_folders_give_kinds_and_clicks_give_and_take_them_away(open_app, in_the_
     assert len(kinds_shown(app, part)) == 2
     app.pills(key=f"show-{part.id}").set_value(None).run()
 
-    scratch = next(photo for photo in part.scored.photos if photo.kind == "scratch")
+    scratch = next(photo for photo in part.scored.photos if photo.label == "scratch")
     key = f"kind-{part.id}-{scratch.digest}"
     assert "First select or type a defect type above." in press(app, key).toast[0].value
     assert kinds_shown(app, part)[scratch.name] == "scratch"
@@ -100,7 +100,7 @@ def test_folders_give_kinds_and_clicks_give_and_take_them_away(open_app, in_the_
 
 def test_a_photo_that_is_gone_is_named_in_its_place(open_app, in_the_hand, monkeypatch):
     photos = list(in_the_hand.scored.photos)
-    lost = next(i for i, photo in enumerate(photos) if photo.kind == "scratch")
+    lost = next(i for i, photo in enumerate(photos) if photo.label == "scratch")
     photos[lost] = replace(photos[lost], path=Path("moved/away.png"), digest="0" * 64)
     monkeypatch.setattr(in_the_hand.scored, "photos", tuple(photos))
     app = open_app(PAGE)
@@ -180,7 +180,7 @@ def test_a_kind_renamed_needs_no_learning_joining_two_does_and_one_taken_away_le
     app.selectbox(key=f"old-{labelled.id}").set_value("scratch").run()
     press(app, f"remove-{labelled.id}")
     shown = kinds_shown(app, labelled)
-    scratches = [i for i, photo in enumerate(labelled.scored.photos) if photo.kind == "scratch"]
+    scratches = [i for i, photo in enumerate(labelled.scored.photos) if photo.label == "scratch"]
     assert {shown[labelled.scored.photos[i].name] for i in scratches} == {"unlabelled"}
     assert list(shown.values()).count("dimple") == 2
     assert "Training needs at least two defect types with" in words(app)
@@ -195,8 +195,8 @@ def on_page_and_line(part, recipe):
     """The recipe's verdicts on the part's photos, after the page gave the same."""
     found = []
     for position, photo in enumerate(part.scored.photos):
-        ours = inspect(read(photo.path).pixels, recipe, backbone=part.preparation.backbone)
-        view = bench_states.of_model(now(part), position, dict(recipe.live), recipe.limits)
+        ours = inspect(read(photo.path).pixels, recipe, backbone=part.extractor.backbone)
+        view = bench_states.of_model(now(part), position, dict(recipe.live_values), recipe.limits)
         page = bench_states.verdict_of(now(part), view, recipe.product_check, photo_missing=False)
         assert np.array_equal(page.anomaly_map, ours.anomaly_map)
         names = {field.name for field in fields(ours)} - {"anomaly_map", "placement", "left_out"}
@@ -211,7 +211,7 @@ def on_page_and_line(part, recipe):
 
 def test_a_photo_stopped_by_the_product_check_is_told_alike_by_page_and_recipe(app, labelled):
     part = now(labelled)
-    embedded = [part.preparation.describe(part.pixels(i))[1:] for i in range(len(part.scored.photos))]
+    embedded = [part.extractor.describe(part.pixels(i))[1:] for i in range(len(part.scored.photos))]
     middle = float(np.median([part.product_check.score(*one)[0] for one in embedded]))
     strict = replace(part.product_check, mode="stop", limit=middle)
     sure = part.defect_types.with_limit(0.0)

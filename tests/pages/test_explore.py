@@ -76,13 +76,13 @@ def test_a_map_of_patches_is_kept_and_a_click_on_it_leads_to_the_part_the_patch_
     app.run()
     assert not app.exception, app.exception
     photo, (row, column) = part.scored.photos[points.photo[chosen]], points.place[chosen]
-    assert photo.kind == "dent"
+    assert photo.label == "dent"
     assert photo.name.split("/")[-1].split(".")[0].replace("_", "\\_") in words(app)
     assert f"row {row + 1}, column {column + 1}" in words(app)
     press(app, "to_bench")
     settings = app.session_state[f"settings-{part.id}"]
     assert settings.position == points.photo[chosen]
-    assert settings.patch == (points.photo[chosen], (row, column))
+    assert settings.framed_patch == (points.photo[chosen], (row, column))
 
 
 def test_areas_left_out_are_another_map(in_the_hand):
@@ -173,10 +173,10 @@ def test_an_opened_recipe_says_which_photos_are_missing_and_maps_those_added_as_
     open_app, taught, workspace, product
 ):
     recipe = save(taught.study.recipe(product="flange", product_check=taught.product_check), workspace / "r.zip")
-    views = [replace(view, selected_stops=(view.value(recipe.live),)) for view in recipe.views]
+    views = [replace(view, selected_stops=(view.value(recipe.live_values),)) for view in recipe.views]
     scored = ScoredPhotos(views, recipe.grid, recipe.backbone.size)
     opened = taught_product.TaughtProduct(
-        "flange", scored, taught.preparation, recipe=recipe, product_check=recipe.product_check
+        "flange", scored, taught.extractor, recipe=recipe, product_check=recipe.product_check
     )
     open_product_store.put(opened)
     app = open_app(PAGE)

@@ -41,7 +41,7 @@ def test_the_taught_part_lies_on_the_bench(open_app, in_the_hand):
 def test_a_part_is_relabelled_counted_no_more_and_taught_again_with_it(open_app, in_the_hand, drawn):
     app = open_app()
     photos = in_the_hand.scored.photos
-    position = next(i for i, photo in enumerate(photos) if photo.is_defect and photo.part == "judge")
+    position = next(i for i, photo in enumerate(photos) if photo.is_defect and photo.subset == "test")
 
     def say(kind: str, stamp: float) -> str:
         move = {"value": position, "kind": kind, "stamp": stamp}
@@ -56,14 +56,14 @@ def test_a_part_is_relabelled_counted_no_more_and_taught_again_with_it(open_app,
     assert f"{photos[position].name} is good" in words(app).replace("\\", "")
     with AuditLog.open() as log:
         (entry,) = log.entries(kind=RELABELLED)
-    assert (entry.facts["before"], entry.facts["after"]) == (photos[position].kind, "good")
+    assert (entry.facts["before"], entry.facts["after"]) == (photos[position].label, "good")
     press(app, f"relabelled-{in_the_hand.id}")
     finish(app)
     again = open_product_store.find(app.session_state["in_hand"])
-    assert photos[position].path in {sample.path for sample in again.study.split.fit}
+    assert photos[position].path in {sample.path for sample in again.study.split.train}
     assert again.study.method == in_the_hand.study.method
     app.session_state["in_hand"] = in_the_hand.id
-    assert say(photos[position].kind, 2.0) == before
+    assert say(photos[position].label, 2.0) == before
 
 
 def test_a_recipe_is_saved_with_what_is_in_force(open_app, in_the_hand, workspace):
@@ -75,7 +75,7 @@ def test_a_recipe_is_saved_with_what_is_in_force(open_app, in_the_hand, workspac
         assert len(app.warning) == (reason == "")
     recipe = load(workspace / "recipes" / "My-flange.zip")
     assert recipe.product == "My / flange"
-    assert recipe.limits == in_the_hand.study.default_limits(**recipe.live)
+    assert recipe.limits == in_the_hand.study.default_limits(**recipe.live_values)
     assert recipe.product_check.limit == in_the_hand.product_check.limit
     assert open_product_store.find(in_the_hand.id).recipe.digest == recipe.digest
     app.session_state[f"settings-{in_the_hand.id}"].limits = Limits(1.0, 2.0)

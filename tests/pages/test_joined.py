@@ -105,7 +105,7 @@ def test_a_preview_of_one_view_and_its_way_into_force(open_app, flexible, drawn,
     go_on, features = threading.Event(), Study.features
 
     def held_back(study, photo):
-        assert photo.part == "calibrate" or photo.kind != "good" or go_on.wait(60)
+        assert photo.subset == "calibration" or photo.label != "good" or go_on.wait(60)
         return features(study, photo)
 
     monkeypatch.setattr(Study, "features", held_back)
@@ -139,7 +139,7 @@ def test_a_preview_of_one_view_and_its_way_into_force(open_app, flexible, drawn,
 def test_a_photo_is_judged_and_shown_alike_by_the_part_its_recipe_and_the_recipe_opened(
     open_app, curved, drawn, product, exported, monkeypatch
 ):
-    app, backbone = open_app(PAGE), curved.preparation.backbone
+    app, backbone = open_app(PAGE), curved.extractor.backbone
 
     def add(app, part, photo):
         """The limits, after the bench showed of the photo what the recipe says."""

@@ -54,7 +54,7 @@ def test_a_study_is_set_up_led_through_and_reported(begun, tmp_path):
         ]
         app.file_uploader(key=f"trial-{stem}-{part}-{trial}").set_value(files).run()
         press(app, f"judge-{stem}-{part}-{trial}")
-        assert len(msa_study.load(stem).said) == 3 * trial
+        assert len(msa_study.load(stem).appraisals) == 3 * trial
     assert "has completed all trials." in " ".join(element.value for element in app.success)
     assert "Results stay hidden while the parts are appraised: 6 calls are missing." in words(app)
     assert "distinct categories" not in words(app)

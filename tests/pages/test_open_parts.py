@@ -50,7 +50,7 @@ def test_an_unsaved_part_comes_back_after_a_restart_with_what_was_said_and_drawn
 ):
     part = another(taught)
     open_product_store.put(part)
-    judged = next(photo for photo in part.scored.photos if photo.kind == "good" and photo.part == "judge")
+    judged = next(photo for photo in part.scored.photos if photo.label == "good" and photo.subset == "test")
     part = open_product_store.change(part.id, lambda held: held.labelled({judged.digest: "dent"}).with_areas(CORNER))
     before = dict(
         zip([photo.digest for photo in part.scored.photos], part.scored.scores(**part.scored.live), strict=True)
@@ -78,7 +78,7 @@ def test_an_unsaved_part_comes_back_after_a_restart_with_what_was_said_and_drawn
     press(app, f"relabelled-{part.id}")
     wait_for_job()
     (order,) = asked
-    assert judged.name in {sample.name for sample in order.photos.choose}
+    assert judged.name in {sample.name for sample in order.photos.validation}
     assert replace(order, photos=taught.study.split) == replace(part.config_with_choice(), photos=taught.study.split)
     assert {open_product_store.find(part.id), *open_product_store._shelf().items.values()} > {again}, (
         "the one before stays in the list"
@@ -161,7 +161,7 @@ def test_a_window_loaded_again_takes_the_result_of_its_job_and_others_list_it(op
 def test_what_was_set_is_there_again_after_a_restart_and_moves_live(open_app, taught, folder, tmp_path):
     part = another(taught)
     open_product_store.put(part)
-    source = next(photo.path for photo in part.scored.photos if photo.part == "judge")
+    source = next(photo.path for photo in part.scored.photos if photo.subset == "test")
     pixels = read(source).pixels[::-1].copy()
     Image.fromarray(pixels).save(tmp_path / "added.png")
     open_product_store.add(part, read(tmp_path / "added.png"))
@@ -182,7 +182,7 @@ def test_what_was_set_is_there_again_after_a_restart_and_moves_live(open_app, ta
     assert settings.limits == limits
     assert [photo.digest for photo in again.scored.photos] == [photo.digest for photo in shown]
     assert again.scored.scores(**settings.live).tolist() == scores
-    assert {photo.part for photo in again.scored.photos} == {"calibrate", "judge", "added"}
+    assert {photo.subset for photo in again.scored.photos} == {"calibration", "test", "added"}
     app.select_slider(key=f"k-{part.id}").set_value(part.scored.stops("k")[0]).run()
     assert not app.exception
     assert again.id == app.session_state["in_hand"]
@@ -193,7 +193,7 @@ def test_without_its_photos_a_product_opens_with_what_was_in_force_and_can_be_sa
 ):
     photos = shutil.copytree(product, tmp_path / "photos")
     monkeypatch.setenv("LOUPE_ROOTS", str(tmp_path))
-    study = Study(scan(photos), taught.preparation.backbone, taught.study.store, parameters={"k": 8}, grid=(16, 16))
+    study = Study(scan(photos), taught.extractor.backbone, taught.study.store, parameters={"k": 8}, grid=(16, 16))
     part = taught_product.of_study("moved", study.fit())
     open_product_store.put(part)
     app = open_app("pages/inspect.py")
@@ -208,26 +208,26 @@ def test_without_its_photos_a_product_opens_with_what_was_in_force_and_can_be_sa
     assert "fixed" in " ".join(again.notes)
     assert [button.label for button in app.button if button.key == f"relabelled-{part.id}"] == ["Teach again"]
     save_recipe(app)
-    assert open_product_store.find(part.id).recipe.live["k"] == stop
+    assert open_product_store.find(part.id).recipe.live_values["k"] == stop
     assert open_product_store.find(part.id).recipe.limits == limits
 
 
 def test_teaching_again_keeps_what_was_set_and_added(open_app, taught, folder, tmp_path, monkeypatch):
     part = another(taught)
     open_product_store.put(part)
-    source = next(photo.path for photo in part.scored.photos if photo.part == "judge")
+    source = next(photo.path for photo in part.scored.photos if photo.subset == "test")
     Image.fromarray(read(source).pixels[::-1].copy()).save(tmp_path / "added.png")
     open_product_store.add(part, read(tmp_path / "added.png"))
     app = open_app("pages/inspect.py")
     app.select_slider(key=f"k-{part.id}").set_value(stop := part.scored.stops("k")[2]).run()
-    judged = next(photo for photo in part.scored.photos if photo.kind == "good" and photo.part == "judge")
+    judged = next(photo for photo in part.scored.photos if photo.label == "good" and photo.subset == "test")
     open_product_store.change(part.id, lambda held: held.labelled({judged.digest: "dent"}))
     monkeypatch.setattr(teaching_job, "teach", lambda order, report: another(taught))
     finish(press(app.run(), f"relabelled-{part.id}"))
     new = open_product_store.find(app.session_state["in_hand"])
     assert new.id != part.id
     assert app.session_state[f"settings-{new.id}"].live["k"] == stop
-    assert [photo.name for photo in new.scored.photos if photo.part == "added"] == ["added.png"]
+    assert [photo.name for photo in new.scored.photos if photo.subset == "added"] == ["added.png"]
     assert f"k {stop}" in next(note for note in new.notes if note.startswith(taught_product.KEPT))
 
 
@@ -299,7 +299,7 @@ def test_every_count_is_the_same_from_teaching_to_the_line_and_after_a_restart(
 
     monkeypatch.setattr(photo_inspector, "place", place)
     monkeypatch.setattr(FeatureExtractor, "place", lambda self, pixels: place(pixels, None))
-    study = Study(scan(root), taught.preparation.backbone, taught.study.store, parameters={"k": 8}, grid=(16, 16))
+    study = Study(scan(root), taught.extractor.backbone, taught.study.store, parameters={"k": 8}, grid=(16, 16))
     part = taught_product.of_study("walk", study.fit())
     open_product_store.put(part)
 
@@ -325,7 +325,7 @@ def test_every_count_is_the_same_from_teaching_to_the_line_and_after_a_restart(
     app.switch_page("pages/inspect.py").run()
     assert counted(drawn[-1].sentence) == shown
 
-    inspector = LoadedRecipe(recipe, taught.preparation.backbone)
+    inspector = LoadedRecipe(recipe, taught.extractor.backbone)
     photos = photos_in([root / "test"])
     truths = truths_of([root / "test"], [name for name, _ in photos])
     rows = [with_truth(inspect_photo(inspector, name, path).row, truths[name], ()) for name, path in photos]

@@ -78,7 +78,7 @@ def test_a_recipe_shows_what_is_in_it_opens_with_its_limits_and_guard_and_is_del
     press(app, "open-f.zip")
     part = open_product_store._shelf().last_used()
     assert part.recipe.digest == saved.digest
-    assert part.suggested_limits(dict(part.recipe.live)) == saved.limits
+    assert part.suggested_limits(dict(part.recipe.live_values)) == saved.limits
     assert part.product_check is not None
     app.switch_page(PAGE).run()
     assert in_folder() == {"f.zip"}, "deleting asks first"
@@ -244,7 +244,7 @@ def test_the_table_counts_the_photos_it_was_judged_with_and_they_are_opened_wher
     assert app.button(key="open-f.zip")
 
     photos = shutil.copytree(product, tmp_path / "photos")
-    moved = replace(recipe, provenance=replace(recipe.provenance, photos=str(photos)))
+    moved = replace(recipe, provenance=replace(recipe.provenance, photo_root=str(photos)))
     save(moved, workspace / "recipes/b.zip")
     next((photos / "test/good").iterdir()).write_bytes(b"changed")
     app = open_app(PAGE)
@@ -252,9 +252,9 @@ def test_the_table_counts_the_photos_it_was_judged_with_and_they_are_opened_wher
     finish(press(app, "open-photos-b.zip"))
     part = open_product_store._shelf().last_used()
     assert part.notes == ("Missing or changed: 1 photo of the 7 used for its figures.",)
-    kept = {row.digest: (row.kind, row.score) for row in recipe.test_photos}
-    scores = part.scored.scores(**dict(part.recipe.live))
-    assert [kept[photo.digest][0] for photo in part.scored.photos] == [photo.kind for photo in part.scored.photos]
+    kept = {row.digest: (row.label, row.score) for row in recipe.test_photos}
+    scores = part.scored.scores(**dict(part.recipe.live_values))
+    assert [kept[photo.digest][0] for photo in part.scored.photos] == [photo.label for photo in part.scored.photos]
     assert [kept[photo.digest][1] for photo in part.scored.photos] == pytest.approx(scores.tolist())
     assert all(photo.mask for photo in part.scored.photos if photo.is_defect)
     assert len(part.thumbnails) == 6

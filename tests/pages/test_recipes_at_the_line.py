@@ -77,7 +77,7 @@ def test_parts_are_named_challenged_and_overridden(open_app, exported, taught, w
     press(app, "name-f.zip")
     assert not app.error, app.error[0].value
     recipe = load(workspace / "recipes/flange.zip")
-    (part,) = recipe.challenge
+    (part,) = recipe.challenge_parts
     assert part == ChallengePart("plain", True, "accept", part.score)
     assert recipe.provenance.parent == saved.digest
 

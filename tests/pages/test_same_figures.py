@@ -85,7 +85,7 @@ def test_one_folder_has_the_same_figures_on_every_page_and_on_the_line(
     study, scores, limits = taught.study, taught.study.scores(), taught.study.default_limits()
     assert study.method == LOOSE
     found = evaluate_photos(study.results, limits, truth_masks(study.scored))
-    assert taught.choice
+    assert taught.detector_reason
     of_page = study.recipe(limits, product=taught.product, product_check=taught.product_check, **taught.scored.live)
     save(of_page, tmp_path / "page")
     assert main(["fit", str(product), "--out", str(tmp_path / "fit"), *SETTINGS]) == 0
@@ -118,10 +118,10 @@ def test_one_folder_has_the_same_figures_on_every_page_and_on_the_line(
 
     save(again.study.recipe(product="flange", product_check=again.product_check), tmp_path / "flange.zip")
     recipe = load(tmp_path / "flange.zip")
-    kept = {one.name: one.score for one in (*recipe.calibration, *recipe.test_photos)}
+    kept = {one.name: one.score for one in (*recipe.calibration_photos, *recipe.test_photos)}
     assert kept == dict(zip((photo.name for photo in study.photos), scores.tolist(), strict=True))
     assert recipe.limits == limits
-    judged = [i for i, photo in enumerate(study.photos) if photo.part == "judge"]
+    judged = [i for i, photo in enumerate(study.photos) if photo.subset == "test"]
     photos = {i: read(study.photos[i].path).pixels for i in judged}
     assert {i: inspect(photos[i], recipe, backbone=network).score for i in judged} == {i: scores[i] for i in judged}
 

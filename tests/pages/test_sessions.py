@@ -137,10 +137,10 @@ def test_each_session_has_its_own_mode_of_the_product_check(open_app, in_the_han
     )
     here, there = open_app("pages/inspect.py"), open_app("pages/inspect.py")
     here.segmented_control(key=f"guard-{strict.id}").set_value("stop").run()
-    assert drawn[-1].stopped[drawn[-1].position]
+    assert drawn[-1].rejected_by_check[drawn[-1].position]
     assert "rejects it" in drawn[-1].check
     there.run()
-    assert not drawn[-1].stopped[drawn[-1].position]
+    assert not drawn[-1].rejected_by_check[drawn[-1].position]
     assert "do not rely on the verdict" in drawn[-1].check
     assert there.segmented_control(key=f"guard-{strict.id}").value == "warn"
     save_recipe(there)

@@ -114,7 +114,7 @@ def test_the_gallery_goes_into_the_recipe_and_an_opened_recipe_can_be_revised(ap
     choose(app, in_the_hand, 0)
     save_recipe(app)
     first = open_product_store.find(in_the_hand.id).recipe
-    assert first.gallery.params()["gallery"] == cases(in_the_hand).params()["gallery"]
+    assert first.known_cases.params()["cases"] == cases(in_the_hand).params()["cases"]
     press(app.switch_page("pages/recipes.py").run(), "open-flange.zip")
     opened = open_product_store.find(app.session_state["in_hand"])
     assert opened.id != in_the_hand.id
@@ -126,6 +126,6 @@ def test_the_gallery_goes_into_the_recipe_and_an_opened_recipe_can_be_revised(ap
     save_recipe(app)
     again = recipe_file.load(workspace / "recipes/flange-2.zip")
     assert again.provenance.parent == first.digest
-    assert again.gallery.cases[-1].name == "stripes2.png"
+    assert again.known_cases.cases[-1].name == "stripes2.png"
     assert again.limits == first.limits
-    np.testing.assert_array_equal(again.gallery.cases[-1].picture, cases(opened).cases[-1].picture)
+    np.testing.assert_array_equal(again.known_cases.cases[-1].picture, cases(opened).cases[-1].picture)

@@ -74,7 +74,7 @@ def upload(app, *files: tuple[str, bytes]):
 
 
 def names_of(photos) -> set[str]:
-    return {sample.path.name for part in (photos.fit, photos.calibrate, photos.judge) for sample in part}
+    return {sample.path.name for part in (photos.train, photos.calibration, photos.test) for sample in part}
 
 
 def test_the_sample_is_ready_and_half_of_many_known_defects_choose_the_settings_unless_told_otherwise(open_app, orders):
@@ -88,8 +88,8 @@ def test_the_sample_is_ready_and_half_of_many_known_defects_choose_the_settings_
     app.toggle(key="choose_by_defects").set_value(False).run()
     app.toggle(key="tolerate").set_value(False).run()
     press(app, "teach")
-    parts = [(order.photos.choose, order.photos.judge) for order in orders]
-    assert [[sum(one.kind != "good" for one in part) for part in pair] for pair in parts] == [[10, 10], [0, 20]]
+    parts = [(order.photos.validation, order.photos.test) for order in orders]
+    assert [[sum(one.label != "good" for one in part) for part in pair] for pair in parts] == [[10, 10], [0, 20]]
     tolerated = Tolerances(
         3.0, DEFAULT_TOLERANCES.light, DEFAULT_TOLERANCES.shift, DEFAULT_TOLERANCES.focus, DEFAULT_TOLERANCES.jpeg
     )
@@ -223,7 +223,7 @@ def test_settings_reach_the_order_and_its_forecast_and_a_robust_fit_takes_longer
     press(app, "teach")
     order = orders[-1]
     assert (order.size, order.grid, order.method) == ((128, 128), (16, 16), "cop")
-    assert order.photos.calibrate == ()
+    assert order.photos.calibration == ()
     assert order.fused_product_check
     asked = [(given.size, given.grid, methods_to_fit(given)) for given in forecast_of_an_exported_graph]
     assert asked[0] == ((256, 256), (32, 32), methods_in((FIXED, LOOSE)))
@@ -252,7 +252,7 @@ def test_the_depth_of_12_bit_photos_is_said_and_what_is_chosen_reaches_the_order
     app.toggle(key="depth_learned").set_value(True).run()
     app.selectbox(key="depth_bits").set_value(14).run()
     press(app, "teach")
-    depth = orders[0].photos.fit[0].depth
+    depth = orders[0].photos.train[0].depth
     assert (depth.bits, depth.is_full) == (14, False)
 
 

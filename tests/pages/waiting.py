@@ -24,7 +24,7 @@ def wait_for_job() -> None:
 def finish(app):
     """The app once the job has ended without an error, run again without an exception."""
     wait_for_job()
-    assert shell.jobs().current.error == ""
+    assert shell.jobs().current.error == "", shell.jobs().current.error
     app.run()
     assert not app.exception, app.exception
     return app

@@ -97,9 +97,9 @@ def test_a_step_a_ramp_a_wider_spread_and_more_rejects_are_seen_and_the_charts_b
     calm = rng.normal(size=400)
     assert not alarms(Monitor(known), calm)
     first = alarms(Monitor(known), np.append(calm, rng.normal(1.5, 1, 60)))[0]
-    assert (first.up, 400 <= first.position < 440) == (True, True)
+    assert (first.is_rising, 400 <= first.position < 440) == (True, True)
     ramp = alarms(Monitor(known), np.append(calm, rng.normal(size=600) - np.linspace(0, 1.2, 600)))[0]
-    assert (ramp.chart, ramp.up) == (RAMP, False)
+    assert (ramp.chart, ramp.is_rising) == (RAMP, False)
     wide = alarms(Monitor(known), np.append(calm, rng.normal(0, 2.5, 200)))
     assert SPREAD in {alarm.chart for alarm in wide}
     stuck = alarms(Monitor(known), np.full(200, 9.0))

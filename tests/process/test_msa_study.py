@@ -57,7 +57,7 @@ def test_it_leads_through_every_part_in_every_trial_in_another_order_and_resumes
     for one in said[:4]:
         msa_study.record("Line-4", one)
     again = msa_study.load("Line-4")
-    assert again.said == tuple(said[:4])
+    assert again.appraisals == tuple(said[:4])
     assert again.next_for(LOUPE)[0].name == said[4].part
     assert again.readings() == [], "an appraiser counts when everything is said"
     assert msa_study.names() == ["Line-4"]
@@ -72,7 +72,7 @@ def test_the_same_photo_is_no_new_trial_and_nothing_of_a_refused_round_is_kept(w
         msa_study.record("Line-4", others[0], others[1]._replace(digest=first.digest))
     with pytest.raises(ValueError, match="already"):
         msa_study.record("Line-4", first._replace(digest="new"))
-    assert msa_study.load("Line-4").said == (first,)
+    assert msa_study.load("Line-4").appraisals == (first,)
 
 
 @pytest.mark.parametrize("content", [b"", b"[]", b'{"parts": [["1", "good"]]}', b'{"parts": 3}', b"\x80"])
@@ -105,7 +105,7 @@ def test_a_copy_is_a_study_of_its_own(workspace):
     before = (folder / "Line-4.json").read_bytes()
     msa_study.record("Line-4-backup", AppraisalRecord("1", "Ann", 1, False))
     assert (folder / "Line-4.json").read_bytes() == before
-    assert len(msa_study.load("Line-4-backup").said) == 1
+    assert len(msa_study.load("Line-4-backup").appraisals) == 1
 
 
 def test_two_servers_lose_no_call(workspace):
@@ -118,7 +118,7 @@ def test_two_servers_lose_no_call(workspace):
     root = Path(__file__).parents[2]
     servers = [subprocess.Popen([sys.executable, "-c", code, who], cwd=root) for who in ("Ann", "Ben")]
     assert [server.wait(60) for server in servers] == [0, 0]
-    assert len(msa_study.load("Line-4").said) == 80
+    assert len(msa_study.load("Line-4").appraisals) == 80
 
 
 @pytest.mark.parametrize("value", [None, 3, [], {}, True])

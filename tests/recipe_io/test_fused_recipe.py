@@ -40,7 +40,7 @@ def test_it_goes_over_to_the_graph_and_the_next_begins_with_it(
     recipe = save(small_recipe("mahalanobis+nearest"), tmp_path / "recipe")
     pixels = [read(path).pixels for path in sorted((product / "test").rglob("*.jpg"))]
     known = [LoadedRecipe(recipe, small_backbone).inspect(photo) for photo in pixels]
-    allowed = golden_images.tolerance(np.array([part.score for part in recipe.calibration]), recipe.limits)
+    allowed = golden_images.tolerance(np.array([part.score for part in recipe.calibration_photos]), recipe.limits)
     inspector = FusedRecipe(recipe, small_backbone, tmp_path / "recipe", after=2)
     found = [inspector.inspect(photo) for photo in pixels]
     assert [golden_images.verdict_key(verdict) for verdict in found] == [
@@ -55,7 +55,7 @@ def test_it_goes_over_to_the_graph_and_the_next_begins_with_it(
 
 def test_a_graph_that_says_something_else_is_left_alone(small_recipe, small_backbone, product, tmp_path, writers):
     recipe = save(small_recipe("mahalanobis"), tmp_path / "recipe")
-    other = replace(recipe, live={"k": 1, AREA: recipe.live[AREA]})
+    other = replace(recipe, live_values={"k": 1, AREA: recipe.live_values[AREA]})
     content = line_network.export_graphs(other, small_backbone)[recipe_package.MODEL]
     fused_recipe.store(fused_recipe._identity(recipe, recipe_package.MODEL), content, fused_recipe._cache())
     pixels = read(next((product / "test/dent").iterdir())).pixels

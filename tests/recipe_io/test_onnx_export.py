@@ -71,7 +71,7 @@ def test_the_graph_is_plain_and_takes_any_batch(small_recipe, small_backbone, pr
 
 def test_only_what_is_in_force_is_stored(small_recipe, small_backbone):
     recipe = small_recipe("mahalanobis")
-    few = replace(recipe, live=recipe.live | {"k": 2})
+    few = replace(recipe, live_values=recipe.live_values | {"k": 2})
     whole, trimmed = (
         len(line_network.export_graphs(each, small_backbone)[recipe_package.MODEL]) for each in (recipe, few)
     )
@@ -84,8 +84,8 @@ def test_the_package_holds_the_proof(small_recipe, tmp_path):
     parity = exported(recipe, tmp_path / "line")
     package = recipe_package.check(tmp_path / "line")
     rows = list(csv.DictReader(io.StringIO(package.read(recipe_package.PARITY).decode())))
-    assert len(rows) == len(parity.table) == len(recipe.calibration) + len(recipe.test_photos)
-    assert {row["set"] for row in rows} == {"calibrate", "judge"}
+    assert len(rows) == len(parity.table) == len(recipe.calibration_photos) + len(recipe.test_photos)
+    assert {row["subset"] for row in rows} == {"calibration", "test"}
     images = golden_images.read_table(package)
     assert 1 <= len(images) <= golden_images.MOST
     limits = (recipe.limits.review, recipe.limits.reject)
@@ -93,7 +93,7 @@ def test_the_package_holds_the_proof(small_recipe, tmp_path):
     assert nearest["name"] in {image.name.split("/")[-1] for image in images}
     again = load(tmp_path / "line")
     assert again.digest == save(recipe, tmp_path / "plain").digest
-    assert (again.test_photos, again.challenge) == (recipe.test_photos, recipe.challenge)
+    assert (again.test_photos, again.challenge_parts) == (recipe.test_photos, recipe.challenge_parts)
 
 
 def test_an_export_keeps_the_digest_of_a_file_that_is_written_otherwise(small_recipe, tmp_path):
@@ -121,7 +121,7 @@ def test_an_export_that_would_flip_a_verdict_is_refused(small_recipe, product, t
 
 def test_a_score_that_differs_is_refused_though_no_verdict_does(small_recipe, tmp_path, monkeypatch):
     recipe = replace(small_recipe("mahalanobis"), limits=Limits(1e3, 1e3))
-    near = replace(recipe, live=recipe.live | {"k": 6})
+    near = replace(recipe, live_values=recipe.live_values | {"k": 6})
     graphs = line_network.export_graphs(near, onnx_export.loaded_backbone(None, "cpu"))
     monkeypatch.setattr(line_network, "export_graphs", lambda *_: graphs)
     monkeypatch.setattr(golden_images, "TOLERANCE", 1e-9)
@@ -137,9 +137,9 @@ def test_photos_are_found_by_content_wherever_they_lie(small_recipe, product, tm
         (elsewhere / f"{number}.jpg").write_bytes(path.read_bytes())
     found = find_photos(recipe, elsewhere)
     assert len(found.paths) == len(recipe.test_photos)
-    assert set(found.missing) == {row.name for row in recipe.calibration}
+    assert set(found.missing) == {row.name for row in recipe.calibration_photos}
     with pytest.raises(ValueError, match=r"none of the \d+ photos .*specify their folder with --photos"):
-        find_photos(replace(recipe, provenance=replace(recipe.provenance, photos=None)))
+        find_photos(replace(recipe, provenance=replace(recipe.provenance, photo_root=None)))
 
 
 @pytest.mark.parametrize("bits", [16, 8])
@@ -168,9 +168,7 @@ def test_openvino_reads_the_same_file(small_recipe, small_backbone):
 
 def test_a_spreadsheet_runs_nothing_from_the_table():
     names = ["=1+1.jpg", "+1.jpg", "-1.jpg", "@x.jpg", "\t=1.jpg", "\r=1.jpg", "a\n=1.jpg", "plain.jpg"]
-    table = onnx_export._table(
-        [ParityRow(name, "judge", "d", 1.0, None, "accept", "reject") for name in names]
-    ).decode()
+    table = onnx_export._table([ParityRow(name, "test", "d", 1.0, None, "accept", "reject") for name in names]).decode()
     cells = [line["name"] for line in csv.DictReader(io.StringIO(table))]
     assert table.count("\n") == len(names) + 1
     assert not [cell for cell in cells if cell[0] in "=+-@\t\r"]

@@ -29,7 +29,16 @@ def test_everything_comes_back_and_scores_are_equal_to_the_bit(recipe, tmp_path,
         assert torch.equal(opened.views[0].detector.score(features, k=k), recipe.views[0].detector.score(features, k=k))
     (ours,), (theirs,) = opened.views, recipe.views
     assert (ours.spec.digest, ours.scales) == (theirs.spec.digest, {})
-    for field in ("product", "backbone", "grid", "nearest", "method", "live", "limits", "calibration"):
+    for field in (
+        "product",
+        "backbone",
+        "grid",
+        "nearest_upsampling",
+        "method",
+        "live_values",
+        "limits",
+        "calibration_photos",
+    ):
         assert getattr(opened, field) == getattr(recipe, field), field
     assert opened.provenance == recipe.provenance
     assert opened.digest == saved.digest
@@ -44,10 +53,10 @@ def test_two_views_come_back_to_the_bit_with_a_scale_for_every_stop(recipe, tmp_
         maps = rng.gamma(2, size=(len(view.stops), 9, *recipe.grid))
         scales = {stop: GoodMaps.of(own).finish((64, 96)) for stop, own in zip(view.stops, maps, strict=True)}
         views.append(replace(view, scales=scales))
-    joined = replace(recipe, views=tuple(views), live={"k": 3, "q": 2, "area": 40})
+    joined = replace(recipe, views=tuple(views), live_values={"k": 3, "q": 2, "area": 40})
     save(joined, tmp_path / "r.zip")
     opened = load(tmp_path / "r.zip")
-    assert (opened.method, opened.live) == ("mahalanobis+cop", joined.live)
+    assert (opened.method, opened.live_values) == ("mahalanobis+cop", joined.live_values)
     for ours, theirs in zip(opened.views, views, strict=True):
         assert (ours.spec.digest, ours.stops) == (theirs.spec.digest, theirs.stops)
         for stop, scale in theirs.scales.items():
@@ -81,7 +90,7 @@ def test_the_depth_comes_back(recipe, tmp_path, depth):
         ({"bits": 11}, "depth.bits"),
         ({"black": 5000}, "the window is 5000 to 4095"),
         ({"white": 60_000}, "outside 0 to 4095"),
-        ({"stored": 8}, "8 in 8"),
+        ({"stored_bits": 8}, "8 in 8"),
         ({"gamma": 2.2}, "unknown field"),
     ],
 )
@@ -93,24 +102,20 @@ def test_a_depth_that_cannot_be_is_refused(recipe, tmp_path, depth, reason):
 def test_a_recipe_without_depth_and_scale_says_so_and_a_missing_field_is_not_guessed(recipe, tmp_path):
     files = files_of(recipe)
     document = json.loads(files[recipe_package.RECIPE])
-    assert (document["schema"], document["depth"], document["mm_per_pixel"]) == (1, None, None)
+    assert (document["schema"], document["depth"], document["mm_per_pixel"]) == (2, None, None)
     write(files, tmp_path / "r")
     assert (load(tmp_path / "r").depth, load(tmp_path / "r").mm_per_pixel) == (None, None)
-    for name in ("depth", "mm_per_pixel", "challenge", "alignment"):
+    for name in ("depth", "mm_per_pixel", "challenge_parts", "quality", "alignment"):
         less = {other: value for other, value in document.items() if other != name}
         write(files | {recipe_package.RECIPE: json.dumps(less).encode()}, tmp_path / "r")
         with pytest.raises(recipe_package.RecipeError, match=f"lacks the field '{name}'"):
             load(tmp_path / "r")
 
 
-def test_a_recipe_from_before_photos_were_measured_loads_and_says_nothing(recipe, tmp_path):
+def test_the_quality_range_comes_back(recipe, tmp_path):
     measured = QualityRange((0.5, 2.0), (90.0, 110.0), (0.3, 0.4))
     save(replace(recipe, quality=measured), tmp_path / "new")
     assert load(tmp_path / "new").quality == measured
-    document = json.loads((tmp_path / "new" / recipe_package.RECIPE).read_text())
-    del document["quality"]
-    write(files_of(recipe) | {recipe_package.RECIPE: json.dumps(document).encode()}, tmp_path / "old")
-    assert load(tmp_path / "old").quality is None
     for wrong in ([3.0, 1.0], [1.0], "1", None):
         spoiled = {"noise": wrong, "brightness": [0, 1], "sharpness": [0, 1]}
         said = r"quality\.noise.*two numbers, the smaller first"

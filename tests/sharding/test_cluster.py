@@ -54,7 +54,7 @@ def test_two_workers_started_by_hand_give_the_bits_of_the_plain_path(
         assert "2 workers of tcp://127.0.0.1" in executor.words
         assert "dashboard http://127.0.0.1" in executor.words
         recipe = save(plain.recipe(), tmp_path / "recipe.zip")
-        inspector = LoadedRecipe(recipe, plain.preparation.backbone)
+        inspector = LoadedRecipe(recipe, plain.extractor.backbone)
         photos = photos_of([product / "test"])
         rows = [
             [

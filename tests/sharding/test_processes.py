@@ -88,7 +88,7 @@ def test_judged_photos_come_back_as_scores_and_counts_equal_to_the_bit(study_of,
         monkeypatch.setattr(module, "AT_ONCE", 2)
     moves, limits = [{"k": 2}, {}, {"k": 6, "m": 3}], plain.default_limits()
     found = [
-        score_test_photos(study, study.split.judge, moves)
+        score_test_photos(study, study.split.test, moves)
         for study in (plain, _as_fitted(study_of(OnWorkers(pool)), plain), _as_fitted(study_of(), plain))
     ]
     for own, theirs, again in zip(*found, strict=True):
@@ -110,14 +110,14 @@ def _as_fitted(study, fitted):
 
 def test_the_product_check_and_the_verdicts_are_those_of_one_process(plain, pool, product, tmp_path):
     own, theirs = (
-        train_product_check(plain.preparation.backbone, plain.split.fit, plain.split.calibrate, workers=workers)
+        train_product_check(plain.extractor.backbone, plain.split.train, plain.split.calibration, workers=workers)
         for workers in (IN_PROCESS, OnWorkers(pool))
     )
     assert own.arrays().keys() == theirs.arrays().keys()
     assert all((own.arrays()[name] == theirs.arrays()[name]).all() for name in own.arrays())
     assert own.params() == theirs.params()
     recipe = save(plain.recipe(product_check=own), tmp_path / "recipe")
-    inspector = LoadedRecipe(recipe, plain.preparation.backbone)
+    inspector = LoadedRecipe(recipe, plain.extractor.backbone)
     photos = [*photos_of([product / "test"]), ("gone.png", tmp_path / "gone.png")]
     found = {}
     for name, judging in (("plain", None), ("workers", WorkerBatchInspector(pool, tmp_path / "recipe"))):
@@ -191,15 +191,15 @@ class Blind(InProcess):
 
 
 def test_a_photo_that_one_worker_cannot_read_is_read_here(study_of, plain, small_shards, product):
-    study = study_of(OnWorkers(Blind(study_of().split.fit[4].path))).fit()
+    study = study_of(OnWorkers(Blind(study_of().split.train[4].path))).fit()
     assert bits(study) == bits(plain)
     assert study.skipped == []
 
 
 def test_a_mask_that_one_worker_cannot_read_is_read_here(study_of, plain):
-    masked = next(sample for sample in plain.split.judge if sample.mask)
+    masked = next(sample for sample in plain.split.test if sample.mask)
     blind = _as_fitted(study_of(OnWorkers(Blind(masked.mask))), plain)
-    (here,), (there,) = (score_test_photos(study, study.split.judge, [{}]) for study in (plain, blind))
+    (here,), (there,) = (score_test_photos(study, study.split.test, [{}]) for study in (plain, blind))
     assert here.counts.regions == there.counts.regions
     assert figures(here, plain.default_limits()) == figures(there, plain.default_limits())
 

@@ -15,7 +15,7 @@ from inspect_core.images.tiles import TilePlan
 from inspect_core.runtime.serialisation import pack, unpack
 from inspect_core.sharding.executor import Refused
 from inspect_core.sharding.study_workers import KINDS, ShardResult
-from inspect_core.sharding.transport import SentBackbone, SentExtractor, preparation_of
+from inspect_core.sharding.transport import SentBackbone, SentExtractor, extractor_of
 from inspect_core.study.photo_features import PhotoNotes
 
 RANGES = {name: ValueRange(-1.0, 2.0) for name in ("x", "y", "angle", "scale", "share", "correlation", "visible")}
@@ -40,9 +40,9 @@ def test_a_preparation_arrives_as_it_was(backbone, alignment, tiled: bool, align
     pixels, placement = np.random.default_rng(2).integers(0, 255, (260, 390, 3), np.uint8), Placement((260, 390))
     expected = sent.features(pixels, placement)  # which leaves behind what must not be sent
     content = pickle.dumps(SentExtractor.of(sent, SentBackbone.of(backbone)))
-    arrived = preparation_of(pickle.loads(content))
+    arrived = extractor_of(pickle.loads(content))
     assert arrived.keys == sent.keys
-    assert preparation_of(pickle.loads(content)).backbone is arrived.backbone
+    assert extractor_of(pickle.loads(content)).backbone is arrived.backbone
     for one, other in zip(arrived.features(pixels, placement), expected, strict=True):
         assert (one == other).all()
 
@@ -51,7 +51,7 @@ def test_a_preparation_arrives_as_it_was(backbone, alignment, tiled: bool, align
 def test_other_weights_or_another_engine_are_refused(backbone, change) -> None:
     network = replace(SentBackbone.of(backbone), **change)
     with pytest.raises(Refused, match="instead of"):
-        preparation_of(SentExtractor.of(FeatureExtractor(backbone, (8, 8), ()), network))
+        extractor_of(SentExtractor.of(FeatureExtractor(backbone, (8, 8), ()), network))
 
 
 def test_what_is_kept_comes_back_to_the_bit() -> None:
@@ -66,14 +66,12 @@ def test_what_is_kept_comes_back_to_the_bit() -> None:
     scored, scalar = found.content
     assert (scalar[3].shape, scalar[3]) == ((), 5)
     assert scored == (name, errors)
-    assert [(digest, own.photo) for digest, own in found.notes.placements.values()] == [
+    assert [(digest, own.photo_size) for digest, own in found.notes.placements.values()] == [
         ("a" * 64, (260, 390)), ("b" * 64, (5, 7)),
     ]  # fmt: skip
-    assert found.notes.placements["c"][1].located is None
+    assert found.notes.placements["c"][1].pose is None
     for field in fields(PartPose):
-        assert np.array_equal(
-            getattr(found.notes.placements[name][1].located, field.name), getattr(located, field.name)
-        )
+        assert np.array_equal(getattr(found.notes.placements[name][1].pose, field.name), getattr(located, field.name))
 
 
 @pytest.mark.parametrize("content", [b"", b"\xff" * 20, pack({"a": 1})[:-1], b"\x02\0\0\0\0\0\0\0{}junk"])

@@ -19,7 +19,7 @@ def patches(seed: int) -> torch.Tensor:
     return torch.from_numpy(np.random.default_rng(seed).normal(size=(1, *GRID, 5)).astype(np.float32))
 
 
-def photo(name: str, kind: str = "good", part: str = "judge", **known) -> ScoredPhoto:
+def photo(name: str, kind: str = "good", part: str = "test", **known) -> ScoredPhoto:
     return ScoredPhoto(name, name * 8, SIZE, kind, part, Path(name), **known)
 
 

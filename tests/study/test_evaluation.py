@@ -38,7 +38,9 @@ def setting(recipe):
 
     def make(count: int, groups: int | None = None) -> ScoredPhotos:
         lots = [None if groups is None else f"lot {i % groups}" for i in range(count)]
-        return bench(recipe.views, [photo(f"{i}", "good", "calibrate", split_group=lot) for i, lot in enumerate(lots)])
+        return bench(
+            recipe.views, [photo(f"{i}", "good", "calibration", split_group=lot) for i, lot in enumerate(lots)]
+        )
 
     return make
 
@@ -119,7 +121,7 @@ def test_photos_without_a_score_stand_in_every_count(product, small_backbone, tm
     damaged.write_bytes(damaged.read_bytes()[:900])
     study = Study(photos, small_backbone, FeatureStore(tmp_path / "store"), grid=(8, 12), parameters={"k": 8})
     study.fit()
-    assert {photo.sample.path: (photo.word, photo.kind) for photo in study.results.unscored} == {
+    assert {photo.sample.path: (photo.verdict, photo.label) for photo in study.results.unscored} == {
         lost[0]: ("not located", "good"),
         lost[1]: ("not located", "scratch"),
         lost[2]: ("not located", "good"),
@@ -136,8 +138,8 @@ def test_photos_without_a_score_stand_in_every_count(product, small_backbone, tm
     counts = evaluation.counts
     assert (counts.good_unscored, counts.defects_unscored) == (UnscoredCounts(1), UnscoredCounts(1, 1))
     assert (counts.good_total, counts.defects_total, counts.with_mask) == (4, 3, 1)
-    shown = study.split.judge
+    shown = study.split.test
     (judged,) = score_test_photos(study, shown, [study.live])
     features = study.photo_features
-    assert figures(judged, limits, features.unscored(("judge", sample) for sample in shown)).counts == counts
+    assert figures(judged, limits, features.unscored(("test", sample) for sample in shown)).counts == counts
     assert outcomes(evaluation)["not_located"] == 2

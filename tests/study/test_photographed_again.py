@@ -46,7 +46,7 @@ def test_copies_are_learned_from_with_their_photo_and_never_stored(study, taught
             yield views
 
     monkeypatch.setattr(fitting.CrossFitter, "fold_detectors", noted)
-    again, photos = taught(NOISY), len(study.split.fit)
+    again, photos = taught(NOISY), len(study.split.train)
     assert set(study.store.folder.iterdir()) == stored
     assert study.results.views[0].detector.images == 4 * photos
     assert seen == [(own, 4 * (photos - own)) for own, _ in seen]
@@ -55,7 +55,7 @@ def test_copies_are_learned_from_with_their_photo_and_never_stored(study, taught
 
 
 def test_a_part_counts_once_where_limits_are_set(study):
-    assert len(study.calibration_scores()) == len(study.split.fit)
+    assert len(study.calibration_scores()) == len(study.split.train)
     assert np.isnan(study.results.repeat_scores()[study.results.setters()]).all()
 
 
@@ -63,13 +63,13 @@ def test_the_score_again_is_that_of_the_copy_by_hand(study):
     scored, position = study.results, len(study.photos) - 1
     photo = study.photos[position]
     pixels = read(photo.path).pixels
-    picture = study.preparation.network_input(pixels, photo.placed)
+    picture = study.extractor.network_input(pixels, photo.placed)
     (copy,) = replace(NOISY, copies=1).copies_of(picture, pixels.shape[:2], photo.digest)
     for live in ({}, {"k": 4}):
-        by_hand = scored.map_from_features(study.preparation.features_of_input(copy), photo.placed, **live)
+        by_hand = scored.map_from_features(study.extractor.features_of_input(copy), photo.placed, **live)
         area = scored.live["area"]
         assert scored.repeat_scores(**live)[position] == image_score(by_hand, area=area)
-    as_taken = scored.map_from_features(study.preparation.features_of_input(picture), photo.placed)
+    as_taken = scored.map_from_features(study.extractor.features_of_input(picture), photo.placed)
     assert image_score(as_taken, area=area) == study.scores()[position]
 
 
@@ -77,13 +77,13 @@ def test_noise_within_the_tolerances_moves_good_scores_less(study, taught):
     moved = []
     for own in (taught(None), study):
         shifts = []
-        for photo in [photo for photo in own.photos if photo.kind == "good" and photo.part == "judge"]:
-            picture = own.preparation.network_input(read(photo.path).pixels, photo.placed)
-            noisy = CaptureVariation(noise=10.0).of(picture, photo.placed.photo, np.random.default_rng(0))
+        for photo in [photo for photo in own.photos if photo.label == "good" and photo.subset == "test"]:
+            picture = own.extractor.network_input(read(photo.path).pixels, photo.placed)
+            noisy = CaptureVariation(noise=10.0).of(picture, photo.placed.photo_size, np.random.default_rng(0))
             scores = [
                 float(
                     image_score(
-                        own.results.map_from_features(own.preparation.features_of_input(seen), photo.placed), area=1
+                        own.results.map_from_features(own.extractor.features_of_input(seen), photo.placed), area=1
                     )
                 )
                 for seen in (picture, noisy)
@@ -97,14 +97,14 @@ def test_changed_verdicts_are_counted_on_the_bench_and_by_evaluate_alike(study, 
     scores, again = study.scores().astype(float), study.results.repeat_scores().astype(float)
     middle = float(np.median(scores))
     limits = Limits(middle, middle)
-    judge = study.results.of_subset("judge")
+    judge = study.results.of_subset("test")
     changed = ((scores > middle) != (again > middle)) & judge
     found = repeatability_counts(study.results, limits)
     assert (found.changed, found.total) == (changed.sum(), judge.sum())
     assert str(found.changed) in found.sentence()
     assert evaluate_photos(study.results, limits, truth_masks(study.results)).changed == found
-    (streamed,) = score_test_photos(study, study.split.judge, [{}])
-    assert RepeatabilityCounts.of(streamed.scores, streamed.again, streamed.defect, limits) == found
+    (streamed,) = score_test_photos(study, study.split.test, [{}])
+    assert RepeatabilityCounts.of(streamed.scores, streamed.repeat_scores, streamed.defect, limits) == found
     assert repeatability_counts(taught(None).results, limits) is None
 
 

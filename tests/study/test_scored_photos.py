@@ -20,7 +20,7 @@ GROUPS = ("a", "a", "b", None, "c", "c", None, None)
 @pytest.fixture
 def scored(recipe) -> ScoredPhotos:
     kinds = enumerate(("good", "good", "good", "scratch", "good"))
-    return bench(recipe.views, [photo(f"p{i}", kind, "judge" if i else "added") for i, kind in kinds])
+    return bench(recipe.views, [photo(f"p{i}", kind, "test" if i else "added") for i, kind in kinds])
 
 
 def test_every_stop_equals_the_detector_to_the_bit(scored, recipe):
@@ -113,7 +113,7 @@ def fused(recipe) -> ScoredPhotos:
     scored = ScoredPhotos((*recipe.views, second), recipe.grid, recipe.backbone.size)
     for i in range(10):
         group = GROUPS[i] if i < 8 else None
-        part, name = ("calibrate", f"p{i}") if i < 8 else ("judge", f"p{i}")
+        part, name = ("calibration", f"p{i}") if i < 8 else ("test", f"p{i}")
         scored = scored.with_photo(photo(name, "good", part, split_group=group), seen(i))
     return scored
 
@@ -168,7 +168,7 @@ def test_some_of_the_views_score_as_if_they_alone_had_been_fitted(fused, which):
         alone = alone.with_photo(own, [seen(i)[view] for view in which])
     found = fused.of_views(which)
     assert (found.live, found.photos) == (alone.live, alone.photos)
-    for live in ({}, {view.live: 2 for view in found.views}):
+    for live in ({}, {view.live_parameter: 2 for view in found.views}):
         assert np.array_equal(found.scores(**live), alone.scores(**live))
         assert np.array_equal(found.map(9, **live), alone.map(9, **live))
     for position in (0, 9):

@@ -94,8 +94,8 @@ def test_defects_stand_out_where_they_are(study):
 
 @pytest.mark.parametrize("k", [24, 7])
 def test_photos_judged_beside_the_bench_come_to_what_the_bench_shows(study, k):
-    (judged,) = score_test_photos(study, study.split.judge, [{"k": k}])
-    on_bench = study.scored.of_subset("judge")
+    (judged,) = score_test_photos(study, study.split.test, [{"k": k}])
+    on_bench = study.scored.of_subset("test")
     assert np.array_equal(judged.scores, study.scores(k=k)[on_bench])
     own = evaluate_photos(study.at({"k": k}), study.default_limits(k=k), truth_masks(study.scored), k=k)
     assert figures(judged, study.default_limits(k=k)) == own
@@ -154,12 +154,12 @@ def test_two_views_score_alike_in_app_and_reloaded_recipe_to_the_bit(product, ba
             scan(product), backbone, store, method="mahalanobis+quadrics", parameters=given, grid=GRID, taps=taps
         ).fit()
     assert study.live == {"k": 16, "m": 12, "area": 33}
-    assert study.preparation.shapes[1][-1] == min(256, sum(channels[tap] for tap in taps[1]))
+    assert study.extractor.shapes[1][-1] == min(256, sum(channels[tap] for tap in taps[1]))
     for live in (study.live, {"k": 5, "m": 3, "area": 200}):
         recipe = study.recipe(product="flange", **live)
         save(recipe, tmp_path / "r.zip")
         reloaded = load(tmp_path / "r.zip")
-        assert [view.spec.digest for view in reloaded.views] == [look.digest for look in study.preparation.looks]
+        assert [view.spec.digest for view in reloaded.views] == [look.digest for look in study.extractor.looks]
         for i in (0, len(study.photos) - 1):
             pixels = read(study.photos[i].path).pixels
             for source in (recipe, reloaded):
@@ -179,12 +179,12 @@ def test_with_no_photo_kept_for_limits_each_of_the_fit_is_scored_by_what_the_oth
     photos = split(scan(product), seed=0, calibrate=0)
     study = Study(photos, backbone, store, method=method, parameters=SMALL[method], grid=GRID).fit()
     folds = photos.folds(0)
-    assert len(folds) == min(FOLDS, len(photos.fit))
-    assert sorted(sample.name for fold in folds for sample in fold) == [sample.name for sample in photos.fit]
+    assert len(folds) == min(FOLDS, len(photos.train))
+    assert sorted(sample.name for fold in folds for sample in fold) == [sample.name for sample in photos.train]
     start, errors = study.scored.views[0].start, {photo.name: study.errors(photo)[0] for photo in study.photos}
     for fold in folds[:2]:
         inside = {sample.name for sample in fold}
-        apart = study.fit_view(0, samples=[sample for sample in photos.fit if sample.name not in inside])
+        apart = study.fit_view(0, samples=[sample for sample in photos.train if sample.name not in inside])
         for sample in fold:
             photo = study.photos[study.scored.index(sample.name)]
             kept = errors[sample.name][apart.stops.index(start)]
@@ -194,11 +194,11 @@ def test_with_no_photo_kept_for_limits_each_of_the_fit_is_scored_by_what_the_oth
                 np.testing.assert_allclose(kept, apart.errors(*study.features(photo), start), rtol=2e-5)
     setters = study.scored.setters()
     setting = {photo.name for photo, sets in zip(study.photos, setters, strict=True) if sets}
-    assert setting == {sample.name for sample in photos.fit}
+    assert setting == {sample.name for sample in photos.train}
     assert np.array_equal(study.calibration_scores(), study.scores()[setters])
     limits = study.default_limits()
     assert (limits.review, limits.reject) == limits_from_good(study.calibration_scores())
-    assert len(study.recipe().calibration) == len(photos.fit)
+    assert len(study.recipe().calibration_photos) == len(photos.train)
 
 
 def test_a_value_that_was_not_kept_is_crossed_anew(product, backbone, store):
@@ -234,25 +234,25 @@ def test_one_detector_of_several_fitted_together_is_the_one_fitted_alone(product
 def test_defects_to_choose_by_are_never_judged(product, backbone, store, monkeypatch):
     monkeypatch.setattr(splitting, "KNOWN", 2)
     photos = split(scan(product), seed=0, blind=False)
-    assert photos.choose
+    assert photos.validation
     study = Study(photos, backbone, store, parameters={"k": 8}, grid=GRID).fit()
     figures = evaluate_photos(study.results, study.default_limits(), truth_masks(study.scored))
-    assert figures.counts.defects_total == 3 - len(photos.choose)
-    chosen = study.scored.of_subset("choose")
-    assert {p.name for p, c in zip(study.photos, chosen, strict=True) if c} == {s.name for s in photos.choose}
+    assert figures.counts.defects_total == 3 - len(photos.validation)
+    chosen = study.scored.of_subset("validation")
+    assert {p.name for p, c in zip(study.photos, chosen, strict=True) if c} == {s.name for s in photos.validation}
 
 
 def test_a_damaged_photo_is_left_out_and_listed(product, backbone, store, tmp_path):
     folder = tmp_path / "flange"
     shutil.copytree(product, folder)
     samples = split(scan(folder), seed=0)
-    for victim in (samples.fit[0], samples.judge[0]):
+    for victim in (samples.train[0], samples.test[0]):
         data = victim.path.read_bytes()
         victim.path.write_bytes(data[: len(data) // 2])
     with pytest.warns(UserWarning, match="N = 10"):
         study = Study(samples, backbone, store, parameters={"k": 24}, grid=GRID).fit()
-    assert sorted(name for name, _ in study.skipped) == sorted([samples.fit[0].name, samples.judge[0].name])
-    assert len(study.photos) == len(samples.calibrate) + len(samples.judge) - 1
+    assert sorted(name for name, _ in study.skipped) == sorted([samples.train[0].name, samples.test[0].name])
+    assert len(study.photos) == len(samples.calibration) + len(samples.test) - 1
 
 
 def test_one_good_photo_is_enough_to_begin(product, backbone, store, tmp_path):
@@ -264,7 +264,7 @@ def test_one_good_photo_is_enough_to_begin(product, backbone, store, tmp_path):
     assert study.photos == ()
     with pytest.raises(ValueError, match="no good photos are available to set the limit;"):
         study.default_limits()
-    assert study.recipe(Limits(1.0, 2.0)).calibration == ()
+    assert study.recipe(Limits(1.0, 2.0)).calibration_photos == ()
 
 
 def test_cancelling_leaves_nothing_half_fitted(product, backbone, store):
@@ -309,7 +309,7 @@ def quadric_study(product, backbone, store) -> Study:
 def test_quadrics_score_alike_in_app_and_reloaded_recipe_to_the_bit(quadric_study, backbone, tmp_path, m):
     save(quadric_study.recipe(m=m, product="flange"), tmp_path / "q.zip")
     recipe = load(tmp_path / "q.zip")
-    assert recipe.live == {"m": m, "area": 33}
+    assert recipe.live_values == {"m": m, "area": 33}
     scores = quadric_study.scores(m=m)
     for position in (0, len(scores) - 1):
         verdict = inspect(read(quadric_study.photos[position].path).pixels, recipe, backbone=backbone)
@@ -333,7 +333,7 @@ def test_a_quadric_fit_can_be_cancelled_in_the_middle_and_leaves_nothing(product
             said.append(fraction)
 
     with pytest.raises(Cancelled):
-        study.fit(progress, lambda: len(said) > len(study.split.fit) + 3)
+        study.fit(progress, lambda: len(said) > len(study.split.train) + 3)
     assert study.scored is None
     assert said == sorted(said), "progress does not go back"
 

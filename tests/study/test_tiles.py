@@ -46,7 +46,7 @@ def quick_backbone(graphs):
 
 @pytest.fixture(scope="module")
 def tiled_recipe(study, backbone):
-    product_check = train_product_check(backbone, study.split.fit, study.split.calibrate)
+    product_check = train_product_check(backbone, study.split.train, study.split.calibration)
     return study.recipe(product="flange", product_check=product_check)
 
 
@@ -54,7 +54,7 @@ def test_inspect_says_what_the_study_says_of_the_whole_photo(study, tiled_recipe
     assert study.results.grid == GRID
     assert study.live["area"] == PLAN.default_area == 64
     for photo, score in zip(study.photos, study.scores(), strict=True):
-        if photo.part == "judge":
+        if photo.subset == "test":
             verdict = inspect(read(photo.path).pixels, tiled_recipe, backbone=backbone)
             assert verdict.score == score
             assert verdict.anomaly_map.shape == MAP
@@ -96,7 +96,7 @@ def test_a_plan_that_does_not_fit_is_refused(tiled_recipe, tmp_path, change, wor
 
 def test_a_defect_across_a_cut_is_one_region_in_pixels_of_the_photo(study, tiled_recipe, backbone):
     """Tiles part in the middle of the photo; what lies there is found once, where it is."""
-    photo = next(photo for photo in study.photos if photo.kind == "good" and photo.part == "judge")
+    photo = next(photo for photo in study.photos if photo.label == "good" and photo.subset == "test")
     pixels = read(photo.path).pixels.copy()
     height, width = pixels.shape[:2]
     cut = next(tile.cells[1].stop for tile in PLAN.tiles) * PLAN.cell * width // PLAN.size[1]
@@ -117,7 +117,7 @@ def on_the_line(product, quick_backbone, tmp_path_factory):
     """A recipe with tiles, its export and what that says of its parity."""
     folder = tmp_path_factory.mktemp("tiled")
     study = Study(scan(product), quick_backbone, FeatureStore(folder / "store"), parameters={"k": 8}, tiles=PLAN).fit()
-    product_check = train_product_check(quick_backbone, study.split.fit, study.split.calibrate)
+    product_check = train_product_check(quick_backbone, study.split.train, study.split.calibration)
     recipe = recipe_file.save(study.recipe(product_check=product_check), folder / "recipe")
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(onnx_export, "loaded_backbone", lambda choice, device: quick_backbone)
@@ -191,8 +191,8 @@ def test_k_is_the_plans_and_a_larger_one_is_refused_with_the_figure(product, bac
 
 
 def test_defects_of_the_trial_are_as_large_as_in_a_photo_of_one_tile(study):
-    pasting = DefectPaster(study, study.split.fit, 12)
-    assert all(make() is not None for make in pasting.paste_defects(study.split.fit))
+    pasting = DefectPaster(study, study.split.train, 12)
+    assert all(make() is not None for make in pasting.paste_defects(study.split.train))
     assert len(pasting.masks) == 12
     assert all(0 < mask.mean() < 0.2 for mask in pasting.masks.values())
 
@@ -208,5 +208,5 @@ def test_the_command_line_gives_what_the_study_gives(product, tmp_path, kept_gra
     order = TeachingConfig("flange", photos, size=(128, 128), parameters={"k": 8}, tiles=recipe.tiles)
     backbone, taps = order.network(("mahalanobis",))
     study = Study(order, backbone, FeatureStore(tmp_path / "store"), taps=taps).fit()
-    judged = study.scores()[study.results.of_subset("judge")]
+    judged = study.scores()[study.results.of_subset("test")]
     assert [row.score for row in recipe.test_photos] == judged.tolist()

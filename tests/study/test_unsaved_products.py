@@ -19,9 +19,9 @@ from inspect_core.verdict import Limits
 
 THUMBNAIL = heatmap.thumbnail(np.zeros((40, 60, 3), np.uint8))
 SAMPLE = PhotoFile(Path("/photos/1.png"), "1.png", "good", (40, 60))
-PHOTO = ScoredPhoto("1.png", "a" * 64, (40, 60), "good", "judge", Path("/photos/1.png"))
+PHOTO = ScoredPhoto("1.png", "a" * 64, (40, 60), "good", "test", Path("/photos/1.png"))
 WHOLE = {
-    "product": "flange", "made": 1.0, "thumbnail": THUMBNAIL,
+    "product": "flange", "opened_at": 1.0, "thumbnail": THUMBNAIL,
     "order": TeachingConfig("flange", Split((SAMPLE,), (), ())),
     "photos": (PHOTO,), "notes": ("a note",),
     "in_force": InForce({"k": 29, "area": 397}, Limits(6.0, 8.5), True, (1.5,)),
@@ -42,7 +42,7 @@ def test_what_is_written_is_read_again(tmp_path):
     written(tmp_path / ("0" * 12))
     assert unsaved_products._read(tmp_path / ("0" * 12)) == UnsavedProduct(**WHOLE)
     (line,) = UnsavedProductStore(tmp_path).lines.values()
-    assert (line.product, line.made, line.thumbnail, line.problem) == ("flange", 1.0, THUMBNAIL, "")
+    assert (line.product, line.opened_at, line.thumbnail, line.problem) == ("flange", 1.0, THUMBNAIL, "")
     assert line.interrupted, "there is no recipe beside it"
 
 
@@ -64,10 +64,10 @@ def test_what_was_written_under_former_class_names_is_read(tmp_path):
 @pytest.mark.parametrize(
     "changed",
     [
-        {"made": "yesterday"},
-        {"made": math.nan},
-        {"made": 1e30},
-        {"made": True},
+        {"opened_at": "yesterday"},
+        {"opened_at": math.nan},
+        {"opened_at": 1e30},
+        {"opened_at": True},
         {"thumbnail": "/etc/passwd"},
         {"thumbnail": b"no picture"},
         {"product": 7},
@@ -75,7 +75,7 @@ def test_what_was_written_under_former_class_names_is_read(tmp_path):
         {"notes": (1,)},
         {"notes": "a note"},
         {"photos": ("1.png",)},
-        {"choice": 3},
+        {"detector_reason": 3},
         {"in_force": None},
         {"in_force": InForce({"k": 2.5})},
         {"order": "again"},
@@ -86,12 +86,12 @@ def test_a_wrong_field_is_a_reason_in_the_list(tmp_path, changed):
     (line,) = UnsavedProductStore(tmp_path).lines.values()
     assert "cannot be used" in line.problem
     assert "teach the part again" in line.problem
-    assert isinstance(line.made, float)
+    assert isinstance(line.opened_at, float)
     assert line.thumbnail == b""
 
 
 def test_a_path_that_is_a_text_is_refused(tmp_path):
-    photo = ScoredPhoto("1.png", "a" * 64, (40, 60), "good", "judge", "http://elsewhere/1.png")
+    photo = ScoredPhoto("1.png", "a" * 64, (40, 60), "good", "test", "http://elsewhere/1.png")
     written(tmp_path / ("0" * 12), photos=(photo,))
     assert "path of ScoredPhoto" in UnsavedProductStore(tmp_path).lines["0" * 12].problem
 

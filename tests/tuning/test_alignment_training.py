@@ -33,7 +33,7 @@ def photos(rng, reach):
 
 
 @pytest.fixture
-def preparation():
+def extractor():
     """Brightness as the only feature, on a grid of 32 × 32."""
 
     def features(pixels):
@@ -45,29 +45,29 @@ def preparation():
 
 @pytest.mark.slow
 @pytest.mark.parametrize("reach", [16, 0])
-def test_it_pays_for_a_moved_part_alone_and_is_measured_where_it_is_located(preparation, reach):
+def test_it_pays_for_a_moved_part_alone_and_is_measured_where_it_is_located(extractor, reach):
     shown = photos(np.random.default_rng(0), reach)
     alignment = learn_alignment(shown)
-    gain = measured(shown, alignment, preparation)
+    gain = measured(shown, alignment, extractor)
     assert gain.photos == 12
     assert gain.is_worthwhile == (reach > 0)
     assert reach == 0 or gain.after < 0.2 * gain.before
     with pytest.raises(ValueError, match="located on 0 photos"):
-        measured([np.full_like(shown[0], 90)], alignment, preparation)
+        measured([np.full_like(shown[0], 90)], alignment, extractor)
 
 
 @pytest.mark.slow
-def test_it_is_tried_on_few_photos_and_none_where_they_have_no_part_in_common(preparation, tmp_path):
+def test_it_is_tried_on_few_photos_and_none_where_they_have_no_part_in_common(extractor, tmp_path):
     rng = np.random.default_rng(2)
     for name, shown in (("moved", photos(rng, 16)), ("noise", rng.integers(0, 256, (4, 64, 64, 3)).astype(np.uint8))):
         (tmp_path / name).mkdir()
         for number, pixels in enumerate(shown):
             Image.fromarray(pixels).save(tmp_path / name / f"{number}.png")
-    gain = gain_on(scan(tmp_path / "moved").good, preparation, lambda fraction, step: None)
+    gain = gain_on(scan(tmp_path / "moved").good, extractor, lambda fraction, step: None)
     assert gain.photos == 4
     assert gain.is_worthwhile
     assert 0 < gain.seconds < 1
-    assert gain_on(scan(tmp_path / "noise").good, preparation, lambda fraction, step: None) is None
+    assert gain_on(scan(tmp_path / "noise").good, extractor, lambda fraction, step: None) is None
 
 
 def test_how_far_parts_may_be_moved_reaches_what_is_learned(monkeypatch):

@@ -215,8 +215,8 @@ def test_what_is_written_says_the_same_everywhere(compared):
     assert table["Choice"].count("recommended") == 1
     assert table["False rejects"][0].startswith(f"{comparison.rows[0].evaluation.counts.good_rejected} of 4 good")
     counts = comparison.rows[0].evaluation.counts
-    assert table["Detected"][0] == f"{counts.caught_there} at the defect, {counts.caught_elsewhere} elsewhere"
-    assert counts.caught_there + counts.caught_elsewhere == counts.defects_caught
+    assert table["Detected"][0] == f"{counts.caught_at_defect} at the defect, {counts.caught_elsewhere} elsewhere"
+    assert counts.caught_at_defect + counts.caught_elsewhere == counts.defects_caught
     assert sum("best" in cell for cell in table["AUPRO"]) == 1
     assert "Known defects" not in table, "none was kept to choose by"
 
@@ -236,7 +236,7 @@ def test_a_method_is_also_compared_as_published(run, compared, exported, tmp_pat
     assert recipe.as_published
     assert [(view.is_uncalibrated, view.scales) for view in recipe.views] == [(True, {})]
     photo = study.photos[0]
-    verdict = inspect(read(photo.path, photo.depth).pixels, recipe, backbone=study.preparation.backbone)
+    verdict = inspect(read(photo.path, photo.depth).pixels, recipe, backbone=study.extractor.backbone)
     assert verdict.score == study.scores()[0]
     table = comparison_report.table_of(found)
     assert table["Repeatability"][2] == ""
@@ -259,8 +259,8 @@ def test_the_report_opens_alone_and_shows_names_as_text(compared):
 @pytest.mark.slow
 def test_without_defects_the_figures_of_defects_are_left_out(run, compared, exported):
     order, _ = compared
-    only_good = tuple(sample for sample in order.photos.judge if sample.kind == "good")
-    fewer, comparison = run(ALONE, photos=replace(order.photos, judge=only_good))
+    only_good = tuple(sample for sample in order.photos.test if sample.label == "good")
+    fewer, comparison = run(ALONE, photos=replace(order.photos, test=only_good))
     own = comparison.rows[0]
     assert math.isnan(own.image_auroc.value)
     assert own.evaluation.counts.defects_total == 0

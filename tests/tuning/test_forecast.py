@@ -80,12 +80,12 @@ def test_a_comparison_pastes_defects_and_judges_every_detector(seconds):
 def test_an_order_without_a_detector_is_forecast_with_those_it_may_be_given(product):
     order = TeachingConfig("flange", train_on_all(split(scan(product), seed=0)))
     assert methods_to_fit(order) == methods_in((FIXED, LOOSE))
-    by_defects = replace(order, photos=replace(order.photos, choose=order.photos.judge[:1]))
+    by_defects = replace(order, photos=replace(order.photos, validation=order.photos.test[:1]))
     assert methods_to_fit(by_defects) == methods_in(CANDIDATES)
-    assert (len(order.photos.fit), len(order.scored), len(order.photos.limit_photos(0))) == (14, 7, 10)
+    assert (len(order.photos.train), len(order.scored), len(order.photos.limit_photos(0))) == (14, 7, 10)
     assert tuple(Shortlist.of_order(order).candidates) == CANDIDATES
     plan = TilePlan((512, 512), (128, 128), 64, 32)
-    few = replace(order.photos, fit=order.photos.fit[:2])
+    few = replace(order.photos, train=order.photos.train[:2])
     for other in (replace(order, tiles=plan), replace(order, method="mahalanobis"), replace(order, photos=few)):
         assert (methods_to_fit(other), Shortlist.of_order(other).candidates) == (("mahalanobis",), {})
     assert methods_to_fit(order, ("corp", "corp+nearest")) == ("corp", "nearest")

@@ -44,18 +44,18 @@ def no_network(monkeypatch) -> None:
 
 def test_the_sample_is_drawn_evenly_from_the_store(corp, no_network):
     sample = corp.patch_sample(110)
-    rows = torch.cat([corp.photo_features.of(photo)[0].reshape(PLACES, -1) for photo in corp.split.fit])
+    rows = torch.cat([corp.photo_features.of(photo)[0].reshape(PLACES, -1) for photo in corp.split.train])
     photos = []
     for row in sample:
         found = (rows == row).all(dim=1).nonzero()
         assert len(found), "every patch is one of the photos to fit"
         photos.append(int(found[0]) // PLACES)
-    assert np.bincount(photos).tolist() == [10] * len(corp.split.fit)
+    assert np.bincount(photos).tolist() == [10] * len(corp.split.train)
     assert torch.equal(corp.patch_sample(110), sample)
 
 
 def test_all_patches_when_there_are_fewer_than_wanted(corp):
-    assert len(PatchSample.of(corp).patches) == PLACES * len(corp.split.fit)
+    assert len(PatchSample.of(corp).patches) == PLACES * len(corp.split.train)
 
 
 def test_a_preview_has_the_draw_of_the_full_fit(corp):
@@ -150,7 +150,7 @@ def test_the_shown_photo_comes_first_and_all_follow(corp, no_network):
     assert run.ended.wait(60)
     assert run.error == ""
     assert run.complete
-    lead = [photo for photo in corp.photos if photo.part == "calibrate"][:LEAD]
+    lead = [photo for photo in corp.photos if photo.subset == "calibration"][:LEAD]
     assert run.scored.photos[: len(lead) + 1] == (*lead, corp.photos[first]), "after those that scale it"
     scored = ScoredPhotos(run.scored.views, GRID, corp.scored.size)
     for photo in corp.photos:

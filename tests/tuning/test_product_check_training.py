@@ -25,8 +25,8 @@ def test_a_photo_of_another_product_is_stopped_and_the_taught_one_is_not(study, 
     steps = []
     product_check = train_product_check(
         backbone,
-        study.split.fit,
-        study.split.calibrate,
+        study.split.train,
+        study.split.calibration,
         fused=fused,
         mode=STOP,
         report=lambda *step: steps.append(step),

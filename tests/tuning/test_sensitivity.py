@@ -15,7 +15,7 @@ from tests.study import made_up
 from tests.study.made_up import SIZE, bench, photo
 
 KINDS = ("good", "good", "good", "good", "good", "dent", "dent", "unknown")
-PARTS = ("calibrate", "calibrate", "calibrate", "judge", "judge", "judge", "judge", "added")
+PARTS = ("calibration", "calibration", "calibration", "test", "test", "test", "test", "added")
 
 
 def patches(i: int) -> torch.Tensor:

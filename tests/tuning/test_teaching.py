@@ -38,8 +38,8 @@ def test_the_place_of_parts_names_the_detector_as_taught_alone(exported, product
     first = teach(order(photos), FeatureStore(tmp_path / "first"))
     again = teach(order(photos, method=str(first.study.method)), FeatureStore(tmp_path / "again"))
     assert first.study.method == (FIXED if place == PLACED else LOOSE)
-    assert title_of(first.study.method) in first.choice
-    assert "Compare tries all others" in first.choice
+    assert title_of(first.study.method) in first.detector_reason
+    assert "Compare tries all others" in first.detector_reason
     assert first.study.live == again.study.live
     assert np.array_equal(first.study.scores(), again.study.scores())
 
@@ -47,7 +47,7 @@ def test_the_place_of_parts_names_the_detector_as_taught_alone(exported, product
 def test_a_detector_that_was_named_is_taken_without_a_word(exported, backbone, product, tmp_path):
     photos = split(scan(product), seed=0)
     taught = teach(order(photos, method="mahalanobis+quadrics", parameters={"k": 8}), FeatureStore(tmp_path))
-    assert (taught.study.method, taught.choice) == ("mahalanobis+quadrics", None)
+    assert (taught.study.method, taught.detector_reason) == ("mahalanobis+quadrics", None)
 
 
 @pytest.mark.parametrize("method", ["mahalanobis", "kernel_pca", "mahalanobis+quadrics"])
@@ -79,17 +79,17 @@ def test_known_defects_choose_among_candidates_that_are_fitted_once(exported, pr
     fits, fit = [], Study.fit
     monkeypatch.setattr(Study, "fit", lambda study, *a, **b: fits.append(study.methods) or fit(study, *a, **b))
     photos = train_on_all(split(scan(product), seed=0))
-    known = [sample for sample in photos.judge if sample.kind != "good"]
-    judge = tuple(sample for sample in photos.judge if sample not in known[::2])
-    taught = teach(order(replace(photos, choose=tuple(known[::2]), judge=judge)), FeatureStore(tmp_path))
+    known = [sample for sample in photos.test if sample.label != "good"]
+    judge = tuple(sample for sample in photos.test if sample not in known[::2])
+    taught = teach(order(replace(photos, validation=tuple(known[::2]), test=judge)), FeatureStore(tmp_path))
     assert fits == [("mahalanobis", "nearest")]
     assert taught.study.method in comparison_result.CANDIDATES
-    assert f"{len(known[::2])} known defects" in taught.choice
-    assert "synthetic" not in taught.choice
+    assert f"{len(known[::2])} known defects" in taught.detector_reason
+    assert "synthetic" not in taught.detector_reason
     assert taught.study.default_limits()
 
 
 def test_too_few_photos_to_compare_are_told(exported, backbone, product, tmp_path):
-    taught = teach(order(Split(split(scan(product), seed=0).fit[:2], (), ())), FeatureStore(tmp_path))
+    taught = teach(order(Split(split(scan(product), seed=0).train[:2], (), ())), FeatureStore(tmp_path))
     assert taught.study.method == teaching.DEFAULT_METHOD
-    assert taught.choice.startswith("Too few photos")
+    assert taught.detector_reason.startswith("Too few photos")

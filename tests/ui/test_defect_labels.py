@@ -9,7 +9,7 @@ from inspect_core.ui import defect_labels
 
 def hand_with(*defect_types: str) -> SimpleNamespace:
     photos = tuple(
-        ScoredPhoto(f"{i}.png", f"digest {i}", (8, 8), kind, "judge", Path(f"{i}.png"))
+        ScoredPhoto(f"{i}.png", f"digest {i}", (8, 8), kind, "test", Path(f"{i}.png"))
         for i, kind in enumerate(defect_types)
     )
     return SimpleNamespace(scored=SimpleNamespace(photos=photos))

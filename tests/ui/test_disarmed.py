@@ -82,17 +82,8 @@ OURS = {
     "recipes/export_panel": {"proof['photos']", "proof['golden']"},
     "recipes/recipe_panels": {
         "title_of(recipe.method, as_published=recipe.as_published)", "file", "limits_in_words(recipe.limits)",
-        "list(rows)", (
-            "name"
-        ), (
-            "counts_sentence(counts, limit_set_on_these=set_on_these)"
-        ), (
-            "list(shown)"
-        ), (
-            "state"
-        ), (
-            "value"
-        ),
+        "list(rows)", "name", "counts_sentence(counts, limit_set_on_these=set_on_these)", "list(shown)", "state",
+        "value",
     },
     "recipes/approval_panel": {
         "ICONS.get(state, '')", "label", "words", "counts_sentence(counts, limit_set_on_these=set_on_these)",

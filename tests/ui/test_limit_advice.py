@@ -16,30 +16,30 @@ def scored_of(parts: dict[str, str]):
     """Eight photos, good and defective in turn, of these parts by kind, and eleven without a score."""
     kinds = np.array(["good", "dent"] * 4)
     photos = [
-        SimpleNamespace(name=str(i), part=parts[kind], kind=kind, split_group=None, group=None)
+        SimpleNamespace(name=str(i), subset=parts[kind], label=kind, split_group=None, group=None)
         for i, kind in enumerate(kinds)
     ]
     unscored = [
-        UnscoredPhoto(SimpleNamespace(kind=kind), part, word, "why")
+        UnscoredPhoto(SimpleNamespace(label=kind), part, word, "why")
         for kind, part, word, count in (
-            ("good", "calibrate", NOT_LOCATED, 1), ("good", "judge", NOT_LOCATED, 2), ("good", "fit", NOT_JUDGED, 4),
-            ("dent", "choose", NOT_JUDGED, 1), ("dent", "judge", NOT_LOCATED, 3),
+            ("good", "calibration", NOT_LOCATED, 1), ("good", "test", NOT_LOCATED, 2), ("good", "fit", NOT_JUDGED, 4),
+            ("dent", "validation", NOT_JUDGED, 1), ("dent", "test", NOT_LOCATED, 3),
         )
         for _ in range(count)
     ]  # fmt: skip
     return SimpleNamespace(
         photos=photos, unscored=unscored, setters=lambda: kinds == "good",
         good_and_defect=lambda: (kinds == "good", kinds != "good"),
-        of_subset=lambda word: np.array([photo.part == word for photo in photos]),
+        of_subset=lambda word: np.array([photo.subset == word for photo in photos]),
     )  # fmt: skip
 
 
 @pytest.mark.parametrize(
     ("parts", "good", "defects", "words"),
     [
-        ({"good": "calibrate", "dent": "choose"}, UnscoredCounts(1), UnscoredCounts(0, 1),
+        ({"good": "calibration", "dent": "validation"}, UnscoredCounts(1), UnscoredCounts(0, 1),
          "0 escapes, 1 not judged, 0 false rejects, 1 not located"),
-        ({"good": "judge", "dent": "judge"}, UnscoredCounts(2), UnscoredCounts(3),
+        ({"good": "test", "dent": "test"}, UnscoredCounts(2), UnscoredCounts(3),
          "0 escapes, 3 not located, 0 false rejects, 2 not located"),
     ],
 )  # fmt: skip

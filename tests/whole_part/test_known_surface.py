@@ -53,7 +53,7 @@ def test_a_part_vouched_for_is_known_and_so_are_its_like(surface):
     unit = to_unit(np.stack([like, stranger]))
     assert vouched.score(like[None])[0] == pytest.approx(np.linalg.norm(unit[0] - unit[1]))
     assert vouched.score(other[None])[0] <= surface.score(other[None])[0]
-    assert len(surface.vouched) == 0, "the surface before is as set"
+    assert len(surface.accepted) == 0, "the surface before is as set"
 
 
 def test_zero_rows_stay_zero_and_others_get_length_one():

@@ -48,7 +48,7 @@ def test_fused_score_is_minus_the_papers():
 
 def test_energies_that_fall_below_nothing_are_shifted():
     product_check = fit(product(30, 1), product(10, 2), good_logits=logits(30, -20), held_out_logits=logits(10, -20))
-    assert product_check.smallest < 0
+    assert product_check.min_energy < 0
     assert np.isfinite(product_check.score(foreign(4), logits(4, -40))).all()
 
 

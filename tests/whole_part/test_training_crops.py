@@ -15,7 +15,7 @@ from inspect_core.whole_part.training_crops import (
 
 
 def photo(name: str, group: str | None = None) -> ScoredPhoto:
-    return ScoredPhoto(name, name, (8, 8), "unknown", "judge", Path(name), group=group)
+    return ScoredPhoto(name, name, (8, 8), "unknown", "test", Path(name), group=group)
 
 
 def test_the_pieces_of_a_mask_come_largest_first_without_specks():

@@ -11,7 +11,7 @@ async function proved(folder) {
   const read = (name) => new Uint8Array(readFileSync(join(folder, name)));
   const recipe = await Recipe.open(read);
   const { limits } = recipe.document;
-  const good = rowsOf(read("calibration.csv")).filter((row) => row.set === "calibrate").map((row) => Number(row.score));
+  const good = rowsOf(read("calibration.csv")).filter((row) => row.subset === "calibration").map((row) => Number(row.score));
   const allowed = 1e-4 * Math.abs(limits.reject - median(good));
   let largest = 0;
   const golden = rowsOf(read("golden/expected.csv"));

@@ -11,8 +11,8 @@ export function photoOf(content, depth) {
   const bits = content[24];
   const { width, height, data, colorType } = PNG.sync.read(content, { skipRescale: bits === 16 });
   const isDeep = bits === 16 && colorType === 0;
-  if (depth && (depth.stored === 16) !== isDeep) {
-    throw new Error(`it does not store ${depth.stored} bits a pixel, as the good photos do`);
+  if (depth && (depth.stored_bits === 16) !== isDeep) {
+    throw new Error(`it does not store ${depth.stored_bits} bits a pixel, as the good photos do`);
   };
   const rgb = new Uint8Array(3 * width * height);
   const byteOf = isDeep ? brightness(data, depth ?? FULL) : (value) => (bits === 16 ? value >> 8 : value);
@@ -23,18 +23,18 @@ export function photoOf(content, depth) {
   return { rgb, size: [height, width] };
 }
 
-const FULL = { bits: 16, left: false, black: 0, white: 65535, dimmest: 0 };
+const FULL = { bits: 16, left_aligned: false, black: 0, white: 65535, min_peak: 0 };
 
 /** The function from a stored value to a byte, for a 16-bit grey photo with these values (RGBA). */
 function brightness(values, depth) {
-  const filled = (2 ** depth.bits - 1) << (depth.left ? 16 - depth.bits : 0);
+  const filled = (2 ** depth.bits - 1) << (depth.left_aligned ? 16 - depth.bits : 0);
   let largest = 0;
   for (let i = 0; i < values.length; i += 4) {
     largest = Math.max(largest, values[i]);
     if (values[i] & ~filled) throw new Error(`its value ${values[i]} is not one of ${depth.bits} bits`);
   }
-  if (3 * largest < depth.dimmest) {
-    throw new Error(`its brightest value is ${largest}, and every good photo reaches ${depth.dimmest}`);
+  if (3 * largest < depth.min_peak) {
+    throw new Error(`its brightest value is ${largest}, and every good photo reaches ${depth.min_peak}`);
   };
   const span = depth.white - depth.black;
   return (value) => {

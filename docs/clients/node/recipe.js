@@ -8,25 +8,25 @@ export class Recipe {
   static async open(read) {
     const recipe = new Recipe();
     recipe.document = JSON.parse(new TextDecoder().decode(read("recipe.json")));
-    const { schema, alignment, areas, guard, tiles } = recipe.document;
-    if (schema !== 1) throw new Error(`its schema is ${schema}, and this client knows 1; take the client of its time`);
+    const { schema, alignment, areas, product_check: productCheck, tiles } = recipe.document;
+    if (schema !== 2) throw new Error(`its schema is ${schema}, and this client knows 2; take the client of its time`);
     if (alignment || areas) throw new Error("it has an alignment or areas, which need OpenCV; use the Python runner");
-    recipe.guard = guard?.mode === "off" ? null : guard;
-    recipe.arrays = recipe.guard && arraysOf(read("arrays.safetensors"), "guard.");
+    recipe.productCheck = productCheck?.mode === "off" ? null : productCheck;
+    recipe.arrays = recipe.productCheck && arraysOf(read("arrays.safetensors"), "product_check.");
     recipe.model = await ort.InferenceSession.create(read("model.onnx"));
-    recipe.whole = tiles && (await ort.InferenceSession.create(read("whole.onnx")));
+    recipe.whole = tiles && (await ort.InferenceSession.create(read("tiles_to_map.onnx")));
     return recipe;
   }
 
   /** { score, verdict, reason, foreign } of a photo { rgb, size }, whose size is [height, width]. */
   async inspect({ rgb, size }) {
-    const { geometry, limits, live, tiles } = this.document;
-    const found = tiles && !this.guard ? {} : await this.run(squash(rgb, size, geometry.size));
+    const { geometry, limits, live_values: live, tiles } = this.document;
+    const found = tiles && !this.productCheck ? {} : await this.run(squash(rgb, size, geometry.size));
     const map = tiles ? await this.mapOfTiles(squash(rgb, size, tiles.size)) : found.map.data;
     if (!map.every(Number.isFinite)) throw new Error("the map is not finite; this part has no verdict");
     const score = Float32Array.from(map).sort()[map.length - live.area];
-    const foreign = Boolean(this.guard) && !(this.foreignness(found) <= this.guard.limit);
-    if (foreign && this.guard.mode === "stop") return { score, verdict: "reject", reason: "other product", foreign };
+    const foreign = Boolean(this.productCheck) && !(this.foreignness(found) <= this.productCheck.limit);
+    if (foreign && this.productCheck.mode === "stop") return { score, verdict: "reject", reason: "other product", foreign };
     const verdict = score <= limits.review ? "accept" : score <= limits.reject ? "review" : "reject";
     return { score, verdict, reason: "", foreign };
   }
@@ -64,7 +64,7 @@ export class Recipe {
   /** The product check's score, from the outputs embedding and logits. */
   foreignness({ embedding, logits }) {
     const { mean, components, eigenvalues } = this.arrays;
-    const { fused, smallest, detector: { explained_variance: wanted } } = this.guard;
+    const { fused, min_energy: minEnergy, detector: { explained_variance: wanted } } = this.productCheck;
     const length = Math.hypot(...embedding.data) + 1e-10;
     const centred = Array.from(embedding.data, (value, i) => value / length - mean[i]);
     const total = eigenvalues.reduce((sum, value) => sum + value, 0);
@@ -78,7 +78,7 @@ export class Recipe {
     if (!fused) return error;
     const top = Math.max(...logits.data);
     const energy = top + Math.log(logits.data.reduce((sum, value) => sum + Math.exp(value - top), 0));
-    return -Math.max(1 - error, 0) * Math.max(energy - smallest, 0);
+    return -Math.max(1 - error, 0) * Math.max(energy - minEnergy, 0);
   }
 }
 

@@ -45,7 +45,7 @@ def new_batch(saved: list[Path]) -> None:
                 count = len(photos_of([source.path]))
             asked = {"product": recipe.product, "recipe": path.name, "digest": recipe.digest or "", "count": count}
             endings, user = tuple(ending for ending in ENDINGS if ending in map_choices), shell.current_user()
-            how = {"endings": endings, "user": user, "workers": workers, "cluster": cluster}
+            how = {"map_suffixes": endings, "user": user, "workers": workers, "cluster": cluster}
             _start(batch_store.new(**asked, **how, source=str(source.path)))
     if source is None:
         st.caption("Choose photos to start.")
@@ -105,9 +105,11 @@ def compare(batch: BatchRun, place) -> None:
         ):
             asked = {"product": recipe.product, "recipe": path.name, "digest": recipe.digest or ""}
             with shell.errors_shown(OSError):
-                new = replace(batch, **asked, against=batch.id, user=shell.current_user())
+                new = replace(batch, **asked, baseline_batch=batch.id, user=shell.current_user())
                 _start(
-                    batch_store.new(**{key: value for key, value in vars(new).items() if key not in ("id", "begun")})
+                    batch_store.new(
+                        **{key: value for key, value in vars(new).items() if key not in ("id", "started_at")}
+                    )
                 )
 
 

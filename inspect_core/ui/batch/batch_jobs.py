@@ -105,7 +105,7 @@ def _judge(batch: BatchRun, job: Job, user: str) -> None:
 
         record, outputs = AuditRecord(log, inspector, user), batch.outputs()
         run(inspector, photos, outputs, record=record, report=report, judging=judging, truths=truths)
-    if (before := batch_store.find(batch.against)) is not None and before.finished:
+    if (before := batch_store.find(batch.baseline_batch)) is not None and before.finished:
         job.report(1.0, "drawing changed verdicts")
         _draw_changes(before, batch, inspector, photos)
 

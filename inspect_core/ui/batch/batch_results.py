@@ -72,7 +72,7 @@ def _truth(rows: list[ResultRow]) -> None:
 
 def _changes(batch: BatchRun, rows: list[ResultRow]) -> None:
     """What another recipe had said of the same photos."""
-    before = batch_store.find(batch.against) if batch.against else None
+    before = batch_store.find(batch.baseline_batch) if batch.baseline_batch else None
     if before is None or not before.finished:
         return
     changes = compare_verdicts(_rows(str(before.table), before.table.stat().st_mtime_ns), rows)
@@ -109,7 +109,7 @@ def _downloads(batch: BatchRun) -> None:
         )
     batch_form.compare(batch, row)
     batch_form.discard(batch, row)
-    if batch.endings:
+    if batch.map_suffixes:
         st.caption(f"Heatmaps and anomaly maps: {shell.escape(batch.maps)}")
 
 
@@ -147,7 +147,7 @@ def _table(rows: list[ResultRow]) -> None:
             "Regions": [row.regions for row in shown],
             "Reason": [row.reason for row in shown],
             "Product check": [row.product_check for row in shown],
-            "Difference from training photos": [row.photo for row in shown],
+            "Difference from training photos": [row.photo_deviation for row in shown],
         },
         hide_index=True,
         column_config={

@@ -18,14 +18,16 @@ ASKED = "batch.json"
 LONGEST = 1 << 20
 SIDES = ("before", "after")
 """Of the pictures of what changes: as the other recipe sees it, as this one does."""
+_FORMER = {"endings": "map_suffixes", "begun": "started_at", "against": "baseline_batch"}
+"""Names of fields in the batches of earlier versions."""
 
 
 @dataclass(frozen=True)
 class BatchRun:
-    """recipe: the file's name among the saved ones; digest: of the recipe; source: where the photos lie; count:
-    how many there were; endings: of the maps wanted; begun: local time, ISO 8601; workers: processes that judge, 1 for
-    the app's own; cluster: whether the workers of `choosing.configured` do;
-    against: id of the batch of these photos that it is compared with, by another recipe.
+    """recipe: the file's name among the saved ones; digest: of the recipe; source: where the photos lie; count: how
+    many there were; map_suffixes: of the maps wanted; started_at: local time, ISO 8601; workers: processes that judge,
+    1 for the app's own; cluster: whether the workers of `choosing.configured` do; baseline_batch: id of the batch of
+    these photos that it is compared with, by another recipe.
     """
 
     id: str
@@ -34,12 +36,12 @@ class BatchRun:
     digest: str
     source: str
     count: int
-    endings: tuple[str, ...]
-    begun: str
+    map_suffixes: tuple[str, ...]
+    started_at: str
     user: str
     workers: int = 1
     cluster: bool = False
-    against: str = ""
+    baseline_batch: str = ""
 
     @property
     def folder(self) -> Path:
@@ -68,8 +70,8 @@ class BatchRun:
 
     @property
     def when(self) -> str:
-        """`begun` as it is shown."""
-        return self.begun[:16].replace("T", " ")
+        """`started_at` as it is shown."""
+        return self.started_at[:16].replace("T", " ")
 
     @property
     def finished(self) -> bool:
@@ -81,14 +83,16 @@ class BatchRun:
         return rows_kept(self.table)
 
     def outputs(self) -> Outputs:
-        maps = MapFolder(self.maps, self.endings) if self.endings else None
+        maps = MapFolder(self.maps, self.map_suffixes) if self.map_suffixes else None
         return Outputs(self.table, maps, self.report, self.pictures)
 
 
 def new(**asked) -> BatchRun:
     """A new batch on disk, not started. Raises OSError when it cannot be written."""
     now = datetime.now().astimezone()
-    run = BatchRun(id=f"{now:%Y%m%d-%H%M%S%f}-{secrets.token_hex(3)}", begun=now.isoformat(timespec="seconds"), **asked)
+    run = BatchRun(
+        id=f"{now:%Y%m%d-%H%M%S%f}-{secrets.token_hex(3)}", started_at=now.isoformat(timespec="seconds"), **asked
+    )
     with atomic_replace(run.folder) as folder:
         folder.mkdir()
         (folder / ASKED).write_text(json.dumps(asdict(run), indent=1), encoding="utf-8")
@@ -106,7 +110,8 @@ def find(name: str) -> BatchRun | None:
     content = workspace.content(workspace.batches_folder() / name / ASKED, at_most=LONGEST)
     try:
         asked = from_json(content or b"")
-        asked["endings"] = tuple(asked["endings"])
+        asked = {_FORMER.get(name, name): value for name, value in dict(asked).items()}
+        asked["map_suffixes"] = tuple(asked["map_suffixes"])
         run = BatchRun(**asked)
     except (ValueError, TypeError, KeyError):
         return None

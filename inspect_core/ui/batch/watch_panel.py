@@ -88,7 +88,7 @@ def _head(watched: FolderWatch) -> None:
     owner = shell.escape(watched.job.owner) if watched.job is not None else ""
     st.markdown(
         f"**{shell.escape(watched.product)}** · {shell.escape(watched.folder)} → {shell.escape(watched.out)}  \n"
-        f":small[Watching since {shell.escape(watched.began)}, started by {owner}]",
+        f":small[Watching since {shell.escape(watched.started_at)}, started by {owner}]",
         width="stretch",
     )
 

@@ -31,7 +31,7 @@ class FolderWatch:
     product: str
     folder: Path
     out: Path
-    began: str
+    started_at: str
     job: Job | None = None
     shift: WatchSession | None = None
 

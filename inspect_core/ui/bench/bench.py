@@ -77,8 +77,8 @@ def bench(key: str, drawn: BenchState, thumbs: str) -> None:
         "photo": _send_asset(f"{key}-photo", [photo]),
         "map": _send_asset(f"{key}-map", pixels.planes(drawn.anomaly_map, drawn.mask)),
     }
-    if drawn.left_out is not None:
-        left_out = np.ascontiguousarray(drawn.left_out, np.uint8).tobytes()
+    if drawn.uninspected is not None:
+        left_out = np.ascontiguousarray(drawn.uninspected, np.uint8).tobytes()
         films["left_out"] = _send_asset(f"{key}-left-out", [left_out])
     data = drawn.payload() | {"key": key, "films": films, "photo_size": size, "taken": _stamps(key)}
     data["heat"] = heat_colours().ravel().tolist()

@@ -7,31 +7,14 @@ from functools import lru_cache, partial
 
 import numpy as np
 
+from inspect_core.images.samples import CALIBRATION, TEST, TRAIN, VALIDATION
 from inspect_core.judge.limits import format_upper_bound
 from inspect_core.study.evaluation import labelled_since, select_counted, unscored_counts
 from inspect_core.study.scored_photo import ADDED, RELABELLED, UNKNOWN, ScoredPhoto, UnscoredPhoto
 from inspect_core.verdict import Limits
 
 _FOR_ALL = (
-    "position", (
-    "area"
-), (
-    "typical_score"
-), (
-    "sentence"
-), (
-    "preview"
-), (
-    "check"
-), (
-    "foreign"
-), (
-    "note"
-), (
-    "patch"
-), (
-    "defect_type"
-),
+    "position", "area", "typical_score", "sentence", "preview", "check", "is_foreign", "note", "patch", "defect_type",
             "mm_per_pixel")  # fmt: skip
 """Fields that the browser gets as they are."""
 
@@ -49,10 +32,10 @@ class BenchState:
     the smallest that counts, in pixels of the map; preview: maps and scores only: limits only set colours, nothing is
     counted or judged. found_up_to: (photos,) up to which limit each defect is found, NaN where that is not known;
     stopped: (photos,) rejected whatever the score, as another product; partly_out: (photos,) never accepted, as the
-    photo does not show all of the part; None: none is. image: (H, W, 3) uint8, the original; mask, left_out: (h, w)
+    photo does not show all of the part; None: none is. image: (H, W, 3) uint8, the original; mask, uninspected: (h, w)
     bool, the true defect, what is not inspected, or None; check: result of the product check in words, or None;
-    foreign: whether it finds another product; defect_type: in words, or None; note: what the engineer must know of this
-    view, or None; patch: (left, top, right, bottom) in pixels of the original, framed on the picture, or None;
+    is_foreign: whether it finds another product; defect_type: in words, or None; note: what the engineer must know of
+    this view, or None; patch: (left, top, right, bottom) in pixels of the original, framed on the picture, or None;
     mm_per_pixel: of the original, or None.
     """
 
@@ -69,13 +52,13 @@ class BenchState:
     unscored: Sequence[UnscoredPhoto] = ()
     ceiling: float | None = None
     found_up_to: np.ndarray | None = None
-    stopped: np.ndarray | None = None
+    rejected_by_check: np.ndarray | None = None
     partly_out: np.ndarray | None = None
     image: np.ndarray = field(default_factory=_no_picture)
     mask: np.ndarray | None = None
-    left_out: np.ndarray | None = None
+    uninspected: np.ndarray | None = None
     check: str | None = None
-    foreign: bool = False
+    is_foreign: bool = False
     defect_type: str | None = None
     note: str | None = None
     patch: tuple[int, int, int, int] | None = None
@@ -99,7 +82,7 @@ class BenchState:
             raise ValueError(f"anomaly_map is {shape}; give one finite map, (h, w)")
         if self.area != int(self.area) or not 1 <= self.area <= self.anomaly_map.size:
             raise ValueError(f"area is {self.area}, outside 1..{self.anomaly_map.size}; give pixels of the map")
-        for name, plane in (("mask", self.mask), ("left_out", self.left_out)):
+        for name, plane in (("mask", self.mask), ("uninspected", self.uninspected)):
             if plane is not None and plane.shape != shape:
                 raise ValueError(f"{name} is {plane.shape}, the map {shape}; bring it to the map's size")
 
@@ -113,32 +96,25 @@ class BenchState:
         """
         good, defect, without, set_on, hidden = select_counted(self.photos, self.unscored, self.set_on)
         of_good, of_defects = unscored_counts(without).values()
-        none = np.zeros(len(self.photos), bool)
+        stopped, out = (
+            np.zeros(len(self.photos), bool) if flags is None else flags
+            for flags in (self.rejected_by_check, self.partly_out)
+        )
         hit_limits = np.full(len(self.photos), math.nan) if self.found_up_to is None else self.found_up_to
-        rows = zip(
-            self.photos, self.scores, np.where(good, "good", np.where(defect, "defect", "")), hit_limits,
-            none if self.stopped is None else self.stopped, none if self.partly_out is None else self.partly_out,
-            strict=True,
-        )  # fmt: skip
+        counted = np.where(good, "good", np.where(defect, "defect", ""))
+        rows = zip(self.photos, self.scores, counted, hit_limits, stopped, out, strict=True)
         return {
             "parts": [
-                {"name": photo.name, "kind": photo.kind, "truth": _truth(photo.kind), "group": photo.group,
+                {"name": photo.name, "kind": photo.label, "truth": _truth(photo.label), "group": photo.group,
                  "score": float(score), "counted": str(counts), "stopped": bool(stopped), "partly_out": bool(out),
-                 "relabelled": photo.part == RELABELLED, "set": SETS.get(photo.part, photo.part),
+                 "relabelled": photo.subset == RELABELLED, "set": SETS.get(photo.subset, photo.subset),
                  "found_up_to": None if math.isnan(up_to) else float(up_to)}
                 for photo, score, counts, up_to, stopped, out in rows
             ],
             "unscored": [
-                {(
-                    "name"
-                ): photo.sample.name, (
-                    "kind"
-                ): photo.kind, (
-                    "truth"
-                ): _truth(photo.kind), (
-                    "group"
-                ): photo.sample.group,
-                 "word": photo.word, "reason": photo.reason, "set": SETS.get(photo.part, photo.part)}
+                {"name": photo.sample.name, "kind": photo.label, "truth": _truth(photo.label),
+                 "group": photo.sample.group, "word": photo.verdict, "reason": photo.reason,
+                 "set": SETS.get(photo.subset, photo.subset)}
                 for photo in self.unscored
             ],
             "hidden": [{"score": float(score), "counted": "good"} for score in hidden],
@@ -156,10 +132,14 @@ class BenchState:
 
 
 SETS = {
-    "fit": "training photos", "calibrate": "calibration photos", "choose": "validation defects", "judge": "test photos",
-    ADDED: "photos added", RELABELLED: "photos labelled since",
-}  # fmt: skip
-"""What the sets of photos are called, by the part of a photo."""
+    TRAIN: "training photos",
+    CALIBRATION: "calibration photos",
+    VALIDATION: "validation defects",
+    TEST: "test photos",
+    ADDED: "photos added",
+    RELABELLED: "photos labelled since",
+}
+"""What the sets of photos are called, by the subset of a photo."""
 
 
 def _truth(kind: str) -> str:

@@ -41,7 +41,7 @@ def start(order: TeachingConfig) -> None:
             return
         words = (
             f"Takes about {shell.duration(seconds)} on this machine. Each detector is fitted once on "
-            f"{len(order.photos.fit):d} good photos and scores {len(order.scored):d} others. You can keep working "
+            f"{len(order.photos.train):d} good photos and scores {len(order.scored):d} others. You can keep working "
             "in the meantime."
         )
     begin = partial(comparison_jobs.start, order, detectors, as_published)
@@ -133,7 +133,7 @@ def _one_part(order: TeachingConfig) -> None:
         return
     st.markdown("**One part, all detectors**", help="Parts on which detectors disagree come first.")
     position = st.selectbox(
-        "Part", telling, format_func=lambda i: f"{photos[i].name} ({photos[i].kind})", key="compare_part"
+        "Part", telling, format_func=lambda i: f"{photos[i].name} ({photos[i].label})", key="compare_part"
     )
     try:
         shown = comparison_report.side_by_side(comparison, position)

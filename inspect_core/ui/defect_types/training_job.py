@@ -73,8 +73,8 @@ def rename(taught_id: str, old: str, new: str) -> None:
     if product is None or old not in names or new in names:
         return
 
-    def renamed(held: TaughtProduct) -> TaughtProduct:
-        return replace(held, defect_types=held.defect_types and held.defect_types.renamed(old, new))
+    def renamed(current: TaughtProduct) -> TaughtProduct:
+        return replace(current, defect_types=current.defect_types and current.defect_types.renamed(old, new))
 
     open_product_store.change(product.id, renamed)
     if (result := last(product)) is not None:
@@ -91,7 +91,7 @@ def about(product: TaughtProduct) -> tuple[str, str]:
 
 def _learn(product: TaughtProduct, order: TypeTrainingConfig, job: Job) -> TypeTrainingResult:
     points = []
-    with device_lock(product.preparation.backbone.device):
+    with device_lock(product.extractor.backbone.device):
         for done, example in enumerate(order.examples):
             job.report(0.3 * done / len(order.examples), f"processing example {done + 1} of {len(order.examples)}")
             points.append(crops.embedding(product, example.position, example.box))
@@ -114,7 +114,7 @@ def _learn(product: TaughtProduct, order: TypeTrainingConfig, job: Job) -> TypeT
     nothing = np.empty((0, len(classifier.classes)))
     ways = classifier.predict_proba, classifier.parent_proba
     posteriors = [way(foreign) if len(foreign) else nothing for way in ways]
-    open_product_store.change(product.id, lambda held: replace(held, defect_types=learned.defect_types))
+    open_product_store.change(product.id, lambda current: replace(current, defect_types=learned.defect_types))
     return TypeTrainingResult(order, learned.unseen, left_out, *posteriors, *away)
 
 
@@ -129,5 +129,5 @@ def _foreign(product: TaughtProduct, by_region: bool, job: Job) -> np.ndarray:
         if picture.digest in digests:
             continue
         pieces = boxes_of_mask(read_mask(sample.mask, sample.size)) if by_region and sample.mask else ()
-        crops.append(embed(crop_square(picture.pixels, pieces[0] if pieces else None), product.preparation.backbone))
+        crops.append(embed(crop_square(picture.pixels, pieces[0] if pieces else None), product.extractor.backbone))
     return np.stack(crops) if crops else np.empty((0, 0))

@@ -48,7 +48,7 @@ class ScatterMap:
 def draw_map(product: TaughtProduct, order: MapRequest, live: dict[str, int], limit: float, job: Job) -> ScatterMap:
     """Gather the points, look at them as the detector does if asked, and arrange them."""
     looking = stage(job.report, 0.0, 0.3)
-    with device_lock(product.preparation.backbone.device):
+    with device_lock(product.extractor.backbone.device):
         if order.photo_level:
             points = explore.whole_photos(product.scored, lambda i: _embedding(product, i), looking, **live)
         else:
@@ -74,7 +74,7 @@ def follow_refits(
     job.report(0.0, "sampling good patches")
     position = product.refit_view
     view = product.scored.views[position]
-    with device_lock(product.preparation.backbone.device):
+    with device_lock(product.extractor.backbone.device):
         sample = PatchSample.of(product.own_study, lambda: job.cancelling, view=position)
 
         def fit_at(value: float) -> Any:
@@ -83,7 +83,7 @@ def follow_refits(
         return sensitivity.refit_sensitivity(
             product.scored, truth_masks(product.scored), values_about(name, in_force), fit_at,
             lambda i: features(product, i), live, view=position,
-            fraction=float(explained(view, [live[view.live]])[0]), report=job.report,
+            fraction=float(explained(view, [live[view.live_parameter]])[0]), report=job.report,
         )  # fmt: skip
 
 
@@ -116,9 +116,9 @@ def features(product: TaughtProduct, position: int) -> tuple[Tensor, ...]:
     """(1, h, w, k) patch features of a photo for each view, from the store if they are there."""
     if product.study is not None:
         return product.study.features(product.scored.photos[position])
-    return product.preparation.features(product.photo(position), product.scored.photos[position].placed)
+    return product.extractor.features(product.photo(position), product.scored.photos[position].placed)
 
 
 def _embedding(product: TaughtProduct, position: int) -> Tensor:
-    preparation, placement = product.preparation, product.scored.photos[position].placed
-    return preparation.backbone.embed(preparation.whole_network_input(product.photo(position), placement)[None])
+    extractor, placement = product.extractor, product.scored.photos[position].placed
+    return extractor.backbone.embed(extractor.whole_network_input(product.photo(position), placement)[None])

@@ -129,7 +129,7 @@ def _show_picked(
         return
     small = boxes.downscale(pixels, PICKED_SIDE)
     score = f"The part: {_scored(float(product.scored.scores(**live)[position]), limits, 'score')}."
-    st.markdown(f"**{shell.escape(photo.name)}** · {shell.escape(photo.kind)}")
+    st.markdown(f"**{shell.escape(photo.name)}** · {shell.escape(photo.label)}")
     if points.whole:
         st.image(small, alt=photo.name, output_format="PNG", width="stretch")
         st.caption(score)

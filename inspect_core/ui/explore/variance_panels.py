@@ -20,16 +20,12 @@ from inspect_core.ui.session import active_values
 from inspect_core.ui.taught_product import TaughtProduct
 
 METRIC_HELP = {
-    "image AUROC": (
-        "Image AUROC: the probability that a defective part scores higher than a good one; 50% is guessing."
+    "image AUROC": "Image AUROC: the probability that a defective part scores higher than a good one; 50% is guessing.",
+    "AUPRO": "AUPRO: how well the anomaly map covers the true defect areas, up to a pixel false-positive rate of 30%.",
+    "false rejects at 95% detection": (
+        "False rejects at 95% detection: share of good parts rejected by the limit that catches 95% of the defects; "
+        "lower is better."
     ),
-    "AUPRO": (
-        "AUPRO: how well the anomaly map covers the true defect areas, up to a pixel false-positive rate of 30%."
-    ),
-    (
-        "false rejects at 95% detection"
-    ): "False rejects at 95% detection: share of good parts rejected by the limit that catches 95% of the defects; "
-    "lower is better.",
 }
 THRESHOLDS = (COLLAPSED, 1e-3, 1e-2, 1e-1)
 CURVE_WIDTH, SPECTRUM_WIDTH, PLACES_WIDTH = 460, 540, 380
@@ -52,7 +48,7 @@ def variance(product: TaughtProduct) -> None:
     position, live = chosen_view(product), active_values(product)[0]
     view = product.scored.views[position]
     if view.variances is not None:
-        _one_spectrum(view, view.variances, live[view.live])
+        _one_spectrum(view, view.variances, live[view.live_parameter])
         return
     with st.spinner("Computing spectra for all locations…"):
         spectrum = explore_jobs.spectrum(product, view)
@@ -60,7 +56,7 @@ def variance(product: TaughtProduct) -> None:
         st.info(shell.escape(spectrum))
         _falling_variance(product, position)
     else:
-        _local_variance(product, spectrum, live[view.live])
+        _local_variance(product, spectrum, live[view.live_parameter])
 
 
 def _one_spectrum(view: FittedMethod, variances: Tensor, q: int) -> None:
@@ -87,9 +83,7 @@ def _falling_variance(product: TaughtProduct, position: int) -> None:
         st.caption("This plot needs the good photos. Teach the product again to see it.")
     elif (variances := result_cache.result_cache().get(key)) is None:
         result_cache.job_button(
-            "Plot variance decay", (
-                "Uses a sample of good patches; takes seconds."
-), "Analysing good patches",
+            "Plot variance decay", "Uses a sample of good patches; takes seconds.", "Analysing good patches",
             key, lambda job: explore_jobs.patch_variances(product, position, job),
         )  # fmt: skip
     else:
@@ -104,8 +98,8 @@ def _falling_variance(product: TaughtProduct, position: int) -> None:
 def learned_from(product: TaughtProduct, photo_count: int) -> str:
     """Name the good photos it learned from, `photo_count` with the copies that were made of them."""
     record = product.recipe.teaching_record if product.recipe else None
-    photos = sum(photo.set == "fit" for photo in record.photos) if record else photo_count
-    photos = len(product.study.split.fit) if product.study else photos
+    photos = sum(photo.subset == "train" for photo in record.photos) if record else photo_count
+    photos = len(product.study.split.train) if product.study else photos
     return f"{photos} good photos{' and copies of them' if photos < photo_count else ''}"
 
 
@@ -142,12 +136,12 @@ def _local_variance(product: TaughtProduct, local: LocalSpectrum, k: int) -> Non
 def sensitivity(product: TaughtProduct) -> None:
     """How the figures change with a parameter, with the value in force marked; useful also without defects."""
     live, _ = active_values(product)
-    at_once = [view.live for view in product.scored.views if view.live]
+    at_once = [view.live_parameter for view in product.scored.views if view.live_parameter]
     offered = [*at_once, *product.fitted()]
     if not offered:
         st.info("This detector has no live parameter.")
         return
-    if sum(photo.kind == "good" for photo in product.scored.photos) < 2:
+    if sum(photo.label == "good" for photo in product.scored.photos) < 2:
         st.info("A curve needs at least two good photos. Teach the product again to load them.")
         return
     name = offered[0]
@@ -175,7 +169,7 @@ def sensitivity(product: TaughtProduct) -> None:
 
 def _curves(product: TaughtProduct, name: str, value: float, readings: list[SensitivityPoint]) -> None:
     values, notes = [reading.value for reading in readings], None
-    view = next((view for view in product.scored.views if view.live == name), None)
+    view = next((view for view in product.scored.views if view.live_parameter == name), None)
     if view is not None and view.variances is not None:
         notes = [f" ({fraction:.1%} of the variance)" for fraction in explained(view, [int(v) for v in values])]
     lines = {

@@ -94,5 +94,5 @@ def _good_scores(digest: str) -> list[float]:
         except Exception:  # whatever reading a file from elsewhere raises
             continue
         if recipe.digest == digest:
-            return [row.score for row in recipe.calibration]
+            return [row.score for row in recipe.calibration_photos]
     return []

@@ -66,7 +66,7 @@ def _counts(inspections: list[Inspection]) -> None:
             width=FIGURE_WIDTH,
             height="stretch",
         )
-    if overridden := sum(inspection.overridden is not None for inspection in inspections):
+    if overridden := sum(inspection.override is not None for inspection in inspections):
         overrides_text = f"{pluralise(overridden, 'verdict')} overridden"
         st.caption(f"Counts include operator overrides: {overrides_text}. Loupe's original verdicts are kept.")
 

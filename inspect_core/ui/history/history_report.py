@@ -22,7 +22,7 @@ from inspect_core.verdict import ALL_VERDICTS, VERDICT_PHRASES
 
 OF_INSPECTION = (
     *("product", "recipe", "release", "name", "digest", "score", "verdict", "reason", "review", "reject", "area"),
-    *("kind", "product_check", "source", "user"),
+    *("defect_type", "product_check", "source", "user"),
 )
 COLUMNS = ("entry", "time", *OF_INSPECTION, "operator_verdict", "operator", "operator_reason")
 BEGINS = "<!doctype html>\n<!-- A history told by Loupe -->\n"
@@ -91,7 +91,7 @@ def _change(entry: LogEntry) -> list[str]:
 
 
 def _line(inspection: Inspection) -> list[str | float | None]:
-    override = inspection.overridden
+    override = inspection.override
     operator = (
         ["", "", ""]
         if override is None
@@ -104,8 +104,8 @@ def _line(inspection: Inspection) -> list[str | float | None]:
 def _cells(inspection: Inspection) -> list[str]:
     operator = (
         ""
-        if inspection.overridden is None
-        else f"{VERDICT_PHRASES[inspection.final_verdict]}: {inspection.overridden.facts.get('reason')}"
+        if inspection.override is None
+        else f"{VERDICT_PHRASES[inspection.final_verdict]}: {inspection.override.facts.get('reason')}"
     )
     score, limit = ("" if value is None else f"{value:.4g}" for value in (inspection.score, inspection.reject))
     when = inspection.time.isoformat(sep=" ")[:19]
@@ -115,7 +115,7 @@ def _cells(inspection: Inspection) -> list[str]:
         VERDICT_PHRASES[inspection.verdict],
         score,
         limit,
-        inspection.kind,
+        inspection.defect_type,
         inspection.reason,
         operator,
     ]

@@ -73,10 +73,10 @@ def choose(log: AuditLog) -> Selection:
     words = row.multiselect("Verdict", ALL_VERDICTS, key=key, width=200, placeholder="all", format_func=say)
     if words:
         chosen = [inspection for inspection in chosen if inspection.final_verdict in words]
-    known = sorted({inspection.kind for inspection in chosen if inspection.kind})
+    known = sorted({inspection.defect_type for inspection in chosen if inspection.defect_type})
     types = row.multiselect("Defect type", known, key="history_type", width=200, placeholder="all")
     if types:
-        chosen = [inspection for inspection in chosen if inspection.kind in types]
+        chosen = [inspection for inspection in chosen if inspection.defect_type in types]
     filters_text = ", ".join(
         [product or ALL_PRODUCTS, recipe[:12], period, *(VERDICT_PHRASES[word] for word in words), *types]
     )

@@ -38,7 +38,7 @@ def parts(selection: Selection) -> None:
             ],
             "Score": [inspection.score for inspection in shown],
             "Limit": [inspection.reject for inspection in shown],
-            "Defect type": [inspection.kind for inspection in shown],
+            "Defect type": [inspection.defect_type for inspection in shown],
             "Reason": [inspection.reason for inspection in shown],
             "Operator": [_operator(inspection) for inspection in shown],
             "Recipe": [inspection.recipe[:12] for inspection in shown],
@@ -79,11 +79,11 @@ def _show(inspection: Inspection) -> None:
     with row.container(width=BESIDE):
         st.markdown(f"**{shell.escape(inspection.name)}**")
         st.markdown(f"Loupe: {shell.escape(in_words(inspection))}")
-        for words in (inspection.kind, inspection.reason, inspection.product_check):
+        for words in (inspection.defect_type, inspection.reason, inspection.product_check):
             if words:
                 st.markdown(shell.escape(words))
-        if inspection.overridden is not None:
-            override_facts = inspection.overridden.facts
+        if inspection.override is not None:
+            override_facts = inspection.override.facts
             st.markdown(f"Operator: {VERDICT_PHRASES[inspection.final_verdict]}, {shell.escape(_operator(inspection))}")
             st.caption(f"{shell.escape(override_facts.get('reason'))}")
         _override(inspection)
@@ -110,9 +110,7 @@ def _override(inspection: Inspection) -> None:
 
 def _operator(inspection: Inspection) -> str:
     return (
-        ""
-        if inspection.overridden is None
-        else f"{inspection.overridden.user}: {inspection.overridden.facts.get('reason')}"
+        "" if inspection.override is None else f"{inspection.override.user}: {inspection.override.facts.get('reason')}"
     )
 
 

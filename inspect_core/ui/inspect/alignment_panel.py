@@ -19,7 +19,7 @@ def show(product: TaughtProduct, position: int, pixels: np.ndarray) -> None:
 
     pixels: (H, W, 3) uint8, the photo as it lies over the reference.
     """
-    alignment, located = product.preparation.alignment, product.scored.photos[position].placed.located
+    alignment, located = product.extractor.alignment, product.scored.photos[position].placed.pose
     if alignment is None or located is None:
         return
     with st.expander("Part position", key=f"alignment-{product.id}", on_change="rerun") as opened:

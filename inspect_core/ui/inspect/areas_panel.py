@@ -36,7 +36,7 @@ def take(product: TaughtProduct, settings: SessionSettings) -> TaughtProduct:
     if stamp_of(drawn) in (NEVER, settings.areas_stamp):
         return product
     settings.areas_stamp, settings.areas_problem = stamp_of(drawn), ""
-    scored, alignment = product.scored, product.preparation.alignment
+    scored, alignment = product.scored, product.extractor.alignment
     reference = alignment.digest if alignment else ""
     try:
         areas = InspectionAreas(areas_of(drawn["areas"]), reference) if drawn["areas"] else None
@@ -45,7 +45,7 @@ def take(product: TaughtProduct, settings: SessionSettings) -> TaughtProduct:
     except MALFORMED as error:
         settings.areas_problem = str(error) if isinstance(error, ValueError) else "The drawing cannot be read."
         return product
-    changed = open_product_store.change(product.id, lambda held: held.with_areas(areas))
+    changed = open_product_store.change(product.id, lambda current: current.with_areas(areas))
     if changed is None:  # removed from the shelf since this run began
         st.rerun()
     return changed
@@ -69,7 +69,7 @@ def show(product: TaughtProduct, position: int, pixels: np.ndarray, drawn: Bench
     with st.expander("Areas", key=opening, on_change="rerun") as opened:
         if not opened.open:
             return
-        moves = "They move with the part." if product.preparation.alignment else "They stay fixed in the photo."
+        moves = "They move with the part." if product.extractor.alignment else "They stay fixed in the photo."
         st.caption(f"Limit inspection to certain areas, ignore areas, or apply a stricter limit. {moves}")
         if problem := settings_of(product).areas_problem:
             st.error(shell.escape(problem), icon=":material/error:")

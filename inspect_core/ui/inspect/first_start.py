@@ -55,7 +55,7 @@ def _arriving(job_id: str) -> None:
 def _photos() -> list[np.ndarray]:
     """The good photos of the sample, (h, w, 3) uint8, reduced."""
     return contact_sheet.small(
-        sample for sample in scan(teaching_job.SAMPLES / teaching_job.FIRST_SAMPLE).good if sample.part_of == "train"
+        sample for sample in scan(teaching_job.SAMPLES / teaching_job.FIRST_SAMPLE).good if sample.split_side == "train"
     )
 
 

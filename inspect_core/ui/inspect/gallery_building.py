@@ -53,11 +53,11 @@ def start(
                 yield case_of(product, position, box, defect_type=kind, group=group)
 
     def work(job: Job) -> None:
-        with device_lock(product.preparation.backbone.device):
+        with device_lock(product.extractor.backbone.device):
             known = list(cases(job))
         job.report(0.9, "fitting the gallery")
         learned = known_cases_training.learn(known, by_region=by_region)
-        open_product_store.change(product.id, lambda held: replace(held, known_cases=learned))
+        open_product_store.change(product.id, lambda current: replace(current, known_cases=learned))
 
     shell.start(f"Building the gallery for {product.product}", work, about=("gallery", product.id))
 

@@ -67,7 +67,7 @@ def add_photos(product: TaughtProduct) -> TaughtProduct:
         settings.added.add(file.file_id)
         try:
             picture = read_bytes(file.getvalue(), file.name, product.depth)
-            with device_lock(product.preparation.backbone.device):
+            with device_lock(product.extractor.backbone.device):
                 added = open_product_store.add(product, picture)
             if added is None:  # removed from the shelf since this run began
                 st.rerun()
@@ -168,8 +168,8 @@ def apply_bench_input(product: TaughtProduct, settings: SessionSettings) -> Taug
 
 def show_choice(product: TaughtProduct) -> None:
     """This detector, and why."""
-    if product.choice is not None:
-        chosen, _, why = product.choice.partition("\n")
+    if product.detector_reason is not None:
+        chosen, _, why = product.detector_reason.partition("\n")
         st.caption(shell.escape(chosen), help=shell.escape(why) or None)
 
 
@@ -199,8 +199,8 @@ def product_check_mode(product: TaughtProduct, settings: SessionSettings) -> Non
         return
     words, key = {OFF: "Off", WARN: "Warn", STOP: "Stop"}, f"guard-{product.id}"
     st.segmented_control(
-        "Product check", list(words), default=settings.mode, format_func=words.__getitem__, required=True, key=key,
-        on_change=_set_mode, args=(product.id, key), help=(
+        "Product check", list(words), default=settings.product_check_mode, format_func=words.__getitem__, key=key,
+        required=True, on_change=_set_mode, args=(product.id, key), help=(
             "Checks that the photo shows the taught product. Warn: shows a warning above the verdict. Stop: rejects "
             "photos of anything else, whatever their score. The check compares the whole photo with the good photos "
             f"(CoP on the network's last features{(FUSION if product.product_check.fused else '')}, Fang et al. "
@@ -224,12 +224,14 @@ def choose_scale(product: TaughtProduct) -> None:
 
 def _set_scale(taught_id: str, key: str) -> None:
     scale = st.session_state[key]
-    open_product_store.change(taught_id, lambda held: replace(held, mm_per_pixel=scale if SCALE.holds(scale) else None))
+    open_product_store.change(
+        taught_id, lambda current: replace(current, mm_per_pixel=scale if SCALE.holds(scale) else None)
+    )
 
 
 def _set_mode(taught_id: str, key: str) -> None:
     if (settings := settings_at(taught_id)) is not None:
-        settings.mode = st.session_state[key]
+        settings.product_check_mode = st.session_state[key]
 
 
 def _pixels(product: TaughtProduct, position: int) -> tuple[np.ndarray, bool]:
@@ -250,18 +252,23 @@ def with_picture(product: TaughtProduct, view: BenchState, pixels: np.ndarray, *
     product_check = settings.product_check(product)
     verdict = bench_states.verdict_of(product, view, product_check, photo_missing=photo_missing)
     checks = [product.checked(i, product_check, ask=False) for i in range(len(photos))]
-    notes, box = [view.note, verdict.photo and f"Photo quality: {verdict.photo}."], None
-    if (patch := settings.patch) is not None and patch[0] == position:
+    notes, box = [view.note, verdict.photo_deviation and f"Photo quality: {verdict.photo_deviation}."], None
+    if (patch := settings.framed_patch) is not None and patch[0] == position:
         box = boxes.patch_box(patch[1], product.scored.grid, pixels.shape[:2])
         notes.append("Frame: the patch selected on Explore.")
+    check = checks[position]
     return replace(
-        view, image=pixels, mask=photos[position].known_mask(product.scored.size), left_out=verdict.left_out,
-        stopped=np.array([check is not None and check.rejects for check in checks]), check=verdict.product_check,
-        foreign=(check_result := checks[position]) is not None and check_result.is_foreign, note=(
-            " "
-        ).join(filter(None, notes)) or None,
-        patch=box, defect_type=None if view.preview else defect_naming.in_words(verdict),
-    )  # fmt: skip
+        view,
+        image=pixels,
+        mask=photos[position].known_mask(product.scored.size),
+        uninspected=verdict.uninspected,
+        rejected_by_check=np.array([result is not None and result.rejects for result in checks]),
+        check=verdict.product_check,
+        is_foreign=check is not None and check.is_foreign,
+        note=" ".join(filter(None, notes)) or None,
+        patch=box,
+        defect_type=None if view.preview else defect_naming.in_words(verdict),
+    )
 
 
 def _free_upload(file: UploadedFile) -> None:

@@ -151,7 +151,9 @@ def _add(product: TaughtProduct, cases: KnownCases, case: KnownCase, position: i
             known_case = replace(case, defect_type=kind, note=note.strip())
             open_product_store.change(
                 product.id,
-                lambda held: replace(held, known_cases=held.known_cases and held.known_cases.add(known_case)),
+                lambda current: replace(
+                    current, known_cases=current.known_cases and current.known_cases.add(known_case)
+                ),
             )
             st.toast(
                 f"{shell.escape(case.name)} was added to the gallery. Save the recipe to use it on the line.",
@@ -161,10 +163,10 @@ def _add(product: TaughtProduct, cases: KnownCases, case: KnownCase, position: i
 
 
 def _take_out(taught_id: str, digest: str) -> None:
-    def without(held: TaughtProduct) -> TaughtProduct:
-        if held.known_cases is None or (row := held.known_cases.row_of(digest)) is None:
-            return held
-        return replace(held, known_cases=held.known_cases.without(row))
+    def without(current: TaughtProduct) -> TaughtProduct:
+        if current.known_cases is None or (row := current.known_cases.row_of(digest)) is None:
+            return current
+        return replace(current, known_cases=current.known_cases.without(row))
 
     open_product_store.change(taught_id, without)
 
@@ -195,5 +197,6 @@ def _settings(product: TaughtProduct, cases: KnownCases, live: dict[str, int], l
 def _set_limit(taught_id: str, key: str) -> None:
     limit = st.session_state[key]
     open_product_store.change(
-        taught_id, lambda held: replace(held, known_cases=held.known_cases and held.known_cases.with_limit(limit))
+        taught_id,
+        lambda current: replace(current, known_cases=current.known_cases and current.known_cases.with_limit(limit)),
     )

@@ -66,13 +66,13 @@ def _suggest(product: TaughtProduct, drawn: BenchState, cost: float) -> tuple[Co
     """The limit, and the sets it is from: photos not used for figures, if there are any."""
     scored = product.scored
     defect = scored.good_and_defect()[1]
-    choose, setters = scored.of_subset("choose") & defect, scored.setters()
-    chosen = choose if choose.any() else defect & scored.of_subset("judge")
+    choose, setters = scored.of_subset("validation") & defect, scored.setters()
+    chosen = choose if choose.any() else defect & scored.of_subset("test")
     good_parts, defect_parts = (
-        {photo.part for photo in compress(scored.photos, is_used)} for is_used in (setters, chosen)
+        {photo.subset for photo in compress(scored.photos, is_used)} for is_used in (setters, chosen)
     )
     unscored = unscored_counts([
-        photo for photo in scored.unscored if photo.part in (good_parts if photo.kind == "good" else defect_parts)
+        photo for photo in scored.unscored if photo.subset in (good_parts if photo.label == "good" else defect_parts)
     ])  # fmt: skip
     groups = [photo.split_group or photo.group or photo.name for photo in scored.photos]
     suggestion = cost_limit(

@@ -33,11 +33,11 @@ def choose(product: TaughtProduct, settings: SessionSettings, *, busy: bool) -> 
     busy: a job runs, so nothing can be refitted.
     """
     scored = product.scored
-    names = [view.live for view in scored.views if view.live]
+    names = [view.live_parameter for view in scored.views if view.live_parameter]
     if product.study is None:
         values = [f"{CONTROLS[name].label}: {settings.live[name]}" for name in names]
         values.append(f"minimum area: {settings.live[AREA]} map pixels")
-        remedy = " Teach again to change them." if product.ordered else ""
+        remedy = " Teach again to change them." if product.teaching_config else ""
         st.caption(f"{', '.join(values)}: fixed by the recipe.{remedy}")
         return None
     controls = [*names, *product.refits, AREA]
@@ -55,7 +55,7 @@ def choose(product: TaughtProduct, settings: SessionSettings, *, busy: bool) -> 
         run = None
     else:
         view, held = scored.views[product.refit_view], settings.preview
-        chosen = settings.live[view.live] if settings.live[view.live] != view.start else None
+        chosen = settings.live[view.live_parameter] if settings.live[view.live_parameter] != view.start else None
         run = settings.preview = previews.ask(
             product.patch_sample, held, chosen_values, scored.photos, settings.live, first=settings.position,
             chosen=chosen if held is None else held.chosen(product.refit_view), areas=scored.areas,
@@ -109,7 +109,7 @@ def _live_control(
     """
     key, stops = _key_of(product, settings, name, waiting=waiting), scored.stops(name)
     control, fractions = CONTROLS[name], {}
-    view = next(view for view in scored.views if view.live == name)
+    view = next(view for view in scored.views if view.live_parameter == name)
     if view.variances is not None:
         fractions = dict(zip(stops, explained(view, stops), strict=True))
     st.session_state[key] = scored.stop_of(name, live[name])
@@ -129,7 +129,7 @@ def _area_control(product: TaughtProduct, settings: SessionSettings, live: Mappi
     down, across = (pixels / cells for pixels, cells in zip(photo, size, strict=True))
     square_mm = across * down * product.mm_per_pixel**2 if product.mm_per_pixel else None
     st.session_state[key] = live[AREA]
-    most = inspected_pixels(size, product.scored.areas, product.preparation.alignment)
+    most = inspected_pixels(size, product.scored.areas, product.extractor.alignment)
     st.select_slider(
         "N: minimum area", sorted({*(area for area in _areas(size) if area <= most), live[AREA]}), key=key,
         disabled=waiting,

@@ -25,9 +25,7 @@ def show(product: TaughtProduct, run: PreviewRun, position: int, drawn: tuple[bo
     what = live_parameters.describe(run.parameters)
     if left.button(
         "Apply", key=f"apply-{product.id}", type="primary", icon=":material/check:", disabled=not run.live,
-        width=(
-            "stretch"
-        ), help=(
+        width="stretch", help=(
             "Fits all good photos with these values in the background. Until then they affect neither limits nor "
             "recipes."
         ),

@@ -25,31 +25,29 @@ def take(product: TaughtProduct, position: int, kind: str) -> TaughtProduct:
     if not (word and 0 <= position < len(product.scored.photos)):
         return product
     photo = product.scored.photos[position]
-    if word == DEFECT and photo.was is not None and photo.was[0] not in (GOOD, UNKNOWN):
-        word = photo.was[0]  # as it was taught
+    if word == DEFECT and photo.original_label is not None and photo.original_label[0] not in (GOOD, UNKNOWN):
+        word = photo.original_label[0]  # as it was taught
     recipe = "" if product.recipe is None else str(product.recipe.digest)
     log_context = {"product": product.product, "recipe": recipe, "user": shell.current_user()}
-    entry = changes.relabelled(photo.name, photo.digest, photo.kind, word, **log_context)
+    entry = changes.relabelled(photo.name, photo.digest, photo.label, word, **log_context)
     with shell.errors_shown(LogError, OSError, begins="Could not record the label: "):
         with AuditLog.open() as log:
             log.append_all([entry])
         defect_labels.set_label(product, [position], "" if word == "good" else word)
-    return open_product_store.change(product.id, lambda held: held.labelled({photo.digest: word})) or product
+    return open_product_store.change(product.id, lambda current: current.labelled({photo.digest: word})) or product
 
 
 def teach_again(product: TaughtProduct) -> None:
     """What was relabelled, and teaching with it."""
-    relabelled_photos = [photo for photo in product.scored.photos if photo.was is not None]
-    if not relabelled_photos and product.ordered is None:
+    relabelled_photos = [photo for photo in product.scored.photos if photo.original_label is not None]
+    if not relabelled_photos and product.teaching_config is None:
         return
     row = st.container(horizontal=True, vertical_alignment="center")
-    names = ", ".join(f"{photo.name} is {photo.kind}" for photo in relabelled_photos)
+    names = ", ".join(f"{photo.name} is {photo.label}" for photo in relabelled_photos)
     words = f"Teach again with {pluralise(len(relabelled_photos), 'change')}" if relabelled_photos else "Teach again"
-    if (product.study or product.ordered) and row.button(
+    if (product.study or product.teaching_config) and row.button(
         words, icon=":material/restart_alt:", key=f"relabelled-{product.id}",
-        help=(
-            "Good parts are used for training, defective parts to help set the limits. The detector stays the same."
-),
+        help="Good parts are used for training, defective parts to help set the limits. The detector stays the same.",
     ):  # fmt: skip
         start_again(product, lambda photos: photos.with_labels(photo.sample for photo in relabelled_photos))
     row.caption(shell.escape(f"{names}." if relabelled_photos else REOPENED))

@@ -64,7 +64,7 @@ def _show_simulation(product: TaughtProduct, position: int, live: dict[str, int]
     with right_side:
         st.markdown(f"**{word.capitalize()}** with score {score:.4g}; original photo: {was}, score {before:.4g}.")
         study = product.study
-        if study is not None and product.scored.photos[position].name in {sample.name for sample in study.split.fit}:
+        if study is not None and product.scored.photos[position].name in {sample.name for sample in study.split.train}:
             st.caption(
                 "This is a training photo, so it scores lower here than in the gallery, where its score is "
                 "cross-validated. Try a test photo instead."
@@ -83,12 +83,12 @@ def _map(
     product: TaughtProduct, position: int, live: dict[str, int], variation: CaptureVariation
 ) -> tuple[np.ndarray, np.ndarray]:
     """The picture that the network sees, (h, w, 3) uint8, and its (H, W) float32 map."""
-    photo, preparation = product.scored.photos[position], product.preparation
-    picture = preparation.network_input(product.photo(position), photo.placed)
+    photo, extractor = product.scored.photos[position], product.extractor
+    picture = extractor.network_input(product.photo(position), photo.placed)
     if variation != AS_TAKEN:
-        picture = variation.of(picture, photo.placed.photo, np.random.default_rng(0))
-    with device_lock(preparation.backbone.device):
-        features = preparation.features_of_input(picture)
+        picture = variation.of(picture, photo.placed.photo_size, np.random.default_rng(0))
+    with device_lock(extractor.backbone.device):
+        features = extractor.features_of_input(picture)
         return picture, product.scored.map_from_features(features, photo.placed, **live)
 
 

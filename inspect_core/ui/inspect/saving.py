@@ -38,7 +38,7 @@ def save_recipe(product: TaughtProduct, limits: Limits, settings: SessionSetting
                 st.error(shell.escape(error.strerror or error), icon=":material/error:")
                 return
             _record(product.recipe if product.is_saved else None, saved)
-            open_product_store.change(product.id, lambda held: replace(held, recipe=saved, product=name.strip()))
+            open_product_store.change(product.id, lambda current: replace(current, recipe=saved, product=name.strip()))
             st.toast(f"Saved as {shell.escape(saved_recipes.names([path])[path])}.", icon=":material/check_circle:")
             st.rerun()
 

@@ -74,8 +74,8 @@ def of_one(stem: str) -> None:
     except ValueError as error:
         st.error(shell.escape(error), icon=":material/broken_image:")
         return
-    missing = len(study.parts) * study.trials * len(study.appraisers) - len(study.said)
-    ended = bool(missing and study.said) and st.toggle(
+    missing = len(study.parts) * study.trials * len(study.appraisers) - len(study.appraisals)
+    ended = bool(missing and study.appraisals) and st.toggle(
         "End the appraisal and show results", key=f"ended-{stem}", help="Of the appraisers who have called every part."
     )
     if not (missing and not ended):
@@ -88,7 +88,7 @@ def of_one(stem: str) -> None:
             "Appraiser", study.appraisers, default=LOUPE, required=True, format_func=shell.escape, key=f"who-{stem}"
         )
         turn, total = study.next_for(who), len(study.parts) * study.trials
-        done = sum(appraisal.appraiser == who for appraisal in study.said)
+        done = sum(appraisal.appraiser == who for appraisal in study.appraisals)
         st.progress(done / total, f"{done} of {total} appraisals by {shell.escape(who)}")
         if turn is None:
             st.success(f"{shell.escape(who)} has completed all trials.", icon=":material/check_circle:")
@@ -176,8 +176,8 @@ def html_of(study: MsaStudy, table: Mapping[str, Sequence[str]], report_lines: S
     truth = dict(study.parts)
     calls = [
         [appraisal.part, "defective" if truth[appraisal.part] else "good", appraisal.appraiser, str(appraisal.trial),
-         "defective" if appraisal.stopped else "good", "" if appraisal.score is None else f"{appraisal.score:.4g}"]
-        for appraisal in sorted(study.said, key=lambda record: (record.appraiser, record.trial, record.part))
+         "defective" if appraisal.not_accepted else "good", "" if appraisal.score is None else f"{appraisal.score:.4g}"]
+        for appraisal in sorted(study.appraisals, key=lambda record: (record.appraiser, record.trial, record.part))
     ]  # fmt: skip
     return page(
         "ui/measurement/report.html",

@@ -24,7 +24,7 @@ def section(recipe: Recipe, key: str) -> None:
         "Physical good and defective parts kept at the line. Photographing them again checks the lamp, lens and "
         "fixture, which stored photos cannot."
     )
-    if recipe.challenge:
+    if recipe.challenge_parts:
         _show_clearance(recipe, key)
         _challenge(recipe, key)
     _name(recipe, key)
@@ -33,10 +33,10 @@ def section(recipe: Recipe, key: str) -> None:
 def _show_clearance(recipe: Recipe, key: str) -> None:
     st.table(
         {
-            "Part": [shell.escape(part.name) for part in recipe.challenge],
-            "Known condition": ["good" if part.good else "defective" for part in recipe.challenge],
-            "Required verdict": [part.verdict for part in recipe.challenge],
-            "Reference score": [f"{part.score:.4g}" for part in recipe.challenge],
+            "Part": [shell.escape(part.name) for part in recipe.challenge_parts],
+            "Known condition": ["good" if part.good else "defective" for part in recipe.challenge_parts],
+            "Required verdict": [part.verdict for part in recipe.challenge_parts],
+            "Reference score": [f"{part.score:.4g}" for part in recipe.challenge_parts],
         },
         hide_index=True,
     )

@@ -35,10 +35,12 @@ def section(recipe: Recipe, source: Path) -> None:
         "A single data-only file that runs on a PC without this app. It is written only if all verdicts match on "
         "this recipe's calibration and test photos."
     )
-    if recipe.gallery is not None:
+    if recipe.known_cases is not None:
         st.caption("Known cases (“Seen before?”) are not exported.")
     help_text = "Photos are found by name, or by content anywhere in the folder."
-    folder = folder_at("Folder with these photos", recipe.provenance.photos or "", key=f"photos-{key}", help=help_text)
+    folder = folder_at(
+        "Folder with these photos", recipe.provenance.photo_root or "", key=f"photos-{key}", help=help_text
+    )
     if folder is not None:
         label = "Export again" if path.is_file() else "Export and verify"
         begin = partial(_begin, recipe, source, folder, path)
@@ -70,7 +72,7 @@ def _proof(path: Path, recipe: Recipe, key: str) -> None:
         words = f"The audit log has no record of this export (release {shell.escape(proof['release'])}). Export again."
         st.error(words, icon=":material/broken_image:")
         return
-    known = len(recipe.calibration) + len(recipe.test_photos)
+    known = len(recipe.calibration_photos) + len(recipe.test_photos)
     st.success(
         f"Verified on {proof['photos']} of {known} photos: all verdicts match, and scores differ by at most "
         f"{proof['largest']:.2g} ({proof['allowed']:.2g} allowed). {proof['golden']} golden images are included; "

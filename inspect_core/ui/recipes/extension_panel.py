@@ -35,7 +35,7 @@ SHOWN = 24
 ACROSS = 6
 PICTURE = 110
 """Photos on a page of the list, in a row of it, and pixels of the longer side of each."""
-Found = tuple[Recipe, VerdictChanges, list[str], tuple[str, ...]]
+ExtensionResult = tuple[Recipe, VerdictChanges, list[str], tuple[str, ...]]
 
 
 @dataclass(frozen=True)
@@ -68,7 +68,7 @@ def section(recipe: Recipe, key: str) -> None:
         _shown(recipe, result, key, about)
 
 
-def _work(recipe: Recipe, photos: list[tuple[str, Path]], job: Job) -> Found:
+def _work(recipe: Recipe, photos: list[tuple[str, Path]], job: Job) -> ExtensionResult:
     with AuditLog.open() as log:
         past_inspections = [
             inspection for inspection in inspections.read(log, most=MOST) if inspection.recipe == recipe.digest
@@ -84,7 +84,7 @@ def _work(recipe: Recipe, photos: list[tuple[str, Path]], job: Job) -> Found:
     return new, changes, [*task.sentences(), *notes], task.defective
 
 
-def _shown(recipe: Recipe, result: Found, key: str, about: tuple) -> None:
+def _shown(recipe: Recipe, result: ExtensionResult, key: str, about: tuple) -> None:
     new, changes, notes, defective = result
     st.markdown(f"**{shell.escape(changes.sentence())}**")
     limits = f"New limits: {limits_in_words(new.limits)}. Before: {limits_in_words(recipe.limits)}."
@@ -162,11 +162,11 @@ def _described(candidate: Candidate, photo: TeachingPhoto | None, is_tested: boo
     """
     words = [candidate.words]
     if photo is not None:
-        words.append("learned before" if photo.set in LEARNED_FROM else f"known as {photo.kind}")
+        words.append("learned before" if photo.subset in LEARNED_FROM else f"known as {photo.label}")
     if is_tested:
         words.append("a test photo, which leaves the test photos")
-    is_defect = candidate.defective or (photo is not None and photo.kind != GOOD)
-    is_learned = photo is not None and photo.set in LEARNED_FROM
+    is_defect = candidate.defective or (photo is not None and photo.label != GOOD)
+    is_learned = photo is not None and photo.subset in LEARNED_FROM
     return "; ".join(filter(None, words)) or "nothing known of it", not is_defect and not is_learned
 
 
@@ -188,7 +188,7 @@ def _called_good(recipe: Recipe) -> list[Candidate]:
         for inspection in inspections.read(log, most=MOST):
             if (
                 inspection.recipe == recipe.digest
-                and inspection.overridden is not None
+                and inspection.override is not None
                 and inspection.final_verdict == "accept"
             ):
                 candidates[inspection.digest] = Candidate(
@@ -198,10 +198,10 @@ def _called_good(recipe: Recipe) -> list[Candidate]:
             name, digest = str(entry.facts.get("name")), str(entry.facts.get("digest"))
             if entry.recipe == recipe.digest and entry.facts.get("after") == GOOD:
                 added = workspace.uploads_folder() / f"{digest[:32]}.png"
-                path = added if added.is_file() else Path(recipe.provenance.photos or "") / name
+                path = added if added.is_file() else Path(recipe.provenance.photo_root or "") / name
                 candidates[digest] = Candidate(name, path, "labelled good on Inspect")
-    learned = {digest for digest, photo in photos.items() if photo.set in LEARNED_FROM}
-    defects = {digest for digest, photo in photos.items() if photo.kind != GOOD}
+    learned = {digest for digest, photo in photos.items() if photo.subset in LEARNED_FROM}
+    defects = {digest for digest, photo in photos.items() if photo.label != GOOD}
     return [
         replace(candidate, defective=digest in defects)
         for digest, candidate in candidates.items()

@@ -12,14 +12,16 @@ import streamlit as st
 
 from inspect_core.audit.changes import limits_in_words
 from inspect_core.audit.life_cycle import APPROVED
+from inspect_core.audit.log import AuditLog, LogError
 from inspect_core.images import heatmap
 from inspect_core.images.photo_reader import ImageError, read
+from inspect_core.images.samples import join_first_names, pluralise
 from inspect_core.judge.counts import counts_sentence
 from inspect_core.methods.registry import title_of
 from inspect_core.recipe import Recipe
 from inspect_core.recipe_format.recipe_package import RecipeError
 from inspect_core.recipe_format.zipped import zipped
-from inspect_core.recipe_io import recipe_file
+from inspect_core.recipe_io import recipe_file, schema_conversion
 from inspect_core.recipe_io.recipe_difference import in_words, made
 from inspect_core.runtime import workspace
 from inspect_core.ui import open_recipe, saved_recipes, shell, weights_panel
@@ -71,6 +73,24 @@ def of_one(line: RecipeSummary, others: Sequence[RecipeSummary], states: dict[st
                     show()
 
 
+def convert_former(paths: list[Path]) -> None:
+    """Recipes of an earlier version: they can be converted, each into a new file beside the old one."""
+    with st.container(border=True, width=FORM):
+        st.info(
+            f"{pluralise(len(paths), 'recipe')} saved by an earlier version of Loupe: "
+            f"{shell.escape(join_first_names([path.name for path in paths]))}. Convert to use them: verdicts and "
+            "scores stay the same, and the old files are kept in the workspace folder “former”.",
+            icon=":material/upgrade:",
+        )
+        if st.button("Convert", type="primary", key="convert_former"):
+            with (
+                shell.errors_shown(RecipeError, OSError, LogError, begins="Could not convert: "),
+                AuditLog.open() as log,
+            ):
+                schema_conversion.convert_workspace(paths, log, user=shell.current_user())
+                st.rerun()
+
+
 def damaged(path: Path, why: str) -> None:
     """A file among the recipes that is none: why, and it can be deleted."""
     with st.container(border=True, width=FORM):
@@ -104,7 +124,7 @@ def _describe(recipe: Recipe, state: str) -> None:
         approval_panel.badge(state)
     counts, set_on_these = recipe.counts()
     st.markdown(counts_sentence(counts, limit_set_on_these=set_on_these))
-    live = ", ".join(f"{name} = {value}" for name, value in recipe.live.items())
+    live = ", ".join(f"{name} = {value}" for name, value in recipe.live_values.items())
     title = title_of(recipe.method, as_published=recipe.as_published)
     reason = f" · {shell.escape(recipe.provenance.reason)}" if recipe.provenance.reason else ""
     st.caption(
@@ -123,8 +143,8 @@ def _picture(_recipe: Recipe, digest: str) -> bytes | None:
     """WebP of the reference that parts are aligned to, or of the good photo with the middle score, if it is there."""
     if _recipe.alignment is not None:
         return heatmap.thumbnail(_recipe.alignment.reference, side=2 * PICTURE)
-    if _recipe.calibration:
-        typical = sorted(_recipe.calibration, key=lambda row: row.score)[len(_recipe.calibration) // 2]
+    if _recipe.calibration_photos:
+        typical = sorted(_recipe.calibration_photos, key=lambda row: row.score)[len(_recipe.calibration_photos) // 2]
         path = open_recipe.existing_photo_path(_recipe, typical)
         with contextlib.suppress(ImageError):
             if path is not None and (photo := read(path, _recipe.depth)).digest == typical.digest:

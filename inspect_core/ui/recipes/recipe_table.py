@@ -8,6 +8,7 @@ import streamlit as st
 
 from inspect_core.audit.life_cycle import APPROVED
 from inspect_core.features.backbone_catalogue import spec_of
+from inspect_core.recipe_format.recipe_package import FormerSchemaError
 from inspect_core.recipe_io.recipe_difference import made
 from inspect_core.ui import saved_recipes, shell
 from inspect_core.ui.recipes import approval_panel
@@ -23,23 +24,25 @@ class RecipeSummary(NamedTuple):
     path: Path
     digest: str
     product: str
-    missed: str
-    rejected: str
+    escapes: str
+    false_rejects: str
     to_sort: str
     photos: int
     made: str
     author: str
 
 
-def lines(paths: Sequence[Path]) -> tuple[list[RecipeSummary], dict[Path, str]]:
-    """The recipes at these paths, and why the others cannot be used, by path."""
-    recipes, refused = [], {}
+def lines(paths: Sequence[Path]) -> tuple[list[RecipeSummary], list[Path], dict[Path, str]]:
+    """The recipes at these paths, those of an earlier version, and why the others cannot be used, by path."""
+    recipes, former, refused = [], [], {}
     for path in paths:
         try:
             recipes.append(_line(path, path.lstat().st_mtime_ns))
+        except FormerSchemaError:
+            former.append(path)
         except Exception as error:  # whatever reading a file from elsewhere raises
             refused[path] = saved_recipes.reason(path, error)
-    return recipes, refused
+    return recipes, former, refused
 
 
 def choose(recipes: Sequence[RecipeSummary], states: dict[str, str] | None) -> RecipeSummary:
@@ -57,8 +60,8 @@ def choose(recipes: Sequence[RecipeSummary], states: dict[str, str] | None) -> R
     table = {
         "Version": [line.digest[:8] for line in rows],
         "State": [f"{approval_panel.SIGNS.get(word, '')} {word}".lstrip() for word in state],
-        "Escapes": [line.missed for line in rows],
-        "False rejects": [line.rejected for line in rows],
+        "Escapes": [line.escapes for line in rows],
+        "False rejects": [line.false_rejects for line in rows],
         "Sort by hand": [line.to_sort for line in rows],
         "Photos": [line.photos for line in rows],
         "Created": [line.made for line in rows],
@@ -94,6 +97,6 @@ def _line(path: Path, written: int) -> RecipeSummary:
         )
     )
     to_sort = ", ".join(counts.to_sort) or "none"
-    photos, when = len(recipe.calibration) + len(recipe.test_photos) + len(recipe.unscored), made(recipe)[:16]
+    photos, when = len(recipe.calibration_photos) + len(recipe.test_photos) + len(recipe.unscored), made(recipe)[:16]
     digest, author = str(recipe.digest), recipe.provenance.author
     return RecipeSummary(path, digest, recipe.product, missed, rejected, to_sort, photos, when, author)

@@ -15,7 +15,7 @@ from inspect_core.images.splitting import Split
 from inspect_core.images.tiles import CELLS, TilePlan, smallest_seen
 from inspect_core.images.tolerances import DEFAULT_TOLERANCES, Tolerances
 from inspect_core.study.teaching_config import ALIGN, NO_ALIGNMENT, RIGID, TeachingConfig
-from inspect_core.tuning.alignment_training import AlignmentGain, gain_on, usual_preparation
+from inspect_core.tuning.alignment_training import AlignmentGain, default_extractor, gain_on
 from inspect_core.tuning.tile_planning import OFF, ON, plan_tiles
 from inspect_core.ui import shell
 
@@ -101,7 +101,7 @@ def choose_alignment(good: Sequence[PhotoFile], key: str) -> dict[str, Any]:
 @st.cache_data(max_entries=32, show_spinner="Checking part positions…", show_time=True)
 def _gain(key: str, _good: Sequence[PhotoFile]) -> AlignmentGain | None:
     try:
-        return gain_on(_good, usual_preparation(TeachingConfig("", Split((), (), ()))), lambda fraction, step: None)
+        return gain_on(_good, default_extractor(TeachingConfig("", Split((), (), ()))), lambda fraction, step: None)
     except (ValueError, OSError):  # the network is missing; the page says so below
         return None
 

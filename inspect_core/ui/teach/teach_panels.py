@@ -109,8 +109,8 @@ def show_scan(source: PhotoSource, key: str) -> Dataset | None:
 @st.cache_data(max_entries=4, show_spinner="Checking the photos…")
 def _strips(_samples: Dataset, key: str) -> list[bytes]:
     """The first photos of every kind, in the order of the table: good, then the defect types; key: of the files."""
-    types = sorted({sample.kind for sample in _samples.defects})
-    kinds = [_samples.good, *([defect for defect in _samples.defects if defect.kind == kind] for kind in types)]
+    types = sorted({sample.label for sample in _samples.defects})
+    kinds = [_samples.good, *([defect for defect in _samples.defects if defect.label == kind] for kind in types)]
     return [contact_sheet.sheet(contact_sheet.small(photos[: contact_sheet.ACROSS])) for photos in kinds]
 
 
@@ -137,14 +137,14 @@ def choose_split(samples: Dataset) -> tuple[Split, int, tuple[str, ...]] | None:
         label = "Use known defects to choose detector and limits"
         blind = not st.toggle(label, value=True, key="choose_by_defects", help=TO_BLIND)
         parts = train_on_all(split(samples, seed=int(seed), groups=grouping, blind=blind))
-        chosen_by = f", {len(parts.choose)} defects for validation" if parts.choose else ""
+        chosen_by = f", {len(parts.validation)} defects for validation" if parts.validation else ""
         if count := len(parts.folds(int(seed))):
-            to_fit = f"{len(parts.fit)} for training and setting the limit"
+            to_fit = f"{len(parts.train)} for training and setting the limit"
             words = "To set the limit, each good photo is scored by a detector trained without it"
             how = f"{words} ({count:d} folds)."
         else:
-            to_fit, how = f"{len(parts.fit)} for training, {len(parts.calibrate)} for setting the limit", None
-        st.caption(f"{to_fit}{chosen_by}, {len(parts.judge)} for testing.", help=how)
+            to_fit, how = f"{len(parts.train)} for training, {len(parts.calibration)} for setting the limit", None
+        st.caption(f"{to_fit}{chosen_by}, {len(parts.test)} for testing.", help=how)
         for note in parts.notes:
             st.caption(shell.escape(note))
     with shell.errors_shown(ValueError):
@@ -159,7 +159,7 @@ def choose_settings(product: str, photos: Split, seed: int, notes: tuple[str, ..
     key: of the files; it changes when they do.
     """
     name = st.text_input("Product name", value=product, max_chars=60, key=f"product-{product}")
-    lying = choose_alignment(photos.fit, key)
+    lying = choose_alignment(photos.train, key)
     above, tolerating = st.container(), st.container()
     with st.expander("Advanced: detector, network, detail"):
         words, say = f"Published methods: {REFERENCES}", TITLES.__getitem__
@@ -178,19 +178,19 @@ def choose_settings(product: str, photos: Split, seed: int, notes: tuple[str, ..
         presets = {None: ("recommended for the detector")} | {preset: preset for preset in CATALOGUE[backbone].presets}
         at, say = f"taps-{backbone}", presets.__getitem__
         taps = right.selectbox("Feature layers", list(presets), key=at, format_func=say, help=TO_TAPS)
-        sizes = {side: input_size([sample.size for sample in photos.fit], side) for side in SIZES}
+        sizes = {side: input_size([sample.size for sample in photos.train], side) for side in SIZES}
         side = left.select_slider(
             "Photo size", SIZES, SIDE, key="size", help=TO_SIZE,
             format_func=lambda side: f"{sizes[side][1]:d} × {sizes[side][0]:d} px",
         )  # fmt: skip
         size = sizes[side]
         with above:
-            tiles = choose_tiles(photos.fit, size, (side, side))
+            tiles = choose_tiles(photos.train, size, (side, side))
             if tiles is None:
-                show_input(photos.fit, size, key)
+                show_input(photos.train, size, key)
             size = size if tiles is None else tiles.tile
         with tolerating:
-            tolerances = choose_tolerances(photos.fit, key, size if tiles is None else tiles.size)
+            tolerances = choose_tolerances(photos.train, key, size if tiles is None else tiles.size)
         words, off = ("A finer grid detects smaller defects; each step needs four times the memory."), tiles is not None
         grids = {cell: grid_of(size, cell) for cell in CELLS}
         cell = right.select_slider(
@@ -200,7 +200,9 @@ def choose_settings(product: str, photos: Split, seed: int, notes: tuple[str, ..
         grid = grids[cell]
         parameters = _parameters(method, tiles)
         budget = (
-            _budget(grid, parameters) if photos.choose and method is None and tiles is None else TeachingConfig.budget
+            _budget(grid, parameters)
+            if photos.validation and method is None and tiles is None
+            else TeachingConfig.budget
         )
         say, key = CHECK_SCORES.__getitem__, "guard_scores"
         check_scores = st.segmented_control(

@@ -92,7 +92,7 @@ def test_photos_get_kinds_and_masks(photos):
     found = scan(written(photos, images, annotations))
     assert {sample.name for sample in found.good} == {"d.png", "lot 1/b.png"}
     kinds = {sample.name: sample for sample in found.defects}
-    assert {name: sample.kind for name, sample in kinds.items()} == {"lot 1/a.png": "dent", "lot 2/c.png": "dent"}
+    assert {name: sample.label for name, sample in kinds.items()} == {"lot 1/a.png": "dent", "lot 2/c.png": "dent"}
     mask = read_mask(kinds["lot 2/c.png"].mask, (12, 20))
     assert mask[:, 5:7].all()
     assert mask.sum() == 24
@@ -123,7 +123,7 @@ def test_photos_get_kinds_and_masks(photos):
 def test_a_shape_that_cannot_be_drawn_and_a_photo_of_another_size_cost_the_mask_alone(photos, shape):
     images = [image(1, "lot 1/a.png"), image(2, "lot 1/b.png", width=40), image(3, "d.png")]
     found = scan(written(photos, images, [annotation(1, **shape), annotation(2, bbox=[1, 1, 5, 5])]))
-    assert [(sample.kind, sample.mask) for sample in found.defects] == [("scratch", None)] * 2
+    assert [(sample.label, sample.mask) for sample in found.defects] == [("scratch", None)] * 2
     assert [skipped.role for skipped in found.skipped] == ["mask", "mask"]
     assert "40 × 12 px, the photo is 20 × 12 px" in found.skipped[1].reason
     assert all(".json, image " in skipped.name for skipped in found.skipped), "which list, and where in it"

@@ -6,7 +6,7 @@ WANTED = {"lot 1/b.png": "good", "lot 2/c.png": "scratch", "d.png": "good"}
 
 
 def kinds(found):
-    return {sample.name: sample.kind for sample in (*found.good, *found.defects)}
+    return {sample.name: sample.label for sample in (*found.good, *found.defects)}
 
 
 def written(folder, text, name="labels.csv", encoding="utf-8"):

@@ -57,7 +57,7 @@ def test_photos_get_kinds_and_masks_and_nothing_is_written_beside_them(photos, t
     found = scan(path)
     assert tree(photos) == before
     assert [sample.name for sample in found.good] == ["lot 1/a.png"]
-    kinds = {sample.name: sample.kind for sample in found.defects}
+    kinds = {sample.name: sample.label for sample in found.defects}
     assert kinds == {"lot 1/b.png": "scratch", "lot 2/c.png": "anomaly"}
     (marked,) = [sample for sample in found.defects if sample.mask]
     kept = read_mask(marked.mask, (12, 20))
@@ -78,7 +78,7 @@ def test_a_mask_that_does_not_fit_is_said_and_the_photo_stays_a_defect(photos, m
     if made is not None:
         mask(photos, "masks/m.png", **made)
     found = scan(written(photos, line("d.png", "normal"), line("lot 1/b.png", "anomaly", mask="masks/m.png")))
-    assert [(sample.kind, sample.mask) for sample in found.defects] == [("anomaly", None)]
+    assert [(sample.label, sample.mask) for sample in found.defects] == [("anomaly", None)]
     assert [reason in skipped.reason for skipped in found.skipped] == [True]
 
 

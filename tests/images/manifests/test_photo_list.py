@@ -79,7 +79,7 @@ def test_links_out_of_the_folder_are_refused(photos):
 def test_a_photo_called_good_and_a_defect_is_left_to_the_user(photos):
     (photos / "list.csv").write_text("b.png,good\nd.png,good\nb.png,scratch\nc.png,dent\nc.png,scratch\nlot 2/a.png,\n")
     found = scan(photos / "list.csv")
-    assert {sample.name: sample.kind for sample in found.defects} == {"lot 2/c.png": "dent"}
+    assert {sample.name: sample.label for sample in found.defects} == {"lot 2/c.png": "dent"}
     assert {skipped.name: skipped.reason for skipped in found.skipped} == {
         "lot 1/b.png": "line 1 calls it good, line 3 scratch; correct one of them",
         "lot 2/a.png": "line 6 has no label for it; enter good or the defect type",
@@ -103,5 +103,5 @@ def test_a_pipe_with_the_name_of_a_list_keeps_nobody_waiting(photos):
 def test_labels_are_words_that_can_be_shown(photos, label):
     (photos / "list.csv").write_text(f"b.png,{label}\nd.png,good\n")
     (defect,) = scan(photos / "list.csv").defects
-    assert defect.kind.isprintable()
-    assert len(defect.kind) <= manifest_entry.LONGEST_LABEL
+    assert defect.label.isprintable()
+    assert len(defect.label) <= manifest_entry.LONGEST_LABEL

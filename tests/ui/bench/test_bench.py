@@ -29,7 +29,7 @@ LIMITS = Limits(2.5, 3.5)
 ROWS = st.lists(
     st.tuples(
         st.text(max_size=5), st.sampled_from(["good", "scratch", "unknown"]),
-        st.sampled_from(["calibrate", "judge", "added"]), st.none() | st.text(max_size=2), st.floats(0, 6, width=32),
+        st.sampled_from(["calibration", "test", "added"]), st.none() | st.text(max_size=2), st.floats(0, 6, width=32),
     ),
     min_size=1,
     max_size=30,
@@ -52,10 +52,10 @@ def sent(*rows: tuple, **changes) -> dict:
 
 def test_good_parts_to_judge_count_else_those_that_set_the_limit_and_no_defect_that_settings_were_chosen_by() -> None:
     parts = [
-        ("a", "good", "calibrate", None, 1.0), ("b", "unknown", "added", None, 4.0),
-        ("c", "dent", "choose", None, 1.0), ("d", "dent", "added", None, 2.0),
+        ("a", "good", "calibration", None, 1.0), ("b", "unknown", "added", None, 4.0),
+        ("c", "dent", "validation", None, 1.0), ("d", "dent", "added", None, 2.0),
     ]  # fmt: skip
-    judged = [*parts, ("e", "good", "judge", None, 4.0), ("f", "dent", "judge", None, 4.0)]
+    judged = [*parts, ("e", "good", "test", None, 4.0), ("f", "dent", "test", None, 4.0)]
     for some, counted, own, misses in (
         (parts, ["good", "", "", ""], True, " 1 relabelled, not counted."),
         (judged, ["", "", "", "", "good", "defect"], False, "misses 0 of 1 defect"),
@@ -84,21 +84,21 @@ def test_figures_survive_json_to_the_bit(rows: list[tuple]) -> None:
 
 
 def test_what_is_known_of_the_parts_and_of_the_one_shown_reaches_the_browser() -> None:
-    rows = [("a", "unknown", "added", None, 1.0), ("b", "good", "judge", None, 2.0)]
+    rows = [("a", "unknown", "added", None, 1.0), ("b", "good", "test", None, 2.0)]
     stopped = np.array([True, False])
     data = sent(
-        *rows, check="This is another product.", foreign=True, patch=(2, 0, 4, 3), stopped=stopped,
+        *rows, check="This is another product.", is_foreign=True, patch=(2, 0, 4, 3), rejected_by_check=stopped,
         partly_out=~stopped, found_up_to=np.array([0.5, np.nan]), area=64, mm_per_pixel=0.05,
         setting_scores=np.array([0.1, 0.7], np.float32),
     )  # fmt: skip
     assert [(p["stopped"], p["partly_out"], p["found_up_to"]) for p in data["parts"]] == [
         (True, False, 0.5), (False, True, None),
     ]  # fmt: skip
-    assert (data["foreign"], data["check"], data["patch"]) == (True, "This is another product.", [2, 0, 4, 3])
+    assert (data["is_foreign"], data["check"], data["patch"]) == (True, "This is another product.", [2, 0, 4, 3])
     assert (data["area"], data["map_size"], data["mm_per_pixel"]) == (64, [8, 8], 0.05)
     assert data["setting_scores"] == [float(np.float32(0.1)), float(np.float32(0.7))]
     plain = sent(*rows)
-    assert (plain["foreign"], plain["area"], plain["mm_per_pixel"]) == (False, 1, None)
+    assert (plain["is_foreign"], plain["area"], plain["mm_per_pixel"]) == (False, 1, None)
 
 
 def test_a_film_holds_its_header_and_every_byte() -> None:
@@ -133,14 +133,14 @@ def test_the_photo_is_sent_pixel_for_pixel_and_a_very_large_one_reduced() -> Non
         ({"area": 65}, "area is 65"),
         ({"area": 1.5}, "area is 1.5"),
         ({"mask": np.zeros((4, 4), bool)}, r"mask is \(4, 4\), the map \(8, 8\)"),
-        ({"left_out": np.zeros((4, 4), bool)}, r"left_out is \(4, 4\)"),
+        ({"uninspected": np.zeros((4, 4), bool)}, r"uninspected is \(4, 4\)"),
         ({"setting_scores": np.array([1.0, np.nan])}, "setting_scores"),
         ({"scores": np.array([np.nan])}, "a has the score nan"),
     ],
 )
 def test_what_cannot_be_shown_is_refused(changes: dict, message: str) -> None:
     with pytest.raises(ValueError, match=message):
-        bench.bench("key", replace(drawn(("a", "good", "judge", None, 1.0)), **changes), "t")
+        bench.bench("key", replace(drawn(("a", "good", "test", None, 1.0)), **changes), "t")
 
 
 def served() -> AppTest:
@@ -199,7 +199,7 @@ def test_the_suggested_limit_is_in_force_at_first() -> None:
     module: dict = {"__name__": "bench_app"}
     exec(compile(specification, str(APP), "exec"), module)
     photos, scores, _ = module["made_up"](40)
-    setters = scores[[photo.kind == "good" and photo.part == "calibrate" for photo in photos]]
+    setters = scores[[photo.label == "good" and photo.subset == "calibration" for photo in photos]]
     limit = limit_for_overkill(setters, rate=0.01)
     assert in_force(at) == f"In force: {limit!r} {limit!r} at 20"
 

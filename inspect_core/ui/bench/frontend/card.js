@@ -76,8 +76,8 @@ class VerdictCard {
     this.limit.textContent = two ? `${limits.review.toFixed(decimals)} – ${limits.reject.toFixed(decimals)}` : limit;
     this.figures.hidden = this.heading.hidden = false;
     setOrHide(this.remark, remarkOn(part, verdict, limits));
-    setOrHide(this.alarm, part.foreign ? part.check : null);
-    setOrHide(this.guard, part.foreign ? null : part.check);
+    setOrHide(this.alarm, part.is_foreign ? part.check : null);
+    setOrHide(this.guard, part.is_foreign ? null : part.check);
     setOrHide(this.note, part.note);
     const above = limits.preview ? [] : regionsAbove(part.map, limits.review, part.area);
     const regions = above.map((region) => scaleRegion(region, part.map, part.image_size));

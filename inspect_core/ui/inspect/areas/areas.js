@@ -1,7 +1,7 @@
 /** Areas on a part: drawn and changed by mouse, touch or keys; Python hears of a change when the hand lets go. */
 
 const SVG = "http://www.w3.org/2000/svg";
-const KINDS = { inspect: "Inspect only here", ignore: "Ignore here", stricter: "Stricter here" };
+const MODES = { inspect: "Inspect only here", ignore: "Ignore here", stricter: "Stricter here" };
 const STEP = 0.01;
 const COARSE_STEP = 0.05;
 const RADIUS = 0.011; // of a corner, in shares of the width
@@ -51,9 +51,9 @@ class Drawing {
     this.offering = find(".offer");
     find(".offer button").addEventListener("click", () => this.takeOffer());
     this.areas = [];
-    this.kind = null;
+    this.mode = null;
     for (const button of root.querySelectorAll(".tools button")) {
-      button.addEventListener("click", () => this.begin(this.kind === button.dataset.kind ? null : button.dataset.kind));
+      button.addEventListener("click", () => this.begin(this.mode === button.dataset.mode ? null : button.dataset.mode));
     }
     this.svg.addEventListener("pointerdown", (event) => this.press(event));
     this.svg.addEventListener("pointermove", (event) => this.drag(event));
@@ -76,23 +76,23 @@ class Drawing {
 
   /** The proposed outlines become areas to ignore, which can then be changed like any other. */
   takeOffer() {
-    this.areas = [...this.areas, ...this.offer.outlines.map((outline) => ({ kind: "ignore", outline, times: 1 }))];
+    this.areas = [...this.areas, ...this.offer.outlines.map((outline) => ({ mode: "ignore", outline, strictness: 1 }))];
     this.offer = null;
     this.tell();
     this.draw();
   }
 
-  /** Draw an area of this kind next; null: change those there are. */
-  begin(kind) {
-    this.kind = kind;
-    this.draft = kind ? [] : null;
+  /** Draw an area of this mode next; null: change those there are. */
+  begin(mode) {
+    this.mode = mode;
+    this.draft = mode ? [] : null;
     this.cursor = null;
-    this.root.classList.toggle("drawing", kind !== null);
+    this.root.classList.toggle("drawing", mode !== null);
     for (const button of this.root.querySelectorAll(".tools button")) {
-      button.setAttribute("aria-pressed", String(button.dataset.kind === kind));
+      button.setAttribute("aria-pressed", String(button.dataset.mode === mode));
     }
-    this.hint.textContent = kind ? DRAWING : CHANGING;
-    if (kind) this.svg.focus();
+    this.hint.textContent = mode ? DRAWING : CHANGING;
+    if (mode) this.svg.focus();
     this.draw();
   }
 
@@ -123,7 +123,7 @@ class Drawing {
     if (!this.grip) return;
     const { from, area, corner, outline } = this.grip;
     const here = this.at(event);
-    if (this.kind) {
+    if (this.mode) {
       this.box = this.draft.length === 0 && !this.near(from, here, TAP) ? [from, here] : null;
     } else if (area !== undefined) {
       const by = [here[0] - from[0], here[1] - from[1]];
@@ -137,9 +137,9 @@ class Drawing {
     const { grip, box } = this;
     this.grip = this.box = null;
     if (!grip) return;
-    if (this.kind && box) {
+    if (this.mode && box) {
       this.finish(corners(box));
-    } else if (this.kind) {
+    } else if (this.mode) {
       this.corner(this.at(event));
     } else if (grip.area !== undefined && this.areas[grip.area].outline !== grip.outline) {
       this.tell();
@@ -155,7 +155,7 @@ class Drawing {
 
   finish(outline) {
     if (outline.length < 3) return;
-    this.areas = [...this.areas, { kind: this.kind, outline, times: this.kind === "stricter" ? 2 : 1 }];
+    this.areas = [...this.areas, { mode: this.mode, outline, strictness: this.mode === "stricter" ? 2 : 1 }];
     this.begin(null);
     this.tell();
   }
@@ -170,7 +170,7 @@ class Drawing {
   key(event) {
     const { area, corner } = event.target.dataset;
     const by = keyMove(event);
-    if (this.kind) this.drawByKey(event, by);
+    if (this.mode) this.drawByKey(event, by);
     else if (area !== undefined) this.changeByKey(event, Number(area), corner, by);
   }
 
@@ -248,8 +248,8 @@ class Drawing {
     this.fillList();
   }
 
-  shape({ kind, outline }, i) {
-    const name = `${KINDS[kind]}, area ${i + 1}`;
+  shape({ mode, outline }, i) {
+    const name = `${MODES[mode]}, area ${i + 1}`;
     const ratio = this.size ? this.size[1] / this.size[0] : 1;
     const shape = { class: "shape", points: outline.join(" "), tabindex: 0, role: "button", "aria-label": name };
     const handles = outline.map(([x, y], corner) => {
@@ -257,26 +257,26 @@ class Drawing {
       const words = { tabindex: 0, role: "button", "aria-label": `Corner ${corner + 1} of ${name}` };
       return this.element("ellipse", { ...round, ...words }, { area: i, corner });
     });
-    return [this.element("polygon", shape, { area: i, kind }), ...handles];
+    return [this.element("polygon", shape, { area: i, mode }), ...handles];
   }
 
   fillList() {
-    const key = JSON.stringify(this.areas.map(({ kind, times }) => [kind, times]));
+    const key = JSON.stringify(this.areas.map(({ mode, strictness }) => [mode, strictness]));
     if (key === this.listed) return;
     this.listed = key;
     this.list.replaceChildren(...this.areas.map((area, i) => this.row(area, i)));
   }
 
-  row({ kind, times }, i) {
+  row({ mode, strictness }, i) {
     const row = document.createElement("li");
-    row.append(`${i + 1}. ${KINDS[kind]}`);
-    if (kind === "stricter") {
+    row.append(`${i + 1}. ${MODES[mode]}`);
+    if (mode === "stricter") {
       const label = document.createElement("label");
       const box = document.createElement("input");
-      Object.assign(box, { type: "number", min: 1, max: 100, step: 1, value: Math.round(100 / times) });
+      Object.assign(box, { type: "number", min: 1, max: 100, step: 1, value: Math.round(100 / strictness) });
       box.addEventListener("change", () => {
         const share = Math.min(100, Math.max(1, Number(box.value) || 100));
-        this.areas[i] = { ...this.areas[i], times: 100 / share };
+        this.areas[i] = { ...this.areas[i], strictness: 100 / share };
         this.tell();
       });
       label.append("Limit here: ", box, " % of the part's limit");

@@ -1,4 +1,4 @@
-"""`measure`: a table of appraisals in, sentences and figures out."""
+"""`msa`: a table of appraisals in, sentences and figures out."""
 
 import os
 import re
@@ -18,7 +18,7 @@ ROWS = "part,truth,appraiser,trial,verdict,score\n" + "\n".join(
 
 def test_a_table_is_measured(tmp_path, capsys):
     (tmp_path / "study.csv").write_text(ROWS)
-    assert main(["measure", str(tmp_path / "study.csv")]) == 0
+    assert main(["msa", str(tmp_path / "study.csv")]) == 0
     said = capsys.readouterr().out
     assert "Effectiveness (parts appraised correctly in all trials): Loupe 3 of 3, 100.0%" in said
     assert "distinct categories" in said
@@ -34,7 +34,7 @@ def test_a_table_is_measured(tmp_path, capsys):
 )
 def test_a_table_that_cannot_be_read_is_refused_with_its_line(tmp_path, capsys, text, why):
     (tmp_path / "study.csv").write_text(text)
-    assert main(["measure", str(tmp_path / "study.csv")]) == 2
+    assert main(["msa", str(tmp_path / "study.csv")]) == 2
     assert why in capsys.readouterr().err
 
 
@@ -48,14 +48,14 @@ def test_what_is_no_table_is_refused_at_once(tmp_path, capsys):
         ("pipe", "pipe is not a file"), ("wide.csv", "wide.csv: field larger than field limit"),
         ("latin.csv", "latin.csv is not UTF-8 text"), ("digits.csv", "digits.csv: line 8: invalid value trial '1_0'"),
     ):  # fmt: skip
-        assert main(["measure", str(tmp_path / name)]) == 2
+        assert main(["msa", str(tmp_path / name)]) == 2
         assert why in capsys.readouterr().err
-    assert main(["measure", "/dev/zero"]) == 2
+    assert main(["msa", "/dev/zero"]) == 2
 
 
 def test_scores_that_are_all_the_same_say_nothing_of_measuring(tmp_path, capsys):
     (tmp_path / "study.csv").write_text(re.sub(r",[0-9.]+$", ",5", ROWS, flags=re.MULTILINE))
-    assert main(["measure", str(tmp_path / "study.csv")]) == 0
+    assert main(["msa", str(tmp_path / "study.csv")]) == 0
     said = capsys.readouterr().out
     assert "All scores are the same" in said
     assert "nan" not in said

@@ -7,9 +7,9 @@ from inspect_core.recipe_io.recipe_file import load
 pytestmark = pytest.mark.slow
 
 
-def test_look_names_the_photos_that_fit_leaves_out(teach, fit, product, tmp_path, capsys, tree):
+def test_screen_names_the_photos_that_fit_leaves_out(teach, fit, product, tmp_path, capsys, tree):
     before = tree(product)
-    assert teach("look", "--most", "3") == 0
+    assert teach("screen", "--most", "3") == 0
     printed = capsys.readouterr().out.splitlines()
     assert any("good photos" in line for line in printed)
     named = [line.split()[-1] for line in printed if line.strip().endswith(".jpg")]
@@ -23,7 +23,7 @@ def test_look_names_the_photos_that_fit_leaves_out(teach, fit, product, tmp_path
         f"trained on 12 good photos, 2 excluded beforehand ({out[0]}, {out[1]}), each within the tolerances "
         f"{DEFAULT_TOLERANCES}"
     )
-    assert not {row.name for row in recipe.calibration} & set(out)
+    assert not {row.name for row in recipe.calibration_photos} & set(out)
     assert tree(product) == before
 
 
@@ -42,7 +42,7 @@ def test_a_list_is_fitted_as_its_folder_is(fit, product, tmp_path, capsys):
         assert "18 " in capsys.readouterr().out
         recipe = load(tmp_path / "r")
         assert recipe.product == "labels"
-        assert recipe.provenance.photos == str(product)
+        assert recipe.provenance.photo_root == str(product)
         assert fit(product / "r", photos=table) == 2
     finally:
         table.unlink()

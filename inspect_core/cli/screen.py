@@ -1,4 +1,4 @@
-"""`look`: list the good photos of a folder that stand out, before learning from them."""
+"""`screen`: list the good photos of a folder that stand out, before learning from them."""
 
 import argparse
 

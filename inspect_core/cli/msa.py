@@ -1,4 +1,4 @@
-"""`measure`: the agreement and the gauge study of a table of appraisals."""
+"""`msa`: the agreement and the gauge study of a table of appraisals."""
 
 import argparse
 import csv

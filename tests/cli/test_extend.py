@@ -1,4 +1,4 @@
-"""`learn`: equal to teaching everything anew, and refused where it cannot be or would let defects through."""
+"""`extend`: equal to teaching everything anew, and refused where it cannot be or would let defects through."""
 
 import os
 import shutil
@@ -53,16 +53,16 @@ def test_the_result_is_that_of_teaching_everything_anew(product, backbone, tmp_p
     anew = taught_by(replace(order, photos=photos.with_labels(new)), FeatureStore(tmp_path / "other"), silent)
     wanted = anew.study.recipe(k=5, product_check=anew.product_check)
 
-    task = plan_extension(recipe, [(path.name, path) for path in (*NEW, NEW[0], photos.fit[0].path)], [product])
+    task = plan_extension(recipe, [(path.name, path) for path in (*NEW, NEW[0], photos.train[0].path)], [product])
     assert (task.added, task.already_taught) == (
         tuple(path.name for path in NEW),
-        (NEW[0].name, photos.fit[0].path.name),
+        (NEW[0].name, photos.train[0].path.name),
     )
     found, _ = extend_recipe(task, store, silent)
     files, expected = files_of(found), files_of(wanted)
     assert files["arrays.safetensors"] == expected["arrays.safetensors"]
     assert files["calibration.csv"] == expected["calibration.csv"]
-    assert (found.limits, found.live, found.method) == (wanted.limits, wanted.live, wanted.method)
+    assert (found.limits, found.live_values, found.method) == (wanted.limits, wanted.live_values, wanted.method)
     assert len(found.teaching_record.photos) == len(recipe.teaching_record.photos) + 2
 
 
@@ -74,7 +74,7 @@ def test_a_draft_that_follows_once_it_lets_no_known_defect_through(fit, product,
     with AuditLog.open() as log:
         (one,) = read_inspections(log, most=9)
         log.append_all([override(one, "reject", reason="a hair crack", user="Ana")])
-    arguments = ["learn", str(old), str(new_photos(tmp_path / "more")), "--out", str(new)]
+    arguments = ["extend", str(old), str(new_photos(tmp_path / "more")), "--out", str(new)]
     capsys.readouterr()
     assert main(arguments) == 1
     said = capsys.readouterr().out
@@ -84,7 +84,7 @@ def test_a_draft_that_follows_once_it_lets_no_known_defect_through(fit, product,
     recipe = load(new)
     assert recipe.provenance.parent == load(old).digest
     assert recipe.provenance.reason.endswith("Ana looked again")
-    assert len(recipe.calibration) == len(load(old).calibration) + 2
+    assert len(recipe.calibration_photos) == len(load(old).calibration_photos) + 2
 
 
 def test_known_defects_are_learned_only_with_a_reason_and_stay_defects(fit, product, tmp_path, capsys):
@@ -95,7 +95,7 @@ def test_known_defects_are_learned_only_with_a_reason_and_stay_defects(fit, prod
     known.mkdir()
     for photo in (product / "test/scratch").iterdir():
         shutil.copy(photo, known)
-    arguments = ["learn", str(old), str(known), "--out", str(new)]
+    arguments = ["extend", str(old), str(known), "--out", str(new)]
     capsys.readouterr()
     assert main(arguments) == 1
     said = capsys.readouterr().out
@@ -117,16 +117,16 @@ def test_the_recipe_itself_stays_and_a_learned_one_is_learned_further_where_its_
     assert fit(old) == 0
     digest = load(old).digest
     more = new_photos(tmp_path / "more")
-    assert main(["learn", str(old), str(more), "--out", str(old)]) == 2
+    assert main(["extend", str(old), str(more), "--out", str(old)]) == 2
     assert "which stays as it is" in capsys.readouterr().err
     assert load(old).digest == digest
-    assert main(["learn", str(old), str(more), "--out", str(new)]) == 0
+    assert main(["extend", str(old), str(more), "--out", str(new)]) == 0
     assert load(new).provenance.photo_folders == (str(more),)
     third = tmp_path / "third"
     third.mkdir()
     shutil.copy(FURTHER, third)
-    assert main(["learn", str(new), str(third), "--out", str(again)]) == 0
-    assert len(load(again).calibration) == len(load(new).calibration) + 1
+    assert main(["extend", str(new), str(third), "--out", str(again)]) == 0
+    assert len(load(again).calibration_photos) == len(load(new).calibration_photos) + 1
 
 
 @pytest.mark.parametrize("fault", ["moved", "known", "unsaid"])
@@ -140,12 +140,12 @@ def test_what_cannot_be_learned_is_refused_with_the_remedy(fit, product, tmp_pat
     if fault == "unsaid":
         save(replace(load(old), teaching_record=None), old)
     capsys.readouterr()
-    assert main(["learn", str(old), str(more), "--out", str(out)]) == 2
+    assert main(["extend", str(old), str(more), "--out", str(out)]) == 2
     said = {"moved": "with --photos", "known": "14 photos already used", "unsaid": "teach it again from its folder"}
     assert said[fault] in capsys.readouterr().err
     assert not out.exists()
     if fault == "moved":
-        assert main(["learn", str(old), str(more), "--out", str(out), "--photos", str(tmp_path / "elsewhere")]) == 0
+        assert main(["extend", str(old), str(more), "--out", str(out), "--photos", str(tmp_path / "elsewhere")]) == 0
 
 
 @pytest.mark.skipif(not hasattr(os, "waitid"), reason="needs a system that can wait for a process")

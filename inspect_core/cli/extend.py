@@ -1,4 +1,4 @@
-"""`learn`: a recipe taught again with further good parts; first it is shown which verdicts change."""
+"""`extend`: a recipe taught again with further good parts; first it is shown which verdicts change."""
 
 import argparse
 
