@@ -103,7 +103,9 @@ class DriftInputs:
     angle: float | None = None
 
     @classmethod
-    def of(cls, quality: PhotoQuality | None, check: ProductCheckResult | None, placement: Placement) -> "DriftInputs":
+    def from_measurements(
+        cls, quality: PhotoQuality | None, check: ProductCheckResult | None, placement: Placement
+    ) -> "DriftInputs":
         measurements: dict[str, float] = {}
         if quality is not None:
             measurements = {name: getattr(quality, name) for name in ("brightness", "sharpness", "noise")}
@@ -177,22 +179,21 @@ class Visibility:
     inspected_pixels: int
 
     @classmethod
-    def of(cls, placement: Placement, size: tuple[int, int], areas: InspectionAreas | None) -> Self:
+    def from_placement(cls, placement: Placement, size: tuple[int, int], areas: InspectionAreas | None) -> Self:
         """For a photo so placed, whose map of `size` is judged by areas."""
         outside, known = placement.outside_mask(size), placement.known(size)
         if areas is not None:
             known = known & (areas.weights(size) > 0)
-        left_out = outside | ~known
-        missing, left = np.count_nonzero(outside & known), left_out.size - np.count_nonzero(left_out)
-        return cls(left_out, int(missing), int(left))
+        uninspected = outside | ~known
+        return cls(uninspected, int(np.count_nonzero(outside & known)), int(np.count_nonzero(~uninspected)))
 
 
-def is_partly_out(missing: Any, left: Any, area: int) -> Any:
-    """Whether parts are partly out of view: at least `area` pixels are missing, or fewer than `area` are left.
+def is_partly_out(missing: Any, inspected: Any, area: int) -> Any:
+    """Whether parts are partly out of view: at least `area` pixels are missing, or fewer than `area` are inspected.
 
-    missing, left: as in InView, of one part or as arrays of several.
+    missing, inspected: pixels of one part or as arrays of several.
     """
-    return (missing >= area) | (left < area)
+    return (missing >= area) | (inspected < area)
 
 
 def assemble(
@@ -232,7 +233,7 @@ def assemble(
         placement=placement,
         uninspected=view.uninspected if view.inspected_pixels < view.uninspected.size else None,
         photo_deviation="" if quality is None or quality_range is None else quality_range.describe_deviation(quality),
-        inputs=DriftInputs.of(quality, check, placement),
+        inputs=DriftInputs.from_measurements(quality, check, placement),
     )
     if check is not None and check.rejects:
         return replace(verdict, verdict="reject", reason=OTHER_PRODUCT)

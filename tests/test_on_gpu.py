@@ -88,7 +88,7 @@ def outcomes(study: Study, photo: np.ndarray) -> dict[str, np.ndarray]:
         "seen": scatter_points.transform_points(view, patches, study.live).features,
     }
     if view.definition.refit_parameters:
-        preview = PatchSample.of(study).fit({})
+        preview = PatchSample.from_study(study).fit({})
         found["preview"] = torch.as_tensor(
             view.definition.score(preview, study.patch_sample(20), view.value(study.live))
         ).cpu()
@@ -151,7 +151,7 @@ def test_the_pretended_gpu_refuses_what_a_gpu_refuses():
 @pytest.mark.parametrize(
     ("function", "right", "wrong", "method"),
     [
-        (photo_features.PhotoFeatures.of, "spec_features.cpu().numpy()", "spec_features.numpy()", "pca"),
+        (photo_features.PhotoFeatures.features_of, "spec_features.cpu().numpy()", "spec_features.numpy()", "pca"),
         (FeatureMap.to, "w0=self.w0.to(device)", "w0=self.w0", "corp"),
         (MappedCovariance._start, "torch.float64, device=shift.device", "torch.float64", "cop"),
     ],

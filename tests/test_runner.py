@@ -181,7 +181,7 @@ def test_defect_types_are_named_as_in_the_app(small_recipe, small_backbone, prod
 def test_how_a_photo_differs_is_said_as_in_the_app_and_changes_no_verdict(small_recipe, small_backbone, tmp_path):
     silent = small_recipe("cop")
     photos = [read(path).pixels for path in find_photos(silent).paths]
-    taught = QualityRange.of(2 * [measure_quality(squash(pixels, (64, 96))) for pixels in photos])
+    taught = QualityRange.from_qualities(2 * [measure_quality(squash(pixels, (64, 96))) for pixels in photos])
     recipe, said = replace(silent, quality=taught), set()
     export(recipe, tmp_path / "line", check_images=find_photos(silent).paths)
     runner = Runner(tmp_path / "line")

@@ -95,7 +95,7 @@ def test_a_verdict_is_assembled_by_one_set_of_rules(peak, limits, said, types):
 
     limits = Limits(*limits)
     placement = Placement((8, 16))
-    view, namer = Visibility.of(placement, (4, 8), None), None if types is None else name_type
+    view, namer = Visibility.from_placement(placement, (4, 8), None), None if types is None else name_type
     found = assemble(anomaly_map, limits, placement, view=view, check=check, name_type=namer)
     stopped, accepted = said == (True, True), limits.verdict(peak) == "accept"
     assert found.verdict == ("reject" if stopped else limits.verdict(peak))
@@ -128,7 +128,7 @@ def outside(shift):
 def test_a_part_that_the_photo_does_not_show_is_never_accepted(shift, area, areas, word):
     """Unless what is missing is smaller than what counts, and enough is left to judge it by."""
     placement, limits = outside(shift), Limits(1.0, 2.0)
-    view = Visibility.of(placement, (64, 64), areas)
+    view = Visibility.from_placement(placement, (64, 64), areas)
     left_out = view.uninspected
     calm = mask_uninspected(np.full((64, 64), 0.5, np.float32), left_out, areas)
     found = assemble(calm, limits, placement, area=area, view=view)

@@ -11,7 +11,8 @@ PACKAGE = ROOT / "inspect_core"
 SOURCES = [ROOT / "app.py", *(ROOT / "pages").glob("*.py"), *PACKAGE.rglob("*.py")]
 BANNED = {
     "found", "own", "one", "said", "told", "kept", "taken", "taught", "judged", "seen", "wanted", "given", "gone",
-    "calm", "look",
+    "calm", "look", "held", "some", "each", "this", "about", "beside", "under", "inside", "over", "of", "again", "anew",
+    "alone", "away",
 }  # fmt: skip
 PHRASES = re.compile(
     r"\b(anew|by itself|all the same|so many|of its own|meanwhile|on the bench|once more)\b|[0-9}] %(?![(a-z])"

@@ -173,7 +173,7 @@ def preview(fitted: Study, runs: int) -> dict:
     """A refit on the patch sample, which is drawn once a study, then the shown photo, then all the others."""
     watch = Stopwatch()
     watch.start()
-    sample = PatchSample.of(fitted)
+    sample = PatchSample.from_study(fitted)
     watch.lap("draw_sample")
     moved = _moved(fitted)
     for _ in range(runs):

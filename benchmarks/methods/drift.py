@@ -55,7 +55,7 @@ def run_of(inspector: LoadedRecipe, photos: list[PhotoFile], fault: str, seed: i
         sample, taken, own = item
         photo = read(sample.path, sample.depth).pixels
         seen = extractor.network_input(photo, extractor.place(photo))
-        return inspector.inspect(taken.of(seen, photo.shape[:2], np.random.default_rng(own)))
+        return inspector.inspect(taken.apply(seen, photo.shape[:2], np.random.default_rng(own)))
 
     signals, rejected, alarms = DriftSignals(inspector.good_scores.tolist()), [], []
     for number, verdict in enumerate(in_order(judged, parts(photos, fault, seed))):

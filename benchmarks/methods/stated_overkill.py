@@ -38,7 +38,7 @@ def held(folder: Path, store: FeatureStore, method: str, splits: int) -> dict:
         scores, setting = study.scores(), study.calibration_scores()
         shown, limits = scores[study.results.of_subset("test")], study.default_limits()
         for name, limit in (("review", limits.review), ("reject", limits.reject)):
-            stated = overkill_at(limit, setting, of=LEFT, ceiling=study.results.ceiling())
+            stated = overkill_at(limit, setting, sample_size=LEFT, ceiling=study.results.ceiling())
             above = int((shown > limit).sum())
             rows.append((name, stated.low <= above <= stated.high, above / LEFT, stated.expected / LEFT))
     return {

@@ -114,20 +114,20 @@ class AuditLog:
 
         In the order of the log; with `newest`, at most that many, the last one first. Times need a time zone.
         """
-        number, left = ENTRIES.c.number, newest
+        number, remaining = ENTRIES.c.number, newest
         query = sa.select(ENTRIES).where(_COUNTED).order_by(number if newest is None else number.desc())
         query = query if kind is None else query.where(ENTRIES.c.kind == kind)
         query = query if recipe is None else query.where(ENTRIES.c.recipe == storable(recipe))
         query = query if since is None else query.where(ENTRIES.c.time >= _in_utc(since))
         query = query if until is None else query.where(ENTRIES.c.time < _in_utc(until))
-        while left is None or left > 0:
-            rows = self._rows(query.limit(BATCH if left is None else min(BATCH, left)))
+        while remaining is None or remaining > 0:
+            rows = self._rows(query.limit(BATCH if remaining is None else min(BATCH, remaining)))
             yield from map(_entry, rows)
             if len(rows) < BATCH:
                 return
             last = rows[-1]["number"]
             query = query.where(number > last) if newest is None else query.where(number < last)
-            left = None if left is None else left - len(rows)
+            remaining = None if remaining is None else remaining - len(rows)
 
     def verify(self, noted: str | None = None) -> list[str]:
         """The problems of the log in plain words, one each; empty when it is sound.

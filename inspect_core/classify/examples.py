@@ -30,7 +30,7 @@ class LabelledSample:
     parent_seed: np.random.SeedSequence
 
     @classmethod
-    def of(
+    def from_labelled(
         cls, x: ArrayLike, y: Iterable, held_out: tuple[ArrayLike, Iterable] | None, *, seed: int
     ) -> "LabelledSample":
         points = as_points(x)

@@ -104,8 +104,8 @@ def grow_forest(x: np.ndarray, y: np.ndarray, *, classes: int, trees: int, seed:
     roots = np.cumsum([0, *(tree.node_count for tree in grown)])[:-1]
 
     def children(name: str) -> np.ndarray:
-        inside = [getattr(tree, name) for tree in grown]
-        return np.concatenate([np.where(c >= 0, c + root, -1) for c, root in zip(inside, roots, strict=True)])
+        node_arrays = [getattr(tree, name) for tree in grown]
+        return np.concatenate([np.where(c >= 0, c + root, -1) for c, root in zip(node_arrays, roots, strict=True)])
 
     share = np.zeros((sum(tree.node_count for tree in grown), classes))
     share[:, model.classes_] = np.concatenate([tree.value[:, 0] for tree in grown])

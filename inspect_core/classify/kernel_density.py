@@ -131,7 +131,7 @@ def fit_kdf(
     """
     if trees < 1:
         raise ValueError(f"trees is {trees}; grow at least 1")
-    sample = LabelledSample.of(x, y, held_out, seed=seed)
+    sample = LabelledSample.from_labelled(x, y, held_out, seed=seed)
     settings = _Settings(power, lam, log_b, euclidean, lam_undivided)
     forest_seed = int(sample.parent_seed.generate_state(1)[0])
 
@@ -176,7 +176,7 @@ def fit_kdn(
 
     if not hidden or min(hidden) < 1:
         raise ValueError(f"hidden is {tuple(hidden)}; give at least one layer, each of at least 1 unit")
-    sample = LabelledSample.of(x, y, held_out, seed=seed)
+    sample = LabelledSample.from_labelled(x, y, held_out, seed=seed)
     settings = _Settings(power, lam, log_b, euclidean, lam_undivided)
     shape = {
         "classes": len(sample.classes),

@@ -49,8 +49,8 @@ def forest_kernel(leaves_a: np.ndarray, leaves_b: np.ndarray) -> np.ndarray:
     rows = max(1, _TILE // max(1, len(leaves_b)))
     for start in range(0, len(leaves_a), rows):
         tile = slice(start, start + rows)
-        for some in (slice(first, first + _TREES_PER_BYTE) for first in range(0, trees, _TREES_PER_BYTE)):
-            agreeing[tile] += _agreeing_trees(trees_a[some, tile], trees_b[some])
+        for columns in (slice(first, first + _TREES_PER_BYTE) for first in range(0, trees, _TREES_PER_BYTE)):
+            agreeing[tile] += _agreeing_trees(trees_a[columns, tile], trees_b[columns])
     agreeing /= trees
     return agreeing
 

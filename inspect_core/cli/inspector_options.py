@@ -43,8 +43,8 @@ def open_inspector(options: argparse.Namespace) -> Inspector:
             f"--release needs the export of {options.recipe.name}, but --device runs the recipe without it; omit "
             "--device"
         )
-    alone = getattr(options, "workers", None) is None and getattr(options, "cluster", None) is None
-    return load_recipe(options.recipe, device=options.device, download=options.download, fused=alone)
+    in_process = getattr(options, "workers", None) is None and getattr(options, "cluster", None) is None
+    return load_recipe(options.recipe, device=options.device, download=options.download, fused=in_process)
 
 
 def load_recipe(path: Path, *, device: str = "auto", download: bool = False, fused: bool = False) -> "LoadedRecipe":

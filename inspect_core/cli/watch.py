@@ -57,7 +57,7 @@ def run(options: argparse.Namespace) -> int:
             except KeyboardInterrupt:
                 stopped = True
     print_line(", ".join(f"{shift.counts[outcome]} {outcome}" for outcome in ALL_VERDICTS))
-    for words in dict.fromkeys(alarm.words for alarm in shift.following.left):
+    for words in dict.fromkeys(alarm.words for alarm in shift.following.alarms):
         print_line(f"Drift: {words}")
     if stopped:
         return STOPPED
@@ -104,20 +104,20 @@ def _on_enter(trigger: Trigger) -> None:
 
 def _once(shift: WatchSession) -> None:
     watch = shift.watch
-    until, left = time.monotonic() + watch.settle_seconds + GIVE_UP_SECONDS + 2 * POLL_SECONDS, None
+    until, last_error = time.monotonic() + watch.settle_seconds + GIVE_UP_SECONDS + 2 * POLL_SECONDS, None
     while True:
         try:
             watch.poll(shift.count_photo)
-            left = None
+            last_error = None
         except UnprocessedPhotos as error:
-            left = error
+            last_error = error
         if not watch.waiting or time.monotonic() >= until:
             break
         time.sleep(POLL_SECONDS)
     if watch.waiting:
         print_line(f"{watch.waiting} photos are still being written; run the command again to inspect them", sys.stderr)
-    if left is not None:
-        raise left
+    if last_error is not None:
+        raise last_error
 
 
 def _on_and_on(shift: WatchSession) -> None:
@@ -130,7 +130,7 @@ def _on_and_on(shift: WatchSession) -> None:
         time.sleep(POLL_SECONDS)
 
 
-def _tell(facts: Facts, left: list[SignalAlarm]) -> None:
+def _tell(facts: Facts, alarms: list[SignalAlarm]) -> None:
     print_verdict(facts["name"], facts["verdict"], facts["score"], facts["reason"])
-    for alarm in left:
+    for alarm in alarms:
         print_verdict(facts["name"], "drift", None, alarm.words)

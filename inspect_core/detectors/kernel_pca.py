@@ -125,14 +125,14 @@ class KernelPCA:
         grand_mean = self.row_mean.mean()
         spread = self.kernel.diagonal(block) - 2.0 * mean[:, 0] + grand_mean
         centred = values.sub_(self.row_mean - grand_mean).sub_(mean)
-        inside = torch.zeros_like(spread)
+        projected = torch.zeros_like(spread)
         for first in range(0, max(qs, default=0) + 1, _COLUMNS):
             group = (centred @ self.alpha[:, first : first + _COLUMNS]).square_()
-            sums = torch.cat([inside[:, None], group], dim=-1).cumsum_(-1)
+            sums = torch.cat([projected[:, None], group], dim=-1).cumsum_(-1)
             for row, q in enumerate(qs):
                 if first <= q <= first + group.shape[1]:
                     out[row] = spread - sums[:, q - first]
-            inside = sums[:, -1]
+            projected = sums[:, -1]
 
 
 def fit(x: Tensor | np.ndarray, *, sigma: float, q: int | None = None) -> KernelPCA:
@@ -165,11 +165,11 @@ def suggest_sigma(x: Tensor | np.ndarray, *, seed: int = 0) -> float:
     x = as_features(x, name="x", dtype=precision_of(x)).reshape(-1, x.shape[-1])
     require_samples(x, name="x")
     drawn = np.random.default_rng(seed).permutation(len(x))[:1000]
-    some = x[torch.from_numpy(drawn).to(x.device)].double()
-    median = float(torch.pdist(some).quantile(0.5)) if len(some) > 1 else 0.0
+    subset = x[torch.from_numpy(drawn).to(x.device)].double()
+    median = float(torch.pdist(subset).quantile(0.5)) if len(subset) > 1 else 0.0
     if median == 0.0:
         raise ValueError(f"x has {len(x)} samples, one alone or mostly equal; give more varied ones, or sigma itself")
-    apart = torch.cdist(some, some, compute_mode="donot_use_mm_for_euclid_dist").fill_diagonal_(torch.inf)
+    apart = torch.cdist(subset, subset, compute_mode="donot_use_mm_for_euclid_dist").fill_diagonal_(torch.inf)
     return max(median / 3.0, float(apart.amin(dim=1).quantile(0.5)))
 
 

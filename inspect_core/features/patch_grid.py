@@ -43,8 +43,8 @@ def join_taps(
     maps = [_as_map(values, position) for position, values in enumerate(tap_maps)]
     _check(maps, grid, pool)
     rows = _rows(projection, maps)
-    each = ([values[i : i + 1] for values in maps] for i in range(len(maps[0])))
-    images = [_join_one(photo_maps, rows, grid, pool, nearest) for photo_maps in each]
+    photos = ([values[i : i + 1] for values in maps] for i in range(len(maps[0])))
+    images = [_join_one(photo_maps, rows, grid, pool, nearest) for photo_maps in photos]
     if images:
         return (torch.cat(images) if len(images) > 1 else images[0]).contiguous()
     width = sum(values.shape[3] for values in maps) if rows is None else rows[0].shape[1]

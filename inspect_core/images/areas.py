@@ -76,10 +76,10 @@ class InspectionAreas:
         for number, area in enumerate(self.areas, start=1):
             if not area.mask(size).any():
                 raise ValueError(f"area {number} covers nothing; draw it larger, or remove it")
-        left = inspected_pixels(size, self, alignment)
-        if left < least:
+        inspected = inspected_pixels(size, self, alignment)
+        if inspected < least:
             few = f"fewer than the smallest area that counts ({least})"
-            raise ValueError(f"the areas leave {left} pixels of the map to inspect, {few}; ignore a smaller area")
+            raise ValueError(f"the areas leave {inspected} pixels of the map to inspect, {few}; ignore a smaller area")
 
     def params(self) -> dict[str, Any]:
         """JSON-able."""
@@ -108,13 +108,13 @@ def areas_of(rows: Iterable[Mapping[str, Any]]) -> tuple[InspectionArea, ...]:
 
 @lru_cache(maxsize=8)
 def _weights(areas: tuple[InspectionArea, ...], size: tuple[int, int]) -> np.ndarray:
-    alone = [area.mask(size) for area in areas if area.mode == "inspect"]
-    weights = np.where(np.any(alone, axis=0), 1, 0) if alone else np.ones(size)
+    inspected = [area.mask(size) for area in areas if area.mode == "inspect"]
+    weights = np.where(np.any(inspected, axis=0), 1, 0) if inspected else np.ones(size)
     weights = weights.astype(np.float32)
     for area in areas:
         if area.mode == "stricter":
-            inside = area.mask(size) & (weights > 0)
-            weights[inside] = np.maximum(weights[inside], np.float32(area.strictness))
+            pixels = area.mask(size) & (weights > 0)
+            weights[pixels] = np.maximum(weights[pixels], np.float32(area.strictness))
         elif area.mode == "ignore":
             weights[area.mask(size)] = 0
     weights.flags.writeable = False

@@ -38,7 +38,7 @@ class ValueStatistics:
     histogram: np.ndarray
 
     @classmethod
-    def of(cls, stored: np.ndarray) -> Self:
+    def from_photo(cls, stored: np.ndarray) -> Self:
         """Of one photo, (H, W) uint16."""
         counts = np.zeros(DEEPEST + 1, np.int64)
         for rows in bands(*stored.shape):
@@ -107,10 +107,10 @@ class Depth:
 
         values: of the good photos. Raises ValueError when they are not of so few bits.
         """
-        left = self.left_aligned and bits < DEPTHS[-1]
-        if values.bits & ~_mask(bits, left):
+        left_aligned = self.left_aligned and bits < DEPTHS[-1]
+        if values.bits & ~_mask(bits, left_aligned):
             raise ValueError(f"depth is {bits} bits, and the good photos fill {self.bits}; give {self.bits} or more")
-        return type(self).full(bits, left_aligned=left, min_peak=self.min_peak)
+        return type(self).full(bits, left_aligned=left_aligned, min_peak=self.min_peak)
 
     def with_learned_window(self, values: ValueStatistics) -> Self:
         """The same depth with the window that these good photos fill, and a margin."""
@@ -177,12 +177,13 @@ def depth_of(good: Sequence[ValueStatistics | None]) -> Depth | None:
         return EIGHT if good else None
     values = ValueStatistics.together(deep)
     high, low = values.bits.bit_length(), (values.bits & -values.bits).bit_length() - 1
-    left = high > DEPTHS[-2] and low >= DEPTHS[-1] - DEPTHS[-2]
-    used = DEPTHS[-1] - low if left else high
-    return Depth.full(next(bits for bits in DEPTHS if bits >= used), left_aligned=left, min_peak=values.largest)
+    left_aligned = high > DEPTHS[-2] and low >= DEPTHS[-1] - DEPTHS[-2]
+    used = DEPTHS[-1] - low if left_aligned else high
+    bits = next(bits for bits in DEPTHS if bits >= used)
+    return Depth.full(bits, left_aligned=left_aligned, min_peak=values.largest)
 
 
-def _mask(bits: int, left: bool) -> int:
+def _mask(bits: int, left_aligned: bool) -> int:
     if bits not in DEPTHS:
         raise ValueError(f"depth is {bits} bits; give one of {', '.join(map(str, DEPTHS))}")
-    return (2**bits - 1) << (16 - bits if left else 0)
+    return (2**bits - 1) << (16 - bits if left_aligned else 0)

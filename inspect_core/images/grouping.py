@@ -96,16 +96,16 @@ def _from_names(samples: Dataset, *, few: bool) -> Grouping:
         ):
             return Grouping(grouping, grouping.reason, offered)
         offered = offered or grouping
-    alone = ungrouped(samples)
+    ungrouped_labels = ungrouped(samples)
     if offered is not None:
         why = offered.reason.partition(":")[0]
         warning = f"{why}: {offered.count} groups, which stay together only if you say so; they may be kinds of parts."
-        return Grouping(alone, f"{alone.reason} {warning}", offered)
+        return Grouping(ungrouped_labels, f"{ungrouped_labels.reason} {warning}", offered)
     lots = set((_lots_by_folder(good) or _lots_by_name(good)).values())
     if 1 < len(lots) < FEWEST_GROUPS:
         warning = "With only two lots, none can be reserved for testing: expect slightly worse results on a new lot."
-        return Grouping(alone, f"{alone.reason} {warning}")
-    return alone
+        return Grouping(ungrouped_labels, f"{ungrouped_labels.reason} {warning}")
+    return ungrouped_labels
 
 
 def _is_useful(labels: Mapping[str, str], images: int, most: int) -> bool:

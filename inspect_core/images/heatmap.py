@@ -57,8 +57,8 @@ def overlay(
         box = (0, rows.start * colours.height / height, colours.width, rows.stop * colours.height / height)
         part.alpha_composite(colours.resize(part.size, Image.Resampling.BILINEAR, box))
         if hatch is not None:
-            inside = np.asarray(hatch.resize(part.size, Image.Resampling.NEAREST, box))
-            part.alpha_composite(_hatched(inside, rows.start, max(height, width)))
+            hatched = np.asarray(hatch.resize(part.size, Image.Resampling.NEAREST, box))
+            part.alpha_composite(_hatched(hatched, rows.start, max(height, width)))
         shown.paste(part.convert("RGB"), (0, rows.start))
     return shown
 
@@ -92,11 +92,11 @@ def is_thumbnail(content: bytes) -> bool:
         return False
 
 
-def _hatched(inside: np.ndarray, first_row: int, side: int) -> Image.Image:
+def _hatched(mask: np.ndarray, first_row: int, side: int) -> Image.Image:
     """Slanted lines where `inside`, (h, w) bool, a band of a picture with this longer side."""
     step = max(6, side // 48)
-    y, x = np.ogrid[first_row : first_row + inside.shape[0], : inside.shape[1]]
-    lines = inside & ((x + y) % step < max(1, step // 5))
+    y, x = np.ogrid[first_row : first_row + mask.shape[0], : mask.shape[1]]
+    lines = mask & ((x + y) % step < max(1, step // 5))
     return Image.fromarray(np.where(lines[..., None], np.array(HATCH, np.uint8), np.uint8(0)))
 
 

@@ -171,8 +171,8 @@ def _match(masks: set[PurePosixPath], images: dict[PurePosixPath, PathLabels]) -
     defects = Counter(image.stem for image, place in images.items() if place.label != GOOD)
     masks_by_image = {}
     for image, place in images.items():
-        alone = place.label != GOOD and defects[image.stem] == 1
-        mask = by_key.get((_folders(image), image.stem)) or (by_key.get(((), image.stem)) if alone else None)
+        is_unique = place.label != GOOD and defects[image.stem] == 1
+        mask = by_key.get((_folders(image), image.stem)) or (by_key.get(((), image.stem)) if is_unique else None)
         if mask is not None:
             masks_by_image[image] = mask
     return masks_by_image

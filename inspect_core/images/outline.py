@@ -38,7 +38,7 @@ class Outline:
     second: complex | None = None
 
     @classmethod
-    def of(cls, picture: np.ndarray) -> "Outline | None":
+    def from_picture(cls, picture: np.ndarray) -> "Outline | None":
         """That of the largest body in (h, w, 3) uint8 that differs from the rim; None where none is wholly in view."""
         height, width = picture.shape[:2]
         rim = max(2, round(_EDGE * max(height, width)))

@@ -84,9 +84,9 @@ class PartPose:
         x, y = np.arange(size[1] + 1) - 0.5, np.arange(size[0] + 1)[:, None] - 0.5
         across, down = ax * x + (bx * y + cx), ay * x + (by * y + cy)
         height, width = self.photo_size
-        inside = (across >= -0.5 - _EDGE) & (across <= width - 0.5 + _EDGE)
-        inside &= (down >= -0.5 - _EDGE) & (down <= height - 0.5 + _EDGE)
-        return ~(inside[:-1, :-1] & inside[1:, :-1] & inside[:-1, 1:] & inside[1:, 1:])
+        is_inside = (across >= -0.5 - _EDGE) & (across <= width - 0.5 + _EDGE)
+        is_inside &= (down >= -0.5 - _EDGE) & (down <= height - 0.5 + _EDGE)
+        return ~(is_inside[:-1, :-1] & is_inside[1:, :-1] & is_inside[:-1, 1:] & is_inside[1:, 1:])
 
     def box_in_photo(self, box: Box, size: tuple[int, int]) -> Box:
         """The smallest upright box in pixels of the photo that covers a box in pixels of `squash` at this size."""
@@ -118,12 +118,12 @@ class PartPose:
         to_photo = np.vstack([resized(size, self.photo_size), [0, 0, 1]])
         from_drawn = cv2.invertAffineTransform(self._to_photo(values.shape)) @ to_photo
         flags = cv2.INTER_LINEAR | cv2.WARP_INVERSE_MAP
-        over = cv2.warpAffine(values, from_drawn, size[::-1], flags=flags, borderMode=cv2.BORDER_REPLICATE)
+        drawn = cv2.warpAffine(values, from_drawn, size[::-1], flags=flags, borderMode=cv2.BORDER_REPLICATE)
         y, x = np.mgrid[: size[0], : size[1]]
         at = np.tensordot(from_drawn, np.stack([x, y, np.ones_like(x)]), axes=1)
         height, width = values.shape
-        inside = (np.abs(2 * at[0] + 1 - width) <= width) & (np.abs(2 * at[1] + 1 - height) <= height)
-        return over, inside
+        is_inside = (np.abs(2 * at[0] + 1 - width) <= width) & (np.abs(2 * at[1] + 1 - height) <= height)
+        return drawn, is_inside
 
     def _to_photo(self, size: tuple[int, int]) -> np.ndarray:
         """(2, 3): from pixels of `squash` at this size to pixels of the photo."""

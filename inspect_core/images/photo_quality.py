@@ -93,7 +93,7 @@ class QualityRange:
     sharpness: tuple[float, float]
 
     @classmethod
-    def of(cls, qualities: Sequence[PhotoQuality]) -> Self | None:
+    def from_qualities(cls, qualities: Sequence[PhotoQuality]) -> Self | None:
         """From what was measured; None for fewer photos than FEWEST."""
         if len(qualities) < FEWEST:
             return None

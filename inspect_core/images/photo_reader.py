@@ -114,7 +114,9 @@ def thumbnail(path: str | Path, size: tuple[int, int]) -> Thumbnail:
         height, width = width, height
     if is_deep:
         return Thumbnail(
-            (height, width), cv2.resize(grey, size[::-1], interpolation=cv2.INTER_AREA), ValueStatistics.of(grey)
+            (height, width),
+            cv2.resize(grey, size[::-1], interpolation=cv2.INTER_AREA),
+            ValueStatistics.from_photo(grey),
         )
     small = np.asarray(Image.fromarray(grey).resize(size[::-1], Image.Resampling.BOX))
     return Thumbnail((height, width), small, None)

@@ -54,15 +54,15 @@ class Placement:
         """Values of a map, (h, w) float32, over the photo as taken, at the size of the map; 0 where they end."""
         if self.pose is None:
             return values
-        over, inside = self.pose.over_photo(values, values.shape)
-        return np.where(inside, over, np.float32(0))
+        drawn, is_inside = self.pose.over_photo(values, values.shape)
+        return np.where(is_inside, drawn, np.float32(0))
 
     def mask_over_photo(self, mask: np.ndarray) -> np.ndarray:
         """A mask of a map, (h, w) bool, over the photo as taken, at its own size; True where the map ends."""
         if self.pose is None:
             return mask
-        over, inside = self.pose.over_photo(mask.astype(np.float32), mask.shape)
-        return (over > 0.5) | ~inside
+        drawn, is_inside = self.pose.over_photo(mask.astype(np.float32), mask.shape)
+        return (drawn > 0.5) | ~is_inside
 
 
 AS_TAKEN = Placement((1, 1))  # for a verdict or a photo of which nothing but the map is asked

@@ -35,12 +35,12 @@ class RegistrationImage:
     @cached_property
     def features(self) -> Keypoints:
         """All over the picture."""
-        return Keypoints.of(self.grey)
+        return Keypoints.from_image(self.grey)
 
     @cached_property
     def outline(self) -> Outline | None:
         """Of the part, None where none is wholly in view."""
-        return Outline.of(self.picture)
+        return Outline.from_picture(self.picture)
 
 
 @dataclass(frozen=True, eq=False)
@@ -57,7 +57,7 @@ class Reference(RegistrationImage):
     @cached_property
     def features(self) -> Keypoints:
         """Those that count."""
-        return Keypoints.of(self.grey, self.mask)
+        return Keypoints.from_image(self.grey, self.mask)
 
     def turns(self, lowest: float) -> tuple[int, ...]:
         """Degrees by which it can be turned and still correlate with itself at least `lowest`, as good photos must."""
@@ -101,12 +101,12 @@ class Reference(RegistrationImage):
             return None
         back = cv2.invertAffineTransform(_median_pose([pose for _, pose in located], self.grey.shape))
         poses = ((small.picture, registration.compose_poses(pose, back)) for small, pose in located)
-        over, covers = zip(*(registration.warp_onto(*located, self.grey.shape) for located in poses), strict=True)
+        warped, covers = zip(*(registration.warp_onto(*located, self.grey.shape) for located in poses), strict=True)
         covered = np.mean(covers, axis=0)
         reach = round(_MARGIN * max(covered.shape))
         near = np.ones((2 * reach + 1, 2 * reach + 1), np.uint8)
         always = cv2.erode((covered >= _ALWAYS).astype(np.uint8), near) > 0
-        return Reference(_median_where(over, covers), covered > 0.5, always, self.scale, self.outlined)
+        return Reference(_median_where(warped, covers), covered > 0.5, always, self.scale, self.outlined)
 
     def pose(self, small: RegistrationImage) -> tuple[CoarsePose, np.ndarray, float] | None:
         """The coarse pose, the fine one and its correlation; by phase correlation when features do not lead there.
@@ -147,10 +147,10 @@ def pick_medoid(smalls: Sequence[RegistrationImage], *, scale: bool, outlined: b
 
 def _median_where(photos: Sequence[np.ndarray], covers: Sequence[np.ndarray]) -> np.ndarray:
     """(h, w, 3) uint8: the median at each place of the photos that cover it, of all where none does."""
-    stack, inside = np.stack(photos), np.stack(covers)
-    inside[:, ~inside.any(axis=0)] = True
-    ordered = np.sort(np.where(inside[..., None], stack, np.uint16(256)), axis=0)  # what does not count comes last
-    count = inside.sum(axis=0)[None, :, :, None]
+    stack, covered = np.stack(photos), np.stack(covers)
+    covered[:, ~covered.any(axis=0)] = True
+    ordered = np.sort(np.where(covered[..., None], stack, np.uint16(256)), axis=0)  # what does not count comes last
+    count = covered.sum(axis=0)[None, :, :, None]
     lower, upper = (np.take_along_axis(ordered, middle, axis=0)[0] for middle in ((count - 1) // 2, count // 2))
     return ((lower + upper) / 2).round().astype(np.uint8)
 

@@ -28,7 +28,7 @@ class Keypoints(NamedTuple):
     codes: np.ndarray
 
     @classmethod
-    def of(cls, grey: np.ndarray, mask: np.ndarray | None = None) -> "Keypoints":
+    def from_image(cls, grey: np.ndarray, mask: np.ndarray | None = None) -> "Keypoints":
         """ORB features of (h, w) uint8, only where the mask is True."""
         orb = cv2.ORB.create(_MOST, scaleFactor=1.3, nlevels=4, edgeThreshold=12, patchSize=25, fastThreshold=8)
         keypoints, codes = orb.detectAndCompute(grey, None if mask is None else mask.astype(np.uint8))
@@ -91,10 +91,10 @@ def refine_pose(
     this step would be biased. alike: `start` is close, and only places that look alike in it draw the pose, so that
     what is missing or covered does not; the correlation is that of the whole mask all the same.
     """
-    moved, inside = warp_onto(photo, start, reference.shape)
+    moved, covered = warp_onto(photo, start, reference.shape)
     draws = mask & _alike(reference, moved) if alike else mask
     kernel = np.ones((_BLUR, _BLUR), np.uint8)
-    masks = [cv2.erode(valid.astype(np.uint8), kernel, borderValue=0) for valid in (draws, inside)]
+    masks = [cv2.erode(valid.astype(np.uint8), kernel, borderValue=0) for valid in (draws, covered)]
     if np.logical_and(*masks).sum() < FEWEST**2:
         return None
     try:
@@ -113,8 +113,8 @@ def warp_onto(photo: np.ndarray, pose: np.ndarray, shape: tuple[int, int]) -> tu
     """The photo as it lies over the reference, of that shape, and where it covers it, (h, w) bool."""
     flags = cv2.INTER_LINEAR | cv2.WARP_INVERSE_MAP
     moved = cv2.warpAffine(photo, pose, shape[::-1], flags=flags, borderMode=cv2.BORDER_REPLICATE)
-    inside = cv2.warpAffine(np.full(photo.shape[:2], 255, np.uint8), pose, shape[::-1], flags=flags)
-    return moved, inside == 255
+    covered = cv2.warpAffine(np.full(photo.shape[:2], 255, np.uint8), pose, shape[::-1], flags=flags)
+    return moved, covered == 255
 
 
 def compose_poses(outer: np.ndarray, inner: np.ndarray) -> np.ndarray:
@@ -137,8 +137,8 @@ def _alike(reference: np.ndarray, moved: np.ndarray) -> np.ndarray:
 
 def correlation(reference: np.ndarray, mask: np.ndarray, photo: np.ndarray, pose: np.ndarray) -> float:
     """Of the reference and the photo laid over it, where the mask counts and the photo covers it; -1 to 1."""
-    moved, inside = warp_onto(photo, pose, reference.shape)
-    a, b = (cv2.GaussianBlur(grey, (_BLUR, _BLUR), 0)[mask & inside].astype(np.float32) for grey in (reference, moved))
+    moved, covered = warp_onto(photo, pose, reference.shape)
+    a, b = (cv2.GaussianBlur(grey, (_BLUR, _BLUR), 0)[mask & covered].astype(np.float32) for grey in (reference, moved))
     a, b = a - a.mean(), b - b.mean()
     return float(a @ b / max(np.linalg.norm(a) * np.linalg.norm(b), np.finfo(np.float32).tiny))
 
@@ -148,10 +148,10 @@ def _agreed(here: np.ndarray, there: np.ndarray, *, scale: bool) -> tuple[np.nda
     none = None, np.zeros(len(here), bool)
     if len(here) < FEWEST:
         return none
-    pose, inside = cv2.estimateAffinePartial2D(here, there, method=cv2.RANSAC, ransacReprojThreshold=_OFF)
-    if pose is None or inside.sum() < FEWEST or _narrowest(here[inside[:, 0] > 0]) < 1:
+    pose, inliers = cv2.estimateAffinePartial2D(here, there, method=cv2.RANSAC, ransacReprojThreshold=_OFF)
+    if pose is None or inliers.sum() < FEWEST or _narrowest(here[inliers[:, 0] > 0]) < 1:
         return none
-    agreeing = inside[:, 0] > 0
+    agreeing = inliers[:, 0] > 0
     pose = _fitted(here[agreeing], there[agreeing], scale=scale)
     agreeing = np.linalg.norm(here @ pose[:, :2].T + pose[:, 2] - there, axis=1) <= _OFF
     return (pose, agreeing) if agreeing.sum() >= FEWEST else none

@@ -42,7 +42,7 @@ class CaptureVariation:
     focus: float = 0.0
     jpeg: int = 100
 
-    def of(self, picture: np.ndarray, photo: tuple[int, int], rng: np.random.Generator) -> np.ndarray:
+    def apply(self, picture: np.ndarray, photo: tuple[int, int], rng: np.random.Generator) -> np.ndarray:
         """The picture that the network would see, (h, w, 3) uint8; picture: as it saw it; photo: (H, W) as taken."""
         size = picture.shape[:2]
         if self.right or self.down:
@@ -157,7 +157,7 @@ class Tolerances:
         """Return the copies of one photo, as `CaptureVariation.of`; the same for the same digest of its content."""
         rng = np.random.default_rng([self.seed, int(digest[:16], 16)])
         for variation in self.sample_variations(rng):
-            yield variation.of(picture, photo, rng)
+            yield variation.apply(picture, photo, rng)
 
 
 DEFAULT_TOLERANCES = Tolerances()  # those of a careful station

@@ -105,12 +105,14 @@ def cost_limit(
     fold = np.random.default_rng(seed).permutation(len(names))[group] % folds
     of_good, of_defect = np.split(fold, [good.size])
     parts = []
-    for held in np.unique(fold):
-        kept_good, kept_defects = good[of_good != held], defects[of_defect != held]
+    for held_fold in np.unique(fold):
+        kept_good, kept_defects = good[of_good != held_fold], defects[of_defect != held_fold]
         if not (kept_good.size and kept_defects.size):
             raise ValueError("all good or all defective parts are in one group; add parts from other groups")
         limit = limit_for_cost(kept_good, kept_defects, escape_cost=escape_cost)
-        parts.append(count_parts(good[of_good == held], defects[of_defect == held], review=limit, reject=limit))
+        parts.append(
+            count_parts(good[of_good == held_fold], defects[of_defect == held_fold], review=limit, reject=limit)
+        )
     rejected, missed = sum(part.good_rejected for part in parts), sum(part.defects_missed for part in parts)
     all_good, all_defects = good.size + good_unscored.total, defects.size + defects_unscored.total
     counts = VerdictCounts(

@@ -40,13 +40,13 @@ def hit_limit(anomaly_map: np.ndarray, near: np.ndarray, *, area: int) -> float:
     lower_bound = (
         masked_values.min() if _is_found_from(anomaly_map, places, masked_values.min(), area) else anomaly_map.min()
     )
-    left = anomaly_map[(anomaly_map > lower_bound) & (anomaly_map <= masked_values.max())]
-    while left.size:
-        some = np.sort(left[:: left.size // SEARCH_SAMPLE_SIZE + 1])
-        if _is_found_from(anomaly_map, places, middle := some[some.size // 2], area):
-            lower_bound, left = middle, left[left > middle]
+    values = anomaly_map[(anomaly_map > lower_bound) & (anomaly_map <= masked_values.max())]
+    while values.size:
+        candidates = np.sort(values[:: values.size // SEARCH_SAMPLE_SIZE + 1])
+        if _is_found_from(anomaly_map, places, middle := candidates[candidates.size // 2], area):
+            lower_bound, values = middle, values[values > middle]
         else:
-            left = left[left < middle]
+            values = values[values < middle]
     return float(lower_bound)
 
 
@@ -56,4 +56,4 @@ def _is_found_from(anomaly_map: np.ndarray, places: np.ndarray, value: np.floati
     if np.count_nonzero(above) < area:
         return False
     _, labels = cv2.connectedComponents(above.view(np.uint8), connectivity=8)
-    return any(np.count_nonzero(labels == each) >= area for each in set(labels.ravel()[places].tolist()) if each)
+    return any(np.count_nonzero(labels == label) >= area for label in set(labels.ravel()[places].tolist()) if label)

@@ -58,15 +58,15 @@ def bright_place(maps: np.ndarray, *, limit: float, area: int) -> HotSpot | None
     else:
         spots = np.array([_around(maps[i], tuple(peaks[i]), limit) for i in np.flatnonzero(here)])
         boxes = [(*spots[:, :2].min(axis=0), *spots[:, 2:].max(axis=0))]
-    inside = np.zeros(size, bool)
+    window = np.zeros(size, bool)
     for left, top, right, bottom in boxes:
-        inside[top:bottom, left:right] = True
+        window[top:bottom, left:right] = True
     rest = np.median(maps)
     with_it, without = (
-        float(np.median(image_score(stack, area=area))) for stack in (maps, np.where(inside, rest, maps))
+        float(np.median(image_score(stack, area=area))) for stack in (maps, np.where(window, rest, maps))
     )
     drop = (with_it - without) / (with_it - rest) if with_it > rest else 0.0
-    if inside.mean() > LARGEST or drop < DROP:
+    if window.mean() > LARGEST or drop < DROP:
         return None
     shares = (np.array(boxes) / (size[1], size[0], size[1], size[0])).tolist()
     in_shares = tuple((left, top, right, bottom) for left, top, right, bottom in shares)

@@ -95,7 +95,7 @@ def overkill_at(
     *,
     groups: Sequence[str] | None = None,
     ceiling: float | None = None,
-    of: int = 100,
+    sample_size: int = 100,
     confidence: float = 0.95,
 ) -> RejectForecast:
     """How many of the next `of` good parts the limit will stop, judged by good scores, which may be those that set it.
@@ -113,31 +113,33 @@ def overkill_at(
     as_finite_number(limit, name="limit")
     if groups is not None and len(groups) != scores.size:
         raise ValueError(f"groups has {len(groups)} entries for {scores.size} scores; give the group of every score")
-    if of < 1 or not 0 < confidence < 1:
-        raise ValueError(f"of is {of}, confidence {confidence}; give a number of parts and a share such as 0.95")
+    if sample_size < 1 or not 0 < confidence < 1:
+        raise ValueError(
+            f"of is {sample_size}, confidence {confidence}; give a number of parts and a share such as 0.95"
+        )
     parts = scores.size if groups is None else len(set(groups))
     share = float((scores > np.float64(limit)).mean())
     above, tail = share * parts, (1 - confidence) / 2
-    low = 0 if above == 0 else _betabinom_point(tail, of, above, parts - above + 1)
-    high = of if above == parts else _betabinom_point(1 - tail, of, above + 1, parts - above)
+    low = 0 if above == 0 else _betabinom_point(tail, sample_size, above, parts - above + 1)
+    high = sample_size if above == parts else _betabinom_point(1 - tail, sample_size, above + 1, parts - above)
     location, scale = map(float, _gumbel(_remove_ceiling(scores, ceiling)))
     if scale > 0:
         limit = float(_remove_ceiling(np.array(limit), ceiling))
         locations, scales = _refitted(min(parts, MOST_DRAWN))
         share = float(-np.expm1(-np.exp(-(locations + scales * (limit - location) / scale))).mean())
-    return RejectForecast(of * share, low, high, of)
+    return RejectForecast(sample_size * share, low, high, sample_size)
 
 
-def provable_bound(count: int, *, of: int = 100, confidence: float = 0.95) -> int:
+def provable_bound(count: int, *, sample_size: int = 100, confidence: float = 0.95) -> int:
     """The smallest upper bound on rejects among the next `of` good parts that `count` good scores can promise."""
-    return _betabinom_point(1 - (1 - confidence) / 2, of, 1, count)
+    return _betabinom_point(1 - (1 - confidence) / 2, sample_size, 1, count)
 
 
-def _betabinom_point(share: float, of: int, a: float, b: float) -> int:
+def _betabinom_point(share: float, sample_size: int, a: float, b: float) -> int:
     """The smallest number that a beta-binomial variable stays at or below with this probability."""
     from scipy.stats import betabinom  # takes half a second; no worker and no verdict needs it
 
-    return int(betabinom.ppf(share, of, a, b))
+    return int(betabinom.ppf(share, sample_size, a, b))
 
 
 def _remove_ceiling(scores: np.ndarray, ceiling: float | None) -> np.ndarray:

@@ -83,7 +83,7 @@ class GoodMaps:
     scatter: np.ndarray
 
     @classmethod
-    def of(cls, errors: ArrayLike) -> Self:
+    def from_errors(cls, errors: ArrayLike) -> Self:
         """From grid errors (n, h, w) of good photos. Raises ValueError without any, or when one is not finite."""
         maps = np.asarray(errors, np.float64)
         if maps.ndim != 3 or 0 in maps.shape:
@@ -129,10 +129,10 @@ class GoodMaps:
 
         Leave-one-out: below 0 where places have nothing in common; -inf for a single photo.
         """
-        about = float((self.scatter + self.count * (self.mean - levels) ** 2).sum())
-        if self.count < 2 or about == 0:
+        squares = float((self.scatter + self.count * (self.mean - levels) ** 2).sum())
+        if self.count < 2 or squares == 0:
             return -np.inf
-        return 1 - (self.count / (self.count - 1)) ** 2 * float(self.scatter.sum()) / about
+        return 1 - (self.count / (self.count - 1)) ** 2 * float(self.scatter.sum()) / squares
 
     @staticmethod
     def _by_class(values: np.ndarray, size: tuple[int, int]) -> np.ndarray:

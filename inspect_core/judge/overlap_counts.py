@@ -40,7 +40,7 @@ class OverlapCounts:
         return cls(np.zeros(0, np.int32), *np.zeros((2, 0), np.int64), np.zeros(0), 0)
 
     @classmethod
-    def of(cls, anomaly_map: np.ndarray, mask: np.ndarray) -> Self:
+    def from_map(cls, anomaly_map: np.ndarray, mask: np.ndarray) -> Self:
         """Of one map (H, W), float32 and finite, and its mask, True = defect. Raises ValueError for another shape."""
         mask = np.asarray(mask) != 0
         require_shape(mask, anomaly_map.shape, name="mask")
@@ -49,33 +49,33 @@ class OverlapCounts:
         at, length = classes - first, int(classes.max()) - first + 1
         labels, regions = label_regions(mask)
         share = 1 / np.maximum(np.bincount(labels.ravel(), minlength=regions + 1), 1)
-        everywhere, inside = np.bincount(at.ravel(), minlength=length), at[mask]
-        defect = np.bincount(inside, minlength=length)
+        everywhere, in_mask = np.bincount(at.ravel(), minlength=length), at[mask]
+        defect = np.bincount(in_mask, minlength=length)
         there = np.flatnonzero(everywhere)
         return cls(
             (there + first).astype(np.int32),
             (everywhere - defect)[there],
             defect[there],
-            np.bincount(inside, share[labels[mask]], minlength=length)[there],
+            np.bincount(in_mask, share[labels[mask]], minlength=length)[there],
             regions,
         )
 
     @classmethod
     def merged(cls, counts: Iterable[Self]) -> Self:
         """Of the maps of all, added in their order."""
-        each = [cls.none(), *counts]
+        all_counts = [cls.none(), *counts]
         classes, where = np.unique(
-            np.concatenate([counts_of_photo.classes for counts_of_photo in each]), return_inverse=True
+            np.concatenate([counts_of_photo.classes for counts_of_photo in all_counts]), return_inverse=True
         )
         normal, defect, weight = (
             np.bincount(
                 where,
-                np.concatenate([getattr(counts_of_photo, name) for counts_of_photo in each]),
+                np.concatenate([getattr(counts_of_photo, name) for counts_of_photo in all_counts]),
                 minlength=len(classes),
             )
             for name in ("normal", "defect", "weight")
         )
-        regions = sum(counts_of_photo.regions for counts_of_photo in each)
+        regions = sum(counts_of_photo.regions for counts_of_photo in all_counts)
         return cls(classes, normal.astype(np.int64), defect.astype(np.int64), weight, regions)
 
     @property

@@ -70,10 +70,10 @@ def _region_pixels(maps: np.ndarray, masks: np.ndarray) -> list[np.ndarray]:
     region_scores = []
     for image in np.flatnonzero(masks.any(axis=(1, 2))):
         labels, count = label_regions(masks[image])
-        inside = labels > 0
-        order = np.argsort(labels[inside], kind="stable")
-        ends = np.cumsum(np.bincount(labels[inside], minlength=count + 1)[1:])[:-1]
-        region_scores += np.split(maps[image][inside][order], ends)
+        in_region = labels > 0
+        order = np.argsort(labels[in_region], kind="stable")
+        ends = np.cumsum(np.bincount(labels[in_region], minlength=count + 1)[1:])[:-1]
+        region_scores += np.split(maps[image][in_region][order], ends)
     return region_scores
 
 

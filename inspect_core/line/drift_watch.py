@@ -12,10 +12,10 @@ BEFORE = 5000
 
 
 class DriftMonitor:
-    """The signals of the recipe that is watched, from the parts in the log on. left: those that left their limits."""
+    """The signals of the recipe that is watched, from the parts in the log on. alarms: those that left their limits."""
 
     def __init__(self, record: AuditRecord):
-        self._record, self.left = record, list[SignalAlarm]()
+        self._record, self.alarms = record, list[SignalAlarm]()
         self._signals = DriftSignals(record.inspector.good_scores.tolist())
         earlier = [of_entry(entry) for entry in record.log.entries(kind=INSPECTION, newest=BEFORE)]
         for inspection in reversed(earlier):
@@ -27,8 +27,8 @@ class DriftMonitor:
         inputs = {name: float(value) for name in INPUTS if isinstance(value := facts.get(name), int | float)}
         score = facts["score"]
         score = float(score) if isinstance(score, int | float) else None
-        left = self._signals.add(score, rejected=facts["verdict"] == REJECT, inputs=inputs)
-        for alarm in left:
+        alarms = self._signals.add(score, rejected=facts["verdict"] == REJECT, inputs=inputs)
+        for alarm in alarms:
             alarm_facts = {
                 "signal": alarm.signal,
                 "chart": alarm.alarm.chart,
@@ -38,5 +38,5 @@ class DriftMonitor:
             inspector = self._record.inspector
             log_context = {"user": self._record.user, "product": inspector.product, "recipe": inspector.digest}
             self._record.log.append(DRIFT, alarm_facts, **log_context)
-        self.left += left
-        return left
+        self.alarms += alarms
+        return alarms

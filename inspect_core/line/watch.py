@@ -231,8 +231,8 @@ def watching(folder: Path, out: Path) -> Generator[None]:
     with _held(folder), _held(out):
         for name in FOLDERS.values():
             (out / name).mkdir(parents=True, exist_ok=True)
-        for left in folder.rglob(CLAIMED):
-            remove_if_empty(left)
+        for claimed in folder.rglob(CLAIMED):
+            remove_if_empty(claimed)
         yield
 
 

@@ -30,7 +30,7 @@ class WatchSession:
 
     watch: Watch
     following: DriftMonitor
-    on_photo: Callable[[Facts, list[SignalAlarm]], None] = lambda facts, left: None
+    on_photo: Callable[[Facts, list[SignalAlarm]], None] = lambda facts, alarms: None
     counts: Counter[str] = field(default_factory=Counter)
     last_photo: Facts | None = None
     not_accepted: tuple[Facts, ...] = ()

@@ -179,10 +179,10 @@ def costs_of(
 ) -> Costs:
     """What fitting the methods one after another takes. Raises ValueError for more memory than a fit may take."""
     places = extractor.grid[0] * extractor.grid[1]
-    each = [
+    costs = [
         METHODS[name].costs(Workload(fit, shown, places, shape[-1]), parameters_of_method)
         for name, parameters_of_method, shape in zip(methods, parameters, extractor.shapes, strict=True)
     ]
-    total = Costs(sum(costs.seconds for costs in each), sum(costs.memory for costs in each))
+    total = Costs(sum(costs.seconds for costs in costs), sum(costs.memory for costs in costs))
     most = LARGEST_FIT if extractor.tiles is None else LARGEST_TILED_FIT
     return total.with_photos(extractor.work_bytes, most)

@@ -120,8 +120,8 @@ class KernelSpaceErrors(nn.Module):
         # exp(-d2 / 2 sigma2) - 1, like the detector's kernel: the constant cancels below.
         values = (squared * self.rate).exp() - 1.0
         mean = values.mean(-1, keepdim=True)
-        inside = ((values - self.offset - mean) @ self.alpha).square().sum(-1)
-        return (self.grand_mean - 2.0 * mean[..., 0] - inside).float().unflatten(1, features.shape[2:])
+        projected = ((values - self.offset - mean) @ self.alpha).square().sum(-1)
+        return (self.grand_mean - 2.0 * mean[..., 0] - projected).float().unflatten(1, features.shape[2:])
 
 
 METHOD = KernelPCAMethod()

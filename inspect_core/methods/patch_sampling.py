@@ -36,9 +36,9 @@ class PatchSampler:
 
     def without(self, other: Self) -> Self:
         """What is left without the photos of another sample; both stay as they are."""
-        left = copy(self)
-        left._rows = {number: rows for number, rows in self._rows.items() if number not in other._rows}
-        return left
+        others = copy(self)
+        others._rows = {number: rows for number, rows in self._rows.items() if number not in other._rows}
+        return others
 
     def rows(self) -> Tensor:
         """(n, k) patches in the order of the photos. Raises ValueError when there was no photo."""

@@ -115,8 +115,8 @@ class SubspaceErrors(nn.Module):
 
     def forward(self, features: Tensor) -> Tensor:
         centred = self.feature_map(as_rows(features).to(self.mean.dtype)) - self.mean
-        inside = centred @ self.components
-        rest = inside if self.of_the_rest else centred - inside @ self.components.T
+        projected = centred @ self.components
+        rest = projected if self.of_the_rest else centred - projected @ self.components.T
         return rest.square().sum(-1).sqrt().float().unflatten(1, features.shape[2:])
 
 

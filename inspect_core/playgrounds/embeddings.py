@@ -25,10 +25,10 @@ def redundant_features(n: int, distinct: int, seed: int) -> np.ndarray:
 def spectra(features: np.ndarray, k: int, seed: int = 0) -> dict[str, LocalSpectrum]:
     """The spectrum of features (n, d) embedded in k dimensions, by the embedding's name; "all features" comes last."""
     embedded = {name: features @ draw(FEATURES, k, seed=seed).double().numpy() for name, draw in EMBEDDINGS.items()}
-    each, n = {**embedded, "all features": features}, len(features)
+    variants, n = {**embedded, "all features": features}, len(features)
     return {
         name: LocalSpectrum(np.linalg.eigvalsh(np.cov(x.T, bias=True))[::-1].astype(np.float32)[None, None], n)
-        for name, x in each.items()
+        for name, x in variants.items()
     }
 
 

@@ -18,31 +18,31 @@ def square(n: int, seed: int) -> tuple[np.ndarray, Inside]:
 
 def square_noise(n: int, noise: int, seed: int) -> tuple[np.ndarray, Inside]:
     """The square with `noise` further points uniform on [0, 3]², which come last."""
-    points, inside = square(n, seed)
-    return np.concatenate([points, np.random.default_rng((seed, 1)).uniform(0.0, 3.0, (noise, 2))]), inside
+    points, contains = square(n, seed)
+    return np.concatenate([points, np.random.default_rng((seed, 1)).uniform(0.0, 3.0, (noise, 2))]), contains
 
 
 def ring_line_square(n: int, seed: int) -> tuple[np.ndarray, Inside]:
     """A ring of diameters 1 and 2, a line 1.6 x 0.2 and the square, side by side, uniform in area."""
 
-    def inside(p: np.ndarray) -> np.ndarray:
+    def contains(p: np.ndarray) -> np.ndarray:
         radius = np.hypot(p[:, 0] + 1.0, p[:, 1] - 1.5)
         ring = (radius >= 0.5) & (radius <= 1.0)
         line = (p[:, 0] >= 0.0) & (p[:, 0] <= 1.6) & (np.abs(p[:, 1] - 1.5) <= 0.1)
         return ring | line | _in_square((2.7, 1.5))(p)
 
-    return _uniform_in(inside, n, (-2.0, 0.0), (4.0, 3.0), seed), inside
+    return _uniform_in(contains, n, (-2.0, 0.0), (4.0, 3.0), seed), contains
 
 
 def spiral(n: int, seed: int) -> tuple[np.ndarray, Inside]:
     """(0.07 φ + a)(cos φ, sin φ), a in [0, 0.1], φ in [0, 6π], uniform in area."""
 
-    def inside(p: np.ndarray) -> np.ndarray:
+    def contains(p: np.ndarray) -> np.ndarray:
         radius, angle = np.hypot(p[:, 0], p[:, 1]), np.arctan2(p[:, 1], p[:, 0]) % (2.0 * np.pi)
         a = radius[:, None] - 0.07 * (angle[:, None] + 2.0 * np.pi * np.arange(3))
         return ((a >= 0.0) & (a <= 0.1)).any(axis=1)
 
-    return _uniform_in(inside, n, (-1.5, -1.5), (1.5, 1.5), seed), inside
+    return _uniform_in(contains, n, (-1.5, -1.5), (1.5, 1.5), seed), contains
 
 
 def sine_noise(n: int, noise: int, seed: int) -> np.ndarray:
@@ -54,17 +54,17 @@ def sine_noise(n: int, noise: int, seed: int) -> np.ndarray:
 
 
 def _in_square(centre: tuple[float, float]) -> Inside:
-    def inside(p: np.ndarray) -> np.ndarray:
+    def contains(p: np.ndarray) -> np.ndarray:
         reach = np.abs(p - np.array(centre)).max(axis=1)
         return (reach >= 0.9) & (reach <= 1.1)
 
-    return inside
+    return contains
 
 
-def _uniform_in(inside: Inside, n: int, low: tuple[float, float], high: tuple[float, float], seed: int) -> np.ndarray:
+def _uniform_in(contains: Inside, n: int, low: tuple[float, float], high: tuple[float, float], seed: int) -> np.ndarray:
     rng = np.random.default_rng(seed)
     points = np.empty((0, 2))
     while len(points) < n:
         candidates = rng.uniform(low, high, (4 * n, 2))
-        points = np.concatenate([points, candidates[inside(candidates)]])
+        points = np.concatenate([points, candidates[contains(candidates)]])
     return points[:n]

@@ -30,14 +30,14 @@ def fitted(points: np.ndarray, classes: np.ndarray, seed: int = 0) -> dict[str, 
     counts = np.bincount(classes, minlength=2)
     if counts.min() < LEAST_OF_A_CLASS:
         raise ValueError(f"a class has {counts.min()} points; give each at least {LEAST_OF_A_CLASS}")
-    held = np.zeros(len(points), bool)
+    is_held_out = np.zeros(len(points), bool)
     for number in (0, 1):  # of each class, evenly along its points, so that a dragged point stays where it counts
-        held[np.flatnonzero(classes == number)[::HELD_OUT]] = True
-    learn = (points[~held], classes[~held])
-    choose = (points[held], classes[held])
-    with warnings.catch_warnings(), ThreadPoolExecutor(1) as beside:
+        is_held_out[np.flatnonzero(classes == number)[::HELD_OUT]] = True
+    learn = (points[~is_held_out], classes[~is_held_out])
+    choose = (points[is_held_out], classes[is_held_out])
+    with warnings.catch_warnings(), ThreadPoolExecutor(1) as executor:
         warnings.simplefilter("ignore", UserWarning)
-        grown = beside.submit(fit_kdf, *learn, held_out=choose, trees=TREES, seed=seed)
+        grown = executor.submit(fit_kdf, *learn, held_out=choose, trees=TREES, seed=seed)
         net = fit_kdn(*learn, held_out=choose, hidden=HIDDEN, seed=seed)
         forest = grown.result()
     return {
@@ -60,8 +60,8 @@ def taught_shapes(seed: int = 0) -> dict[str, Posterior]:
     images = GREY * np.concatenate([ellipses(centres(SHAPES, rng)), rectangles(centres(SHAPES, rng))])
     order = rng.permutation(len(images))
     x, classes = _pooled(images[order]), (order >= SHAPES).astype(int)
-    held = len(x) // HELD_OUT
-    model = fit_kdn(x[held:], classes[held:], held_out=(x[:held], classes[:held]), seed=seed)
+    count = len(x) // HELD_OUT
+    model = fit_kdn(x[count:], classes[count:], held_out=(x[:count], classes[:count]), seed=seed)
     return {
         "Net": lambda images: model.parent_proba(_pooled(images)),
         "KDN": lambda images: model.predict_proba(_pooled(images)),

@@ -63,16 +63,20 @@ def reliability(curves: Mapping[str, ReliabilityCurve], theme: ChartTheme) -> go
 
 
 def confidence_decay(
-    away: Sequence[float], lines: Mapping[str, np.ndarray], prior: float, minimum_confidence: float, theme: ChartTheme
+    distances: Sequence[float],
+    lines: Mapping[str, np.ndarray],
+    prior: float,
+    minimum_confidence: float,
+    theme: ChartTheme,
 ) -> go.Figure:
     """Mean stated probability against distance from the examples, 1 at the examples, with the prior and the limit."""
     figure = new_figure(theme, height=380)
     ticks = {"tickvals": DOUBLINGS, "ticktext": [f"{factor:g} ×" for factor in DOUBLINGS]}
     figure.update_xaxes(title="distance from the centre of the examples, × their spread", type="log", **ticks)
-    figure.update_xaxes(range=np.log10([min(away), max(away)]))
+    figure.update_xaxes(range=np.log10([min(distances), max(distances)]))
     for (name, ys), colour in zip(lines.items(), (theme.good, *theme.defect_types), strict=False):
         line, hover = {"color": colour, "width": 2}, "%{x:.1f} × as far: %{y:.0%}<extra>" + name + "</extra>"
-        figure.add_scatter(x=list(away), y=list(ys), mode="lines", name=name, line=line, hovertemplate=hover)
+        figure.add_scatter(x=list(distances), y=list(ys), mode="lines", name=name, line=line, hovertemplate=hover)
     # Beside their lines where a curve seldom runs: below at the near end, above at the far one.
     for level, text, dash, x, side, edge in (
         (prior, "guessing", "solid", 0, "left", "top"),

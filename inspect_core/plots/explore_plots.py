@@ -50,8 +50,8 @@ def local_spectra(
     if level is not None:
         words, variance = level
         figure.add_hline(y=variance, line={"color": theme.unknown, "width": 1})
-        beside = {"x": 0, "xref": "paper", "xanchor": "left", "xshift": 4}
-        label(figure, words, theme.unknown, **beside, y=np.log10(variance), yanchor="top")
+        at_axis = {"x": 0, "xref": "paper", "xanchor": "left", "xshift": 4}
+        label(figure, words, theme.unknown, **at_axis, y=np.log10(variance), yanchor="top")
     figure.update_xaxes(title="eigenvalue, largest first", range=[0, 1.25 * longest])
     figure.update_yaxes(title="variance", type="log", exponentformat="power", dtick=1)
     if k is not None:

@@ -57,7 +57,7 @@ def scores_over_time(
 
 
 def levels_over_time(
-    when: np.ndarray, levels: np.ndarray, left: Sequence[tuple[int, str]], theme: ChartTheme
+    when: np.ndarray, levels: np.ndarray, alarms: Sequence[tuple[int, str]], theme: ChartTheme
 ) -> go.Figure:
     """A signal as a share of its limits, which are at 1 and -1, and what was said where it left them.
 
@@ -69,8 +69,8 @@ def levels_over_time(
     figure.add_scatter(x=when, y=shown, mode="lines", line=line, hovertemplate="%{x}<br>%{y:.2f}<extra></extra>")
     for edge in (-1, 1):
         figure.add_hline(edge, line={"color": theme.defect, "width": 1, "dash": "dash"})
-    if left:
-        at, words = [i for i, _ in left], [as_text(words) for _, words in left]
+    if alarms:
+        at, words = [i for i, _ in alarms], [as_text(words) for _, words in alarms]
         marks = {"color": theme.defect, "size": 9, "symbol": "x"}
         hover = "%{customdata}<br>%{x}<extra></extra>"
         figure.add_scatter(x=when[at], y=shown[at], mode="markers", marker=marks, customdata=words, hovertemplate=hover)

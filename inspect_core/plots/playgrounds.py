@@ -15,8 +15,8 @@ def error_histograms(errors: np.ndarray, foreign: np.ndarray, theme: ChartTheme)
     figure = new_figure(theme, height=220)
     size = float(errors.max() - errors.min()) / BINS or 1.0
     bins = {"start": float(errors.min()), "end": float(errors.max()) + size, "size": size}
-    for name, of, colour in (("known", ~foreign, theme.good), ("foreign", foreign, theme.defect)):
-        figure.add_histogram(x=errors[of], name=name, xbins=bins, marker_color=colour, opacity=0.6)
+    for name, mask, colour in (("known", ~foreign, theme.good), ("foreign", foreign, theme.defect)):
+        figure.add_histogram(x=errors[mask], name=name, xbins=bins, marker_color=colour, opacity=0.6)
     figure.update_layout(barmode="overlay", showlegend=True, bargap=0.02)
     figure.update_xaxes(title="reconstruction error")
     figure.update_yaxes(title="digits")
@@ -34,7 +34,7 @@ def confidence(
         hover = "%{x:.3~g}: %{y:.0%}<extra>" + name + "</extra>"
         line = {"color": colour, "width": 2}
         figure.add_scatter(x=list(values), y=list(ys), mode="lines", name=name, line=line, hovertemplate=hover)
-        aside = 7 if ys[-1] == max(each[-1] for each in lines.values()) else -7
+        aside = 7 if ys[-1] == max(points[-1] for points in lines.values()) else -7
         label(figure, name, colour, x=values[-1], y=ys[-1], xanchor="left", xshift=4, yshift=aside)
     mark_value(figure, in_force, f"{in_force:g}", theme)
     return figure

@@ -140,9 +140,9 @@ def fleiss(calls: np.ndarray) -> Kappa:
     """Fleiss' kappa of (parts, trials) bool calls."""
     n, trials = calls.shape
     stopped = calls.sum(axis=1)
-    each = (stopped * (stopped - 1) + (trials - stopped) * (trials - stopped - 1)) / (trials * (trials - 1))
+    agreements = (stopped * (stopped - 1) + (trials - stopped) * (trials - stopped - 1)) / (trials * (trials - 1))
     share = float(calls.mean())
-    return _kappa(float(each.mean()), share**2 + (1 - share) ** 2, n)
+    return _kappa(float(agreements.mean()), share**2 + (1 - share) ** 2, n)
 
 
 def _kappa(agree: float, by_chance: float, n: int) -> Kappa:

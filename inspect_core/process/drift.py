@@ -75,10 +75,10 @@ class Monitor:
         ramp = self._up if self._up >= self._down else -self._down
         self.values = {STEP: self._step, RAMP: ramp, SPREAD: self._spread}
         size = {chart: level if chart == SPREAD else abs(level) for chart, level in self.values.items()}
-        left = [chart for chart, level in size.items() if level > self.limits[chart]]
-        if left:
+        alarms = [chart for chart, level in size.items() if level > self.limits[chart]]
+        if alarms:
             self._restart()
-        ups = {chart: None if chart == SPREAD else self.values[chart] > 0 for chart in left}
+        ups = {chart: None if chart == SPREAD else self.values[chart] > 0 for chart in alarms}
         return tuple(Alarm(chart, self._position, up) for chart, up in ups.items())
 
 
@@ -134,12 +134,12 @@ def run_length(chart: str, size: int, most: float, *, share: float = 0.0, off: f
 def _lasts(chart: str, steps: np.ndarray, odds: np.ndarray, low: float, most: float) -> float:
     cells, width = np.linspace(low, most, CELLS, retstep=True)
     place = (_next(chart, cells[:, None], steps) - low) / width
-    inside = (place >= 0) & (place <= CELLS - 1)
+    in_range = (place >= 0) & (place <= CELLS - 1)
     first = np.clip(place.astype(int), 0, CELLS - 2)
-    over, row = np.clip(place - first, 0, 1), np.arange(CELLS)[:, None] * CELLS
+    fraction, row = np.clip(place - first, 0, 1), np.arange(CELLS)[:, None] * CELLS
     stays = np.zeros(CELLS * CELLS)
-    for cell, part in ((first, 1 - over), (first + 1, over)):
-        stays += np.bincount((row + cell).ravel(), (inside * part * odds).ravel(), minlength=len(stays))
+    for cell, part in ((first, 1 - fraction), (first + 1, fraction)):
+        stays += np.bincount((row + cell).ravel(), (in_range * part * odds).ravel(), minlength=len(stays))
     lengths = np.linalg.solve(np.eye(CELLS) - stays.reshape(CELLS, CELLS), np.ones(CELLS))
     length = float(np.interp(0, cells, lengths))
     return length if 0 < length < LONGEST else LONGEST  # beyond what a float can tell from never

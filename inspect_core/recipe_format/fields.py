@@ -244,10 +244,10 @@ def _check(value: Any, expected: Mapping | FieldRule | tuple[FieldRule, Mapping]
         raise ValueError(f"field {path!r} of recipe.json is {text}; it must be {rule.words}")
     if isinstance(expected, FieldRule):
         return
-    inside = f"{path}." if path else ""
+    prefix = f"{path}." if path else ""
     if unknown := sorted(set(value) - set(expected)):
-        raise ValueError(f"recipe.json has an unknown field {inside + unknown[0]!r}")
+        raise ValueError(f"recipe.json has an unknown field {prefix + unknown[0]!r}")
     for name, below in expected.items():
         if name not in value:
-            raise ValueError(f"recipe.json lacks the field {inside + name!r}")
-        _check(value[name], below, inside + name)
+            raise ValueError(f"recipe.json lacks the field {prefix + name!r}")
+        _check(value[name], below, prefix + name)

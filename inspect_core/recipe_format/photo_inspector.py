@@ -100,7 +100,7 @@ class PhotoInspector(ABC):
         anomaly_map, *whole_photo = self.compute_map(image, placement, picture, head=head)
         check = product_check.check(*whole_photo) if product_check is not None and whole_photo else None
         whole = whole_photo[0][0] if whole_photo else None
-        view = Visibility.of(placement, self.map_size, self.areas)
+        view = Visibility.from_placement(placement, self.map_size, self.areas)
 
         weighted, picture_of = mask_uninspected(anomaly_map, view.uninspected, self.areas), placement.picture
         quality = None if self.quality is None else measure_quality(picture)

@@ -75,7 +75,7 @@ class MapHead(nn.Module):
         self.pools, self.heads = [view.spec.pool for view in recipe.views], nn.ModuleList(heads)
         scales = [view.scales.get(view.value(recipe.live_values)) for view in recipe.views]
         for number, scale in enumerate(scales):
-            level, gain, centre = _affine(scale, recipe.grid, alone=len(scales) == 1)
+            level, gain, centre = _affine(scale, recipe.grid, is_single=len(scales) == 1)
             constant(self, **{f"level_{number}": level, f"gain_{number}": gain, f"centre_{number}": centre})
         sides = zip(recipe.grid, recipe.map_size, strict=True)
         rows, columns = (pixel_operator(cells, pixels, sigma=SIGMA) for cells, pixels in sides)
@@ -145,10 +145,10 @@ def _graph(module: nn.Module, examples: tuple[Tensor, ...], inputs: list[str], o
     )
 
 
-def _affine(scale: LocalScale | None, grid: tuple[int, int], *, alone: bool) -> tuple[Tensor, Tensor, Tensor]:
+def _affine(scale: LocalScale | None, grid: tuple[int, int], *, is_single: bool) -> tuple[Tensor, Tensor, Tensor]:
     """level, gain and centre that `judge.local_scale.joined` applies to the errors of one view."""
     if scale is None:
         return torch.zeros(()), torch.ones(()), torch.zeros(())
-    level = torch.tensor(scale.level if alone else 0.0, dtype=torch.float32)
-    gain = scale.gain if alone else scale.gain * np.float32(1 / scale.spread)
+    level = torch.tensor(scale.level if is_single else 0.0, dtype=torch.float32)
+    gain = scale.gain if is_single else scale.gain * np.float32(1 / scale.spread)
     return level, torch.from_numpy(gain), torch.from_numpy(scale.centre)

@@ -119,8 +119,8 @@ def _graphs(recipe: Recipe, backbone: Backbone, check_images: Sequence[str | Pat
     from inspect_core.recipe_io.quantisation import quantise_float16, quantise_int8
 
     if bits == 8:
-        some = islice(_pictures(check_images, recipe.depth), QUANTISED_WITH)
-        inputs = [image for _, picture in some for image in _inputs(picture.pixels, recipe)]
+        photos = islice(_pictures(check_images, recipe.depth), QUANTISED_WITH)
+        inputs = [image for _, picture in photos for image in _inputs(picture.pixels, recipe)]
         graphs[recipe_package.MODEL] = quantise_int8(graphs[recipe_package.MODEL], inputs)
     return {name: quantise_float16(content) for name, content in graphs.items()}
 

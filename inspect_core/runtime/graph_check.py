@@ -29,40 +29,40 @@ def check_graph(content: bytes) -> None:
     Refused are operators of other domains, functions, training steps, and every attribute that holds a graph, which all
     of Loop, If, Scan and SequenceMap need.
     """
-    graphs, left = 0, iter(range(MOST_FIELDS))
-    for number, value in _fields(memoryview(content), left):
+    graphs, remaining = 0, iter(range(MOST_FIELDS))
+    for number, value in _fields(memoryview(content), remaining):
         if number in (_MODEL_FUNCTIONS, _MODEL_TRAINING):
             raise GraphError("it contains functions or training steps, which Loupe never exports")
         if number == _MODEL_GRAPH:
             graphs += 1
-            for inner, node in _fields(_message(value), left):
+            for inner, node in _fields(_message(value), remaining):
                 if inner == _GRAPH_NODE:
-                    _check_node(_message(node), left)
+                    _check_node(_message(node), remaining)
     if not graphs:
         raise GraphError("it contains no graph")
 
 
-def _check_node(node: memoryview, left: Iterator[int]) -> None:
+def _check_node(node: memoryview, remaining: Iterator[int]) -> None:
     operator = b""
-    for number, value in _fields(node, left):
+    for number, value in _fields(node, remaining):
         if number == _NODE_OPERATOR:
             operator = bytes(_message(value))
         elif number == _NODE_DOMAIN and (domain := bytes(_message(value))) not in DOMAINS:
             raise GraphError(f"it holds an operator of the domain {_shown(domain)}, which Loupe never exports")
         elif number == _NODE_ATTRIBUTE and any(
-            field_number in _ATTRIBUTE_GRAPHS for field_number, _ in _fields(_message(value), left)
+            field_number in _ATTRIBUTE_GRAPHS for field_number, _ in _fields(_message(value), remaining)
         ):
             raise GraphError(f"its operator {_shown(operator)} contains a subgraph, which could loop forever")
 
 
-def _fields(message: memoryview, left: Iterator[int]) -> Iterator[tuple[int, memoryview | None]]:
+def _fields(message: memoryview, remaining: Iterator[int]) -> Iterator[tuple[int, memoryview | None]]:
     """(number, bytes) of every field, None for numbers. left: one for each field that may still be looked at.
 
     Raises GraphError for what is no protobuf message, and for too many fields.
     """
     place = 0
     while place < len(message):
-        if next(left, None) is None:
+        if next(remaining, None) is None:
             raise GraphError(f"it has more than {MOST_FIELDS:,} fields")
         key, place = _varint(message, place)
         number, kind, value = key >> 3, key & 7, None

@@ -100,14 +100,14 @@ class Job:
 
     @property
     def seconds_left(self) -> float | None:
-        """Seconds left at the pace so far; None before the pace is known.
+        """Seconds estimate at the pace so far; None before the pace is known.
 
         They run down between reports, and from the first tenth on rise by no more than a fifth above the least told.
         """
         if self.state is not JobState.RUNNING or self._told is None:
             return None
-        at, left = self._told
-        return max(left - (self.seconds - at), left / 5)
+        at, estimate = self._told
+        return max(estimate - (self.seconds - at), estimate / 5)
 
     def _tell(self) -> None:
         if self.fraction <= BEGUN:
@@ -116,11 +116,11 @@ class Job:
         if self.fraction < KNOWN or self.seconds - at < 1:
             self._told, self._least = None, math.inf
             return
-        left = (self.seconds - at) * (1 - self.fraction) / (self.fraction - fraction)
+        estimate = (self.seconds - at) * (1 - self.fraction) / (self.fraction - fraction)
         if self.fraction >= 0.1:
-            left = min(left, 1.2 * self._least)
-            self._least = min(self._least, left)
-        self._told = self.seconds, left
+            estimate = min(estimate, 1.2 * self._least)
+            self._least = min(self._least, estimate)
+        self._told = self.seconds, estimate
 
 
 class Jobs:
@@ -163,7 +163,7 @@ class Jobs:
         work: Callable[[Job], Any],
         *,
         owner: str = users.UNKNOWN,
-        about: object = None,
+        subject: object = None,
         session: str = "",
         on_end: Callable[[], None] = lambda: None,
     ) -> Job:
@@ -173,7 +173,7 @@ class Jobs:
         about: what the result is of, None for the title; on_end: called once, however the job ends. Raises Busy while
         the same waits or runs, and when MOST wait.
         """
-        job = Job(title, owner, title if about is None else about, session=session, _on_end=on_end)
+        job = Job(title, owner, title if subject is None else subject, session=session, _on_end=on_end)
         with self._lock:
             if (same := self.find_by_subject(job.subject)) is not None:
                 doing = "running" if same.state is JobState.RUNNING else "waiting"
@@ -192,13 +192,13 @@ class Jobs:
         """The jobs that run beside the queue."""
         return [job for job in self._beside if job.active]
 
-    def run_unqueued(self, title: str, work: Callable[[Job], Any], *, owner: str, about: object) -> Job:
+    def run_unqueued(self, title: str, work: Callable[[Job], Any], *, owner: str, subject: object) -> Job:
         """Do `work(job)` at once, in a thread of its own, until it is cancelled: in the queue it would hold up all
         others. Raises Busy while the same runs.
         """
-        job = Job(title, owner, about)
+        job = Job(title, owner, subject)
         with self._lock:
-            if (same := self.find_by_subject(about)) is not None:
+            if (same := self.find_by_subject(subject)) is not None:
                 raise JobRejected(f"“{same.title}” by {same.owner} is already running; stop it first")
             self._beside = [*self.unqueued_jobs, job]
         threading.Thread(target=_run, args=(job, work), name="loupe-beside", daemon=True).start()

@@ -19,7 +19,7 @@ Network = ipaddress.IPv4Network | ipaddress.IPv6Network
 
 def clean_name(name: str) -> str:
     """The printable characters of a name on one line, at most LONGEST; empty if none is left."""
-    return "".join(each for each in " ".join(name.split()) if each.isprintable())[:LONGEST].strip()
+    return "".join(character for character in " ".join(name.split()) if character.isprintable())[:LONGEST].strip()
 
 
 def local_user() -> str:
@@ -69,9 +69,9 @@ def user_from_proxy(values: Sequence[str], address: str | None) -> str:
 
     address: None for a request from this machine. Raises ValueError as `proxies`.
     """
-    known = [ipaddress.ip_address(each) for each in ([address] if address else ["127.0.0.1", "::1"])]
-    plain = [getattr(each, "ipv4_mapped", None) or each for each in known]
-    if len(values) != 1 or not any(each in network for each in plain for network in proxies()):
+    known = [ipaddress.ip_address(value) for value in ([address] if address else ["127.0.0.1", "::1"])]
+    plain = [getattr(known_address, "ipv4_mapped", None) or known_address for known_address in known]
+    if len(values) != 1 or not any(plain_address in network for plain_address in plain for network in proxies()):
         return UNKNOWN
     name = values[0]
     with suppress(UnicodeError):  # headers are read as Latin-1, and proxies write UTF-8

@@ -44,13 +44,13 @@ class InspectionTask:
     endings: tuple[str, ...]
 
     @classmethod
-    def of(cls, path: Path, inspector: Inspector, maps: MapFolder | None) -> "InspectionTask":
+    def from_inspector(cls, path: Path, inspector: Inspector, maps: MapFolder | None) -> "InspectionTask":
         """path: of the saved recipe that the inspector was opened from."""
         backbone, network = getattr(inspector, "backbone", None), None
         if backbone is not None:
             from inspect_core.sharding.transport import SentBackbone  # which loads torch, as the recipe has
 
-            network = SentBackbone.of(backbone)
+            network = SentBackbone.from_backbone(backbone)
         return cls(zipped(path), inspector.release, network, () if maps is None else maps.endings)
 
     def __call__(self, photos: Sequence[Photo]) -> list[RenderedRow]:
@@ -88,7 +88,7 @@ class WorkerBatchInspector:
         What a worker cannot judge is judged here; photos of a shard that failed in every attempt, or whose results
         could not be used, are not judged, and their rows say why. Raises ValueError for too little memory.
         """
-        task, parts = InspectionTask.of(self.path, inspector, maps), ranges(len(photos), PHOTOS)
+        task, parts = InspectionTask.from_inspector(self.path, inspector, maps), ranges(len(photos), PHOTOS)
         self.executor.require(RESTING_EXPORTED if task.network is None else IDLE_WORKER_BYTES)
 
         def some_of(number: int) -> Sequence[Photo]:
@@ -97,11 +97,11 @@ class WorkerBatchInspector:
         def sent(number: int) -> list[Photo]:  # a worker may run in another folder
             return [(name, Path(os.path.abspath(path))) for name, path in some_of(number)]
 
-        def taken(number: int, shard_answer: Any) -> Any:
+        def checked_answer(number: int, shard_answer: Any) -> Any:
             why = fault(shard_answer, [name for name, _ in some_of(number)], inspector)
             return Failure(why) if why else shard_answer
 
-        for number, rows_of_shard in results(self.executor, task, sent, taken, range(len(parts))):
+        for number, rows_of_shard in results(self.executor, task, sent, checked_answer, range(len(parts))):
             if isinstance(rows_of_shard, Failure):
                 reason = f"its shard failed {ATTEMPTS} times: {rows_of_shard.reason}"
                 yield from ((uninspected_row(inspector, name, reason=reason), "", {}) for name, _ in some_of(number))

@@ -57,7 +57,7 @@ class RemoteTask:
 
     def __call__(self, shard: Shard) -> ShardResult:
         features = PhotoFeatures(extractor_of(self.prepared), feature_store(), shard.streamed)
-        content, masked = self.task.over(features, shard, ignore_progress), ()
+        content, masked = self.task.process(features, shard, ignore_progress), ()
         if isinstance(self.task, FitTask):
             content = states(merged(self.task.fit, content))
         elif isinstance(self.task, EvaluationTask):
@@ -103,7 +103,9 @@ class OnWorkers:
     def _work(
         self, task: Task, features: PhotoFeatures, samples: Sequence[PhotoFile], size: int, report: Report
     ) -> "_Work":
-        prepared = SentExtractor.of(features.extractor, SentBackbone.of(features.extractor.backbone, self.weights))
+        prepared = SentExtractor.from_extractor(
+            features.extractor, SentBackbone.from_backbone(features.extractor.backbone, self.weights)
+        )
         streamed = frozenset(features.streamed)
         return _Work(self.executor, RemoteTask(bare(task), prepared), samples, streamed, size, report)
 
@@ -130,15 +132,15 @@ class _Work:
         """(number, `ShardResult`) of the shards from `first` on, in order; early results wait on disk."""
         total = len(self._ranges)
 
-        def told() -> Iterator[Numbered]:
+        def numbered_results() -> Iterator[Numbered]:
             worked = partial(results, self.executor, self.task, self._shard, self._taken)
-            each = stored_results(self.checkpoints, range(first, total), lambda i: _names(self._shard(i)), worked)
-            for done, result in enumerate(each, start=first + 1):
+            answers = stored_results(self.checkpoints, range(first, total), lambda i: _names(self._shard(i)), worked)
+            for done, result in enumerate(answers, start=first + 1):
                 yield result
                 photos = f"{min(done * self.size, len(self.samples)):,} of {len(self.samples):,} photos"
                 self.report(done / total, f"{self.task.task.words}: {photos}, {self.executor.words}")
 
-        return in_order(told(), first, self.checkpoints)
+        return in_order(numbered_results(), first, self.checkpoints)
 
     def _shard(self, number: int) -> Shard:
         numbers = self._ranges[number]

@@ -28,7 +28,7 @@ class SentBackbone:
     weights: bytes
 
     @classmethod
-    def of(cls, backbone: Backbone, path: Path | None = None) -> Self:
+    def from_backbone(cls, backbone: Backbone, path: Path | None = None) -> Self:
         """path: of the weights, None for those installed here."""
         weights = path or require_weights(spec_of(backbone.name, has_weights=False))
         chosen = (backbone.name, backbone.taps, backbone.size, backbone.device.type, backbone.engine)
@@ -59,7 +59,7 @@ class SentExtractor:
     rest: Mapping[str, Any]
 
     @classmethod
-    def of(cls, extractor: FeatureExtractor, network: SentBackbone) -> Self:
+    def from_extractor(cls, extractor: FeatureExtractor, network: SentBackbone) -> Self:
         rest = {
             field.name: bare(getattr(extractor, field.name)) for field in fields(extractor) if field.name != "backbone"
         }

@@ -48,16 +48,17 @@ class RepeatabilityCounts:
         )
 
     @classmethod
-    def of(
-        cls, scores: np.ndarray, again: np.ndarray, defect: np.ndarray, limits: Limits
+    def from_scores(
+        cls, scores: np.ndarray, repeat_scores: np.ndarray, defect: np.ndarray, limits: Limits
     ) -> "RepeatabilityCounts | None":
         """Of parts by their scores before and again, each (n,); None where none was photographed again."""
-        was_repeated = ~np.isnan(again)
+        was_repeated = ~np.isnan(repeat_scores)
         if not was_repeated.any():
             return None
         marks, defect = (limits.review, limits.reject), defect[was_repeated]
         before, after = (
-            np.searchsorted(marks, scores_of_set[was_repeated].astype(float)) for scores_of_set in (scores, again)
+            np.searchsorted(marks, scores_of_set[was_repeated].astype(float))
+            for scores_of_set in (scores, repeat_scores)
         )
         stopped, accepted = (before == 0) & (after > 0) & ~defect, (before > 0) & (after == 0) & defect
         return cls(*map(int, map(np.sum, (before != after, stopped, accepted, was_repeated))))
@@ -103,15 +104,17 @@ def score_test_photos(
     streamed = frozenset() if keep else frozenset(sample.name for sample in samples)
     features = replace(study.photo_features, streamed=streamed)
     scores_by_setting = [EvaluationScores.merged([]) for _ in lives]
-    task = EvaluationTask(tuple(views), tuple(lives), study.fitting.again)
-    for some in study.workers.results(task, features, samples, report):
-        scores_by_setting = [EvaluationScores.merged(both) for both in zip(scores_by_setting, some, strict=True)]
+    task = EvaluationTask(tuple(views), tuple(lives), study.fitting.repeat_tolerances)
+    for shard_scores in study.workers.results(task, features, samples, report):
+        scores_by_setting = [
+            EvaluationScores.merged(both) for both in zip(scores_by_setting, shard_scores, strict=True)
+        ]
     return scores_by_setting
 
 
 def evaluate_photos(scored: ScoredPhotos, limits: Limits, masks: list[np.ndarray | None], **live: int) -> Evaluation:
     """Figures of the judge photos under limits at a stored live value; masks: returned by `truth_masks`."""
-    evaluated = EvaluationScores.of(scored, live, np.flatnonzero(scored.of_subset("test")).tolist(), masks)
+    evaluated = EvaluationScores.from_scored(scored, live, np.flatnonzero(scored.of_subset("test")).tolist(), masks)
     return figures(evaluated, limits, [photo for photo in scored.unscored if photo.subset == "test"])
 
 
@@ -127,7 +130,7 @@ def figures(evaluated: EvaluationScores, limits: Limits, unscored: Sequence[Unsc
             fpr95=fpr95_of_foreign(scores[~defect], scores[defect]),
             good_rejected_at_95_caught=fpr_at_tpr(scores, defect),
             counts=_counts(scores[~defect], scores[defect], limits, evaluated.hit_limits[defect], unscored),
-            changed=RepeatabilityCounts.of(scores, evaluated.repeat_scores, defect, limits),
+            changed=RepeatabilityCounts.from_scores(scores, evaluated.repeat_scores, defect, limits),
         )
 
 
@@ -144,12 +147,12 @@ def _counts(
 def unscored_counts(photos: Sequence[UnscoredPhoto]) -> dict[str, UnscoredCounts]:
     """The arguments of `count_parts` for parts that have no score."""
 
-    def of(good: bool) -> UnscoredCounts:
+    def counts_of(good: bool) -> UnscoredCounts:
         return UnscoredCounts.of_words(
             [photo.verdict for photo in photos if photo.label != UNKNOWN and (photo.label == "good") == good]
         )
 
-    return {"good_unscored": of(True), "defects_unscored": of(False)}
+    return {"good_unscored": counts_of(True), "defects_unscored": counts_of(False)}
 
 
 def outcomes(evaluation: Evaluation) -> dict[str, int | None]:
@@ -197,9 +200,9 @@ def most_promised(groups: int, *, photos: int) -> str:
         return ""
     least = provable_bound(groups)
     more = next((number for number in MORE if provable_bound(number) <= least / 2), MORE[-1])
-    alone = groups == photos
-    setting = f"{groups} good parts" if alone else f"{groups} groups of good parts ({photos} photos)"
-    further = "photos" if alone else "groups"
+    is_ungrouped = groups == photos
+    setting = f"{groups} good parts" if is_ungrouped else f"{groups} groups of good parts ({photos} photos)"
+    further = "photos" if is_ungrouped else "groups"
     return (
         f"With {setting}, no limit can guarantee fewer than {least} in 100; {more} {further} would at least halve it."
     )
@@ -216,8 +219,8 @@ def found_up_to(scored: ScoredPhotos, **live: int) -> np.ndarray:
         }
         known = list(masks)
         for first in range(0, len(known), AT_ONCE):
-            some = known[first : first + AT_ONCE]
-            for i, anomaly_map in zip(some, scored.maps(some, **live), strict=True):
+            positions = known[first : first + AT_ONCE]
+            for i, anomaly_map in zip(positions, scored.maps(positions, **live), strict=True):
                 limits[i] = found_in_map(anomaly_map, masks[i], area=values[AREA])
         return limits
 
@@ -227,9 +230,9 @@ def found_up_to(scored: ScoredPhotos, **live: int) -> np.ndarray:
 def repeatability_counts(scored: ScoredPhotos, limits: Limits, **live: int) -> RepeatabilityCounts | None:
     """Of the parts that the sentence counts; None where no tolerances were taught."""
     good, defect, *_ = select_counted(scored.photos, scored.unscored)
-    scores, again = scored.scores(**live), scored.repeat_scores(**live)
+    scores, repeat_scores = scored.scores(**live), scored.repeat_scores(**live)
     known = good | defect
-    return RepeatabilityCounts.of(scores[known], again[known], defect[known], limits)
+    return RepeatabilityCounts.from_scores(scores[known], repeat_scores[known], defect[known], limits)
 
 
 class CountedParts(NamedTuple):

@@ -34,31 +34,37 @@ class EvaluationScores:
     counts: OverlapCounts
 
     @classmethod
-    def of(cls, scored: ScoredPhotos, live: Live, which: Sequence[int], masks: Sequence[np.ndarray | None]) -> Self:
+    def from_scored(
+        cls, scored: ScoredPhotos, live: Live, which: Sequence[int], masks: Sequence[np.ndarray | None]
+    ) -> Self:
         """Of the photos at these positions, at stored live values; masks: of all photos, as `truth_masks`."""
         area, which = live.get(AREA, scored.live[AREA]), list(which)
         scores, hit_limits, counts = [np.zeros(0, np.float32)], [], []
         for first in range(0, len(which), AT_ONCE):
-            some = which[first : first + AT_ONCE]
-            maps = scored.maps(some, **live)
+            positions = which[first : first + AT_ONCE]
+            maps = scored.maps(positions, **live)
             scores.append(image_score(maps, area=area))
-            pairs = [(anomaly_map, masks[i]) for anomaly_map, i in zip(maps, some, strict=True)]
+            pairs = [(anomaly_map, masks[i]) for anomaly_map, i in zip(maps, positions, strict=True)]
             known = ((anomaly_map, mask) for anomaly_map, mask in pairs if mask is not None)
-            counts.append(OverlapCounts.merged(OverlapCounts.of(anomaly_map, mask) for anomaly_map, mask in known))
+            counts.append(
+                OverlapCounts.merged(OverlapCounts.from_map(anomaly_map, mask) for anomaly_map, mask in known)
+            )
             for anomaly_map, mask in pairs:
                 hit_limits.append(
                     np.nan if mask is None or not mask.any() else hit_limit(anomaly_map, dilate_mask(mask), area=area)
                 )
-        again, defect = scored.repeat_scores(**live)[which], scored.good_and_defect()[1][which]
-        return cls(np.concatenate(scores), again, defect, np.array(hit_limits, float), OverlapCounts.merged(counts))
+        repeat_scores, defect = scored.repeat_scores(**live)[which], scored.good_and_defect()[1][which]
+        return cls(
+            np.concatenate(scores), repeat_scores, defect, np.array(hit_limits, float), OverlapCounts.merged(counts)
+        )
 
     @classmethod
     def merged(cls, parts: Sequence[Self]) -> Self:
         """Of the photos of all parts, in their order."""
         none = cls(*(np.zeros(0, dtype) for dtype in ("f4", "f4", bool, float)), OverlapCounts.merged([]))
         names = ("scores", "repeat_scores", "defect", "hit_limits")
-        each = (np.concatenate([getattr(part, name) for part in (none, *parts)]) for name in names)
-        return cls(*each, OverlapCounts.merged(part.counts for part in parts))
+        columns = (np.concatenate([getattr(part, name) for part in (none, *parts)]) for name in names)
+        return cls(*columns, OverlapCounts.merged(part.counts for part in parts))
 
 
 def truth_masks(scored: ScoredPhotos, which: Sequence[int] | None = None) -> list[np.ndarray | None]:
@@ -74,7 +80,7 @@ def score_for_evaluation(
     views: Sequence[FittedMethod],
     moves: Sequence[Live],
     samples: Sequence[PhotoFile],
-    again: Tolerances | None = None,
+    repeat_tolerances: Tolerances | None = None,
 ) -> list[EvaluationScores]:
     """Some photos at each of several moves of the live parameters; those that cannot be used are left out.
 
@@ -84,7 +90,7 @@ def score_for_evaluation(
     extractor = features.extractor
     scored = ScoredPhotos(views, extractor.grid, extractor.map_size)
     for sample in samples:
-        if looks := features.augmented_features(sample, again):
+        if looks := features.augmented_features(sample, repeat_tolerances):
             scored = scored.with_photo(features.photo(sample, "test"), *looks)
     masks = truth_masks(scored)
-    return [EvaluationScores.of(scored, live, range(len(masks)), masks) for live in moves]
+    return [EvaluationScores.from_scored(scored, live, range(len(masks)), masks) for live in moves]

@@ -49,7 +49,7 @@ class StudyFitter:
     methods: tuple[str, ...]
     parameters: tuple[Parameters, ...]
     features: PhotoFeatures
-    again: Tolerances | None
+    repeat_tolerances: Tolerances | None
     workers: Workers
 
     def views(
@@ -65,11 +65,13 @@ class StudyFitter:
         return self.workers.gather(fit, self.features, samples, report)
 
     def score(
-        self, seen_by: SeenBy, samples: Sequence[PhotoFile], report: Report, again: Tolerances | None = None
+        self, seen_by: SeenBy, samples: Sequence[PhotoFile], report: Report, repeat_tolerances: Tolerances | None = None
     ) -> Iterator[tuple[PhotoFile, list[list[np.ndarray]]]]:
         """Each photo that can be read, with its errors as `ScoringTask` gives them."""
         by_name = {sample.name: sample for sample in samples}
-        for name, errors in self.workers.results(ScoringTask.of(seen_by, again), self.features, samples, report):
+        for name, errors in self.workers.results(
+            ScoringTask.from_views(seen_by, repeat_tolerances), self.features, samples, report
+        ):
             yield by_name[name], errors
 
     def fit_of(self, samples: Sequence[PhotoFile], numbers: Sequence[int] | None = None) -> FitPlan:
@@ -90,10 +92,10 @@ class StudyFitter:
     def finished(self, fit: FitPlan, gathered: Gathered, report: Report) -> tuple[FittedMethod, ...]:
         """The methods of a fit made from what was gathered."""
         looks, detectors = self.features.extractor.looks, fit.finish(gathered, report)
-        each = zip(fit.methods, detectors, fit.views, strict=True)
+        fitted_views = zip(fit.methods, detectors, fit.views, strict=True)
         return tuple(
             FittedMethod(name, detector, looks[i], is_uncalibrated=self.order.as_published)
-            for name, detector, i in each
+            for name, detector, i in fitted_views
         )
 
     def patch_sample(self, samples: Sequence[PhotoFile], count: int, view: int, report: Report) -> Tensor:
@@ -174,16 +176,18 @@ class CrossFitter:
             by_fold = scored.seen_by(fold_detectors_used)
             step = stage(report, crossed * number / len(setters), crossed * (number + 1) / len(setters))
             further = () if trying is None else tuple(trying(samples))
-            each = len(samples) + len(further)
-            for sample, errors in fitting.score(by_fold, samples, stage(step, 0.0, len(samples) / max(each, 1))):
+            photo_count = len(samples) + len(further)
+            for sample, errors in fitting.score(by_fold, samples, stage(step, 0.0, len(samples) / max(photo_count, 1))):
                 scored = scored.with_errors(features.photo(sample, "calibration", split.groups), *errors)
-            for done, made in enumerate(features.each(partial(_tried, by_fold), further), len(samples) + 1):
-                step(done / each, "trying synthetic defects")
+            for done, made in enumerate(features.map_photos(partial(_tried, by_fold), further), len(samples) + 1):
+                step(done / photo_count, "trying synthetic defects")
                 tried += [made] if made else []
         parts = [("validation", sample) for sample in split.validation] + [("test", sample) for sample in split.test]
         named, rest = {sample.name: part for part, sample in parts}, [sample for _, sample in parts]
         if rest:
-            for sample, errors in fitting.score(scored.seen_by(), rest, stage(report, crossed, 1.0), fitting.again):
+            for sample, errors in fitting.score(
+                scored.seen_by(), rest, stage(report, crossed, 1.0), fitting.repeat_tolerances
+            ):
                 scored = scored.with_errors(features.photo(sample, named[sample.name], split.groups), *errors)
         every = (
             [("calibration", sample) for sample in order.setters]

@@ -51,15 +51,15 @@ class PhotoFeatures:
     store: FeatureStore
     streamed: Collection[str] = ()
     notes: PhotoNotes = field(default_factory=PhotoNotes)
-    each: Callable[..., Iterable[Any]] = map
+    map_photos: Callable[..., Iterable[Any]] = map
 
     @classmethod
     def here(cls, extractor: FeatureExtractor, store: FeatureStore, streamed: Collection[str] = ()) -> Self:
         """For this process, which looks at some photos at a time where the network runs on a CPU."""
-        each = in_order if extractor.backbone.device.type == "cpu" else map
-        return cls(extractor, store, streamed, each=each)
+        map_photos = in_order if extractor.backbone.device.type == "cpu" else map
+        return cls(extractor, store, streamed, map_photos=map_photos)
 
-    def of(self, sample: PhotoFile) -> tuple[Tensor, ...] | None:
+    def features_of(self, sample: PhotoFile) -> tuple[Tensor, ...] | None:
         """(1, h, w, k) for each view, from the store when there, else from the network.
 
         None for a photo that is damaged, or in which the part is not located.
@@ -107,7 +107,7 @@ class PhotoFeatures:
         """The features of a photo and of its copies within the tolerances, which are never stored; empty where `of`
         gives none.
         """
-        features = self.of(sample)
+        features = self.features_of(sample)
         if features is None or tolerances is None:
             return [] if features is None else [features]
         digest, placement = self.notes.placements[sample.name]

@@ -93,13 +93,18 @@ class ScoredPhotos:
         """
         return self.with_errors(photo, *(sweep_errors(self.seen_by(), features) for features in looks))
 
-    def with_errors(self, photo: ScoredPhoto, errors: Sequence[np.ndarray], again: Sequence[np.ndarray] = ()) -> Self:
+    def with_errors(
+        self, photo: ScoredPhoto, errors: Sequence[np.ndarray], repeat_errors: Sequence[np.ndarray] = ()
+    ) -> Self:
         """These with one more photo, given its (stops, h, w) float32 errors for each view; again: those of the same
         part photographed again, none where it was not. Raises as `with_photo`.
         """
         empty, packed = photo.placed.uninspected_mask(self.size), np.array([None], object)
         packed[0] = np.packbits(empty) if empty.any() else None
-        stored, empties = self.stored.with_photo(photo.name, errors, again), np.concatenate([self._empty, packed])
+        stored, empties = (
+            self.stored.with_photo(photo.name, errors, repeat_errors),
+            np.concatenate([self._empty, packed]),
+        )
         return self._with(photos=(*self.photos, photo), stored=stored, _empty=empties, _scales={})
 
     def index(self, image: int | str) -> int:
@@ -174,12 +179,12 @@ class ScoredPhotos:
 
     def errors(self, position: int) -> list[np.ndarray]:
         """(stops, h, w) float32 grid errors of one photo under each view."""
-        return self.stored.of(position)
+        return self.stored.errors_of(position)
 
     def partly_out(self, area: int) -> np.ndarray:
         """(photos,) bool: those whose part a verdict would call partly out of view at this smallest area."""
         if self._in_view is None:  # counted once for all areas: a move of the area only compares
-            views = [Visibility.of(photo.placed, self.size, self.areas) for photo in self.photos]
+            views = [Visibility.from_placement(photo.placed, self.size, self.areas) for photo in self.photos]
             self._in_view = np.array([(view.missing_pixels, view.inspected_pixels) for view in views], int).reshape(
                 -1, 2
             )
@@ -248,7 +253,7 @@ class ScoredPhotos:
             for view, stop in enumerate(stops):
                 self.scale(view, stop)  # learned from the photos as taken
             other = self._with(stored=self.stored.photographed_again())
-            repeated = np.flatnonzero(self.stored.again >= 0)
+            repeated = np.flatnonzero(self.stored.repeat_rows >= 0)
             ranks = np.full((len(self.photos), largest_area(self.size)), np.nan, np.float32)
             ranks[repeated] = other._largest(stops, repeated)
             return ranks
@@ -292,7 +297,7 @@ class ScoredPhotos:
             return fitted_method.scales.get(stop)
         if (view, stop) not in self._scales:
             errors = self.stored.at(setters, view, stop)
-            self._scales[view, stop] = GoodMaps.of(errors).finish(
+            self._scales[view, stop] = GoodMaps.from_errors(errors).finish(
                 self.size, **self._manner(fitted_method, errors, setters)
             )
         return self._scales[view, stop]
@@ -307,8 +312,8 @@ class ScoredPhotos:
         if view.definition.ceiling(view.detector, view.start) is not None:
             return {"uniform": True}
         groups = np.array([self.photos[i].split_group or f"alone {i}" for i in setters])
-        each = np.stack([errors[groups == group].mean(axis=0) for group in dict.fromkeys(groups)])
-        return {"fixed": GoodMaps.of(each).is_fixed(self.size)}
+        group_means = np.stack([errors[groups == group].mean(axis=0) for group in dict.fromkeys(groups)])
+        return {"fixed": GoodMaps.from_errors(group_means).is_fixed(self.size)}
 
     def _joined(self, which: Which, stops: Sequence[int], view: int | None = None) -> np.ndarray:
         chosen = range(len(self.views)) if view is None else (view,)

@@ -53,9 +53,10 @@ class FitPlan:
 
     def begin(self) -> Gathered:
         """Empty statistics."""
-        each = zip(self.methods, self.patches, self.columns, self.parameters, strict=True)
+        method_patches = zip(self.methods, self.patches, self.columns, self.parameters, strict=True)
         return [
-            METHODS[name].begin(patches, columns, self.seed, parameters) for name, patches, columns, parameters in each
+            METHODS[name].begin(patches, columns, self.seed, parameters)
+            for name, patches, columns, parameters in method_patches
         ]
 
     def shard(self, photos: Iterable[tuple[int, Sequence[tuple[Tensor, ...]]]]) -> Gathered:
@@ -63,9 +64,9 @@ class FitPlan:
 
         On a CPU the methods learn side by side, each from one batch after the other, while the next one is read.
         """
-        gathered, each = self.begin(), photos_per_original(self.tolerances)
+        gathered, copies = self.begin(), photos_per_original(self.tolerances)
         numbered = (
-            ((self.first + number) * each + copy, features)
+            ((self.first + number) * copies + copy, features)
             for number, looks in photos
             for copy, features in enumerate(looks)
         )

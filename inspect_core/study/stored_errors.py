@@ -40,8 +40,8 @@ class AppendOnlyArray:
         count = self._count
         if not count:
             return np.zeros((0, *self.shape), np.float32)
-        held = mmap.mmap(self._file.fileno(), count * self._bytes, access=mmap.ACCESS_READ)
-        return np.frombuffer(held, np.float32).reshape(count, *self.shape)
+        mapped = mmap.mmap(self._file.fileno(), count * self._bytes, access=mmap.ACCESS_READ)
+        return np.frombuffer(mapped, np.float32).reshape(count, *self.shape)
 
 
 @dataclass(frozen=True, eq=False)
@@ -56,7 +56,7 @@ class StoredErrors:
     stops: tuple[tuple[int, ...], ...]
     first: tuple[int, ...]
     rows: np.ndarray = field(default_factory=lambda: np.zeros(0, int))
-    again: np.ndarray = field(default_factory=lambda: np.zeros(0, int))
+    repeat_rows: np.ndarray = field(default_factory=lambda: np.zeros(0, int))
 
     @classmethod
     def empty(cls, stops: Sequence[tuple[int, ...]], grid: tuple[int, int]) -> Self:
@@ -68,19 +68,19 @@ class StoredErrors:
         """Those under some of the views, by position."""
         return replace(self, stops=tuple(self.stops[i] for i in which), first=tuple(self.first[i] for i in which))
 
-    def with_photo(self, name: str, errors: Sequence[np.ndarray], again: Sequence[np.ndarray] = ()) -> Self:
+    def with_photo(self, name: str, errors: Sequence[np.ndarray], repeat_errors: Sequence[np.ndarray] = ()) -> Self:
         """These and one more photo's, (stops, h, w) float32 for each view; again: none where there are none.
 
         Raises ValueError with the photo's name when an error is not finite.
         """
-        row, other = self._stored(name, errors), self._stored(name, again) if again else -1
-        return replace(self, rows=np.append(self.rows, row), again=np.append(self.again, other))
+        row, other = self._stored(name, errors), self._stored(name, repeat_errors) if repeat_errors else -1
+        return replace(self, rows=np.append(self.rows, row), repeat_rows=np.append(self.repeat_rows, other))
 
     def photographed_again(self) -> Self:
         """Those of the parts photographed again in place of the photos'."""
-        return replace(self, rows=self.again)
+        return replace(self, rows=self.repeat_rows)
 
-    def of(self, position: int) -> list[np.ndarray]:
+    def errors_of(self, position: int) -> list[np.ndarray]:
         """(stops, h, w) float32 of one photo under each view."""
         block = self.blocks.read()[self.rows[position]]
         return [np.array(block[at : at + len(stops)]) for at, stops in zip(self.first, self.stops, strict=True)]

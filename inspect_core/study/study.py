@@ -90,8 +90,10 @@ class Study:
         streamed = frozenset() if keep else frozenset(sample.name for sample in self.split.train)
         self.photo_features, self.workers = PhotoFeatures.here(self.extractor, store, streamed), workers
         workers.require(costs.memory)
-        again = None if order.tolerances is None else replace(order.tolerances, copies=1)
-        self.fitting = StudyFitter(order, self.methods, self.parameters, self.photo_features, again, workers)
+        repeat_tolerances = None if order.tolerances is None else replace(order.tolerances, copies=1)
+        self.fitting = StudyFitter(
+            order, self.methods, self.parameters, self.photo_features, repeat_tolerances, workers
+        )
 
     def extract(self, progress: Report | None = None, cancelled: Cancel | None = None) -> "Study":
         """Run the network once over every photo whose features are stored; photos already stored need no run.
@@ -137,7 +139,7 @@ class Study:
 
     def expected(self, made: int = 0) -> StepTimes:
         """What the steps of the fit are expected to take; made: photos that are tried."""
-        return StepTimes.of(self.order, self.methods, self.parameters, self.extractor, made=made)
+        return StepTimes.from_order(self.order, self.methods, self.parameters, self.extractor, made=made)
 
     def fit_view(
         self, number: int, report: Report = ignore_progress, *, samples: Sequence[PhotoFile] | None = None
@@ -210,10 +212,10 @@ class Study:
             views = [replace(view, selected_stops=(view.value(requested_live),)) for view in scored.views]
             crossing = CrossFitter(self.fitting)
             crossing.gather(ignore_progress)
-            anew, _ = crossing.score(views, self.area, ignore_progress)
+            rescored, _ = crossing.score(views, self.area, ignore_progress)
             self._exact = (
                 requested_live,
-                anew.with_initial_live({**scored.live, **requested_live}).with_areas(scored.areas),
+                rescored.with_initial_live({**scored.live, **requested_live}).with_areas(scored.areas),
             )
         return self._exact[1]
 
@@ -266,7 +268,7 @@ class Study:
 
     def scored_photo(self, sample: PhotoFile, part: str) -> tuple[ScoredPhoto, tuple[Tensor, ...]] | None:
         """A photo of the study, and its (1, h, w, k) features for each view; None for a damaged one."""
-        features = self.photo_features.of(sample)
+        features = self.photo_features.features_of(sample)
         return None if features is None else (self.photo_features.photo(sample, part, self.split.groups), features)
 
     def patch_sample(self, count: int, cancelled: Cancel | None = None, *, view: int = 0) -> Tensor:
@@ -308,7 +310,7 @@ class Study:
         """Range of the good photos that set limits, and of their copies; None where too few were read."""
         known, wider = self.photo_features.notes.quality, self.order.tolerances
         setters = [self.photos[i].name for i in np.flatnonzero(self.results.setters())]
-        quality_range = QualityRange.of([known[name] for name in setters if name in known])
+        quality_range = QualityRange.from_qualities([known[name] for name in setters if name in known])
         if quality_range is None or wider is None:
             return quality_range
         noise = noise_as_read(wider.noise, self.photos[0].placed.photo_size, self.extractor.size)

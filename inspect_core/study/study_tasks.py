@@ -34,7 +34,7 @@ class Task(Protocol):
 
     words: ClassVar[str]
 
-    def over(self, features: PhotoFeatures, shard: Shard, report: Report) -> Iterator[Any]:
+    def process(self, features: PhotoFeatures, shard: Shard, report: Report) -> Iterator[Any]:
         """The results, in the order of the photos. Raises whatever `report` raises to stop."""
         ...
 
@@ -46,19 +46,19 @@ class FitTask:
     fit: FitPlan
     words: ClassVar[str] = "learning"
 
-    def over(self, features: PhotoFeatures, shard: Shard, report: Report) -> Iterator[Gathered]:
+    def process(self, features: PhotoFeatures, shard: Shard, report: Report) -> Iterator[Gathered]:
         count = len(shard.samples)
 
         def looks_of(number: int) -> list[tuple[Tensor, ...]]:
             return features.augmented_features(shard.samples[number], self.fit.tolerances)
 
-        def seen(numbers: range) -> Iterator[tuple[int, list[tuple[Tensor, ...]]]]:
-            for number, looks in zip(numbers, features.each(looks_of, numbers), strict=True):
+        def features_of(numbers: range) -> Iterator[tuple[int, list[tuple[Tensor, ...]]]]:
+            for number, looks in zip(numbers, features.map_photos(looks_of, numbers), strict=True):
                 yield shard.start_index + number, looks
                 report((number + 1) / count, "learning what good looks like")
 
         for numbers in ranges(count, SHARD):
-            yield self.fit.shard(seen(numbers))
+            yield self.fit.shard(features_of(numbers))
 
 
 @dataclass(frozen=True, eq=False)
@@ -69,14 +69,14 @@ class ScoringTask:
     """
 
     seen_by: tuple[tuple[FittedMethod, tuple[int, ...]], ...]
-    again: Tolerances | None
+    repeat_tolerances: Tolerances | None
     words: ClassVar[str] = "scoring"
 
     @classmethod
-    def of(cls, seen_by: SeenBy, again: Tolerances | None = None) -> Self:
-        return cls(tuple((replace(view, scales={}), stops) for view, stops in seen_by), again)
+    def from_views(cls, seen_by: SeenBy, repeat_tolerances: Tolerances | None = None) -> Self:
+        return cls(tuple((replace(view, scales={}), stops) for view, stops in seen_by), repeat_tolerances)
 
-    def over(
+    def process(
         self, features: PhotoFeatures, shard: Shard, report: Report
     ) -> Iterator[tuple[str, list[list[np.ndarray]]]]:
         samples = shard.samples
@@ -84,10 +84,10 @@ class ScoringTask:
         def errors(sample: PhotoFile) -> list[list[np.ndarray]]:
             return [
                 sweep_errors(self.seen_by, features_of_copy)
-                for features_of_copy in features.augmented_features(sample, self.again)
+                for features_of_copy in features.augmented_features(sample, self.repeat_tolerances)
             ]
 
-        for done, (sample, looks) in enumerate(zip(samples, features.each(errors, samples), strict=True), 1):
+        for done, (sample, looks) in enumerate(zip(samples, features.map_photos(errors, samples), strict=True), 1):
             if looks:
                 yield sample.name, looks
             report(done / len(samples), f"scoring photo {done} of {len(samples)}")
@@ -99,14 +99,16 @@ class EvaluationTask:
 
     views: tuple[FittedMethod, ...]
     moves: tuple[Live, ...]
-    again: Tolerances | None
+    repeat_tolerances: Tolerances | None
     words: ClassVar[str] = "judging"
 
-    def over(self, features: PhotoFeatures, shard: Shard, report: Report) -> Iterator[list[EvaluationScores]]:
+    def process(self, features: PhotoFeatures, shard: Shard, report: Report) -> Iterator[list[EvaluationScores]]:
         samples = shard.samples
-        for some in ranges(len(samples), AT_ONCE):
-            yield score_for_evaluation(features, self.views, self.moves, [samples[i] for i in some], self.again)
-            report(some.stop / len(samples), f"evaluating photo {some.stop} of {len(samples)}")
+        for positions in ranges(len(samples), AT_ONCE):
+            yield score_for_evaluation(
+                features, self.views, self.moves, [samples[i] for i in positions], self.repeat_tolerances
+            )
+            report(positions.stop / len(samples), f"evaluating photo {positions.stop} of {len(samples)}")
 
 
 @dataclass(frozen=True, eq=False)
@@ -115,8 +117,8 @@ class EmbeddingTask:
 
     words: ClassVar[str] = "describing"
 
-    def over(self, features: PhotoFeatures, shard: Shard, report: Report) -> Iterator[tuple[np.ndarray, np.ndarray]]:
-        for done, embedding in enumerate(features.each(features.embed_and_classify, shard.samples), 1):
+    def process(self, features: PhotoFeatures, shard: Shard, report: Report) -> Iterator[tuple[np.ndarray, np.ndarray]]:
+        for done, embedding in enumerate(features.map_photos(features.embed_and_classify, shard.samples), 1):
             if embedding is not None:
                 yield embedding
             report(done / len(shard.samples), "training the product check")
@@ -151,7 +153,7 @@ class InProcess:
         """`methods.fitted_method.costs_of` has refused a fit that is too large for this machine."""
 
     def extract(self, features: PhotoFeatures, samples: Sequence[PhotoFile], report: Report) -> None:
-        for done, _ in enumerate(features.each(features.of, samples), start=1):
+        for done, _ in enumerate(features.map_photos(features.features_of, samples), start=1):
             report(done / len(samples), f"reading photo {done} of {len(samples)}")
 
     def gather(self, fit: FitPlan, features: PhotoFeatures, samples: Sequence[PhotoFile], report: Report) -> Gathered:
@@ -160,7 +162,7 @@ class InProcess:
     def results(
         self, task: Task, features: PhotoFeatures, samples: Sequence[PhotoFile], report: Report
     ) -> Iterator[Any]:
-        return task.over(features, Shard(0, samples), report)
+        return task.process(features, Shard(0, samples), report)
 
 
 IN_PROCESS = InProcess()

@@ -47,7 +47,7 @@ class StepTimes:
         return cls(1.0, 1.0, 1.0, 1.0, 1.0)
 
     @classmethod
-    def of(
+    def from_order(
         cls,
         order: TeachingConfig,
         methods: Sequence[str],
@@ -76,16 +76,16 @@ class StepTimes:
         fit, shown, looks = len(order.photos.train), len(order.scored), photos_per_original(order.tolerances)
         folds = 0 if order.photos.calibration else len(order.photos.folds(order.seed))
         crossed = len(order.setters) if folds else 0
-        finish, again = seconds(0, 0), order.tolerances is not None
+        finish, has_copies = seconds(0, 0), order.tolerances is not None
         copy = COPYING + run
         return cls(
             extract=(fit + shown) * (reading + run),
             learn=seconds(fit * looks, 0)
             + fit * (looks - 1) * copy
-            + fit * reading * again
+            + fit * reading * has_copies
             + folds * len(methods) * FOLDING,
             cross_fit=folds * finish + scoring(crossed + made) + made * (reading + run),
-            score=scoring(shown * (1 + again)) + shown * (reading + copy) * again,
+            score=scoring(shown * (1 + has_copies)) + shown * (reading + copy) * has_copies,
             photo=READING + whole,
         )
 

@@ -192,7 +192,7 @@ def side_by_side(comparison: Comparison, position: int) -> list[DetectorVerdict]
     for row in comparison.rows:
         if (limits := row.limits) is None:
             continue
-        view = Visibility.of(photo.placed, row.scored.size, row.scored.areas)
+        view = Visibility.from_placement(photo.placed, row.scored.size, row.scored.areas)
         verdict = assemble(row.scored.map(position), limits, photo.placed, area=row.scored.live["area"], view=view)
         typical_score = min(row.scored.typical_score(), limits.review)
         verdicts.append(

@@ -50,7 +50,7 @@ class Shortlist:
     budget: float
 
     @classmethod
-    def of(
+    def from_budget(
         cls, grid: tuple[int, int], fixed_names: Collection[str] = (), *, budget: float = TeachingConfig.budget
     ) -> "Shortlist":
         """Those that have all the given parameters; the cheapest one takes part whatever it costs."""
@@ -68,7 +68,7 @@ class Shortlist:
         """
         if order.method is not None or order.tiles is not None or not order.setters:
             return cls({}, {}, order.budget)
-        return cls.of(order.grid, order.parameters, budget=order.budget)
+        return cls.from_budget(order.grid, order.parameters, budget=order.budget)
 
     @property
     def to_begin_with(self) -> tuple[str, ...]:
@@ -99,7 +99,7 @@ class Estimate:
     high: float = math.nan
 
     @classmethod
-    def of(cls, value: float, drawn: Sequence[float]) -> "Estimate":
+    def from_draws(cls, value: float, drawn: Sequence[float]) -> "Estimate":
         """A share from 0 to 1, and twice the spread of its values on resampled photos."""
         half = 1.96 * float(np.std(drawn))
         return cls(value, max(value - half, 0.0), min(value + half, 1.0))

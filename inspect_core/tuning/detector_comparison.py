@@ -55,11 +55,11 @@ def compare(
     raises to stop.
     """
     order = with_learned_alignment(order, report)
-    again = published(order, detectors) if as_published else []
-    share = 1 / (1 + len(again))
+    published_orders = published(order, detectors) if as_published else []
+    share = 1 / (1 + len(published_orders))
     fixed = {"workers": workers, "with_test_photos": with_test_photos, "pasted": pasted}
     comparison = _compared(order, store, stage(report, 0.0, share), detectors, **fixed)
-    for number, published_config in enumerate(again, start=1):
+    for number, published_config in enumerate(published_orders, start=1):
         step = stage(report, number * share, (number + 1) * share)
         compared = _compared(published_config, store, step, (str(published_config.method),), **fixed)
         comparison = replace(comparison, rows=comparison.rows + compared.rows)
@@ -118,7 +118,7 @@ def _compared(
                 )
             )
     notes = remarks(study.results.views, study.extractor, study.parameters, {}, photos=len(study.split.train))
-    candidates = Shortlist.of(order.grid, order.parameters, budget=order.budget).candidates
+    candidates = Shortlist.from_budget(order.grid, order.parameters, budget=order.budget).candidates
     return Comparison(tuple(rows), trial.basis, bool(order.photos.validation), place, notes, candidates)
 
 
@@ -156,7 +156,7 @@ def _of_judged(scored: ScoredPhotos, masks: list[np.ndarray | None] | None) -> d
     if not ((good & judge).any() and (defect & judge).any()):
         return figures
     rows = np.flatnonzero(judge & (good | defect))
-    figures["image_auroc"] = Estimate.of(
+    figures["image_auroc"] = Estimate.from_draws(
         evaluation.image_auroc, _drawn(lambda rows: auroc(scores[rows], defect[rows]), rows, defect, DRAWS)
     )
     known = np.array([i for i in np.flatnonzero(judge) if masks[i] is not None], int)
@@ -168,7 +168,7 @@ def _of_judged(scored: ScoredPhotos, masks: list[np.ndarray | None] | None) -> d
         def covered(rows: np.ndarray) -> float:
             return aupro(np.stack([maps[i] for i in rows]), np.stack([small[i] for i in rows]))
 
-        figures["aupro"] = Estimate.of(evaluation.aupro, _drawn(covered, known, defect, AUPRO_DRAWS))
+        figures["aupro"] = Estimate.from_draws(evaluation.aupro, _drawn(covered, known, defect, AUPRO_DRAWS))
         figures["pro"] = pro_curve(np.stack(list(maps.values())), np.stack(list(small.values())))
     return figures
 
@@ -177,7 +177,7 @@ def _mean(qualities: np.ndarray) -> Estimate:
     if not len(qualities):
         return Estimate()
     drawn = np.random.default_rng(0).choice(qualities, (DRAWS, len(qualities))).mean(axis=1)
-    return Estimate.of(float(qualities.mean()), drawn)
+    return Estimate.from_draws(float(qualities.mean()), drawn)
 
 
 def _drawn(figure: Callable[[np.ndarray], float], rows: np.ndarray, defect: np.ndarray, draws: int) -> list[float]:

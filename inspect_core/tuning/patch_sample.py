@@ -33,7 +33,7 @@ class PatchSample:
     view: int = 0
 
     @classmethod
-    def of(cls, study: Study, cancelled: Callable[[], bool] | None = None, *, view: int = 0) -> "PatchSample":
+    def from_study(cls, study: Study, cancelled: Callable[[], bool] | None = None, *, view: int = 0) -> "PatchSample":
         """The sample of an extracted study, as many patches as its method asks for.
 
         Needs no network if the store holds the photos' features. Raises Cancelled when `cancelled` returns True.

@@ -154,8 +154,8 @@ def _pairs(good: Sequence[PhotoFile], groups: dict[str, str], seed: int) -> Pair
     """(fold, all others) of each fold; none with too few groups."""
     pairs = []
     for fold in folds(good, groups, seed=seed, count=MIN_FOLDS):
-        inside = {sample.name for sample in fold}
-        pairs.append((fold, [sample for sample in good if sample.name not in inside]))
+        fold_names = {sample.name for sample in fold}
+        pairs.append((fold, [sample for sample in good if sample.name not in fold_names]))
     return pairs
 
 

@@ -193,7 +193,7 @@ def compare_with_previous(
         for inspection in latest.values()
     ]
 
-    def again(item: tuple[str, Path, str, str, str | None]) -> tuple[ResultRow, ResultRow] | None:
+    def inspect_with_both(item: tuple[str, Path, str, str, str | None]) -> tuple[ResultRow, ResultRow] | None:
         name, path, digest, truth, verdict = item
         row = replace(inspect_photo(inspector, name, path).row, truth=truth)
         if not row.digest or (digest and row.digest != digest):
@@ -204,7 +204,7 @@ def compare_with_previous(
     unseen = 0
     for digest in before.keys() & after.keys():  # a photo learned as good is still what it was known to be
         after[digest] = replace(after[digest], truth=before[digest].truth or after[digest].truth)
-    for number, pair in enumerate(in_order(again, items := [*known_parts, *logged]), 1):
+    for number, pair in enumerate(in_order(inspect_with_both, items := [*known_parts, *logged]), 1):
         report(number / len(items), f"judging part {number} of {len(items)} again")
         unseen += pair is None
         if pair is not None:

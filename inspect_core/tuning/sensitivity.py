@@ -107,7 +107,7 @@ def read_figures(scored: ScoredPhotos, value: float, masks: list[np.ndarray | No
     """The figures of the photos under these live values; `value`: that of the parameter under study."""
     good, defect = scored.good_and_defect()
     judge = np.flatnonzero(scored.of_subset("test") & (good | defect)).tolist()
-    evaluated = EvaluationScores.of(scored, live, judge, masks)
+    evaluated = EvaluationScores.from_scored(scored, live, judge, masks)
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", UserWarning)  # only good or only defective photos: NaN shows it
         return SensitivityPoint(

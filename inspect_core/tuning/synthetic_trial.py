@@ -134,8 +134,8 @@ def crossed_trial(study: Study, pasting: DefectPaster) -> tuple[Trial, ScoredPho
     first = [view.stops.index(view.start) for view in results.views]
     scored = ScoredPhotos(views, results.grid, results.size, area=study.area)
     chosen = results.setters() | results.of_subset("validation")
-    each = [(results.photos[i], results.errors(i)) for i in np.flatnonzero(chosen).tolist()]
-    for photo, errors in (*each, *study.tried):
+    photo_errors = [(results.photos[i], results.errors(i)) for i in np.flatnonzero(chosen).tolist()]
+    for photo, errors in (*photo_errors, *study.tried):
         scored = scored.with_errors(
             photo, [view_errors[[stop]] for view_errors, stop in zip(errors, first, strict=True)]
         )

@@ -102,8 +102,8 @@ def _by_known_defects(
         return None
     photos = order.photos
     step = -(-len(photos.train) // MOST_COMPARED)
-    some = photos if step == 1 else replace(photos, train=photos.train[::step], test=())
-    order_of_some, candidates = replace(order, photos=some), tuple(shortlist.candidates)
+    thinned = photos if step == 1 else replace(photos, train=photos.train[::step], test=())
+    order_of_some, candidates = replace(order, photos=thinned), tuple(shortlist.candidates)
     comparison = compare(
         order_of_some, store, report, candidates, workers=workers, with_test_photos=False, pasted=False
     )

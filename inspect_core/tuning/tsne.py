@@ -29,13 +29,15 @@ def tsne(features: np.ndarray, *, seed: int = 0, report: Report = ignore_progres
     perplexity = min(PERPLEXITY, (len(features) - 1) / 3)
     if not np.ptp(features, axis=0).any():
         return np.zeros((len(features), 2), np.float32)
-    held: np.ndarray | str = "pca"
+    layout: np.ndarray | str = "pca"
     for chunk in range(CHUNKS):
         report(chunk / CHUNKS, f"arranging {len(features)} points, step {chunk + 1} of {CHUNKS}")
         early = EXAGGERATION if chunk == 0 else 1.0
-        arranging = TSNE(perplexity=perplexity, init=held, early_exaggeration=early, max_iter=CHUNK, random_state=seed)
-        held = arranging.fit_transform(features)
-    return held
+        arranging = TSNE(
+            perplexity=perplexity, init=layout, early_exaggeration=early, max_iter=CHUNK, random_state=seed
+        )
+        layout = arranging.fit_transform(features)
+    return layout
 
 
 def arrange(

@@ -62,7 +62,7 @@ class _Store:
         with self._lock:
             return next(reversed(self.items.values()), None)
 
-    def keep(self, product: TaughtProduct, *, anew: bool) -> None:
+    def keep(self, product: TaughtProduct, *, make_recipe: bool) -> None:
         """Write a part that is not saved to disk; anew: with its recipe."""
         scored = product.scored
         known = (
@@ -75,7 +75,7 @@ class _Store:
         )
         unsaved = UnsavedProduct(*known, product.detector_reason, scored.unscored, product.in_force)
         freeze = partial(product.to_recipe, None, scored.live)
-        self.unsaved.keep(_line(product), unsaved, freeze if anew else None)
+        self.unsaved.keep(_line(product), unsaved, freeze if make_recipe else None)
 
     def close(self, taught_id: str) -> None:
         with self._lock:
@@ -107,7 +107,7 @@ def put(product: TaughtProduct, *, keep: bool = True) -> str:
     shelf = _shelf()
     with shelf.changing:
         if keep and not product.is_saved:
-            shelf.keep(product, anew=True)
+            shelf.keep(product, make_recipe=True)
         shelf.put(product)
     return product.id
 
@@ -162,8 +162,10 @@ def change(taught_id: str, how: Callable[[TaughtProduct], TaughtProduct]) -> Tau
             shelf.unsaved.drop(taught_id)
         else:
             other = any(getattr(changed, name) is not getattr(product, name) for name in _IN_RECIPE)
-            anew = other or changed.scored.areas != product.scored.areas or taught_id not in shelf.unsaved.lines
-            shelf.keep(changed, anew=anew)
+            recipe_changed = (
+                other or changed.scored.areas != product.scored.areas or taught_id not in shelf.unsaved.lines
+            )
+            shelf.keep(changed, make_recipe=recipe_changed)
         return changed
 
 

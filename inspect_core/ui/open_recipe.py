@@ -48,7 +48,7 @@ def buttons(recipe: Recipe, key: str, *, missing: bool) -> None:
 
 def start(part: unsaved_products.OpenProduct) -> None:
     """Open a part that is kept on disk, in the background. Raises Busy as `Jobs.submit`."""
-    shell.start(f"Opening {part.product}", partial(_kept, part.id), about=part.id)
+    shell.start(f"Opening {part.product}", partial(_kept, part.id), subject=part.id)
 
 
 def existing_photo_path(recipe: Recipe, row: CalibrationPhoto) -> Path | None:

@@ -134,7 +134,7 @@ class PreviewRun:
 
 def ask(
     draw: Callable[[], PatchSample],
-    held: PreviewRun | None,
+    current: PreviewRun | None,
     parameters: Mapping[str, float],
     photos: tuple[ScoredPhoto, ...],
     live: Mapping[str, int],
@@ -148,10 +148,10 @@ def ask(
     draw: returns the patches to fit it on; held: the current run, if any; chosen: its initial live value, None for what
     the fit begins with; live: values of the live parameters in force.
     """
-    if held is not None:
-        if (held.parameters, held.photos, held.areas) == (dict(parameters), photos, areas):
-            return held
-        held.cancel()
+    if current is not None:
+        if (current.parameters, current.photos, current.areas) == (dict(parameters), photos, areas):
+            return current
+        current.cancel()
     run = PreviewRun(parameters, photos, first, live, chosen, areas)
     threading.Thread(target=run.work, args=(draw,), name="loupe-preview", daemon=True).start()
     return run

@@ -49,9 +49,9 @@ def result_cache() -> ResultCache:
 def start(title: str, key: Hashable, work: Callable[[Job], Any]) -> None:
     """Work in the background and keep its result under `key`. Raises Busy as `Jobs.submit`."""
     results = result_cache()
-    shell.start(title, lambda job: results.put(key, work(job)), about=key)
+    shell.start(title, lambda job: results.put(key, work(job)), subject=key)
 
 
 def job_button(label: str, words: str, title: str, key: tuple, work: Callable[[Job], Any]) -> None:
     """A button that starts work whose result is kept under `key`, or its progress."""
-    shell.start_job_button(label, words, lambda: start(title, key, work), about=key, key=f"start-{key[0]}")
+    shell.start_job_button(label, words, lambda: start(title, key, work), subject=key, key=f"start-{key[0]}")

@@ -69,14 +69,14 @@ def jobs() -> Jobs:
 
 
 def start(
-    title: str, work: Callable[[Job], Any], *, about: object = None, on_end: Callable[[], None] = lambda: None
+    title: str, work: Callable[[Job], Any], *, subject: object = None, on_end: Callable[[], None] = lambda: None
 ) -> Job:
     """Work in the background for this session, after what was asked for before; returns the job. Raises as
     `Jobs.submit`.
 
     `work` returns None, or the id of a product that it has opened, for this session to take.
     """
-    job = jobs().submit(title, work, owner=current_user(), about=about, session=_session(), on_end=on_end)
+    job = jobs().submit(title, work, owner=current_user(), subject=subject, session=_session(), on_end=on_end)
     st.session_state.setdefault(_STARTED, []).append(job)
     return job
 
@@ -141,9 +141,9 @@ def _queue(waiting: Sequence[Job]) -> None:
         row.button("Remove", key=key, icon=icon, help=words, on_click=_cancel, args=(job.id,))
 
 
-def show_job_status(about: object, then: str = "") -> None:
+def show_job_status(subject: object, then: str = "") -> None:
     """In a page: the job whose result is of this, with what happens after; without one, what a start would wait for."""
-    matching_job, other = jobs().find_by_subject(about), active_job()
+    matching_job, other = jobs().find_by_subject(subject), active_job()
     if matching_job is not None:
         if then:
             st.info(
@@ -236,7 +236,7 @@ def _refresh_key() -> tuple[str | None, ...]:
     """What a page shows of the jobs and open parts of all windows, besides how far they are."""
     shown = (active_job(), jobs().last_ended, *jobs().waiting, *jobs().unqueued_jobs)
     parts = (f"{part.id} {part.saved} {part.problem}" for part in open_product_store.open_parts())
-    return (*(None if each is None else each.id for each in shown), *parts)
+    return (*(None if job is None else job.id for job in shown), *parts)
 
 
 def _ending(job: Job) -> str:
@@ -250,7 +250,7 @@ def _ending(job: Job) -> str:
 @st.fragment(run_every=POLL_SECONDS)
 def _watch_in_page(job_id: str) -> None:
     """The progress of a job in the page, or its place in the queue, without a second cancel button."""
-    job, ahead = active_job(), [each.id for each in jobs().waiting]
+    job, ahead = active_job(), [waiting_job.id for waiting_job in jobs().waiting]
     if job is not None and job.id == job_id:
         st.progress(job.fraction, text=progress_in_words(job))
     elif job is not None and job_id in ahead:
@@ -261,14 +261,14 @@ def _watch_in_page(job_id: str) -> None:
 
 
 def start_job_button(
-    label: str, words: str, work: Callable[[], object], *, about: object, key: str, disabled: bool = False
+    label: str, words: str, work: Callable[[], object], *, subject: object, key: str, disabled: bool = False
 ) -> None:
     """A button that starts work in the background, or the progress of the job whose result is of this."""
     if words:
         st.caption(words)
-    if st.button(label, type="primary", disabled=disabled or jobs().find_by_subject(about) is not None, key=key):
+    if st.button(label, type="primary", disabled=disabled or jobs().find_by_subject(subject) is not None, key=key):
         begin(work)
-    show_job_status(about)
+    show_job_status(subject)
 
 
 def paginate(items: Sequence[T], size: int, key: str) -> Sequence[T]:
@@ -297,8 +297,8 @@ def _keep_name() -> None:
 
 def progress_in_words(job: Job) -> str:
     """What is being done, and the time left where it is known."""
-    left = job.seconds_left
-    return f"{escape(job.step or 'starting')}{'' if left is None else f' · {duration(left)} left'}"
+    time_left = job.seconds_left
+    return f"{escape(job.step or 'starting')}{'' if time_left is None else f' · {duration(time_left)} left'}"
 
 
 def _owner_phrase(job: Job) -> str:

@@ -122,7 +122,7 @@ class TaughtProduct:
         plain, usual = config.with_defaults(), parameters_of(methods, {}, config.tiles)
         chosen = {
             name: value for name, value in plain.parameters.items()
-            if value is not None and any(of.get(name, value) != value for of in usual)
+            if value is not None and any(defaults.get(name, value) != value for defaults in usual)
         }  # fmt: skip
         taps = plain.taps if config.as_published else chosen_taps(methods, self.extractor)
         fused = self.product_check is not None and self.product_check.fused
@@ -141,8 +141,8 @@ class TaughtProduct:
             return self.teaching_config
         study, product_check = self.own_study, self.product_check.mode if self.product_check else OFF
         chosen = {"method": str(study.method), "parameters": study.order.parameters, "product_check": product_check}
-        again = replace(self.order(), **chosen)
-        return again.published(again.method) if self.as_published else again
+        order = replace(self.order(), **chosen)
+        return order.published(order.method) if self.as_published else order
 
     @property
     def is_saved(self) -> bool:
@@ -172,21 +172,21 @@ class TaughtProduct:
 
     def pixels(self, position: int) -> np.ndarray:
         """(H, W, 3) uint8 of one photo on the bench as placed; otherwise as `photo`."""
-        photo, held = self.scored.photos[position], self._memo.picture
-        if held is None or held[0] != photo.path:
-            held = self._memo.picture = photo.path, photo.placed.picture(self.photo(position))
-        return held[1]
+        photo, picture = self.scored.photos[position], self._memo.picture
+        if picture is None or picture[0] != photo.path:
+            picture = self._memo.picture = photo.path, photo.placed.picture(self.photo(position))
+        return picture[1]
 
     def photo(self, position: int) -> np.ndarray:
         """(H, W, 3) uint8 of one photo on the bench as taken, read from its file; the last one is kept in memory.
 
         Raises ImageError for a photo that can no longer be read.
         """
-        photo, held = self.scored.photos[position], self._memo.read
-        if held is None or held[0] != photo.path:
-            held = self._memo.read = None  # frees the last before the next is read
-            held = self._memo.read = photo.path, read(photo.path, photo.depth).pixels
-        return held[1]
+        photo, image = self.scored.photos[position], self._memo.read
+        if image is None or image[0] != photo.path:
+            image = self._memo.read = None  # frees the last before the next is read
+            image = self._memo.read = photo.path, read(photo.path, photo.depth).pixels
+        return image[1]
 
     def cache_photo(self, path: Path, pixels: np.ndarray) -> None:
         """Keep pixels just read from a path, (H, W, 3) uint8, as the last photo that `photo` read."""
@@ -271,7 +271,7 @@ class TaughtProduct:
         """Patches of the good photos for fitting previews; concurrent callers wait for the same draw."""
         with self._memo.sampling:
             if self._memo.sample is None:
-                self._memo.sample = PatchSample.of(self.own_study, view=self.refit_view)
+                self._memo.sample = PatchSample.from_study(self.own_study, view=self.refit_view)
             return self._memo.sample
 
     def chosen(self) -> dict[str, int]:

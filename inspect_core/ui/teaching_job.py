@@ -42,7 +42,7 @@ def start(order: TeachingConfig, follows: str | None = None) -> None:
 
     key = open_product_store.begin(order)
     try:
-        shell.start(f"Teaching {order.product}", work, about=order, on_end=partial(open_product_store.ended, key))
+        shell.start(f"Teaching {order.product}", work, subject=order, on_end=partial(open_product_store.ended, key))
     except JobRejected:
         open_product_store.ended(key)
         raise

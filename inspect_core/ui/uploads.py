@@ -62,7 +62,7 @@ def _holds(folder: Path, contents: Mapping[str, bytes | memoryview]) -> bool:
         passed = is_clutter(path.name) or (path.is_dir() and not path.is_symlink())
         if not passed and _key(path.relative_to(folder).as_posix()) not in names:
             raise OSError(f"{path} is not part of this upload; remove it")
-    return all(workspace.content(folder / path, at_most=len(held)) == held for path, held in contents.items())
+    return all(workspace.content(folder / path, at_most=len(content)) == content for path, content in contents.items())
 
 
 def paths_of(names: Sequence[str], *, windows: bool = WINDOWS) -> list[str]:

@@ -139,10 +139,10 @@ def _checked(embeddings: np.ndarray, labels: Sequence[str], groups: Sequence[Has
         raise ValueError(f"labels hold the one defect type {str(classes[0])!r}; label examples of a second one")
     order = {owner: number for number, owner in enumerate(dict.fromkeys(owners))}
     group = np.array([order[owner] for owner in owners])
-    alone = [str(name) for i, name in enumerate(classes) if len(np.unique(group[numbers == i])) < 2]
-    if alone:
+    rare_types = [str(name) for i, name in enumerate(classes) if len(np.unique(group[numbers == i])) < 2]
+    if rare_types:
         raise ValueError(
-            f"{', '.join(map(repr, alone))} is labelled on one part only, so it cannot be tested; label another "
+            f"{', '.join(map(repr, rare_types))} is labelled on one part only, so it cannot be tested; label another "
             "part with it, or leave it out"
         )
     if (points == points[0]).all():

@@ -436,7 +436,7 @@ def test_a_photo_is_sent_once_and_again_only_when_the_browser_lost_it(open_page,
     assert [press("Move k") for _ in range(2)] == [0, 0]
     assert press("Next part") > 0
     assert press("Previous part") == 0
-    page.evaluate("window.loupeFilms.films.clear()")
+    page.evaluate("window.loupeAssets.assets.clear()")
     assert press("Next part") > 0
 
 

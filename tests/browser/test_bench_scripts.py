@@ -140,7 +140,7 @@ def test_nothing_is_accepted_on_what_is_not_finite(run) -> None:
         """const [score, review, reject] = it.map(Number);
         const limits = { review, reject };
         const part = { score, counted: "defect", found_up_to: null };
-        return [verdictOf(part, limits), canJudge(review, reject), countParts([part], limits).missed];""",
+        return [verdictOf(part, limits), areFinite(review, reject), countParts([part], limits).missed];""",
         cases,
     )
     assert said[0] == ["accept", True, 1]
@@ -160,7 +160,7 @@ def test_a_verdict_is_that_of_python_stopped_photos_included(run) -> None:
         [{"score": score, "limits": asdict(limits), "stopped": stopped} for score, limits, stopped in cases],
     )
     placement = Placement((2, 2))
-    view = Visibility.of(placement, (2, 2), None)
+    view = Visibility.from_placement(placement, (2, 2), None)
     assert said == [
         assemble(
             np.full((2, 2), score, np.float32),

@@ -86,13 +86,13 @@ def test_every_example_is_held_out_by_some_seed():
 @pytest.mark.parametrize("factor", [1e-200, 1.0, 1e200])
 def test_the_scale_is_the_largest_norm_even_where_squares_overflow(factor):
     x = factor * np.array([[3.0, 4.0], [1.0, 0.0]] * 5)
-    sample = LabelledSample.of(x, [0, 1] * 5, None, seed=0)
+    sample = LabelledSample.from_labelled(x, [0, 1] * 5, None, seed=0)
     assert sample.scale == pytest.approx(5 * factor, rel=1e-14)
     np.testing.assert_allclose(np.linalg.norm(sample.all[0], axis=1).max(), 1)
 
 
 def test_the_held_out_part_is_measured_in_the_same_unit():
     x, y = np.array([[4.0], [1.0]] * 5), ["a", "b"] * 5
-    points, numbers = LabelledSample.of(x, y, ([[8.0]], ["b"]), seed=0).split()[1]
+    points, numbers = LabelledSample.from_labelled(x, y, ([[8.0]], ["b"]), seed=0).split()[1]
     np.testing.assert_array_equal(points, [[2.0]])
     np.testing.assert_array_equal(numbers, [1])

@@ -91,7 +91,9 @@ def recipes(recipe, network) -> dict:
         columns = None if view.spec.projection is None else torch.from_numpy(view.spec.projection)
         seen = photos if columns is None else [photo @ columns for photo in photos]
         errors = np.stack([view.sweep(patches, view.stops) for patches in seen])
-        return replace(view, scales={stop: GoodMaps.of(errors[:, i]).finish(SIZE) for i, stop in enumerate(view.stops)})
+        return replace(
+            view, scales={stop: GoodMaps.from_errors(errors[:, i]).finish(SIZE) for i, stop in enumerate(view.stops)}
+        )
 
     def of_views(*views: FittedMethod):
         return replace(

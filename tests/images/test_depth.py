@@ -27,7 +27,7 @@ def encoded(pixels, kind="PNG", **options):
 
 
 def found(*photos):
-    return depth_of([ValueStatistics.of(photo) for photo in photos])
+    return depth_of([ValueStatistics.from_photo(photo) for photo in photos])
 
 
 @pytest.mark.parametrize("left", [False, True])
@@ -75,7 +75,7 @@ def test_a_photo_of_another_depth_is_refused_with_a_remedy_and_any_is_read_witho
 
 
 def test_a_dim_lamp_stays_dim():
-    depth = TWELVE.with_learned_window(ValueStatistics.of(stored(12)))
+    depth = TWELVE.with_learned_window(ValueStatistics.from_photo(stored(12)))
     bright, dim = (
         photo_reader.read_bytes(encoded(stored(12, light=light)), "part.png", depth).pixels for light in (1, 0.7)
     )
@@ -85,7 +85,7 @@ def test_a_dim_lamp_stays_dim():
 def test_a_learned_window_spreads_what_the_good_photos_fill_and_a_hot_pixel_does_not_set_it():
     photo = (920 + 800 * SCENE).astype(np.uint16)
     photo[0, 0] = 4095
-    depth = found(photo).with_learned_window(ValueStatistics.of(photo))
+    depth = found(photo).with_learned_window(ValueStatistics.from_photo(photo))
     assert 1030 < depth.black < 1080
     assert 1480 < depth.white < 1540
     pixels = photo_reader.read_bytes(encoded(photo), "part.png", depth).pixels
@@ -95,12 +95,12 @@ def test_a_learned_window_spreads_what_the_good_photos_fill_and_a_hot_pixel_does
 @pytest.mark.parametrize("bits", [12, 16])
 def test_photos_that_are_white_everywhere_still_give_a_window(bits):
     white = np.full((16, 16), 2**bits - 1, np.uint16)
-    depth = found(white).with_learned_window(ValueStatistics.of(white))
+    depth = found(white).with_learned_window(ValueStatistics.from_photo(white))
     assert (depth.black, depth.white) == (2**bits - 2, 2**bits - 1)
 
 
 def test_another_window_gives_another_photo_and_more_bits_can_be_chosen_but_not_fewer():
-    values, data, full = ValueStatistics.of(stored(12)), encoded(stored(12)), TWELVE
+    values, data, full = ValueStatistics.from_photo(stored(12)), encoded(stored(12)), TWELVE
     digests = {
         photo_reader.read_bytes(data, "part.png", depth).digest
         for depth in (None, full, full.with_learned_window(values))
@@ -120,7 +120,7 @@ def test_a_depth_that_cannot_be_is_refused(depth):
 
 def test_the_histogram_is_of_the_range_and_complete():
     for bits in DEPTHS:
-        bars = found(stored(bits)).histogram(ValueStatistics.of(stored(bits)))
+        bars = found(stored(bits)).histogram(ValueStatistics.from_photo(stored(bits)))
         assert sum(share for _, share in bars) == pytest.approx(1)
         assert bars[-1][0] < 2**bits
         assert sum(share > 0 for _, share in bars) > 6

@@ -69,7 +69,7 @@ def test_constant_and_tiny_photos_have_figures():
         assert np.isfinite([measure_quality(pixels).sharpness, measure_quality(pixels).brightness]).all()
 
 
-TAUGHT = QualityRange.of(GOOD)
+TAUGHT = QualityRange.from_qualities(GOOD)
 CHANGES = {
     "noisier": lambda part: part + np.random.default_rng(1).normal(0, 3, part.shape[:2])[:, :, None],
     "darker": lambda part: 0.85 * part,
@@ -89,7 +89,7 @@ def test_a_photo_that_differs_from_those_taught_is_told_how(word):
 
 def test_photos_like_those_taught_are_not_told_and_few_teach_no_range():
     assert not any(TAUGHT.describe_deviation(measure_quality(photo(seed))) for seed in range(50, 80))
-    assert QualityRange.of(GOOD[:4]) is None
+    assert QualityRange.from_qualities(GOOD[:4]) is None
 
 
 def test_sharpness_is_of_the_lens_and_not_of_light_contrast_or_what_lies_there():

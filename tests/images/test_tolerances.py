@@ -14,11 +14,11 @@ RAMP = np.repeat(np.linspace(60, 180, 64).astype(np.uint8)[None, :, None], 48, a
 
 
 def taken(picture: np.ndarray, photo: tuple[int, int] = SIZE, **ways) -> np.ndarray:
-    return CaptureVariation(**ways).of(picture, photo, np.random.default_rng(0))
+    return CaptureVariation(**ways).apply(picture, photo, np.random.default_rng(0))
 
 
 def test_light_is_a_gain_and_shift_moves_to_the_right_and_down():
-    assert np.array_equal(AS_TAKEN.of(RAMP, SIZE, np.random.default_rng(0)), RAMP)
+    assert np.array_equal(AS_TAKEN.apply(RAMP, SIZE, np.random.default_rng(0)), RAMP)
     assert (taken(GREY, light=1.1) == 132).all()
     dot = np.zeros((*SIZE, 3), np.uint8)
     dot[20, 30] = 255
@@ -41,7 +41,7 @@ def test_noise_is_that_of_the_photo_as_the_squash_leaves_it(photo):
     photo = (photo[0] * 2, photo[1] * 2)
     noisy = np.clip(np.rint(120 + 8 * rng.standard_normal((*photo, 3))), 0, 255).astype(np.uint8)
     expected = float(squash(noisy, size).astype(float).std())
-    made = CaptureVariation(noise=8).of(np.full((*size, 3), 120, np.uint8), photo, rng)
+    made = CaptureVariation(noise=8).apply(np.full((*size, 3), 120, np.uint8), photo, rng)
     assert float(made.astype(float).std()) == pytest.approx(expected, rel=0.1)
 
 

@@ -281,7 +281,7 @@ def test_the_expected_overkill_counts_what_few_scores_do_not_tell(independent, c
 def test_the_interval_is_that_of_a_share_when_many_parts_are_to_come():
     scores = np.random.default_rng(0).gumbel(size=60)
     limit = np.sort(scores)[-6]
-    stated = overkill_at(limit, scores, of=1_000_000)
+    stated = overkill_at(limit, scores, sample_size=1_000_000)
     assert (stated.low / 1e6, stated.high / 1e6) == pytest.approx(clopper_pearson(5, 60), rel=0.01)
 
 
@@ -304,4 +304,4 @@ def test_overkill_of_equal_scores_and_bad_arguments():
     with pytest.raises(ValueError, match="groups has 1 entries for 2"):
         overkill_at(1.0, [1.0, 2.0], groups=["a"])
     with pytest.raises(ValueError, match="of is 0"):
-        overkill_at(1.0, [1.0, 2.0], of=0)
+        overkill_at(1.0, [1.0, 2.0], sample_size=0)

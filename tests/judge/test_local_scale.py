@@ -32,7 +32,7 @@ def test_the_formula_is_that_of_the_methods():
     total = (own + (mean - centre) ** 2).mean()
     edges = 1.15 ** ((near == 0)[:, None] * 1 + (near == 0))
     expected = mean.mean() + np.sqrt(total) * (new - centre) / np.sqrt(edges * (variance + 0.25 * total))
-    np.testing.assert_allclose(GoodMaps.of(good).finish(SIZE).apply(new), expected, rtol=1e-5)
+    np.testing.assert_allclose(GoodMaps.from_errors(good).finish(SIZE).apply(new), expected, rtol=1e-5)
 
 
 @pytest.mark.parametrize("wide", [1.0, 2.0])
@@ -41,7 +41,7 @@ def test_few_photos_are_enough_for_maps_whose_border_is_like_the_rest(wide):
     spread = np.pad(np.ones((30, 30)), 1, constant_values=wide)
     drawn = np.random.default_rng(3).standard_normal((425, 32, 32))
     maps = spread * ndimage.gaussian_filter(drawn, (0, 0.8, 0.8), mode="wrap")
-    scale = GoodMaps.of(maps[:25]).finish(SIZE)
+    scale = GoodMaps.from_errors(maps[:25]).finish(SIZE)
     drawn = to_pixels(scale.apply(maps[25:]), SIZE)
     rows, columns = np.divmod(drawn.reshape(400, -1).argmax(axis=1), 256)
     at_the_border = np.minimum(np.minimum(rows, 255 - rows), np.minimum(columns, 255 - columns)) < 16
@@ -49,7 +49,7 @@ def test_few_photos_are_enough_for_maps_whose_border_is_like_the_rest(wide):
 
 
 def test_places_that_vary_much_come_near_the_others():
-    scale = GoodMaps.of(errors(60)).finish(SIZE)
+    scale = GoodMaps.from_errors(errors(60)).finish(SIZE)
     new = errors(200, seed=1)
     assert spread_of_band(new) == pytest.approx(4, rel=0.05)
     assert spread_of_band(scale.apply(new)) < 1.8
@@ -66,7 +66,7 @@ def test_a_border_of_another_level_draws_no_maximum():
         rows, columns = np.divmod(maps.reshape(len(maps), -1).argmax(axis=1), 40)
         return np.mean((rows % 31 == 0) | (columns % 39 == 0))
 
-    scale = GoodMaps.of(bordered(30, seed=0)).finish((256, 320))
+    scale = GoodMaps.from_errors(bordered(30, seed=0)).finish((256, 320))
     new = bordered(400, seed=1)
     assert on_the_ring(new) == 1.0
     assert on_the_ring(scale.apply(new)) == pytest.approx(140 / 1280, abs=0.06)
@@ -77,44 +77,44 @@ def test_content_that_never_moves_is_subtracted_and_other_content_is_not(fixed, 
     """fixed: the spread over places of what all photos share, as a multiple of that in which they differ."""
     rng = np.random.default_rng(0)
     content = fixed * rng.standard_normal((32, 32))
-    good = GoodMaps.of(content + rng.standard_normal((40, 32, 32)))
+    good = GoodMaps.from_errors(content + rng.standard_normal((40, 32, 32)))
     scale = good.finish(SIZE)
     shared = np.corrcoef(scale.centre.ravel(), content.ravel())[0, 1]
     assert (shared > 0.9) == subtracted
     photos = content + rng.standard_normal((12, 32, 32))
     left = sum(np.sum((own - np.delete(photos, i, 0).mean(0)) ** 2) for i, own in enumerate(photos))
     expected = 1 - left / np.sum((photos - 0.3) ** 2)
-    assert GoodMaps.of(photos).explained(np.full((32, 32), 0.3)) == pytest.approx(expected, abs=1e-9)
+    assert GoodMaps.from_errors(photos).explained(np.full((32, 32), 0.3)) == pytest.approx(expected, abs=1e-9)
 
 
 def test_a_single_photo_shows_nothing_of_its_places():
-    assert GoodMaps.of(errors(1)).explained(np.zeros((32, 32))) == -np.inf
+    assert GoodMaps.from_errors(errors(1)).explained(np.zeros((32, 32))) == -np.inf
 
 
 @pytest.mark.parametrize("n", [1, 2, 6])
 def test_few_photos_leave_a_scale_that_is_nearly_even(n):
-    good, whole = errors(n), GoodMaps.of(errors(2000)).finish(SIZE)
-    few = GoodMaps.of(good).finish(SIZE)
+    good, whole = errors(n), GoodMaps.from_errors(errors(2000)).finish(SIZE)
+    few = GoodMaps.from_errors(good).finish(SIZE)
     assert np.ptp(np.log(few.gain)) < np.ptp(np.log(whole.gain))
     assert np.isfinite(few.apply(good)).all()
 
 
 def test_constant_maps_stay_as_they_are():
     good = np.full((4, 6, 6), 3.0, np.float32)
-    scale = GoodMaps.of(good).finish((48, 48))
+    scale = GoodMaps.from_errors(good).finish((48, 48))
     new = np.arange(36, dtype=np.float32).reshape(6, 6)
     np.testing.assert_array_equal(scale.apply(new), new)
 
 
 def test_a_map_does_not_depend_on_its_batch():
-    scale, new = GoodMaps.of(errors(20)).finish(SIZE), errors(5, seed=2)
+    scale, new = GoodMaps.from_errors(errors(20)).finish(SIZE), errors(5, seed=2)
     assert np.array_equal(scale.apply(new)[3], scale.apply(new[3]))
 
 
 def test_views_of_different_units_weigh_the_same():
     good = errors(200)
     other = 1000 * errors(200, seed=3) + 7
-    scales = [GoodMaps.of(maps).finish(SIZE) for maps in (good, other)]
+    scales = [GoodMaps.from_errors(maps).finish(SIZE) for maps in (good, other)]
     one, two = scales[0].standardised(good), scales[1].standardised(other)
     assert one.std() == pytest.approx(1, abs=0.02)
     assert two.std() == pytest.approx(1, abs=0.02)
@@ -131,9 +131,9 @@ def test_views_of_different_units_weigh_the_same():
 )
 def test_maps_that_cannot_be_learned_from_are_named(given_errors, message):
     with pytest.raises(ValueError, match=message):
-        GoodMaps.of(given_errors)
+        GoodMaps.from_errors(given_errors)
 
 
 def test_another_grid_is_refused():
     with pytest.raises(ValueError, match="errors has shape"):
-        GoodMaps.of(errors(3)).finish(SIZE).apply(errors(1, h=16))
+        GoodMaps.from_errors(errors(3)).finish(SIZE).apply(errors(1, h=16))

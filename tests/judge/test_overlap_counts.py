@@ -26,7 +26,7 @@ def photos(seed: int, count: int, levels: int | None = None) -> tuple[np.ndarray
 def counted(maps: np.ndarray, masks: np.ndarray, at: int) -> OverlapCounts:
     """Counted in two pieces."""
     pieces = [(maps[:at], masks[:at]), (maps[at:], masks[at:])]
-    return OverlapCounts.merged([OverlapCounts.merged(map(OverlapCounts.of, *piece)) for piece in pieces])
+    return OverlapCounts.merged([OverlapCounts.merged(map(OverlapCounts.from_map, *piece)) for piece in pieces])
 
 
 @settings(max_examples=25)
@@ -49,18 +49,22 @@ def test_classes_are_narrow_enough_for_scores_of_any_size(offset):
 
 def test_classes_ascend_with_the_scores_below_and_above_zero():
     values = np.array([-3e38, -7.0, -1.0, -1e-30, -0.0, 0.0, 1e-30, 1.0, 7.0, 3e38], np.float32)
-    each = [int(OverlapCounts.of(value.reshape(1, 1), np.zeros((1, 1))).classes[0]) for value in values]
+    each = [int(OverlapCounts.from_map(value.reshape(1, 1), np.zeros((1, 1))).classes[0]) for value in values]
     assert each == sorted(each)
     assert len(set(each)) == len(each) - 1
 
 
 def test_without_a_region_or_a_normal_pixel_there_is_no_figure():
     flat = np.ones((2, 2), np.float32)
-    for counts in (OverlapCounts.none(), OverlapCounts.of(flat, flat == 0), OverlapCounts.of(flat, flat == 1)):
+    for counts in (
+        OverlapCounts.none(),
+        OverlapCounts.from_map(flat, flat == 0),
+        OverlapCounts.from_map(flat, flat == 1),
+    ):
         assert math.isnan(counts.aupro())
         assert math.isnan(counts.pixel_auroc)
 
 
 def test_a_mask_of_another_size_is_refused():
     with pytest.raises(ValueError, match="mask has shape"):
-        OverlapCounts.of(np.ones((2, 3), np.float32), np.ones((3, 2), bool))
+        OverlapCounts.from_map(np.ones((2, 3), np.float32), np.ones((3, 2), bool))

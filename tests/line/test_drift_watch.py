@@ -31,4 +31,4 @@ def test_signals_go_on_from_the_log_and_are_recorded(workspace):
         assert first.facts["words"].startswith("Score has")
         again = DriftMonitor(record)
         assert again._signals._position == 79
-        assert not again.left
+        assert not again.alarms

@@ -199,14 +199,14 @@ def test_cancelled_it_is_gone_and_paused_it_goes_on_under_its_own_recipe_alone(b
     gate.clear()
     press(app, "batch_start")
     (run,) = batch_store.all_runs()
-    wait_until(lambda: run.kept >= 3)
+    wait_until(lambda: run.row_count >= 3)
     press(app, "Pause")
     gate.set()
     wait_for_job()
     app.run()
     assert not run.finished
-    assert 0 < run.kept < 11
-    assert f"{run.kept} of 11 photos inspected" in words(app)
+    assert 0 < run.row_count < 11
+    assert f"{run.row_count} of 11 photos inspected" in words(app)
 
     save(replace(recipe, product="other"), workspace / "recipes" / "tile.zip")
     press(app, f"batch_resume-{run.id}")

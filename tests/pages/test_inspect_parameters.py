@@ -139,7 +139,7 @@ def test_a_move_computes_each_score_once(open_app, taught, fresh_process_state, 
     slider(app, "k", part).set_value(stop).run()
     assert not app.exception
     assert len(added.scored.photos) == len(part.study.photos) + 1
-    again = int((added.scored.stored.again >= 0).sum())
+    again = int((added.scored.stored.repeat_rows >= 0).sum())
     assert ranked == [len(added.scored.photos), *([again] if again else [])]
     after = part.study.default_limits(k=stop)
     assert added.suggested_limits({"k": stop}) == after

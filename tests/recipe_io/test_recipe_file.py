@@ -51,7 +51,7 @@ def test_two_views_come_back_to_the_bit_with_a_scale_for_every_stop(recipe, tmp_
     views = []
     for view in (*recipe.views, FittedMethod("cop", cop, PatchFeatureSpec(("blocks.1.1",), columns, pool=3))):
         maps = rng.gamma(2, size=(len(view.stops), 9, *recipe.grid))
-        scales = {stop: GoodMaps.of(own).finish((64, 96)) for stop, own in zip(view.stops, maps, strict=True)}
+        scales = {stop: GoodMaps.from_errors(own).finish((64, 96)) for stop, own in zip(view.stops, maps, strict=True)}
         views.append(replace(view, scales=scales))
     joined = replace(recipe, views=tuple(views), live_values={"k": 3, "q": 2, "area": 40})
     save(joined, tmp_path / "r.zip")

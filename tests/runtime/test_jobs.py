@@ -42,11 +42,11 @@ def test_a_second_job_waits_and_starts_by_itself_and_one_taken_out_of_the_queue_
 
 def test_the_same_work_is_not_asked_for_twice_and_the_queue_is_bounded():
     jobs, release = Jobs(), threading.Event()
-    first = jobs.submit("Teach tile", lambda job: release.wait(5), owner="Ana", about=("teach", 1))
+    first = jobs.submit("Teach tile", lambda job: release.wait(5), owner="Ana", subject=("teach", 1))
     with pytest.raises(JobRejected, match=r"Teach tile.*Ana.*is already running;"):
-        jobs.submit("Teach tile", lambda job: None, about=("teach", 1))
+        jobs.submit("Teach tile", lambda job: None, subject=("teach", 1))
     others = [
-        jobs.submit("Teach tile", lambda job: None, about=("teach", 2 + number)) for number in range(MAX_QUEUED_JOBS)
+        jobs.submit("Teach tile", lambda job: None, subject=("teach", 2 + number)) for number in range(MAX_QUEUED_JOBS)
     ]
     assert jobs.find_by_subject(("teach", 3)) is others[1]
     with pytest.raises(JobRejected, match="the queue is full"):
@@ -55,7 +55,7 @@ def test_the_same_work_is_not_asked_for_twice_and_the_queue_is_bounded():
     ended(others[-1])
     assert first.state is JobState.DONE
     assert jobs.find_by_subject(("teach", 1)) is None
-    assert ended(jobs.submit("Teach tile", lambda job: "next", about=("teach", 1))).result == "next"
+    assert ended(jobs.submit("Teach tile", lambda job: "next", subject=("teach", 1))).result == "next"
 
 
 def test_what_runs_beside_the_queue_holds_up_nothing_and_goes_on_until_it_is_cancelled():
@@ -66,9 +66,9 @@ def test_what_runs_beside_the_queue_holds_up_nothing_and_goes_on_until_it_is_can
             job.report(0.0, "watching")
             time.sleep(0.005)
 
-    beside = jobs.run_unqueued("Watching in", watch, owner="Ana", about=("watch", "in"))
+    beside = jobs.run_unqueued("Watching in", watch, owner="Ana", subject=("watch", "in"))
     with pytest.raises(JobRejected, match=r"Watching in.*Ana.*is already running;"):
-        jobs.run_unqueued("Watching in", watch, owner="Ben", about=("watch", "in"))
+        jobs.run_unqueued("Watching in", watch, owner="Ben", subject=("watch", "in"))
     assert ended(jobs.submit("Fit", lambda job: 42)).result == 42
     assert (jobs.unqueued_jobs, jobs.current.active, jobs.find_by_subject(("watch", "in"))) == ([beside], False, beside)
     jobs.cancel(beside.id)

@@ -39,7 +39,7 @@ def test_a_preparation_arrives_as_it_was(backbone, alignment, tiled: bool, align
     sent = FeatureExtractor(backbone, grid, looks, True, alignment if aligned else None, tiles)
     pixels, placement = np.random.default_rng(2).integers(0, 255, (260, 390, 3), np.uint8), Placement((260, 390))
     expected = sent.features(pixels, placement)  # which leaves behind what must not be sent
-    content = pickle.dumps(SentExtractor.of(sent, SentBackbone.of(backbone)))
+    content = pickle.dumps(SentExtractor.from_extractor(sent, SentBackbone.from_backbone(backbone)))
     arrived = extractor_of(pickle.loads(content))
     assert arrived.keys == sent.keys
     assert extractor_of(pickle.loads(content)).backbone is arrived.backbone
@@ -49,9 +49,9 @@ def test_a_preparation_arrives_as_it_was(backbone, alignment, tiled: bool, align
 
 @pytest.mark.parametrize("change", [{"weight_digest": "0" * 64}, {"engine": "an abacus"}])
 def test_other_weights_or_another_engine_are_refused(backbone, change) -> None:
-    network = replace(SentBackbone.of(backbone), **change)
+    network = replace(SentBackbone.from_backbone(backbone), **change)
     with pytest.raises(Refused, match="instead of"):
-        extractor_of(SentExtractor.of(FeatureExtractor(backbone, (8, 8), ()), network))
+        extractor_of(SentExtractor.from_extractor(FeatureExtractor(backbone, (8, 8), ()), network))
 
 
 def test_what_is_kept_comes_back_to_the_bit() -> None:

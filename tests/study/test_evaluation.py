@@ -86,7 +86,7 @@ def test_the_bench_and_evaluate_find_the_same_defects_and_read_each_mask_once(sc
         area = live.get("area", 12)
         assert own[1] == rule.hit_limit(scored.map(1, **live), rule.dilate_mask(mask), area=area)
         assert np.isnan(own[[0, 2, 3, 4]]).all()
-        judged = EvaluationScores.of(scored, live, range(5), truth_masks(scored))
+        judged = EvaluationScores.from_scored(scored, live, range(5), truth_masks(scored))
         np.testing.assert_array_equal(judged.hit_limits, own)
         merged = EvaluationScores.merged([judged, judged])
         np.testing.assert_array_equal(merged.hit_limits, np.tile(own, 2))

@@ -79,7 +79,7 @@ def test_noise_within_the_tolerances_moves_good_scores_less(study, taught):
         shifts = []
         for photo in [photo for photo in own.photos if photo.label == "good" and photo.subset == "test"]:
             picture = own.extractor.network_input(read(photo.path).pixels, photo.placed)
-            noisy = CaptureVariation(noise=10.0).of(picture, photo.placed.photo_size, np.random.default_rng(0))
+            noisy = CaptureVariation(noise=10.0).apply(picture, photo.placed.photo_size, np.random.default_rng(0))
             scores = [
                 float(
                     image_score(
@@ -104,7 +104,7 @@ def test_changed_verdicts_are_counted_on_the_bench_and_by_evaluate_alike(study, 
     assert str(found.changed) in found.sentence()
     assert evaluate_photos(study.results, limits, truth_masks(study.results)).changed == found
     (streamed,) = score_test_photos(study, study.split.test, [{}])
-    assert RepeatabilityCounts.of(streamed.scores, streamed.repeat_scores, streamed.defect, limits) == found
+    assert RepeatabilityCounts.from_scores(streamed.scores, streamed.repeat_scores, streamed.defect, limits) == found
     assert repeatability_counts(taught(None).results, limits) is None
 
 

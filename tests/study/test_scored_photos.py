@@ -142,7 +142,7 @@ def added(errors: list[np.ndarray], scales: list) -> np.ndarray:
 @pytest.mark.parametrize(("k", "q"), [(5, 2), (2, 1), (4, 3)])
 def test_errors_of_two_views_are_standardised_and_added(fused, k, q):
     errors = own_errors(fused, k, q)
-    scales = [GoodMaps.of(own[:8]).finish(fused.size) for own in errors]
+    scales = [GoodMaps.from_errors(own[:8]).finish(fused.size) for own in errors]
     np.testing.assert_allclose(fused.grid_errors(k=k, q=q), added(errors, scales), rtol=1e-4, atol=1e-5)
     for view in (0, 1):
         own = to_pixels(scales[view].apply(errors[view]), fused.size)

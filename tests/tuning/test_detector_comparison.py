@@ -109,16 +109,16 @@ def test_how_fixed_places_are_says_which_detector_to_begin_with(place, preferred
 
 def test_detectors_slower_than_allowed_are_left_out_and_named():
     every = {name: forecast_ms(name, (32, 32)) for name in CANDIDATES}
-    assert Shortlist.of((32, 32), budget=math.inf).candidates == every
+    assert Shortlist.from_budget((32, 32), budget=math.inf).candidates == every
     budget = sorted(every.values())[4]
-    short = Shortlist.of((32, 32), budget=budget)
+    short = Shortlist.from_budget((32, 32), budget=budget)
     assert set(short.candidates) == {name for name, ms in every.items() if ms <= budget}
     assert short.candidates | short.left_out == every
     assert all(title_of(name) in short.sentence() for name in short.left_out)
     assert f"more than {budget:.0f} ms" in short.sentence()
     cheapest = min(every, key=every.get)
-    assert set(Shortlist.of((32, 32), budget=0).candidates) == {cheapest}
-    assert Shortlist.of((32, 32), budget=math.inf).sentence() == ""
+    assert set(Shortlist.from_budget((32, 32), budget=0).candidates) == {cheapest}
+    assert Shortlist.from_budget((32, 32), budget=math.inf).sentence() == ""
 
 
 @pytest.mark.parametrize("name", CANDIDATES)
@@ -129,7 +129,7 @@ def test_what_was_forecast_was_measured_within_a_factor_of_two(name):
 
 
 def test_only_detectors_that_have_the_parameters_given_are_compared():
-    assert set(Shortlist.of((32, 32), ("M", "k")).candidates) == {
+    assert set(Shortlist.from_budget((32, 32), ("M", "k")).candidates) == {
         name for name in CANDIDATES if {"mahalanobis", "corp"} <= {*name.split("+")}
     }
 

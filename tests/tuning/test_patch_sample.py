@@ -44,7 +44,7 @@ def no_network(monkeypatch) -> None:
 
 def test_the_sample_is_drawn_evenly_from_the_store(corp, no_network):
     sample = corp.patch_sample(110)
-    rows = torch.cat([corp.photo_features.of(photo)[0].reshape(PLACES, -1) for photo in corp.split.train])
+    rows = torch.cat([corp.photo_features.features_of(photo)[0].reshape(PLACES, -1) for photo in corp.split.train])
     photos = []
     for row in sample:
         found = (rows == row).all(dim=1).nonzero()
@@ -55,11 +55,11 @@ def test_the_sample_is_drawn_evenly_from_the_store(corp, no_network):
 
 
 def test_all_patches_when_there_are_fewer_than_wanted(corp):
-    assert len(PatchSample.of(corp).patches) == PLACES * len(corp.split.train)
+    assert len(PatchSample.from_study(corp).patches) == PLACES * len(corp.split.train)
 
 
 def test_a_preview_has_the_draw_of_the_full_fit(corp):
-    sample = PatchSample.of(corp)
+    sample = PatchSample.from_study(corp)
     for gamma, M in ((0.5, 32), (2.0, 96), (8.0, 128)):
         detector = sample.fit({"gamma": gamma, "M": M})
         drawn = cosine_fourier_map(sample.patches.shape[-1], gamma=gamma, M=M, seed=corp.order.seed, orthogonal=True)
@@ -72,7 +72,7 @@ def test_a_preview_has_the_draw_of_the_full_fit(corp):
 
 
 def test_of_all_patches_the_preview_is_the_full_fit(corp):
-    detector = PatchSample.of(corp).fit({})
+    detector = PatchSample.from_study(corp).fit({})
     photo = corp.features(corp.photos[0])[0]
     torch.testing.assert_close(
         detector.score(photo, q=5), corp.scored.views[0].detector.score(photo, q=5), rtol=1e-3, atol=1e-5
@@ -80,7 +80,7 @@ def test_of_all_patches_the_preview_is_the_full_fit(corp):
 
 
 def test_the_exact_kernel_previews_on_the_sample_of_its_fit(hoffmann):
-    sample = PatchSample.of(hoffmann)
+    sample = PatchSample.from_study(hoffmann)
     sigma = hoffmann.scored.views[0].detector.kernel.sigma
     preview = sample.fit({"sigma": 2 * sigma})
     full = hoffmann.with_parameters({"sigma": 2 * sigma}).fit().scored.views[0].detector
@@ -92,14 +92,14 @@ def test_the_exact_kernel_previews_on_the_sample_of_its_fit(hoffmann):
 
 def test_cancelling_ends_the_fit(corp):
     with pytest.raises(Cancelled):
-        PatchSample.of(corp).fit({"gamma": 1.0}, lambda: True)
+        PatchSample.from_study(corp).fit({"gamma": 1.0}, lambda: True)
     with pytest.raises(Cancelled):
-        PatchSample.of(corp, lambda: True)
+        PatchSample.from_study(corp, lambda: True)
 
 
 def test_values_out_of_range_are_refused_as_in_the_fit(corp):
     with pytest.raises(ValueError, match="gamma is -1"):
-        PatchSample.of(corp).fit({"gamma": -1.0})
+        PatchSample.from_study(corp).fit({"gamma": -1.0})
 
 
 def test_the_share_that_q_stands_for(corp, hoffmann):
@@ -128,7 +128,7 @@ def test_the_share_at_hand_starts_the_fit_it_belongs_to(corp):
 
 def test_a_chosen_q_stays_in_a_preview_and_a_default_one_follows_the_fit(corp, hoffmann):
     for study, name, value in ((corp, "gamma", 8.0), (hoffmann, "sigma", 1e3)):
-        sample, own = PatchSample.of(study), study.scored.views[0]
+        sample, own = PatchSample.from_study(study), study.scored.views[0]
         run = PreviewRun({name: value}, (), 0, study.live)
         run.work(lambda sample=sample: sample)
         assert run.live["q"] == run.scored.stop_of("q", run.scored.views[0].start)
@@ -141,7 +141,7 @@ def test_a_chosen_q_stays_in_a_preview_and_a_default_one_follows_the_fit(corp, h
 
 
 def drawn(study: Study):
-    return lambda: PatchSample.of(study)
+    return lambda: PatchSample.from_study(study)
 
 
 def test_the_shown_photo_comes_first_and_all_follow(corp, no_network):
@@ -184,7 +184,7 @@ def test_a_newer_move_stops_the_older(corp, monkeypatch):
 def test_a_photo_looked_at_meanwhile_comes_next(corp):
     run = PreviewRun({"gamma": 1.0, "M": 32}, corp.photos, 0, corp.live)
     run.want(5)
-    run.work(lambda: PatchSample.of(corp))
+    run.work(lambda: PatchSample.from_study(corp))
     assert [photo.name for photo in run.scored.photos[:2]] == [corp.photos[5].name, corp.photos[0].name]
     assert run.complete
 

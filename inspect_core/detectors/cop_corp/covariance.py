@@ -55,11 +55,11 @@ class MappedCovariance:
 
         Exact but for the rounding of float64.
         """
-        left = MappedCovariance(self.feature_map, dtype=self.dtype)
-        left._start(self._shift)
+        remaining = MappedCovariance(self.feature_map, dtype=self.dtype)
+        remaining._start(self._shift)
         for statistics, sign in ((self, 1), (other, -1)):
-            left._add_sums(statistics, sign=sign)
-        return left
+            remaining._add_sums(statistics, sign=sign)
+        return remaining
 
     def state(self) -> dict[str, Tensor]:
         """count () int64, shift (D,), and about that shift sum (D,) and products (D, D), float64; no copies."""

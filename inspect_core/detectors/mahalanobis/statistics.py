@@ -103,22 +103,22 @@ class LocalGaussian:
         The update of Chan, Golub and LeVeque (1979) backwards: exact but for the rounding of float64. Raises ValueError
         when no image would be left.
         """
-        left = LocalGaussian(self.projection, self.grid)
+        remaining = LocalGaussian(self.projection, self.grid)
         self._join_gathered()
         other._join_gathered()
         n, m = self._joined, other._joined
         if m >= n:
             raise ValueError(f"cannot take {m} of {n} photos away; leave at least one")
-        left._joined = n - m
+        remaining._joined = n - m
         if not m:
-            left._mean, left._scatter = self._mean.clone(), self._scatter.clone()
-            return left
-        left._mean = self._mean + (self._mean - other._mean) * (m / (n - m))
-        left._scatter = self._scatter - other._scatter
-        for here in location_blocks(len(left._mean), FIT_LOCATIONS):
-            between = (other._mean[here] - left._mean[here]) * math.sqrt((n - m) * m / n)
-            left._scatter[here] -= left._lower(between[:, :, None] * between[:, None, :])
-        return left
+            remaining._mean, remaining._scatter = self._mean.clone(), self._scatter.clone()
+            return remaining
+        remaining._mean = self._mean + (self._mean - other._mean) * (m / (n - m))
+        remaining._scatter = self._scatter - other._scatter
+        for here in location_blocks(len(remaining._mean), FIT_LOCATIONS):
+            between = (other._mean[here] - remaining._mean[here]) * math.sqrt((n - m) * m / n)
+            remaining._scatter[here] -= remaining._lower(between[:, :, None] * between[:, None, :])
+        return remaining
 
     def state(self) -> dict[str, Tensor]:
         """images () int64, mean (h w, k) and the lower triangles of scatter (h w, k (k + 1) / 2), row by row, float64.

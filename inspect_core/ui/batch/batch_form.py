@@ -81,7 +81,7 @@ def unfinished(batch: BatchRun) -> None:
         if batch_jobs.waits(batch):
             st.caption(f"Queued: {batch.count:,} photos, requested {when}. See the queue in the sidebar.")
             return
-        st.caption(f"Incomplete: {batch.kept:,} of {batch.count:,} photos inspected. Started {when}.")
+        st.caption(f"Incomplete: {batch.row_count:,} of {batch.count:,} photos inspected. Started {when}.")
         row = st.container(horizontal=True)
         with row:
             if start_button("Resume", f"batch_resume-{batch.id}"):

@@ -63,7 +63,7 @@ def start(batch: BatchRun) -> None:
             if job.id in unwanted:
                 batch_store.remove(batch)
 
-    shell.start(f"Inspecting photos of {batch.product}", work, about=(BATCH, batch.id))
+    shell.start(f"Inspecting photos of {batch.product}", work, subject=(BATCH, batch.id))
 
 
 def pause(job_id: str) -> None:
@@ -79,8 +79,8 @@ def cancel(job_id: str) -> None:
 
 def _judge(batch: BatchRun, job: Job, user: str) -> None:
     job.report(0.0, "loading the recipe")
-    alone = batch.workers <= 1 and not batch.cluster
-    inspector, path = inspector_of(batch.recipe, batch.digest, alone=alone)
+    in_process = batch.workers <= 1 and not batch.cluster
+    inspector, path = inspector_of(batch.recipe, batch.digest, in_process=in_process)
     if inspector.digest != batch.digest:
         begun = f"the recipe this batch started with ({batch.digest[:12]})"
         raise ValueError(f"{batch.recipe} is no longer {begun}; start a new batch")
@@ -122,7 +122,7 @@ def _draw_changes(before: BatchRun, batch: BatchRun, inspector: Inspector, photo
                     (new / f"{rank:02d}-{side}.webp").write_bytes(picture)
 
 
-def inspector_of(recipe: str, digest: str, *, alone: bool = True) -> tuple[Inspector, Path]:
+def inspector_of(recipe: str, digest: str, *, in_process: bool = True) -> tuple[Inspector, Path]:
     """A saved recipe by its file's name and its digest, and where it lies: as exported for the line, if it was (the
     same verdicts in less time). alone: whether no other process judges with it. Raises ValueError and OSError, naming
     it, when it cannot be used.
@@ -133,4 +133,4 @@ def inspector_of(recipe: str, digest: str, *, alone: bool = True) -> tuple[Inspe
             return Runner(place, threads=1), place
     loaded = recipe_file.load(path)
     backbone = loaded_backbone(loaded.backbone)
-    return (FusedRecipe(loaded, backbone, path) if alone else LoadedRecipe(loaded, backbone)), path
+    return (FusedRecipe(loaded, backbone, path) if in_process else LoadedRecipe(loaded, backbone)), path

@@ -75,10 +75,10 @@ class BatchRun:
 
     @property
     def finished(self) -> bool:
-        return self.table.is_file() and not self.kept
+        return self.table.is_file() and not self.row_count
 
     @property
-    def kept(self) -> int:
+    def row_count(self) -> int:
         """Photos judged so far in an unfinished batch."""
         return rows_kept(self.table)
 

@@ -116,7 +116,7 @@ def _counts(shift: WatchSession) -> None:
             shelf.metric(spoken.capitalize(), f"{shift.counts[word]:,}", border=True, width=COUNT)
     if shift.watch.waiting:
         st.caption(f"{shift.watch.waiting:,} photos still being written.")
-    if words := dict.fromkeys(alarm.words for alarm in shift.following.left):
+    if words := dict.fromkeys(alarm.words for alarm in shift.following.alarms):
         st.warning(f"Drift: {shell.escape(' '.join(words))}", icon=":material/warning:")
 
 

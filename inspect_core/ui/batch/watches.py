@@ -70,14 +70,14 @@ def start(recipe: Recipe, file: str, folder: Path, out: Path) -> None:
             record = AuditRecord(log, inspector, user)
             require_challenge(record)
             watch = Watch(inspector, folder, out, record)
-            watched.shift = shift = WatchSession(watch, DriftMonitor(record), lambda facts, left: job.report(0.0))
+            watched.shift = shift = WatchSession(watch, DriftMonitor(record), lambda facts, alarms: job.report(0.0))
             while True:
                 job.report(0.0, "paused" if shift.paused else in_words(shift))
                 shift.poll_folder()
                 time.sleep(POLL_SECONDS)
 
-    title, about = f"Watching {folder.name} for {recipe.product}", (WATCH, str(folder))
-    watched.job = shell.jobs().run_unqueued(title, work, owner=user, about=about)
+    title = f"Watching {folder.name} for {recipe.product}"
+    watched.job = shell.jobs().run_unqueued(title, work, owner=user, subject=(WATCH, str(folder)))
     _watches()[:] = [other for other in all_watches() if other.folder != folder] + [watched]
 
 

@@ -1,10 +1,10 @@
-"""The bench: gallery, picture, verdict and limit in one browser component, and the films that feed it pixels.
+"""The bench: gallery, picture, verdict and limit in one browser component, and the assets that feed it pixels.
 
 What changes during a drag (contours, verdicts, the sentence in parts) is computed in the browser from data sent once;
 on release the numbers come back and Python counts again. The scripts beside this file are used as they are: no build,
 nothing from outside.
 
-Pixels are sent separately from the figures, each film under a token of its content, so that a move of the limit sends
+Pixels are sent separately from the figures, each asset under a token of its content, so that a move of the limit sends
 no picture and a move of a live parameter sends no photo. What the browser lacks after all it asks for.
 """
 
@@ -22,7 +22,7 @@ from inspect_core.ui.bench import pixels
 from inspect_core.ui.bench.bench_state import BenchState
 from inspect_core.verdict import Limits
 
-SCRIPTS = ("film_shelf", "judging", "map", "scale", "viewport", "stage", "gallery", "card",
+SCRIPTS = ("asset_cache", "judging", "map", "scale", "viewport", "stage", "gallery", "card",
            "axis", "handles", "histogram", "limits", "bench")  # fmt: skip
 STYLES = ("bench", "gallery", "stage", "card", "histogram", "narrow")
 
@@ -32,7 +32,7 @@ NEVER = 0.0
 MALFORMED = (ValueError, TypeError, LookupError, OverflowError, RecursionError)
 """What reading a message raises that the component's own script did not send: it is passed over."""
 KEPT = 8
-"""Films that the browser is taken to have: the last ones sent to it, fewer than its shelf holds."""
+"""Assets that the browser is taken to have: the last ones sent, fewer than its cache holds."""
 
 
 def _text(*names: str) -> str:
@@ -45,7 +45,7 @@ _BENCH = st.components.v2.component(
     css=_text(*(f"{name}.css" for name in STYLES)),
     js=_text(*(f"{name}.js" for name in SCRIPTS)),
 )
-_FILM = st.components.v2.component("loupe_film", js=_text("film_shelf.js", "film.js"))
+_ASSET = st.components.v2.component("loupe_asset", js=_text("asset_cache.js", "asset_receiver.js"))
 
 
 def send_assets(key: str, token: str, thumbnails: Sequence[bytes]) -> None:
@@ -54,17 +54,17 @@ def send_assets(key: str, token: str, thumbnails: Sequence[bytes]) -> None:
     thumbnails: WebP, JPEG or PNG files; the bench finds them by `token`, which changes when they do. Draws nothing.
     One sent shortly before is only named: the browser has it, or asks for it.
     """
-    sent = st.session_state.setdefault("films-sent", {})
+    sent = st.session_state.setdefault("assets-sent", {})
     missing = (st.session_state.get(key) or {}).get("missing")
     is_cached = sent.pop(token, False) and missing != token
     sent[token] = True
     if len(sent) > KEPT:
         del sent[next(iter(sent))]
-    _FILM(key=key, data=pixels.pack(token, None if is_cached else thumbnails), on_missing_change=ignore_callback)
+    _ASSET(key=key, data=pixels.pack(token, None if is_cached else thumbnails), on_missing_change=ignore_callback)
 
 
 def bench(key: str, drawn: BenchState, thumbs: str) -> None:
-    """Draw the bench. thumbs: the token given to `film`: pictures of the photos in order, of those without a score,
+    """Draw the bench. thumbs: the token given to `asset`: pictures of the photos in order, of those without a score,
     and of the reference.
 
     What the engineer sets on it is asked for by `taken` at the top of the next run. Raises ValueError for what cannot
@@ -72,15 +72,15 @@ def bench(key: str, drawn: BenchState, thumbs: str) -> None:
     """
     drawn.validate()
     photo, size = pixels.photo_file(drawn.image)
-    films = {
+    assets = {
         "thumbs": thumbs,
         "photo": _send_asset(f"{key}-photo", [photo]),
         "map": _send_asset(f"{key}-map", pixels.planes(drawn.anomaly_map, drawn.mask)),
     }
     if drawn.uninspected is not None:
-        left_out = np.ascontiguousarray(drawn.uninspected, np.uint8).tobytes()
-        films["left_out"] = _send_asset(f"{key}-left-out", [left_out])
-    data = drawn.payload() | {"key": key, "films": films, "photo_size": size, "taken": _stamps(key)}
+        uninspected = np.ascontiguousarray(drawn.uninspected, np.uint8).tobytes()
+        assets["uninspected"] = _send_asset(f"{key}-uninspected", [uninspected])
+    data = drawn.payload() | {"key": key, "assets": assets, "photo_size": size, "taken": _stamps(key)}
     data["heat"] = heat_colours().ravel().tolist()
     _BENCH(
         key=key,
@@ -139,7 +139,7 @@ def ignore_callback() -> None:
 
 
 def _send_asset(key: str, blobs: Sequence[bytes]) -> str:
-    """Mount a film under a token of its content; returns the token."""
+    """Mount a asset under a token of its content; returns the token."""
     digest = hashlib.sha256()
     for blob in blobs:
         digest.update(blob)

@@ -90,7 +90,7 @@ class BenchState:
         """All but the pixels as JSON-able data; scores keep every bit.
 
         parts: for each photo its own figures; `counted` is "good" or "defect" where the sentence counts it, else "".
-        without_score: for either, how many counted parts have no score, by word; hidden: counted good parts that are
+        unscored_counts: for either, how many counted parts have no score, by word; hidden: counted good parts that are
         not shown; own: whether the limit was set on the good parts that are counted; bounds: for every number of good
         parts rejected, the most in the long run, as the sentence prints it.
         """
@@ -118,7 +118,7 @@ class BenchState:
                 for photo in self.unscored
             ],
             "hidden": [{"score": float(score), "counted": "good"} for score in hidden],
-            "without_score": {"good": asdict(of_good), "defect": asdict(of_defects)},
+            "unscored_counts": {"good": asdict(of_good), "defect": asdict(of_defects)},
             "own": set_on,
             "relabelled": labelled_since(self.photos),
             "bounds": list(_bounds(int(good.sum()) + len(hidden))),

@@ -17,9 +17,9 @@ _numbers = itertools.count()
 
 
 def pack(token: str, blobs: Sequence[bytes] | None) -> bytes:
-    """Bytes of a film: length of the header (little-endian uint32), the header (token, lengths) as JSON, the blobs.
+    """Bytes of an asset: length of the header (little-endian uint32), the header (token, lengths) as JSON, the blobs.
 
-    blobs: None names a film that the browser should still have; no two such are equal, so each makes it look again.
+    blobs: None names a asset that the browser should still have; no two such are equal, so each makes it look again.
     """
     content = {"number": next(_numbers)} if blobs is None else {"lengths": [len(blob) for blob in blobs]}
     head = json.dumps({"token": token} | content).encode()

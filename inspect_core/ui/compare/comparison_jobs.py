@@ -28,10 +28,10 @@ def start(order: TeachingConfig, detectors: Sequence[str], as_published: bool) -
         last.clear()
         last.put(order, compare(order, feature_store(), job.report, detectors, as_published=as_published))
 
-    shell.start("Comparing detectors", work, about=about(order))
+    shell.start("Comparing detectors", work, subject=subject_of(order))
 
 
-def about(order: TeachingConfig) -> object:
+def subject_of(order: TeachingConfig) -> object:
     """What a comparison of this order is known by while it runs."""
     return "comparison", order
 

@@ -32,9 +32,9 @@ def start(order: TeachingConfig) -> None:
     words = "Choose at least one detector."
     if detectors:
         try:
-            again = published(order, detectors) if as_published else []
+            published_rows = published(order, detectors) if as_published else []
             seconds = teaching_job.expected(order, detectors).seconds + sum(
-                teaching_job.expected(config).seconds for config in again
+                teaching_job.expected(config).seconds for config in published_rows
             )
         except ValueError as error:
             st.error(f"{shell.escape(error)}; or compare fewer detectors.", icon=":material/error:")
@@ -46,7 +46,12 @@ def start(order: TeachingConfig) -> None:
         )
     begin = partial(comparison_jobs.start, order, detectors, as_published)
     shell.start_job_button(
-        "Compare", words, begin, about=comparison_jobs.about(order), key="start-comparison", disabled=not detectors
+        "Compare",
+        words,
+        begin,
+        subject=comparison_jobs.subject_of(order),
+        key="start-comparison",
+        disabled=not detectors,
     )
 
 

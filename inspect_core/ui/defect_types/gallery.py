@@ -131,9 +131,9 @@ def _picture(_taught: TaughtProduct, taught_id: str, position: int, box: Box | N
     """A square picture to find a part by, never to judge it by: what is learned from, or the whole part in a square."""
     pixels = _taught.pixels(position)
     if box is not None:
-        held, crop = io.BytesIO(), Image.fromarray(crop_square(pixels, box))
-        crop.resize((PICTURE, PICTURE), Image.Resampling.BICUBIC).save(held, "JPEG", quality=88)
-        return held.getvalue()
+        buffer, crop = io.BytesIO(), Image.fromarray(crop_square(pixels, box))
+        crop.resize((PICTURE, PICTURE), Image.Resampling.BICUBIC).save(buffer, "JPEG", quality=88)
+        return buffer.getvalue()
     whole = Image.fromarray(pixels)
     whole.thumbnail((PICTURE, PICTURE), Image.Resampling.BICUBIC)
     square = Image.new("RGBA", (PICTURE, PICTURE), (0, 0, 0, 0))

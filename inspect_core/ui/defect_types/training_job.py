@@ -57,12 +57,12 @@ class TypeTrainingResult:
 def start(product: TaughtProduct, order: TypeTrainingConfig) -> None:
     """Learn in the background and attach the result to the part. Raises Busy as `Jobs.submit`."""
     title = f"Training defect types for {product.product}"
-    result_cache.start(title, about(product), lambda job: _learn(product, order, job))
+    result_cache.start(title, subject_of(product), lambda job: _learn(product, order, job))
 
 
 def last(product: TaughtProduct) -> TypeTrainingResult | None:
     """How the part's defect types were learned; None when they were not learned here."""
-    result = result_cache.result_cache().get(about(product))
+    result = result_cache.result_cache().get(subject_of(product))
     return result if result is not None and product.defect_types is not None else None
 
 
@@ -82,10 +82,12 @@ def rename(taught_id: str, old: str, new: str) -> None:
         examples = tuple(
             replace(example, defect_type=new) if example.defect_type == old else example for example in known
         )
-        result_cache.result_cache().put(about(product), replace(result, order=replace(result.order, examples=examples)))
+        result_cache.result_cache().put(
+            subject_of(product), replace(result, order=replace(result.order, examples=examples))
+        )
 
 
-def about(product: TaughtProduct) -> tuple[str, str]:
+def subject_of(product: TaughtProduct) -> tuple[str, str]:
     return "kinds", product.id
 
 
@@ -110,12 +112,12 @@ def _learn(product: TaughtProduct, order: TypeTrainingConfig, job: Job) -> TypeT
     )
     left_out = defect_type_training.leave_types_out(embeddings, **settings, report=stage(job.report, 0.6, 1.0))
     classifier = learned.defect_types.classifier
-    away = defect_type_training.confidence_by_distance(classifier, embeddings, AWAY)
+    confidences = defect_type_training.confidence_by_distance(classifier, embeddings, AWAY)
     nothing = np.empty((0, len(classifier.classes)))
     ways = classifier.predict_proba, classifier.parent_proba
     posteriors = [way(foreign) if len(foreign) else nothing for way in ways]
     open_product_store.change(product.id, lambda current: replace(current, defect_types=learned.defect_types))
-    return TypeTrainingResult(order, learned.unseen, left_out, *posteriors, *away)
+    return TypeTrainingResult(order, learned.unseen, left_out, *posteriors, *confidences)
 
 
 def _foreign(product: TaughtProduct, by_region: bool, job: Job) -> np.ndarray:

@@ -125,14 +125,14 @@ def _learn_button(product: TaughtProduct, groups: dict[str, str], by_region: boo
         st.warning(words, icon=":material/label:")
     elif left_out:
         st.caption(f"Skipped (too few examples): {shell.escape(', '.join(left_out))}.")
-    about = training_job.about(product)
-    busy = shell.jobs().find_by_subject(about) is not None
+    subject = training_job.subject_of(product)
+    busy = shell.jobs().find_by_subject(subject) is not None
     label, icon = "Train defect types", ":material/school:"
     if st.button(label, type="primary", icon=icon, disabled=busy or few, key="learn_kinds"):
         examples = _examples(product, by_region, labels)
         owners = tuple(groups[product.scored.photos[example.position].name] for example in examples)
         shell.begin(lambda: training_job.start(product, TypeTrainingConfig(examples, owners, parent, by_region, seed)))
-    shell.show_job_status(about, "The result appears here when training finishes.")
+    shell.show_job_status(subject, "The result appears here when training finishes.")
 
 
 def _learnable(product: TaughtProduct, groups: dict[str, str]) -> dict[int, str]:

@@ -75,7 +75,7 @@ def follow_refits(
     position = product.refit_view
     view = product.scored.views[position]
     with device_lock(product.extractor.backbone.device):
-        sample = PatchSample.of(product.own_study, lambda: job.cancelling, view=position)
+        sample = PatchSample.from_study(product.own_study, lambda: job.cancelling, view=position)
 
         def fit_at(value: float) -> Any:
             return sample.fit({name: value}, lambda: job.cancelling)

@@ -142,9 +142,9 @@ def _show_picked(
         )  # fmt: skip
         box = boxes.patch_box((row, column), product.scored.grid, pixels.shape[:2])
         around = boxes.crop_box(pixels, boxes.context_box(box, pixels.shape[:2]))
-        beside = st.container(horizontal=True, gap="small")
-        beside.image(boxes.upscale(around), output_format="PNG", width=NEAR_SIDE, alt="The patch, enlarged")
-        beside.container(width=NEAR_SIDE).caption(
+        controls = st.container(horizontal=True, gap="small")
+        controls.image(boxes.upscale(around), output_format="PNG", width=NEAR_SIDE, alt="The patch, enlarged")
+        controls.container(width=NEAR_SIDE).caption(
             f"Patch in row {row + 1}, column {column + 1}: "
             f"{_scored(float(points.peak[i]), limits, 'peak score')}.  \n{score}"
         )
@@ -156,10 +156,10 @@ def _picked(chart: str, count: int) -> int | None:
     """The point clicked last; it stays when a click meets no point or the colours change."""
     event = st.session_state.get(chart) or {}
     chosen = (event.get("selection") or {}).get("points") or []
-    held = f"picked-{chart}"
+    picked_key = f"picked-{chart}"
     if chosen:
-        st.session_state[held] = int(chosen[0]["customdata"])
-    picked = st.session_state.get(held)
+        st.session_state[picked_key] = int(chosen[0]["customdata"])
+    picked = st.session_state.get(picked_key)
     return picked if picked is not None and picked < count else None
 
 

@@ -178,13 +178,13 @@ def _curves(product: TaughtProduct, name: str, value: float, readings: list[Sens
         "false rejects at 95% detection": [reading.good_rejected_at_95_caught for reading in readings],
     }
     label = CONTROLS[name].sign
-    about: dict[str, Any] = {"parameter": label, "in_force": value, "notes": notes}
+    facts: dict[str, Any] = {"parameter": label, "in_force": value, "notes": notes}
     has_defects = any(math.isfinite(y) for ys in lines.values() for y in ys)
     row = st.container(horizontal=True, gap="medium")
     if has_defects:
         with row.container(width=CURVE_WIDTH):
             st.markdown("**Good versus defect**", help=" ".join(METRIC_HELP.values()))
-            figure = explore_plots.curves(values, lines, charts.current_theme(), title="fraction", **about)
+            figure = explore_plots.curves(values, lines, charts.current_theme(), title="fraction", **facts)
             charts.show(figure, key="figures_curve", alt=f"Image AUROC, AUPRO and good parts rejected against {label}.")
     with row.container(width=CURVE_WIDTH):
         st.markdown(
@@ -195,7 +195,7 @@ def _curves(product: TaughtProduct, name: str, value: float, readings: list[Sens
         )
         spread = {"highest-scoring good part": [reading.spread for reading in readings]}
         figure = explore_plots.curves(
-            values, spread, charts.current_theme(), title="above the median, × the median", fractions=False, **about
+            values, spread, charts.current_theme(), title="above the median, × the median", fractions=False, **facts
         )
         charts.show(figure, key="spread_curve", alt=f"Spread of good scores against {label}.")
     if not has_defects:

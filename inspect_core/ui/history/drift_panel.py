@@ -37,7 +37,7 @@ def signals(selection: Selection) -> None:
     inspections_of_recipe = [
         inspection for inspection in reversed(selection.inspections) if inspection.recipe == recipe
     ]
-    followed, left = _run_signals(
+    followed, alarms = _run_signals(
         tuple(inspection.number for inspection in inspections_of_recipe), inspections_of_recipe
     )
     st.caption("Each signal relative to its control limits.", help=HOW)
@@ -50,7 +50,7 @@ def signals(selection: Selection) -> None:
         [local(inspection.time).replace(tzinfo=None) for inspection in inspections_of_recipe], "datetime64[ms]"
     )
     for name in (name for name in NAMES if name in followed.levels):
-        signal_alarms = [alarm for alarm in left if alarm.signal == name]
+        signal_alarms = [alarm for alarm in alarms if alarm.signal == name]
         positions, levels = (np.array(column) for column in zip(*followed.levels[name], strict=True))
         marks = [(int(np.searchsorted(positions, alarm.position)), alarm.words) for alarm in signal_alarms]
         st.markdown(f"**{NAMES[name]}**")
@@ -63,14 +63,14 @@ def signals(selection: Selection) -> None:
         charts.show(drawn, key=f"drift_{name}", alt=f"{NAMES[name]}: {len(signal_alarms)} alarms.")
 
 
-def _alarm_sentence(left: Sequence[SignalAlarm], inspections: Sequence[Inspection], selection: Selection) -> str:
+def _alarm_sentence(alarms: Sequence[SignalAlarm], inspections: Sequence[Inspection], selection: Selection) -> str:
     """When a signal left first, at which part, and the last change before it."""
-    first = left[0]
+    first = alarms[0]
     part = inspections[first.position]
     before = next((entry for entry in selection.changes if entry.time <= part.time.isoformat()), None)
     after = f" Last change before it: {_change(before)}." if before is not None else ""
-    again = f" {len(left) - 1} more alarms since." if len(left) > 1 else ""
-    return f"{first.words} First alarm at {part.name}, {local(part.time):%Y-%m-%d %H:%M}.{after}{again}"
+    more = f" {len(alarms) - 1} more alarms since." if len(alarms) > 1 else ""
+    return f"{first.words} First alarm at {part.name}, {local(part.time):%Y-%m-%d %H:%M}.{after}{more}"
 
 
 def _change(entry: LogEntry) -> str:
@@ -80,10 +80,10 @@ def _change(entry: LogEntry) -> str:
 @st.cache_resource(max_entries=4, show_spinner="Updating drift signals…")
 def _run_signals(numbers: tuple[int, ...], _found: Sequence[Inspection]) -> tuple[DriftSignals, list[SignalAlarm]]:
     """Followed once for the same entries of the log."""
-    signals, left = DriftSignals(_good_scores(_found[0].recipe)), []
+    signals, alarms = DriftSignals(_good_scores(_found[0].recipe)), []
     for inspection in _found:
-        left += signals.add(inspection.score, rejected=inspection.final_verdict == REJECT, inputs=inspection.inputs)
-    return signals, left
+        alarms += signals.add(inspection.score, rejected=inspection.final_verdict == REJECT, inputs=inspection.inputs)
+    return signals, alarms
 
 
 def _good_scores(digest: str) -> list[float]:

@@ -44,8 +44,8 @@ def of_preview(product: TaughtProduct, position: int, run: PreviewRun, model: Be
         return replace(model, note=f"Computing the preview of {what}. The current model is still shown.")
     anomaly_map = run.map(position, run.live)
     if not run.complete:
-        alone = len(product.scored.views) == 1
-        fraction = _ratio(float(np.median(anomaly_map)), float(np.median(model.anomaly_map))) if alone else 1.0
+        is_single = len(product.scored.views) == 1
+        fraction = _ratio(float(np.median(anomaly_map)), float(np.median(model.anomaly_map))) if is_single else 1.0
         scores = model.scores * fraction
         scores[position] = image_score(anomaly_map, area=model.area)
         return replace(
@@ -80,14 +80,14 @@ def verdict_of(
     return assemble(
         view.anomaly_map, view.limits, placement, quality=None if photo_missing else product.quality_of(position),
         quality_range=product.quality,
-        area=view.area, view=Visibility.of(placement, scored.size, scored.areas),
+        area=view.area, view=Visibility.from_placement(placement, scored.size, scored.areas),
         check=product.checked(position, product_check, ask=not photo_missing),
         name_type=partial(defect_naming.name_type, product, position) if named else None,
     )  # fmt: skip
 
 
-def _ratio(to: float, of: float) -> float:
-    return to / of if to > 0 and of > 0 else 1.0
+def _ratio(to: float, base: float) -> float:
+    return to / base if to > 0 and base > 0 else 1.0
 
 
 def _scaled(limits: Limits, fraction: float) -> Limits:

@@ -59,7 +59,7 @@ def start(
         learned = known_cases_training.learn(known, by_region=by_region)
         open_product_store.change(product.id, lambda current: replace(current, known_cases=learned))
 
-    shell.start(f"Building the gallery for {product.product}", work, about=("gallery", product.id))
+    shell.start(f"Building the gallery for {product.product}", work, subject=("gallery", product.id))
 
 
 def box_of(product: TaughtProduct, position: int, live: dict[str, int], limits: Limits, *, known: bool) -> Box:

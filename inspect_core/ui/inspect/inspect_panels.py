@@ -42,8 +42,8 @@ FUSION = ", fused with the energy of its class scores"
 
 def notes(product: TaughtProduct) -> None:
     """What the engineer should know of the photos the part was taught with."""
-    beside = () if product.study is None else product.study.remarks({})  # at the sliders, where they change
-    shown = [note for note in product.notes if note not in beside]
+    remarks = () if product.study is None else product.study.remarks({})  # at the sliders, where they change
+    shown = [note for note in product.notes if note not in remarks]
     if not shown:
         return
     with st.expander(f"{len(shown)} {('note' if len(shown) == 1 else 'notes')} about the photos"):

@@ -54,11 +54,11 @@ def choose(product: TaughtProduct, settings: SessionSettings, *, busy: bool) -> 
         settings.preview = None
         run = None
     else:
-        view, held = scored.views[product.refit_view], settings.preview
+        view, preview = scored.views[product.refit_view], settings.preview
         chosen = settings.live[view.live_parameter] if settings.live[view.live_parameter] != view.start else None
         run = settings.preview = previews.ask(
-            product.patch_sample, held, chosen_values, scored.photos, settings.live, first=settings.position,
-            chosen=chosen if held is None else held.chosen(product.refit_view), areas=scored.areas,
+            product.patch_sample, preview, chosen_values, scored.photos, settings.live, first=settings.position,
+            chosen=chosen if preview is None else preview.chosen(product.refit_view), areas=scored.areas,
         )  # fmt: skip
         run.want(settings.position)
     waiting = run is not None and not run.live

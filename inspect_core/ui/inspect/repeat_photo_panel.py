@@ -71,12 +71,12 @@ def _show_simulation(product: TaughtProduct, position: int, live: dict[str, int]
             )
         if word != was:
             st.warning("The verdict changes.", icon=":material/warning:")
-        asked, held = (product.id, position, live, limits), st.session_state.get(HELD)
+        asked, result = (product.id, position, live, limits), st.session_state.get(HELD)
         if st.button("How stable is this verdict?", key=f"again_range-{key}", icon=":material/straighten:"):
             with st.spinner("Simulating repeat photos…"):
-                held = st.session_state[HELD] = asked, _verdict_range(product, position, live, limits, was)
-        if held is not None and held[0] == asked:
-            st.markdown(shell.escape(held[1]))
+                result = st.session_state[HELD] = asked, _verdict_range(product, position, live, limits, was)
+        if result is not None and result[0] == asked:
+            st.markdown(shell.escape(result[1]))
 
 
 def _map(
@@ -86,7 +86,7 @@ def _map(
     photo, extractor = product.scored.photos[position], product.extractor
     picture = extractor.network_input(product.photo(position), photo.placed)
     if variation != AS_TAKEN:
-        picture = variation.of(picture, photo.placed.photo_size, np.random.default_rng(0))
+        picture = variation.apply(picture, photo.placed.photo_size, np.random.default_rng(0))
     with device_lock(extractor.backbone.device):
         features = extractor.features_of_input(picture)
         return picture, product.scored.map_from_features(features, photo.placed, **live)

@@ -59,12 +59,12 @@ def _space(turn: int, tilt: int) -> None:
     groups = np.array([*[_POINT] * (len(begun) - 2), _OUTLIER, _CLOUD])
     rotated = st.session_state.setdefault("cloud-in-space", begun) @ rotation.T
     shown = plane.points("space", version, np.column_stack([rotated[:, :2], groups]))
-    held = np.column_stack([shown[:, :2], rotated[:, 2]]) @ rotation
-    st.session_state["cloud-in-space"] = held
-    theme, middle = charts.current_theme(), held[-1]
+    points = np.column_stack([shown[:, :2], rotated[:, 2]]) @ rotation
+    st.session_state["cloud-in-space"] = points
+    theme, middle = charts.current_theme(), points[-1]
     truth = quadric_clouds.curve(np.linspace(0, 2 * np.pi, 121)) + middle
     panels = []
-    for title, model in quadric_clouds.fits(held[:-1], 2).items():
+    for title, model in quadric_clouds.fits(points[:-1], 2).items():
         projected = quadric_clouds.onto(model, truth)
         lines = [
             ((pieces @ rotation.T)[..., :2], colour, 0.6)
@@ -74,7 +74,7 @@ def _space(turn: int, tilt: int) -> None:
         lines.append((np.stack([flat[:-1], flat[1:]], axis=1), theme.ink, 2.5))
         words = f"the true curve lies {float(model.score(truth).mean()):.3f} from both surfaces on average"
         panels.append(Panel(title, words, None, lines))
-    _draw("space", version, shown, panels, _NEAR, len(held) - 2)
+    _draw("space", version, shown, panels, _NEAR, len(points) - 2)
 
 
 def _draw(

@@ -44,7 +44,7 @@ def section(recipe: Recipe, source: Path) -> None:
     if folder is not None:
         label = "Export again" if path.is_file() else "Export and verify"
         begin = partial(_begin, recipe, source, folder, path)
-        shell.start_job_button(label, "", begin, about=path, key=f"export-{key}")
+        shell.start_job_button(label, "", begin, subject=path, key=f"export-{key}")
 
 
 def _begin(recipe: Recipe, source: Path, folder: Path, path: Path) -> None:
@@ -58,7 +58,7 @@ def _begin(recipe: Recipe, source: Path, folder: Path, path: Path) -> None:
         with AuditLog.open() as log:
             life_cycle.released(log, parity.release, **log_context)
 
-    shell.start(f"Exporting {recipe.product}", work, about=path)
+    shell.start(f"Exporting {recipe.product}", work, subject=path)
 
 
 def _proof(path: Path, recipe: Recipe, key: str) -> None:

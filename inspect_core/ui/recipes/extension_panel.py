@@ -59,13 +59,13 @@ def section(recipe: Recipe, key: str) -> None:
         with shell.errors_shown(OSError):
             candidates += [Candidate(name, path) for name, path in photos_in([folder])]
     photos = _choose(recipe, candidates, key)
-    about = ("learn", str(recipe.digest), tuple(str(path) for _, path in photos))
+    subject = ("learn", str(recipe.digest), tuple(str(path) for _, path in photos))
     if photos:
         title, work = f"Adding {pluralise(len(photos), 'photo')} to {recipe.product}", partial(_work, recipe, photos)
-        result_cache.job_button("Add and show changes", "", title, about, work)
-    result = result_cache.result_cache().get(about)
+        result_cache.job_button("Add and show changes", "", title, subject, work)
+    result = result_cache.result_cache().get(subject)
     if result is not None:
-        _shown(recipe, result, key, about)
+        _shown(recipe, result, key, subject)
 
 
 def _work(recipe: Recipe, photos: list[tuple[str, Path]], job: Job) -> ExtensionResult:
@@ -84,7 +84,7 @@ def _work(recipe: Recipe, photos: list[tuple[str, Path]], job: Job) -> Extension
     return new, changes, [*task.sentences(), *notes], task.defective
 
 
-def _shown(recipe: Recipe, result: ExtensionResult, key: str, about: tuple) -> None:
+def _shown(recipe: Recipe, result: ExtensionResult, key: str, subject: tuple) -> None:
     new, changes, notes, defective = result
     st.markdown(f"**{shell.escape(changes.sentence())}**")
     limits = f"New limits: {limits_in_words(new.limits)}. Before: {limits_in_words(recipe.limits)}."
@@ -103,16 +103,16 @@ def _shown(recipe: Recipe, result: ExtensionResult, key: str, about: tuple) -> N
         )
     label = "Reason (recorded in the recipe)"
     if changes.escapes or defective:
-        some = pluralise(len(changes.escapes), "known defect")
+        defects = pluralise(len(changes.escapes), "known defect")
         learned = f"{pluralise(len(defective), 'known defect')} would be learned as good; " if defective else ""
-        words = f"{learned}{some} would now be accepted. Remove parts that were marked good by mistake."
+        words = f"{learned}{defects} would now be accepted. Remove parts that were marked good by mistake."
         st.error(shell.escape(words), icon=":material/warning:")
         label = "Why it may be saved nevertheless"
     reason = st.text_input(shell.escape(label), max_chars=200, key=f"learn-reason-{key}").strip()
     if st.button("Save as draft", key=f"learn-save-{key}", type="primary", disabled=not reason):
         with shell.errors_shown(OSError, LogError):
             _save(recipe, new, reason)
-            result_cache.result_cache().put(about, None)
+            result_cache.result_cache().put(subject, None)
             st.rerun()
 
 

@@ -70,7 +70,7 @@ def choose_depth(samples: Dataset) -> Dataset:
         depth = chosen.depth or depth
         st.markdown(shell.escape(depth.sentence()))
         first, share = zip(*depth.histogram(values), strict=True)
-        bars = {"Value": first, "Pixels, %": [100 * each for each in share]}
+        bars = {"Value": first, "Pixels, %": [100 * value for value in share]}
         st.bar_chart(bars, x="Value", y="Pixels, %", height=180)
     return chosen
 
@@ -178,4 +178,4 @@ def _pictures(key: str, _sample: PhotoFile, size: tuple[int, int], text: str) ->
     if tolerances is None:
         return [picture]
     rng = np.random.default_rng(0)
-    return [picture, *(tolerances.extreme_variation(side).of(picture, photo.shape[:2], rng) for side in (-1, 1))]
+    return [picture, *(tolerances.extreme_variation(side).apply(picture, photo.shape[:2], rng) for side in (-1, 1))]

@@ -37,7 +37,7 @@ def choose_good(samples: Dataset, key: str) -> Dataset | None:
     key: of the files; it changes when they do.
     """
     order = _order(samples, key)
-    screening, left = _looks().get(_look_key(key, order)), _left_out(key)
+    screening, excluded = _looks().get(_look_key(key, order)), _left_out(key)
     with st.expander("Check the good photos first", expanded=True):
         st.caption(
             "Good photos may contain overlooked defects. Loupe compares each photo with the others: blur, exposure, "
@@ -47,9 +47,9 @@ def choose_good(samples: Dataset, key: str) -> Dataset | None:
         if screening is None:
             _offer(samples, order, _look_key(key, order))
         else:
-            _gallery(screening, key, left)
+            _gallery(screening, key, excluded)
     with shell.errors_shown(ValueError):
-        return samples.without(left)
+        return samples.without(excluded)
     return None
 
 
@@ -71,22 +71,22 @@ def _look_key(key: str, order: TeachingConfig) -> str:
 
 
 def _offer(samples: Dataset, order: TeachingConfig, key: str) -> None:
-    about = ("first look", key)
-    busy = shell.jobs().find_by_subject(about) is not None
+    subject = ("first look", key)
+    busy = shell.jobs().find_by_subject(subject) is not None
     if st.button("Check good photos", icon=":material/search:", disabled=busy, key="first_look"):
 
         def work(job: Job) -> None:
             _looks().put(key, screen_photos(samples, order, feature_store(), job.report))
 
         def start() -> None:
-            shell.start(f"Checking the good photos of {order.product}", work, about=about)
+            shell.start(f"Checking the good photos of {order.product}", work, subject=subject)
 
         shell.begin(start)
     if busy:
-        shell.show_job_status(about)
+        shell.show_job_status(subject)
 
 
-def _gallery(screening: ScreeningResult, key: str, left: set[str]) -> None:
+def _gallery(screening: ScreeningResult, key: str, excluded: set[str]) -> None:
     st.markdown(f"**{shell.escape(screening.sentence())}**")
     for name, reason in screening.skipped:
         st.text(f"{name} was skipped: {reason}")
@@ -99,16 +99,16 @@ def _gallery(screening: ScreeningResult, key: str, left: set[str]) -> None:
     with st.container(horizontal=True, vertical_alignment="center"):
         names = [photo.sample.name for photo in shown]
         if chosen in topics and len(shown) > 1:
-            at, icon, off = f"look-all-{key}", ":material/playlist_remove:", left.issuperset(names)
+            at, icon, off = f"look-all-{key}", ":material/playlist_remove:", excluded.issuperset(names)
             label = f"Exclude these {len(shown)}"
-            st.button(label, icon=icon, key=at, on_click=left.update, args=(names,), disabled=off)
-        if left:
-            st.button("Include all", icon=":material/undo:", key=f"look-undo-{key}", on_click=left.clear)
-            st.caption(f"{pluralise(len(left), 'photo')} excluded from training and testing; the files are kept.")
+            st.button(label, icon=icon, key=at, on_click=excluded.update, args=(names,), disabled=off)
+        if excluded:
+            st.button("Include all", icon=":material/undo:", key=f"look-undo-{key}", on_click=excluded.clear)
+            st.caption(f"{pluralise(len(excluded), 'photo')} excluded from training and testing; the files are kept.")
     cells = st.container(horizontal=True)
     for photo in shell.paginate(shown, ON_A_PAGE, f"look-page-{key}-{chosen}"):
         with cells.container(width=CELL):
-            _cell(photo, key, is_out=photo.sample.name in left)
+            _cell(photo, key, is_out=photo.sample.name in excluded)
 
 
 def _cell(photo: ScreenedPhoto, key: str, *, is_out: bool) -> None:

@@ -273,7 +273,7 @@ def _budget(grid: tuple[int, int], parameters: dict[str, float]) -> float:
     """The most time that a detector chosen for the photos may take, with what that leaves out."""
     label, most = "Maximum time per photo, ms", TeachingConfig.budget
     most = st.number_input(label, 1.0, 10_000.0, most, step=10.0, key="budget", help=TO_BUDGET)
-    shortlist = Shortlist.of(grid, parameters, budget=most)
+    shortlist = Shortlist.from_budget(grid, parameters, budget=most)
     with st.popover(f"{len(shortlist.candidates)} of {len(CANDIDATES)} detectors considered"):
         for name, ms in (shortlist.candidates | shortlist.left_out).items():
             out = " · too slow" if name in shortlist.left_out else ""

@@ -13,7 +13,7 @@ class Bench {
     this.gallery = new Gallery(find, (position) => this.choose(position));
     this.card = new VerdictCard(find, {
       zoomTo: (box) => this.stage.viewport.zoomTo(box),
-      label: (kind) => this.tell("label", { value: this.part.position, kind }),
+      label: (kind) => this.sendMove("label", { value: this.part.position, kind }),
     });
     this.histogram = new Histogram(find, {
       handles: new LimitHandles(find, { move: (limits) => this.drag(limits), release: () => this.release() }),
@@ -64,7 +64,7 @@ class Bench {
     this.gallery.select(this.unscored === null ? this.chosen : scores.length + this.unscored);
     this.followFigures();
     const delivery = (this.delivery += 1);
-    filmShelf.get(data.films.thumbs).then((blobs) => delivery === this.delivery && this.gallery.showPictures(blobs));
+    assetCache.get(data.assets.thumbs).then((blobs) => delivery === this.delivery && this.gallery.showPictures(blobs));
     const part = await this.decode(data);
     if (delivery === this.delivery) this.show(part);
   }
@@ -75,11 +75,11 @@ class Bench {
   }
 
   async decode(data) {
-    const { photo, map, left_out: left } = data.films;
-    const [[file], planes, [leftOut]] = await Promise.all([photo, map, left].map((token) => token ? filmShelf.get(token) : []));
-    if (this.decoded?.token !== data.films.photo) {
+    const { photo, map, uninspected } = data.assets;
+    const [[file], planes, [leftOut]] = await Promise.all([photo, map, uninspected].map((token) => token ? assetCache.get(token) : []));
+    if (this.decoded?.token !== data.assets.photo) {
       this.decoded = {
-        token: data.films.photo,
+        token: data.assets.photo,
         photo: await createImageBitmap(new Blob([file], { type: "image/png" })),
       };
     }
@@ -91,7 +91,7 @@ class Bench {
     }
     if (this.leftOut?.values !== leftOut) this.leftOut = leftOut ? { values: leftOut, height, width } : null;
     const note = [data.note, reducedNote(data)].filter(Boolean).join(" ");
-    const id = `${data.position} ${data.films.photo}`;
+    const id = `${data.position} ${data.assets.photo}`;
     return { ...data, ...data.parts[data.position], id, photo: this.decoded.photo, map: this.map, mask: this.mask, leftOut: this.leftOut, note };
   }
 
@@ -121,9 +121,9 @@ class Bench {
     this.setAside(true);
     const photo = this.data.unscored[this.unscored];
     this.head(photo, position);
-    this.card.tell(photo);
+    this.card.showUnscored(photo);
     this.announcer.textContent = `${photo.name}: ${photo.word}. ${photo.reason}.`;
-    const blobs = await filmShelf.get(this.data.films.thumbs);
+    const blobs = await assetCache.get(this.data.assets.thumbs);
     if (this.unscored === null) return;
     for (const [role, blob] of [["taken", blobs[position]], ["reference", blobs.at(-1)]]) {
       const figure = this.pictures[role];
@@ -141,7 +141,7 @@ class Bench {
 
   /** A limit under a moving hand: all views follow in the next frame, Python hears nothing yet. */
   drag(limits) {
-    if (!canJudge(limits.review, limits.reject)) return;
+    if (!areFinite(limits.review, limits.reject)) return;
     this.limits = limits;
     this.held = true;
     this.frame ??= requestAnimationFrame(() => {
@@ -154,7 +154,7 @@ class Bench {
     if (!this.held) return;
     this.held = false;
     this.follow();
-    if (!sameLimits(this.limits, this.data.limits) || !this.isTaken("limits")) this.tell("limits", this.limits);
+    if (!sameLimits(this.limits, this.data.limits) || !this.isTaken("limits")) this.sendMove("limits", this.limits);
     this.followSentence();
   }
 
@@ -181,12 +181,12 @@ class Bench {
     this.root.classList.add("waiting");
     // A held arrow key runs through the gallery; only where it rests is asked for.
     clearTimeout(this.sending);
-    this.sending = setTimeout(() => this.tell("position", { value: position }), REST_MS);
+    this.sending = setTimeout(() => this.sendMove("position", { value: position }), REST_MS);
     this.sent.position = NaN;
   }
 
   /** Send a move to Python, stamped so that it is known when it has been taken over. */
-  tell(name, value) {
+  sendMove(name, value) {
     this.lastStamp = Math.max(this.lastStamp + 1, Date.now());
     this.sent[name] = this.lastStamp;
     this.send(name, { ...value, stamp: this.lastStamp });
@@ -206,7 +206,7 @@ class Bench {
 
   /** Ours while it moves; Python's once it has counted the same limits. */
   followSentence() {
-    const { parts, hidden, without_score: without, bounds, own, relabelled, sentence, preview } = this.data;
+    const { parts, hidden, unscored_counts: without, bounds, own, relabelled, sentence, preview } = this.data;
     const counts = countParts([...parts, ...hidden], this.limits, without);
     const ours = inParts(counts, bounds, hasReviewBand(this.limits), own, relabelled);
     const answered = preview || (!this.held && this.isTaken("limits") && sameLimits(this.limits, this.data.limits));

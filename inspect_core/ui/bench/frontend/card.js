@@ -47,7 +47,7 @@ class VerdictCard {
   }
 
   /** A photo without a score: its verdict and the reason are all there is. */
-  tell({ word, reason }) {
+  showUnscored({ word, reason }) {
     const verdict = WITHOUT_SCORE[word];
     this.card.dataset.verdict = verdict;
     this.word.textContent = `${VERDICTS[verdict].icon} ${VERDICTS[verdict].word}`;

@@ -136,7 +136,7 @@ class Gallery {
       const part = this.parts[i];
       const verdict = WITHOUT_SCORE[part.word] ?? verdictOf(part, limits);
       const elsewhere = !part.word && isElsewhere(part, limits);
-      const wrong = part.word ? null : wrongly(part, limits);
+      const wrong = part.word ? null : wrongVerdict(part, limits);
       counts[verdict] += 1;
       counts.elsewhere += elsewhere;
       if (wrong) counts[wrong] += 1;

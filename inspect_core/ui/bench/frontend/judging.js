@@ -18,7 +18,7 @@ const WITHOUT_SCORE = { "not located": "lost", "not judged": "unread" };
 const ELSEWHERE = "↗ Detected elsewhere";
 
 /** Whether numbers can be compared with one another; what is not finite decides nothing, and nothing is accepted on it. */
-const canJudge = (...numbers) => numbers.every(Number.isFinite);
+const areFinite = (...numbers) => numbers.every(Number.isFinite);
 
 /**
  * "accept" for score <= review, "review" for score <= reject, else "reject"; "unjudged" where a number is not finite.
@@ -28,7 +28,7 @@ const canJudge = (...numbers) => numbers.every(Number.isFinite);
 function verdictOf({ score, stopped, partly_out: partlyOut }, limits) {
   if (limits.preview) return "preview";
   if (stopped) return "reject";
-  if (!canJudge(score, limits.review, limits.reject)) return "unjudged";
+  if (!areFinite(score, limits.review, limits.reject)) return "unjudged";
   if (score <= limits.review) return partlyOut ? "review" : "accept";
   return score <= limits.reject ? "review" : "reject";
 }
@@ -42,7 +42,7 @@ const isElsewhere = ({ score, found_up_to: found }, limits) =>
   found !== null && score > limits.review && found <= limits.review;
 
 /** "missed" for a defect that is counted and accepted, "stopped" for a good part that is counted and rejected, else null. */
-function wrongly({ score, counted }, limits) {
+function wrongVerdict({ score, counted }, limits) {
   const verdict = verdictOf({ score }, limits);
   if (counted === "defect" && verdict === "accept") return "missed";
   return counted === "good" && verdict === "reject" ? "stopped" : null;

@@ -78,7 +78,7 @@ class Drawing {
   takeOffer() {
     this.areas = [...this.areas, ...this.offer.outlines.map((outline) => ({ mode: "ignore", outline, strictness: 1 }))];
     this.offer = null;
-    this.tell();
+    this.sendAreas();
     this.draw();
   }
 
@@ -142,7 +142,7 @@ class Drawing {
     } else if (this.mode) {
       this.corner(this.at(event));
     } else if (grip.area !== undefined && this.areas[grip.area].outline !== grip.outline) {
-      this.tell();
+      this.sendAreas();
     }
     this.draw();
   }
@@ -157,12 +157,12 @@ class Drawing {
     if (outline.length < 3) return;
     this.areas = [...this.areas, { mode: this.mode, outline, strictness: this.mode === "stricter" ? 2 : 1 }];
     this.begin(null);
-    this.tell();
+    this.sendAreas();
   }
 
   remove(area) {
     this.areas = this.areas.filter((_, i) => i !== area);
-    this.tell();
+    this.sendAreas();
     this.draw();
     this.svg.focus();
   }
@@ -196,12 +196,12 @@ class Drawing {
         ? outline.with(corner, [within(point[0] + by[0]), within(point[1] + by[1])])
         : moved(outline, by);
       this.areas[area] = { ...this.areas[area], outline: changed };
-      this.tell();
+      this.sendAreas();
     } else if (event.key === "Delete" || event.key === "Backspace") {
       if (corner === undefined || outline.length === 3) this.remove(area);
       else {
         this.areas[area] = { ...this.areas[area], outline: outline.filter((_, i) => i !== Number(corner)) };
-        this.tell();
+        this.sendAreas();
       }
     } else return;
     event.preventDefault();
@@ -214,7 +214,7 @@ class Drawing {
   }
 
   /** Said once the keys rest, so that a row of presses is one change. */
-  tell() {
+  sendAreas() {
     clearTimeout(this.telling);
     this.telling = setTimeout(() => {
       this.stamp = Date.now() + Math.random();
@@ -277,7 +277,7 @@ class Drawing {
       box.addEventListener("change", () => {
         const share = Math.min(100, Math.max(1, Number(box.value) || 100));
         this.areas[i] = { ...this.areas[i], strictness: 100 / share };
-        this.tell();
+        this.sendAreas();
       });
       label.append("Limit here: ", box, " % of the part's limit");
       row.append(label);

@@ -130,7 +130,7 @@ class Plane {
     this.offerTools();
     this.mark();
     this.root.dataset.taken = data.taken;
-    if (this.later) this.tell();
+    if (this.later) this.sendPoints();
   }
 
   listened(panel) {
@@ -206,14 +206,14 @@ class Plane {
     const moved = ([u, v, own]) => [u + byX, v + byY, own];
     this.points = this.points.map((point, i) => (all || i === this.chosen ? moved(point) : point));
     this.mark();
-    this.tell();
+    this.sendPoints();
   }
 
   add([x, y]) {
     const [left, bottom, right, top] = this.data.box;
     this.points = [...this.points, [within(left, x, right), within(bottom, y, top), this.group]];
     this.choose(this.points.length - 1);
-    this.tell();
+    this.sendPoints();
   }
 
   remove() {
@@ -221,7 +221,7 @@ class Plane {
     if (!point || !this.data.adds.includes(point[2])) return;
     this.points = this.points.filter((_, i) => i !== this.chosen);
     this.choose(Math.max(0, Math.min(this.chosen, this.points.length - 1)));
-    this.tell();
+    this.sendPoints();
   }
 
   choose(i) {
@@ -251,7 +251,7 @@ class Plane {
   }
 
   /** The points to Python; while it works on the last ones, only the newest wait. */
-  tell() {
+  sendPoints() {
     this.later = performance.now() - this.waiting < PATIENCE && this.waiting > 0;
     if (this.later) return;
     this.waiting = performance.now();

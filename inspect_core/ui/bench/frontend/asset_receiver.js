@@ -1,9 +1,9 @@
-/** A film: an invisible component that lays bytes from Python on the shelf for the bench to pick up. */
+/** An asset receiver: an invisible component that puts bytes from Python into the cache for the bench. */
 
-/** The last naming of a film that was answered by asking for it; the page may draw one naming several times. */
+/** The last request for an asset that was answered; the page may draw one request several times. */
 let answered;
 
-/** What `pack` in pixels.py writes: {token, blobs}, or {token, number} of a film that should be on the shelf. */
+/** What `pack` in pixels.py writes: {token, blobs}, or {token, number} of an asset that should be cached. */
 function unpack(bytes) {
   const view = new DataView(bytes.buffer, bytes.byteOffset, bytes.byteLength);
   const start = 4 + view.getUint32(0, true);
@@ -13,11 +13,11 @@ function unpack(bytes) {
   return { ...header, blobs };
 }
 
-/** A film that was overtaken by its own repetition, or pushed off the shelf, is asked for once more. */
-export default function film({ data, parentElement, setTriggerValue }) {
+/** Request an asset again that is not in the cache. */
+export default function receiveAsset({ data, parentElement, setTriggerValue }) {
   const { token, blobs, number } = unpack(data);
-  if (blobs) filmShelf.put(token, blobs);
-  else if (!filmShelf.has(token) && answered !== number) {
+  if (blobs) assetCache.put(token, blobs);
+  else if (!assetCache.has(token) && answered !== number) {
     answered = number;
     setTriggerValue("missing", token);
   }
