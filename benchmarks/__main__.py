@@ -36,21 +36,12 @@ MAIN_JOB: dict[str, tuple[ModuleType, str]] = {
 METHODS: dict[str, tuple[str, str]] = {
     "alignment": ("methods", "parts on a conveyor: error against exact poses, time, what the detector gains"),
     "tiles": ("methods", "12 megapixels, small defects: in tiles beside squashed, time against the tiles, memory"),
-    "line": (
-        "main_job",
-        "the exported recipe: graph against the backbone alone, differences to the app, cold start",
-    ),
+    "line": ("main_job", "the exported recipe: graph against the backbone alone, differences to the app, cold start"),
     "sharding": ("methods", "teaching by workers: 100,000 simulated photos and 5,000 real ones; about an hour"),
-    "photo_memory": (
-        "main_job",
-        "peak memory of a 64-megapixel photo by kind of file, beside its bound",
-    ),
+    "photo_memory": ("main_job", "peak memory of a 64-megapixel photo by kind of file, beside its bound"),
     "kills": ("main_job", "batch, watch and saving killed 200 times each: what is lost, doubled or misplaced"),
     "quadrics_costs": ("methods", "what fitting and scoring quadrics cost, beside the forecast"),
-    "defects_among_good": (
-        "methods",
-        "defects among the good photos: does the first look show them, their cost",
-    ),
+    "defects_among_good": ("methods", "defects among the good photos: does the first look show them, their cost"),
     "race": ("peers", "beside anomalib's PaDiM and PatchCore on the same photos: fit, speed, memory, size, quality"),
     "kernel_density_growth": ("methods", "time of KDF and KDN as examples and units grow"),
 }

@@ -23,12 +23,7 @@ from benchmarks.studies.calibrated_parents import calibrated
 from benchmarks.studies.common import line, panels, run
 from benchmarks.studies.shifted_shapes import SHIFTS, repetition
 from inspect_core.classify.kernel_density import PAPER_LOG_B, KernelDensityClassifier, fit_kdf, fit_kdn
-from inspect_core.judge.metrics import (
-    expected_calibration_error,
-    hellinger,
-    mean_max_confidence,
-    ood_calibration_error,
-)
+from inspect_core.judge.metrics import expected_calibration_error, hellinger, mean_max_confidence, ood_calibration_error
 from inspect_core.playgrounds.simulated_classes import SIMULATIONS, posterior, ring, trunk
 
 RADII = (1, 2, 5)

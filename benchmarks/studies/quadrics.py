@@ -24,11 +24,7 @@ from benchmarks.studies.common import area, line, panels, run
 from benchmarks.studies.crops import PLACES, Crops, crops_of, embedding_of, windows_of
 from inspect_core.detectors import baselines, kernel_pca, quadrics
 from inspect_core.detectors.cop_corp import KernelPCAMap
-from inspect_core.detectors.quadrics.algebraic import (
-    least_squares_coefficients,
-    least_squares_hs,
-    monomial_moments,
-)
+from inspect_core.detectors.quadrics.algebraic import least_squares_coefficients, least_squares_hs, monomial_moments
 from inspect_core.features.backbones import load
 from inspect_core.features.store import FeatureStore
 from inspect_core.judge.metrics import identification_rate

@@ -113,11 +113,7 @@ def read_weights(path: str | os.PathLike[str], *, sha256: str = "") -> WeightsFi
 
 
 def load_weights_into(
-    network: nn.Module,
-    tensors: dict[str, Tensor],
-    *,
-    path: str | os.PathLike[str],
-    build: Callable[[], nn.Module],
+    network: nn.Module, tensors: dict[str, Tensor], *, path: str | os.PathLike[str], build: Callable[[], nn.Module]
 ) -> nn.Module:
     """Gives a network that was built on the meta device its values: float32, inference mode, no gradients.
 

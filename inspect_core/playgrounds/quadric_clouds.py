@@ -11,11 +11,7 @@ import torch
 
 from inspect_core.detectors import quadrics
 from inspect_core.detectors.quadrics import Quadrics
-from inspect_core.detectors.quadrics.algebraic import (
-    NumpyCoefficients,
-    least_squares_coefficients,
-    monomial_moments,
-)
+from inspect_core.detectors.quadrics.algebraic import NumpyCoefficients, least_squares_coefficients, monomial_moments
 from inspect_core.detectors.quadrics.distances import value_and_half_gradient
 from inspect_core.detectors.warned import FitWarning
 from inspect_core.playgrounds.fields import Box, isoline

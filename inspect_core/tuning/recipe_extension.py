@@ -63,10 +63,7 @@ class ExtensionPlan:
 
 
 def plan_extension(
-    recipe: Recipe,
-    photos: Iterable[tuple[str, Path]],
-    folders: Sequence[Path],
-    inspections: Sequence[Inspection] = (),
+    recipe: Recipe, photos: Iterable[tuple[str, Path]], folders: Sequence[Path], inspections: Sequence[Inspection] = ()
 ) -> ExtensionPlan:
     """The recipe's order with these photos of good parts, (name, path); folders: where its own photos lie.
 

@@ -9,9 +9,7 @@ from playwright.sync_api import Page, expect
 AXE = Path(__file__).resolve().parents[2] / "node_modules/axe-core/axe.min.js"
 WORK = 240_000
 PAGES = ("Teach", "Batch", "Explore", "Compare", "Defect types", "Recipes", "MSA study", "History")
-STREAMLIT = {
-    '[data-testid="stSidebarNavItems"]': "the list of pages holds its groups as `div`, not as items",
-}
+STREAMLIT = {'[data-testid="stSidebarNavItems"]': "the list of pages holds its groups as `div`, not as items"}
 """What is Streamlit's own (1.67) and is not looked at, by selector, with the reason."""
 AT_REST = """*, ::before, ::after { transition: none !important }
 [data-stale="true"], [data-stale="true"] * { opacity: 1 !important }"""

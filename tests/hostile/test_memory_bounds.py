@@ -130,10 +130,7 @@ def as_taught(method: str, grid: tuple[int, int], width: int, count: int, size: 
         return document, header
     kind = "F32" if method == "corp" else "F64"
     header = {f"view0.{name}": (kind, shape) for name, shape in header.items()}
-    return document, header | {
-        "view0.eigenvalues": ("F64", (count,)),
-        "view0.columns": ("F32", (width, width)),
-    }
+    return document, header | {"view0.eigenvalues": ("F64", (count,)), "view0.columns": ("F32", (width, width))}
 
 
 @given(

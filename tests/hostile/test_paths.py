@@ -238,9 +238,7 @@ STARTS = [b"", PASSWORDS, b"\x80\x02", b"\x80\x02}q\x00", b"PK\x03\x04", b"{}", 
 
 
 @given(
-    st.sampled_from(STARTS),
-    st.binary(max_size=60),
-    st.sampled_from(["weights", "weights.pth", "weights.safetensors"]),
+    st.sampled_from(STARTS), st.binary(max_size=60), st.sampled_from(["weights", "weights.pth", "weights.safetensors"])
 )
 @settings(deadline=None, max_examples=60)
 def test_files_that_hold_no_weights_are_refused_by_name(tmp_path_factory, start, rest, name):

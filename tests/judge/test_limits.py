@@ -56,10 +56,7 @@ def test_the_share_meant_is_the_share_rejected():
     assert (scores > limit_for_overkill(scores, rate=0.29)).sum() == 29
 
 
-@given(
-    st.lists(st.floats(-1e6, 1e6, width=32), min_size=1, max_size=60, unique=True),
-    st.floats(0, 0.99),
-)
+@given(st.lists(st.floats(-1e6, 1e6, width=32), min_size=1, max_size=60, unique=True), st.floats(0, 0.99))
 @settings(deadline=None, max_examples=50)
 def test_exactly_the_allowed_number_is_rejected_without_ties(scores, rate):
     if len(scores) == 1:

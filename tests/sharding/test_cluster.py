@@ -163,9 +163,7 @@ def test_processes_and_a_cluster_are_not_mixed():
 @with_dask
 @pytest.mark.slow
 @pytest.mark.parametrize(
-    "greeting",
-    [b"", (2**62).to_bytes(8, "little"), FRAMES],
-    ids=["nothing", "an endless message", "endless frames"],
+    "greeting", [b"", (2**62).to_bytes(8, "little"), FRAMES], ids=["nothing", "an endless message", "endless frames"]
 )
 def test_what_answers_with_no_greeting_is_named_within_the_time(greeting, monkeypatch):
     monkeypatch.setattr(cluster, "ANSWER", 1.5)

@@ -2,16 +2,7 @@ import numpy as np
 import pytest
 import torch
 
-from benchmarks.studies.ood_scores import (
-    bats,
-    bats_clip,
-    energy,
-    fuse,
-    msp,
-    react,
-    react_clip,
-    regularised_error,
-)
+from benchmarks.studies.ood_scores import bats, bats_clip, energy, fuse, msp, react, react_clip, regularised_error
 
 LOGITS = np.array([[1.0, 2.0, 3.0], [0.0, 0.0, 0.0]])
 

@@ -25,12 +25,7 @@ def fit_cop(x: Tensor | np.ndarray, *, explained_variance: float = 0.9) -> Kerne
 
 
 def fit_corp(
-    x: Tensor | np.ndarray,
-    *,
-    gamma: float,
-    M: int,
-    explained_variance: float = 0.9,
-    seed: int = 0,
+    x: Tensor | np.ndarray, *, gamma: float, M: int, explained_variance: float = 0.9, seed: int = 0
 ) -> KernelPCAMap:
     """CoRP: PCA of M random Fourier features of the features divided by their length.
 

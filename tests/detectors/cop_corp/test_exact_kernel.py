@@ -2,11 +2,7 @@ import numpy as np
 import pytest
 from scipy.stats import spearmanr
 
-from benchmarks.studies.exact_kernel import (
-    cosine_gaussian_kernel_error,
-    cosine_kernel_error,
-    proposition_2_as_printed,
-)
+from benchmarks.studies.exact_kernel import cosine_gaussian_kernel_error, cosine_kernel_error, proposition_2_as_printed
 from inspect_core.detectors.cop_corp import fit_cop, fit_corp
 
 

@@ -8,13 +8,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from inspect_core.detectors.baselines import fit_pca
-from inspect_core.detectors.cop_corp import (
-    KernelPCAMap,
-    cosine_fourier_map,
-    covariance,
-    fit_cop,
-    fit_corp,
-)
+from inspect_core.detectors.cop_corp import KernelPCAMap, cosine_fourier_map, covariance, fit_cop, fit_corp
 
 
 def features(n, m, seed=0):

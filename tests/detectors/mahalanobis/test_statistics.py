@@ -8,14 +8,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy.stats import spearmanr
 
-from inspect_core.detectors.mahalanobis import (
-    LocalGaussian,
-    Mahalanobis,
-    fit,
-    gaussian,
-    sampled,
-    semi_orthogonal,
-)
+from inspect_core.detectors.mahalanobis import LocalGaussian, Mahalanobis, fit, gaussian, sampled, semi_orthogonal
 from inspect_core.detectors.mahalanobis.statistics import GATHERED
 
 H, W, D = 3, 4, 36

@@ -7,12 +7,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from inspect_core.detectors.quadrics.algebraic import monomials
-from inspect_core.detectors.quadrics.distances import (
-    distance_1,
-    distance_2,
-    distance_algebraic,
-    monomial_coefficients,
-)
+from inspect_core.detectors.quadrics.distances import distance_1, distance_2, distance_algebraic, monomial_coefficients
 
 
 def random_quadrics(seed, *, m=3, d=4):
