@@ -1,8 +1,10 @@
 """The server around the pages: the names it answers to, what a browser may load from elsewhere, and the first page."""
 
 import asyncio
+import threading
 from collections.abc import AsyncGenerator
 from contextlib import asynccontextmanager
+from importlib import import_module
 from urllib.parse import urlsplit
 
 from starlette.datastructures import Headers
@@ -93,7 +95,11 @@ def product_checks() -> list[Middleware]:
 
 @asynccontextmanager
 async def first_page(app: object) -> AsyncGenerator[None, None]:
-    """The lifespan of the server: clears unfinished files of killed ones and, unless headless, opens the browser."""
+    """The lifespan of the server: clears unfinished files of killed ones and, unless headless, opens the browser.
+
+    What the pages need is loaded meanwhile: torch takes two seconds, as long as the browser takes to open.
+    """
+    threading.Thread(target=import_module, args=("inspect_core.ui.open_products",), daemon=True).start()
     atomic_write.clear()
     if not config.get_option("server.headless"):
         address = server_util.get_display_address(config.get_option("server.address") or "localhost")
