@@ -50,7 +50,7 @@ class BackboneChoice:
 class Provenance:
     """Who made a recipe, when, why and from what.
 
-    created: ISO 8601 with its time zone; photos: the folder that most were in; photo_folders: the other ones.
+    created: ISO 8601 with its time zone; photo_root: the folder that most were in; photo_folders: the other ones.
     """
 
     created: str
@@ -73,14 +73,15 @@ class Provenance:
 class Recipe:
     """Everything needed to inspect.
 
-    views: fitted detectors whose maps are added; live: by name, the values in force of their live parameters and of the
-    smallest area, in pixels of the map; product_check, gallery (of known cases), defect_types: if taught; judged:
-    photos on which its limits were tested; unscored: parts of its teaching without a score; challenge: its challenge
-    parts; depth: the bit depth at which photos are read, None takes any; alignment: locates the part, None takes photos
-    as they are; areas: drawn on the part; tiles: how large photos are cut, None squashes them to the network's input;
-    mm_per_pixel: of the photos, None when not known, used in texts only; quality: noise, brightness and sharpness of
-    the photos taught; taught: what it was taught from, None when that is not known; as_published: its method is as the
-    paper has it; digest: identity of the saved recipe, None before it is saved.
+    views: fitted detectors whose maps are added; live_values: by name, the values in force of their live parameters and
+    of the smallest area, in pixels of the map; product_check, gallery (of known cases), defect_types: if taught;
+    test_photos: photos on which its limits were tested; unscored: parts of its teaching without a score;
+    challenge_parts: its challenge parts; depth: the bit depth at which photos are read, None takes any; alignment:
+    locates the part, None takes photos as they are; areas: drawn on the part; tiles: how large photos are cut, None
+    squashes them to the network's input; mm_per_pixel: of the photos, None when not known, used in texts only; quality:
+    noise, brightness and sharpness of the photos taught; teaching_record: what it was taught from, None when that is
+    not known; as_published: its method is as the paper has it; digest: identity of the saved recipe, None before it is
+    saved.
     """
 
     product: str

@@ -50,7 +50,7 @@ class Limits:
     def carried(self, before: Self, after: Self, ceilings: tuple[float | None, float | None]) -> Self:
         """These limits, set by hand when `before` were the suggested ones, converted to scores for which `after` are.
 
-        See `judge.limits.carried`.
+        See `judge.limits.rescale_limit`.
         """
         if self == before:
             return after
@@ -76,8 +76,8 @@ class Limits:
 class ProductCheckResult:
     """Result of the product check on one photo.
 
-    foreign: whether it shows another product than the one taught; stops: whether it is rejected for that, whatever its
-    score; sentence: the finding in words; distance: from the photos taught, as the check scores it.
+    is_foreign: whether it shows another product than the one taught; rejects: whether it is rejected for that, whatever
+    its score; sentence: the finding in words; distance: from the photos taught, as the check scores it.
     """
 
     is_foreign: bool

@@ -1,6 +1,7 @@
 """Names and phrases that are to stay clear (docs/GLOSSARY.md)."""
 
 import ast
+import builtins
 import re
 from collections import Counter
 from collections.abc import Iterator
@@ -14,6 +15,8 @@ BANNED = {
     "calm", "look", "held", "some", "each", "this", "about", "beside", "under", "inside", "over", "of", "again", "anew",
     "alone", "away",
 }  # fmt: skip
+FOREIGN = {"corsAllowedOrigins", "rleToString", "LOUPE_TLS_CA"}
+"""Names of other programs and of the environment."""
 PHRASES = re.compile(
     r"\b(anew|by itself|all the same|so many|of its own|meanwhile|on the bench|once more)\b|[0-9}] %(?![(a-z])"
 )
@@ -35,6 +38,35 @@ def test_module_names_are_unique() -> None:
 
 def test_no_banned_identifier_is_bound() -> None:
     assert {(path, name) for path, name in _bindings() if name in BANNED} == set()
+
+
+def test_docstrings_name_what_exists() -> None:
+    """Names in backticks, errors that are raised, and constants."""
+    trees = {path: ast.parse(path.read_text(encoding="utf-8")) for path in SOURCES}
+    known = {name for path in SOURCES for name in (path.stem, *path.parts)} | set(dir(builtins)) | FOREIGN
+    docs = []
+    for path, tree in trees.items():
+        for node in ast.walk(tree):
+            known |= {value for value in vars(node).values() if isinstance(value, str) and len(value) < 60}
+            known |= {part for name in _imported(node) for part in name.split(".")}
+            if (
+                isinstance(node, ast.Expr)
+                and isinstance(node.value, ast.Constant)
+                and isinstance(node.value.value, str)
+            ):
+                docs.append((path.name, node.lineno, node.value.value))
+    named = re.compile(r"`([A-Za-z_][\w.]*)`|\bRaises? (?:an? )?([A-Z]\w+)|\b([A-Z]{3,}_[A-Z_]+)\b")
+    unknown = {
+        (file, line, name)
+        for file, line, text in docs
+        for match in named.finditer(text)
+        if (name := match[1] or match[2] or match[3]) not in known and not set(name.split(".")) <= known
+    }
+    assert unknown == set()
+
+
+def _imported(node: ast.AST) -> list[str]:
+    return [alias.name for alias in node.names] if isinstance(node, ast.Import | ast.ImportFrom) else []
 
 
 def test_no_banned_phrase_is_shown() -> None:

@@ -141,7 +141,7 @@ def _compare(options: argparse.Namespace) -> int:
 def write_figures(path: Path, figures: list[dict]) -> None:
     """Write rows of figures, of which each has "live" as its first field, as JSON.
 
-    Raises PlaceError when something else stands at `path`, OSError when the disk is full or not writable.
+    Raises OutputPathError when something else stands at `path`, OSError when the disk is full or not writable.
     """
     require_own_file(path, FIGURES_BEGIN, "a file of figures")
     _write(path, json.dumps(figures, indent=1))

@@ -2,4 +2,4 @@
 
 
 class FitWarning(UserWarning):
-    """Of one fit or score. The app silences it and says what matters once, in plain words (`Method.remark`)."""
+    """Of one fit or score. The app silences it and says what matters once, in plain words (`Method.fit_warning`)."""

@@ -85,10 +85,10 @@ class PatchFeatureSpec:
 class FeatureExtractor:
     """Everything between the pixels of one photo and its patch features, for all detectors in one run of the network.
 
-    grid: (h, w) patches; looks: one for each detector; nearest: repeat coarse taps instead of interpolating; alignment:
-    photos are laid over its reference, None takes them as they are; tiles: how large photos are cut, None squashes them
-    to the network's input. One photo is processed at a time, so its features never depend on its neighbours.
-    Raises ValueError for tiles of another grid, or of another size than the network's input.
+    grid: (h, w) patches; looks: one for each detector; nearest_upsampling: repeat coarse taps instead of interpolating;
+    alignment: photos are laid over its reference, None takes them as they are; tiles: how large photos are cut, None
+    squashes them to the network's input. One photo is processed at a time, so its features never depend on its
+    neighbours. Raises ValueError for tiles of another grid, or of another size than the network's input.
     """
 
     backbone: Backbone

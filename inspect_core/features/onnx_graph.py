@@ -98,7 +98,7 @@ def load_or_export(
     outputs: int,
     cache: Path,
 ) -> OnnxGraph:
-    """As `kept` of (*identity, head); if there is none, `network` is called and exported into the cache folder.
+    """As `load_cached` of (*identity, head); if there is none, `network` is called and exported into the cache folder.
 
     A network with its head gives both graphs: that without it needs no export of its own. If the folder cannot be
     written, it warns and goes on: the graphs are exported again next time.

@@ -67,9 +67,9 @@ def scan(path: str | Path, *, stays: bool = False) -> Dataset:
     """Find the good images, the defects with their masks, and all that cannot be used, in any layout of `layout`.
 
     A zip archive is unpacked into the workspace until the process ends, or for good if it `stays`; a file that lists
-    photos is read as `manifests.listed` does, with the photos below its own folder. Every image is decoded once, a JPEG
-    at reduced size, so that damaged files are found now. No link is followed out of the folder. Raises ScanError when
-    there is nothing to teach from.
+    photos is read as `photo_list.read_photo_list` does, with the photos below its own folder. Every image is decoded
+    once, a JPEG at reduced size, so that damaged files are found now. No link is followed out of the folder. Raises
+    ScanError when there is nothing to teach from.
     """
     try:
         path = workspace.expand_path(path)

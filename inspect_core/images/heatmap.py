@@ -93,7 +93,7 @@ def is_thumbnail(content: bytes) -> bool:
 
 
 def _hatched(mask: np.ndarray, first_row: int, side: int) -> Image.Image:
-    """Slanted lines where `inside`, (h, w) bool, a band of a picture with this longer side."""
+    """Slanted lines where `mask`, (h, w) bool, a band of a picture with this longer side."""
     step = max(6, side // 48)
     y, x = np.ogrid[first_row : first_row + mask.shape[0], : mask.shape[1]]
     lines = mask & ((x + y) % step < max(1, step // 5))

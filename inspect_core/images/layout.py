@@ -38,7 +38,7 @@ _MASK_SUFFIX = re.compile(r"[_-]mask$", re.IGNORECASE)
 
 @dataclass(frozen=True)
 class PathLabels:
-    """What the folders say of one image; the fields are those of `Sample`."""
+    """What the folders say of one image; the fields are those of `PhotoFile`."""
 
     label: str
     split_side: Side | None

@@ -16,7 +16,7 @@ _BAND = 32  # rows warped at a time
 class PartPose:
     """Where the part of the reference lies in a photo.
 
-    matrix: (2, 3) float64, from pixels (x, y) of the photo to pixels of the reference; photo, reference: (height,
+    matrix: (2, 3) float64, from pixels (x, y) of the photo to pixels of the reference; photo_size, reference: (height,
     width) of both; correlation: with the reference, up to 1; share: of the matched features that lie in this pose, 0
     when it comes from phase correlation; visible: share of the reference that the photo covers; ambiguous: the part
     looks the same in another pose.

@@ -11,7 +11,7 @@ from inspect_core.images.photo_reader import squash
 
 @dataclass(frozen=True, eq=False)
 class Placement:
-    """photo: (height, width) of the photo as taken; located: where its part lies, on the reference of the alignment.
+    """photo_size: (height, width) of the photo as taken; pose: where its part lies, on the reference of the alignment.
 
     Without these two it does nothing: the photo is looked at as it was taken.
     """

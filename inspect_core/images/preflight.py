@@ -16,7 +16,7 @@ def warnings(
 ) -> tuple[str, ...]:
     """The warnings on few good images, skipped images and masks, mixed sizes, and copies.
 
-    file_digests: n digests, in the order of `samples`. Photos that are nearly the same are found by `first_look`.
+    file_digests: n digests, in the order of `samples`. Photos that are nearly the same are found by `photo_screening`.
     """
     count = sum(sample.label == GOOD and sample.split_side != "test" for sample in samples)
     few = f"Only {count} good photos: limits based on so few are imprecise" if count < FEW_GOOD else ""

@@ -29,8 +29,8 @@ class ScanError(ValueError):
 class PhotoFile:
     """One image on disk.
 
-    name: unique POSIX path below `Dataset.root`. kind: `GOOD` or the defect type. size: (height, width) in pixels,
-    upright. mask: a file of the same size marking the defect. part_of: its side in a layout with train/ and test/.
+    name: unique POSIX path below `Dataset.root`. label: `GOOD` or the defect type. size: (height, width) in pixels,
+    upright. mask: a file of the same size marking the defect. split_side: its side in a layout with train/ and test/.
     group: the folders between its kind and the file, such as a lot. depth: that of the good photos it was found with,
     at which it is read; None takes any.
     """

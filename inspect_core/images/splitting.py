@@ -27,7 +27,7 @@ MAX_NAMED_PHOTOS = 50  # most photos left out that a note names; the rest are co
 class Split:
     """Disjoint sets, each sorted by name: to fit, to set limits, to report. All defects are in `judge`.
 
-    Unpacks as `fit, calibrate, judge`. choose: defects used to choose settings, for which no figures are reported;
+    Unpacks as `fit, calibrate, judge`. validation: defects used to choose settings, for which no figures are reported;
     notes: sentences on what the numbers did not allow; groups: image name -> group, of good images not alone in theirs;
     left_out: names of good images that the user left out of all sets.
     """
@@ -163,7 +163,7 @@ def _to_choose_by(defects: Sequence[PhotoFile], seed: int) -> list[PhotoFile]:
 
 
 def require_enough(photos: Split) -> None:
-    """Raise ValueError for fewer than FEWEST_GOOD good photos besides those of a test/."""
+    """Raise ValueError for fewer than MIN_GOOD_PHOTOS good photos besides those of a test/."""
     kept_back = sum(sample.label == GOOD and sample.split_side != "test" for sample in photos.test)
     if (count := len(photos.train) + len(photos.calibration) + kept_back) < MIN_GOOD_PHOTOS:
         reason = f"{pluralise(count, 'good photo')} cannot show how much good parts differ"
@@ -192,7 +192,7 @@ def train_on_all(photos: Split) -> Split:
 def folds(
     samples: Sequence[PhotoFile], groups: Mapping[str, str], *, seed: int, count: int = FOLDS
 ) -> list[list[PhotoFile]]:
-    """The samples in `count` folds that split no group, fewer where groups are fewer; none below LEAST_FOLDS groups."""
+    """The samples in `count` folds that split no group, fewer where groups are fewer; none below MIN_FOLDS groups."""
     labels = [groups.get(sample.name, sample.name) for sample in samples]
     names = sorted(set(labels))
     if len(names) < MIN_FOLDS:

@@ -29,8 +29,8 @@ LARGEST_FACTORS = 256 * 10**6  # bytes for the factors of a detector that learns
 
 
 class Tile(NamedTuple):
-    """top, left: first pixel at the working size; cells: rows and columns of the grid that it gives; own: the same
-    cells within the tile's own grid.
+    """top, left: first pixel at the working size; cells: rows and columns of the grid that it gives; local_cells: the
+    same cells within the tile's own grid.
     """
 
     top: int

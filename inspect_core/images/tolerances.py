@@ -82,7 +82,9 @@ def photos_per_original(tolerances: "Tolerances | None") -> int:
 
 @lru_cache(maxsize=64)
 def _left(photo: int, to: int) -> np.float32:
-    """Share of the spread of independent pixels that squashing a side to fewer leaves (`read.squash`: a triangle)."""
+    """Share of the spread of independent pixels that squashing a side to fewer leaves (`photo_reader.squash`: a
+    triangle).
+    """
     times = max(photo / to, 1.0)
     centres = (np.arange(min(to, 64)) + 0.5) * times
     weights = np.maximum(1 - np.abs(np.arange(math.ceil(66 * times)) + 0.5 - centres[:, None]) / times, 0)
@@ -154,7 +156,7 @@ class Tolerances:
         return CaptureVariation(self.noise, gain, shift, shift, self.focus, self.jpeg)
 
     def copies_of(self, picture: np.ndarray, photo: tuple[int, int], digest: str) -> Iterator[np.ndarray]:
-        """Return the copies of one photo, as `CaptureVariation.of`; the same for the same digest of its content."""
+        """Return the copies of one photo, as `CaptureVariation.apply`; the same for the same digest of its content."""
         rng = np.random.default_rng([self.seed, int(digest[:16], 16)])
         for variation in self.sample_variations(rng):
             yield variation.apply(picture, photo, rng)

@@ -67,7 +67,7 @@ class VerdictCounts:
 
     good_rejected: overkill; defects_missed: escapes, that is defects accepted. The reviewed are neither; with one limit
     (`two_limits` False) there are none. The totals hold the unscored. with_mask: defects whose place is known;
-    caught_there, caught_elsewhere: those of them that are not accepted, by the rule of `judge.defect_hits`.
+    caught_at_defect, caught_elsewhere: those of them that are not accepted, by the rule of `judge.defect_hits`.
     """
 
     good_rejected: int

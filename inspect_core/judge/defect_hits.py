@@ -28,9 +28,10 @@ def dilate_mask(mask: np.ndarray) -> np.ndarray:
 def hit_limit(anomaly_map: np.ndarray, near: np.ndarray, *, area: int) -> float:
     """The smallest limit at which a defect is not found: it is found at a limit below this, and not from it on.
 
-    anomaly_map: (H, W) finite; near: (H, W) bool, its mask as `grown`; area: pixels that a region must have. Regions
-    are 8-connected, of pixels above the limit, as in `anomaly_map.regions`. The result is a value of the map and at
-    most its image score; NaN where `near` is empty, so that nothing is known. Raises ValueError for shapes that differ.
+    anomaly_map: (H, W) finite; near: (H, W) bool, its mask as `dilate_mask`; area: pixels that a region must have.
+    Regions are 8-connected, of pixels above the limit, as in `anomaly_map.regions`. The result is a value of the map
+    and at most its image score; NaN where `near` is empty, so that nothing is known. Raises ValueError for shapes that
+    differ.
     """
     require_shape(near, anomaly_map.shape, name="near")
     if not near.any():

@@ -21,9 +21,9 @@ DROP = 0.1
 
 @dataclass(frozen=True)
 class HotSpot:
-    """boxes: (left, top, right, bottom) in shares of width and height; there: the number of maps that peak in one of
-    them; at_border: whether it is the border rather than one place; drop: the share that the median score loses without
-    it, measured from the median of the map.
+    """boxes: (left, top, right, bottom) in shares of width and height; peak_count: the number of maps that peak in one
+    of them; at_border: whether it is the border rather than one place; score_drop: the share that the median score
+    loses without it, measured from the median of the map.
     """
 
     boxes: tuple[tuple[float, float, float, float], ...]

@@ -81,7 +81,9 @@ def rescale_limit(
 
 @dataclass(frozen=True)
 class RejectForecast:
-    """How many of the next `of` good parts a limit will stop: the expected number, and its interval low to high."""
+    """How many of the next `sample_size` good parts a limit will stop: the expected number, and its interval low to
+    high.
+    """
 
     expected: float
     low: int
@@ -98,7 +100,8 @@ def overkill_at(
     sample_size: int = 100,
     confidence: float = 0.95,
 ) -> RejectForecast:
-    """How many of the next `of` good parts the limit will stop, judged by good scores, which may be those that set it.
+    """How many of the next `sample_size` good parts the limit will stop, judged by good scores, which may be those that
+    set it.
 
     good_scores: (n,) finite; groups: the group of each; the photos of a group count as one part. ceiling: as for
     `limits_from_good`. expected: the mean over the Gumbel tails that so few scores allow; at the 5 % point of 12 scores
@@ -106,7 +109,7 @@ def overkill_at(
     low to high contains the number with at least the probability `confidence`. It uses only the number of scores above
     the limit: it inverts the beta-binomial as Clopper and Pearson invert the binomial. An interval from the fitted tail
     would nearly always miss the truth where the tail is not Gumbel's.
-    Raises ValueError for no scores, scores or a limit that are not finite, groups of another length, `of` below 1, and
+    Raises ValueError for no scores, scores or a limit that are not finite, groups of another length, sample_size below 1, and
     a confidence outside 0 to 1.
     """
     scores = np.sort(as_some_finite(good_scores, name="good_scores"))
@@ -115,7 +118,7 @@ def overkill_at(
         raise ValueError(f"groups has {len(groups)} entries for {scores.size} scores; give the group of every score")
     if sample_size < 1 or not 0 < confidence < 1:
         raise ValueError(
-            f"of is {sample_size}, confidence {confidence}; give a number of parts and a share such as 0.95"
+            f"sample_size is {sample_size}, confidence {confidence}; give a number of parts and a share such as 0.95"
         )
     parts = scores.size if groups is None else len(set(groups))
     share = float((scores > np.float64(limit)).mean())
@@ -131,7 +134,7 @@ def overkill_at(
 
 
 def provable_bound(count: int, *, sample_size: int = 100, confidence: float = 0.95) -> int:
-    """The smallest upper bound on rejects among the next `of` good parts that `count` good scores can promise."""
+    """Return the smallest upper bound on rejects among the next good parts that `count` good scores can promise."""
     return _betabinom_point(1 - (1 - confidence) / 2, sample_size, 1, count)
 
 
@@ -171,7 +174,7 @@ def _reduced(share: float) -> float:
 
 @lru_cache(maxsize=64)
 def _refitted(count: int) -> tuple[np.ndarray, np.ndarray]:
-    """Location and scale fitted to DRAWS samples of standard Gumbel scores, (DRAWS,) each, EVIDENCE of `count` in each.
+    """Location and scale fitted to DRAWS samples of standard Gumbel scores, (DRAWS,) each, of `count` in each.
 
     Fit and limit move with the unit and the origin of the scores, so these samples stand for those of any other.
     """

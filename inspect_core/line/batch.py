@@ -44,7 +44,8 @@ class Outputs:
     pictures: Path | None = None
 
     def check(self, names: Sequence[str] = ()) -> None:
-        """Raise PlaceError, naming it, for a file in the way and for two outputs at one place, before a photo is read.
+        """Raise OutputPathError, naming it, for a file in the way and for two outputs at one place, before a photo is
+        read.
 
         names: of the photos, whose maps then have their places.
         """
@@ -89,11 +90,11 @@ def run(
     """Judge the photos and write the outputs; the rows in the order of the photos, whose names are unique.
 
     strict: whether photos that differ from those taught go to review instead of being accepted; truths: of photos, by
-    name (`line.confusion`). Rows of an unfinished
-    earlier run with this recipe and table are checked and kept, the rest is judged; `on_row` is called with every new
-    row. Every row is in the record, then on disk, before the next is taken, and has the verdict of the record. After an
-    error, a kill or Cancelled, raised by `report`, the same call goes on where it was. Raises PlaceError for a file in
-    the way; OSError, naming the remedy, when the disk is full or the folder is missing.
+    name (`line.confusion`). Rows of an unfinished earlier run with this recipe and table are checked and kept, the rest
+    is judged; `on_row` is called with every new row. Every row is in the record, then on disk, before the next is
+    taken, and has the verdict of the record. After an error, a kill or Cancelled, raised by `report`, the same call
+    goes on where it was. Raises OutputPathError for a file in the way; OSError, naming the remedy, when the disk is
+    full or the folder is missing.
     """
     outputs.check([name for name, _ in photos])
     with _remedy(), ExitStack() as until_the_end:

@@ -23,14 +23,14 @@ MOST_ROWS = 5000
 
 
 def check_report(path: Path) -> None:
-    """Raise PlaceError, naming it, when there is a file at `path` that is not a report of a batch."""
+    """Raise OutputPathError, naming it, when there is a file at `path` that is not a report of a batch."""
     require_own_file(path, BEGINS.encode(), "a report of a batch")
 
 
 def write_report(path: Path, inspector: Inspector, rows: Sequence[ResultRow], pictures: Mapping[str, bytes]) -> None:
     """Write the report; pictures: WebP of the worst parts by name.
 
-    Raises PlaceError as `check_report` does, OSError when the disk is full or not writable.
+    Raises OutputPathError as `check_report` does, OSError when the disk is full or not writable.
     """
     check_report(path)
     with atomic_replace(path) as new:

@@ -13,9 +13,9 @@ class Inspector(Protocol):
     """A loaded recipe. `inspect` may be called from several threads at once.
 
     product: its name; digest: of the recipe; limits, area: in force, the area in pixels of the map; good_scores: (n,)
-    float64, ascending, of the good parts that set the limits; taught: digests of their photos; challenge: its challenge
-    parts; depth: bit depth at which photos are read; engine: what runs the network, in words; release: digest of the
-    export, "" for a recipe with torch.
+    float64, ascending, of the good parts that set the limits; calibration_digests: digests of their photos;
+    challenge_parts: its challenge parts; depth: bit depth at which photos are read; engine: what runs the network, in
+    words; release: digest of the export, "" for a recipe with torch.
     """
 
     @property

@@ -36,8 +36,8 @@ def rows_kept(table: Path) -> int:
 class Journal:
     """Held by one batch at a time. rows: name -> (SHA-256 of the photo's file, row); run: the batch's own id.
 
-    Raises PlaceError when the file is not Loupe's, is of another recipe, or another batch writes it; OSError when the
-    disk is full or not writable.
+    Raises OutputPathError when the file is not Loupe's, is of another recipe, or another batch writes it; OSError when
+    the disk is full or not writable.
     """
 
     def __init__(self, table: Path, recipe: str) -> None:

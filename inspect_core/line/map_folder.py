@@ -40,8 +40,8 @@ class MapFolder:
 
     endings: those of ENDINGS that are wanted.
 
-    Nothing is written outside it, and only files on its list are replaced. Every method raises PlaceError for a file
-    that is in the way or a link that leads elsewhere, and OSError when the disk is full or not writable.
+    Nothing is written outside it, and only files on its list are replaced. Every method raises OutputPathError for a
+    file that is in the way or a link that leads elsewhere, and OSError when the disk is full or not writable.
     """
 
     def __init__(self, folder: Path, endings: Sequence[str] = ENDINGS) -> None:
@@ -68,7 +68,7 @@ class MapFolder:
         return [self.folder / LIST, *(path for name in self._stems for path in self._files(name))]
 
     def has(self, name: str) -> bool:
-        """Whether the files of an expected photo are there; `expect` has refused files that are not Loupe's."""
+        """Whether the files of an expected photo are there; `assign_file_names` has refused those of others."""
         return all(path.exists() for path in self._files(name))
 
     def write(self, name: str, files: Mapping[str, bytes]) -> None:

@@ -19,11 +19,11 @@ from inspect_core.verdict import NOT_JUDGED, UNKNOWN_TYPE, Verdict
 class ResultRow:
     """The row of one photo, in the order of the table's columns; None or "" for what does not apply.
 
-    digest: of the pixels; verdict: one of `verdict.OUTCOMES`; percentile_among_good: how many in 100 of the good parts
-    that set the limits score no higher; photo_deviation: how it differs from those taught; defect_type: none for an
-    accepted or a stopped part (see `assemble`); review, reject, area: limits and smallest area in force, the area in
+    digest: of the pixels; verdict: one of `verdict.ALL_VERDICTS`; percentile_among_good: how many in 100 of the good
+    parts that set the limits score no higher; photo_deviation: how it differs from those taught; defect_type: none for
+    an accepted or a stopped part (see `assemble`); review, reject, area: limits and smallest area in force, the area in
     pixels of the map; recipe: its digest; release: digest of the export; time: ISO 8601, UTC; brightness and on:
-    `verdict.Inputs`; truth: what the photo shows, where its folder or list says so (`line.confusion`).
+    `verdict.DriftInputs`; truth: what the photo shows, where its folder or list says so (`line.confusion`).
     """
 
     name: str
@@ -103,7 +103,7 @@ def apply_strict_mode(row: ResultRow) -> ResultRow:
 
 
 def is_strict_review(row: ResultRow) -> bool:
-    """Whether `strictly` sent the photo to review."""
+    """Whether `apply_strict_mode` sent the photo to review."""
     return bool(row.photo_deviation) and row.reason == row.photo_deviation
 
 

@@ -15,7 +15,7 @@ _SEVERE = {word: min(place, ALL_VERDICTS.index("reject")) for place, word in enu
 
 @dataclass(frozen=True)
 class VerdictChange:
-    """One photo with another verdict. way: BETTER or WORSE by its truth, UNKNOWN where that is not known."""
+    """One photo with another verdict. direction: BETTER or WORSE by its truth, UNKNOWN where that is not known."""
 
     before: ResultRow
     after: ResultRow

@@ -26,7 +26,7 @@ _NUMBERS = {field.name: str(field.type) for field in fields(ResultRow) if "str" 
 def write_table(path: Path, rows: Iterable[ResultRow]) -> None:
     """Write the rows as CSV in UTF-8, under COLUMNS, each value converted by `cell`.
 
-    Raises PlaceError as `check_table` does, OSError when the disk is full or not writable.
+    Raises OutputPathError as `check_table` does, OSError when the disk is full or not writable.
     """
     check_table(path)
     with atomic_replace(path) as new, new.open("w", newline="", encoding="utf-8") as file:
@@ -60,7 +60,7 @@ def read_table(path: Path) -> list[ResultRow]:
 
 
 def check_table(path: Path) -> None:
-    """Raise PlaceError, naming it, when there is a file at `path` that does not begin like a table of verdicts."""
+    """Raise OutputPathError, naming it, when there is a file at `path` that does not begin like a table of verdicts."""
     require_own_file(path, _BEGINS, "a table of verdicts")
 
 

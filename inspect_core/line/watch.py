@@ -48,7 +48,7 @@ class UnprocessedPhotos(OSError):
 
 
 class _FileState(NamedTuple):
-    """unread: whether the photo could not be read, as it is."""
+    """is_unreadable: whether the photo could not be read, as it is."""
 
     size: int
     written: int
@@ -94,8 +94,8 @@ class Watch:
         """Take every photo that no longer changes; return how many were moved. `on_moved` is called after each move.
 
         Raises OSError, naming folder and remedy, when a folder is missing, the disk is full or the log cannot be
-        written; PhotosLeft, once all others are moved, for photos that cannot be. Nothing is lost then, and the next
-        call goes on.
+        written; UnprocessedPhotos, once all others are moved, for photos that cannot be. Nothing is lost then,
+        and the next call goes on.
         """
         now, moved_count = time.monotonic(), 0
         self._problems = {}
@@ -221,7 +221,7 @@ def _is_as(file_state: _FileState, path: Path) -> bool:
 def watching(folder: Path, out: Path) -> Generator[None]:
     """Hold both folders for one watch of this workspace; `out` and the folders of the verdicts are made.
 
-    Raises PlaceError when one lies in the other or another watch holds one, OSError when they cannot be used.
+    Raises OutputPathError when one lies in the other or another watch holds one, OSError when they cannot be used.
     """
     if not folder.is_dir():
         raise FileNotFoundError(f"there is no folder {folder}; check the path")

@@ -22,10 +22,11 @@ class _Paused(Exception):
 
 @dataclass(eq=False)
 class WatchSession:
-    """told: called with every photo that was moved, and the signals that left their limits with it.
+    """on_photo: called with every photo that was moved, and the signals that left their limits with it.
 
-    counts: photos by verdict; last: facts of the latest photo; stopped: of the latest that were not accepted, the
-    newest first; problem: what is in the way now, "" for nothing; paused: set from outside, ends a look after a photo.
+    counts: photos by verdict; last_photo: facts of the latest photo; not_accepted: of the latest that were not
+    accepted, the newest first; problem: what is in the way now, "" for nothing; paused: set from outside, ends a look
+    after a photo.
     """
 
     watch: Watch

@@ -30,8 +30,8 @@ from inspect_core.methods.registry import METHODS
 class FittedMethod:
     """One fitted detector of a recipe or a study.
 
-    method: a name in METHODS; scales: local scales by value of the live parameter; raw: it is given none; only: the
-    values of the live parameter that are needed, None for all that the bench offers.
+    method: a name in METHODS; scales: local scales by value of the live parameter; is_uncalibrated: it is given none;
+    selected_stops: the values of the live parameter that are needed, None for all that the bench offers.
     """
 
     method: str

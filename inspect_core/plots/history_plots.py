@@ -61,7 +61,7 @@ def levels_over_time(
 ) -> go.Figure:
     """A signal as a share of its limits, which are at 1 and -1, and what was said where it left them.
 
-    when: (n,) ascending, datetime64 in local time; levels: (n,); left: (position, words).
+    when: (n,) ascending, datetime64 in local time; levels: (n,); alarms: (position, words).
     """
     figure = new_figure(theme, height=150)
     line = {"color": theme.ink, "width": 1.2}

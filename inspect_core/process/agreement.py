@@ -23,8 +23,8 @@ CONFIDENCE = 0.95
 
 
 class Appraisal(NamedTuple):
-    """One appraisal of a part. defective: the truth; stopped: what the appraiser said, anything but accept; score: of
-    Loupe, None for a person.
+    """One appraisal of a part. defective: the truth; not_accepted: what the appraiser said, anything but accept; score:
+    of Loupe, None for a person.
     """
 
     part: str
@@ -64,8 +64,8 @@ class AppraiserResult:
     """What one appraiser's readings show.
 
     parts: called right in every trial; readings: right, the other convention of effectiveness; misses: defective parts
-    accepted; false_alarms: good parts stopped; repeated: parts called the same in every trial, right or wrong; truth,
-    within: kappa against the truth, and of the trials among themselves.
+    accepted; false_alarms: good parts rejected; repeatable_parts: called the same in every trial, right or wrong;
+    kappa_vs_truth, kappa_between_trials: kappa against the truth, and of the trials among themselves.
     """
 
     parts: Proportion
@@ -93,8 +93,8 @@ class AppraiserResult:
 class Agreement:
     """The study: each appraiser, every two of them, and all together.
 
-    between: kappa of two appraisers, trial by trial; together: parts that all called the same in every trial; right:
-    those that all called right.
+    pairwise_kappas: kappa of two appraisers, trial by trial; together: parts that all called the same in every trial;
+    all_correct: those that all called right.
     """
 
     appraisers: Mapping[str, AppraiserResult]

@@ -31,7 +31,7 @@ FEWEST = 20
 
 @dataclass(frozen=True)
 class Alarm:
-    """A chart that left its limit at a part, by position; up: whether the values rose, None for the spread."""
+    """A chart that left its limit at a part, by position; is_rising: whether the values rose, None for the spread."""
 
     chart: str
     position: int

@@ -147,7 +147,7 @@ def record(stem: str, *appraisals: AppraisalRecord) -> MsaStudy:
     """The study with more appraisals, as it is on disk now, also when two windows or two servers add to it; all of them
     or none.
 
-    Raises ValueError as `with_said`, and OSError.
+    Raises ValueError as `with_appraisal`, and OSError.
     """
     folder().mkdir(parents=True, exist_ok=True)
     with _writing, (folder() / ".lock").open("ab") as file:

@@ -240,7 +240,7 @@ def add_prefix(part: str, arrays: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def strip_prefix(part: str, arrays: Mapping[str, Any]) -> dict[str, Any]:
-    """What the whole keeps of a part, by its names there: the inverse of `under`."""
+    """What the whole keeps of a part, by its names there: the inverse of `add_prefix`."""
     return {name.removeprefix(f"{part}."): array for name, array in arrays.items() if name.startswith(f"{part}.")}
 
 

@@ -13,7 +13,7 @@ class OutputPathError(OSError):
 
 
 def check_folder(place: Path) -> None:
-    """Raise PlaceError when nothing can be written beside `place`, or when a recipe would be changed by it."""
+    """Raise OutputPathError when nothing can be written beside `place`, or when a recipe would be changed by it."""
     folder = Path(os.path.realpath(place.parent))
     around = [parent for parent in (folder, *folder.parents) if os.path.lexists(parent)]
     if not (around[0].is_dir() and os.access(around[0], os.W_OK | os.X_OK)):
@@ -26,7 +26,7 @@ def check_folder(place: Path) -> None:
 
 
 def require_distinct_paths(files: Iterable[Path | None]) -> None:
-    """Raise PlaceError when two of the files that are to be written have one place, or one lies below another.
+    """Raise OutputPathError when two of the files that are to be written have one place, or one lies below another.
 
     However they are spelled: links in their folders are resolved, and letter case tells no two apart. None is no file.
     """
@@ -43,7 +43,7 @@ def require_distinct_paths(files: Iterable[Path | None]) -> None:
 
 
 def require_own_file(path: Path, begins: bytes, what: str, *, begun: bool = False) -> None:
-    """Raise PlaceError, naming it, when there is a file at `path` that does not begin like Loupe's own `what`.
+    """Raise OutputPathError, naming it, when there is a file at `path` that does not begin like Loupe's own `what`.
 
     begun: whether it may have been cut short, or be empty, since a process was stopped when it had just begun.
     """

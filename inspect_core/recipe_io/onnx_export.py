@@ -79,13 +79,12 @@ def export(
 ) -> Parity:
     """Write the recipe with its graph, proof and golden images to `path`, a zip when it ends in .zip, else a folder.
 
-    check_images: photos on which app and line are compared, those of `check_photos.find_photos` and any others; a photo
-    that cannot be read is skipped. The app's side runs on the CPU. source: where the recipe was saved; its files are
-    copied unchanged, so that it keeps its digest whatever version wrote them. bits: 16 stores constants in float16, 8
-    also runs the network in whole numbers, each under the same proof.
-    Raises ExportError, and writes nothing, when a verdict differs, when a score differs by more than
-    `golden.tolerance`, when there is no photo to prove it with, and for a detector without a graph; OSError as
-    `recipe_file.save`; Cancelled.
+    check_images: photos on which app and line are compared, those of `parity_photos.find_photos` and any others; a
+    photo that cannot be read is skipped. The app's side runs on the CPU. source: where the recipe was saved; its files
+    are copied unchanged, so that it keeps its digest whatever version wrote them. bits: 16 stores constants in float16,
+    8 also runs the network in whole numbers, each under the same proof. Raises ExportError, and writes nothing, when a
+    verdict differs, when a score differs by more than `golden_images.tolerance`, when there is no photo to prove it
+    with, and for a detector without a graph; OSError as `recipe_file.save`; Cancelled.
     """
     path = check_place(path)
     if reason := export_blocker(recipe):

@@ -41,8 +41,8 @@ EXTRAS = PARTS | {"known_cases": (KnownCases, "the known cases")}
 def save(recipe: Recipe, path: str | Path) -> Recipe:
     """Write `recipe` to `path`, a zip when it ends in .zip, else a folder; returns it with its digest.
 
-    The package appears under its name only when it is whole, and an older recipe of that name is then replaced.
-    Raises OSError when the disk is full or not writable, with nothing left behind, and PlaceError, an OSError too, when
+    The package appears under its name only when it is whole, and an older recipe of that name is then replaced. Raises
+    OSError when the disk is full or not writable, with nothing left behind, and OutputPathError, an OSError too, when
     the path holds something other than a recipe.
     """
     path = check_place(path)

@@ -18,7 +18,7 @@ def check_place(path: str | Path, *, photos: Path | None = None) -> Path:
     The place must be free, or hold a whole recipe of this version of Loupe: a zip if the name ends in .zip, else a
     folder. photos: the folder, zip or list that is taught from; the recipe may not be it, lie in it or contain it, nor
     lie in the folder of a list.
-    Raises PlaceError for any other place and ValueError for a path that the system cannot look up.
+    Raises OutputPathError for any other place and ValueError for a path that the system cannot look up.
     """
     path = workspace.expand_path(path)
     whole = path.name in ("", "..")

@@ -53,7 +53,7 @@ def process_folder(parent: Path) -> Path:
     """A hidden folder in `parent` for this process; removed when the process ends, or at the next start.
 
     For unpacked files; and for many small files, each renamed into its place from there, which takes a quarter of the
-    time of `replacing`.
+    time of `atomic_replace`.
     """
     folder = _process_folder(parent.absolute(), workspace.root())
     folder.mkdir(parents=True, exist_ok=True)  # it may have been removed meanwhile

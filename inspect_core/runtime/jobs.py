@@ -42,7 +42,7 @@ class JobState(Enum):
 class Job:
     """One piece of long work. Read its fields from any thread; write none from outside.
 
-    title: what the user asked for; about: what its result is of, by which a page knows its own job; step: what it is
+    title: what the user asked for; subject: what its result is of, by which a page knows its own job; step: what it is
     doing now; fraction: done so far, 0 to 1; result: what the work returned, never anything large, since a page may
     hold a job long after its end: the work stores its results where they belong and returns the id; error: the sentence
     to show when it failed; ended_at: when, in seconds since 1970; session: of the page that takes the result.
@@ -170,8 +170,8 @@ class Jobs:
         """Do `work(job)` in the background once what was asked for before has ended; its return value becomes
         job.result.
 
-        about: what the result is of, None for the title; on_end: called once, however the job ends. Raises Busy while
-        the same waits or runs, and when MOST wait.
+        subject: what the result is of, None for the title; on_end: called once, however the job ends. Raises
+        JobRejected while the same waits or runs, and when MOST wait.
         """
         job = Job(title, owner, title if subject is None else subject, session=session, _on_end=on_end)
         with self._lock:
@@ -194,7 +194,7 @@ class Jobs:
 
     def run_unqueued(self, title: str, work: Callable[[Job], Any], *, owner: str, subject: object) -> Job:
         """Do `work(job)` at once, in a thread of its own, until it is cancelled: in the queue it would hold up all
-        others. Raises Busy while the same runs.
+        others. Raises JobRejected while the same runs.
         """
         job = Job(title, owner, subject)
         with self._lock:

@@ -106,7 +106,7 @@ def regular_file_stat(path: str | os.PathLike[str]) -> os.stat_result | None:
 
 
 def open_regular_file(path: str | os.PathLike[str], mode: Literal["rb", "r+b"] = "rb") -> BinaryIO:
-    """An `ordinary` file, opened: the way to open what lies in the workspace, where anything may have come to lie.
+    """An ordinary file, opened: the way to open what lies in the workspace, where anything may have come to lie.
 
     Never waits. Raises OSError for anything else.
     """
@@ -114,7 +114,7 @@ def open_regular_file(path: str | os.PathLike[str], mode: Literal["rb", "r+b"] =
 
 
 def content(path: str | os.PathLike[str], *, at_most: int) -> bytes | None:
-    """The bytes of a file in the workspace; None if it is not `ordinary`, unreadable or longer than `at_most`."""
+    """The bytes of a file in the workspace; None if it is not an ordinary file, unreadable or longer than `at_most`."""
     try:
         with open_regular_file(path) as file:
             size = os.fstat(file.fileno()).st_size

@@ -77,7 +77,7 @@ def _opened(task: InspectionTask) -> Inspector:
 
 @dataclass(frozen=True, eq=False)
 class WorkerBatchInspector:
-    """A `line.batch.Judging`. path: of the saved recipe that the inspector was opened from."""
+    """A `line.batch.BatchInspector`. path: of the saved recipe that the inspector was opened from."""
 
     executor: Executor
     path: Path

@@ -236,8 +236,9 @@ def repeatability_counts(scored: ScoredPhotos, limits: Limits, **live: int) -> R
 
 
 class CountedParts(NamedTuple):
-    """What the sentence in parts counts: good, defect: (n,) bool, of the scored; unscored: those without a score; own:
-    whether the limit was set on these good parts; hidden: (m,) scores of good parts that are counted and not shown.
+    """What the sentence in parts counts: good, defect: (n,) bool, of the scored; unscored: those without a score;
+    limits_set_here: whether the limit was set on these good parts; hidden: (m,) scores of good parts that are counted
+    and not shown.
     """
 
     good: np.ndarray

@@ -23,8 +23,8 @@ Live = Mapping[str, int]
 @dataclass(frozen=True, eq=False)
 class EvaluationScores:
     """scores: (n,) float32 image scores; repeat_scores: those of the parts photographed again, NaN where they were not;
-    defect: (n,) bool; found: (n,) float64, up to which limit each defect is found, NaN where no true mask is known;
-    counts: of the photos whose true mask is known.
+    defect: (n,) bool; hit_limits: (n,) float64, up to which limit each defect is found, NaN where no true mask is
+    known; counts: of the photos whose true mask is known.
     """
 
     scores: np.ndarray
@@ -84,8 +84,8 @@ def score_for_evaluation(
 ) -> list[EvaluationScores]:
     """Some photos at each of several moves of the live parameters; those that cannot be used are left out.
 
-    views: asked for the values of the moves only, with the local scales that were learned for them; again: tolerances
-    of a copy that is scored too.
+    views: asked for the values of the moves only, with the local scales that were learned for them; repeat_tolerances:
+    tolerances of a copy that is scored too.
     """
     extractor = features.extractor
     scored = ScoredPhotos(views, extractor.grid, extractor.map_size)

@@ -39,8 +39,9 @@ GATHERING = 0.6
 
 @dataclass(frozen=True, eq=False)
 class StudyFitter:
-    """methods, parameters: by the position of each among the views of a photo; features: of the photos; again:
-    tolerances of the copies that are scored beside every photo, None for none; workers: who processes the photos.
+    """methods, parameters: by the position of each among the views of a photo; features: of the photos;
+    repeat_tolerances: tolerances of the copies that are scored beside every photo, None for none; workers: who
+    processes the photos.
 
     Everything here raises whatever `report` raises to stop.
     """

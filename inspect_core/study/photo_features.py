@@ -24,8 +24,8 @@ from inspect_core.verdict import NOT_JUDGED, NOT_LOCATED
 
 @dataclass(frozen=True, eq=False)
 class PhotoNotes:
-    """What is known of photos, by name. found: digest and placement of those read; quality: of these; damaged, lost:
-    why a photo cannot be read, why the part was not located in it.
+    """What is known of photos, by name. placements: digest and placement of those read; quality: of these; damaged,
+    lost: why a photo cannot be read, why the part was not located in it.
     """
 
     placements: dict[str, tuple[str, Placement]] = field(default_factory=dict)
@@ -43,8 +43,8 @@ class PhotoNotes:
 class PhotoFeatures:
     """Features of photos by one extractor. Safe to use from several threads.
 
-    streamed: names of the photos whose features are not stored; notes: of the photos looked at so far; each: `map`, or
-    as it works on several items at a time.
+    streamed: names of the photos whose features are not stored; notes: of the photos looked at so far; map_photos:
+    `map`, or as it works on several items at a time.
     """
 
     extractor: FeatureExtractor
@@ -83,7 +83,7 @@ class PhotoFeatures:
         return features
 
     def embed_and_classify(self, sample: PhotoFile) -> tuple[np.ndarray, np.ndarray] | None:
-        """Embedding (d,) and logits (c,) of a whole photo, float32; None where `of` gives none."""
+        """Embedding (d,) and logits (c,) of a whole photo, float32; None where `features_of` gives none."""
         if (looked := self._looked(sample)) is None:
             return None
         _, pixels, placement = looked
@@ -104,8 +104,8 @@ class PhotoFeatures:
         return None
 
     def augmented_features(self, sample: PhotoFile, tolerances: Tolerances | None) -> list[tuple[Tensor, ...]]:
-        """The features of a photo and of its copies within the tolerances, which are never stored; empty where `of`
-        gives none.
+        """The features of a photo and of its copies within the tolerances, which are never stored; empty where
+        `features_of` gives none.
         """
         features = self.features_of(sample)
         if features is None or tolerances is None:

@@ -96,8 +96,8 @@ class ScoredPhotos:
     def with_errors(
         self, photo: ScoredPhoto, errors: Sequence[np.ndarray], repeat_errors: Sequence[np.ndarray] = ()
     ) -> Self:
-        """These with one more photo, given its (stops, h, w) float32 errors for each view; again: those of the same
-        part photographed again, none where it was not. Raises as `with_photo`.
+        """These with one more photo, given its (stops, h, w) float32 errors for each view; repeat_errors: those of the
+        same part photographed again, none where it was not. Raises as `with_photo`.
         """
         empty, packed = photo.placed.uninspected_mask(self.size), np.array([None], object)
         packed[0] = np.packbits(empty) if empty.any() else None

@@ -49,7 +49,7 @@ class StoredErrors:
     """The errors of photos under each of several views, at the stops of its live parameter.
 
     blocks: a photo's (stops of all views, h, w) each; stops: by view, those in each block; first: by view, where they
-    begin there; rows: (photos,) the block of each; again: that of the same part photographed again, -1 without.
+    begin there; rows: (photos,) the block of each; repeat_rows: that of the same part photographed again, -1 without.
     """
 
     blocks: AppendOnlyArray
@@ -69,7 +69,7 @@ class StoredErrors:
         return replace(self, stops=tuple(self.stops[i] for i in which), first=tuple(self.first[i] for i in which))
 
     def with_photo(self, name: str, errors: Sequence[np.ndarray], repeat_errors: Sequence[np.ndarray] = ()) -> Self:
-        """These and one more photo's, (stops, h, w) float32 for each view; again: none where there are none.
+        """These and one more photo's, (stops, h, w) float32 for each view; repeat_errors: none where there are none.
 
         Raises ValueError with the photo's name when an error is not finite.
         """

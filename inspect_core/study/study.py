@@ -241,7 +241,8 @@ class Study:
     def recipe(self, limits: Limits | None = None, *, areas: InspectionAreas | None = None, **chosen: Any) -> Recipe:
         """The recipe of this study; limits: by default the suggested ones.
 
-        chosen: values of live parameters, by default those to begin with, and arguments of `freezing.frozen`.
+        chosen: values of live parameters, by default those to begin with, and arguments of
+        `recipe_builder.build_recipe`.
         """
         live = self.live | {name: chosen.pop(name) for name in self.live if name in chosen}
         scored = self.at(live).with_areas(areas)

@@ -65,7 +65,7 @@ class FitTask:
 class ScoringTask:
     """Gives (name, errors) of each photo that can be read: (stops, h, w) float32 under each view, then its copies'.
 
-    again: tolerances of the copies that are scored too.
+    repeat_tolerances: tolerances of the copies that are scored too.
     """
 
     seen_by: tuple[tuple[FittedMethod, tuple[int, ...]], ...]
@@ -95,7 +95,9 @@ class ScoringTask:
 
 @dataclass(frozen=True, eq=False)
 class EvaluationTask:
-    """Gives the photos, AT_ONCE at a time, at each of the moves, as `evaluation_scores.judge`; again: as there."""
+    """Gives the photos, AT_ONCE at a time, at each of the moves, as `evaluation_scores.judge`; repeat_tolerances: as
+    there.
+    """
 
     views: tuple[FittedMethod, ...]
     moves: tuple[Live, ...]

@@ -37,8 +37,8 @@ class TeachingConfig:
     forecast, without the network. parameters: of the fit, None for the method's own choice; for a live parameter, the
     largest value that can be tried. taps: for all methods, None: those each works best on. area: the smallest that
     counts, in pixels of the map, None: .2 % of it. align: one of ALIGN; align_turn, align_shift: how far parts may be
-    turned and shifted (`learn`); alignment: what was learned for it (`aligned`), over whose reference photos are laid;
-    areas: by which a comparison judges; tiles: how large photos are cut (`tiled`), None squashes them to the backbone's
+    turned and shifted; alignment: what was learned for it (`with_learned_alignment`), over whose reference photos are
+    laid; areas: by which a comparison judges; tiles: how large photos are cut, None squashes them to the backbone's
     size; their grid replaces that of the order. as_published: the method is as its paper has it (`published`), without
     local scale. tolerances: how far photos of the same part may differ, None: not at all; within them copies of every
     photo to fit are learned from too, and of the others one each is scored. weights: a file to use instead of the one
@@ -143,7 +143,7 @@ class TeachingConfig:
         return {name: value for name, value in self.parameters.items() if name in known}
 
     def network(self, methods: Sequence[str]) -> tuple[Backbone, list[tuple[str, ...]]]:
-        """The backbone with all taps that the methods see, and the taps of each; errors as `view.with_taps`."""
+        """Return the backbone with all taps that the methods see, and those of each; errors as `with_taps`."""
         return with_taps(
             methods, self.backbone, taps=self.taps, size=self.size, device=self.device, weights=self.weights
         )

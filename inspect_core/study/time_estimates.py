@@ -26,9 +26,9 @@ RUNS, CORES = 3, 2
 
 @dataclass(frozen=True)
 class StepTimes:
-    """Seconds where nothing else runs. extract: the network over all photos; learn: copies and statistics; cross: for
-    each fold the detectors without it, and the photos scored by them; score: the other photos; photo: one photo, read
-    and run as a whole.
+    """Seconds where nothing else runs. extract: the network over all photos; learn: copies and statistics; cross_fit:
+    for each fold the detectors without it, and the photos scored by them; score: the other photos; photo: one photo,
+    read and run as a whole.
     """
 
     extract: float

@@ -45,7 +45,8 @@ class InForce:
     """What a window last had in force for a product; empty before any has shown it.
 
     live: values of live parameters by name; limits: None where no photo can set them; by_hand: whether a user set
-    these; set_on: scores of the photos that set the suggested ones; mode: of the product check, "" for its own.
+    these; set_on: scores of the photos that set the suggested ones; product_check_mode: of the product check, "" for
+    its own.
     """
 
     live: Mapping[str, int] = field(default_factory=dict)
@@ -152,7 +153,7 @@ class UnsavedProductStore:
         shutil.rmtree(self._folder / part_id, ignore_errors=True)
 
     def require_room(self) -> None:
-        """Raise Busy, with what to do, when one more part would not be kept."""
+        """Raise JobRejected, with what to do, when one more part would not be kept."""
         if len(self.lines) >= MOST or self._bytes() >= MOST_BYTES:
             reason = f"{len(self.lines)} unsaved products are open, which is the maximum"
             raise JobRejected(f"{reason}; save one as a recipe or close one in the sidebar, then try again")
@@ -162,7 +163,7 @@ class UnsavedProductStore:
 
 
 def interrupted(folder: Path) -> TeachingConfig:
-    """The order that was being taught. Raises ValueError as `opened`."""
+    """The order that was being taught. Raises ValueError as `load_unsaved`."""
     return _read(folder).order
 
 

@@ -150,9 +150,9 @@ class ComparisonRow:
 @dataclass(frozen=True, eq=False)
 class Comparison:
     """rows: one per detector, in the order requested; basis: of the trial, in words; known: whether the trial holds
-    known defects too; place: the share of the variance of patch features that the mean of their place explains, None
-    where it was not learned; notes: sentences on the fits; candidates: the detectors that teaching these photos
-    compares, of which one is recommended; all if none is a row. Those as published are never recommended.
+    known defects too; location_variance_share: the share of the variance of patch features that the mean of their place
+    explains, None where it was not learned; notes: sentences on the fits; candidates: the detectors that teaching these
+    photos compares, of which one is recommended; all if none is a row. Those as published are never recommended.
     """
 
     rows: tuple[ComparisonRow, ...]

@@ -56,8 +56,9 @@ Pairs = Sequence[tuple[Sequence[PhotoFile], Sequence[PhotoFile]]]
 
 @dataclass(frozen=True)
 class ScreenedPhoto:
-    """A good photo and what stands out in it; unlike: its score over the median of all, higher is stranger, 1 with too
-    few photos to compare; place: centre of its strangest patch, (x, y) from 0 to 1 of the photo, None without one.
+    """A good photo and what stands out in it; score_ratio: its score over the median of all, higher is stranger, 1 with
+    too few photos to compare; peak_cell: centre of its strangest patch, (x, y) from 0 to 1 of the photo, None without
+    one.
     """
 
     sample: PhotoFile

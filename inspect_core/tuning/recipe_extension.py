@@ -35,9 +35,10 @@ DEFECT = "defect"
 
 @dataclass(frozen=True, eq=False)
 class ExtensionPlan:
-    """What is to be taught. order: the recipe's own, with the new photos among those to fit; new: their names; known:
-    names of photos that it has learned from before; skipped: (name, reason) of those that cannot be read; defective:
-    those of the new ones that are known to be defective; tested: those that were test photos of the recipe.
+    """What is to be taught. order: the recipe's own, with the new photos among those to fit; added: their names;
+    already_taught: names of photos that it has learned from before; skipped: (name, reason) of those that cannot be
+    read; defective: those of the new ones that are known to be defective; tested: those that were test photos of the
+    recipe.
     """
 
     recipe: Recipe
@@ -141,7 +142,7 @@ def order_of(recipe: Recipe, teaching_record: TeachingRecord, photos: Split) -> 
 def extend_recipe(
     task: ExtensionPlan, store: FeatureStore, report: Report, workers: Workers = IN_PROCESS, **facts: Any
 ) -> tuple[Recipe, Study]:
-    """The recipe taught again, unsaved, with the limits suggested for it, and its study; said: author and reason.
+    """The recipe taught again, unsaved, with the limits suggested for it, and its study; facts: author and reason.
 
     Equal to the bit to teaching the order from nothing. Known cases, defect types, areas and live values are kept;
     challenge parts are left out, since their photos are to be judged again. Raises ValueError as `teach`.

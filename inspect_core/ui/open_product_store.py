@@ -63,7 +63,7 @@ class _Store:
             return next(reversed(self.items.values()), None)
 
     def keep(self, product: TaughtProduct, *, make_recipe: bool) -> None:
-        """Write a part that is not saved to disk; anew: with its recipe."""
+        """Write a part that is not saved to disk; make_recipe: with its recipe."""
         scored = product.scored
         known = (
             product.product,
@@ -95,7 +95,7 @@ def open_parts() -> list[OpenProduct]:
 
 
 def require_room() -> None:
-    """Raise Busy, with what to do, when one more product that is not saved would not be kept."""
+    """Raise JobRejected, with what to do, when one more product that is not saved would not be kept."""
     _shelf().unsaved.require_room()
 
 
@@ -115,7 +115,7 @@ def put(product: TaughtProduct, *, keep: bool = True) -> str:
 def begin(order: TeachingConfig) -> str:
     """Write down what is about to be taught, listed as interrupted after a restart; returns the id for `ended`.
 
-    Raises Busy as `require_room`, and OSError.
+    Raises JobRejected as `require_room`, and OSError.
     """
     require_room()
     key = uuid.uuid4().hex[:12]

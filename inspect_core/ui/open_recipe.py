@@ -47,7 +47,7 @@ def buttons(recipe: Recipe, key: str, *, missing: bool) -> None:
 
 
 def start(part: unsaved_products.OpenProduct) -> None:
-    """Open a part that is kept on disk, in the background. Raises Busy as `Jobs.submit`."""
+    """Open a part that is kept on disk, in the background. Raises JobRejected as `Jobs.submit`."""
     shell.start(f"Opening {part.product}", partial(_kept, part.id), subject=part.id)
 
 

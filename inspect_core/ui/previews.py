@@ -145,8 +145,8 @@ def ask(
 ) -> PreviewRun:
     """The run of these parameters over these photos: the current one, or a new one, which stops it.
 
-    draw: returns the patches to fit it on; held: the current run, if any; chosen: its initial live value, None for what
-    the fit begins with; live: values of the live parameters in force.
+    draw: returns the patches to fit it on; current: the current run, if any; chosen: its initial live value, None for
+    what the fit begins with; live: values of the live parameters in force.
     """
     if current is not None:
         if (current.parameters, current.photos, current.areas) == (dict(parameters), photos, areas):

@@ -47,7 +47,7 @@ def result_cache() -> ResultCache:
 
 
 def start(title: str, key: Hashable, work: Callable[[Job], Any]) -> None:
-    """Work in the background and keep its result under `key`. Raises Busy as `Jobs.submit`."""
+    """Work in the background and keep its result under `key`. Raises JobRejected as `Jobs.submit`."""
     results = result_cache()
     shell.start(title, lambda job: results.put(key, work(job)), subject=key)
 

@@ -19,9 +19,9 @@ class SessionSettings:
     """The settings of one session for one taught part; the product keeps the last ones (`remember`).
 
     live: the live parameters in force by name, the area among them; limits: set by hand, None for the suggested ones;
-    position: of the photo shown; mode: of the product check; patch: framed on a photo, (position, (row, column));
-    added: ids of the files added; problems: why the last ones could not be added; preview: the current run;
-    areas_stamp: of the last areas put in force; areas_problem: why the last drawing could not be.
+    position: of the photo shown; product_check_mode: of the product check; framed_patch: framed on a photo, (position,
+    (row, column)); added: ids of the files added; problems: why the last ones could not be added; preview: the current
+    run; areas_stamp: of the last areas put in force; areas_problem: why the last drawing could not be.
     """
 
     live: dict[str, int]

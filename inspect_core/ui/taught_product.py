@@ -63,15 +63,15 @@ def _new_id() -> str:
 class TaughtProduct:
     """A taught part on the bench: from a study just fitted, or from a recipe that was opened.
 
-    Sessions and jobs share it, so it never changes: `shelf.change` replaces it by a changed copy of the same id, and a
-    run or job that began with one copy uses that copy to its end.
+    Sessions and jobs share it, so it never changes: `open_product_store.change` replaces it by a changed copy of the
+    same id, and a run or job that began with one copy uses that copy to its end.
 
     thumbnails: small WebP pictures in the order of the gallery; without_score: WebP pictures of the unscored photos in
     their order, then of the reference, empty where there is none; notes: sentences the engineer should see; in_force:
-    what a window set last, for the next one; choice: why this detector, in a sentence; follows: id of the part of which
-    this one is a refit; compared: the order of the comparison that it was taken from; ordered: the order it was taught
-    by, where it was opened again and has no study; mm_per_pixel: of the photos, None when not known; made: when it came
-    on the bench, in seconds since 1970.
+    what a window set last, for the next one; detector_reason: why this detector, in a sentence; refit_of: id of the
+    part of which this one is a refit; comparison_config: the order of the comparison that it was taken from;
+    teaching_config: the order it was taught by, where it was opened again and has no study; mm_per_pixel: of the
+    photos, None when not known; opened_at: when it came on the bench, in seconds since 1970.
     """
 
     product: str
@@ -152,7 +152,8 @@ class TaughtProduct:
     def to_recipe(self, limits: Limits | None, live: Mapping[str, int], **recipe_fields: Any) -> Recipe:
         """The recipe of the part as it is; limits: None for those it began with, and for a part from a recipe its own.
 
-        said: who, why and what else `Study.recipe` and `Recipe.revised` take. Raises ValueError as `Study.recipe`.
+        recipe_fields: who, why and what else `Study.recipe` and `Recipe.with_changes` take. Raises ValueError as
+        `Study.recipe`.
         """
         recipe_fields = {"product": self.product, "product_check": self.product_check, **recipe_fields}
         recipe_fields |= {

@@ -31,7 +31,8 @@ SAMPLE = "Teaching the sample product"
 def start(order: TeachingConfig, follows: str | None = None) -> None:
     """Teach in the background; this session then takes the product.
 
-    follows: id of a product whose settings the new one keeps. Raises Busy as `Jobs.submit` and `require_room`, OSError.
+    follows: id of a product whose settings the new one keeps. Raises JobRejected as `Jobs.submit` and `require_room`,
+    OSError.
     """
 
     def work(job: Job) -> str:

@@ -52,7 +52,7 @@ def waits(batch: BatchRun) -> bool:
 
 
 def start(batch: BatchRun) -> None:
-    """Start a batch, or resume it where it stopped. Raises Busy as `Jobs.submit`."""
+    """Start a batch, or resume it where it stopped. Raises JobRejected as `Jobs.submit`."""
     unwanted, user = _unwanted(), shell.current_user()
 
     def work(job: Job) -> None:
@@ -124,8 +124,8 @@ def _draw_changes(before: BatchRun, batch: BatchRun, inspector: Inspector, photo
 
 def inspector_of(recipe: str, digest: str, *, in_process: bool = True) -> tuple[Inspector, Path]:
     """A saved recipe by its file's name and its digest, and where it lies: as exported for the line, if it was (the
-    same verdicts in less time). alone: whether no other process judges with it. Raises ValueError and OSError, naming
-    it, when it cannot be used.
+    same verdicts in less time). in_process: whether no other process judges with it. Raises ValueError and OSError,
+    naming it, when it cannot be used.
     """
     path, exported = workspace.recipes_folder() / recipe, workspace.export_of(digest)
     for place in (exported, path):

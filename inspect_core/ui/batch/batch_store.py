@@ -26,8 +26,8 @@ _FORMER = {"endings": "map_suffixes", "begun": "started_at", "against": "baselin
 class BatchRun:
     """recipe: the file's name among the saved ones; digest: of the recipe; source: where the photos lie; count: how
     many there were; map_suffixes: of the maps wanted; started_at: local time, ISO 8601; workers: processes that judge,
-    1 for the app's own; cluster: whether the workers of `choosing.configured` do; baseline_batch: id of the batch of
-    these photos that it is compared with, by another recipe.
+    1 for the app's own; cluster: whether the workers of `worker_selection.read_cluster_settings` do; baseline_batch: id
+    of the batch of these photos that it is compared with, by another recipe.
     """
 
     id: str

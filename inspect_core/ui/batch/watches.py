@@ -26,7 +26,7 @@ ENDED = 3
 
 @dataclass(eq=False)
 class FolderWatch:
-    """One watch. shift: None until the recipe is loaded; began: local time, in words."""
+    """One watch. shift: None until the recipe is loaded; started_at: local time, in words."""
 
     product: str
     folder: Path
@@ -57,7 +57,7 @@ def find(job_id: str) -> FolderWatch | None:
 
 
 def start(recipe: Recipe, file: str, folder: Path, out: Path) -> None:
-    """Watch a folder with the saved recipe in this file. Raises Busy as `Jobs.run_beside`."""
+    """Watch a folder with the saved recipe in this file. Raises JobRejected as `Jobs.run_unqueued`."""
     user, digest = shell.current_user(), recipe.digest or ""
     watched = FolderWatch(recipe.product, folder, out, time.strftime("%H:%M"))
 

@@ -28,15 +28,15 @@ class BenchState:
     photos: in the order of the gallery; scores: (photos,) finite, in the detector's unit; unscored: photos without one;
     position: of the photo shown; anomaly_map: its (h, w) map, finite. limits: in force; suggested: the default ones;
     setting_scores: of the good photos that set limits; set_on: the same where these photos are not shown; ceiling: of
-    the scores, None where they do not end; calm: the score at which colour begins; sentence: the limits in parts; area:
-    the smallest that counts, in pixels of the map; preview: maps and scores only: limits only set colours, nothing is
-    counted or judged. found_up_to: (photos,) up to which limit each defect is found, NaN where that is not known;
-    stopped: (photos,) rejected whatever the score, as another product; partly_out: (photos,) never accepted, as the
-    photo does not show all of the part; None: none is. image: (H, W, 3) uint8, the original; mask, uninspected: (h, w)
-    bool, the true defect, what is not inspected, or None; check: result of the product check in words, or None;
-    is_foreign: whether it finds another product; defect_type: in words, or None; note: what the engineer must know of
-    this view, or None; patch: (left, top, right, bottom) in pixels of the original, framed on the picture, or None;
-    mm_per_pixel: of the original, or None.
+    the scores, None where they do not end; typical_score: the score at which colour begins; sentence: the limits in
+    parts; area: the smallest that counts, in pixels of the map; preview: maps and scores only: limits only set colours,
+    nothing is counted or judged. found_up_to: (photos,) up to which limit each defect is found, NaN where that is not
+    known; rejected_by_check: (photos,) rejected whatever the score, as another product; partly_out: (photos,) never
+    accepted, as the photo does not show all of the part; None: none is. image: (H, W, 3) uint8, the original; mask,
+    uninspected: (h, w) bool, the true defect, what is not inspected, or None; check: result of the product check in
+    words, or None; is_foreign: whether it finds another product; defect_type: in words, or None; note: what the
+    engineer must know of this view, or None; patch: (left, top, right, bottom) in pixels of the original, framed on the
+    picture, or None; mm_per_pixel: of the original, or None.
     """
 
     photos: Sequence[ScoredPhoto]

@@ -21,7 +21,7 @@ def _last() -> ResultCache:
 
 
 def start(order: TeachingConfig, detectors: Sequence[str], as_published: bool) -> None:
-    """Compare in the background; drops the previous comparison. Raises Busy as `Jobs.submit`."""
+    """Compare in the background; drops the previous comparison. Raises JobRejected as `Jobs.submit`."""
     last = _last()
 
     def work(job: Job) -> None:
@@ -43,7 +43,7 @@ def last_comparison(order: TeachingConfig) -> Comparison | None:
 
 def put_on_bench(product: TaughtProduct, row: ComparisonRow) -> None:
     """Put the part's photos under a detector on the bench, as a comparison fitted it, with the product check and
-    the areas that the part has. Raises Busy as `Jobs.submit` and `require_room`.
+    the areas that the part has. Raises JobRejected as `Jobs.submit` and `require_room`.
     """
     open_product_store.require_room()
     order = product.order()

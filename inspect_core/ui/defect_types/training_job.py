@@ -55,7 +55,7 @@ class TypeTrainingResult:
 
 
 def start(product: TaughtProduct, order: TypeTrainingConfig) -> None:
-    """Learn in the background and attach the result to the part. Raises Busy as `Jobs.submit`."""
+    """Learn in the background and attach the result to the part. Raises JobRejected as `Jobs.submit`."""
     title = f"Training defect types for {product.product}"
     result_cache.start(title, subject_of(product), lambda job: _learn(product, order, job))
 

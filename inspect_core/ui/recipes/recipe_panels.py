@@ -33,7 +33,7 @@ FORM, PICTURE = 960, 190
 
 
 def of_one(line: RecipeSummary, others: Sequence[RecipeSummary], states: dict[str, str] | None) -> None:
-    """The chosen recipe. others: all that are saved; states: returned by `releasing.states`."""
+    """The chosen recipe. others: all that are saved; states: returned by `approval_panel.states`."""
     path, key = line.path, line.path.name
     recipe, state = saved_recipes.checked(path), approval_panel.state_of(line.digest, states)
     with st.container(border=True, width=FORM, horizontal=True, gap="medium"):

@@ -48,7 +48,7 @@ def lines(paths: Sequence[Path]) -> tuple[list[RecipeSummary], list[Path], dict[
 def choose(recipes: Sequence[RecipeSummary], states: dict[str, str] | None) -> RecipeSummary:
     """One of these recipes: of the product that is chosen, the row that is; at first the version in force.
 
-    states: returned by `releasing.states`.
+    states: returned by `approval_panel.states`.
     """
     products = list(dict.fromkeys(line.product for line in recipes))
     product = products[0]
