@@ -109,8 +109,8 @@ def overkill_at(
     low to high contains the number with at least the probability `confidence`. It uses only the number of scores above
     the limit: it inverts the beta-binomial as Clopper and Pearson invert the binomial. An interval from the fitted tail
     would nearly always miss the truth where the tail is not Gumbel's.
-    Raises ValueError for no scores, scores or a limit that are not finite, groups of another length, sample_size below 1, and
-    a confidence outside 0 to 1.
+    Raises ValueError for no scores, scores or a limit that are not finite, groups of another length, a sample_size below 1,
+    and a confidence outside 0 to 1.
     """
     scores = np.sort(as_some_finite(good_scores, name="good_scores"))
     as_finite_number(limit, name="limit")

@@ -300,5 +300,5 @@ def test_overkill_of_equal_scores_and_bad_arguments():
         overkill_at(np.nan, [1.0])
     with pytest.raises(ValueError, match="groups has 1 entries for 2"):
         overkill_at(1.0, [1.0, 2.0], groups=["a"])
-    with pytest.raises(ValueError, match="of is 0"):
+    with pytest.raises(ValueError, match="sample_size is 0"):
         overkill_at(1.0, [1.0, 2.0], sample_size=0)
