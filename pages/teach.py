@@ -42,5 +42,5 @@ with plan_side.container(key="teach-plan"):
         if st.button("Teach", type="primary", icon=":material/school:", disabled=busy, key="teach", width="stretch"):
             shell.begin(lambda: teaching_job.start(order))
         shell.show_job_status(
-            order, ("The product opens on Inspect when teaching finishes. You can use other pages in the meantime.")
+            order, "The product opens on Inspect when teaching finishes. You can use other pages in the meantime."
         )

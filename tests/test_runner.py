@@ -96,7 +96,7 @@ def test_only_the_release_that_is_named(line):
     assert forged.release != release
     assert len(forged.digest) == 64
     with pytest.raises(
-        RecipeError, match=(f"line: its release is {forged.release}, not {release}; use the approved export")
+        RecipeError, match=f"line: its release is {forged.release}, not {release}; use the approved export"
     ):
         Runner(line, release=release)
 

@@ -36,7 +36,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     ks = "values of the (first) live parameter to measure (default: the current one)"
     parser.add_argument("--ks", type=int, nargs="+", help=ks)
     parser.add_argument(
-        "--json", type=path_argument, help=("JSON file for the figures; overwrites only a file of figures")
+        "--json", type=path_argument, help="JSON file for the figures; overwrites only a file of figures"
     )
     parser.add_argument("--compare", action="store_true", help="measure all detectors side by side, at their defaults")
     only = "with --compare: these only, separated by commas"

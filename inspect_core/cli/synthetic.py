@@ -16,7 +16,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "--seed",
         type=whole_argument(0, MAX_SEED),
         default=0,
-        help=("random seed; each seed gives different parts (default: 0)"),
+        help="random seed; each seed gives different parts (default: 0)",
     )
     variant = parser.add_mutually_exclusive_group()
     moved = (

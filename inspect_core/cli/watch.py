@@ -31,12 +31,10 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--once", action="store_true", help="inspect the photos already there, then stop")
     source = "capture photos into the folder from a camera number, an address such as rtsp://…, or a video file"
     parser.add_argument(
-        "--camera", metavar="SOURCE", help=(f"{source}. Without --every or --at-rest, press Enter to take a photo")
+        "--camera", metavar="SOURCE", help=f"{source}. Without --every or --at-rest, press Enter to take a photo"
     )
     parser.add_argument("--every", type=seconds, metavar="SECONDS", help="with --camera: seconds between photos")
-    parser.add_argument(
-        "--at-rest", action="store_true", help=("with --camera: take a photo when the part stops moving")
-    )
+    parser.add_argument("--at-rest", action="store_true", help="with --camera: take a photo when the part stops moving")
 
 
 def run(options: argparse.Namespace) -> int:

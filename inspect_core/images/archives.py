@@ -93,9 +93,7 @@ def _checked(archive: zipfile.ZipFile, path: Path) -> list[tuple[zipfile.ZipInfo
         parts = relative.parts
         leaves = not parts or relative.is_absolute() or ".." in parts or ":" in parts[0] or not parts[-1].strip()
         refuse(leaves, f"{name}, which points out of the archive; pack it again")
-        refuse(
-            len(parts) > MAX_DEPTH + 1, (f"contains a file nested more than {MAX_DEPTH} levels deep; create it again")
-        )
+        refuse(len(parts) > MAX_DEPTH + 1, f"contains a file nested more than {MAX_DEPTH} levels deep; create it again")
         kind = stat.S_IFMT(member.external_attr >> 16)
         refuse(kind not in (0, stat.S_IFREG), f"{name}, a link or device; pack the files themselves")
         refuse(bool(member.flag_bits & _ENCRYPTED), "is encrypted; pack it without a password")

@@ -53,9 +53,7 @@ class Grouping(dict[str, str]):
 
 def ungrouped(samples: Dataset) -> Grouping:
     """Return the grouping in which every good image stands alone."""
-    return Grouping(
-        {sample.name: sample.name for sample in samples.good}, ("Each photo is treated as a separate part.")
-    )
+    return Grouping({sample.name: sample.name for sample in samples.good}, "Each photo is treated as a separate part.")
 
 
 def propose_groups(samples: Dataset, *, few: bool = False) -> Grouping:

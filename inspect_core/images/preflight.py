@@ -35,7 +35,7 @@ def warnings(
 def _skipped(skipped: Sequence[SkippedFile], role: str, done: str) -> str:
     names = [file.name for file in skipped if file.role == role]
     return (
-        (f"{pluralise(len(names), role)} {done} ({join_first_names(names)}); see the table for the reasons.")
+        f"{pluralise(len(names), role)} {done} ({join_first_names(names)}); see the table for the reasons."
         if names
         else ""
     )

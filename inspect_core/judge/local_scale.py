@@ -98,8 +98,8 @@ class GoodMaps:
         """The scale for maps of `size` (H, W) pixels made of these grid errors.
 
         Where good maps do not differ at all, they stay as they are. uniform: one scale for all places, which leaves
-        maps as they are and gives their spread only to joined maps; for errors with an upper bound, which strange patches
-        reach wherever they lie. fixed: whether each place has its own level; None decides by `is_fixed`.
+        maps as they are and gives their spread only to joined maps; for errors with an upper bound, which strange
+        patches reach wherever they lie. fixed: whether each place has its own level; None decides by `is_fixed`.
         """
         cells = self.mean.shape
         sigma = [SMOOTHING * count / pixels for count, pixels in zip(cells, size, strict=True)]

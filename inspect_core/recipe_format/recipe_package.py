@@ -243,7 +243,7 @@ def _opened(where: Path) -> Generator[_Folder | _Zip]:
             yield _Folder(where)
     elif where.is_file():
         with (
-            recipe_errors(where, ("not a complete recipe zip: truncated, or not a zip")),
+            recipe_errors(where, "not a complete recipe zip: truncated, or not a zip"),
             zipfile.ZipFile(where) as archive,
         ):
             yield _Zip(where, archive)

@@ -31,7 +31,7 @@ def in_words(recipe: Recipe) -> dict[str, str]:
     )
     kinds = Counter(area.mode for area in recipe.areas.areas) if recipe.areas else {}
     areas = [f"{count} {kind if kind == 'stricter' else f'to {kind}'}" for kind, count in kinds.items()]
-    named = (f"{', '.join(types.names)}; minimum confidence {100 * types.minimum_confidence:.0f}%") if types else "none"
+    named = f"{', '.join(types.names)}; minimum confidence {100 * types.minimum_confidence:.0f}%" if types else "none"
     return {
         "Product": recipe.product,
         "Limit": limits_in_words(recipe.limits),

@@ -99,7 +99,7 @@ def _close(part: OpenProduct) -> None:
 def _ask(taught_id: str, product: str) -> None:
     st.markdown(f"**{shell.escape(product)}** is not saved as a recipe. Closing discards it in all windows.")
     if st.button(
-        ("Close without saving"),
+        "Close without saving",
         key=f"lose-{taught_id}",
         type="primary",
         on_click=open_product_store.close,

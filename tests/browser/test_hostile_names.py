@@ -24,18 +24,7 @@ FRAGMENTS = (
     *(":heart:", ":+1:", ":material/face:", ":material_face:", ":streamlit:", ":red[x]", ":blue-badge[x]", ":small[x]"),
     *("$x^2$", "$$x$$", "# head", "- a", "+ a", "* a", "1. a", "1) a", "> q", "---", "===", "| a | b |", "```", "~~~"),
     *("::: note", "[^1]", "->", "<-", "<->", "--", ">=", "<=", "~=", "\\", "\\*", "a\\", "{x=1}", "^a^", "'q'", '"q"'),
-    *(
-        "a\nb",
-        "\n\n# c",
-        "a\tb",
-        "    d",
-        "part_060.jpg",
-        "good/part-1 (2).png",
-        "Zürich",
-        "一.jpg",
-        ("50%"),
-        "9:30:45",
-    ),
+    *("a\nb", "\n\n# c", "a\tb", "    d", "part_060.jpg", "good/part-1 (2).png", "Zürich", "一.jpg", "50%", "9:30:45"),
 )
 SHOW = """
 import json, streamlit as st

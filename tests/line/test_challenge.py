@@ -98,7 +98,7 @@ def document(*parts: ChallengePart) -> dict:
         "a name twice",
         "at the limit",
         "good at the limit",
-        ("would get a different verdict"),
+        "would get a different verdict",
         "a good part of another product",
     ],
 )

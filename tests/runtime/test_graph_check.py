@@ -43,8 +43,8 @@ def test_a_graph_of_plain_operators_runs():
     [
         (endless(), "'Loop' contains a subgraph"),
         (
-            model(helper.make_node("If", [("c")], [MAP], then_branch=body(), else_branch=body())),
-            ("'If' contains a subgraph"),
+            model(helper.make_node("If", ["c"], [MAP], then_branch=body(), else_branch=body())),
+            "'If' contains a subgraph",
         ),
         (model(helper.make_node("Scan", ["x"], [MAP], body=body(), num_scan_inputs=1)), "'Scan' contains a subgraph"),
         (model(helper.make_node("Neg", ["x"], [MAP], many=[body(), body()])), "'Neg' contains a subgraph"),

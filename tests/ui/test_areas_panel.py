@@ -36,6 +36,6 @@ def test_the_good_parts_nearest_to_the_limit_or_above_it_tell_where(offered):
     assert left < 29 / 32 < right
     assert top < 2 / 32 < bottom < 0.3
     above = float(offered.of_good[-12])
-    assert offered(above)[("words")].startswith("8 of the 10 highest-scoring good parts"), (
+    assert offered(above)["words"].startswith("8 of the 10 highest-scoring good parts"), (
         "those above the limit, ten at most"
     )

@@ -24,7 +24,7 @@ def entries(text: str) -> list[ManifestEntry]:
     columns = Counter(column for _, row in rows for column, field in enumerate(row) if is_image(field))
     if not columns:
         raise ManifestError(
-            "the file", ("no column contains photo names"), "give it a column of file names and of labels"
+            "the file", "no column contains photo names", "give it a column of file names and of labels"
         )
     file = columns.most_common(1)[0][0]
     header = [] if is_image(dict(enumerate(rows[0][1])).get(file, "")) else rows[0][1]

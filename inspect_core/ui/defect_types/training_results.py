@@ -50,7 +50,7 @@ def results(product: TaughtProduct) -> None:
             confusion(learned, known.minimum_confidence), known.names, charts.current_theme()
         )
         charts.show(
-            figure, key="confusion", alt=("Confusion matrix: true defect types (rows), predicted types (columns).")
+            figure, key="confusion", alt="Confusion matrix: true defect types (rows), predicted types (columns)."
         )
     _trust(known, learned)
 
@@ -133,9 +133,7 @@ def _trust(known: DefectTypes, learned: TypeTrainingResult) -> None:
                 "model": list(stated),
                 "named correctly": [f"{round(accuracy(p, y) * len(y))} of {len(y)}" for p in stated.values()],
                 "mean confidence": [f"{100 * p.max(axis=1).mean():.0f}%" for p in stated.values()],
-                "calibration error (ECE)": [
-                    (f"{100 * expected_calibration_error(p, y):.1f}%") for p in stated.values()
-                ],
+                "calibration error (ECE)": [f"{100 * expected_calibration_error(p, y):.1f}%" for p in stated.values()],
                 **elsewhere(learned, known.classifier.prior),
             },
             hide_index=True,

@@ -144,7 +144,7 @@ def _add(product: TaughtProduct, cases: KnownCases, case: KnownCase, position: i
             "Note",
             key=f"case_note-{product.id}-{position}",
             max_chars=120,
-            placeholder=("e.g. cause, machine, action taken"),
+            placeholder="e.g. cause, machine, action taken",
         )
         kind = (kind or "").strip()
         if st.button("Add", type="primary", disabled=busy or not kind, key=f"add_case-{product.id}-{position}"):

@@ -50,7 +50,7 @@ def new() -> None:
         path = st.selectbox("Recipe", recipes, format_func=say, key="measurement_recipe")
         tray = st.text_area("Parts in the study", placeholder=TRAY, help=TO_PARTS, height=160, key="measurement_parts")
         trials = st.number_input("Trials", 2, msa_study.MOST_TRIALS, 3, key="measurement_trials")
-        people = st.text_input("Human appraisers", placeholder=("e.g. Ann, Ben"), key="measurement_people")
+        people = st.text_input("Human appraisers", placeholder="e.g. Ann, Ben", key="measurement_people")
         if st.button("Start study", type="primary", icon=":material/rule:", key="measurement_begin"):
             with shell.errors_shown(ValueError, OSError):
                 recipe = saved_recipes.checked(path)

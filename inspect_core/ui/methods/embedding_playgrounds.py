@@ -77,9 +77,7 @@ def corp() -> None:
         with column:
             st.markdown(f"**{title}** · AUROC {auroc(side.errors, data.foreign):.3f}")
             figure = playgrounds.error_histograms(side.errors, data.foreign, theme)
-            charts.show(
-                figure, key=f"methods_errors_{i}", alt=("Overlaid error histograms of known and foreign digits.")
-            )
+            charts.show(figure, key=f"methods_errors_{i}", alt="Overlaid error histograms of known and foreign digits.")
     words = np.where(data.foreign, "foreign", "known").tolist()
     plain = PointMarkers(np.zeros(len(words), bool), np.zeros(len(words), bool))
     for i, (column, side) in enumerate(zip(columns, sides.values(), strict=True)):
@@ -88,7 +86,7 @@ def corp() -> None:
                 _arranged(side.features), words, {"known": theme.good, "foreign": theme.defect}, plain, words, theme
             )
             charts.show(
-                figure, key=f"methods_tsne_{i}", alt=("t-SNE map of the digits; similar digits lie close together.")
+                figure, key=f"methods_tsne_{i}", alt="t-SNE map of the digits; similar digits lie close together."
             )
 
 

@@ -175,7 +175,7 @@ def choose_settings(product: str, photos: Split, seed: int, notes: tuple[str, ..
         )
         left, right = st.columns(2)
         backbone = left.selectbox("Backbone", available(), key="backbone", help=TO_BACKBONE)
-        presets = {None: ("recommended for the detector")} | {preset: preset for preset in CATALOGUE[backbone].presets}
+        presets = {None: "recommended for the detector"} | {preset: preset for preset in CATALOGUE[backbone].presets}
         at, say = f"taps-{backbone}", presets.__getitem__
         taps = right.selectbox("Feature layers", list(presets), key=at, format_func=say, help=TO_TAPS)
         sizes = {side: input_size([sample.size for sample in photos.train], side) for side in SIZES}
@@ -191,7 +191,7 @@ def choose_settings(product: str, photos: Split, seed: int, notes: tuple[str, ..
             size = size if tiles is None else tiles.tile
         with tolerating:
             tolerances = choose_tolerances(photos.train, key, size if tiles is None else tiles.size)
-        words, off = ("A finer grid detects smaller defects; each step needs four times the memory."), tiles is not None
+        words, off = "A finer grid detects smaller defects; each step needs four times the memory.", tiles is not None
         grids = {cell: grid_of(size, cell) for cell in CELLS}
         cell = right.select_slider(
             "Patch grid", CELLS, CELL, key="grid", disabled=off, help=words,
