@@ -127,16 +127,16 @@ class Recipe:
         return {name: getattr(self, name) for name in shared} | network_facts
 
     def counts(self) -> tuple[VerdictCounts, bool]:
-        """What its limits do to the parts they were tested on, as `counts_of`."""
+        """Return what its limits do to the parts they were tested on, as `counts_of`."""
         return counts_of(self.limits, self.calibration_photos, self.test_photos, self.unscored)
 
     def prepare(self, backbone: Backbone) -> FeatureExtractor:
-        """How this recipe turns a photo into patch features on a loaded backbone."""
+        """Return how this recipe turns a photo into patch features on a loaded backbone."""
         looks = tuple(view.spec for view in self.views)
         return FeatureExtractor(backbone, self.grid, looks, self.nearest_upsampling, self.alignment, self.tiles)
 
     def with_changes(self, *, author: str, reason: str, **changed: Any) -> "Recipe":
-        """An unsaved recipe of the same fit with the fields `changed`, and this one as its parent.
+        """Return an unsaved recipe of the same fit with the fields `changed`, and this one as its parent.
 
         Challenge parts that prove nothing under its limits are left out.
         """
@@ -152,11 +152,11 @@ class Recipe:
         return replace(new, challenge_parts=tuple(part for part in challenge if part is not None))
 
     def with_reason(self, reason: str) -> "Recipe":
-        """The same unsaved recipe with the reason why it was made."""
+        """Return the same unsaved recipe with the reason why it was made."""
         return replace(self, provenance=replace(self.provenance, reason=reason))
 
     def with_challenge(self, parts: tuple[ChallengePart, ...], *, author: str) -> "Recipe":
-        """An unsaved recipe with these challenge parts, and this one as its parent."""
+        """Return an unsaved recipe with these challenge parts, and this one as its parent."""
         return replace(self.with_changes(author=author, reason="challenge parts named"), challenge_parts=parts)
 
 
@@ -186,7 +186,8 @@ class LoadedRecipe(PhotoInspector):
 
 
 def inspect(image: np.ndarray, recipe: Recipe, *, backbone: Backbone | None = None) -> Verdict:
-    """The recipe's verdict on one part, as `PhotoInspector.inspect`. `backbone`: the recipe's, when already loaded.
+    """Return the recipe's verdict on one part, as `PhotoInspector.inspect`. `backbone`: the recipe's, when already
+    loaded.
 
     Raises ValueError also when the backbone's weights are missing or differ.
     """
@@ -195,7 +196,7 @@ def inspect(image: np.ndarray, recipe: Recipe, *, backbone: Backbone | None = No
 
 @lru_cache(maxsize=4)
 def loaded_backbone(choice: BackboneChoice, device: str = "auto") -> Backbone:
-    """The recipe's network, loaded once per process and device; two callers at once wait for one load.
+    """Return the recipe's network, loaded once per process and device; two callers at once wait for one load.
 
     Raises ValueError when the weights found are not those the recipe was made with.
     """

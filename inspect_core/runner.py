@@ -57,7 +57,7 @@ class ExportedModel(PhotoInspector):
         return self._run(squash(picture, self.size)[None], [EMBEDDING])[0][0]
 
     def _map_of_tiles(self, picture: np.ndarray, plan: TilePlan) -> np.ndarray:
-        """(1, H, W): the first graph on each tile, the second on all cells, channels first."""
+        """Return (1, H, W): the first graph on each tile, the second on all cells, channels first."""
         whole = {
             graph_input.name: np.empty((1, *graph_input.shape[1:]), np.float32)
             for graph_input in self._whole.get_inputs()
@@ -129,7 +129,7 @@ class Runner(ExportedModel):
 def _session(
     graphs: Mapping[str, bytes], name: str, inputs: list[tuple], outputs: list[str], threads: int | None
 ) -> InferenceSession:
-    """The graph of that name. Raises ValueError when it is missing, unusable, or has other inputs or outputs."""
+    """Return the graph of that name. Raises ValueError when it is missing, unusable, or has other inputs or outputs."""
     if name not in graphs:
         raise ValueError(f"{name} is missing")
     try:

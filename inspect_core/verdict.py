@@ -48,7 +48,8 @@ class Limits:
             raise ValueError(f"review is {self.review}, above reject {self.reject}; lower review or raise reject")
 
     def carried(self, before: Self, after: Self, ceilings: tuple[float | None, float | None]) -> Self:
-        """These limits, set by hand when `before` were the suggested ones, converted to scores for which `after` are.
+        """Return these limits, set by hand when `before` were the suggested ones, converted to scores for which `after`
+        are.
 
         See `judge.limits.rescale_limit`.
         """
@@ -161,7 +162,7 @@ class Verdict:
 
 
 def mask_uninspected(anomaly_map: np.ndarray, left_out: np.ndarray, areas: InspectionAreas | None) -> np.ndarray:
-    """A map, (H, W) float32, weighted by its areas, and 0 where `left_out`, (H, W) bool, is True."""
+    """Return a map, (H, W) float32, weighted by its areas, and 0 where `left_out`, (H, W) bool, is True."""
     weighted = anomaly_map if areas is None else anomaly_map * areas.weights(anomaly_map.shape)
     return np.where(left_out, np.float32(0), weighted)
 
@@ -180,7 +181,7 @@ class Visibility:
 
     @classmethod
     def from_placement(cls, placement: Placement, size: tuple[int, int], areas: InspectionAreas | None) -> Self:
-        """For a photo so placed, whose map of `size` is judged by areas."""
+        """Create it for a photo so placed, whose map of `size` is judged by areas."""
         outside, known = placement.outside_mask(size), placement.known(size)
         if areas is not None:
             known = known & (areas.weights(size) > 0)
@@ -189,7 +190,8 @@ class Visibility:
 
 
 def is_partly_out(missing: Any, inspected: Any, area: int) -> Any:
-    """Whether parts are partly out of view: at least `area` pixels are missing, or fewer than `area` are inspected.
+    """Return whether parts are partly out of view: at least `area` pixels are missing, or fewer than `area` are
+    inspected.
 
     missing, inspected: pixels of one part or as arrays of several.
     """
@@ -208,7 +210,7 @@ def assemble(
     quality_range: QualityRange | None = None,
     name_type: Callable[[tuple[Region, ...]], tuple[str, float] | None] | None = None,
 ) -> Verdict:
-    """The one place where findings become a verdict, for the page, the command line and the recipe.
+    """Return the one place where findings become a verdict, for the page, the command line and the recipe.
 
     anomaly_map: (H, W) float32, of the photo as placed, returned by `inspected`; view: which of its pixels are judged;
     area: the smallest that counts, in pixels of the map; quality: of the picture as the network sees it; quality_range:
@@ -244,7 +246,7 @@ def assemble(
 
 
 def not_located(reason: str, size: tuple[int, int], *, area: int = 1) -> Verdict:
-    """The verdict on a photo in which the part was not found, with an empty map of `size`."""
+    """Return the verdict on a photo in which the part was not found, with an empty map of `size`."""
     nothing, everything = np.zeros(size, np.float32), np.ones(size, bool)
     return Verdict(None, NOT_LOCATED, nothing, area=area, reason=reason, uninspected=everything)
 

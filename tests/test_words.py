@@ -62,6 +62,35 @@ def test_docstrings_name_what_exists() -> None:
     assert unknown == set()
 
 
+def test_docstrings_of_functions_begin_with_a_verb() -> None:
+    nouns = {
+        "The",
+        "A",
+        "An",
+        "What",
+        "Whether",
+        "Where",
+        "How",
+        "Why",
+        "When",
+        "Which",
+        "One",
+        "All",
+        "These",
+        "Those",
+    }
+    functions = [
+        (path.name, node.name, (ast.get_docstring(node) or "").split(" ")[0])
+        for path in SOURCES
+        for node in ast.walk(ast.parse(path.read_text(encoding="utf-8")))
+        if isinstance(node, ast.FunctionDef)
+        and not any(
+            word in ast.unparse(mark) for mark in node.decorator_list for word in ("property", "contextmanager")
+        )
+    ]
+    assert [name for *name, first in functions if first in nouns] == []
+
+
 def _imported(node: ast.AST) -> list[str]:
     return [alias.name for alias in node.names] if isinstance(node, ast.Import | ast.ImportFrom) else []
 

@@ -19,14 +19,14 @@ def override(log: AuditLog, *, product: str, recipe: str, reason: str, user: str
 
 
 def last(log: AuditLog, recipe: str) -> LogEntry | None:
-    """The latest challenge or override of a recipe, by its digest. Raises LogError."""
+    """Return the latest challenge or override of a recipe, by its digest. Raises LogError."""
     kinds = (CHALLENGE, CHALLENGE_OVERRIDE)
     entries = [entry for kind in kinds for entry in log.entries(kind=kind, recipe=recipe, newest=1)]
     return max(entries, key=lambda entry: entry.number, default=None)
 
 
 def why_blocked(log: AuditLog, recipe: str) -> str | None:
-    """Why `watch` is blocked for a recipe with challenge parts, with the remedy; None when it is not. Raises
+    """Return why `watch` is blocked for a recipe with challenge parts, with the remedy; None when it is not. Raises
     LogError.
     """
     entry = last(log, recipe)

@@ -123,7 +123,7 @@ class Database:
             yield connection
 
     def unprotected(self) -> list[str]:
-        """What is wrong with the triggers now, or was when the log was opened, in plain words, one each."""
+        """Return what is wrong with the triggers now, or was when the log was opened, in plain words, one each."""
         with self.reading() as connection:
             now = triggers.problems(connection)
         return list(dict.fromkeys([*(f"{problem} when the log was opened" for problem in self._mended), *now]))
@@ -218,6 +218,8 @@ def _identity(address: sa.URL) -> tuple[int, int] | None:
 
 
 def _require_same(before: tuple[int, int] | None, now: tuple[int, int] | None) -> None:
-    """An open connection would continue to write to a file that was moved or deleted meanwhile."""
+    """Raise LogError for another file: an open connection would continue to write to a file that was moved or deleted
+    meanwhile.
+    """
     if before != now:
         raise DisconnectionError

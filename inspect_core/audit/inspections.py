@@ -64,7 +64,7 @@ class Inspection:
 
 
 def of_entry(entry: LogEntry, overridden: LogEntry | None = None) -> Inspection:
-    """The inspection of an entry, with its override; values missing in its facts are empty or None.
+    """Return the inspection of an entry, with its override; values missing in its facts are empty or None.
 
     The reason names what is there and is no number.
     """
@@ -82,7 +82,9 @@ def of_entry(entry: LogEntry, overridden: LogEntry | None = None) -> Inspection:
 
 
 def read(log: AuditLog, *, since: datetime | None = None, until: datetime | None = None, most: int) -> list[Inspection]:
-    """The inspections of a period, the latest first, at most `most`, each with its last override. Raises LogError."""
+    """Return the inspections of a period, the latest first, at most `most`, each with its last override. Raises
+    LogError.
+    """
     overrides = {str(entry.facts.get("entry")): entry for entry in log.entries(kind=OVERRIDE, since=since)}
     entries = log.entries(kind=INSPECTION, since=since, until=until, newest=most)
     return [of_entry(entry, overrides.get(str(entry.number))) for entry in entries]
@@ -91,14 +93,14 @@ def read(log: AuditLog, *, since: datetime | None = None, until: datetime | None
 def other_entries(
     log: AuditLog, *, since: datetime | None = None, until: datetime | None = None, most: int
 ) -> list[LogEntry]:
-    """All entries of that period except inspections, the latest first. Raises LogError."""
+    """Return all entries of that period except inspections, the latest first. Raises LogError."""
     kinds = (kind for kind in KINDS if kind != INSPECTION)
     entries = [entry for kind in kinds for entry in log.entries(kind=kind, since=since, until=until, newest=most)]
     return sorted(entries, key=lambda entry: -entry.number)[:most]
 
 
 def counts(inspections: Iterable[Inspection]) -> Counter[str]:
-    """Number of inspections by final verdict."""
+    """Return the number of inspections by final verdict."""
     return Counter(inspection.final_verdict for inspection in inspections)
 
 
@@ -108,7 +110,7 @@ def verdicts_at_limits(inspections: Sequence[Inspection]) -> dict[int, Counter[s
 
 
 def defect_types(inspections: Iterable[Inspection]) -> dict[str, list[Inspection]]:
-    """The parts that were finally not accepted, by defect type, the most frequent first.
+    """Return the parts that were finally not accepted, by defect type, the most frequent first.
 
     Those without a type are counted by the reason: stopped by the product check, or no defect type named.
     """
@@ -120,6 +122,6 @@ def defect_types(inspections: Iterable[Inspection]) -> dict[str, list[Inspection
 
 
 def _number(value: object) -> float | None:
-    """The value if it is a number that a float can hold."""
+    """Return the value if it is a number that a float can hold."""
     is_number = isinstance(value, int | float) and not isinstance(value, bool)
     return value if is_number and abs(value) <= sys.float_info.max else None

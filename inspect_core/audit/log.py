@@ -90,13 +90,13 @@ class AuditLog:
         return [_entry(row) for row in recorded]
 
     def find(self, key: str) -> LogEntry | None:
-        """The entry recorded under this key."""
+        """Return the entry recorded under this key."""
         with self._database.reading() as connection:
             existing_rows = _rows_by_key(connection, [storable(key)])
         return next(map(_entry, existing_rows.values()), None)
 
     def head(self) -> tuple[int, str]:
-        """Number and digest of the last entry; (0, "") for an empty log."""
+        """Return number and digest of the last entry; (0, "") for an empty log."""
         with self._database.reading() as connection:
             head = _head(connection, sa.select(HEAD))
         return head["number"], head["digest"]
@@ -110,7 +110,7 @@ class AuditLog:
         since: datetime | None = None,
         until: datetime | None = None,
     ) -> Iterator[LogEntry]:
-        """Entries of this kind and recipe from `since` on and before `until`, read in batches.
+        """Yield entries of this kind and recipe from `since` on and before `until`, read in batches.
 
         In the order of the log; with `newest`, at most that many, the last one first. Times need a time zone.
         """
@@ -130,7 +130,7 @@ class AuditLog:
             remaining = None if remaining is None else remaining - len(rows)
 
     def verify(self, noted: str | None = None) -> list[str]:
-        """The problems of the log in plain words, one each; empty when it is sound.
+        """Return the problems of the log in plain words, one each; empty when it is sound.
 
         noted: a digest that was noted elsewhere, which must still be in the log. Writers need not stop meanwhile.
         """
@@ -180,7 +180,7 @@ def _rows_by_key(connection: sa.Connection, keys: list[str | None]) -> dict[str 
 
 
 def _chained(columns: Row, last: Mapping) -> list[Row]:
-    """The row of an entry after `last`; if the clock was set back, preceded by one that says so."""
+    """Return the row of an entry after `last`; if the clock was set back, preceded by one that says so."""
     now, new_rows = _now(), [columns]
     time = _in_utc(now)
     if time < last["time"]:
@@ -198,7 +198,7 @@ def _chained(columns: Row, last: Mapping) -> list[Row]:
 
 
 def _broken(last: Mapping, row: Mapping) -> list[str]:
-    """The problem of a row that follows `last`."""
+    """Return the problem of a row that follows `last`."""
     number = row["number"]
     if not _positive(number):
         return [f"the number of entry {number!s:.20} was changed"]
@@ -246,7 +246,7 @@ def _positive(number: object) -> bool:
 
 
 def _is_time(text: object) -> bool:
-    """Whether it is a time as the log writes it."""
+    """Return whether it is a time as the log writes it."""
     try:
         return isinstance(text, str) and datetime.fromisoformat(text).tzinfo is not None
     except ValueError:

@@ -50,8 +50,8 @@ _BEFORE = 2
 
 
 def problems(connection: sa.Connection) -> list[str]:
-    """What differs from the triggers that belong to the log, in plain words, one each; a log of an earlier version,
-    which has its own, lacks nothing.
+    """Return what differs from the triggers that belong to the log, in plain words, one each; a log of an earlier
+    version, which has its own, lacks nothing.
     """
     expected, first, actual = _expected_and_found(connection)
     if actual == first:
@@ -65,7 +65,7 @@ def problems(connection: sa.Connection) -> list[str]:
 
 
 def are_installed(connection: sa.Connection) -> bool:
-    """Whether all of them are there, unaltered."""
+    """Return whether all of them are there, unaltered."""
     expected, _, actual = _expected_and_found(connection)
     return all(actual.get(name) == what for name, what in expected.items())
 
@@ -90,7 +90,7 @@ def install_triggers(connection: sa.Connection) -> None:
 
 
 def _expected_and_found(connection: sa.Connection) -> tuple[dict, dict, dict]:
-    """By name, what must be there, what an earlier version had, and what is there."""
+    """Return by name, what must be there, what an earlier version had, and what is there."""
     if connection.dialect.name == "sqlite":
         table_filter = "type = 'trigger' AND tbl_name IN ('audit_entries', 'audit_head')"
         actual = dict(

@@ -27,7 +27,7 @@ class Forest:
     share: np.ndarray
 
     def codes(self, x: np.ndarray) -> np.ndarray:
-        """The leaf each sample reaches in each tree: (n, d) -> (n, B) int32, counted from the tree's root.
+        """Return the leaf each sample reaches in each tree: (n, d) -> (n, B) int32, counted from the tree's root.
 
         A sample goes left when its feature, rounded to float32, is at most the float64 threshold: scikit-learn's own
         rule, so the leaves are the ones scikit-learn's `apply` gives.
@@ -40,7 +40,7 @@ class Forest:
         return leaves
 
     def proba(self, x: np.ndarray) -> np.ndarray:
-        """The forest's own posterior, the mean over trees of the leaf's class shares: (n, d) -> (n, C)."""
+        """Return the forest's own posterior, the mean over trees of the leaf's class shares: (n, d) -> (n, C)."""
         total = np.zeros((len(x), self.share.shape[1]))
         for leaf, root in zip(self.codes(x).T, self.roots, strict=True):
             total += self.share[root + leaf]
@@ -51,12 +51,12 @@ class Forest:
         return forest_kernel(codes_a, codes_b)
 
     def arrays(self) -> dict[str, np.ndarray]:
-        """Everything `from_arrays` needs, by the names of the fields."""
+        """Return everything `from_arrays` needs, by the names of the fields."""
         return {name: getattr(self, name) for name in _FIELDS}
 
     @classmethod
     def from_arrays(cls, arrays: dict[str, np.ndarray], *, width: int) -> "Forest":
-        """The forest on (n, width) samples that `arrays()` came from; other keys are ignored.
+        """Return the forest on (n, width) samples that `arrays()` came from; other keys are ignored.
 
         Raises ValueError for a node with a feature that does not exist, or whose children are not two nodes after it:
         evaluating such a tree might never end.
@@ -89,7 +89,7 @@ _FIELDS = ("feature", "threshold", "left", "right", "roots", "share")
 
 
 def grow_forest(x: np.ndarray, y: np.ndarray, *, classes: int, trees: int, seed: int) -> Forest:
-    """Grows `trees` fully grown trees on bootstrap samples (scikit-learn's defaults).
+    """Grow `trees` fully grown trees on bootstrap samples (scikit-learn's defaults).
 
     x: (n, d). y: (n,) class numbers below `classes`; a class without a sample has share 0. seed: 0 to 2^32 - 1.
     """

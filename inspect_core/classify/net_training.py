@@ -51,7 +51,7 @@ def train_for(x: np.ndarray, y: np.ndarray, *, epochs: int, with_output: bool, *
 def _epochs(
     x: np.ndarray, y: np.ndarray, *, classes: int, hidden: Sequence[int], seed: np.random.SeedSequence
 ) -> Iterator[list[Tensor]]:
-    """Yields the parameters (W_0, b_0, W_1, ...) after each epoch of Adam on the cross-entropy, without end.
+    """Yield the parameters (W_0, b_0, W_1, ...) after each epoch of Adam on the cross-entropy, without end.
 
     Batches grow with the sample so that an epoch never takes more than `_MOST_STEPS` steps.
     """

@@ -39,7 +39,7 @@ def print_table(table: Mapping[str, Sequence[str]]) -> None:
 
 
 def print_verdict(name: object, verdict: object, score: object, reason: object) -> None:
-    """One line per photo; photos without a score go to standard error, with the reason."""
+    """Print one line per photo; photos without a score go to standard error, with the reason."""
     if score is None:
         print_line(f"{str(verdict).capitalize()} {name}: {reason}", sys.stderr)
     else:
@@ -75,7 +75,7 @@ path_argument = argument(workspace.expand_path)
 
 
 def whole_argument(low: int, high: int) -> Callable[[str], int]:
-    """A whole number within bounds, both allowed, written in plain digits, as the type of an argument."""
+    """Return a whole number within bounds, both allowed, written in plain digits, as the type of an argument."""
 
     @argument
     def parse(text: str) -> int:
@@ -87,7 +87,7 @@ def whole_argument(low: int, high: int) -> Callable[[str], int]:
 
 
 def number_argument(low: float, high: float) -> Callable[[str], float]:
-    """A number within bounds, both allowed, as the type of an argument."""
+    """Return a number within bounds, both allowed, as the type of an argument."""
 
     @argument
     def parse(text: str) -> float:
@@ -110,7 +110,7 @@ def scale_argument(text: str) -> float:
 
 @argument
 def size_argument(text: str) -> tuple[int, int]:
-    """(height, width): 256 or 256x320."""
+    """Return (height, width): 256 or 256x320."""
     with suppress(ValueError):
         numbers = [int(part) for part in text.lower().split("x") if part.isascii() and part.isdigit()]
         if len(numbers) == text.lower().count("x") + 1 <= 2 and min(numbers) >= 1 and max(numbers) <= MAX_SIDE:

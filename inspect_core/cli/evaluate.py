@@ -97,7 +97,9 @@ def _evaluate(options: argparse.Namespace) -> int:
 
 
 def _sentence(study: Study, evaluated: EvaluationScores, unscored: Sequence[UnscoredPhoto]) -> str:
-    """What the suggested limits do at the current live values, in parts; without other good photos, to their own."""
+    """Return what the suggested limits do at the current live values, in parts; without other good photos, to their
+    own.
+    """
     limits, good = study.default_limits(), evaluated.scores[~evaluated.defect]
     same_parts_set_limit = not (len(good) or any(photo.label == "good" for photo in unscored))
     if same_parts_set_limit:
@@ -111,7 +113,7 @@ def _sentence(study: Study, evaluated: EvaluationScores, unscored: Sequence[Unsc
 
 
 def _moves(study: Study, values: list[int] | None) -> tuple[list[dict[str, int]], str]:
-    """The live values to measure at, and the name of the live parameter. Raises ValueError where it has none."""
+    """Return the live values to measure at, and the name of the live parameter. Raises ValueError where it has none."""
     name = study.results.views[0].live_parameter
     if values and not name:
         raise ValueError(f"{study.method} has no live parameter; omit --ks")

@@ -29,7 +29,7 @@ MOST_REJUDGED = 5000
 
 @argument
 def reason_argument(text: str) -> str:
-    """A reason in words, for argparse."""
+    """Return a reason in words, for argparse."""
     if not text.strip():
         raise ValueError("the reason is blank; say why the recipe may be saved")
     return text.strip()

@@ -31,7 +31,7 @@ def add_strict(parser: argparse.ArgumentParser) -> None:
 
 
 def open_inspector(options: argparse.Namespace) -> Inspector:
-    """The recipe of the options, checked and ready: an exported one without torch, unless a device is asked for.
+    """Return the recipe of the options, checked and ready: an exported one without torch, unless a device is asked for.
 
     Raises ValueError and OSError, naming it, when it cannot be used.
     """
@@ -48,8 +48,8 @@ def open_inspector(options: argparse.Namespace) -> Inspector:
 
 
 def load_recipe(path: Path, *, device: str = "auto", download: bool = False, fused: bool = False) -> "LoadedRecipe":
-    """The recipe at `path` with its backbone; `fused` goes over to its graph, whose last digits may differ from those
-    that workers give. Raises as `open_inspector`.
+    """Return the recipe at `path` with its backbone; `fused` goes over to its graph, whose last digits may differ from
+    those that workers give. Raises as `open_inspector`.
     """
     # Imported where they are used: an exported recipe needs none of them.
     from inspect_core.features.backbone_catalogue import spec_of

@@ -29,7 +29,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def run(options: argparse.Namespace) -> int:
-    """Raises ValueError where the generator is missing: it lies beside the package, not in it; OutputPathError where a
+    """Raise ValueError where the generator is missing: it lies beside the package, not in it; OutputPathError where a
     file of another content is in the way.
     """
     try:

@@ -115,7 +115,7 @@ def add_options(parser: argparse.ArgumentParser) -> None:
 
 
 def load_dataset(options: argparse.Namespace) -> Dataset:
-    """The photos of the folder, except those to leave out; prints what was found."""
+    """Return the photos of the folder, except those to leave out; prints what was found."""
     samples = scan(options.folder).with_depth(bits=options.depth, learned=options.window == LEARNED)
     for row in samples.table():
         print_line(f"{row.what:>16} {row.count:5}  {row.remark}")
@@ -134,7 +134,7 @@ def build_config(
     product_check: str,
     fused_product_check: bool = False,
 ) -> TeachingConfig:
-    """The order that the options describe; samples: of `load_dataset`; the others: fields of the order."""
+    """Return the order that the options describe; samples: of `load_dataset`; the others: fields of the order."""
     samples = load_dataset(options) if samples is None else samples
     calibration = {} if options.calibrate is None else {"calibrate": options.calibrate}
     parts = split(samples, seed=options.seed, blind=options.blind, **calibration)
@@ -173,7 +173,7 @@ def build_config(
 def teach_folder(
     options: argparse.Namespace, *, product_check: str, fused_product_check: bool = False
 ) -> TeachingResult:
-    """The folder taught as on the page; prints what was chosen. Otherwise as `build_config`."""
+    """Return the folder taught as on the page; prints what was chosen. Otherwise as `build_config`."""
     order = build_config(options, product_check=product_check, fused_product_check=fused_product_check)
     print_alignment_advice(order)
     with worker_options.study_workers(options) as workers, progress_bar() as report:
@@ -200,7 +200,7 @@ def print_teaching_result(teaching_result: TeachingResult) -> None:
 
 @argument
 def detector_argument(text: str) -> str:
-    """A detector by name."""
+    """Return a detector by name."""
     methods_of(text)
     return text
 

@@ -15,7 +15,7 @@ def as_features(
     width: int | None = None,
     dtype: torch.dtype = torch.float32,
 ) -> Tensor:
-    """Features as a gradient-free tensor of `dtype`, on the device they came on.
+    """Return features as a gradient-free tensor of `dtype`, on the device they came on.
 
     features: (..., d), a tensor on any device or a NumPy array (then a CPU tensor comes out).
     Raises ValueError naming the first offending row when a value is NaN or infinite, when there is no feature
@@ -47,19 +47,19 @@ def as_features(
 
 
 def require_samples(features: Tensor, *, name: str = "features") -> None:
-    """Raises ValueError when there is no sample to learn from."""
+    """Raise ValueError when there is no sample to learn from."""
     if features.numel() == 0:
         raise ValueError(f"{name} is empty, shape {tuple(features.shape)}; give at least one good sample to fit")
 
 
 def require_between(value: float, low: float, high: float, *, name: str, cure: str) -> None:
-    """Raises ValueError naming argument, value and cure unless low <= value <= high."""
+    """Raise ValueError naming argument, value and cure unless low <= value <= high."""
     if not low <= value <= high:
         raise ValueError(f"{name} is {value}, outside {low} to {high}; {cure}")
 
 
 def require_positive(value: float, *, name: str, cure: str) -> None:
-    """Raises ValueError naming argument, value and cure unless value is a finite number above 0."""
+    """Raise ValueError naming argument, value and cure unless value is a finite number above 0."""
     if not (np.isfinite(value) and value > 0):
         raise ValueError(f"{name} is {value}, which is not a positive number; {cure}")
 

@@ -6,7 +6,7 @@ from torch import Tensor
 
 
 def blocks(x: Tensor, *, rows: int) -> Iterator[tuple[slice, Tensor]]:
-    """The rows of x (..., d) in blocks of at most `rows`, each with its place among all rows: (slice, (b, d)).
+    """Yield the rows of x (..., d) in blocks of at most `rows`, each with its place among all rows: (slice, (b, d)).
 
     With more than one leading axis no block spans two entries of the first, so an image goes through the same matrix
     products, and scores the same to the bit, alone and in a batch.

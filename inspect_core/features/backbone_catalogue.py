@@ -82,7 +82,7 @@ def _lite(number: int, last_blocks: tuple[int, int, int], sha256: str) -> Backbo
 
 
 def _torchvision(name: str, sha256: str, taps: tuple[str, ...], classifier: str) -> BackboneSpec:
-    """One of torchvision's networks with its first published ImageNet weights, the ones the papers used.
+    """Return one of torchvision's networks with its first published ImageNet weights, the ones the papers used.
 
     sha256: the first eight digits, with which torchvision's file names end.
     """
@@ -100,7 +100,7 @@ def _torchvision(name: str, sha256: str, taps: tuple[str, ...], classifier: str)
 
 
 def _build_timm(name: str, size: tuple[int, int]) -> nn.Module:
-    """A transformer is built for its size; where it has no classes, the class token alone is its embedding."""
+    """Return a transformer is built for its size; where it has no classes, the class token alone is its embedding."""
     import timm
 
     config, more = timm.get_pretrained_cfg(name), dict[str, Any]()
@@ -133,7 +133,7 @@ CATALOGUE = {spec.name: spec for spec in _SPECS}
 
 
 def spec_of(name: str, *, has_weights: bool) -> BackboneSpec:
-    """The catalogue's entry, or one made from timm's description of the network.
+    """Return the catalogue's entry, or one made from timm's description of the network.
 
     name: one of the catalogue, "timm:<name>", or, when the user names a weights file, any timm name on its own.
     Raises ValueError for a name that is neither, listing those in the catalogue.
@@ -153,7 +153,7 @@ def spec_of(name: str, *, has_weights: bool) -> BackboneSpec:
 
 
 def _timm(model: str, config: PretrainedCfg | None) -> BackboneSpec:
-    """A timm network, tapped by default where its own list of stages says that strides 4, 8 and 16 end."""
+    """Return a timm network, tapped by default where its own list of stages says that strides 4, 8 and 16 end."""
     if config is None:
         raise ValueError(f"timm does not say what input {model} needs; choose another network")
     means, deviations = ((red, green, blue) for red, green, blue in (config.mean, config.std))
@@ -169,8 +169,8 @@ def _timm(model: str, config: PretrainedCfg | None) -> BackboneSpec:
 
 
 def timm_stages(network: nn.Module) -> tuple[str, ...]:
-    """Names of the modules that end strides 4, 8 and 16, from the list that timm's networks carry; of a transformer,
-    whose blocks all have one stride, the blocks half and three quarters of the way, and the last.
+    """Return names of the modules that end strides 4, 8 and 16, from the list that timm's networks carry; of a
+    transformer, whose blocks all have one stride, the blocks half and three quarters of the way, and the last.
     """
     listed = getattr(network, "feature_info", None)
     if not isinstance(listed, list) or not listed:

@@ -29,12 +29,12 @@ GPU_BATCH = 8
 
 
 def available() -> tuple[str, ...]:
-    """Names that `load` knows; other timm networks are loaded as "timm:<name>" with a weights file."""
+    """Return names that `load` knows; other timm networks are loaded as "timm:<name>" with a weights file."""
     return tuple(CATALOGUE)
 
 
 def weights_found() -> dict[str, Path | None]:
-    """Name of each backbone -> the weights file this machine has for it, None when there is none."""
+    """Return name of each backbone -> the weights file this machine has for it, None when there is none."""
     return {name: find_weights(spec) for name, spec in CATALOGUE.items()}
 
 
@@ -65,7 +65,7 @@ class Backbone:
     _lock: threading.Lock = field(default_factory=threading.Lock, repr=False)
 
     def tap_maps(self, images: np.ndarray) -> tuple[Tensor, ...]:
-        """(n, H, W, 3) uint8 RGB at `size` -> one (n, h_l, w_l, d_l) float32 tensor per tap, on `device`.
+        """Return (n, H, W, 3) uint8 RGB at `size` -> one (n, h_l, w_l, d_l) float32 tensor per tap, on `device`.
 
         The first call on a CPU may export the network to `cache` (seconds). Raises ValueError for images of another
         shape or dtype.
@@ -77,7 +77,9 @@ class Backbone:
         return self._run(images, head=True)[-2]
 
     def describe(self, images: np.ndarray) -> tuple[tuple[Tensor, ...], Tensor, Tensor]:
-        """(tap maps, embedding, logits) in one pass; logits: class scores before the softmax, (n, classes) float32."""
+        """Return (tap maps, embedding, logits) in one pass; logits: class scores before the softmax, (n, classes)
+        float32.
+        """
         *maps, embedding, logits = self._run(images, head=True)
         return tuple(maps), embedding, logits
 
@@ -119,7 +121,7 @@ class Backbone:
         return self._with_torch(images, head) if self.device.type == "cuda" else self._with_onnx(images, head)
 
     def copied(self, *, head: bool) -> TappedNetwork:
-        """A copy of the network on the CPU, to export: with `head` it goes on to the embedding and the logits.
+        """Return a copy of the network on the CPU, to export: with `head` it goes on to the embedding and the logits.
 
         An export must neither see the GPU's memory format nor change the network in use. Activations in place would
         be taken apart into many small operations first, which takes longer and gives the same graph.
@@ -153,7 +155,7 @@ class Backbone:
         return tuple(values.permute(0, 2, 3, 1).contiguous() if values.ndim == 4 else values for values in joined)
 
     def _with_onnx(self, images: np.ndarray, head: bool) -> tuple[Tensor, ...]:
-        """ONNX Runtime, image by image."""
+        """Return ONNX Runtime, image by image."""
         graph = self._graph(head)
         rows = [graph.run(image) for image in images] or [graph.run(np.zeros((*self.size, 3), np.uint8))]
         outputs = ([_channels_last(torch.from_numpy(value)) for value in column] for column in zip(*rows, strict=True))
@@ -182,7 +184,7 @@ def load(
     device: str = "auto",
     cache: str | os.PathLike[str] | None = None,
 ) -> Backbone:
-    """A backbone by name, with its weights.
+    """Return a backbone by name, with its weights.
 
     name: one of `available()`, or "timm:<name>" (with `weights`, the bare timm name will do).
     taps: a preset of the backbone ("expansions", "outputs"; "stages"), module names, or None for its first preset.
@@ -248,8 +250,8 @@ def shared(
 
 
 def _channels_last(values: Tensor) -> Tensor:
-    """(1, d, h, w) -> (1, h, w, d) in memory too; (1, d) unchanged. Transposed as a matrix, five times faster in torch
-    than a permutation of four axes.
+    """Return (1, d, h, w) -> (1, h, w, d) in memory too; (1, d) unchanged. Transposed as a matrix, five times faster in
+    torch than a permutation of four axes.
     """
     if values.ndim != 4:
         return values
@@ -277,7 +279,7 @@ def _device(device: str) -> torch.device:
 
 
 def _taps(spec: BackboneSpec, network: TorchNetwork, taps: str | tuple[str, ...] | None) -> tuple[str, ...]:
-    """The module names that `taps` stands for; whether the network has them is not checked."""
+    """Return the module names that `taps` stands for; whether the network has them is not checked."""
     if taps is not None and not isinstance(taps, str):
         return tuple(taps)
     presets = spec.presets or {"stages": timm_stages(network.hollow())}

@@ -25,7 +25,7 @@ from inspect_core.recipe_format.arrays import photo_bytes
 
 
 def embed(pixels: np.ndarray, backbone: Backbone) -> np.ndarray:
-    """(d,) float32 penultimate features of a picture, (H, W, 3) uint8 RGB of any size."""
+    """Return (d,) float32 penultimate features of a picture, (H, W, 3) uint8 RGB of any size."""
     return backbone.embed(squash(pixels, backbone.size)[None])[0].cpu().numpy()
 
 
@@ -53,7 +53,7 @@ def stored_embedding(
 
 
 def published_with_nearest(backbone: str) -> bool:
-    """Whether the papers' settings for this backbone repeat the cells of coarse taps (ResNets only)."""
+    """Return whether the papers' settings for this backbone repeat the cells of coarse taps (ResNets only)."""
     return "resnet" in backbone
 
 
@@ -124,7 +124,7 @@ class FeatureExtractor:
         return self if self.tiles is None else replace(self, grid=self.tiles.tile_grid, tiles=None)
 
     def place(self, pixels: np.ndarray) -> Placement:
-        """How a photo, (H, W, 3) uint8 RGB, is looked at. Raises NotLocated when its part is not found."""
+        """Return how a photo, (H, W, 3) uint8 RGB, is looked at. Raises NotLocated when its part is not found."""
         return place(pixels, self.alignment)
 
     @cached_property
@@ -156,14 +156,14 @@ class FeatureExtractor:
         return tuple(hashlib.sha256(f"{shared} {spec.digest}".encode()).hexdigest() for spec in self.looks)
 
     def features(self, pixels: np.ndarray, placement: Placement | None = None) -> tuple[Tensor, ...]:
-        """(H, W, 3) uint8 RGB of any size -> (1, h, w, k) float32 for each look, on the backbone's device.
+        """Return (H, W, 3) uint8 RGB of any size -> (1, h, w, k) float32 for each look, on the backbone's device.
 
         placement: of the photo; found by `place` when not given. Raises NotLocated as `place`.
         """
         return self.features_of_input(self.network_input(pixels, placement))
 
     def features_of_input(self, picture: np.ndarray) -> tuple[Tensor, ...]:
-        """The features of what `picture` returns.
+        """Return the features of what `picture` returns.
 
         Neighbours of tiles are averaged last, over the whole grid: within a tile the average would take in cells
         beside the cut.
@@ -185,7 +185,7 @@ class FeatureExtractor:
     def describe(
         self, pixels: np.ndarray, placement: Placement | None = None, picture: np.ndarray | None = None
     ) -> tuple[tuple[Tensor, ...], np.ndarray, np.ndarray]:
-        """(`features`, embedding (1, d), logits (1, c)) of one photo; both of the whole photo, also with tiles.
+        """Return (`features`, embedding (1, d), logits (1, c)) of one photo; both of the whole photo, also with tiles.
 
         picture: of `picture`, when already made. The features are equal to the bit to those of `features`, which stops
         at the last tap and is quicker. Raises NotLocated, and ValueError for a network without a last linear layer.
@@ -198,11 +198,13 @@ class FeatureExtractor:
         return features, embedding.cpu().numpy(), logits.cpu().numpy()
 
     def network_input(self, pixels: np.ndarray, placement: Placement | None = None) -> np.ndarray:
-        """(height, width, 3) uint8: a photo as the network sees it, whole or in tiles; otherwise as `features`."""
+        """Return (height, width, 3) uint8: a photo as the network sees it, whole or in tiles; otherwise as
+        `features`.
+        """
         return (placement or self.place(pixels)).render(pixels, self.size)
 
     def whole_network_input(self, pixels: np.ndarray, placement: Placement | None = None) -> np.ndarray:
-        """(height, width, 3) uint8: a photo at the network's input, also with tiles; otherwise as `features`."""
+        """Return (height, width, 3) uint8: a photo at the network's input, also with tiles; otherwise as `features`."""
         return (placement or self.place(pixels)).render(pixels, self.backbone.size)
 
     def _join(self, maps: tuple[Tensor, ...]) -> tuple[Tensor, ...]:

@@ -47,7 +47,7 @@ class OnnxGraph:
         return [tuple(output.shape) for output in self._session.get_outputs()]
 
     def fits(self, size: tuple[int, int], outputs: int) -> bool:
-        """Whether it takes one image of this size and gives as many outputs."""
+        """Return whether it takes one image of this size and gives as many outputs."""
         inputs = [(item.name, item.type, item.shape) for item in self._session.get_inputs()]
         return inputs == [("images", "tensor(uint8)", [1, *size, 3])] and len(self._session.get_outputs()) == outputs
 
@@ -56,7 +56,7 @@ class OnnxGraph:
 
 
 def load_cached(identity: tuple[object, ...], *, size: tuple[int, int], outputs: int, cache: Path) -> OnnxGraph | None:
-    """The graph for images of `size` (H, W) pixels in the cache folder, if it is `stored` there."""
+    """Return the graph for images of `size` (H, W) pixels in the cache folder, if it is `stored` there."""
 
     def fitting(content: bytes) -> OnnxGraph:
         graph = OnnxGraph(content)
@@ -68,7 +68,7 @@ def load_cached(identity: tuple[object, ...], *, size: tuple[int, int], outputs:
 
 
 def use_cached(identity: tuple[object, ...], use: Callable[[bytes], Used], cache: Path) -> Used | None:
-    """What `use` makes of the graph with this identity in the cache folder, None when there is none.
+    """Return what `use` makes of the graph with this identity in the cache folder, None when there is none.
 
     identity: JSON-able values that, with torch's version, determine the graph (weight digest, taps, size, ...). A
     file's name contains the digest of identity and content, so a damaged one is recognised and removed; so is one for
@@ -120,12 +120,12 @@ def load_or_export(
 
 
 def export(network: TappedNetwork, size: tuple[int, int]) -> bytes:
-    """ONNX bytes of `network` (on the CPU) up to its last output: input "images" (1, H, W, 3) uint8."""
+    """Return ONNX bytes of `network` (on the CPU) up to its last output: input "images" (1, H, W, 3) uint8."""
     return graph_of(network, (torch.zeros((1, *size, 3), dtype=torch.uint8),), input_names=["images"])
 
 
 def graph_of(module: nn.Module, examples: tuple[Tensor, ...], **how: Any) -> bytes:
-    """ONNX bytes of a module on the CPU, without external data; how: what else `torch.onnx.export` takes."""
+    """Return ONNX bytes of a module on the CPU, without external data; how: what else `torch.onnx.export` takes."""
     with CALLS, torch.no_grad(), warnings.catch_warnings():
         # The exporter reports on its own internals and those of its libraries; none of it is about the network.
         warnings.simplefilter("ignore")
@@ -137,7 +137,7 @@ def graph_of(module: nn.Module, examples: tuple[Tensor, ...], **how: Any) -> byt
 
 
 def _first_outputs(content: bytes, count: int) -> bytes:
-    """The graph up to its first outputs, with nothing that they do not need."""
+    """Return the graph up to its first outputs, with nothing that they do not need."""
     # Imported here only: a process whose graphs are kept does without.
     import onnx
     from onnx.utils import Extractor
@@ -156,12 +156,12 @@ def _file_name(key: str, content: bytes) -> str:
 
 
 def _files(cache: Path) -> list[Path]:
-    """The graphs in the cache folder, by their names; no other file is read or removed."""
+    """Return the graphs in the cache folder, by their names; no other file is read or removed."""
     return [path for path in cache.glob("*.onnx") if workspace.is_generated_name(path, 32, 32, ending=".onnx")]
 
 
 def _read(path: Path, key: str, use: Callable[[bytes], Used]) -> Used | None:
-    """What `use` makes of a file, or None; a damaged or unusable one is removed."""
+    """Return what `use` makes of a file, or None; a damaged or unusable one is removed."""
     content = workspace.content(path, at_most=LARGEST)
     if content is None:
         return None

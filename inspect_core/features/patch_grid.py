@@ -26,7 +26,8 @@ def join_taps(
     pool: int = 1,
     nearest: bool = False,
 ) -> Tensor:
-    """One (n, h_l, w_l, d_l) map per tap -> (n, h, w, d), or (n, h, w, k) under a projection; float32, same device.
+    """Return one (n, h_l, w_l, d_l) map per tap -> (n, h, w, d), or (n, h, w, k) under a projection; float32, same
+    device.
 
     grid: (h, w). Along an axis where a tap has fewer cells it is interpolated linearly between half-pixel centres,
     the ends held, or with `nearest` its cells are repeated (the published setting for ResNets); where it has more,
@@ -52,7 +53,9 @@ def join_taps(
 
 
 def average_neighbours(patches: Tensor, pool: int) -> Tensor:
-    """(n, h, w, k) averaged over the square of `pool` patches around each, an odd side; beyond the border is zero."""
+    """Return (n, h, w, k) averaged over the square of `pool` patches around each, an odd side; beyond the border is
+    zero.
+    """
     if pool == 1:
         return patches
     means = functional.avg_pool2d(patches.permute(0, 3, 1, 2), pool, stride=1, padding=pool // 2)
@@ -70,7 +73,7 @@ def _join_one(maps: list[Tensor], rows: list[Tensor] | None, grid: tuple[int, in
 
 
 def _shrink(values: Tensor, grid: tuple[int, int]) -> Tensor:
-    """(1, h_l, w_l, d) averaged down to at most `grid`."""
+    """Return (1, h_l, w_l, d) averaged down to at most `grid`."""
     cells = (min(values.shape[1], grid[0]), min(values.shape[2], grid[1]))
     if cells == tuple(values.shape[1:3]):
         return values
@@ -78,7 +81,7 @@ def _shrink(values: Tensor, grid: tuple[int, int]) -> Tensor:
 
 
 def _grow(values: Tensor, grid: tuple[int, int], nearest: bool) -> Tensor:
-    """(1, h_l, w_l, d) with at most as many cells as `grid`, interpolated up to it."""
+    """Return (1, h_l, w_l, d) with at most as many cells as `grid`, interpolated up to it."""
     if tuple(values.shape[1:3]) == tuple(grid):
         return values
     mode, corners = ("nearest-exact", None) if nearest else ("bilinear", False)
@@ -87,7 +90,7 @@ def _grow(values: Tensor, grid: tuple[int, int], nearest: bool) -> Tensor:
 
 
 def _project(values: Tensor, rows: Tensor) -> Tensor:
-    """(1, h, w, d) @ (d, k)."""
+    """Return (1, h, w, d) @ (d, k)."""
     _, height, width, channels = values.shape
     return (_aligned(values).reshape(-1, channels) @ rows).reshape(1, height, width, -1)
 
@@ -117,7 +120,7 @@ def _check(maps: list[Tensor], grid: tuple[int, int], pool: int) -> None:
 
 
 def _rows(projection: Tensor | np.ndarray | None, maps: list[Tensor]) -> list[Tensor] | None:
-    """The projection cut into the rows of each tap: float32 on the maps' device."""
+    """Return the projection cut into the rows of each tap: float32 on the maps' device."""
     if projection is None:
         return None
     widths = [values.shape[3] for values in maps]

@@ -74,7 +74,9 @@ class TappedNetwork(nn.Module):
 
 
 def _as_map(network: Any, output: Tensor) -> Tensor:
-    """What a tap gives as an (n, d, h, w) map: a transformer's patch tokens without class and register tokens."""
+    """Return what a tap gives as an (n, d, h, w) map: a transformer's patch tokens without class and register
+    tokens.
+    """
     if output.ndim == 3 and hasattr(network, "num_prefix_tokens"):
         patches = output[:, network.num_prefix_tokens :]
         return patches.transpose(1, 2).unflatten(2, network.patch_embed.grid_size)
@@ -82,7 +84,7 @@ def _as_map(network: Any, output: Tensor) -> Tensor:
 
 
 def check_patches(network: nn.Module, size: tuple[int, int]) -> None:
-    """Raises ValueError when photos of size (H, W) pixels do not divide into a transformer's patches."""
+    """Raise ValueError when photos of size (H, W) pixels do not divide into a transformer's patches."""
     height, width = getattr(getattr(network, "patch_embed", None), "patch_size", None) or (1, 1)
     if size[0] % height or size[1] % width:
         step = math.lcm(height, SIDE)
@@ -93,7 +95,7 @@ def check_patches(network: nn.Module, size: tuple[int, int]) -> None:
 
 
 def check_taps(network: nn.Module, taps: tuple[str, ...]) -> None:
-    """Raises ValueError unless the taps are different names of modules of the network."""
+    """Raise ValueError unless the taps are different names of modules of the network."""
     if not taps or len(set(taps)) != len(taps):
         raise ValueError(f"taps is {taps}; name one or more different modules")
     names = [name for name, _ in network.named_modules() if name]

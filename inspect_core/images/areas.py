@@ -38,7 +38,7 @@ class InspectionArea:
             raise ValueError(f"an area has strictness {self.strictness}; use 1 to {STRICTEST:g}")
 
     def mask(self, size: tuple[int, int]) -> np.ndarray:
-        """(height, width) bool: pixels of a map of this size that it covers or touches."""
+        """Return (height, width) bool: pixels of a map of this size that it covers or touches."""
         points = np.array(self.outline) * size[::-1] - 0.5
         drawn = np.zeros(size, np.uint8)
         cv2.fillPoly(drawn, [np.round(points * 2**_PARTS).astype(np.int32)], 1, shift=_PARTS)
@@ -60,7 +60,7 @@ class InspectionAreas:
             raise ValueError(f"there are {len(self.areas)} areas; draw 1 to {MAX_AREAS}")
 
     def weights(self, size: tuple[int, int]) -> np.ndarray:
-        """(height, width) float32, read-only: the factors of a map of this size, 0 where it is not inspected.
+        """Return (height, width) float32, read-only: the factors of a map of this size, 0 where it is not inspected.
 
         Inspected: what the areas to inspect cover (everything if there are none), except what an area to ignore covers.
         Where stricter areas overlap, the strictest counts.
@@ -68,7 +68,7 @@ class InspectionAreas:
         return _weights(self.areas, size)
 
     def check(self, size: tuple[int, int], alignment: Alignment | None, *, least: int) -> None:
-        """Raises ValueError when they were drawn on another reference, when one of them covers nothing of a map of this
+        """Raise ValueError when they were drawn on another reference, when one of them covers nothing of a map of this
         size, and when they leave fewer pixels to inspect than `least`.
         """
         if self.reference != (alignment.digest if alignment else ""):
@@ -82,24 +82,24 @@ class InspectionAreas:
             raise ValueError(f"the areas leave {inspected} pixels of the map to inspect, {few}; ignore a smaller area")
 
     def params(self) -> dict[str, Any]:
-        """JSON-able."""
+        """Return JSON-able."""
         areas = [asdict(area) | {"outline": [list(point) for point in area.outline]} for area in self.areas]
         return {"areas": areas, "reference": self.reference}
 
     @classmethod
     def from_params(cls, params: Mapping[str, Any]) -> Self:
-        """The inverse of `params`. Raises ValueError for anything that is not an area."""
+        """Return the inverse of `params`. Raises ValueError for anything that is not an area."""
         return cls(areas_of(params["areas"]), params["reference"])
 
 
 def inspected_pixels(size: tuple[int, int], areas: InspectionAreas | None, alignment: Alignment | None) -> int:
-    """Pixels of a map of this size that are inspected on a photo that shows all of the part."""
+    """Return the pixels of a map of this size that are inspected on a photo that shows all of the part."""
     known = np.ones(size, bool) if alignment is None else alignment.known(size)
     return int(np.count_nonzero(known if areas is None else known & (areas.weights(size) > 0)))
 
 
 def areas_of(rows: Iterable[Mapping[str, Any]]) -> tuple[InspectionArea, ...]:
-    """Areas from tables of mode, outline and strictness. Raises ValueError for anything that is not an area."""
+    """Return areas from tables of mode, outline and strictness. Raises ValueError for anything that is not an area."""
     return tuple(
         InspectionArea(row["mode"], tuple((float(x), float(y)) for x, y in row["outline"]), float(row["strictness"]))
         for row in rows

@@ -17,8 +17,8 @@ BAND = 2**18  # pixels
 
 
 def max_megapixels() -> float:
-    """The largest image to be read, in millions of pixels: LOUPE_MAX_MEGAPIXELS, else MAX_MEGAPIXELS; the limits on
-    a file's length and on memory are in proportion to it. Raises ValueError when the setting is no number above 0.
+    """Return the largest image to be read, in millions of pixels: LOUPE_MAX_MEGAPIXELS, else MAX_MEGAPIXELS; the limits
+    on a file's length and on memory are in proportion to it. Raises ValueError when the setting is no number above 0.
     """
     setting = os.environ.get(SETTING) or str(MAX_MEGAPIXELS)
     with contextlib.suppress(ValueError):
@@ -46,6 +46,6 @@ class SparingFile(io.BufferedReader):
 
 
 def bands(height: int, width: int) -> Iterator[slice]:
-    """Rows of an image, about BAND pixels at a time: each conversion by Pillow copies its whole input."""
+    """Yield rows of an image, about BAND pixels at a time: each conversion by Pillow copies its whole input."""
     step = max(1, BAND // width)
     return (slice(top, min(top + step, height)) for top in range(0, height, step))

@@ -39,7 +39,7 @@ class ValueStatistics:
 
     @classmethod
     def from_photo(cls, stored: np.ndarray) -> Self:
-        """Of one photo, (H, W) uint16."""
+        """Create it from one photo, (H, W) uint16."""
         counts = np.zeros(DEEPEST + 1, np.int64)
         for rows in bands(*stored.shape):
             counts += np.bincount(stored[rows].ravel(), minlength=len(counts))
@@ -50,7 +50,7 @@ class ValueStatistics:
 
     @classmethod
     def together(cls, photos: Sequence[Self]) -> Self:
-        """Of several photos, one or more."""
+        """Create it from several photos, one or more."""
         return cls(
             int(np.bitwise_or.reduce([photo.bits for photo in photos])),
             min(photo.darkest for photo in photos),
@@ -89,7 +89,7 @@ class Depth:
 
     @classmethod
     def full(cls, bits: int, *, left_aligned: bool = False, min_peak: int = 0) -> Self:
-        """The full range of so many bits in 16. Raises ValueError for bits that are not among DEPTHS."""
+        """Return the full range of so many bits in 16. Raises ValueError for bits that are not among DEPTHS."""
         return cls(16, bits, left_aligned, 0, _mask(bits, left_aligned), min_peak)
 
     @property
@@ -103,7 +103,7 @@ class Depth:
         return (self.black, self.white) == (0, self.largest)
 
     def with_bits(self, bits: int, values: ValueStatistics) -> Self:
-        """The full range of another number of bits, aligned as it is.
+        """Return the full range of another number of bits, aligned as it is.
 
         values: of the good photos. Raises ValueError when they are not of so few bits.
         """
@@ -113,18 +113,18 @@ class Depth:
         return type(self).full(bits, left_aligned=left_aligned, min_peak=self.min_peak)
 
     def with_learned_window(self, values: ValueStatistics) -> Self:
-        """The same depth with the window that these good photos fill, and a margin."""
+        """Return the same depth with the window that these good photos fill, and a margin."""
         margin = round(_MARGIN * (values.brightest - values.darkest))
         black = min(max(values.darkest - margin, 0), self.largest - 1)  # overexposed photos have no darker value
         return replace(self, black=black, white=max(min(values.brightest + margin, self.largest), black + 1))
 
     def check_file(self, name: str, *, is_deep: bool) -> None:
-        """Raises ImageError when a file stores another number of bits per pixel: 16 when `is_deep`, else 8."""
+        """Raise ImageError when a file stores another number of bits per pixel: 16 when `is_deep`, else 8."""
         reason = f"it stores {(16 if is_deep else 8)} bits per pixel, but the good photos store {self.stored_bits}"
         require(name, is_deep == (self.stored_bits == 16), reason, _AS_TAUGHT)
 
     def check(self, name: str, stored: np.ndarray) -> None:
-        """Raises ImageError when the values of a photo, (H, W) uint16, are not of this depth."""
+        """Raise ImageError when the values of a photo, (H, W) uint16, are not of this depth."""
         largest = int(stored.max())
         reason = f"it contains the value {largest}, but the maximum for {self.words} is {self.largest}"
         require(name, largest <= self.largest, reason, _AS_TAUGHT)
@@ -136,7 +136,7 @@ class Depth:
         require(name, largest >= self.min_peak / _NO_LIGHT, reason, _AS_TAUGHT)
 
     def brightness(self, stored: np.ndarray) -> np.ndarray:
-        """(...) uint16 as stored -> (...) uint8, rounded."""
+        """Return (...) uint16 as stored -> (...) uint8, rounded."""
         above = np.clip(stored.astype(np.int64), self.black, self.white) - self.black
         span = self.white - self.black
         return ((255 * above + span // 2) // span).astype(np.uint8)
@@ -149,14 +149,14 @@ class Depth:
         return f"{self.bits} bits, {'left' if self.left_aligned else 'right'}-aligned in 16"
 
     def sentence(self) -> str:
-        """The depth and the window, in a sentence for the user."""
+        """Return the depth and the window, in a sentence for the user."""
         if self.stored_bits == 8:
             return "The photos have 8 bits."
         window = "the full range" if self.is_full else "learned from the good photos"
         return f"The photos have {self.words}: {self.black:,} maps to black, {self.white:,} to white ({window})."
 
     def histogram(self, values: ValueStatistics) -> list[tuple[int, float]]:
-        """(first value, share of the pixels) of each of BARS parts of the range, at most."""
+        """Return (first value, share of the pixels) of each of BARS parts of the range, at most."""
         used = max((self.largest + 1) * _BINS // (DEEPEST + 1), 1) if not self.left_aligned else _BINS
         bars = min(BARS, used)
         parts = values.histogram[:used].reshape(bars, -1).sum(axis=1)
@@ -168,7 +168,7 @@ EIGHT = Depth(8, 8, False, 0, 255)
 
 
 def depth_of(good: Sequence[ValueStatistics | None]) -> Depth | None:
-    """The depth of most good photos; None without photos.
+    """Return the depth of most good photos; None without photos.
 
     If no photo sets the bits above the filled ones: right-aligned; else, if the low bits are empty: left-aligned.
     """

@@ -11,7 +11,7 @@ FEWEST = 4
 
 
 def difference_hash(thumbnail: np.ndarray) -> np.ndarray:
-    """The hash `(4,)` uint64 of a `HASH_GRID` thumbnail: for each pixel, is its right neighbour brighter?
+    """Return the hash `(4,)` uint64 of a `HASH_GRID` thumbnail: for each pixel, is its right neighbour brighter?
 
     A change of exposure, size or compression alters few of the 256 bits.
     """

@@ -54,7 +54,7 @@ class _ScannedPhoto(NamedTuple):
 
 
 def resolve_allowed_path(path: str | Path, roots: Sequence[str | Path]) -> Path:
-    """The path with `~` and all links resolved. Raises ValueError when it is then outside every allowed root."""
+    """Return the path with `~` and all links resolved. Raises ValueError when it is then outside every allowed root."""
     resolved = Path(os.path.realpath(workspace.expand_path(path)))
     allowed = [Path(os.path.realpath(workspace.expand_path(root))) for root in roots]
     if not any(resolved.is_relative_to(root) for root in allowed):
@@ -114,7 +114,9 @@ def _samples(
     masks: Mapping[PurePosixPath, PurePosixPath | Annotation],
     skipped: list[SkippedFile],
 ) -> Dataset:
-    """The samples from the images at these places; masks: by image, a file below `root` or marks to be painted."""
+    """Return the samples from the images at these places; masks: by image, a file below `root` or marks to be
+    painted.
+    """
     masks = {file: mask for file, mask in masks.items() if images[file].label != GOOD}
     with ThreadPoolExecutor(min(MAX_WORKERS, os.cpu_count() or 1)) as pool:
         looks = list(pool.map(lambda file: _scan_photo(root, file, images[file], masks.get(file)), images))
@@ -140,15 +142,15 @@ def _samples(
 
 
 def _copies(looks: Sequence[_ScannedPhoto]) -> tuple[tuple[str, ...], ...]:
-    """Names of the good photos that are nearly the same, set by set."""
+    """Return names of the good photos that are nearly the same, set by set."""
     good = [scanned for scanned in looks if scanned.sample.label == GOOD]
     hashes = np.array([difference_hash(scanned.grey) for scanned in good], np.uint64).reshape(-1, 4)
     return tuple(tuple(good[i].sample.name for i in group) for group in near_duplicates(hashes))
 
 
 def _distinct(looks: list[_ScannedPhoto], skipped: list[SkippedFile]) -> list[_ScannedPhoto]:
-    """The photos without good ones that are byte for byte another good one of the same side: they show one part, and
-    would count as several.
+    """Return the photos without good ones that are byte for byte another good one of the same side: they show one part,
+    and would count as several.
     """
     first: dict[tuple[bytes, str | None], str] = {}
     distinct = []
@@ -169,7 +171,7 @@ def _distinct(looks: list[_ScannedPhoto], skipped: list[SkippedFile]) -> list[_S
 
 
 def _of_one_depth(photos: list[_ScannedPhoto], skipped: list[SkippedFile]) -> list[_ScannedPhoto]:
-    """The photos of the depth that most good ones have; others are skipped."""
+    """Return the photos of the depth that most good ones have; others are skipped."""
     depth = depth_of([scanned.values for scanned in photos if scanned.sample.label == GOOD])
     if depth is None:
         return photos
@@ -202,7 +204,7 @@ def _descend(root: Path, *, archive: bool) -> Path:
 
 
 def _content(folder: Path) -> tuple[list[Path], bool]:
-    """The folders directly in a folder that are not empty, and whether images are."""
+    """Return the folders directly in a folder that are not empty, and whether images are."""
     files = takewhile(lambda entry: "/" not in entry[0], walk(folder))
     has_images = any(not problem and is_image(name) for name, problem in files)
     visible = [child for child in folder.iterdir() if not is_clutter(child.name)]
@@ -210,7 +212,7 @@ def _content(folder: Path) -> tuple[list[Path], bool]:
 
 
 def _holds(folder: Path) -> bool:
-    """Whether something may lie in a folder; one that cannot be read is named later, by itself."""
+    """Return whether something may lie in a folder; one that cannot be read is named later, by itself."""
     try:
         return any(walk(folder))
     except OSError:
@@ -218,7 +220,7 @@ def _holds(folder: Path) -> bool:
 
 
 def _walk(root: Path) -> tuple[list[PurePosixPath], list[SkippedFile]]:
-    """The image files below `root`, by extension, and all other files; no link leads out of it."""
+    """Return the image files below `root`, by extension, and all other files; no link leads out of it."""
     files: list[PurePosixPath] = []
     skipped: list[SkippedFile] = []
     for name, problem in walk(root):
@@ -250,7 +252,7 @@ def _walk(root: Path) -> tuple[list[PurePosixPath], list[SkippedFile]]:
 def _scan_photo(
     root: Path, file: PurePosixPath, place: PathLabels, mask: PurePosixPath | Annotation | None
 ) -> tuple[_ScannedPhoto | None, list[SkippedFile]]:
-    """The photo if it can be used, and what of it and its mask cannot."""
+    """Return the photo if it can be used, and what of it and its mask cannot."""
     path = root / file
     try:
         preview = thumbnail(path, HASH_GRID)

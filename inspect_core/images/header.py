@@ -135,7 +135,7 @@ def open_photo(path: Path) -> Generator[SparingFile]:
 
 
 def damage_error(name: str, kind: str, error: BaseException) -> ImageError:
-    """The ImageError for content that its decoder gave up on."""
+    """Return the ImageError for content that its decoder gave up on."""
     return ImageError(name, f"the {kind} is truncated or damaged ({error})", AGAIN)
 
 

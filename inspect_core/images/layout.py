@@ -81,8 +81,8 @@ def classify_paths(paths: Sequence[PurePosixPath]) -> Layout:
 
 
 def labels(paths: Sequence[PurePosixPath]) -> dict[PurePosixPath, str]:
-    """What the folders of a tree say of its photos: "good" or the defect type; nothing unless a folder says good or
-    defect, or the tree has a test/ or train/. Touches no file.
+    """Return what the folders of a tree say of its photos: "good" or the defect type; nothing unless a folder says good
+    or defect, or the tree has a test/ or train/. Touches no file.
     """
     if not any(
         is_side(part) or is_good_word(part) or is_defect_word(part) for path in paths for part in path.parts[:-1]
@@ -92,28 +92,28 @@ def labels(paths: Sequence[PurePosixPath]) -> dict[PurePosixPath, str]:
 
 
 def is_good_word(folder: str) -> bool:
-    """Whether a folder's name says that it holds good parts: "good", "OK", "01 good parts", "i.O."."""
+    """Return whether a folder's name says that it holds good parts: "good", "OK", "01 good parts", "i.O."."""
     word = _letters(folder)
     return word in GOOD_WORDS or re.sub("(parts?|images?|pieces?|samples?)$", "", word) in GOOD_WORDS
 
 
 def is_defect_word(folder: str) -> bool:
-    """Whether a folder's name says that it holds defects of whatever kind: "bad", "NG", "not ok"."""
+    """Return whether a folder's name says that it holds defects of whatever kind: "bad", "NG", "not ok"."""
     return _letters(folder) in DEFECT_WORDS
 
 
 def is_mask_folder(folder: str) -> bool:
-    """Whether a folder's name says that it holds masks: "ground_truth", "masks"."""
+    """Return whether a folder's name says that it holds masks: "ground_truth", "masks"."""
     return _letters(folder) in MASK_WORDS
 
 
 def is_side(folder: str) -> bool:
-    """Whether a folder's name is one side of an existing split: "train", "test"."""
+    """Return whether a folder's name is one side of an existing split: "train", "test"."""
     return _letters(folder) in TRAIN_WORDS | TEST_WORDS
 
 
 def looks_like_lot(folder: str) -> bool:
-    """Whether a folder's name looks like a lot, a date, a serial number or a view rather than a defect type."""
+    """Return whether a folder's name looks like a lot, a date, a serial number or a view rather than a defect type."""
     tokens = re.findall(r"[A-Z]?[a-z]+|[A-Z]+|\d+", folder)
     if len(tokens) > 1 and tokens[0].casefold() in (*LOT_WORDS, *VIEW_WORDS, "part"):
         return True
@@ -132,12 +132,14 @@ def _side(path: PurePosixPath) -> Side | None:
 
 
 def _folders(path: PurePosixPath) -> tuple[str, ...]:
-    """The folders of a path below train/ or test/."""
+    """Return the folders of a path below train/ or test/."""
     return path.parts[1:-1] if _side(path) else path.parts[:-1]
 
 
 def _place(folders: tuple[str, ...], side: Side | None, *, labelled: bool) -> PathLabels | None:
-    """What the folders of one image say; None when they do not. labelled: some folder of the tree is named good."""
+    """Return what the folders of one image say; None when they do not. labelled: some folder of the tree is
+    named good.
+    """
     good_unless_said = side == "train" or (side is None and not labelled)
     if not folders:
         return PathLabels(GOOD, side, None) if good_unless_said else None

@@ -17,17 +17,17 @@ _CLUTTER = frozenset({"thumbs.db", "desktop.ini", "__macosx"})
 
 
 def is_clutter(name: str) -> bool:
-    """Whether a file or folder is skipped silently: hidden by one dot, or put there by the system."""
+    """Return whether a file or folder is skipped silently: hidden by one dot, or put there by the system."""
     return (name.startswith(".") and not name.startswith("..")) or name.casefold() in _CLUTTER
 
 
 def is_image(name: str) -> bool:
-    """Whether a file is taken for an image, by its extension."""
+    """Return whether a file is taken for an image, by its extension."""
     return Path(name).suffix.lower() in EXTENSIONS
 
 
 def walk(root: Path, *, passed_over: Callable[[str], bool] = is_clutter) -> Iterator[tuple[str, str | None]]:
-    """(POSIX path below `root`, None) of all but folders and what Loupe wrote, sorted within a folder.
+    """Yield (POSIX path below `root`, None) of all but folders and what Loupe wrote, sorted within a folder.
 
     A folder that is not entered, unreadable or more than `MAX_DEPTH` deep, comes with the reason and the remedy instead
     of None. Raises OSError when `root` itself cannot be read.
@@ -59,7 +59,7 @@ def walk(root: Path, *, passed_over: Callable[[str], bool] = is_clutter) -> Iter
 
 
 def photos_in(paths: Iterable[str | Path]) -> list[tuple[str, Path]]:
-    """(name, path) of every photo, in order of the paths and sorted within a folder.
+    """Return (name, path) of every photo, in order of the paths and sorted within a folder.
 
     The name is the POSIX path below the folder given, or the file's own name; names met twice become the whole path,
     as given. A photo named twice is taken once. `ground_truth/`, hidden files and clutter are passed over, and links

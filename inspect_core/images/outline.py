@@ -78,7 +78,7 @@ class Outline:
         return self.spread[0] >= LONG * self.spread[1]
 
     def turned(self, degrees: float) -> np.ndarray:
-        """(2, 3): the pose of a part turned clockwise about its middle."""
+        """Return (2, 3): the pose of a part turned clockwise about its middle."""
         turn = complex(np.exp(1j * np.deg2rad(degrees)))
         return _pose(turn, self.middle - turn * self.middle)
 
@@ -88,8 +88,8 @@ class Outline:
         return float(np.corrcoef(self.fill.ravel(), moved.ravel())[0, 1])
 
     def poses(self, other: "Outline", *, scale: bool) -> list[tuple[CoarsePose, np.ndarray, float]]:
-        """The poses of another in both directions of its middle line, each coarse, fine, and how far it agrees: the
-        best first, and alone where it is clearly better. scale: whether it may be nearer or farther.
+        """Return the poses of another in both directions of its middle line, each coarse, fine, and how far it agrees:
+        the best first, and alone where it is clearly better. scale: whether it may be nearer or farther.
         """
         candidates, size = [], other.spread[0] / self.spread[0] if scale else 1.0
         for direction in (1, -1):
@@ -102,8 +102,8 @@ class Outline:
         return [candidate for candidate in candidates if candidate[2] >= candidates[0][2] - _ALIKE]
 
     def _refined(self, other: "Outline", start: np.ndarray, *, scale: bool) -> np.ndarray:
-        """The pose near `start` in which both agree best; `start` where there is none. The size is that along the part,
-        as across it there are few pixels.
+        """Return the pose near `start` in which both agree best; `start` where there is none. The size is that along
+        the part, as across it there are few pixels.
         """
         moved, _ = registration.warp_onto(other.fill, start, self.fill.shape)
         still, everywhere = np.eye(2, 3, dtype=np.float32), np.ones(moved.shape, np.uint8)
@@ -120,5 +120,5 @@ class Outline:
 
 
 def _pose(turn: complex, shift: complex) -> np.ndarray:
-    """(2, 3) of z -> turn z + shift."""
+    """Return (2, 3) of z -> turn z + shift."""
     return np.array([[turn.real, -turn.imag, shift.real], [turn.imag, turn.real, shift.imag]])

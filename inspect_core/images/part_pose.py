@@ -31,12 +31,12 @@ class PartPose:
     ambiguous: bool = False
 
     def to_reference(self, point: tuple[float, float]) -> tuple[float, float]:
-        """(x, y) in pixels of the photo -> (x, y) in pixels of the reference; whole numbers are centres."""
+        """Return (x, y) in pixels of the photo -> (x, y) in pixels of the reference; whole numbers are centres."""
         x, y = self.matrix @ (*point, 1)
         return float(x), float(y)
 
     def to_photo(self, point: tuple[float, float]) -> tuple[float, float]:
-        """(x, y) in pixels of the reference -> (x, y) in pixels of the photo."""
+        """Return (x, y) in pixels of the reference -> (x, y) in pixels of the photo."""
         x, y = cv2.invertAffineTransform(self.matrix) @ (*point, 1)
         return float(x), float(y)
 
@@ -58,7 +58,7 @@ class PartPose:
         return (x + 0.5) / self.photo_size[1] - 0.5, (y + 0.5) / self.photo_size[0] - 0.5
 
     def squash(self, pixels: np.ndarray, size: tuple[int, int], ground: np.ndarray | None = None) -> np.ndarray:
-        """The photo, (H, W, 3) uint8, as it lies over the reference, at size = (height, width): one warp.
+        """Return the photo, (H, W, 3) uint8, as it lies over the reference, at size = (height, width): one warp.
 
         Each pixel is interpolated once; where the photo is finer, several are averaged. What the photo leaves empty
         shows the ground, a picture of the reference in uint8 of any size, or repeats the photo's edge.
@@ -79,7 +79,7 @@ class PartPose:
         return laid
 
     def empty(self, size: tuple[int, int]) -> np.ndarray:
-        """(height, width) bool: pixels of `squash` that the photo leaves empty, wholly or in part."""
+        """Return (height, width) bool: pixels of `squash` that the photo leaves empty, wholly or in part."""
         (ax, bx, cx), (ay, by, cy) = self._to_photo(size)
         x, y = np.arange(size[1] + 1) - 0.5, np.arange(size[0] + 1)[:, None] - 0.5
         across, down = ax * x + (bx * y + cx), ay * x + (by * y + cy)
@@ -89,7 +89,9 @@ class PartPose:
         return ~(is_inside[:-1, :-1] & is_inside[1:, :-1] & is_inside[:-1, 1:] & is_inside[1:, 1:])
 
     def box_in_photo(self, box: Box, size: tuple[int, int]) -> Box:
-        """The smallest upright box in pixels of the photo that covers a box in pixels of `squash` at this size."""
+        """Return the smallest upright box in pixels of the photo that covers a box in pixels of `squash` at
+        this size.
+        """
         left, top, right, bottom = box
         corners = np.array([(x - 0.5, y - 0.5, 1) for x in (left, right) for y in (top, bottom)])
         x, y = self._to_photo(size) @ corners.T + 0.5
@@ -99,11 +101,12 @@ class PartPose:
         return (*first.tolist(), *last.tolist())
 
     def area_in_photo(self, area: int, size: tuple[int, int]) -> int:
-        """An area in pixels of `squash` at this size, converted to pixels of the photo; at least 1."""
+        """Return an area in pixels of `squash` at this size, converted to pixels of the photo; at least 1."""
         return max(1, round(area * abs(float(np.linalg.det(self._to_photo(size)[:, :2])))))
 
     def mask(self, mask: np.ndarray, size: tuple[int, int]) -> np.ndarray:
-        """A mask of the photo, (H, W) bool, as it lies on `squash` at size = (height, width): nearest pixel, bool.
+        """Return a mask of the photo, (H, W) bool, as it lies on `squash` at size = (height, width): nearest pixel,
+        bool.
 
         False where the photo leaves it empty.
         """
@@ -111,7 +114,8 @@ class PartPose:
         return cv2.warpAffine(mask.astype(np.uint8), self._to_photo(size), size[::-1], flags=flags) > 0
 
     def over_photo(self, values: np.ndarray, size: tuple[int, int]) -> tuple[np.ndarray, np.ndarray]:
-        """Values at the pixels of `squash`, (h, w) float32, as they lie over the photo drawn at size = (height, width).
+        """Return values at the pixels of `squash`, (h, w) float32, as they lie over the photo drawn at size = (height,
+        width).
 
         Also where there are any, (height, width) bool; elsewhere the values mean nothing.
         """
@@ -126,13 +130,15 @@ class PartPose:
         return drawn, is_inside
 
     def _to_photo(self, size: tuple[int, int]) -> np.ndarray:
-        """(2, 3): from pixels of `squash` at this size to pixels of the photo."""
+        """Return (2, 3): from pixels of `squash` at this size to pixels of the photo."""
         back = cv2.invertAffineTransform(self.matrix)
         return back @ np.vstack([resized(size, self.reference), [0, 0, 1]])
 
 
 def resized(size: tuple[int, int], other: tuple[int, int]) -> np.ndarray:
-    """(2, 3): from pixels (x, y) of a picture of this (height, width) to those of the same picture at the other."""
+    """Return (2, 3): from pixels (x, y) of a picture of this (height, width) to those of the same picture at
+    the other.
+    """
     across, down = other[1] / size[1], other[0] / size[0]
     return np.array([[across, 0, (across - 1) / 2], [0, down, (down - 1) / 2]])
 

@@ -54,7 +54,7 @@ class Finding(NamedTuple):
 
 
 def measure_quality(pixels: np.ndarray) -> PhotoQuality:
-    """The quality of a photo, (H, W, 3) uint8 RGB."""
+    """Return the quality of a photo, (H, W, 3) uint8 RGB."""
     grey = cv2.cvtColor(pixels, cv2.COLOR_RGB2GRAY)
     black, white = float((grey <= DARKEST).mean()), float((grey >= BRIGHTEST).mean())
     if (longest := max(grey.shape)) > LONGEST:
@@ -67,7 +67,9 @@ def measure_quality(pixels: np.ndarray) -> PhotoQuality:
 
 
 def noise_as_read(spread: float, photo: tuple[int, int], size: tuple[int, int]) -> float:
-    """What is measured of noise of this spread, in grey levels, in a photo (height, width) squashed to this size."""
+    """Return what is measured of noise of this spread, in grey levels, in a photo (height, width) squashed to this
+    size.
+    """
     height, width = (max(_TRIED * side // to, 1) for side, to in zip(photo, size, strict=True))
     grey = 128 + spread * np.random.default_rng(0).standard_normal((height, width, 1))
     noisy = np.clip(np.rint(grey), 0, 255).astype(np.uint8).repeat(3, axis=2)
@@ -94,7 +96,7 @@ class QualityRange:
 
     @classmethod
     def from_qualities(cls, qualities: Sequence[PhotoQuality]) -> Self | None:
-        """From what was measured; None for fewer photos than FEWEST."""
+        """Create it from what was measured; None for fewer photos than FEWEST."""
         if len(qualities) < FEWEST:
             return None
         ranges = {}
@@ -108,7 +110,7 @@ class QualityRange:
         return cls(**ranges)
 
     def widened_by(self, noise: float, light: float, focus: float) -> Self:
-        """The range of the same photos taken again with so much noise (as read), light (± %) and blur (pixels).
+        """Return the range of the same photos taken again with so much noise (as read), light (± %) and blur (pixels).
 
         A blur takes (1 + focus²)^-1.5 of the finest detail if that is white noise, and less of edges;
         (1 + focus²)^-.5 of curvature over slope.
@@ -120,11 +122,11 @@ class QualityRange:
 
     @classmethod
     def from_record(cls, record: Mapping[str, Sequence[float]] | None) -> Self | None:
-        """From the checked record of a recipe."""
+        """Create it from the checked record of a recipe."""
         return None if record is None else cls(**{name: (least, most) for name, (least, most) in record.items()})
 
     def describe_deviation(self, quality: PhotoQuality) -> str:
-        """How a photo differs, "noisier than taught, darker than taught"; "" for one within."""
+        """Return how a photo differs, "noisier than taught, darker than taught"; "" for one within."""
         deviations = []
         for name, (_, below, above) in _WIDENED.items():
             (least, most), value = getattr(self, name), getattr(quality, name)
@@ -134,7 +136,7 @@ class QualityRange:
 
 
 def find_outliers(qualities: Sequence[PhotoQuality]) -> list[list[Finding]]:
-    """For each photo, what stands out in comparison with all of them."""
+    """Return, for each photo, what stands out in comparison with all of them."""
     findings_by_photo: list[list[Finding]] = [[] for _ in qualities]
     names = ("sharpness", "brightness", "black", "white")
     sharpness, brightness, black, white = (
@@ -161,8 +163,8 @@ def find_outliers(qualities: Sequence[PhotoQuality]) -> list[list[Finding]]:
 
 
 def robust_z_scores(values: np.ndarray, *, least: float) -> np.ndarray:
-    """(n,) how far each value lies above the median, in robust standard deviations (Iglewicz and Hoaglin, How to Detect
-    and Handle Outliers, 1993); 0 for fewer than FEWEST_COMPARED.
+    """Return (n,) how far each value lies above the median, in robust standard deviations (Iglewicz and Hoaglin, How to
+    Detect and Handle Outliers, 1993); 0 for fewer than FEWEST_COMPARED.
 
     least: lower bound of the deviation, so that differences too small to matter do not stand out.
     """

@@ -96,7 +96,7 @@ def read_mask(path: str | Path, size: tuple[int, int]) -> np.ndarray:
 
 
 def thumbnail(path: str | Path, size: tuple[int, int]) -> Thumbnail:
-    """An image's upright size, its brightness averaged to `size` = (rows, columns), and its 16-bit values.
+    """Return an image's upright size, its brightness averaged to `size` = (rows, columns), and its 16-bit values.
 
     A quick look that still reads the whole file, so that damage shows (ImageError as from `read`): a JPEG is decoded at
     reduced size, in grey.
@@ -161,7 +161,7 @@ def _picture(file: SparingFile, name: str, depth: Depth | None) -> DecodedPhoto:
 
 
 def _shown(stored: np.ndarray, depth: Depth) -> np.ndarray:
-    """(H, W, 3) uint8 of (H, W) uint16."""
+    """Return (H, W, 3) uint8 of (H, W) uint16."""
     pixels = np.empty((*stored.shape, 3), np.uint8)
     for rows in bands(*stored.shape):
         pixels[rows] = depth.brightness(stored[rows])[:, :, None]
@@ -195,17 +195,17 @@ def _upright(image: ImageFile.ImageFile, name: str, values: Callable[[Image.Imag
 
 
 def _orientation(image: Image.Image) -> int:
-    """The EXIF orientation of a decoded image, as Pillow's exif_transpose reads it: 1 is upright."""
+    """Return the EXIF orientation of a decoded image, as Pillow's exif_transpose reads it: 1 is upright."""
     return image.getexif().get(ExifTags.Base.Orientation, 1)
 
 
 def _stored(image: Image.Image) -> np.ndarray:
-    """(H, W) uint16 of a decoded 16-bit image."""
+    """Return (H, W) uint16 of a decoded 16-bit image."""
     return np.asarray(image).astype(np.uint16)
 
 
 def _rgb(image: Image.Image) -> np.ndarray:
-    """(H, W, 3) uint8 of a decoded 8-bit image, by the conventions at the head of this file."""
+    """Return (H, W, 3) uint8 of a decoded 8-bit image, by the conventions at the head of this file."""
     if image.has_transparency_data:
         ground = Image.new("RGBA", image.size, (*BACKGROUND, 255))
         image = Image.alpha_composite(ground, image.convert("RGBA"))
@@ -213,12 +213,12 @@ def _rgb(image: Image.Image) -> np.ndarray:
 
 
 def _brightness(image: Image.Image) -> np.ndarray:
-    """(H, W) uint8 of a decoded 8-bit image."""
+    """Return (H, W) uint8 of a decoded 8-bit image."""
     return np.asarray(image if image.mode == "L" else Image.fromarray(_rgb(image)).convert("L"))
 
 
 def _marked(image: Image.Image) -> np.ndarray:
-    """(H, W) bool of a decoded mask; 16-bit mono as stored: a defect marked by the value 1 would round to 0."""
+    """Return (H, W) bool of a decoded mask; 16-bit mono as stored: a defect marked by the value 1 would round to 0."""
     if image.mode in DEEP_MODES:
         return np.asarray(image) > 0
     red, green, blue = np.moveaxis(_rgb(image), -1, 0)

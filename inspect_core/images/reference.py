@@ -72,7 +72,7 @@ class Reference(RegistrationImage):
         return tuple(turn for turn, match in fine.items() if match is not None and match[1] >= lowest)
 
     def repeats(self, lowest: float) -> bool:
-        """Whether its middle correlates at least `lowest`, as good photos must, with another place on it."""
+        """Return whether its middle correlates at least `lowest`, as good photos must, with another place on it."""
         height, width = self.grey.shape
         middle = self.grey[height // 4 : height - height // 4, width // 4 : width - width // 4]
         alike = cv2.matchTemplate(self.grey, middle, cv2.TM_CCOEFF_NORMED)
@@ -81,7 +81,9 @@ class Reference(RegistrationImage):
         return bool(alike.max() >= lowest)
 
     def least_visible(self, x: Pair, y: Pair, angle: Pair) -> float:
-        """The least share of the mask that a photo covers, of parts at both ends of these ranges of shift and turn."""
+        """Return the least share of the mask that a photo covers, of parts at both ends of these ranges of shift and
+        turn.
+        """
         height, width = self.mask.shape
         shares = []
         for right, down, degrees in product(x, y, angle):
@@ -92,7 +94,7 @@ class Reference(RegistrationImage):
         return float(min(shares))
 
     def median_reference(self, smalls: Sequence[RegistrationImage]) -> "Reference | None":
-        """The median of these photos, in their median pose; None when the part is found on too few of them.
+        """Return the median of these photos, in their median pose; None when the part is found on too few of them.
 
         The mask is what most of them cover.
         """
@@ -109,7 +111,8 @@ class Reference(RegistrationImage):
         return Reference(_median_where(warped, covers), covered > 0.5, always, self.scale, self.outlined)
 
     def pose(self, small: RegistrationImage) -> tuple[CoarsePose, np.ndarray, float] | None:
-        """The coarse pose, the fine one and its correlation; by phase correlation when features do not lead there.
+        """Return the coarse pose, the fine one and its correlation; by phase correlation when features do not lead
+        there.
 
         Of an outlined one the correlation of the outlines; where both directions fit, that in which the pictures agree.
         """
@@ -124,7 +127,7 @@ class Reference(RegistrationImage):
         return refined or self._refined(small.grey, registration.poses_from_phase(self.grey, small.grey))
 
     def _refined(self, grey: np.ndarray, starts: Sequence[CoarsePose]) -> tuple[CoarsePose, np.ndarray, float] | None:
-        """Of the poses near these, the one that agrees best."""
+        """Return that of the poses near these, the one that agrees best."""
         poses = []
         for coarse in starts:
             fine = registration.refine_pose(self.grey, self.mask, grey, coarse.pose, alike=coarse.share > 0)
@@ -134,7 +137,9 @@ class Reference(RegistrationImage):
 
 
 def pick_medoid(smalls: Sequence[RegistrationImage], *, scale: bool, outlined: bool) -> Reference | None:
-    """The one of these photos that agrees best with the others, in the median; None when no part is common to them."""
+    """Return the one of these photos that agrees best with the others, in the median; None when no part is common to
+    them.
+    """
     everywhere = np.ones(smalls[0].grey.shape, bool)
     candidates = [Reference(small.picture, everywhere, everywhere, scale, outlined) for small in smalls]
     agreement = np.full((len(smalls), len(smalls)), np.nan)
@@ -146,7 +151,7 @@ def pick_medoid(smalls: Sequence[RegistrationImage], *, scale: bool, outlined: b
 
 
 def _median_where(photos: Sequence[np.ndarray], covers: Sequence[np.ndarray]) -> np.ndarray:
-    """(h, w, 3) uint8: the median at each place of the photos that cover it, of all where none does."""
+    """Return (h, w, 3) uint8: the median at each place of the photos that cover it, of all where none does."""
     stack, covered = np.stack(photos), np.stack(covers)
     covered[:, ~covered.any(axis=0)] = True
     ordered = np.sort(np.where(covered[..., None], stack, np.uint16(256)), axis=0)  # what does not count comes last
@@ -156,7 +161,7 @@ def _median_where(photos: Sequence[np.ndarray], covers: Sequence[np.ndarray]) ->
 
 
 def _median_pose(poses: Sequence[np.ndarray], shape: tuple[int, ...]) -> np.ndarray:
-    """(2, 3): turned, scaled and shifted as these poses are in the median, about the middle of the reference."""
+    """Return (2, 3): turned, scaled and shifted as these poses are in the median, about the middle of the reference."""
     middle = np.array([(shape[1] - 1) / 2, (shape[0] - 1) / 2])
     turns = np.array([pose[:, 0] @ [1, 1j] for pose in poses])
     first = turns[0] / abs(turns[0])

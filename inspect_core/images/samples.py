@@ -89,7 +89,7 @@ class Dataset:
         return self.good[0].depth if self.good else None
 
     def with_depth(self, *, bits: int | None = None, learned: bool = False) -> Self:
-        """The same photos, read with this number of bits (None: as found) and over a learned window.
+        """Return the same photos, read with this number of bits (None: as found) and over a learned window.
 
         Raises ValueError for photos of 8 bits, which have nothing to choose, and for fewer bits than were found.
         """
@@ -108,7 +108,8 @@ class Dataset:
         return replace(self, good=good, defects=defects)
 
     def without(self, names: Collection[str]) -> Self:
-        """These without the good images of these names, which are neither taught nor judged; the files are unchanged.
+        """Return these without the good images of these names, which are neither taught nor judged; the files are
+        unchanged.
 
         Raises ValueError for a name that is not that of a good image, and when none is left to learn from.
         """
@@ -122,7 +123,7 @@ class Dataset:
         return replace(self, good=good, left_out=(*self.left_out, *sorted(names)))
 
     def table(self) -> list[ScanSummaryRow]:
-        """The pre-flight table: good, each defect type, masks, and what was skipped by reason."""
+        """Return the pre-flight table: good, each defect type, masks, and what was skipped by reason."""
         sides = Counter(sample.split_side for sample in self.good if sample.split_side)
         apart = ", ".join(f"{sides[side]} in {side}/" for side in ("train", "test") if side in sides)
         rows = [ScanSummaryRow(GOOD, len(self.good), apart)]
@@ -137,14 +138,14 @@ class Dataset:
         return rows
 
     def summary(self) -> str:
-        """The table's totals as one line."""
+        """Return the table's totals as one line."""
         types = pluralise(len({sample.label for sample in self.defects}), "type")
         masks = pluralise(sum(sample.mask is not None for sample in self.defects), "mask")
         return f"{len(self.good)} good, {len(self.defects)} defects of {types}, {masks}, {len(self.skipped)} skipped"
 
 
 def escape_line(text: str) -> str:
-    """Text on one line: escapes stand for line ends, terminal controls and bytes that are no UTF-8."""
+    """Return text on one line: escapes stand for line ends, terminal controls and bytes that are no UTF-8."""
     return "".join(sign if sign.isprintable() else sign.encode("unicode_escape").decode("ascii") for sign in text)
 
 
@@ -154,7 +155,7 @@ def pluralise(count: int, noun: str) -> str:
 
 
 def join_first_names(names: list[str], *, most: int = 3) -> str:
-    """The first names, and how many more there are."""
+    """Return the first names, and how many more there are."""
     first = ", ".join(names[:most])
     return first if len(names) <= most else f"{first} and {len(names) - most} more"
 

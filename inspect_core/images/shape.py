@@ -15,8 +15,8 @@ ALIKE = 1.2
 
 
 def input_size(photos: Sequence[Size], side: int = SIDE) -> Size:
-    """(height, width) of the network's input for photos of these sizes: the median of their aspects, the area of a
-    square of `side`, in multiples of STEP. Raises ValueError for no photo.
+    """Return (height, width) of the network's input for photos of these sizes: the median of their aspects, the area of
+    a square of `side`, in multiples of STEP. Raises ValueError for no photo.
     """
     if not photos:
         raise ValueError("there is no photo to take the shape from; add photos of good parts")
@@ -26,12 +26,12 @@ def input_size(photos: Sequence[Size], side: int = SIDE) -> Size:
 
 
 def grid_of(size: Size, cell: int = CELL) -> Size:
-    """The patch grid (rows, columns) with one cell to `cell` pixels of the input."""
+    """Return the patch grid (rows, columns) with one cell to `cell` pixels of the input."""
     return size[0] // cell, size[1] // cell
 
 
 def mixed_shapes(photos: Sequence[Size]) -> str:
-    """A sentence where the aspects of photos differ by more than a fifth; else ""."""
+    """Return a sentence where the aspects of photos differ by more than a fifth; else ""."""
     aspects = [height / width for height, width in photos]
     if not aspects or max(aspects) <= ALIKE * min(aspects):
         return ""

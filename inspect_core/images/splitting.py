@@ -44,12 +44,14 @@ class Split:
         return iter((self.train, self.calibration, self.test))
 
     def folds(self, seed: int) -> list[list[PhotoFile]]:
-        """The photos to fit in the folds by which they set limits; none where photos are kept for that, or too few."""
+        """Return the photos to fit in the folds by which they set limits; none where photos are kept for that, or too
+        few.
+        """
         return [] if self.calibration else folds(self.train, self.groups, seed=seed)
 
     def limit_photos(self, seed: int) -> list[list[PhotoFile]]:
-        """The good photos that set limits: those kept for that, else of each fold all, or of more than MOST_CROSSED
-        photos every second, third, ...
+        """Return the good photos that set limits: those kept for that, else of each fold all, or of more than
+        MOST_CROSSED photos every second, third, ...
         """
         if self.calibration:
             return [list(self.calibration)]
@@ -57,7 +59,9 @@ class Split:
         return [fold[::step] for fold in self.folds(seed)]
 
     def without(self, names: Collection[str]) -> "Split":
-        """The same without some good photos, which the user leaves out. Raises ValueError when none is left to fit."""
+        """Return the same without some good photos, which the user leaves out. Raises ValueError when none is left to
+        fit.
+        """
         fit, calibration = (
             tuple(sample for sample in part if sample.name not in names) for part in (self.train, self.calibration)
         )
@@ -68,8 +72,9 @@ class Split:
         return replace(self, train=fit, calibration=calibration, groups=groups, left_out=left_out)
 
     def with_labels(self, relabelled_photos: Iterable[PhotoFile]) -> "Split":
-        """The same with these photos, new or of another kind than before: good ones to learn from, defects to choose
-        settings by, since who labels a part has seen its score. Names are made unique. Raises ValueError as `without`.
+        """Return the same with these photos, new or of another kind than before: good ones to learn from, defects to
+        choose settings by, since who labels a part has seen its score. Names are made unique. Raises ValueError as
+        `without`.
         """
         relabelled_photos = list(relabelled_photos)
         paths = {sample.path for sample in relabelled_photos}
@@ -93,7 +98,7 @@ class Split:
         return Split(*parts, self.notes, groups, tuple(choose), self.left_out)
 
     def note(self) -> str:
-        """What was learned from, and what was left out, for the recipe."""
+        """Return what was learned from, and what was left out, for the recipe."""
         names = join_first_names(list(self.left_out), most=MAX_NAMED_PHOTOS)
         left_out = f", {len(self.left_out)} excluded beforehand ({names})" if self.left_out else ""
         return f"trained on {len(self.train)} good photos{left_out}"
@@ -171,8 +176,8 @@ def require_enough(photos: Split) -> None:
 
 
 def train_on_all(photos: Split) -> Split:
-    """The same with the photos that were to set limits among those to fit, which then set them by folds; of fewer than
-    FEWEST_TO_JUDGE good photos also those that were to judge, unless the folder has a test/.
+    """Return the same with the photos that were to set limits among those to fit, which then set them by folds; of
+    fewer than FEWEST_TO_JUDGE good photos also those that were to judge, unless the folder has a test/.
 
     Limits set so hold as well as those of photos kept apart, and the detector has more to learn from (METHODS section
     11). The split itself where there are too few groups for folds.
@@ -192,7 +197,9 @@ def train_on_all(photos: Split) -> Split:
 def folds(
     samples: Sequence[PhotoFile], groups: Mapping[str, str], *, seed: int, count: int = FOLDS
 ) -> list[list[PhotoFile]]:
-    """The samples in `count` folds that split no group, fewer where groups are fewer; none below MIN_FOLDS groups."""
+    """Return the samples in `count` folds that split no group, fewer where groups are fewer; none below MIN_FOLDS
+    groups.
+    """
     labels = [groups.get(sample.name, sample.name) for sample in samples]
     names = sorted(set(labels))
     if len(names) < MIN_FOLDS:
@@ -207,7 +214,7 @@ def folds(
 
 
 def _labels(good: Sequence[PhotoFile], groups: Mapping[str, str]) -> dict[str, str]:
-    """The group of every good image by its name."""
+    """Return the group of every good image by its name."""
     bare = Counter(sample.path.name for sample in good)
     labels = {}
     for sample in good:

@@ -65,11 +65,11 @@ class TilePlan:
 
     @classmethod
     def from_params(cls, params: Mapping, tile: Size) -> Self:
-        """The plan from its `params`, for a network of this input size. Raises ValueError as the plan itself."""
+        """Return the plan from its `params`, for a network of this input size. Raises ValueError as the plan itself."""
         return cls(tuple(params["size"]), tuple(tile), params["overlap"], params["cell"])
 
     def params(self) -> dict:
-        """Its fields in a recipe; the size of a tile is that of the network."""
+        """Return its fields in a recipe; the size of a tile is that of the network."""
         return {"size": list(self.size), "overlap": self.overlap, "cell": self.cell}
 
     @property
@@ -114,7 +114,7 @@ class TilePlan:
         ]
 
     def cut(self, picture: np.ndarray, tile: Tile) -> np.ndarray:
-        """A tile (h, w, 3) of a picture (H, W, 3) at the working size, as a view."""
+        """Return a tile (h, w, 3) of a picture (H, W, 3) at the working size, as a view."""
         return picture[tile.top : tile.top + self.tile[0], tile.left : tile.left + self.tile[1]]
 
     def fill(
@@ -143,7 +143,7 @@ class TilePlan:
         return min(USUAL_K, self.largest_k)
 
     def sentence(self) -> str:
-        """A sentence for the user: how a photo is cut, and how much can be learned per place."""
+        """Return a sentence for the user: how a photo is cut, and how much can be learned per place."""
         rows, columns = self.grid
         return (
             f"Each photo is resized to {_sides(self.size)} and split into {pluralise(len(self.tiles), 'tile')} of "
@@ -151,7 +151,7 @@ class TilePlan:
         )
 
     def require(self, k: int) -> None:
-        """Raises ValueError with the figure when the factors of k features at every place are too large."""
+        """Raise ValueError with the figure when the factors of k features at every place are too large."""
         if k > self.largest_k:
             rows, columns = self.grid
             takes = f"k = {k} at {rows} × {columns} locations takes {4e-06 * rows * columns * k * k:,.0f} MB of factors"
@@ -162,7 +162,7 @@ class TilePlan:
 def proposed(
     photo: Size, smallest_defect: float | None = None, *, tile: Size = (256, 256), cell: int | None = None
 ) -> TilePlan:
-    """The plan for photos of (height, width) in which a defect of so many pixels matters.
+    """Return the plan for photos of (height, width) in which a defect of so many pixels matters.
 
     The photo is reduced until this defect has SEEN pixels; without one it keeps its size. cell: None takes the finest
     that allows WANTED_K features at every place. Overlap: a quarter of a tile. Raises ValueError, with the figure, for
@@ -180,12 +180,14 @@ def proposed(
 
 
 def smallest_seen(photo: Size, size: Size) -> int:
-    """Pixels of a photo of (height, width) that a defect needs to be seen when the photo is squashed to `size`."""
+    """Return the pixels of a photo of (height, width) that a defect needs to be seen when the photo is squashed
+    to `size`.
+    """
     return math.ceil(SEEN * max(side / input_side for side, input_side in zip(photo, size, strict=True)))
 
 
 def recommendation(photo: Size, smallest_defect: float, size: Size) -> tuple[bool, str]:
-    """Whether tiles help for photos of (height, width), otherwise squashed to `size`, and why, in a sentence."""
+    """Return whether tiles help for photos of (height, width), otherwise squashed to `size`, and why, in a sentence."""
     left = smallest_defect * min(input_side / side for side, input_side in zip(photo, size, strict=True))
     why = (
         f"A defect of {smallest_defect:g} px is {left:.2g} px after resizing to {_sides(size)}; at least {SEEN} px "

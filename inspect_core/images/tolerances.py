@@ -43,7 +43,9 @@ class CaptureVariation:
     jpeg: int = 100
 
     def apply(self, picture: np.ndarray, photo: tuple[int, int], rng: np.random.Generator) -> np.ndarray:
-        """The picture that the network would see, (h, w, 3) uint8; picture: as it saw it; photo: (H, W) as taken."""
+        """Return the picture that the network would see, (h, w, 3) uint8; picture: as it saw it; photo: (H, W) as
+        taken.
+        """
         size = picture.shape[:2]
         if self.right or self.down:
             shift = np.array([[1, 0, self.right], [0, 1, self.down]], np.float32)
@@ -64,7 +66,7 @@ class CaptureVariation:
 
 
 def _noise(size: tuple[int, int], photo: tuple[int, int], rng: np.random.Generator, *, mono: bool) -> np.ndarray:
-    """(h, w, 1 or 3) float32: noise of spread 1 in every pixel of the photo, squashed as the photo is."""
+    """Return (h, w, 1 or 3) float32: noise of spread 1 in every pixel of the photo, squashed as the photo is."""
     channels = 1 if mono else 3
     height, width = (min(photo_side, to) for photo_side, to in zip(photo, size, strict=True))
     drawn = rng.standard_normal((height, width, channels), dtype=np.float32)
@@ -76,14 +78,14 @@ def _noise(size: tuple[int, int], photo: tuple[int, int], rng: np.random.Generat
 
 
 def photos_per_original(tolerances: "Tolerances | None") -> int:
-    """Photos that are learned from for each good one: itself and its copies."""
+    """Return photos that are learned from for each good one: itself and its copies."""
     return 1 if tolerances is None else 1 + tolerances.copies
 
 
 @lru_cache(maxsize=64)
 def _left(photo: int, to: int) -> np.float32:
-    """Share of the spread of independent pixels that squashing a side to fewer leaves (`photo_reader.squash`: a
-    triangle).
+    """Return the share of the spread of independent pixels that squashing a side to fewer leaves
+    (`photo_reader.squash`: a triangle).
     """
     times = max(photo / to, 1.0)
     centres = (np.arange(min(to, 64)) + 0.5) * times
@@ -120,7 +122,9 @@ class Tolerances:
 
     @classmethod
     def parse(cls, text: str) -> Self | None:
-        """From "noise=2,light=4", those not named 0; None from "none". Raises ValueError with what is wrong."""
+        """Create it from "noise=2,light=4", those not named 0; None from "none". Raises ValueError with what is
+        wrong.
+        """
         if text.strip() == NONE:
             return None
         values: dict[str, Any] = dict.fromkeys(RANGES, 0.0) | {"jpeg": 100}
@@ -136,11 +140,13 @@ class Tolerances:
         return cls(**values)
 
     def __str__(self) -> str:
-        """What `parse` reads."""
+        """Return what `parse` reads."""
         return ",".join(f"{name}={getattr(self, name):g}" for name in RANGES)
 
     def sample_variations(self, rng: np.random.Generator) -> Iterator[CaptureVariation]:
-        """How the copies of one photo are taken: each time differing in about half of the ways, mostly by much."""
+        """Yield how the copies of one photo are taken: each time differing in about half of the ways, mostly by
+        much.
+        """
         for _ in range(self.copies):
             differs, signs = rng.uniform(size=5) < 0.5, rng.choice((-1.0, 1.0), 3)
             light, right, down, noise, focus, jpeg = (
@@ -151,7 +157,7 @@ class Tolerances:
             yield CaptureVariation(self.noise * noise, gain, x, y, self.focus * focus, quality)
 
     def extreme_variation(self, side: int) -> CaptureVariation:
-        """All of them at once, at the darker (-1) or the brighter end (1)."""
+        """Return all of them at once, at the darker (-1) or the brighter end (1)."""
         gain, shift = 1 + side * self.light / 100, side * self.shift
         return CaptureVariation(self.noise, gain, shift, shift, self.focus, self.jpeg)
 

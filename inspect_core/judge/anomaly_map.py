@@ -97,7 +97,9 @@ def _float32_operator(cells: int, pixels: int, sigma: float) -> np.ndarray:
 
 
 def _bilinear(cells: int, pixels: int) -> np.ndarray:
-    """(pixels, cells): weights of the two cells around each pixel's centre, the border cell repeated beyond it."""
+    """Return (pixels, cells): weights of the two cells around each pixel's centre, the border cell repeated
+    beyond it.
+    """
     position = np.clip((np.arange(pixels) + 0.5) * cells / pixels - 0.5, 0, cells - 1)
     before = np.floor(position).astype(int)
     after = np.minimum(before + 1, cells - 1)
@@ -133,19 +135,23 @@ def image_score(anomaly_map: np.ndarray, *, area: int = 1) -> np.ndarray:
 
 
 def largest_values(anomaly_maps: np.ndarray, count: int) -> np.ndarray:
-    """(n, H, W) -> (n, count), the largest first: column N - 1 is the image score for the area N, in the same dtype."""
+    """Return (n, H, W) -> (n, count), the largest first: column N - 1 is the image score for the area N, in the same
+    dtype.
+    """
     values = anomaly_maps.reshape(len(anomaly_maps), -1)
     first = values.shape[1] - _whole_area(count, values.shape[1])
     return np.sort(np.partition(values, first, axis=1)[:, first:], axis=1)[:, ::-1]
 
 
 def default_area(size: tuple[int, int]) -> int:
-    """Pixels of a map of `size` (H, W) that have to exceed the limit unless chosen otherwise: 131 of 256 x 256."""
+    """Return the pixels of a map of `size` (H, W) that have to exceed the limit unless chosen otherwise: 131 of
+    256 x 256.
+    """
     return max(1, round(AREA_SHARE * size[0] * size[1]))
 
 
 def largest_area(size: tuple[int, int]) -> int:
-    """The largest area that can be chosen for maps of `size` (H, W)."""
+    """Return the largest area that can be chosen for maps of `size` (H, W)."""
     return max(1, int(LARGEST_AREA_SHARE * size[0] * size[1]))
 
 
@@ -184,7 +190,7 @@ def _whole_area(area: int, pixels: int) -> int:
 
 
 def scale_region(region: Region, from_size: tuple[int, int], to_size: tuple[int, int]) -> Region:
-    """The region of a map of `from_size` on an image of `to_size`, both (height, width) in pixels.
+    """Return the region of a map of `from_size` on an image of `to_size`, both (height, width) in pixels.
 
     The box becomes the smallest whole-pixel box that covers the scaled one; the area is scaled and rounded, at least
     1; the peak stays. Raises ValueError when a size is not positive or the box does not lie within `from_size`.

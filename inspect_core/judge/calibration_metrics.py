@@ -30,7 +30,9 @@ class ReliabilityCurve:
 
 
 def accuracy(proba: ArrayLike, y: ArrayLike) -> float:
-    """Share of samples whose largest probability is in the true column. NaN with a warning when there is none."""
+    """Return the share of samples whose largest probability is in the true column. NaN with a warning when
+    there is none.
+    """
     proba, y = _judged(proba, y)
     if not len(y):
         return nan_with_warning(_EMPTY)
@@ -38,7 +40,7 @@ def accuracy(proba: ArrayLike, y: ArrayLike) -> float:
 
 
 def reliability_curve(proba: ArrayLike, y: ArrayLike, *, bins: int = 20) -> ReliabilityCurve:
-    """The reliability diagram's bins; with no samples every bin is empty.
+    """Return the reliability diagram's bins; with no samples every bin is empty.
 
     Raises ValueError for rows that are not probabilities, labels that are not column indices, and bins < 1.
     """
@@ -93,7 +95,7 @@ def mean_max_confidence(proba: ArrayLike) -> float:
 
 
 def hellinger(p: ArrayLike, q: ArrayLike) -> float:
-    """Mean over samples of the Hellinger distance ||sqrt p - sqrt q|| / sqrt 2: 0 equal, 1 disjoint.
+    """Return mean over samples of the Hellinger distance ||sqrt p - sqrt q|| / sqrt 2: 0 equal, 1 disjoint.
 
     p, q: both (n, K), or both (K,) for one sample. NaN with a warning when there is no sample.
     """
@@ -118,7 +120,9 @@ def _probabilities(values: ArrayLike, *, name: str) -> np.ndarray:
 
 
 def _judged(proba: ArrayLike, y: ArrayLike) -> tuple[np.ndarray, np.ndarray]:
-    """Both as arrays. Raises ValueError unless proba has probabilities and y one of their columns for every row."""
+    """Return both as arrays. Raises ValueError unless proba has probabilities and y one of their columns for
+    every row.
+    """
     proba, y = _probabilities(proba, name="proba"), np.asarray(y)
     require_shape(y, proba.shape[:1], name="y")
     if y.size and (y.dtype.kind not in "iub" or y.min() < 0 or y.max() >= proba.shape[1]):

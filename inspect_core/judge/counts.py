@@ -18,7 +18,7 @@ from inspect_core.judge.limits import format_upper_bound
 def select_counted_parts(
     good: np.ndarray, defect: np.ndarray, subsets: Sequence[str]
 ) -> tuple[np.ndarray, np.ndarray, bool]:
-    """(good parts, defects, whether the limit was set on these good parts), the first two (n,) bool.
+    """Return (good parts, defects, whether the limit was set on these good parts), the first two (n,) bool.
 
     good, defect: (n,) bool; a part whose truth is unknown is neither. subsets: (n,) "calibration", "validation",
     "test", "added" or "relabelled". Good parts are those of `judge`; when there are none, those of `calibrate`. Defects
@@ -112,7 +112,8 @@ def count_parts(
     good_unscored: UnscoredCounts = NONE_UNSCORED,
     defects_unscored: UnscoredCounts = NONE_UNSCORED,
 ) -> VerdictCounts:
-    """Counts of accepted (score <= review), reviewed (<= reject) and rejected parts; one limit: review == reject.
+    """Return counts of accepted (score <= review), reviewed (<= reject) and rejected parts; one limit: review ==
+    reject.
 
     good_scores: (n,), defect_scores: (m,), either may be empty; found_up_to: (m,) of `judge.defect_hits`, NaN where the
     place of a defect is not known, as everywhere by default. Compares in float64, as a single verdict does.
@@ -142,7 +143,7 @@ def count_parts(
 
 
 def counts_sentence(counts: VerdictCounts, *, limit_set_on_these: bool = False, relabelled: int = 0) -> str:
-    """The sentence in parts, word for word as the bench says it while a limit is dragged.
+    """Return the sentence in parts, word for word as the bench says it while a limit is dragged.
 
     >>> in_parts(Counts(good_rejected=3, good_total=120, defects_missed=1, defects_total=18))
     'Rejects 3 of 120 good parts (long-run upper bound 7 of 100), misses 1 of 18 defects.'

@@ -51,7 +51,7 @@ def as_finite(values: ArrayLike, *, name: str) -> np.ndarray:
 
 
 def as_some_finite(values: ArrayLike, *, name: str) -> np.ndarray:
-    """(n,) float64, as `as_finite`. Raises ValueError too when there is none."""
+    """Return (n,) float64, as `as_finite`. Raises ValueError too when there is none."""
     numbers = as_finite(values, name=name).ravel()
     if not numbers.size:
         raise ValueError(f"{name} is empty; a limit needs the score of at least one part")
@@ -59,7 +59,7 @@ def as_some_finite(values: ArrayLike, *, name: str) -> np.ndarray:
 
 
 def as_finite_number(value: float, *, name: str) -> float:
-    """One number in float64, as `as_finite`. Raises ValueError unless it is finite."""
+    """Return one number in float64, as `as_finite`. Raises ValueError unless it is finite."""
     number = float(value)
     if not math.isfinite(number):
         raise ValueError(f"{name} is {number}; inspection needs a finite value")
@@ -67,7 +67,7 @@ def as_finite_number(value: float, *, name: str) -> float:
 
 
 def as_labels(labels: ArrayLike, *, name: str, shape: tuple[int, ...]) -> np.ndarray:
-    """Labels as bool, True = defect, of the shape of the scores they belong to.
+    """Return labels as bool, True = defect, of the shape of the scores they belong to.
 
     Raises ValueError for any value but False, True, 0 and 1, and when the shape differs.
     """
@@ -80,12 +80,12 @@ def as_labels(labels: ArrayLike, *, name: str, shape: tuple[int, ...]) -> np.nda
 
 
 def require_shape(array: np.ndarray, shape: tuple[int, ...], *, name: str) -> None:
-    """Raises ValueError with both shapes unless they are equal."""
+    """Raise ValueError with both shapes unless they are equal."""
     if array.shape != tuple(shape):
         raise ValueError(f"{name} has shape {array.shape}, expected {tuple(shape)}; give one value for each score")
 
 
 def require_fraction(value: float, *, name: str, cure: str) -> None:
-    """Raises ValueError naming argument, value and cure unless 0 < value <= 1."""
+    """Raise ValueError naming argument, value and cure unless 0 < value <= 1."""
     if not 0 < value <= 1:
         raise ValueError(f"{name} is {value}, outside (0, 1]; {cure}")

@@ -38,7 +38,8 @@ def limits_from_good(
     reject: float = DEFAULT_OVERKILL,
     ceiling: float | None = None,
 ) -> tuple[float, float]:
-    """Limits (review, reject) that the shares `review` and `reject` of good parts exceed, from a fitted upper tail.
+    """Return limits (review, reject) that the shares `review` and `reject` of good parts exceed, from a fitted upper
+    tail.
 
     good_scores: (n,) finite, of parts that the detector was not fitted to. The tail is Gumbel's, through three
     quantiles of the scores, so that a few odd parts among the good ones do not move it: with g(u) = -ln(-ln u), scale
@@ -66,7 +67,8 @@ def limits_from_good(
 def rescale_limit(
     limit: float, *, before: float, after: float, ceilings: tuple[float | None, float | None] = (None, None)
 ) -> float:
-    """A limit set by hand when `before` was suggested, converted to scores of another scale, for which `after` is.
+    """Return a limit set by hand when `before` was suggested, converted to scores of another scale, for which `after`
+    is.
 
     It keeps its ratio to the suggested limit; under a ceiling, the ratio of the values without an end (-ln(1 - s / c)).
     If one of these is not positive, the limit is unchanged. ceilings: as for `limits_from_good`, of the scores before
@@ -100,8 +102,8 @@ def overkill_at(
     sample_size: int = 100,
     confidence: float = 0.95,
 ) -> RejectForecast:
-    """How many of the next `sample_size` good parts the limit will stop, judged by good scores, which may be those that
-    set it.
+    """Return how many of the next `sample_size` good parts the limit will stop, judged by good scores, which may be
+    those that set it.
 
     good_scores: (n,) finite; groups: the group of each; the photos of a group count as one part. ceiling: as for
     `limits_from_good`. expected: the mean over the Gumbel tails that so few scores allow; at the 5 % point of 12 scores
@@ -138,19 +140,19 @@ def provable_bound(count: int, *, sample_size: int = 100, confidence: float = 0.
 
 
 def _betabinom_point(share: float, sample_size: int, a: float, b: float) -> int:
-    """The smallest number that a beta-binomial variable stays at or below with this probability."""
+    """Return the smallest number that a beta-binomial variable stays at or below with this probability."""
     from scipy.stats import betabinom  # takes half a second; no worker and no verdict needs it
 
     return int(betabinom.ppf(share, sample_size, a, b))
 
 
 def _remove_ceiling(scores: np.ndarray, ceiling: float | None) -> np.ndarray:
-    """Scores with a ceiling converted to ones without an end; unchanged without a ceiling."""
+    """Return scores with a ceiling converted to ones without an end; unchanged without a ceiling."""
     return scores if ceiling is None else -np.log(np.maximum(1 - scores / ceiling, NEAREST))
 
 
 def _restore_ceiling(value: float, ceiling: float | None) -> float:
-    """The inverse of `_remove_ceiling`; large values come no nearer to the ceiling than a score can."""
+    """Return the inverse of `_remove_ceiling`; large values come no nearer to the ceiling than a score can."""
     return value if ceiling is None else -ceiling * math.expm1(-min(value, -math.log(NEAREST)))
 
 
@@ -167,7 +169,7 @@ def _gumbel(scores: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
 
 
 def _reduced(share: float) -> float:
-    """The standard Gumbel score that this share stays below."""
+    """Return the standard Gumbel score that this share stays below."""
     return -math.log(-math.log(share))
 
 
@@ -184,7 +186,8 @@ def _refitted(count: int) -> tuple[np.ndarray, np.ndarray]:
 
 @lru_cache(maxsize=64)
 def _point(count: int, share: float) -> float:
-    """Where a limit lies, in scales above the location fitted to `count` scores, that the share of good parts exceeds.
+    """Return where a limit lies, in scales above the location fitted to `count` scores, that the share of good parts
+    exceeds.
 
     The mean over the tails of `_refitted`; below FEWEST scores, which tell too little of a tail, as for MIN_SCORES.
     """
@@ -207,7 +210,7 @@ def _warn_equal(scores: np.ndarray) -> None:
 
 
 def limit_for_overkill(good_scores: ArrayLike, *, rate: float) -> float:
-    """The limit that rejects at most the share `rate` of the given good parts: floor(rate * n) of them.
+    """Return the limit that rejects at most the share `rate` of the given good parts: floor(rate * n) of them.
 
     good_scores: (n,) finite. rate: 0 <= rate < 1. The limit lies halfway between the largest accepted and the smallest
     rejected score; when none is rejected it is the maximum plus half the gap to the next lower score. A tie at the cut
@@ -243,7 +246,7 @@ def clopper_pearson(k: int, n: int, *, confidence: float = 0.95) -> tuple[float,
 
 
 def upper_bound(k: int, n: int, *, confidence: float = 0.95) -> float:
-    """The largest share, at one-sided confidence, compatible with k of n: 3 of 120 give 0.063.
+    """Return the largest share, at one-sided confidence, compatible with k of n: 3 of 120 give 0.063.
 
     The upper end of Clopper and Pearson (1934) with the whole error on one side. n = 0 says nothing: 1.
     Raises ValueError unless 0 <= k <= n, both whole, and 0 < confidence < 1.

@@ -62,7 +62,9 @@ class LocalScale:
         return np.float32(self.level) + self.gain * self._centred(errors)
 
     def standardised(self, errors: ArrayLike) -> np.ndarray:
-        """(apply(errors) - level) / spread: comparable between detectors of different units. (..., h, w) float32."""
+        """Return (apply(errors) - level) / spread: comparable between detectors of different units. (..., h, w)
+        float32.
+        """
         return self.gain * np.float32(1 / self.spread) * self._centred(errors)
 
     def _centred(self, errors: ArrayLike) -> np.ndarray:
@@ -84,7 +86,9 @@ class GoodMaps:
 
     @classmethod
     def from_errors(cls, errors: ArrayLike) -> Self:
-        """From grid errors (n, h, w) of good photos. Raises ValueError without any, or when one is not finite."""
+        """Create it from grid errors (n, h, w) of good photos. Raises ValueError without any, or when one is not
+        finite.
+        """
         maps = np.asarray(errors, np.float64)
         if maps.ndim != 3 or 0 in maps.shape:
             raise ValueError(f"errors has shape {maps.shape}; give (n, h, w), at least one photo")
@@ -95,7 +99,7 @@ class GoodMaps:
         return cls(len(maps), mean, ((maps - mean) ** 2).sum(axis=0))
 
     def finish(self, size: tuple[int, int], *, uniform: bool = False, fixed: bool | None = None) -> LocalScale:
-        """The scale for maps of `size` (H, W) pixels made of these grid errors.
+        """Return the scale for maps of `size` (H, W) pixels made of these grid errors.
 
         Where good maps do not differ at all, they stay as they are. uniform: one scale for all places, which leaves
         maps as they are and gives their spread only to joined maps; for errors with an upper bound, which strange
@@ -121,11 +125,12 @@ class GoodMaps:
         )
 
     def is_fixed(self, size: tuple[int, int]) -> bool:
-        """Whether content is fixed: places explain at least `FIXED` of the variance of errors."""
+        """Return whether content is fixed: places explain at least `FIXED` of the variance of errors."""
         return self.explained(self._by_class(self.mean, size)) >= FIXED
 
     def explained(self, levels: np.ndarray) -> float:
-        """The fraction of the variance of errors about `levels` (h, w) that the mean of the other photos explains.
+        """Return the fraction of the variance of errors about `levels` (h, w) that the mean of the other photos
+        explains.
 
         Leave-one-out: below 0 where places have nothing in common; -inf for a single photo.
         """
@@ -136,7 +141,7 @@ class GoodMaps:
 
     @staticmethod
     def _by_class(values: np.ndarray, size: tuple[int, int]) -> np.ndarray:
-        """(h, w): the mean over the cells of a class, those at the same distances from the nearest two sides."""
+        """Return (h, w): the mean over the cells of a class, those at the same distances from the nearest two sides."""
         steps = [
             np.minimum(np.minimum(np.arange(count), np.arange(count)[::-1]), -(-BORDER * count // pixels))
             for count, pixels in zip(values.shape, size, strict=True)
@@ -147,7 +152,7 @@ class GoodMaps:
 
 
 def _edges(cells: tuple[int, ...]) -> np.ndarray:
-    """(h, w): EDGE for each side of the map at which a cell lies, 1 inside."""
+    """Return (h, w): EDGE for each side of the map at which a cell lies, 1 inside."""
     sides = [np.ones(count) for count in cells]
     for side in sides:
         side[[0, -1]] = EDGE
@@ -155,7 +160,7 @@ def _edges(cells: tuple[int, ...]) -> np.ndarray:
 
 
 def sum_error_maps(errors: Sequence[ArrayLike], scales: Sequence[LocalScale | None]) -> np.ndarray:
-    """The errors of all detectors as one map: (h, w) or (n, h, w) each -> one float32 of that shape.
+    """Return the errors of all detectors as one map: (h, w) or (n, h, w) each -> one float32 of that shape.
 
     The errors of a single detector keep their unit: calibrated by its scale, unchanged without one. Of several, the
     standardised errors are added: a good part is about 0 everywhere, and 1 is the spread of one detector's good errors.

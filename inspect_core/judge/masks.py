@@ -9,13 +9,15 @@ from numpy.typing import ArrayLike
 
 
 def label_regions(mask: np.ndarray) -> tuple[np.ndarray, int]:
-    """Number of its region for every pixel of a mask (0 = none), (H, W) int32, and how many regions there are."""
+    """Return the number of its region for every pixel of a mask (0 = none), (H, W) int32, and how many regions
+    there are.
+    """
     count, labels = cv2.connectedComponents((np.asarray(mask) != 0).view(np.uint8), connectivity=8)
     return labels, count - 1
 
 
 def mask_at(mask: ArrayLike, size: tuple[int, int]) -> np.ndarray:
-    """A mask at another size, (height, width): nearest pixel, and no region is lost.
+    """Return a mask at another size, (height, width): nearest pixel, and no region is lost.
 
     Each pixel takes the value at its centre. A region that would lose every pixel in this way marks all pixels that it
     touches instead, so that a defect too fine for the map can still be found.
@@ -39,6 +41,6 @@ def mask_at(mask: ArrayLike, size: tuple[int, int]) -> np.ndarray:
 
 
 def _cover(length: int, to_length: int) -> np.ndarray:
-    """(to_length, length) float32: 1 where a new pixel overlaps an old one, decided in whole numbers."""
+    """Return (to_length, length) float32: 1 where a new pixel overlaps an old one, decided in whole numbers."""
     new, old = np.arange(to_length)[:, None], np.arange(length)
     return ((new * length < (old + 1) * to_length) & ((new + 1) * length > old * to_length)).astype(np.float32)

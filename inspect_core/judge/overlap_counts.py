@@ -36,12 +36,14 @@ class OverlapCounts:
 
     @classmethod
     def none(cls) -> Self:
-        """Of no map."""
+        """Create it from no map."""
         return cls(np.zeros(0, np.int32), *np.zeros((2, 0), np.int64), np.zeros(0), 0)
 
     @classmethod
     def from_map(cls, anomaly_map: np.ndarray, mask: np.ndarray) -> Self:
-        """Of one map (H, W), float32 and finite, and its mask, True = defect. Raises ValueError for another shape."""
+        """Create it from one map (H, W), float32 and finite, and its mask, True = defect. Raises ValueError for another
+        shape.
+        """
         mask = np.asarray(mask) != 0
         require_shape(mask, anomaly_map.shape, name="mask")
         classes = _classes(anomaly_map)
@@ -62,7 +64,7 @@ class OverlapCounts:
 
     @classmethod
     def merged(cls, counts: Iterable[Self]) -> Self:
-        """Of the maps of all, added in their order."""
+        """Create it from the maps of all, added in their order."""
         all_counts = [cls.none(), *counts]
         classes, where = np.unique(
             np.concatenate([counts_of_photo.classes for counts_of_photo in all_counts]), return_inverse=True

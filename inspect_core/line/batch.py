@@ -62,7 +62,7 @@ class Outputs:
 
 
 def photos_of(paths: Sequence[Path]) -> list[Photo]:
-    """(name, path) of every photo at the paths, zip archives unpacked; of a list of photos, those that it names.
+    """Return (name, path) of every photo at the paths, zip archives unpacked; of a list of photos, those that it names.
 
     Raises ValueError when there is none, ScanError, FileNotFoundError and OSError as `unpacked` and `photos_in` do.
     """
@@ -151,8 +151,8 @@ def _reusable_rows(
     record: Record | None,
     report: Report,
 ) -> dict[str, ResultRow]:
-    """The rows that are still valid: the photo is the one that was judged, by this release, its maps are there, and so
-    is its record.
+    """Return the rows that are still valid: the photo is the one that was judged, by this release, its maps are there,
+    and so is its record.
     """
     rows: dict[str, ResultRow] = {}
     if journal is None or not journal.rows:
@@ -178,7 +178,7 @@ def _side_by_side(inspector: Inspector, photos: Sequence[Photo], maps: MapFolder
 
 
 def inspect_and_render(inspector: Inspector, name: str, path: Path, endings: Sequence[str]) -> RenderedRow:
-    """One photo judged, with its maps for these endings."""
+    """Return one photo judged, with its maps for these endings."""
     inspected = inspect_photo(inspector, name, path)
     if inspected.picture is None or inspected.verdict is None:
         return inspected.row, inspected.file_sha256, {}

@@ -38,7 +38,7 @@ def write_report(path: Path, inspector: Inspector, rows: Sequence[ResultRow], pi
 
 
 def html_of(inspector: Inspector, rows: Sequence[ResultRow], pictures: Mapping[str, bytes]) -> str:
-    """The report, as `write_report` writes it."""
+    """Return the report, as `write_report` writes it."""
     ended = rows[-1].time[:16].replace("T", " ")
     release = f", release {inspector.release[:12]}" if inspector.release else ""
     first = sorted(rows, key=lambda row: (-ALL_VERDICTS.index(row.verdict), -(row.score or 0)))[:MOST_ROWS]
@@ -62,24 +62,24 @@ def html_of(inspector: Inspector, rows: Sequence[ResultRow], pictures: Mapping[s
 
 
 def batch_sentence(rows: Sequence[ResultRow]) -> str:
-    """The counts in a sentence: "Accepted 95 of 100; 3 to review, 1 rejected, 1 not judged." """
+    """Return the counts in a sentence: "Accepted 95 of 100; 3 to review, 1 rejected, 1 not judged." """
     counts = Counter(row.verdict for row in rows)
     others = ", ".join(f"{counts[word]:,} {VERDICT_PHRASES[word]}" for word in ALL_VERDICTS[1:] if counts[word])
     return f"Accepted {counts['accept']:,} of {len(rows):,}{'; ' + others if others else ''}."
 
 
 def worst_rows(rows: Sequence[ResultRow]) -> list[ResultRow]:
-    """The judged photos of the highest scores."""
+    """Return the judged photos of the highest scores."""
     return sorted((row for row in rows if row.score is not None), key=lambda row: -(row.score or 0.0))[:WORST]
 
 
 def pictures_of(inspector: Inspector, rows: Sequence[ResultRow], photos: Mapping[str, Path]) -> dict[str, bytes]:
-    """The worst parts, drawn, by name: read and judged once more. photos: path by name."""
+    """Return the worst parts, drawn, by name: read and judged once more. photos: path by name."""
     return {row.name: drawn for row in worst_rows(rows) if (drawn := picture_of(inspector, row.name, photos[row.name]))}
 
 
 def picture_of(inspector: Inspector, name: str, path: Path, *, side: int = SIDE) -> bytes | None:
-    """The photo with its heatmap, reduced, as WebP: read and judged once more; None when it no longer can be."""
+    """Return the photo with its heatmap, reduced, as WebP: read and judged once more; None when it no longer can be."""
     inspected = inspect_photo(inspector, name, path)
     if inspected.picture is None or (verdict := inspected.verdict) is None:
         return None
@@ -88,7 +88,7 @@ def picture_of(inspector: Inspector, name: str, path: Path, *, side: int = SIDE)
 
 
 def in_words(row: ResultRow) -> str:
-    """A row under its picture: the verdict, the score, the defect type or the reason."""
+    """Return a row under its picture: the verdict, the score, the defect type or the reason."""
     score = "" if row.score is None else f", score {_number(row.score, '.3g')}"
     more = row.defect_type or row.reason
     return f"{row.verdict}{score}{', ' + more if more else ''}"

@@ -78,7 +78,7 @@ def name_parts(inspector: Inspector, good: Sequence[Path], defects: Sequence[Pat
 
 
 def photos_by_part(folder: Path) -> dict[str, Path]:
-    """Photos below a folder by the name of the part: that of the file without its extension.
+    """Return photos below a folder by the name of the part: that of the file without its extension.
 
     Raises ValueError when two photos are of one part.
     """
@@ -91,7 +91,7 @@ def photos_by_part(folder: Path) -> dict[str, Path]:
 
 
 def result_facts(answer: ChallengeResult) -> dict:
-    """An answer as stored in the audit log."""
+    """Return an answer as stored in the audit log."""
     facts = asdict(answer)
     part, margin_had = facts.pop("part"), facts.pop("reference_margin")
     expected = {"name": part["name"], "good": part["good"], "expected": part["verdict"], "had": part["score"]}

@@ -19,7 +19,7 @@ TAUGHT = "good, taught"
 
 
 def listed_photos(path: Path) -> tuple[list[tuple[str, Path]], dict[str, str]]:
-    """(name, path) of the photos that a list of another tool names, and what it says of each by name.
+    """Return (name, path) of the photos that a list of another tool names, and what it says of each by name.
 
     Raises ScanError for a damaged list, OSError.
     """
@@ -30,7 +30,7 @@ def listed_photos(path: Path) -> tuple[list[tuple[str, Path]], dict[str, str]]:
 
 
 def truths_of(paths: Sequence[Path], names: Collection[str]) -> dict[str, str]:
-    """What lists or folders say of photos by name: "good" or the defect type; of the others nothing.
+    """Return what lists or folders say of photos by name: "good" or the defect type; of the others nothing.
 
     names: as `batch.photos_of` gives them for these paths. Raises as `listed_photos`.
     """
@@ -40,12 +40,14 @@ def truths_of(paths: Sequence[Path], names: Collection[str]) -> dict[str, str]:
 
 
 def with_truth(row: ResultRow, truth: str, training_digests: Collection[str]) -> ResultRow:
-    """The row with what its photo shows. training_digests: digests of the photos that the recipe learned from."""
+    """Return the row with what its photo shows. training_digests: digests of the photos that the recipe learned
+    from.
+    """
     return replace(row, truth=TAUGHT if truth == GOOD and row.digest in training_digests else truth)
 
 
 def confusion(rows: Sequence[ResultRow]) -> dict[str, Counter[str]]:
-    """How many photos have which verdict, by truth: good, then the defect types. Photos taught are left out."""
+    """Return how many photos have which verdict, by truth: good, then the defect types. Photos taught are left out."""
     counts_by_truth: dict[str, Counter[str]] = {}
     for truth in sorted({row.truth for row in rows} - {"", TAUGHT}, key=lambda truth: (truth != GOOD, truth)):
         counts_by_truth[truth] = Counter(row.verdict for row in rows if row.truth == truth)
@@ -78,7 +80,7 @@ def escape_sentence(rows: Sequence[ResultRow]) -> str:
 
 
 def table_of(rows: Sequence[ResultRow]) -> dict[str, list[str]]:
-    """The confusion table, a column by its head: a line for good, for each defect type, and for all defects."""
+    """Return the confusion table, a column by its head: a line for good, for each defect type, and for all defects."""
     lines = confusion(rows)
     defects = [counts for truth, counts in lines.items() if truth != GOOD]
     if len(defects) > 1:
@@ -104,6 +106,6 @@ def _unscored(verdicts: Counter[str]) -> UnscoredCounts:
 
 
 def _share(count: int, inspected: int, total: int) -> str:
-    """A share of the inspected parts, with those that were not inspected beside it."""
+    """Return a share of the inspected parts, with those that were not inspected beside it."""
     share = f"{100 * count / inspected:.1f}%" if inspected else "–"
     return share if inspected == total else f"{share} of {inspected:,} inspected; {total - inspected:,} to sort by hand"

@@ -15,7 +15,7 @@ WORDS = 130
 
 
 def histogram(rows: Sequence[ResultRow], *, ink: str = "currentColor") -> str:
-    """How many photos of a batch have which score, by verdict; "" when none has a score. ink: of its words."""
+    """Return how many photos of a batch have which score, by verdict; "" when none has a score. ink: of its words."""
     scored = [row for row in rows if row.score is not None]
     drawn_rows = [row for row in scored if is_plottable(row.score or 0.0, row.review, row.reject)]
     note = _text(WIDTH - 12, HEIGHT - 6, omitted_sentence(len(scored) - len(drawn_rows)), "end")
@@ -35,7 +35,7 @@ def stacked(
     ink: str = "currentColor",
     note: str = "",
 ) -> str:
-    """Bars of the groups, one upon the other. groups: (word, colour, scores (n,)), not all of them empty.
+    """Return bars of the groups, one upon the other. groups: (word, colour, scores (n,)), not all of them empty.
 
     limits: review, reject; width, height: pixels; ink: colour of the words; note: an SVG text to add.
     """

@@ -12,7 +12,7 @@ from inspect_core.images.samples import escape_line
 
 
 def page(template: str, **values: Any) -> str:
-    """The whole file. template: a path below the package, a page that extends line/page.html.
+    """Return the whole file. template: a path below the package, a page that extends line/page.html.
 
     Whatever the template prints is on one line and escaped, except what it marks as safe; None is nothing.
     """
@@ -20,14 +20,14 @@ def page(template: str, **values: Any) -> str:
 
 
 def webp(picture: Image.Image) -> bytes:
-    """A picture for display, never for judging."""
+    """Return a picture for display, never for judging."""
     content = io.BytesIO()
     picture.save(content, "WEBP", quality=85)
     return content.getvalue()
 
 
 def data_url(content: bytes, kind: str = "webp") -> str:
-    """A file of a picture as the source of an image."""
+    """Return a file of a picture as the source of an image."""
     return f"data:image/{kind};base64,{base64.b64encode(content).decode()}"
 
 

@@ -40,5 +40,5 @@ class Inspector(Protocol):
     def release(self) -> str: ...
 
     def inspect(self, image: np.ndarray) -> Verdict:
-        """The verdict on (H, W, 3) uint8 RGB of any size. Raises ValueError when it cannot be judged."""
+        """Return the verdict on (H, W, 3) uint8 RGB of any size. Raises ValueError when it cannot be judged."""
         ...

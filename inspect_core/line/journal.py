@@ -25,7 +25,7 @@ def journal_of(table: Path) -> Path:
 
 
 def rows_kept(table: Path) -> int:
-    """How many rows of an unfinished batch lie beside its table."""
+    """Return how many rows of an unfinished batch lie beside its table."""
     try:
         with workspace.open_regular_file(journal_of(table)) as file:
             return max(0, sum(1 for _ in file) - 1)
@@ -63,7 +63,7 @@ class Journal:
         self._file.flush()
 
     def remove(self) -> None:
-        """The batch is finished: its table holds all rows."""
+        """Remove the journal: the batch is finished, and its table holds all rows."""
         self.path.unlink(missing_ok=True)
 
     def close(self) -> None:

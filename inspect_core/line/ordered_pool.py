@@ -32,5 +32,5 @@ def in_order(work: Callable[[Item], Result], items: Iterable[Item]) -> Generator
 
 
 def ranges(count: int, size: int) -> list[range]:
-    """The numbers from 0 to `count`, `size` at a time."""
+    """Return the numbers from 0 to `count`, `size` at a time."""
     return [range(first, min(first + size, count)) for first in range(0, count, size)]

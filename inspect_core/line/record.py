@@ -17,7 +17,7 @@ class Record(Protocol):
     """A log with unique keys: an inspection that is recorded again is found and not duplicated."""
 
     def find(self, key: str) -> Facts | None:
-        """The facts recorded under the key, None when there are none."""
+        """Return the facts recorded under the key, None when there are none."""
         ...
 
     def append(self, key: str, facts: Facts) -> Facts:
@@ -29,12 +29,14 @@ class Record(Protocol):
 
 
 def key_of(*parts: str) -> str:
-    """A key from everything that distinguishes one inspection from another, of a length that every database takes."""
+    """Return a key from everything that distinguishes one inspection from another, of a length that every database
+    takes.
+    """
     return hashlib.sha256("\0".join(parts).encode("utf-8", "backslashreplace")).hexdigest()
 
 
 def facts_of(row: ResultRow, *, path: str, source: str) -> Facts:
-    """The row as stored in the log; path: where the photo lies or will lie; source: "batch" or "watch"."""
+    """Return the row as stored in the log; path: where the photo lies or will lie; source: "batch" or "watch"."""
     return {
         "name": row.name,
         "path": path,
@@ -52,7 +54,7 @@ def facts_of(row: ResultRow, *, path: str, source: str) -> Facts:
 
 
 def is_recorded(row: ResultRow, facts: Facts | None) -> bool:
-    """Whether the facts in the log are those of this row, wherever its photo lies."""
+    """Return whether the facts in the log are those of this row, wherever its photo lies."""
     if facts is None:
         return False
     row_facts = facts_of(row, path="", source="batch")
@@ -61,5 +63,5 @@ def is_recorded(row: ResultRow, facts: Facts | None) -> bool:
 
 
 def as_recorded(row: ResultRow, facts: Facts) -> ResultRow:
-    """The row with the verdict that the log has of it, recorded before a stop and perhaps on another machine."""
+    """Return the row with the verdict that the log has of it, recorded before a stop and perhaps on another machine."""
     return replace(row, **{name: facts[name] for name in ("score", "verdict", "reason")})

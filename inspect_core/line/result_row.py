@@ -69,7 +69,7 @@ class InspectedPhoto:
 
 
 def uninspected_row(inspector: Inspector, name: str, *, reason: str = "") -> ResultRow:
-    """The row of a photo that is not judged, by the recipe in force."""
+    """Return the row of a photo that is not judged, by the recipe in force."""
     limits: dict[str, Any] = {**vars(inspector.limits), "area": inspector.area}
     return ResultRow(name=name, **limits, recipe=inspector.digest, release=inspector.release, reason=reason)
 
@@ -94,7 +94,7 @@ def inspect_photo(inspector: Inspector, name: str, path: Path, *, file: str = ""
 
 
 def apply_strict_mode(row: ResultRow) -> ResultRow:
-    """The row where photos that differ from those taught are not accepted but go to review."""
+    """Return the row where photos that differ from those taught are not accepted but go to review."""
     return (
         replace(row, verdict="review", reason=row.photo_deviation)
         if row.photo_deviation and row.verdict == "accept"
@@ -103,12 +103,12 @@ def apply_strict_mode(row: ResultRow) -> ResultRow:
 
 
 def is_strict_review(row: ResultRow) -> bool:
-    """Whether `apply_strict_mode` sent the photo to review."""
+    """Return whether `apply_strict_mode` sent the photo to review."""
     return bool(row.photo_deviation) and row.reason == row.photo_deviation
 
 
 def file_digest(path: Path) -> str:
-    """SHA-256 of a file's bytes, "" if it is not an ordinary file. Raises OSError when it cannot be read."""
+    """Return SHA-256 of a file's bytes, "" if it is not an ordinary file. Raises OSError when it cannot be read."""
     if not path.is_file():
         return ""
     with path.open("rb") as file:

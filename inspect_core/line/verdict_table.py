@@ -36,7 +36,7 @@ def write_table(path: Path, rows: Iterable[ResultRow]) -> None:
 
 
 def read_table(path: Path) -> list[ResultRow]:
-    """The rows of a table that `write_table` wrote, of an earlier version perhaps, with texts as in the file.
+    """Return the rows of a table that `write_table` wrote, of an earlier version perhaps, with texts as in the file.
 
     Raises ValueError for another file and for one larger than LARGEST, OSError for what is not an ordinary file.
     """

@@ -138,8 +138,8 @@ class Watch:
         return before if before is not None and before[:2] == file_state[:2] else file_state
 
     def _judge(self, path: str) -> _Arrival | None:
-        """The photo with its record in the log, else the inspector's result; None when it must wait, has gone or cannot
-        be claimed.
+        """Return the photo with its record in the log, else the inspector's result; None when it must wait, has gone or
+        cannot be claimed.
         """
         file_state, name, file = self._seen[path], name_of(path), ""
         try:
@@ -207,7 +207,9 @@ class Watch:
         self._claims.clear()
 
     def _require_out(self) -> None:
-        """A missing folder may be a drive that was removed: anything written in its place would be lost."""
+        """Raise OSError for a missing folder. It may be a drive that was removed: anything written in its place would
+        be lost.
+        """
         if not self.out.is_dir():
             raise OSError(f"the output folder {self.out} is missing; restore it and watching continues")
 

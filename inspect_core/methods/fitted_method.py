@@ -71,22 +71,22 @@ class FittedMethod:
         return self.definition.variances(self.detector)
 
     def value(self, live: Mapping[str, int]) -> int:
-        """Its own live value among those given, else the one to begin with."""
+        """Return its own live value among those given, else the one to begin with."""
         return live.get(self.live_parameter, self.start) if self.live_parameter else 0
 
     def sweep(self, patches: Tensor, stops: Sequence[int]) -> np.ndarray:
-        """(stops, h, w) float32 errors of one photo's (1, h, w, k) patches."""
+        """Return (stops, h, w) float32 errors of one photo's (1, h, w, k) patches."""
         errors = self.definition.sweep(self.detector, patches, tuple(stops))
         return errors.reshape(len(stops), *patches.shape[1:3]).to("cpu").float().numpy()
 
     def errors(self, patches: Tensor, value: int) -> np.ndarray:
-        """(h, w) float32 errors of one photo at one live value, equal to the bit to those of `sweep`."""
+        """Return (h, w) float32 errors of one photo at one live value, equal to the bit to those of `sweep`."""
         scores = self.definition.score(self.detector, patches, value if self.live_parameter else None)
         return scores[0].to("cpu").float().numpy()
 
 
 def joined_errors(views: Sequence[FittedMethod], features: Sequence[Tensor], live: Mapping[str, int]) -> np.ndarray:
-    """(h, w) float32: the calibrated errors of one photo, those of several views added.
+    """Return (h, w) float32: the calibrated errors of one photo, those of several views added.
 
     features: (1, h, w, k) for each view. Raises ValueError for views of which one has no scale at its live value.
     """
@@ -107,7 +107,7 @@ def remarks(
     *,
     photos: int,
 ) -> tuple[str, ...]:
-    """What an engineer should know of views fitted on this many photos, each sentence once."""
+    """Return what an engineer should know of views fitted on this many photos, each sentence once."""
     warnings_found = [
         view.definition.fit_warning(
             view.detector, Patches(photos, shape[1:3], shape[3]), view_parameters, view.value(live)
@@ -125,7 +125,7 @@ def with_taps(
     weights: Any = None,
     **more: Any,
 ) -> tuple[Backbone, list[tuple[str, ...]]]:
-    """A backbone with all taps that the methods see, and the taps of each method.
+    """Return a backbone with all taps that the methods see, and the taps of each method.
 
     taps: a preset or names of taps for all methods; None: for each method the preset it works best on, where the
     backbone has that. more: as for `shared`, or with weights as for `load`.
@@ -145,7 +145,9 @@ def with_taps(
 
 
 def chosen_taps(methods: Sequence[str], extractor: FeatureExtractor) -> tuple[str, ...] | None:
-    """The taps that were chosen for all methods, as `with_taps` takes them; None: each sees those it works best on."""
+    """Return the taps that were chosen for all methods, as `with_taps` takes them; None: each sees those it works best
+    on.
+    """
     current, known = [spec.taps for spec in extractor.looks], CATALOGUE.get(extractor.backbone.name)
     return None if known is not None and current == _best_taps(methods, known.presets) else current[0]
 
@@ -161,7 +163,9 @@ def patch_feature_specs(
     taps: Sequence[tuple[str, ...]] | None,
     seed: int,
 ) -> tuple[PatchFeatureSpec, ...]:
-    """What each method sees of a patch; taps: for each method, those of the backbone's that it sees, None: all."""
+    """Return what each method sees of a patch; taps: for each method, those of the backbone's that it sees,
+    None: all.
+    """
     channels = dict(zip(backbone.taps, backbone.tap_channels, strict=True))
     looks = []
     for name, parameters_of_method, method_taps in zip(
@@ -177,7 +181,9 @@ def patch_feature_specs(
 def costs_of(
     methods: Sequence[str], parameters: Sequence[Parameters], extractor: FeatureExtractor, *, fit: int, shown: int
 ) -> Costs:
-    """What fitting the methods one after another takes. Raises ValueError for more memory than a fit may take."""
+    """Return what fitting the methods one after another takes. Raises ValueError for more memory than a fit may
+    take.
+    """
     places = extractor.grid[0] * extractor.grid[1]
     costs = [
         METHODS[name].costs(Workload(fit, shown, places, shape[-1]), parameters_of_method)

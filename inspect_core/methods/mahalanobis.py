@@ -70,7 +70,7 @@ class MahalanobisMethod(Method):
         return statistics.finish(ridge=parameters["ridge"])
 
     def costs(self, work: Workload, parameters: Parameters) -> Costs:
-        """A covariance and its factor at every place, and a triangular solve for every patch shown."""
+        """Return a covariance and its factor at every place, and a triangular solve for every patch shown."""
         k = min(int(parameters["k"]), work.width)
         triangle = work.places * k * k
         memory = 20 * triangle + 256 * work.places * k + 96 * k * k + 4 * arrays.ROW_BYTES * k
@@ -93,7 +93,9 @@ class MahalanobisMethod(Method):
         return LocalSpectrum(detector.spectrum().cpu().numpy(), detector.images, detector.ridge)
 
     def to_space(self, detector: Mahalanobis, features: Tensor, places: np.ndarray, value: int | None) -> Tensor:
-        """y = L⁻¹ (z - mean) of each patch at its own location, in the first k dimensions; ‖y‖ is the patch's score."""
+        """Return y = L⁻¹ (z - mean) of each patch at its own location, in the first k dimensions; ‖y‖ is the patch's
+        score.
+        """
         k = detector.mean.shape[-1] if value is None else value
         z = features.to(detector.mean.device)
         y = z.new_empty(len(z), k)

@@ -78,7 +78,7 @@ class Costs:
     memory: int
 
     def with_photos(self, photo_bytes: int, most: int = LARGEST_FIT) -> "Costs":
-        """These costs plus the memory of the photos being read, two at a time.
+        """Return these costs plus the memory of the photos being read, two at a time.
 
         Raises ValueError with the sum when it is more than `most`.
         """
@@ -178,8 +178,8 @@ class Method(ABC):
     features."""
 
     def project(self, d: int, seed: int, parameters: Parameters) -> Tensor | None:
-        """(d, k) float32 columns applied to the d joined channels, None for all unchanged: every channel up to WIDEST
-        of them, else WIDEST mixed ones.
+        """Return (d, k) float32 columns applied to the d joined channels, None for all unchanged: every channel up to
+        WIDEST of them, else WIDEST mixed ones.
         """
         return None if d <= WIDEST else semi_orthogonal(d, WIDEST, seed=seed)
 
@@ -197,14 +197,14 @@ class Method(ABC):
 
     @abstractmethod
     def finish(self, statistics: Any, seed: int, parameters: Parameters, report: Tell) -> Detector:
-        """The detector; reports during long work of its own."""
+        """Return the detector; reports during long work of its own."""
 
     @abstractmethod
     def costs(self, work: Workload, parameters: Parameters) -> Costs:
-        """Of a fit and of scoring, without the backbone; seconds are linear in the photos shown."""
+        """Return that of a fit and of scoring, without the backbone; seconds are linear in the photos shown."""
 
     def score(self, detector: Any, patches: Tensor, value: int | None) -> Tensor:
-        """(n, h, w, k) -> (n, h, w) errors at a value of the live parameter, None for the detector's own.
+        """Return (n, h, w, k) -> (n, h, w) errors at a value of the live parameter, None for the detector's own.
 
         Raises ValueError for another width, values that are not finite, and a live value outside the fit.
         """
@@ -213,11 +213,11 @@ class Method(ABC):
         )
 
     def sweep(self, detector: Any, patches: Tensor, stops: tuple[int, ...]) -> Tensor:
-        """(1, h, w, k) -> (stops, 1, h, w) errors at each of these values of the live parameter."""
+        """Return (1, h, w, k) -> (stops, 1, h, w) errors at each of these values of the live parameter."""
         return detector.sweep(patches, stops) if self.live_parameter else detector.score(patches)[None]
 
     def max_value(self, detector: Any) -> int:
-        """Largest value of the live parameter."""
+        """Return largest value of the live parameter."""
         return 0
 
     def start(self, detector: Any) -> int:
@@ -225,38 +225,44 @@ class Method(ABC):
         return self.max_value(detector)
 
     def ceiling(self, detector: Any, value: int) -> float | None:
-        """Largest score, which strange patches reach, at a live value; the local scale is then the same at every place.
-        None without one.
+        """Return largest score, which strange patches reach, at a live value; the local scale is then the same at every
+        place. None without one.
         """
         return None
 
     def refit_values(self, detector: Any) -> dict[str, float]:
-        """The values of `refits` in a detector, also where the method chose them."""
+        """Return the values of `refits` in a detector, also where the method chose them."""
         return {name: detector.params()[name] for name in self.refit_parameters}
 
     def sample_size(self, parameters: Parameters, value: int) -> int:
-        """Patches that a preview is fitted on, where `value` of the live parameter is in force."""
+        """Return patches that a preview is fitted on, where `value` of the live parameter is in force."""
         return max(LEAST_PATCHES, PATCHES_A_COMPONENT * value)
 
     def slider_values(self, name: str, chosen: Parameters, tiles: TilePlan | None) -> tuple[range, int]:
-        """Values of the slider of an option on Teach, and the one to begin with; chosen: the parameters so far."""
+        """Return values of the slider of an option on Teach, and the one to begin with; chosen: the parameters
+        so far.
+        """
         return self.options[name].values, int(chosen[name])
 
     def variances(self, detector: Any) -> Tensor | None:
-        """(r,) of the good patches along each component, largest first, where the live parameter counts components."""
+        """Return (r,) of the good patches along each component, largest first, where the live parameter counts
+        components.
+        """
         return None
 
     def spectrum(self, detector: Any) -> LocalSpectrum | str:
-        """Where the variance of good patches goes, for a method without `variances`: place by place, or in words."""
+        """Return where the variance of good patches goes, for a method without `variances`: place by place, or in
+        words.
+        """
         return "This detector does not use variances, so it has no spectrum to show."
 
     def to_space(self, detector: Any, features: Tensor, places: np.ndarray, value: int | None) -> Tensor:
-        """(n, k) -> (n, D): patches in `space`, at a live value; places: (n, 2) row and column of each."""
+        """Return (n, k) -> (n, D): patches in `space`, at a live value; places: (n, 2) row and column of each."""
         return features
 
     def fit_warning(self, detector: Any, patches: Patches, parameters: Parameters, value: int) -> str | None:
-        """What an engineer should know of a fit on these patches at a live value, and what to do about it, in plain
-        words; None for nothing.
+        """Return what an engineer should know of a fit on these patches at a live value, and what to do about it, in
+        plain words; None for nothing.
         """
         return None
 
@@ -266,14 +272,16 @@ class Method(ABC):
         return type(self).graph is not Method.graph
 
     def graph(self, detector: Any, columns: Tensor | None, value: int) -> Graph:
-        """What an exported graph applies to the joined channels, and to the result, at one live value; columns: of
-        `project`.
+        """Return what an exported graph applies to the joined channels, and to the result, at one live value; columns:
+        of `project`.
         """
         raise NotImplementedError(f"{self.title} has no graph")
 
 
 def stops_up_to(top: int, count: int = STOPS) -> tuple[int, ...]:
-    """At most `count` whole numbers from 1 to `top`: every one up to count / 2, then round ones, and `top` itself."""
+    """Return at most `count` whole numbers from 1 to `top`: every one up to count / 2, then round ones, and `top`
+    itself.
+    """
     if top <= count:
         return tuple(range(1, top + 1))
     dense = count // 2

@@ -22,7 +22,7 @@ _RATE = 4e10
 
 
 def count(components: int, parameters: Parameters) -> int:
-    """The m requested, else MOST or as many as that number of components allows."""
+    """Return the m requested, else MOST or as many as that number of components allows."""
     return min(MOST, monomial_count(components)) if parameters["m"] is None else int(parameters["m"])
 
 
@@ -86,7 +86,7 @@ class QuadricsMethod(PatchSampleMethod):
         return fit(sample, m=m, components=components, seed=seed, progress=report)
 
     def costs(self, work: Workload, parameters: Parameters) -> Costs:
-        """The closed form, the refinement when it is robust, and the distances of every patch shown."""
+        """Return the closed form, the refinement when it is robust, and the distances of every patch shown."""
         n, d = int(parameters["patches"]), min(int(parameters["components"]), work.width)
         m = count(d, parameters)
         scoring = 2.0 * work.places * work.shown * m * d * d
@@ -121,7 +121,9 @@ class QuadricsMethod(PatchSampleMethod):
         return None
 
     def graph(self, detector: Quadrics, columns: Tensor | None, value: int) -> Graph:
-        """The reduction to the fit's coordinates is linear, so it is applied to the channels with the columns."""
+        """Return the reduction to the fit's coordinates is linear, so it is applied to the channels with the
+        columns.
+        """
         basis = torch.eye(len(detector.shift)) if columns is None else columns
         return _coordinates(basis.double(), detector).float(), QuadricDistances(detector, value)
 
@@ -158,7 +160,7 @@ class QuadricDistances(nn.Module):
 
 
 def _coordinates(rows: Tensor, detector: Quadrics) -> Tensor:
-    """(n, d) -> (n, r) float64: in the coordinates of the fit, but not centred."""
+    """Return (n, d) -> (n, r) float64: in the coordinates of the fit, but not centred."""
     rows = rows.double().cpu()
     reduced = rows if detector.basis is None else rows @ detector.basis.cpu()
     return reduced / detector.scale.cpu()

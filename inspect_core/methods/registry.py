@@ -38,7 +38,7 @@ JOIN = "+"
 
 
 def methods_of(detector: str) -> tuple[str, ...]:
-    """The methods whose maps a detector adds; usually one.
+    """Return the methods whose maps a detector adds; usually one.
 
     Raises ValueError for a name that is no method, and for methods that move the same live parameter.
     """
@@ -55,24 +55,24 @@ def methods_of(detector: str) -> tuple[str, ...]:
 
 
 def methods_in(detectors: Iterable[str]) -> tuple[str, ...]:
-    """The methods of several detectors, each once."""
+    """Return the methods of several detectors, each once."""
     return tuple(dict.fromkeys(name for detector in detectors for name in methods_of(detector)))
 
 
 def patch_sample_method(count: int) -> tuple[str, Parameters]:
-    """A method whose statistics are drawn patches, and the parameters with which it draws this many."""
+    """Return a method whose statistics are drawn patches, and the parameters with which it draws this many."""
     return next(name for name, method in METHODS.items() if isinstance(method, PatchSampleMethod)), {"patches": count}
 
 
 def known_parameters(detector: str) -> set[str]:
-    """Names of the parameters that the detector's methods take at the fit."""
+    """Return names of the parameters that the detector's methods take at the fit."""
     return {name for method in methods_of(detector) for name in METHODS[method].defaults}
 
 
 def parameters_of(
     methods: Sequence[str], values: Parameters, tiles: TilePlan | None = None
 ) -> tuple[dict[str, float | None], ...]:
-    """For each method, its defaults overlaid with the given values; with tiles, k comes from the plan.
+    """Return, for each method, its defaults overlaid with the given values; with tiles, k comes from the plan.
 
     Raises ValueError for a name that none of them knows, and for a k that is too large for the tiles.
     """
@@ -95,7 +95,7 @@ def parameters_of(
 
 
 def title_of(detector: str, *, as_published: bool = False) -> str:
-    """The name of a detector on the pages."""
+    """Return the name of a detector on the pages."""
     names = methods_of(detector)
     return " + ".join(METHODS[name].title for name in names) + (" (as published)" if as_published else "")
 

@@ -12,7 +12,9 @@ BAND = (0.1, 0.5, 0.9)
 
 
 def variance_fractions(variances: Tensor) -> np.ndarray:
-    """(r,) float64 fraction of variance along each principal component, largest first; empty when nothing varied."""
+    """Return (r,) float64 fraction of variance along each principal component, largest first; empty when nothing
+    varied.
+    """
     values = variances.double().cpu().numpy()
     return values / values.sum() if values.sum() > 0 else values[:0]
 
@@ -40,9 +42,11 @@ class LocalSpectrum:
         return np.quantile(self.values.reshape(-1, self.values.shape[-1]), BAND, axis=0)
 
     def rank_map(self, above: float = COLLAPSED) -> np.ndarray:
-        """(h, w) int: how many eigenvalues of a location exceed `above`."""
+        """Return (h, w) int: how many eigenvalues of a location exceed `above`."""
         return (self.values > above).sum(axis=-1)
 
     def fraction(self, above: float = COLLAPSED) -> float:
-        """Mean over locations of the rank as a fraction of the possible one; 1 is no collapse, NaN for one photo."""
+        """Return mean over locations of the rank as a fraction of the possible one; 1 is no collapse, NaN for one
+        photo.
+        """
         return float(self.rank_map(above).mean() / self.possible) if self.possible else math.nan

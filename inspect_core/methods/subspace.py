@@ -25,7 +25,7 @@ Q = Control(
 
 
 def _every(patches: int, parameters: Parameters) -> int:
-    """One patch of how many is learned from."""
+    """Return one patch of how many is learned from."""
     most = parameters.get("most_patches")
     return 1 if most is None else max(1, patches // most)
 
@@ -38,7 +38,7 @@ class ThinnedCovariance(MappedCovariance):
         self.every = every
 
     def update_photos(self, features: Tensor, photos: Sequence[int]) -> MappedCovariance:
-        """Takes in features (n, h, w, m) of the n photos of these numbers, as many of each."""
+        """Take in features (n, h, w, m) of the n photos of these numbers, as many of each."""
         every, patches = self.every, features.flatten(1, -2)
         count = patches.shape[1] // every
         thinned = [photo[number % every :: every][:count] for number, photo in zip(photos, patches, strict=True)]
@@ -57,7 +57,7 @@ class SubspaceMethod(Method):
     controls = {"q": Q}
 
     def feature_map(self, width: int, seed: int, parameters: Parameters) -> FeatureMap:
-        """Φ of features of this width."""
+        """Return Φ of features of this width."""
         raise NotImplementedError
 
     def begin(self, patches: Patches, columns: Tensor | None, seed: int, parameters: Parameters) -> MappedCovariance:
@@ -71,7 +71,7 @@ class SubspaceMethod(Method):
         return statistics.finish(explained_variance=parameters["explained_variance"])
 
     def costs(self, work: Workload, parameters: Parameters) -> Costs:
-        """One covariance of the mapped features over all patches, and its eigenvectors."""
+        """Return one covariance of the mapped features over all patches, and its eigenvectors."""
         D = int(parameters.get("M") or work.width)
         rows = work.places * work.fit // _every(work.places * work.fit, parameters) + work.places * work.shown
         state_bytes = 32 * D * D + 32 * D * work.width + 64 * work.width**2
@@ -88,7 +88,7 @@ class SubspaceMethod(Method):
         return detector.eigenvalues
 
     def to_space(self, detector: KernelPCAMap, features: Tensor, places: np.ndarray, value: int | None) -> Tensor:
-        """The patches after the detector's own feature map."""
+        """Return the patches after the detector's own feature map."""
         return detector.feature_map(features.to(detector.mean.device)).float()
 
     def fit_warning(self, detector: KernelPCAMap, patches: Patches, parameters: Parameters, value: int) -> str | None:
@@ -121,7 +121,7 @@ class SubspaceErrors(nn.Module):
 
 
 def on_alike(rank: int, patches: Patches) -> str | None:
-    """The remark on a fit that found this many components."""
+    """Return the remark on a fit that found this many components."""
     if rank:
         return None
     return (

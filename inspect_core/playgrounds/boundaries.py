@@ -94,7 +94,7 @@ class DetectorBoundary:
 
 
 def fit_boundary(x: np.ndarray, title: str, knobs: PlaygroundSettings, places: np.ndarray) -> DetectorBoundary:
-    """Fits one of FITS to points (n, 2) and scores places (..., 2).
+    """Fit one of FITS to points (n, 2) and scores places (..., 2).
 
     The limit is the 1 - ν quantile of the points' own scores, by the distance to the nearest *other* point for the
     nearest neighbour; the one-class SVM has its own, 0. Raises ValueError for fewer than LEAST_POINTS points.

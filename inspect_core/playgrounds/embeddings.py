@@ -16,14 +16,18 @@ EMBEDDINGS = {"semi-orthogonal": semi_orthogonal, "Gaussian": gaussian, "sampled
 
 
 def redundant_features(n: int, distinct: int, seed: int) -> np.ndarray:
-    """(n, 120): each feature repeats one of `distinct` normal ones, drawn at random; their variances fall as 1 / j."""
+    """Return (n, 120): each feature repeats one of `distinct` normal ones, drawn at random; their variances fall as 1 /
+    j.
+    """
     rng = np.random.default_rng(seed)
     distinct_features = rng.standard_normal((n, distinct)) / np.sqrt(np.arange(1, distinct + 1))
     return distinct_features[:, rng.integers(0, distinct, FEATURES)]
 
 
 def spectra(features: np.ndarray, k: int, seed: int = 0) -> dict[str, LocalSpectrum]:
-    """The spectrum of features (n, d) embedded in k dimensions, by the embedding's name; "all features" comes last."""
+    """Return the spectrum of features (n, d) embedded in k dimensions, by the embedding's name; "all features" comes
+    last.
+    """
     embedded = {name: features @ draw(FEATURES, k, seed=seed).double().numpy() for name, draw in EMBEDDINGS.items()}
     variants, n = {**embedded, "all features": features}, len(features)
     return {
@@ -33,6 +37,6 @@ def spectra(features: np.ndarray, k: int, seed: int = 0) -> dict[str, LocalSpect
 
 
 def ranks(features: np.ndarray, ks: Sequence[int], seed: int = 0) -> dict[str, list[float]]:
-    """Share of the k eigenvalues above 1e-4, for every k and embedding."""
+    """Return the share of the k eigenvalues above 1e-4, for every k and embedding."""
     spectra_by_k = [spectra(features, k, seed) for k in ks]
     return {name: [spectrum_of[name].fraction() for spectrum_of in spectra_by_k] for name in EMBEDDINGS}

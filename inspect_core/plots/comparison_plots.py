@@ -14,7 +14,9 @@ BINS = 30
 def rates(
     lines: Mapping[str, tuple[np.ndarray, np.ndarray]], theme: ChartTheme, *, x: str, y: str, most: float = 1.0
 ) -> go.Figure:
-    """A line (x (n,), y (n,)) for each name, shares from 0 to `most` across and from 0 to 1 up; x, y: axis titles."""
+    """Return a line (x (n,), y (n,)) for each name, shares from 0 to `most` across and from 0 to 1 up; x, y: axis
+    titles.
+    """
     figure, colours = new_figure(theme, height=380 + 18 * len(lines)), (theme.good, *theme.defect_types)
     for number, (name, (across, up)) in enumerate(lines.items()):
         dash, words = DASHES[number // len(colours) % len(DASHES)], as_text(name)
@@ -28,7 +30,7 @@ def rates(
 
 
 def scores(good: np.ndarray, defects: np.ndarray, limits: tuple[float, float], theme: ChartTheme) -> go.Figure:
-    """Counts of the scores of good parts (n,) and of defects (m,), with the limits (review, reject) marked."""
+    """Return counts of the scores of good parts (n,) and of defects (m,), with the limits (review, reject) marked."""
     figure, both = new_figure(theme, height=230), np.concatenate([good, defects])
     edges = np.histogram_bin_edges(np.concatenate([both, limits]), bins=BINS)
     for name, values, colour in (("good", good, theme.good), ("defect", defects, theme.defect)):

@@ -13,7 +13,9 @@ COUNTS = ((0.0, "#c2410c"), (0.5, "#e6dfd3"), (1.0, "#0f766e"))
 
 
 def eigenvalues(fractions: np.ndarray, q: int, explained: float, theme: ChartTheme) -> go.Figure:
-    """Shares of variance (r,) on log scales, largest first, the cut at q components that explain that much of it."""
+    """Return shares of variance (r,) on log scales, largest first, the cut at q components that explain that much of
+    it.
+    """
     figure = new_figure(theme, height=380)
     number = np.arange(1, len(fractions) + 1)
     line = {"color": theme.good, "width": 2}
@@ -31,7 +33,7 @@ def eigenvalues(fractions: np.ndarray, q: int, explained: float, theme: ChartThe
 def local_spectra(
     bands: Mapping[str, np.ndarray], theme: ChartTheme, *, level: tuple[str, float] | None = None, k: int | None = None
 ) -> go.Figure:
-    """Median eigenvalue over all locations with its 10 to 90 % band, (3, k) each by name, on a log scale.
+    """Return median eigenvalue over all locations with its 10 to 90 % band, (3, k) each by name, on a log scale.
 
     The first is drawn in the colour of good parts, the second in that of defects, others in their own; a line ends
     where nothing varies any more. level: words and variance of a line across; k: the value in force, marked.
@@ -73,7 +75,7 @@ def variance_decay(variances: np.ndarray, theme: ChartTheme) -> go.Figure:
 
 
 def location_map(counts: np.ndarray, possible: int, theme: ChartTheme) -> go.Figure:
-    """(h, w) number of eigenvalues that stand above a threshold at every location, of those that could."""
+    """Return (h, w) number of eigenvalues that stand above a threshold at every location, of those that could."""
     figure = new_figure(theme, height=380)
     bar = {"thickness": 10, "outlinewidth": 0, "title": {"text": f"of {possible} possible", "side": "right"}}
     hover = "row %{y}, column %{x}: %{z}<extra></extra>"
@@ -94,7 +96,8 @@ def curves(
     notes: Sequence[str] | None = None,
     fractions: bool = True,
 ) -> go.Figure:
-    """Figures against a parameter on a log scale, each line labelled at its right end, the value in force marked.
+    """Return figures against a parameter on a log scale, each line labelled at its right end, the value in force
+    marked.
 
     notes: what the hover adds at every value; fractions: the axis runs from 0 to 100 %.
     """
@@ -128,7 +131,7 @@ def curves(
 
 
 def figure_of(value: float) -> str:
-    """A value of a parameter as text, to three digits."""
+    """Return a value of a parameter as text, to three digits."""
     return f"{value:.3g}" if value < 1000 else f"{value:.0f}"
 
 

@@ -40,7 +40,7 @@ def scatter_by_category(
     hover: Sequence[str],
     theme: ChartTheme,
 ) -> go.Figure:
-    """(n, 2) positions coloured by a word each; drawn in the order of `colours`, the last on top.
+    """Return (n, 2) positions coloured by a word each; drawn in the order of `colours`, the last on top.
 
     The index of a point is its customdata, so a click on any trace leads to it.
     """
@@ -64,7 +64,7 @@ def scatter_by_value(
     title: str,
     limit: float | None = None,
 ) -> go.Figure:
-    """(n, 2) positions coloured by a number each; with a limit the colours turn hot exactly there."""
+    """Return (n, 2) positions coloured by a number each; with a limit the colours turn hot exactly there."""
     figure, order = _field(theme), np.argsort(values, kind="stable")
     cloud = _cloud(positions, order, marks, hover, theme, title, values[order])
     low, high = float(values.min()), float(values.max())
@@ -77,14 +77,14 @@ def scatter_by_value(
 
 
 def ring_point(figure: go.Figure, position: np.ndarray, theme: ChartTheme) -> None:
-    """A ring around the point that was picked."""
+    """Draw a ring around the point that was picked."""
     ring = {"size": 20, "color": "rgba(0,0,0,0)", "line": {"color": theme.ink, "width": 2.5}}
     style = {"mode": "markers", "hoverinfo": "skip", "showlegend": False, "marker": ring}
     figure.add_scatter(x=position[:1], y=position[1:2], **style)
 
 
 def _field(theme: ChartTheme) -> go.Figure:
-    """An arrangement: no axes, for its directions and distances mean nothing."""
+    """Return an arrangement: no axes, for its directions and distances mean nothing."""
     figure = new_figure(theme, height=440)
     hidden = {"visible": False}
     figure.update_layout(xaxis=hidden, yaxis=hidden, margin={"l": 0, "r": 0, "t": 36, "b": 0}, clickmode="event+select")
@@ -115,7 +115,7 @@ def _cloud(
 
 
 def _turning_hot(low: float, high: float, limit: float) -> list[tuple[float, str]]:
-    """The heatmap's colours from low to high: cool below the limit, hot above it, the break exactly there."""
+    """Return the heatmap's colours from low to high: cool below the limit, hot above it, the break exactly there."""
     at = float(np.clip((limit - low) / max(high - low, 1e-30), 0.0, 1.0))
     places = [*np.linspace(0.0, at, len(COOL)), *np.linspace(at, 1.0, len(HOT))]
     return list(zip(places, COOL + HOT, strict=True))

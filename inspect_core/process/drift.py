@@ -39,7 +39,8 @@ class Alarm:
 
 
 def normal_scores(values: ArrayLike, reference: ArrayLike) -> np.ndarray:
-    """(n,) float64 normal scores of values by their places among (m,) reference values: 0 in the middle, finite beyond.
+    """Return (n,) float64 normal scores of values by their places among (m,) reference values: 0 in the middle, finite
+    beyond.
 
     Raises ValueError for fewer than FEWEST reference values.
     """
@@ -66,7 +67,7 @@ class Monitor:
         self._step = self._up = self._down = self._spread = 0.0
 
     def add(self, value: float) -> tuple[Alarm, ...]:
-        """The charts that leave their limits with this part; they then begin anew."""
+        """Return the charts that leave their limits with this part; they then begin anew."""
         score = float(normal_scores([value], self._known)[0])
         self._position += 1
         self._step = float(_next(STEP, self._step, score))
@@ -91,7 +92,7 @@ class RejectMonitor:
         self._steps, self._now, self._position = _evidence(share), 0.0, -1
 
     def add(self, rejected: float) -> tuple[Alarm, ...]:
-        """The alarm of this part, 1 for a reject and 0 for another, if it is one."""
+        """Return the alarm of this part, 1 for a reject and 0 for another, if it is one."""
         self._position += 1
         self._now = float(_next(REJECTS, self._now, self._steps[0 if rejected else 1]))
         self.values = {REJECTS: self._now}
@@ -103,7 +104,7 @@ class RejectMonitor:
 
 @lru_cache(maxsize=64)
 def limit(chart: str, size: int, *, every: int, share: float = 0.0) -> float:
-    """The limit of a chart that unchanged parts leave once in `every` parts on average.
+    """Return the limit of a chart that unchanged parts leave once in `every` parts on average.
 
     size: good parts of the release, among which a part's place is one of size + 1. So few do not say exactly where good
     parts lie: the limit holds where they are off by a standard error. share: of rejects, for their chart.
@@ -119,8 +120,9 @@ def limit(chart: str, size: int, *, every: int, share: float = 0.0) -> float:
 
 
 def run_length(chart: str, size: int, most: float, *, share: float = 0.0, off: float = 0.0) -> float:
-    """Parts until a chart leaves this limit, on average, when nothing has changed: by a Markov chain over CELLS values
-    of the chart (Brook and Evans 1972), a value between two of them being shared out by its distance from either.
+    """Return parts until a chart leaves this limit, on average, when nothing has changed: by a Markov chain over CELLS
+    values of the chart (Brook and Evans 1972), a value between two of them being shared out by its distance from
+    either.
 
     off: by how many standard errors the good parts of the release lie beside what they stand for.
     """
@@ -146,7 +148,7 @@ def _lasts(chart: str, steps: np.ndarray, odds: np.ndarray, low: float, most: fl
 
 
 def _unchanged(chart: str, size: int, share: float, off: float) -> tuple[np.ndarray, np.ndarray, float]:
-    """(values of a part as good as those of the release, their probabilities, the lowest value of the chart)."""
+    """Return (values of a part as good as those of the release, their probabilities, the lowest value of the chart)."""
     if chart == REJECTS:
         return np.array(_evidence(share)), np.array([share, 1 - share]), 0.0
     places = ndtri((np.arange(size + 1) + 0.5) / (size + 1))
@@ -157,7 +159,7 @@ def _unchanged(chart: str, size: int, share: float, off: float) -> tuple[np.ndar
 
 
 def _next(chart: str, now: ArrayLike, step: ArrayLike) -> np.ndarray:
-    """The value of a chart after one more part."""
+    """Return the value of a chart after one more part."""
     if chart in (STEP, SPREAD):
         weight = WEIGHT if chart == STEP else SQUARES_WEIGHT
         return (1 - weight) * np.asarray(now) + weight * np.asarray(step)
@@ -169,7 +171,7 @@ def _variance(size: int) -> float:
 
 
 def _evidence(share: float) -> tuple[float, float]:
-    """What a reject and a part not rejected say for WORSE times the share against the share itself."""
+    """Return what a reject and a part not rejected say for WORSE times the share against the share itself."""
     if not 0 < share <= 0.4:
         raise ValueError(f"the share of rejects is {share}; give one above 0 and at most .4")
     return math.log(WORSE), math.log((1 - WORSE * share) / (1 - share))

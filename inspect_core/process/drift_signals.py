@@ -56,7 +56,7 @@ class DriftSignals:
         self._position = -1
 
     def add(self, score: float | None, *, rejected: bool, inputs: Mapping[str, float]) -> list[SignalAlarm]:
-        """The signals that leave their limits with this part. Rejects never count as usual."""
+        """Return the signals that leave their limits with this part. Rejects never count as usual."""
         self._position += 1
         alarms, values = [], dict(inputs) | ({} if score is None else {SCORE: score}) | {REJECTS: float(rejected)}
         for name, value in values.items():
@@ -69,7 +69,7 @@ class DriftSignals:
         return alarms
 
     def _begin(self, name: str, value: float, *, rejected: bool) -> None:
-        """Collects what is usual for a signal until it is enough to watch it."""
+        """Collect what is usual for a signal until it is enough to watch it."""
         first = self._first.setdefault(name, [])
         if not rejected or name == REJECTS:
             first.append(value)

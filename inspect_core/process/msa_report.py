@@ -31,7 +31,7 @@ class Results:
 
 
 def results(readings: Sequence[Appraisal]) -> Results:
-    """The results of complete readings. Raises ValueError as `agreement`."""
+    """Return the results of complete readings. Raises ValueError as `agreement`."""
     agreed, scored = agreement(readings), [reading for reading in readings if reading.score is not None]
     by_appraiser = {reading.appraiser for reading in scored}
     studied = None
@@ -46,7 +46,7 @@ def results(readings: Sequence[Appraisal]) -> Results:
 
 
 def table_of(agreed: Agreement) -> dict[str, list[str]]:
-    """A column per appraiser, a row per figure."""
+    """Return a column per appraiser, a row per figure."""
     rows: dict[str, list[str]] = {"": [
         "Effectiveness (parts appraised correctly in all trials)", "Correct appraisals",
         "Misses (defective parts accepted)", "False alarms (good parts not accepted)",
@@ -63,7 +63,7 @@ def table_of(agreed: Agreement) -> dict[str, list[str]]:
 
 
 def report_sentences(results_of_study: Results) -> list[str]:
-    """What the study says, in order of importance."""
+    """Return what the study says, in order of importance."""
     report_lines = []
     for name, appraiser in results_of_study.agreement.appraisers.items():
         words = [f"{what} {band}" for what, band in appraiser.bands.items() if band]
@@ -99,7 +99,7 @@ def report_sentences(results_of_study: Results) -> list[str]:
 
 
 def gauge_sentences(gauge: Gauge) -> list[str]:
-    """The gauge study of the score in sentences."""
+    """Return the gauge study of the score in sentences."""
     share = gauge.study_variation
     if not all(map(math.isfinite, share.values())):
         return ["All scores are the same, so nothing can be said of what measuring adds to them."]
@@ -113,7 +113,7 @@ def gauge_sentences(gauge: Gauge) -> list[str]:
 
 
 def guard_bands(gauge: Gauge, review: float, reject: float) -> str:
-    """How far a part's score stays from the limits for its verdict to be repeated."""
+    """Return how far a part's score stays from the limits for its verdict to be repeated."""
     bands = []
     for name, limit in dict([("review", review), ("reject", reject)] if review < reject else [("", reject)]).items():
         low, high = gauge.guard_band(limit)

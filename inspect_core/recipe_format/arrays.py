@@ -56,12 +56,12 @@ def floats(shape: str, low: float = -LARGEST, high: float = LARGEST, types: tupl
 
 
 def fractions(shape: str) -> ArraySpec:
-    """From 0 to 1, with room for rounding."""
+    """Return numbers from 0 to 1, with room for rounding."""
     return floats(shape, 0, 1 + 1e-6)
 
 
 def unit(shape: str) -> ArraySpec:
-    """Entries of vectors of length 1, with room for rounding."""
+    """Return entries of vectors of length 1, with room for rounding."""
     return floats(shape, -1.01, 1.01)
 
 
@@ -71,7 +71,7 @@ def whole(shape: str, low: int = 0) -> ArraySpec:
 
 
 def subspace(width: str, mean: float) -> dict[str, ArraySpec]:
-    """A mean, of entries up to `mean`, and principal components of features of the length by that name."""
+    """Return a mean, of entries up to `mean`, and principal components of features of the length by that name."""
     return {
         "mean": floats(width, -mean, mean),
         "components": unit(f"{width} r"),
@@ -80,7 +80,7 @@ def subspace(width: str, mean: float) -> dict[str, ArraySpec]:
 
 
 def fourier(width: str) -> dict[str, ArraySpec]:
-    """Random Fourier features of such features, and their subspace."""
+    """Return random Fourier features of such features, and their subspace."""
     return subspace("D", 1.01) | {"w0": floats(f"D {width}", -100, 100), "u": floats("D", 0, 7)}
 
 
@@ -131,12 +131,12 @@ _ALIGNMENT = {"reference": _PIXELS, "mask": _MASK, "coverage_mask": _MASK}
 
 
 def view(number: int) -> str:
-    """The part that the arrays of a view belong to."""
+    """Return the part that the arrays of a view belong to."""
     return f"view{number}"
 
 
 def expected(document: Mapping, names: Collection[str], detectors: Detectors) -> dict[str, ArraySpec]:
-    """The arrays of a recipe with these fields.
+    """Return the arrays of a recipe with these fields.
 
     names: those it has, which say whether it mixes channels and how deep its net is; detectors: the arrays of the
     detector of every method, by its name.
@@ -163,7 +163,7 @@ def expected(document: Mapping, names: Collection[str], detectors: Detectors) ->
 
 
 def check(document: Mapping, header: Header, detectors: Detectors) -> dict[str, int]:
-    """The lengths of a recipe's arrays by name, a shared one (h, w, e) bare, any other as "part.name".
+    """Return the lengths of a recipe's arrays by name, a shared one (h, w, e) bare, any other as "part.name".
 
     detectors: as for `expected`.
     Raises ValueError naming the array that is missing, unknown, or of another type or shape than the fields and the
@@ -190,7 +190,7 @@ def check(document: Mapping, header: Header, detectors: Detectors) -> dict[str, 
 
 
 def check_values(document: Mapping, arrays: Mapping[str, np.ndarray], detectors: Detectors) -> None:
-    """Raises ValueError naming the first array that holds a value no fit can produce, such as NaN and infinity.
+    """Raise ValueError naming the first array that holds a value no fit can produce, such as NaN and infinity.
 
     arrays: as read, with triangles packed; detectors: as for `expected`. The header has been checked.
     """
@@ -201,12 +201,12 @@ def check_values(document: Mapping, arrays: Mapping[str, np.ndarray], detectors:
 
 
 def pack_triangle(lower: np.ndarray) -> np.ndarray:
-    """(..., k, k) lower triangular -> (..., k(k+1)/2), row by row: half the bytes on disk."""
+    """Return (..., k, k) lower triangular -> (..., k(k+1)/2), row by row: half the bytes on disk."""
     return np.ascontiguousarray(lower[..., *np.tril_indices(lower.shape[-1])])
 
 
 def unpack_triangle(packed: np.ndarray) -> np.ndarray:
-    """(..., k(k+1)/2) -> (..., k, k) lower triangular; the inverse of pack_triangle."""
+    """Return (..., k(k+1)/2) -> (..., k, k) lower triangular; the inverse of pack_triangle."""
     k = int((np.sqrt(8 * packed.shape[-1] + 1) - 1) // 2)
     if k * (k + 1) // 2 != packed.shape[-1]:
         raise ValueError(f"a packed triangle has {packed.shape[-1]} entries, which fits no square")
@@ -216,7 +216,7 @@ def unpack_triangle(packed: np.ndarray) -> np.ndarray:
 
 
 def photo_bytes(size: tuple[int, int], grid: tuple[int, int], width: int, tiles: TilePlan | None = None) -> int:
-    """Memory for processing one photo: network and map at `size` (H, W), patches (h, w, width) and operators.
+    """Return memory for processing one photo: network and map at `size` (H, W), patches (h, w, width) and operators.
 
     With tiles the network sees one of them at a time, beside the photo at its working size and the map.
     """
@@ -226,7 +226,7 @@ def photo_bytes(size: tuple[int, int], grid: tuple[int, int], width: int, tiles:
 
 
 def require_memory(needed: int, most: int, what: str) -> None:
-    """Raises ValueError with both figures when `what` needs more than `most` bytes."""
+    """Raise ValueError with both figures when `what` needs more than `most` bytes."""
     if needed > most:
         raise ValueError(
             f"{what} would need {needed / 1e9:,.1f} GB of memory, at most {most / 1e9:.1f} GB are allowed; "
@@ -235,12 +235,12 @@ def require_memory(needed: int, most: int, what: str) -> None:
 
 
 def add_prefix(part: str, arrays: Mapping[str, Any]) -> dict[str, Any]:
-    """What a part keeps by name, by its names in the whole: "part.name"."""
+    """Return what a part keeps by name, by its names in the whole: "part.name"."""
     return {f"{part}.{name}": array for name, array in arrays.items()}
 
 
 def strip_prefix(part: str, arrays: Mapping[str, Any]) -> dict[str, Any]:
-    """What the whole keeps of a part, by its names there: the inverse of `add_prefix`."""
+    """Return what the whole keeps of a part, by its names there: the inverse of `add_prefix`."""
     return {name.removeprefix(f"{part}."): array for name, array in arrays.items() if name.startswith(f"{part}.")}
 
 
@@ -255,7 +255,7 @@ def _network(names: Collection[str]) -> dict[str, ArraySpec]:
 
 
 def _fits(length: int, word: str, name: str, lengths: dict[str, int]) -> bool:
-    """Whether a length has the value of its name; a name met for the first time takes this value."""
+    """Return whether a length has the value of its name; a name met for the first time takes this value."""
     if word.isdecimal():
         return length == int(word)
     if word == "tri(k)":
@@ -265,12 +265,14 @@ def _fits(length: int, word: str, name: str, lengths: dict[str, int]) -> bool:
 
 
 def _key(word: str, name: str) -> str:
-    """The key of a length of that word in the array of that name."""
+    """Return the key of a length of that word in the array of that name."""
     return word if word in SHARED else f"{name.split('.')[0]}.{word}"
 
 
 def _needed(document: Mapping, header: Header, lengths: Mapping[str, int]) -> dict[str, int]:
-    """Bytes by purpose: the file as read, the arrays as used, a working copy of each, one photo, and blocks of it."""
+    """Return bytes by purpose: the file as read, the arrays as used, a working copy of each, one photo, and blocks of
+    it.
+    """
     counts = {name: math.prod(shape) for name, (_, shape) in header.items()}
     file = {name: BYTES[kind] * counts[name] for name, (kind, _) in header.items()}
     used, copies = dict(file), dict(file)

@@ -11,7 +11,8 @@ FORMULA_SIGNS = ("=", "+", "-", "@", "'")
 
 
 def cell(value: str | float | None) -> str | float | None:
-    """A value as written to a CSV: a number unchanged; a text on one line, with escapes for unprintable characters.
+    """Return a value as written to a CSV: a number unchanged; a text on one line, with escapes for unprintable
+    characters.
 
     A text that begins with a character of FORMULA_SIGNS gets `'` in front, so that a spreadsheet takes it for text.
     """
@@ -23,13 +24,13 @@ def cell(value: str | float | None) -> str | float | None:
 
 
 def csv_text(rows: Iterable[Sequence]) -> str:
-    """The rows as lines of CSV, each value as `cell` has it, each line ended by a line feed."""
+    """Return the rows as lines of CSV, each value as `cell` has it, each line ended by a line feed."""
     text = io.StringIO(newline="")
     csv.writer(text, lineterminator="\n").writerows(map(cell, row) for row in rows)
     return text.getvalue()
 
 
 def rows_of(text: str) -> Iterator[dict[str, str]]:
-    """The rows of a CSV by the names of its columns, without the `'` of `cell`; "" for a missing value."""
+    """Yield the rows of a CSV by the names of its columns, without the `'` of `cell`; "" for a missing value."""
     for row in csv.DictReader(io.StringIO(text), restkey="", restval=""):
         yield {name: value.removeprefix("'") for name, value in row.items() if name}

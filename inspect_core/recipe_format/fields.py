@@ -33,17 +33,17 @@ class FieldRule:
 
 
 def number(low: float, high: float) -> FieldRule:
-    """Both bounds are allowed values."""
+    """Return the rule of a number; both bounds are allowed."""
     return FieldRule(f"a number from {low:g} to {high:g}", lambda value: _is_number(value) and low <= value <= high)
 
 
 def whole(low: int, high: int = MANY) -> FieldRule:
-    """A whole number; both bounds are allowed values."""
+    """Return a whole number; both bounds are allowed values."""
     return FieldRule(f"a whole number from {low} to {high}", lambda value: _is_whole(value) and low <= value <= high)
 
 
 def one_of(*values: object) -> FieldRule:
-    """One of these, of the same type: 1 is neither 1.0 nor True."""
+    """Return the rule of one of these values, of the same type: 1 is neither 1.0 nor True."""
     allowed = [(type(value), value) for value in values]
     return FieldRule(" or ".join(map(json.dumps, values)), lambda value: (type(value), value) in allowed)
 
@@ -212,7 +212,7 @@ FIELDS = {
 
 
 def check(document: Any, detectors: Mapping[str, Mapping[str, FieldRule]] | None) -> None:
-    """Raises ValueError naming the first field of recipe.json that is missing, unknown, or not what it must be.
+    """Raise ValueError naming the first field of recipe.json that is missing, unknown, or not what it must be.
 
     detectors: the parameters of each method's detector, by the method's name; None: the methods' own parameters are not
     checked, for a reader that uses the exported graph instead.

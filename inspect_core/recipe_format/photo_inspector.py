@@ -74,18 +74,19 @@ class PhotoInspector(ABC):
     def compute_map(
         self, image: np.ndarray, placement: Placement, picture: np.ndarray, *, head: bool
     ) -> Sequence[np.ndarray]:
-        """The calibrated map (H, W) float32 and, with `head`, embedding (1, d) and logits (1, c) of the whole photo.
+        """Return the calibrated map (H, W) float32 and, with `head`, embedding (1, d) and logits (1, c) of the whole
+        photo.
 
         picture: (h, w, 3) uint8, the image as placed, at the size of the network's input or of the tiles.
         """
 
     @abstractmethod
     def embed(self, picture: np.ndarray) -> np.ndarray:
-        """(d,) float32 penultimate features of a picture, (H, W, 3) uint8 of any size."""
+        """Return (d,) float32 penultimate features of a picture, (H, W, 3) uint8 of any size."""
 
     def inspect(self, image: np.ndarray) -> Verdict:
-        """The verdict on one part, (H, W, 3) uint8 RGB of any size, from one run of the network; types by region take
-        one more on what stands out.
+        """Return the verdict on one part, (H, W, 3) uint8 RGB of any size, from one run of the network; types by region
+        take one more on what stands out.
 
         The anomaly map is at `map_size`, regions are in pixels of `image`; a part that is not found in it is "not
         located". Raises ValueError when the picture is not RGB bytes, and for a score that is not finite.
@@ -122,7 +123,8 @@ class PhotoInspector(ABC):
 def read_facts(
     document: Mapping, arrays: Mapping[str, np.ndarray], where: Path, parts: Mapping[str, tuple] = PARTS
 ) -> dict[str, Any]:
-    """What recipe.json, its fields checked, and the arrays of the parts say of an inspection, by the names of fields.
+    """Return what recipe.json, its fields checked, and the arrays of the parts say of an inspection, by the names of
+    fields.
 
     Raises ValueError for parts that do not fit together; RecipeError, naming the part, for one that cannot be used.
     """

@@ -97,7 +97,7 @@ class Package:
         return release_of(self.sums)
 
     def read(self, name: str) -> bytes:
-        """All bytes of one file, compared once more with the digest that was verified."""
+        """Return all bytes of one file, compared once more with the digest that was verified."""
         with _opened(self.where) as source, source.open(name) as file:
             data = file.read(self.sizes[name] + 1)
         if hashlib.sha256(data).hexdigest() != self.sums[name]:
@@ -105,11 +105,11 @@ class Package:
         return data
 
     def rows(self, name: str) -> Iterator[dict[str, str]]:
-        """The rows of a table as `rows_of`. Raises ValueError for what is no text in UTF-8."""
+        """Yield the rows of a table as `rows_of`. Raises ValueError for what is no text in UTF-8."""
         return rows_of(self.read(name).decode("utf-8"))
 
     def arrays(self, parts: Collection[str] | None = None) -> dict[str, np.ndarray]:
-        """The arrays by name: those of these parts ("product_check"), or all."""
+        """Return the arrays by name: those of these parts ("product_check"), or all."""
         data = self.read(ARRAYS)
         start = 8 + int.from_bytes(data[:8], "little")
         entries, arrays = from_json(data[8:start]), {}
@@ -121,7 +121,7 @@ class Package:
 
 
 def check(where: Path, *, former_names: Collection[str] = ()) -> Package:
-    """The package at `where`, a folder or a .zip, after every check that needs no trust in its content.
+    """Return the package at `where`, a folder or a .zip, after every check that needs no trust in its content.
 
     former_names: of graphs, allowed beside today's names.
     Raises RecipeError for a missing, extra, linked, escaping, oversized or over-compressed entry, for an array file
@@ -152,7 +152,7 @@ def check(where: Path, *, former_names: Collection[str] = ()) -> Package:
 
 
 def is_exported(where: Path) -> bool:
-    """Whether a package holds a graph for the line; False also for anything that is not a package."""
+    """Return whether a package holds a graph for the line; False also for anything that is not a package."""
     try:
         with _opened(Path(where)) as source:
             return MODEL in _sizes(source, Path(where).name, ())
@@ -179,17 +179,19 @@ def read_document(package: Package, detectors: Mapping[str, Mapping[str, fields.
 
 
 def listing_of(sums: Mapping[str, str]) -> bytes:
-    """The SHA256SUMS file, in the form that sha256sum --check reads."""
+    """Return the SHA256SUMS file, in the form that sha256sum --check reads."""
     return "".join(f"{sums[name]}  {name}\n" for name in sorted(sums)).encode()
 
 
 def digest_of(sums: Mapping[str, str]) -> str:
-    """SHA-256 of the listing of the files that every recipe has, from their SHA-256: an export keeps this digest."""
+    """Return SHA-256 of the listing of the files that every recipe has, from their SHA-256: an export keeps this
+    digest.
+    """
     return hashlib.sha256(listing_of({name: sums[name] for name in REQUIRED if name != SUMS})).hexdigest()
 
 
 def release_of(sums: Mapping[str, str]) -> str:
-    """SHA-256 of the listing of all files, from the SHA-256 of each: what an approval of an export names."""
+    """Return SHA-256 of the listing of all files, from the SHA-256 of each: what an approval of an export names."""
     return hashlib.sha256(listing_of(sums)).hexdigest()
 
 
@@ -252,7 +254,7 @@ def _opened(where: Path) -> Generator[_Folder | _Zip]:
 
 
 def _sizes(source: _Folder | _Zip, where: str, former_names: Collection[str]) -> dict[str, int]:
-    """Bytes of every file by name, each within its cap."""
+    """Return bytes of every file by name, each within its cap."""
     sizes: dict[str, int] = {}
     for name, size in source.entries():
         path, sizes[name] = PurePosixPath(name), size

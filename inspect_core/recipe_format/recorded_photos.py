@@ -64,7 +64,7 @@ class TeachingRecord:
 
     @classmethod
     def from_params(cls, params: Mapping[str, Any]) -> Self:
-        """Of checked fields of recipe.json."""
+        """Create it from checked fields of recipe.json."""
         values: dict[str, Any] = dict(params)
         values["photos"] = tuple(TeachingPhoto(**photo) for photo in params["photos"])
         values["taps"] = None if params["taps"] is None else tuple(params["taps"])
@@ -120,7 +120,7 @@ def counts_of(
 
 
 def margin(limits: Limits, verdict: str, score: float) -> float:
-    """How far a score may move before the verdict changes, in the unit of the score."""
+    """Return how far a score may move before the verdict changes, in the unit of the score."""
     if verdict == "accept":
         return limits.review - score
     return score - limits.reject if verdict == "reject" else min(score - limits.review, limits.reject - score)
@@ -141,12 +141,12 @@ class ChallengePart:
     reason: str = ""
 
     def margin(self, limits: Limits) -> float | None:
-        """Its distance from the nearest limit; None when its score does not decide."""
+        """Return its distance from the nearest limit; None when its score does not decide."""
         return None if self.reason == OTHER_PRODUCT else margin(limits, self.verdict, self.score)
 
     def with_limits(self, limits: Limits) -> Self | None:
-        """The same part under other limits; None when it would prove nothing: good and not accepted, defective and
-        accepted, or right at a limit.
+        """Return the same part under other limits; None when it would prove nothing: good and not accepted, defective
+        and accepted, or right at a limit.
         """
         if self.reason == OTHER_PRODUCT:
             return self if self.verdict == "reject" and not self.good else None
@@ -156,8 +156,8 @@ class ChallengePart:
 
 
 def read_challenge(document: Mapping) -> tuple[ChallengePart, ...]:
-    """The challenge parts of recipe.json. Raises ValueError for a name twice and for one that its limits contradict or
-    that lies right at a limit.
+    """Return the challenge parts of recipe.json. Raises ValueError for a name twice and for one that its limits
+    contradict or that lies right at a limit.
     """
     parts, limits = tuple(ChallengePart(**part) for part in document["challenge_parts"]), Limits(**document["limits"])
     names = Counter(part.name for part in parts)
@@ -179,7 +179,7 @@ def table_of(calibration: tuple[CalibrationPhoto, ...], test_photos: tuple[Calib
 def read_table(
     package: Package, document: Mapping
 ) -> tuple[tuple[CalibrationPhoto, ...], tuple[CalibrationPhoto, ...]]:
-    """The photos that limits were set on, and those that they were judged on.
+    """Return the photos that limits were set on, and those that they were judged on.
 
     Raises RecipeError for a table that is damaged or not as long as recipe.json states.
     """

@@ -104,7 +104,7 @@ def export(
 
 
 def export_blocker(recipe: Recipe) -> str:
-    """Why the recipe cannot be exported, without a full stop; "" for one that can."""
+    """Return why the recipe cannot be exported, without a full stop; "" for one that can."""
     missing = [view.definition.title for view in recipe.views if not view.definition.exportable]
     why = "cannot be exported and runs in the app only; for the line, teach another detector"
     return f"“{missing[0]}” {why}" if missing else ""
@@ -125,7 +125,7 @@ def _graphs(recipe: Recipe, backbone: Backbone, check_images: Sequence[str | Pat
 
 
 def _inputs(pixels: np.ndarray, recipe: Recipe) -> Iterator[np.ndarray]:
-    """The network's input from a photo: (H, W, 3) uint8; from a large one some of its tiles."""
+    """Yield the network's input from a photo: (H, W, 3) uint8; from a large one some of its tiles."""
     try:
         placement = place(pixels, recipe.alignment)
     except NotLocated:
@@ -141,7 +141,7 @@ def _inputs(pixels: np.ndarray, recipe: Recipe) -> Iterator[np.ndarray]:
 def _compare(
     recipe: Recipe, backbone: Backbone, model: ExportedModel, paths: Sequence[str | Path], report: Report
 ) -> list[tuple[ParityRow, GoldenImage]]:
-    """Every photo in the app and the graph, each content once, with its entry as a golden image."""
+    """Return every photo in the app and the graph, each content once, with its entry as a golden image."""
     app_inspector = LoadedRecipe(recipe, backbone)
     sets, compared_photos = known_sets(recipe), {}
     for done, (path, picture) in enumerate(_pictures(paths, recipe.depth), start=1):
@@ -188,7 +188,8 @@ def _table(rows: Sequence[ParityRow]) -> bytes:
 
 
 def _golden_files(recipe: Recipe, compared: Sequence[tuple[ParityRow, GoldenImage]]) -> dict[str, bytes]:
-    """At most MOST original files: the nearest to each limit on either side of it, the others spread over all scores.
+    """Return at most MOST original files: the nearest to each limit on either side of it, the others spread over all
+    scores.
 
     With parts on both sides a graph whose scores end at a limit shows; the spread holds the strangest part, which it
     would move most.

@@ -66,14 +66,14 @@ def by_content(
 
 
 def masks_in(folder: Path) -> dict[Path, Path]:
-    """The true masks in a folder, by the path of their photo."""
+    """Return the true masks in a folder, by the path of their photo."""
     files = [PurePosixPath(name) for name, problem in walk(folder) if not problem and is_image(name)]
     return {folder / photo: folder / mask for photo, mask in classify_paths(files).masks.items()}
 
 
 def existing_path(recipe: Recipe, row: CalibrationPhoto, roots: Sequence[Path]) -> Path | None:
-    """The file of this name where the recipe was taught, if it lies there and within these roots; its content may have
-    changed.
+    """Return the file of this name where the recipe was taught, if it lies there and within these roots; its content
+    may have changed.
     """
     try:
         folder = resolve_allowed_path(recipe.provenance.photo_root or "", roots)

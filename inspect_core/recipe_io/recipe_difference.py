@@ -21,7 +21,7 @@ class RecipeDifference(NamedTuple):
 
 
 def in_words(recipe: Recipe) -> dict[str, str]:
-    """Everything that an engineer sets or sees of a recipe, by its name on the pages."""
+    """Return everything that an engineer sets or sees of a recipe, by its name on the pages."""
     backbone, provenance, (height, width) = recipe.backbone, recipe.provenance, recipe.grid
     alignment, product_check, types, known = (
         recipe.alignment,
@@ -58,7 +58,9 @@ def in_words(recipe: Recipe) -> dict[str, str]:
 
 
 def difference(before: Recipe, after: Recipe) -> list[RecipeDifference]:
-    """The differences, in the order of `in_words`; another fit or other photos are named even if the words agree."""
+    """Return the differences, in the order of `in_words`; another fit or other photos are named even if the words
+    agree.
+    """
     old, new = in_words(before), in_words(after)
     rows = [RecipeDifference(what, old.get(what, ""), new.get(what, "")) for what in old | new]
     differing = [row for row in rows if row.before != row.after]
@@ -72,7 +74,7 @@ def difference(before: Recipe, after: Recipe) -> list[RecipeDifference]:
 
 
 def made(recipe: Recipe) -> str:
-    """When it was made."""
+    """Return when it was made."""
     return recipe.provenance.created.replace("T", " ").removesuffix("+00:00") + " UTC"
 
 

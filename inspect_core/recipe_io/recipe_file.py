@@ -71,12 +71,12 @@ def write(files: Mapping[str, bytes], path: Path, check: Callable[[Path], object
 
 
 def sums_of(files: Mapping[str, bytes]) -> dict[str, str]:
-    """SHA-256 of each file by name."""
+    """Return SHA-256 of each file by name."""
     return {name: hashlib.sha256(data).hexdigest() for name, data in files.items()}
 
 
 def load(path: str | Path) -> Recipe:
-    """The recipe at `path`, a folder or a zip.
+    """Return the recipe at `path`, a folder or a zip.
 
     A recipe that loads can inspect: it has scored a made-up photo. No network is loaded for that.
     Raises RecipeError, naming file, reason and remedy, for anything damaged, oversized or unexpected, and nothing else.
@@ -98,13 +98,13 @@ def load(path: str | Path) -> Recipe:
 
 
 def files_at(path: str | Path) -> dict[str, bytes]:
-    """The files of a saved recipe by name, without their digests and what an export added. Raises as `load`."""
+    """Return the files of a saved recipe by name, without their digests and what an export added. Raises as `load`."""
     package = recipe_package.check(Path(path))
     return {name: package.read(name) for name in recipe_package.REQUIRED if name != recipe_package.SUMS}
 
 
 def files_of(recipe: Recipe) -> dict[str, bytes]:
-    """The files of a recipe by name, without their digests."""
+    """Return the files of a recipe by name, without their digests."""
     backbone, provenance = asdict(recipe.backbone), asdict(recipe.provenance)
     size, note = backbone.pop("size"), provenance.pop("calibration_note")
     document = {
@@ -170,7 +170,7 @@ def _packed(recipe: Recipe) -> dict[str, np.ndarray]:
 
 
 def _scale_arrays(view: FittedMethod) -> dict[str, np.ndarray]:
-    """The local scales of a view, one row for each live value; nothing for a raw map."""
+    """Return the local scales of a view, one row for each live value; nothing for a raw map."""
     scales = list(view.scales.values())
     if not scales:
         return {}

@@ -164,7 +164,7 @@ def _table(content: bytes) -> bytes:
 
 
 def _entries(log: AuditLog, former: str, context: dict[str, str]) -> list[NewLogEntry]:
-    """What the log says of the former digest, said of the new one."""
+    """Return what the log says of the former digest, said of the new one."""
     entries = [NewLogEntry(CONVERTED, {"former": former}, key=f"converted/{former}", **context)]
     if (state := life_cycle.state_of(log, former)) != life_cycle.DRAFT:
         entries.append(life_cycle.state_entry(state, reason=f"converted from {former[:12]}", **context))

@@ -57,7 +57,9 @@ def run_self_test(recipe: Recipe, where: Path, *, widths: Sequence[int], embeddi
 
 
 def _prove_detector(recipe: Recipe, patches: Sequence[torch.Tensor]) -> None:
-    """The map of (1, h, w, k) features at the live values in force, and each view's at its first and its last."""
+    """Compute the map of (1, h, w, k) features at the live values in force, and each view's at its first and
+    its last.
+    """
     views = [replace(view, detector=copy(view.detector)) for view in recipe.views]
     errors = [joined_errors(views, patches, recipe.live_values)]
     for view, view_patches in zip(views, patches, strict=True):
@@ -70,6 +72,6 @@ def _prove_detector(recipe: Recipe, patches: Sequence[torch.Tensor]) -> None:
 
 
 def _vectors(rng: np.random.Generator, *shape: int) -> np.ndarray:
-    """(..., n) float32 normal vectors, each at a scale of its own."""
+    """Return (..., n) float32 normal vectors, each at a scale of its own."""
     scale = 10.0 ** rng.uniform(SHORTEST, LONGEST, (*shape[:-1], 1))
     return (scale * rng.standard_normal(shape)).astype(np.float32)

@@ -50,7 +50,7 @@ def atomic_replace(target: Path) -> Generator[Path]:
 
 
 def process_folder(parent: Path) -> Path:
-    """A hidden folder in `parent` for this process; removed when the process ends, or at the next start.
+    """Return a hidden folder in `parent` for this process; removed when the process ends, or at the next start.
 
     For unpacked files; and for many small files, each renamed into its place from there, which takes a quarter of the
     time of `atomic_replace`.
@@ -79,7 +79,7 @@ def clear() -> None:
 
 @functools.cache
 def _process_folder(parent: Path, _workspace: Path) -> Path:
-    """One for every workspace, since the record lies there."""
+    """Return one for every workspace, since the record lies there."""
     parent.mkdir(parents=True, exist_ok=True)
     until_the_end = contextlib.ExitStack()
     atexit.register(until_the_end.close)
@@ -135,8 +135,8 @@ def _remove(record: Path, file: BinaryIO) -> None:
 
 
 def _swap(new: Path, target: Path, aside: Path) -> None:
-    """A folder cannot take another's place in one step: between two renamings the old one lies aside, and is put back
-    by `_put_back`; the last renaming says that it is no longer wanted.
+    """Put a folder in another's place, which takes more than one step: between two renamings the old one lies aside,
+    and is put back by `_put_back`; the last renaming says that it is no longer wanted.
     """
     aside.parent.mkdir()
     while True:

@@ -154,7 +154,7 @@ class Jobs:
         return max((job for job in self._jobs if not job.active), key=lambda job: job.ended_at, default=None)
 
     def find_by_subject(self, what: object) -> Job | None:
-        """The job that waits or runs whose result is of this; None without one."""
+        """Return the job that waits or runs whose result is of this; None without one."""
         return next((job for job in [*self._jobs, *self._beside] if job.active and job.subject == what), None)
 
     def submit(
@@ -218,7 +218,7 @@ _locks_guard = threading.Lock()
 
 
 def device_lock(device: object) -> threading.RLock:
-    """The one lock of an accelerator (or of the CPU): hold it while the network or a fit runs there.
+    """Return the one lock of an accelerator (or of the CPU): hold it while the network or a fit runs there.
 
     device: its name, or an object that prints as its name, such as a `torch.device`.
     """

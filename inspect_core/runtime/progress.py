@@ -9,7 +9,7 @@ Cancel = Callable[[], bool]
 
 
 def ignore_progress(fraction: float, step: str) -> None:
-    """A report that nobody reads."""
+    """Report to nobody."""
 
 
 class Cancelled(Exception):
@@ -17,7 +17,7 @@ class Cancelled(Exception):
 
 
 def stage(progress: Report, start: float, end: float) -> Report:
-    """A report for one step of a longer piece of work, which takes from `start` to `end` of the whole."""
+    """Return a report for one step of a longer piece of work, which takes from `start` to `end` of the whole."""
     return lambda fraction, step: progress(start + (end - start) * fraction, step)
 
 

@@ -22,7 +22,8 @@ _LENGTH = 8
 
 
 def pack(value: Any) -> bytes:
-    """A value of dataclasses, named tuples, mappings, tuples, lists, paths, bytes, arrays, tensors, numbers and texts.
+    """Return a value of dataclasses, named tuples, mappings, tuples, lists, paths, bytes, arrays, tensors, numbers and
+    texts.
 
     Equal values give equal bytes.
     """
@@ -56,7 +57,8 @@ def pack(value: Any) -> bytes:
 
 
 def unpack(content: bytes, kinds: Iterable[type], former: Mapping[str, type] = MappingProxyType({})) -> Any:
-    """What was packed; kinds: the dataclasses and named tuples that it may hold; former: some by names of before.
+    """Return what was packed; kinds: the dataclasses and named tuples that it may hold; former: some by names of
+    before.
 
     Raises ValueError, or whatever reading malformed values raises, for any other bytes, and for a dataclass with a
     field of another type than it declares.
@@ -127,5 +129,5 @@ def _hints(kind: type) -> dict[str, Any]:
 
 
 def _names(kind: type) -> list[str] | None:
-    """Names of the fields of a dataclass or a named tuple."""
+    """Return names of the fields of a dataclass or a named tuple."""
     return [field.name for field in fields(kind)] if is_dataclass(kind) else getattr(kind, "_fields", None)

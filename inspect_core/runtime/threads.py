@@ -11,7 +11,7 @@ from threadpoolctl import threadpool_limits
 
 
 def limit_math_threads() -> None:
-    """One thread for the products and sums of NumPy, SciPy and torch in this process from now on.
+    """Use one thread for the products and sums of NumPy, SciPy and torch in this process from now on.
 
     Call it before torch does its first work: a thread that has worked keeps the number it began with.
     """
@@ -29,7 +29,9 @@ def limit_to_one_core() -> None:
 
 
 def cores() -> int:
-    """Number of threads to share work: OMP_NUM_THREADS, or as many as torch used before it was limited to one."""
+    """Return the number of threads to share work: OMP_NUM_THREADS, or as many as torch used before it was
+    limited to one.
+    """
     setting = os.environ.get("OMP_NUM_THREADS", "")
     return int(setting) if setting.isdecimal() and int(setting) else _of_this_machine()
 

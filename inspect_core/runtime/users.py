@@ -18,7 +18,7 @@ Network = ipaddress.IPv4Network | ipaddress.IPv6Network
 
 
 def clean_name(name: str) -> str:
-    """The printable characters of a name on one line, at most LONGEST; empty if none is left."""
+    """Return the printable characters of a name on one line, at most LONGEST; empty if none is left."""
     return "".join(character for character in " ".join(name.split()) if character.isprintable())[:LONGEST].strip()
 
 
@@ -65,7 +65,8 @@ def proxies() -> tuple[Network, ...]:
 
 
 def user_from_proxy(values: Sequence[str], address: str | None) -> str:
-    """The name in the values of the header, in a request from this address; UNKNOWN unless one proxy gave one name.
+    """Return the name in the values of the header, in a request from this address; UNKNOWN unless one proxy gave one
+    name.
 
     address: None for a request from this machine. Raises ValueError as `proxies`.
     """

@@ -14,7 +14,7 @@ NAME_BYTES = 200
 
 
 def root() -> Path:
-    """The workspace folder: LOUPE_WORKSPACE, else workspace/ beside where Loupe was started."""
+    """Return the workspace folder: LOUPE_WORKSPACE, else workspace/ beside where Loupe was started."""
     return Path(os.path.realpath(os.environ.get("LOUPE_WORKSPACE") or "workspace"))
 
 
@@ -27,7 +27,7 @@ def recipes_folder() -> Path:
 
 
 def free_recipe_path(product: str) -> Path:
-    """Where a recipe of this product can be saved without replacing another."""
+    """Return where a recipe of this product can be saved without replacing another."""
     folder, stem, number = recipes_folder(), file_name(product), 1
     while (path := folder / (f"{stem}-{number}.zip" if number > 1 else f"{stem}.zip")).exists():
         number += 1
@@ -35,12 +35,12 @@ def free_recipe_path(product: str) -> Path:
 
 
 def former_folder() -> Path:
-    """Of recipes that an earlier version wrote, kept after they were converted."""
+    """Return that of recipes that an earlier version wrote, kept after they were converted."""
     return root() / "former"
 
 
 def open_folder() -> Path:
-    """Of the parts that are open and not saved."""
+    """Return that of the parts that are open and not saved."""
     return root() / "open"
 
 
@@ -53,7 +53,7 @@ def batches_folder() -> Path:
 
 
 def export_of(digest: str) -> Path:
-    """Where the export of the recipe with this digest is kept."""
+    """Return where the export of the recipe with this digest is kept."""
     return root() / "exports" / f"{digest}.zip"
 
 
@@ -62,8 +62,8 @@ def locks_folder() -> Path:
 
 
 def is_generated_name(path: Path, *digits: int, ending: str = "") -> bool:
-    """Whether Loupe gave this name, digests of so many hex digits joined by dashes: what may be deleted from a folder
-    of the workspace when that is full.
+    """Return whether Loupe gave this name, digests of so many hex digits joined by dashes: what may be deleted from a
+    folder of the workspace when that is full.
     """
     named = "-".join(f"[0-9a-f]{{{count}}}" for count in digits) + re.escape(ending)
     return re.fullmatch(named, path.name) is not None
@@ -83,8 +83,8 @@ def require_writable() -> None:
 
 
 def allowed_roots() -> tuple[Path, ...]:
-    """Folders that pages may read photos from: LOUPE_ROOTS (separated as PATH is), else home, the current folder, the
-    workspace, Loupe's own folder and the one around it, without those that are the root of a file system.
+    """Return folders that pages may read photos from: LOUPE_ROOTS (separated as PATH is), else home, the current
+    folder, the workspace, Loupe's own folder and the one around it, without those that are the root of a file system.
 
     The command line reads wherever its user may; this list guards what a browser may ask for.
     """
@@ -97,7 +97,9 @@ def allowed_roots() -> tuple[Path, ...]:
 
 
 def regular_file_stat(path: str | os.PathLike[str]) -> os.stat_result | None:
-    """The `stat` result of an ordinary file; None for a folder, a link, a pipe, a device, and if nothing is there."""
+    """Return the `stat` result of an ordinary file; None for a folder, a link, a pipe, a device, and if nothing is
+    there.
+    """
     try:
         facts = os.lstat(path)
     except OSError:
@@ -106,7 +108,7 @@ def regular_file_stat(path: str | os.PathLike[str]) -> os.stat_result | None:
 
 
 def open_regular_file(path: str | os.PathLike[str], mode: Literal["rb", "r+b"] = "rb") -> BinaryIO:
-    """An ordinary file, opened: the way to open what lies in the workspace, where anything may have come to lie.
+    """Return an ordinary file, opened: the way to open what lies in the workspace, where anything may have come to lie.
 
     Never waits. Raises OSError for anything else.
     """
@@ -114,7 +116,9 @@ def open_regular_file(path: str | os.PathLike[str], mode: Literal["rb", "r+b"] =
 
 
 def content(path: str | os.PathLike[str], *, at_most: int) -> bytes | None:
-    """The bytes of a file in the workspace; None if it is not an ordinary file, unreadable or longer than `at_most`."""
+    """Return the bytes of a file in the workspace; None if it is not an ordinary file, unreadable or longer than
+    `at_most`.
+    """
     try:
         with open_regular_file(path) as file:
             size = os.fstat(file.fileno()).st_size
@@ -134,7 +138,9 @@ def _open_ordinary(path: str, flags: int) -> int:
 
 
 def expand_path(path: str | Path) -> Path:
-    """The path with `~` expanded. Raises ValueError, naming it, for one that the system cannot look up at all."""
+    """Return the path with `~` expanded. Raises ValueError, naming it, for one that the system cannot look up
+    at all.
+    """
     try:
         expanded = Path(path).expanduser()
         os.lstat(expanded)
@@ -147,7 +153,9 @@ def expand_path(path: str | Path) -> Path:
 
 
 def parse_pasted_path(text: str) -> str:
-    """A path as a file manager copies it, without quotes. Raises ValueError for one of Windows on another system."""
+    """Return a path as a file manager copies it, without quotes. Raises ValueError for one of Windows on another
+    system.
+    """
     path = text.strip().strip("\"'").strip()
     if os.name != "nt" and re.match(r"[A-Za-z]:\\|\\\\", path):
         reason = "is a Windows path, but Loupe is not running on Windows"
@@ -156,13 +164,15 @@ def parse_pasted_path(text: str) -> str:
 
 
 def is_inside(path: Path, folder: Path) -> bool:
-    """Whether `path`, which need not exist, is `folder` or lies below it, by whatever links, mounts or letter case."""
+    """Return whether `path`, which need not exist, is `folder` or lies below it, by whatever links, mounts or letter
+    case.
+    """
     real = Path(os.path.realpath(path))
     return folder.exists() and any(place.samefile(folder) for place in (real, *real.parents) if place.exists())
 
 
 def file_name(title: str) -> str:
-    """A product's title as a safe file name: letters and digits of any script, dash and underscore; never empty.
+    """Return a product's title as a safe file name: letters and digits of any script, dash and underscore; never empty.
 
     At most 80 characters and NAME_BYTES bytes of UTF-8; never a name that Windows reserves for a device.
     """

@@ -49,7 +49,7 @@ class ShardCheckpoints:
         new.replace(self.folder / str(name))
 
     def get(self, name: int | str) -> Any:
-        """The result stored under this number; None if there is none."""
+        """Return the result stored under this number; None if there is none."""
         stored = workspace.content(self.folder / str(name), at_most=LARGEST)
         content = b"" if stored is None else stored[_DIGEST:]
         if stored is None or self._sum(name, content) != stored[:_DIGEST]:
@@ -75,7 +75,7 @@ class ShardCheckpoints:
 
 
 def folder() -> Path:
-    """The folder of finished shards."""
+    """Return the folder of finished shards."""
     return workspace.root() / "shards"
 
 
@@ -93,7 +93,7 @@ def _delete(run: Path) -> None:
 
 
 def _last_use(path: Path) -> int:
-    """When a run was continued last; 0 for one that another process has just removed."""
+    """Return when a run was continued last; 0 for one that another process has just removed."""
     try:
         return path.lstat().st_mtime_ns
     except FileNotFoundError:

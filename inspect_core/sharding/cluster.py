@@ -205,7 +205,9 @@ class Cluster:
 
 
 def validate_address(address: str, certificates: Certificates | None) -> str:
-    """The address with its protocol. Raises ValueError unless it is TLS with certificates or TCP to this machine."""
+    """Return the address with its protocol. Raises ValueError unless it is TLS with certificates or TCP to this
+    machine.
+    """
     full = address if "://" in address else f"{'tls' if certificates else 'tcp'}://{address}"
     parts = urlsplit(full)
     if parts.scheme == "tls" and parts.hostname and certificates is not None:
@@ -246,7 +248,7 @@ def _is_loopback(host: str) -> bool:
 
 
 def _result(future: Any) -> Any:
-    """The result of a finished future. Raises Refused, and OSError when the result was lost."""
+    """Return the result of a finished future. Raises Refused, and OSError when the result was lost."""
     if future.status == "finished":
         return future.result(timeout=RECONNECT_SECONDS)
     error = future.exception()

@@ -46,7 +46,7 @@ class Executor(Protocol):
     def workers(self) -> int: ...
 
     def map(self, task: Task, payloads: Iterable[Numbered]) -> Iterator[Numbered]:
-        """(number, result) of each payload as soon as it is finished; only a few payloads are taken in advance.
+        """Yield (number, result) of each payload as soon as it is finished; only a few payloads are taken in advance.
 
         The task is sent to each worker once. A caller that stops iterating cancels the rest. Raises Refused when the
         workers must not be used at all, and OSError when none is left.
@@ -64,7 +64,7 @@ class Executor(Protocol):
 
 @cache
 def environment_stamp() -> dict[str, str]:
-    """What must be equal on both sides: library versions and a digest of Loupe's own code."""
+    """Return what must be equal on both sides: library versions and a digest of Loupe's own code."""
     digest, root = hashlib.sha256(), Path(__file__).resolve().parents[1]
     for path in sorted(root.rglob("*.py")):
         digest.update(f"{path.relative_to(root).as_posix()}\0".encode() + path.read_bytes().replace(b"\r\n", b"\n"))
@@ -81,13 +81,15 @@ def check_stamp(asked: dict[str, str]) -> None:
 
 
 def perform(asked: dict[str, str], task: bytes, payload: Any) -> Any:
-    """The result of a pickled task in a worker, as `attempt`. Raises Refused for the stamp of another program."""
+    """Return the result of a pickled task in a worker, as `attempt`. Raises Refused for the stamp of another
+    program.
+    """
     check_stamp(asked)
     return attempt(lambda sent: _opened(task)(sent), payload)
 
 
 def attempt(task: Task, payload: Any) -> Any:
-    """The result of a task in this process; a Failure for whatever it raises but Refused."""
+    """Return the result of a task in this process; a Failure for whatever it raises but Refused."""
     try:
         return task(payload)
     except Refused:

@@ -59,7 +59,7 @@ class InspectionTask:
 
 @lru_cache(maxsize=1)
 def _opened(task: InspectionTask) -> Inspector:
-    """The recipe, checked and ready, with one thread. Raises ValueError as its readers do."""
+    """Return the recipe, checked and ready, with one thread. Raises ValueError as its readers do."""
     with tempfile.TemporaryDirectory(prefix="loupe-recipe-") as folder:
         path = Path(folder, "recipe.zip")
         path.write_bytes(task.package)
@@ -83,7 +83,7 @@ class WorkerBatchInspector:
     path: Path
 
     def __call__(self, inspector: Inspector, photos: Sequence[Photo], maps: MapFolder | None) -> Iterator[RenderedRow]:
-        """Every photo once, with the verdict that this process would give, to the bit; in any order.
+        """Yield every photo once, with the verdict that this process would give, to the bit; in any order.
 
         What a worker cannot judge is judged here; photos of a shard that failed in every attempt, or whose results
         could not be used, are not judged, and their rows say why. Raises ValueError for too little memory.
@@ -113,8 +113,8 @@ class WorkerBatchInspector:
 
 
 def fault(shard_answer: Any, names: Sequence[str], inspector: Inspector) -> str:
-    """Why the result of a worker, which may be a faulty machine, is not that of these photos; "" for a sound one: rows
-    by this recipe, with the verdict that follows from the score.
+    """Return why the result of a worker, which may be a faulty machine, is not that of these photos; "" for a sound
+    one: rows by this recipe, with the verdict that follows from the score.
     """
     if not isinstance(shard_answer, list) or [getattr(drawn[0], "name", None) for drawn in shard_answer] != list(names):
         return "its result is about other photos"

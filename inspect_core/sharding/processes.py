@@ -97,7 +97,7 @@ class _Worker:
         return {} if self._pool is None else dict(self._pool._processes)
 
     def submit(self, task: bytes, payload: Any) -> Future[Any]:
-        """The result to come; the task is sent with the first of its payloads."""
+        """Return the result to come; the task is sent with the first of its payloads."""
         if self._pool is None:
             self._pool = _started()
         sent, self._held = None if self._held is task else task, task
@@ -108,7 +108,7 @@ class _Worker:
             return self.submit(task, payload)
 
     def result(self, future: Future[Any]) -> Any:
-        """The result of what is finished. Raises Refused."""
+        """Return the result of what is finished. Raises Refused."""
         try:
             return future.result()
         except BrokenProcessPool:
@@ -131,7 +131,7 @@ def _started() -> ProcessPoolExecutor:
 
 
 def _begin() -> None:
-    """The start of a worker: nothing numerical is loaded yet."""
+    """Begin a worker: nothing numerical is loaded yet."""
     os.environ.update(ONE_THREAD)
     warnings.simplefilter("ignore")
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C is for the process that started it

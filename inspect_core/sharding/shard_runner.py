@@ -30,7 +30,7 @@ def results(
     accept: Callable[[int, Any], Any],
     numbers: Sequence[int],
 ) -> Iterator[Numbered]:
-    """(number, result) of each as it is finished; a Failure only after ATTEMPTS attempts.
+    """Yield (number, result) of each as it is finished; a Failure only after ATTEMPTS attempts.
 
     accept: called with number and result, returns what the result becomes, a Failure when it cannot be used.
     """
@@ -52,7 +52,7 @@ def stored_results(
     names_of: Callable[[int], Sequence[str]],
     results_of: Callable[[Sequence[int]], Iterable[Numbered]],
 ) -> Iterator[Numbered]:
-    """(number, result) of each, first those stored by an earlier run; each is on disk before it is yielded.
+    """Yield (number, result) of each, first those stored by an earlier run; each is on disk before it is yielded.
 
     results_of: as `results` of some numbers. Raises ShardsFailed after all others have been yielded.
     """
@@ -74,7 +74,7 @@ def stored_results(
 
 
 def in_order(results_by_number: Iterable[Numbered], first: int, checkpoints: ShardCheckpoints) -> Iterator[Numbered]:
-    """The results from number `first` on, in order; one that comes early waits on disk.
+    """Yield the results from number `first` on, in order; one that comes early waits on disk.
 
     Raises OSError when it is no longer there.
     """

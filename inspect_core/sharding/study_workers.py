@@ -129,7 +129,7 @@ class _Work:
         self.checkpoints = ShardCheckpoints([environment_stamp(), self.task, self._absolute, written], KINDS)
 
     def results(self, first: int = 0) -> Iterator[Numbered]:
-        """(number, `ShardResult`) of the shards from `first` on, in order; early results wait on disk."""
+        """Yield (number, `ShardResult`) of the shards from `first` on, in order; early results wait on disk."""
         total = len(self._ranges)
 
         def numbered_results() -> Iterator[Numbered]:
@@ -148,7 +148,7 @@ class _Work:
         return Shard(numbers.start, samples, self.streamed.intersection(sample.name for sample in samples))
 
     def _taken(self, number: int, result: Any) -> Any:
-        """The result; that of this machine where it can read what the worker could not."""
+        """Return the result; that of this machine where it can read what the worker could not."""
         shard = self._shard(number)
         if why := fault(shard, result):
             return Failure(why)
@@ -158,7 +158,7 @@ class _Work:
 def merged_states(
     fit: FitPlan, checkpoints: ShardCheckpoints, results_from: Callable[[int], Iterator[Numbered]], *, whole: bool
 ) -> tuple[Gathered, PhotoNotes]:
-    """The statistics of all shards, or of whole blocks, merged in order; their stored results are deleted.
+    """Return the statistics of all shards, or of whole blocks, merged in order; their stored results are deleted.
 
     results_from(first): (number, `ShardResult`) in order, from the first that is not merged yet. Every KEEPING blocks
     the merged state is stored in their place.
@@ -181,7 +181,7 @@ def merged_states(
 
 
 def states(gathered: Gathered) -> list[dict[str, np.ndarray]]:
-    """The statistics of each method as arrays."""
+    """Return the statistics of each method as arrays."""
     return [
         {name: array.cpu().contiguous().numpy() for name, array in statistics.state().items()}
         for statistics in gathered
@@ -189,7 +189,7 @@ def states(gathered: Gathered) -> list[dict[str, np.ndarray]]:
 
 
 def restored(fit: FitPlan, content: list[dict[str, np.ndarray]]) -> Gathered:
-    """The statistics from their `states`. Raises ValueError for those of another fit."""
+    """Return the statistics from their `states`. Raises ValueError for those of another fit."""
     gathered = fit.begin()
     for statistics, state in zip(gathered, content, strict=True):
         statistics.restore({name: torch.from_numpy(values) for name, values in state.items()})
@@ -197,7 +197,9 @@ def restored(fit: FitPlan, content: list[dict[str, np.ndarray]]) -> Gathered:
 
 
 def fault(shard: Shard, result: Any) -> str:
-    """Why the result of a worker, which may be a faulty machine, is not one of this shard; "" for a sound one."""
+    """Return why the result of a worker, which may be a faulty machine, is not one of this shard; "" for a
+    sound one.
+    """
     if not isinstance(result, ShardResult):
         return "it gave no result"
     if not set().union(result.unreadable_masks, *vars(result.notes).values()) <= set(_names(shard)):
@@ -206,7 +208,9 @@ def fault(shard: Shard, result: Any) -> str:
 
 
 def _is_finite(content: Any) -> bool:
-    """Whether the arrays in lists, tuples and tables are; what is judged may lack a place, and is not looked into."""
+    """Return whether the arrays in lists, tuples and tables are; what is judged may lack a place, and is not looked
+    into.
+    """
     if isinstance(content, np.ndarray):
         return bool(np.isfinite(content).all())
     if isinstance(content, dict):
@@ -229,7 +233,7 @@ def _names(shard: Shard) -> list[str]:
 
 
 def _absolute(sample: PhotoFile) -> PhotoFile:
-    """The sample for a process that may run in another folder."""
+    """Return the sample for a process that may run in another folder."""
     mask = sample.mask and Path(os.path.abspath(sample.mask))
     return replace(sample, path=Path(os.path.abspath(sample.path)), mask=mask)
 
@@ -244,7 +248,7 @@ def _written(path: Path | None) -> tuple[int, int] | None:
 
 
 def _readable_here(shard: Shard, result: ShardResult) -> bool:
-    """Whether this machine can read a photo or a mask that the worker could not."""
+    """Return whether this machine can read a photo or a mask that the worker could not."""
     for sample in shard.samples:
         if sample.name in result.unreadable_masks and _has_mask(sample):
             return True
@@ -258,7 +262,7 @@ def _readable_here(shard: Shard, result: ShardResult) -> bool:
 
 
 def _has_mask(sample: PhotoFile) -> bool:
-    """Whether its mask can be read here."""
+    """Return whether its mask can be read here."""
     try:
         return sample.mask is not None and read_mask(sample.mask, sample.size) is not None
     except ImageError:

@@ -51,7 +51,7 @@ class RepeatabilityCounts:
     def from_scores(
         cls, scores: np.ndarray, repeat_scores: np.ndarray, defect: np.ndarray, limits: Limits
     ) -> "RepeatabilityCounts | None":
-        """Of parts by their scores before and again, each (n,); None where none was photographed again."""
+        """Create it from parts by their scores before and again, each (n,); None where none was photographed again."""
         was_repeated = ~np.isnan(repeat_scores)
         if not was_repeated.any():
             return None
@@ -86,7 +86,7 @@ class Evaluation:
 def score_test_photos(
     study: Study, samples: Sequence[PhotoFile], moves: Sequence[Live], report: Report = ignore_progress
 ) -> list[EvaluationScores]:
-    """What a fitted study makes of any number of other photos, at each of several live values.
+    """Return what a fitted study makes of any number of other photos, at each of several live values.
 
     They are counted and forgotten some at a time, and are not on the bench; damaged ones are left out. Raises
     ValueError for a value outside the fit, and whatever `report` raises to stop.
@@ -113,13 +113,13 @@ def score_test_photos(
 
 
 def evaluate_photos(scored: ScoredPhotos, limits: Limits, masks: list[np.ndarray | None], **live: int) -> Evaluation:
-    """Figures of the judge photos under limits at a stored live value; masks: returned by `truth_masks`."""
+    """Return figures of the judge photos under limits at a stored live value; masks: returned by `truth_masks`."""
     evaluated = EvaluationScores.from_scored(scored, live, np.flatnonzero(scored.of_subset("test")).tolist(), masks)
     return figures(evaluated, limits, [photo for photo in scored.unscored if photo.subset == "test"])
 
 
 def figures(evaluated: EvaluationScores, limits: Limits, unscored: Sequence[UnscoredPhoto] = ()) -> Evaluation:
-    """Figures of judged photos under limits; unscored: those to judge that have no score."""
+    """Return figures of judged photos under limits; unscored: those to judge that have no score."""
     scores, defect, counts = evaluated.scores, evaluated.defect, evaluated.counts
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", UserWarning)
@@ -145,7 +145,7 @@ def _counts(
 
 
 def unscored_counts(photos: Sequence[UnscoredPhoto]) -> dict[str, UnscoredCounts]:
-    """The arguments of `count_parts` for parts that have no score."""
+    """Return the arguments of `count_parts` for parts that have no score."""
 
     def counts_of(good: bool) -> UnscoredCounts:
         return UnscoredCounts.of_words(
@@ -156,8 +156,8 @@ def unscored_counts(photos: Sequence[UnscoredPhoto]) -> dict[str, UnscoredCounts
 
 
 def outcomes(evaluation: Evaluation) -> dict[str, int | None]:
-    """Where defects were caught, None without a true mask; how many parts have no score; how many verdicts change when
-    parts are photographed again within the tolerances, None without.
+    """Return where defects were caught, None without a true mask; how many parts have no score; how many verdicts
+    change when parts are photographed again within the tolerances, None without.
     """
     counts, changed = evaluation.counts, evaluation.changed
     known, unscored = counts.with_mask > 0, (counts.good_unscored, counts.defects_unscored)
@@ -174,7 +174,7 @@ def outcomes(evaluation: Evaluation) -> dict[str, int | None]:
 def forecast_sentence(
     scored: ScoredPhotos, limits: Limits, setting_scores: np.ndarray, *, ceiling: float | None = None
 ) -> str:
-    """How many of the next 100 good parts the limits will stop, and what too few good photos cannot promise.
+    """Return how many of the next 100 good parts the limits will stop, and what too few good photos cannot promise.
 
     setting_scores: `calibration_scores` of the photos that set limits; ceiling: their `ceiling`. "" without any.
     """
@@ -195,7 +195,7 @@ def forecast_sentence(
 
 
 def most_promised(groups: int, *, photos: int) -> str:
-    """What so many good photos in so many groups can promise at best; "" from STEADY groups on."""
+    """Return what so many good photos in so many groups can promise at best; "" from STEADY groups on."""
     if groups >= ENOUGH_GOOD_PHOTOS or not groups:
         return ""
     least = provable_bound(groups)
@@ -209,7 +209,9 @@ def most_promised(groups: int, *, photos: int) -> str:
 
 
 def found_up_to(scored: ScoredPhotos, **live: int) -> np.ndarray:
-    """(photos,) float64, read-only, of `judge.defect_hits` at a stored live value; NaN where no true mask is known."""
+    """Return (photos,) float64, read-only, of `judge.defect_hits` at a stored live value; NaN where no true mask is
+    known.
+    """
     values = {**scored.live, **live}
 
     def look() -> np.ndarray:
@@ -228,7 +230,7 @@ def found_up_to(scored: ScoredPhotos, **live: int) -> np.ndarray:
 
 
 def repeatability_counts(scored: ScoredPhotos, limits: Limits, **live: int) -> RepeatabilityCounts | None:
-    """Of the parts that the sentence counts; None where no tolerances were taught."""
+    """Return that of the parts that the sentence counts; None where no tolerances were taught."""
     good, defect, *_ = select_counted(scored.photos, scored.unscored)
     scores, repeat_scores = scored.scores(**live), scored.repeat_scores(**live)
     known = good | defect
@@ -251,8 +253,8 @@ class CountedParts(NamedTuple):
 def select_counted(
     photos: Sequence[Any], unscored: Sequence[UnscoredPhoto], set_on: Sequence[float] | None = None
 ) -> CountedParts:
-    """Of all parts, those that `select_counted_parts` counts; photos: anything with a kind and a part; set_on: scores
-    of the good parts that set the limit, where their photos are not among these.
+    """Return that of all parts, those that `select_counted_parts` counts; photos: anything with a kind and a part;
+    set_on: scores of the good parts that set the limit, where their photos are not among these.
     """
     known, elsewhere = [*photos, *unscored], [] if set_on is None else list(set_on)
     count = len(elsewhere)
@@ -275,7 +277,9 @@ def labelled_since(photos: Sequence[ScoredPhoto]) -> int:
 def counts_sentence_for(
     scored: ScoredPhotos, scores: np.ndarray, limits: Limits, hit_limits: np.ndarray | None = None
 ) -> str:
-    """What the limits do to the photos, in parts; hit_limits: (photos,) up to which limit each defect is found."""
+    """Return what the limits do to the photos, in parts; hit_limits: (photos,) up to which limit each defect is
+    found.
+    """
     good, defect, unscored, set_on_these, hidden = select_counted(scored.photos, scored.unscored, scored.set_on)
     good_scores = np.concatenate([scores[good], hidden])
     counts = _counts(good_scores, scores[defect], limits, None if hit_limits is None else hit_limits[defect], unscored)

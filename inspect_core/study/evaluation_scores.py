@@ -37,7 +37,9 @@ class EvaluationScores:
     def from_scored(
         cls, scored: ScoredPhotos, live: Live, which: Sequence[int], masks: Sequence[np.ndarray | None]
     ) -> Self:
-        """Of the photos at these positions, at stored live values; masks: of all photos, as `truth_masks`."""
+        """Create it from the photos at these positions, at stored live values; masks: of all photos, as
+        `truth_masks`.
+        """
         area, which = live.get(AREA, scored.live[AREA]), list(which)
         scores, hit_limits, counts = [np.zeros(0, np.float32)], [], []
         for first in range(0, len(which), AT_ONCE):
@@ -60,7 +62,7 @@ class EvaluationScores:
 
     @classmethod
     def merged(cls, parts: Sequence[Self]) -> Self:
-        """Of the photos of all parts, in their order."""
+        """Create it from the photos of all parts, in their order."""
         none = cls(*(np.zeros(0, dtype) for dtype in ("f4", "f4", bool, float)), OverlapCounts.merged([]))
         names = ("scores", "repeat_scores", "defect", "hit_limits")
         columns = (np.concatenate([getattr(part, name) for part in (none, *parts)]) for name in names)
@@ -68,8 +70,8 @@ class EvaluationScores:
 
 
 def truth_masks(scored: ScoredPhotos, which: Sequence[int] | None = None) -> list[np.ndarray | None]:
-    """For every photo, or those at the given positions, its true mask at the input size: all False for a good part,
-    None where it is unknown.
+    """Return for every photo, or those at the given positions, its true mask at the input size: all False for a good
+    part, None where it is unknown.
     """
     size, photos = scored.size, scored.photos if which is None else [scored.photos[i] for i in which]
     return [np.zeros(size, bool) if photo.label == "good" else photo.known_mask(size) for photo in photos]
@@ -82,7 +84,7 @@ def score_for_evaluation(
     samples: Sequence[PhotoFile],
     repeat_tolerances: Tolerances | None = None,
 ) -> list[EvaluationScores]:
-    """Some photos at each of several moves of the live parameters; those that cannot be used are left out.
+    """Return some photos at each of several moves of the live parameters; those that cannot be used are left out.
 
     views: asked for the values of the moves only, with the local scales that were learned for them; repeat_tolerances:
     tolerances of a copy that is scored too.

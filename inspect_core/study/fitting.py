@@ -56,19 +56,19 @@ class StudyFitter:
     def views(
         self, samples: Sequence[PhotoFile], report: Report, *, numbers: Sequence[int] | None = None
     ) -> tuple[FittedMethod, ...]:
-        """The methods, or those at some positions, fitted on these photos."""
+        """Return the methods, or those at some positions, fitted on these photos."""
         fit = self.fit_of(samples, numbers)
         gathered = self.gather(fit, samples, stage(report, 0.0, GATHERING))
         return self.finished(fit, gathered, stage(report, GATHERING, 1.0))
 
     def gather(self, fit: FitPlan, samples: Sequence[PhotoFile], report: Report) -> Gathered:
-        """The statistics of all these photos."""
+        """Return the statistics of all these photos."""
         return self.workers.gather(fit, self.features, samples, report)
 
     def score(
         self, seen_by: SeenBy, samples: Sequence[PhotoFile], report: Report, repeat_tolerances: Tolerances | None = None
     ) -> Iterator[tuple[PhotoFile, list[list[np.ndarray]]]]:
-        """Each photo that can be read, with its errors as `ScoringTask` gives them."""
+        """Yield each photo that can be read, with its errors as `ScoringTask` gives them."""
         by_name = {sample.name: sample for sample in samples}
         for name, errors in self.workers.results(
             ScoringTask.from_views(seen_by, repeat_tolerances), self.features, samples, report
@@ -76,7 +76,7 @@ class StudyFitter:
             yield by_name[name], errors
 
     def fit_of(self, samples: Sequence[PhotoFile], numbers: Sequence[int] | None = None) -> FitPlan:
-        """What the methods, or those at some positions, learn from these photos."""
+        """Return what the methods, or those at some positions, learn from these photos."""
         numbers = range(len(self.methods)) if numbers is None else numbers
         extractor, tolerances = self.features.extractor, self.order.tolerances
         columns = [extractor.looks[i].columns for i in numbers]
@@ -91,7 +91,7 @@ class StudyFitter:
         )
 
     def finished(self, fit: FitPlan, gathered: Gathered, report: Report) -> tuple[FittedMethod, ...]:
-        """The methods of a fit made from what was gathered."""
+        """Return the methods of a fit made from what was gathered."""
         looks, detectors = self.features.extractor.looks, fit.finish(gathered, report)
         fitted_views = zip(fit.methods, detectors, fit.views, strict=True)
         return tuple(
@@ -100,7 +100,9 @@ class StudyFitter:
         )
 
     def patch_sample(self, samples: Sequence[PhotoFile], count: int, view: int, report: Report) -> Tensor:
-        """(n, k) patches as one view sees them, drawn evenly over the photos with the seed; n is `count` or all."""
+        """Return (n, k) patches as one view sees them, drawn evenly over the photos with the seed; n is `count`
+        or all.
+        """
         fit = FitPlan.of_sample(view, self._patches(len(samples), view), count, self.order.seed)
         return self.gather(fit, samples, report)[0].rows()
 
@@ -135,14 +137,14 @@ class CrossFitter:
             first += len(fold)
 
     def views(self, report: Report) -> tuple[FittedMethod, ...]:
-        """The methods fitted on all photos; the folds are gathered for it."""
+        """Return the methods fitted on all photos; the folds are gathered for it."""
         if not self.folds:
             return self._fitting.views(self._fitting.order.photos.train, report)
         self.gather(report)
         return self._fitting.finished(self._fit, self._total, stage(report, 1.0, 1.0))
 
     def fold_detectors(self, report: Report) -> Iterator[tuple[FittedMethod, ...]]:
-        """For each fold the methods fitted on all others; once none, where there are no folds."""
+        """Return, for each fold the methods fitted on all others; once none, where there are no folds."""
         if not self.folds:
             yield ()
         for places in self._places:
@@ -164,8 +166,9 @@ class CrossFitter:
         *,
         crossed: float = 0.6,
     ) -> tuple[ScoredPhotos, list[Tried]]:
-        """The calibrate, choose and judge photos under fitted methods, those in folds each under what the other folds
-        taught; and the photos made by `trying`, which are not among them. crossed: share of the progress for both.
+        """Return the calibrate, choose and judge photos under fitted methods, those in folds each under what the other
+        folds taught; and the photos made by `trying`, which are not among them. crossed: share of the progress for
+        both.
         """
         fitting, order, tried = self._fitting, self._fitting.order, []
         features, split = fitting.features, order.photos
@@ -198,7 +201,7 @@ class CrossFitter:
         return scored.with_unscored(features.unscored(every)), tried
 
     def _keep(self, state: dict[str, Tensor]) -> dict[str, int]:
-        """Where each of the arrays begins in the file."""
+        """Return where each of the arrays begins in the file."""
         places = {}
         for name, values in state.items():
             places[name] = self._file.seek(0, 2)

@@ -55,12 +55,12 @@ class PhotoFeatures:
 
     @classmethod
     def here(cls, extractor: FeatureExtractor, store: FeatureStore, streamed: Collection[str] = ()) -> Self:
-        """For this process, which looks at some photos at a time where the network runs on a CPU."""
+        """Create it for this process, which looks at some photos at a time where the network runs on a CPU."""
         map_photos = in_order if extractor.backbone.device.type == "cpu" else map
         return cls(extractor, store, streamed, map_photos=map_photos)
 
     def features_of(self, sample: PhotoFile) -> tuple[Tensor, ...] | None:
-        """(1, h, w, k) for each view, from the store when there, else from the network.
+        """Return (1, h, w, k) for each view, from the store when there, else from the network.
 
         None for a photo that is damaged, or in which the part is not located.
         """
@@ -83,7 +83,7 @@ class PhotoFeatures:
         return features
 
     def embed_and_classify(self, sample: PhotoFile) -> tuple[np.ndarray, np.ndarray] | None:
-        """Embedding (d,) and logits (c,) of a whole photo, float32; None where `features_of` gives none."""
+        """Return embedding (d,) and logits (c,) of a whole photo, float32; None where `features_of` gives none."""
         if (looked := self._looked(sample)) is None:
             return None
         _, pixels, placement = looked
@@ -93,7 +93,7 @@ class PhotoFeatures:
         return embedding[0].cpu().numpy().copy(), logits[0].cpu().numpy().copy()
 
     def _looked(self, sample: PhotoFile) -> tuple[str, np.ndarray, Placement] | None:
-        """Digest, pixels and placement of a photo; None where it is noted why there are none."""
+        """Return digest, pixels and placement of a photo; None where it is noted why there are none."""
         try:
             picture = read(sample.path, sample.depth)
             return picture.digest, picture.pixels, self.extractor.place(picture.pixels)
@@ -104,7 +104,7 @@ class PhotoFeatures:
         return None
 
     def augmented_features(self, sample: PhotoFile, tolerances: Tolerances | None) -> list[tuple[Tensor, ...]]:
-        """The features of a photo and of its copies within the tolerances, which are never stored; empty where
+        """Return the features of a photo and of its copies within the tolerances, which are never stored; empty where
         `features_of` gives none.
         """
         features = self.features_of(sample)
@@ -117,13 +117,13 @@ class PhotoFeatures:
         return [features, *map(self.extractor.features_of_input, copies)]
 
     def photo(self, sample: PhotoFile, part: str, groups: Mapping[str, str] | None = None) -> ScoredPhoto:
-        """A photo that was read, as one of a part of the study; groups: by name, those of the split."""
+        """Return a photo that was read, as one of a part of the study; groups: by name, those of the split."""
         digest, placement = self.notes.placements[sample.name]
         known = sample.name, digest, placement.size, sample.label, part, sample.path, sample.mask, sample.group
         return ScoredPhoto(*known, (groups or {}).get(sample.name), sample.depth, placement)
 
     def digests(self, samples: Iterable[PhotoFile]) -> dict[str, str]:
-        """Of the content of the usable photos, by name; those not looked at yet are read."""
+        """Return that of the content of the usable photos, by name; those not looked at yet are read."""
         notes = self.notes
         known = {name: digest for name, (digest, _) in notes.placements.items()}
         for sample in samples:
@@ -133,7 +133,7 @@ class PhotoFeatures:
         return known
 
     def unscored(self, photos: Iterable[tuple[str, PhotoFile]]) -> tuple[UnscoredPhoto, ...]:
-        """Those of these photos, (part, sample), that have no features, each under its first part."""
+        """Return those of these photos, (part, sample), that have no features, each under its first part."""
         why = self.notes.damaged | self.notes.lost
         unscored_by_name: dict[str, UnscoredPhoto] = {}
         for part, sample in photos:
@@ -143,7 +143,7 @@ class PhotoFeatures:
         return tuple(unscored_by_name.values())
 
     def stored(self, digest: str) -> tuple[Tensor, ...] | None:
-        """The features of a photo of this content for each view; None when one of them is not in the store."""
+        """Return the features of a photo of this content for each view; None when one of them is not in the store."""
         arrays = []
         for key, shape in zip(self.extractor.keys, self.extractor.shapes, strict=True):
             stored = self.store.get(f"{digest}-{key}", shape)

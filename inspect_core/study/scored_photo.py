@@ -41,8 +41,8 @@ class ScoredPhoto:
     original_label: tuple[str, str] | None = None
 
     def labelled(self, kind: str) -> "ScoredPhoto":
-        """The same photo as another kind. It sets, chooses and judges nothing any more, unless only its defect type
-        changes or it was added; with the kind that it was taught with it is as before.
+        """Return the same photo as another kind. It sets, chooses and judges nothing any more, unless only its defect
+        type changes or it was added; with the kind that it was taught with it is as before.
         """
         kind_was, part_was = was = self.original_label or (self.label, self.subset)
         if kind == kind_was:
@@ -55,11 +55,11 @@ class ScoredPhoto:
         return self.placement or Placement(self.size)
 
     def true_mask(self) -> np.ndarray | None:
-        """(H, W) bool on its picture; None without one. Raises ImageError for one that cannot be read."""
+        """Return (H, W) bool on its picture; None without one. Raises ImageError for one that cannot be read."""
         return None if self.mask is None else self.placed.mask(read_mask(self.mask, self.placed.photo_size))
 
     def known_mask(self, size: tuple[int, int]) -> np.ndarray | None:
-        """(height, width) bool, its true mask at the size of a map; None without one that can be read."""
+        """Return (height, width) bool, its true mask at the size of a map; None without one that can be read."""
         try:
             known = self.true_mask()
         except ImageError:
@@ -67,8 +67,8 @@ class ScoredPhoto:
         return None if known is None else mask_at(known, size)
 
     def dilated_mask(self, size: tuple[int, int]) -> np.ndarray | None:
-        """(height, width) bool, the true mask of a defect as `defect_hits.dilate_mask`, made once; None where it is not
-        known.
+        """Return (height, width) bool, the true mask of a defect as `defect_hits.dilate_mask`, made once; None where it
+        is not known.
         """
         if size not in self._near:
             known = self.known_mask(size) if self.is_defect else None

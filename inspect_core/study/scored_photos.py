@@ -32,7 +32,7 @@ SeenBy = Sequence[tuple[FittedMethod, tuple[int, ...]]]
 
 
 def sweep_errors(seen_by: SeenBy, features: Sequence[Tensor]) -> list[np.ndarray]:
-    """(stops, h, w) float32 errors of one photo under each view, given its (1, h, w, k) features for each."""
+    """Return (stops, h, w) float32 errors of one photo under each view, given its (1, h, w, k) features for each."""
     return [view.sweep(patch_features, stops) for (view, stops), patch_features in zip(seen_by, features, strict=True)]
 
 
@@ -71,14 +71,16 @@ class ScoredPhotos:
         self._in_view: np.ndarray | None = None
 
     def _with(self, **changed: Any) -> Self:
-        """These with other attributes, and nothing remembered of the photos, apart from scales unless they change."""
+        """Return these with other attributes, and nothing remembered of the photos, apart from scales unless they
+        change.
+        """
         other = copy.copy(self)
         vars(other).update(changed)
         other._clear_cache()
         return other
 
     def cached(self, key: tuple, make: Callable[[], np.ndarray]) -> np.ndarray:
-        """What `make` returns, read-only; the last KEPT that were asked for are remembered."""
+        """Return what `make` returns, read-only; the last KEPT that were asked for are remembered."""
         made = self._latest.pop(key) if key in self._latest else make()
         made.flags.writeable = False
         self._latest[key] = made
@@ -87,7 +89,8 @@ class ScoredPhotos:
         return made
 
     def with_photo(self, photo: ScoredPhoto, *looks: Sequence[Tensor]) -> Self:
-        """These with one more photo at the end, given its (1, h, w, k) features for each view, then those of a copy.
+        """Return these with one more photo at the end, given its (1, h, w, k) features for each view, then those of a
+        copy.
 
         Raises ValueError naming the photo when an error is not finite.
         """
@@ -96,8 +99,8 @@ class ScoredPhotos:
     def with_errors(
         self, photo: ScoredPhoto, errors: Sequence[np.ndarray], repeat_errors: Sequence[np.ndarray] = ()
     ) -> Self:
-        """These with one more photo, given its (stops, h, w) float32 errors for each view; repeat_errors: those of the
-        same part photographed again, none where it was not. Raises as `with_photo`.
+        """Return these with one more photo, given its (stops, h, w) float32 errors for each view; repeat_errors: those
+        of the same part photographed again, none where it was not. Raises as `with_photo`.
         """
         empty, packed = photo.placed.uninspected_mask(self.size), np.array([None], object)
         packed[0] = np.packbits(empty) if empty.any() else None
@@ -108,7 +111,9 @@ class ScoredPhotos:
         return self._with(photos=(*self.photos, photo), stored=stored, _empty=empties, _scales={})
 
     def index(self, image: int | str) -> int:
-        """Position of a photo given its position or its name. Raises ValueError for a name that is not here."""
+        """Return the position of a photo given its position or its name. Raises ValueError for a name that is
+        not here.
+        """
         if isinstance(image, int):
             return image
         for position, photo in enumerate(self.photos):
@@ -117,11 +122,11 @@ class ScoredPhotos:
         raise ValueError(f"{image!r} is not among the {len(self.photos)} scored photos")
 
     def of_subset(self, *parts: str) -> np.ndarray:
-        """(photos,) bool: which belong to one of the named parts."""
+        """Return (photos,) bool: which belong to one of the named parts."""
         return np.array([photo.subset in parts for photo in self.photos], dtype=bool)
 
     def good_and_defect(self) -> tuple[np.ndarray, np.ndarray]:
-        """(good, defect), each (photos,) bool; a photo whose truth is unknown is neither."""
+        """Return (good, defect), each (photos,) bool; a photo whose truth is unknown is neither."""
         good = np.array([photo.label == "good" for photo in self.photos], dtype=bool)
         return good, np.array([photo.is_defect for photo in self.photos], dtype=bool)
 
@@ -132,32 +137,32 @@ class ScoredPhotos:
         return float(np.median(chosen)) if chosen.size else 0.0
 
     def setters(self) -> np.ndarray:
-        """(photos,) bool: the good photos that set limits, the calibrate photos or else the judge photos; none where
-        their scores alone are here.
+        """Return (photos,) bool: the good photos that set limits, the calibrate photos or else the judge photos; none
+        where their scores alone are here.
         """
         good, _ = self.good_and_defect()
         calibration = good & self.of_subset("calibration")
         return (calibration if calibration.any() else good & self.of_subset("test")) & (self.set_on is None)
 
     def chosen_defects(self) -> np.ndarray:
-        """(photos,) bool: the known defects kept to choose settings and limits by, which no figure counts."""
+        """Return (photos,) bool: the known defects kept to choose settings and limits by, which no figure counts."""
         return self.of_subset("validation") & self.good_and_defect()[1]
 
     def with_unscored(self, photos: Iterable[UnscoredPhoto]) -> Self:
-        """These, and the photos that have no score."""
+        """Return these, and the photos that have no score."""
         return self._with(unscored=tuple(photos))
 
     def labelled(self, kinds: Mapping[str, str]) -> Self:
-        """These with other kinds, by content digest (`ScoredPhoto.labelled`); limits and scales follow."""
+        """Return these with other kinds, by content digest (`ScoredPhoto.labelled`); limits and scales follow."""
         photos = tuple(photo.labelled(kinds.get(photo.digest, photo.label)) for photo in self.photos)
         return self._with(photos=photos, _scales={})
 
     def with_areas(self, areas: InspectionAreas | None) -> Self:
-        """These photos, judged by areas."""
+        """Return these photos, judged by areas."""
         return self._with(areas=areas)
 
     def with_initial_live(self, live: Mapping[str, int]) -> Self:
-        """These, with live parameters that begin at these values, or at the next smaller stops.
+        """Return these, with live parameters that begin at these values, or at the next smaller stops.
 
         Raises ValueError for a parameter that does not move live here.
         """
@@ -165,24 +170,26 @@ class ScoredPhotos:
         return self._with(live={**self.live, **began})
 
     def of_views(self, which: Sequence[int]) -> Self:
-        """These photos under some of the views, by position."""
+        """Return these photos under some of the views, by position."""
         views = tuple(self.views[i] for i in which)
         live = {view.live_parameter: view.start for view in views if view.live_parameter} | {AREA: self.live[AREA]}
         return self._with(views=views, live=live, stored=self.stored.of_views(which), _scales={})
 
     def seen_by(self, views: Sequence[FittedMethod] = ()) -> list[tuple[FittedMethod, tuple[int, ...]]]:
-        """(view, values of its live parameter) for the errors of a photo; views: to use instead, fitted without it."""
+        """Return (view, values of its live parameter) for the errors of a photo; views: to use instead, fitted without
+        it.
+        """
         return [
             (other, tuple(min(stop, other.stops[-1]) for stop in view.stops))
             for view, other in zip(self.views, views or self.views, strict=True)
         ]
 
     def errors(self, position: int) -> list[np.ndarray]:
-        """(stops, h, w) float32 grid errors of one photo under each view."""
+        """Return (stops, h, w) float32 grid errors of one photo under each view."""
         return self.stored.errors_of(position)
 
     def partly_out(self, area: int) -> np.ndarray:
-        """(photos,) bool: those whose part a verdict would call partly out of view at this smallest area."""
+        """Return (photos,) bool: those whose part a verdict would call partly out of view at this smallest area."""
         if self._in_view is None:  # counted once for all areas: a move of the area only compares
             views = [Visibility.from_placement(photo.placed, self.size, self.areas) for photo in self.photos]
             self._in_view = np.array([(view.missing_pixels, view.inspected_pixels) for view in views], int).reshape(
@@ -191,41 +198,45 @@ class ScoredPhotos:
         return is_partly_out(*self._in_view.T, area)
 
     def stops(self, name: str) -> tuple[int, ...]:
-        """The values of a live parameter at which errors are kept, ascending. Raises ValueError for another name."""
+        """Return the values of a live parameter at which errors are kept, ascending. Raises ValueError for another
+        name.
+        """
         for view in self.views:
             if view.live_parameter == name:
                 return view.stops
         raise ValueError(f"there is no live parameter {name!r}; there is {', '.join(self.live)}")
 
     def stop_of(self, name: str, value: int) -> int:
-        """The largest stop not above `value`, else the first."""
+        """Return the largest stop not above `value`, else the first."""
         stops = self.stops(name)
         return stops[max(int(np.searchsorted(stops, value, side="right")) - 1, 0)]
 
     def has(self, live: Mapping[str, int]) -> bool:
-        """Whether errors are stored at these values; at any other they have to be computed."""
+        """Return whether errors are stored at these values; at any other they have to be computed."""
         return all(view.live_parameter not in live or live[view.live_parameter] in view.stops for view in self.views)
 
     def grid_errors(self, **live: int) -> np.ndarray:
-        """(photos, h, w) float32 calibrated errors of the patch grid, all views together.
+        """Return (photos, h, w) float32 calibrated errors of the patch grid, all views together.
 
         Raises ValueError for a parameter that does not move live here, or a value that is not kept.
         """
         return self._joined(slice(None), self._chosen(live)[0])
 
     def maps(self, which: Which = slice(None), *, view: int | None = None, **live: int) -> np.ndarray:
-        """(photos, H, W) float32 anomaly maps of all photos, or of those at the given positions.
+        """Return (photos, H, W) float32 anomaly maps of all photos, or of those at the given positions.
 
         view: position of a view, for its own calibrated map in its own unit; None: all views together.
         """
         return self._in_pixels(self._joined(which, self._chosen(live)[0], view), which)
 
     def map(self, image: int | str, *, view: int | None = None, **live: int) -> np.ndarray:
-        """(H, W) float32 anomaly map of one photo, by position or name; otherwise as `maps`."""
+        """Return (H, W) float32 anomaly map of one photo, by position or name; otherwise as `maps`."""
         return self.maps(self.index(image), view=view, **live)
 
     def map_from_features(self, features: Sequence[Tensor], placement: Placement, **live: int) -> np.ndarray:
-        """(H, W) float32 anomaly map of any photo, given its (1, h, w, k) features for each view; nothing is kept."""
+        """Return (H, W) float32 anomaly map of any photo, given its (1, h, w, k) features for each view; nothing is
+        kept.
+        """
         stops, _ = self._chosen(live)
         errors = sweep_errors([(view, (stop,)) for view, stop in zip(self.views, stops, strict=True)], features)
         scaled = sum_error_maps(
@@ -236,7 +247,7 @@ class ScoredPhotos:
         )
 
     def scores(self, **live: int) -> np.ndarray:
-        """(photos,) float32 image scores, read-only: equal to the bit to those of `inspect`.
+        """Return (photos,) float32 image scores, read-only: equal to the bit to those of `inspect`.
 
         The largest values of each map are ranked once for given live values of the views, so that a move of the area or
         of the limit computes no map.
@@ -246,7 +257,7 @@ class ScoredPhotos:
         return ranked[:, area - 1]
 
     def repeat_scores(self, **live: int) -> np.ndarray:
-        """(photos,) float32 scores of the same parts photographed again, NaN where they were not, read-only."""
+        """Return (photos,) float32 scores of the same parts photographed again, NaN where they were not, read-only."""
         stops, area = self._chosen(live)
 
         def rank() -> np.ndarray:
@@ -261,7 +272,7 @@ class ScoredPhotos:
         return self.cached(("again", *stops), rank)[:, area - 1]
 
     def calibration_scores(self, **live: int) -> np.ndarray:
-        """(n,) float32 scores of the good photos that set limits, in their order: those that the bench draws.
+        """Return (n,) float32 scores of the good photos that set limits, in their order: those that the bench draws.
 
         These are the calibrate photos, none scored by a detector that has seen it; if there are none, the judge photos.
         """
@@ -270,7 +281,7 @@ class ScoredPhotos:
         return self.scores(**live)[self.setters()]
 
     def default_limits(self, **live: int) -> Limits:
-        """The suggested limits: about 5 in 100 of the next good parts to review or beyond, 1 to rejection.
+        """Return the suggested limits: about 5 in 100 of the next good parts to review or beyond, 1 to rejection.
 
         Where known defects were kept to choose by, they may lower the review limit (`limits_with_defects`). Raises
         ValueError when there is no good photo to set them.
@@ -290,7 +301,7 @@ class ScoredPhotos:
         return self.views[0].definition.ceiling(self.views[0].detector, self._chosen(live)[0][0])
 
     def scale(self, view: int, stop: int) -> LocalScale | None:
-        """The local scale of a view at a kept value of its live parameter; None for a raw map."""
+        """Return the local scale of a view at a kept value of its live parameter; None for a raw map."""
         fitted_method, (good, _) = self.views[view], self.good_and_defect()
         setters = np.flatnonzero(good & self.of_subset("calibration"))
         if fitted_method.is_uncalibrated or fitted_method.scales or not len(setters):
@@ -303,12 +314,14 @@ class ScoredPhotos:
         return self._scales[view, stop]
 
     def scales(self, view: int, stops: Iterable[int]) -> dict[int, LocalScale]:
-        """The local scales of a view by value, none for a raw map."""
+        """Return the local scales of a view by value, none for a raw map."""
         scales = {stop: self.scale(view, stop) for stop in stops}
         return {stop: scale for stop, scale in scales.items() if scale is not None}
 
     def _manner(self, view: FittedMethod, errors: np.ndarray, setters: np.ndarray) -> dict[str, bool]:
-        """How a view's scales are learned from its errors on these photos; photos of one group count as one there."""
+        """Return how a view's scales are learned from its errors on these photos; photos of one group count as one
+        there.
+        """
         if view.definition.ceiling(view.detector, view.start) is not None:
             return {"uniform": True}
         groups = np.array([self.photos[i].split_group or f"alone {i}" for i in setters])
@@ -336,7 +349,7 @@ class ScoredPhotos:
         return maps
 
     def _largest(self, stops: tuple[int, ...], which: np.ndarray) -> np.ndarray:
-        """(n, m) the largest values of the maps at these positions, largest first."""
+        """Return (n, m) the largest values of the maps at these positions, largest first."""
         count, errors = largest_area(self.size), self._joined(which, stops)
         rows = [np.zeros((0, count), np.float32)]
         block = max(1, BLOCK_PIXELS // math.prod(self.size))
@@ -346,7 +359,7 @@ class ScoredPhotos:
         return np.concatenate(rows)
 
     def _chosen(self, live: Mapping[str, int]) -> tuple[tuple[int, ...], int]:
-        """(stop of each view, area) at these values, by default at those to begin with."""
+        """Return (stop of each view, area) at these values, by default at those to begin with."""
         unknown = sorted(set(live) - set(self.live))
         if unknown:
             raise ValueError(f"there is no live parameter {unknown[0]!r}; there is {', '.join(self.live)}")

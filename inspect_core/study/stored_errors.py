@@ -36,7 +36,7 @@ class AppendOnlyArray:
             return self._count - 1
 
     def read(self) -> np.ndarray:
-        """(n, *shape) of all blocks so far, read-only; the operating system pages them in and out."""
+        """Return (n, *shape) of all blocks so far, read-only; the operating system pages them in and out."""
         count = self._count
         if not count:
             return np.zeros((0, *self.shape), np.float32)
@@ -60,16 +60,17 @@ class StoredErrors:
 
     @classmethod
     def empty(cls, stops: Sequence[tuple[int, ...]], grid: tuple[int, int]) -> Self:
-        """Those of no photo yet."""
+        """Return those of no photo yet."""
         first = np.cumsum([0, *map(len, stops)]).tolist()
         return cls(AppendOnlyArray((first[-1], *grid)), tuple(stops), tuple(first[:-1]))
 
     def of_views(self, which: Sequence[int]) -> Self:
-        """Those under some of the views, by position."""
+        """Return those under some of the views, by position."""
         return replace(self, stops=tuple(self.stops[i] for i in which), first=tuple(self.first[i] for i in which))
 
     def with_photo(self, name: str, errors: Sequence[np.ndarray], repeat_errors: Sequence[np.ndarray] = ()) -> Self:
-        """These and one more photo's, (stops, h, w) float32 for each view; repeat_errors: none where there are none.
+        """Return these and one more photo's, (stops, h, w) float32 for each view; repeat_errors: none where there are
+        none.
 
         Raises ValueError with the photo's name when an error is not finite.
         """
@@ -77,16 +78,16 @@ class StoredErrors:
         return replace(self, rows=np.append(self.rows, row), repeat_rows=np.append(self.repeat_rows, other))
 
     def photographed_again(self) -> Self:
-        """Those of the parts photographed again in place of the photos'."""
+        """Return those of the parts photographed again in place of the photos'."""
         return replace(self, rows=self.repeat_rows)
 
     def errors_of(self, position: int) -> list[np.ndarray]:
-        """(stops, h, w) float32 of one photo under each view."""
+        """Return (stops, h, w) float32 of one photo under each view."""
         block = self.blocks.read()[self.rows[position]]
         return [np.array(block[at : at + len(stops)]) for at, stops in zip(self.first, self.stops, strict=True)]
 
     def at(self, which: Which, view: int, stop: int) -> np.ndarray:
-        """A copy under one view at one stop, (h, w) of one photo and (n, h, w) of several."""
+        """Return a copy under one view at one stop, (h, w) of one photo and (n, h, w) of several."""
         return np.array(self.blocks.read()[self.rows[which], self.first[view] + self.stops[view].index(stop)])
 
     def _stored(self, name: str, errors: Sequence[np.ndarray]) -> int:

@@ -138,18 +138,19 @@ class Study:
         return self
 
     def expected(self, made: int = 0) -> StepTimes:
-        """What the steps of the fit are expected to take; made: photos that are tried."""
+        """Return what the steps of the fit are expected to take; made: photos that are tried."""
         return StepTimes.from_order(self.order, self.methods, self.parameters, self.extractor, made=made)
 
     def fit_view(
         self, number: int, report: Report = ignore_progress, *, samples: Sequence[PhotoFile] | None = None
     ) -> FittedMethod:
-        """The method at this position alone, fitted on these photos, by default those to fit."""
+        """Return the method at this position alone, fitted on these photos, by default those to fit."""
         samples = self.split.train if samples is None else samples
         return self.fitting.views(samples, report, numbers=[number])[0]
 
     def of_detector(self, method: str, backbone: Backbone, taps: Sequence[tuple[str, ...]]) -> "Study":
-        """The fitted study of one detector, of methods that were fitted one by one here; nothing is computed again.
+        """Return the fitted study of one detector, of methods that were fitted one by one here; nothing is computed
+        again.
 
         backbone, taps: as `TeachingConfig.network` gives them for this detector. Equal to the bit to a study of that
         detector alone. Raises ValueError for a method that was not fitted here on such features.
@@ -167,7 +168,8 @@ class Study:
         return self._like(backbone, method, taps, self.order.parameters_for(methods_of(method)))
 
     def with_parameters(self, parameters: Mapping[str, float | None]) -> "Study":
-        """An unfitted study of the same photos and features with other parameters of the fit; nothing is read again.
+        """Return an unfitted study of the same photos and features with other parameters of the fit; nothing is read
+        again.
 
         Raises ValueError for a parameter that determines the features (k), or one that the methods do not know.
         """
@@ -185,7 +187,7 @@ class Study:
         taps: Sequence[tuple[str, ...]],
         parameters: Mapping[str, float | None],
     ) -> "Study":
-        """An unfitted study of the same photos, with what is known of each."""
+        """Return an unfitted study of the same photos, with what is known of each."""
         other = Study(
             self.order,
             backbone,
@@ -200,7 +202,7 @@ class Study:
         return other
 
     def at(self, live: Mapping[str, int]) -> ScoredPhotos:
-        """The scored photos with errors stored at these live values; missing ones are computed.
+        """Return the scored photos with errors stored at these live values; missing ones are computed.
 
         Raises ValueError for a value outside the fit.
         """
@@ -220,26 +222,26 @@ class Study:
         return self._exact[1]
 
     def scores(self, **live: int) -> np.ndarray:
-        """(photos,) image scores in the order of `photos`: equal to the bit to those of `inspect`.
+        """Return (photos,) image scores in the order of `photos`: equal to the bit to those of `inspect`.
 
         Except photos of the fit that replace calibrate photos: they are scored as if they had not been learned from.
         """
         return self.at(live).scores(**live)
 
     def map(self, image: int | str, **live: int) -> np.ndarray:
-        """(H, W) float32 anomaly map of one study photo, by position or name."""
+        """Return (H, W) float32 anomaly map of one study photo, by position or name."""
         return self.at(live).map(image, **live)
 
     def calibration_scores(self, **live: int) -> np.ndarray:
-        """Scores of the good photos that set limits, as `ScoredPhotos.calibration_scores`."""
+        """Return scores of the good photos that set limits, as `ScoredPhotos.calibration_scores`."""
         return self.at(live).calibration_scores(**live)
 
     def default_limits(self, **live: int) -> Limits:
-        """The suggested limits at these live values, as `ScoredPhotos.default_limits`."""
+        """Return the suggested limits at these live values, as `ScoredPhotos.default_limits`."""
         return self.at(live).default_limits(**live)
 
     def recipe(self, limits: Limits | None = None, *, areas: InspectionAreas | None = None, **chosen: Any) -> Recipe:
-        """The recipe of this study; limits: by default the suggested ones.
+        """Return the recipe of this study; limits: by default the suggested ones.
 
         chosen: values of live parameters, by default those to begin with, and arguments of
         `recipe_builder.build_recipe`.
@@ -254,33 +256,37 @@ class Study:
         return build_recipe(self.order, self.extractor, self.results, scored, live, limits, **chosen)
 
     def errors(self, photo: ScoredPhoto) -> list[np.ndarray]:
-        """(stops, h, w) float32 errors of a photo under each view, as scored; computed for one added on the bench."""
+        """Return (stops, h, w) float32 errors of a photo under each view, as scored; computed for one added on the
+        bench.
+        """
         for position, known in enumerate(self.photos):
             if (known.name, known.digest) == (photo.name, photo.digest):
                 return self.results.errors(position)
         return sweep_errors(self.results.seen_by(), self.features(photo))
 
     def features(self, photo: ScoredPhoto) -> tuple[Tensor, ...]:
-        """(1, h, w, k) patch features of a photo for each view, from the store when there, else from the network."""
+        """Return (1, h, w, k) patch features of a photo for each view, from the store when there, else from the
+        network.
+        """
         stored = self.photo_features.stored(photo.digest)
         if stored is not None:
             return stored
         return self.extractor.features(read(photo.path, photo.depth).pixels, photo.placement)
 
     def scored_photo(self, sample: PhotoFile, part: str) -> tuple[ScoredPhoto, tuple[Tensor, ...]] | None:
-        """A photo of the study, and its (1, h, w, k) features for each view; None for a damaged one."""
+        """Return a photo of the study, and its (1, h, w, k) features for each view; None for a damaged one."""
         features = self.photo_features.features_of(sample)
         return None if features is None else (self.photo_features.photo(sample, part, self.split.groups), features)
 
     def patch_sample(self, count: int, cancelled: Cancel | None = None, *, view: int = 0) -> Tensor:
-        """(n, k) patches of the photos to fit as one view sees them, drawn evenly over the photos with the seed.
+        """Return (n, k) patches of the photos to fit as one view sees them, drawn evenly over the photos with the seed.
 
         n is `count` or all. Raises Cancelled when `cancelled` returns True.
         """
         return self.fitting.patch_sample(self.split.train, count, view, partial(report_progress, None, cancelled))
 
     def remarks(self, live: Mapping[str, int]) -> tuple[str, ...]:
-        """What an engineer should know of the fit at these live values, as `methods.fitted_method.remarks`."""
+        """Return what an engineer should know of the fit at these live values, as `methods.fitted_method.remarks`."""
         fitted = self.results.views, self.extractor, self.parameters
         return remarks(*fitted, self.live | dict(live), photos=len(self.split.train))
 

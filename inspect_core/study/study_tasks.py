@@ -35,7 +35,7 @@ class Task(Protocol):
     words: ClassVar[str]
 
     def process(self, features: PhotoFeatures, shard: Shard, report: Report) -> Iterator[Any]:
-        """The results, in the order of the photos. Raises whatever `report` raises to stop."""
+        """Yield the results, in the order of the photos. Raises whatever `report` raises to stop."""
         ...
 
 
@@ -138,13 +138,13 @@ class Workers(Protocol):
         ...
 
     def gather(self, fit: FitPlan, features: PhotoFeatures, samples: Sequence[PhotoFile], report: Report) -> Gathered:
-        """The statistics of all these photos. Raises whatever `report` raises to stop, as `results` does."""
+        """Return the statistics of all these photos. Raises whatever `report` raises to stop, as `results` does."""
         ...
 
     def results(
         self, task: Task, features: PhotoFeatures, samples: Sequence[PhotoFile], report: Report
     ) -> Iterator[Any]:
-        """The results of a task, in the order of the photos."""
+        """Yield the results of a task, in the order of the photos."""
         ...
 
 

@@ -91,7 +91,8 @@ class TeachingConfig:
         return replace(self.tolerances, seed=self.seed, copies=min(self.tolerances.copies, copies))
 
     def record(self, digests: Mapping[str, str], taps: tuple[str, ...] | None) -> TeachingRecord | None:
-        """What a recipe keeps of it; digests: of the content of the photos that could be read, by name; taps: by layer.
+        """Return what a recipe keeps of it; digests: of the content of the photos that could be read, by name; taps: by
+        layer.
 
         None for more than MOST_RECORDED photos.
         """
@@ -110,7 +111,7 @@ class TeachingConfig:
         return TeachingRecord(photos, taps, dict(self.parameters), *lying, within)
 
     def published(self, method: str | None) -> "TeachingConfig":
-        """This order for one method as its paper has it: what `Method.published` says replaces what was chosen.
+        """Return this order for one method as its paper has it: what `Method.published` says replaces what was chosen.
 
         Layers are the paper's where the backbone has them. Raises ValueError for anything but one method, and for
         photos in tiles.
@@ -127,7 +128,7 @@ class TeachingConfig:
         return replace(self, method=method, as_published=True, parameters=parameters, **changed)
 
     def with_defaults(self) -> "TeachingConfig":
-        """This order with Loupe's own choice of all that `published` replaced."""
+        """Return this order with Loupe's own choice of all that `published` replaced."""
         if not self.as_published:
             return self
         replaced = {key for row in METHODS.values() for key in row.published}
@@ -138,7 +139,7 @@ class TeachingConfig:
         return replace(self, as_published=False, parameters=remaining, **usual)
 
     def parameters_for(self, methods: Sequence[str]) -> dict[str, float | None]:
-        """Its parameters of the fit that these methods take."""
+        """Return its parameters of the fit that these methods take."""
         known = {name for method in methods for name in METHODS[method].defaults}
         return {name: value for name, value in self.parameters.items() if name in known}
 

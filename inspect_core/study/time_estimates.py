@@ -43,7 +43,7 @@ class StepTimes:
 
     @classmethod
     def unknown(cls) -> "StepTimes":
-        """Where nobody asks."""
+        """Return where nobody asks."""
         return cls(1.0, 1.0, 1.0, 1.0, 1.0)
 
     @classmethod
@@ -56,7 +56,8 @@ class StepTimes:
         *,
         made: int = 0,
     ) -> "StepTimes":
-        """For an order, timing the network on one grey photo here; made: photos scored beside those that set limits.
+        """Create it for an order, timing the network on one grey photo here; made: photos scored beside those that set
+        limits.
 
         Raises ValueError as `costs_of`.
         """
@@ -91,7 +92,7 @@ class StepTimes:
 
 
 def _timed(extractor: FeatureExtractor) -> float:
-    """Seconds of one run of the network where nothing else runs."""
+    """Return seconds of one run of the network where nothing else runs."""
     grey, walls, works = np.full((*extractor.size, 3), 128, np.uint8), [], []
     extractor.features(grey)
     for _ in range(RUNS):

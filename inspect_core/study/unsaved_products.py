@@ -163,12 +163,14 @@ class UnsavedProductStore:
 
 
 def interrupted(folder: Path) -> TeachingConfig:
-    """The order that was being taught. Raises ValueError as `load_unsaved`."""
+    """Return the order that was being taught. Raises ValueError as `load_unsaved`."""
     return _read(folder).order
 
 
 def load_unsaved(folder: Path) -> tuple[UnsavedProduct, Recipe]:
-    """A part and the recipe that it would be. Raises ValueError, with reason and remedy, for anything damaged."""
+    """Return a part and the recipe that it would be. Raises ValueError, with reason and remedy, for anything
+    damaged.
+    """
     part = _read(folder)
     if workspace.regular_file_stat(folder / RECIPE) is None:
         raise ValueError(f"{folder.name}/{RECIPE} is missing; teach the part again")
@@ -208,7 +210,7 @@ def _read(folder: Path) -> UnsavedProduct:
 
 
 def _todays_subset(name: str) -> str:
-    """The name of a subset of photos, which may be that of an earlier version."""
+    """Return the name of a subset of photos, which may be that of an earlier version."""
     return schema_conversion.FORMER_SUBSETS.get(name, name)
 
 

@@ -29,7 +29,7 @@ TURNED = 2 * TURN
 
 
 def with_learned_alignment(order: TeachingConfig, report: Report) -> TeachingConfig:
-    """The order with the alignment it asks for, learned from its good photos; damaged ones are skipped.
+    """Return the order with the alignment it asks for, learned from its good photos; damaged ones are skipped.
 
     Raises ValueError as `learn`, and whatever `report` raises to stop.
     """
@@ -43,7 +43,7 @@ def with_learned_alignment(order: TeachingConfig, report: Report) -> TeachingCon
 
 
 def alignment_notes(study: Study) -> tuple[str, ...]:
-    """Notes on how parts lie, and which photos were left out."""
+    """Return notes on how parts lie, and which photos were left out."""
     if study.extractor.alignment is None:
         return ()
     lost = (f"{name} was excluded: the part was not located ({reason})" for name, reason in study.lost.items())
@@ -70,7 +70,7 @@ class AlignmentGain:
         return self.after < PAYS * self.before or self.turned > TURNED
 
     def sentence(self) -> str:
-        """A gain that pays and its cost in words, for the user."""
+        """Return a gain that pays and its cost in words, for the user."""
         turned = f"turned by up to {self.turned:.0f}°" if self.turned < MAX_ROTATION_DEGREES else "at any angle"
         lie = f"The parts lie {turned}. " if self.turned > TURNED else ""
         less = 1 - self.after / self.before
@@ -100,7 +100,7 @@ def default_extractor(order: TeachingConfig, methods: Sequence[str] = methods_of
 
 
 def gain_on(good: Sequence[PhotoFile], extractor: FeatureExtractor, report: Report) -> AlignmentGain | None:
-    """What alignment would bring, tried on a few of the good photos; None where there is nothing to align by."""
+    """Return what alignment would bring, tried on a few of the good photos; None where there is nothing to align by."""
     photos = _evenly(good, MOST_TRIED)
     try:
         return measured(_pixels(photos, report), learn_alignment(_pixels(photos, report)), extractor)
@@ -109,7 +109,7 @@ def gain_on(good: Sequence[PhotoFile], extractor: FeatureExtractor, report: Repo
 
 
 def measured(photos: Iterable[np.ndarray], alignment: Alignment, extractor: FeatureExtractor) -> AlignmentGain:
-    """The gain on good photos, (H, W, 3) uint8, processed one after the other; those not located are skipped.
+    """Return the gain on good photos, (H, W, 3) uint8, processed one after the other; those not located are skipped.
 
     Two runs of the network per photo. Raises ValueError for fewer than two located photos.
     """

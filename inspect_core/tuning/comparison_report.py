@@ -61,7 +61,7 @@ class DetectorVerdict:
 
 
 def figures_of(comparison: Comparison) -> list[dict]:
-    """The figures of every row as JSON can hold them, the live parameters first; None for what is not known."""
+    """Return the figures of every row as JSON can hold them, the live parameters first; None for what is not known."""
     rows = []
     for row in comparison.rows:
         evaluation = row.evaluation
@@ -92,7 +92,7 @@ def figures_of(comparison: Comparison) -> list[dict]:
 
 
 def csv_of(comparison: Comparison) -> str:
-    """A line per detector, the figures of `figures_of` in columns; empty for what is not known."""
+    """Return a line per detector, the figures of `figures_of` in columns; empty for what is not known."""
     lines = []
     for row in figures_of(comparison):
         live, intervals = row.pop("live"), row.pop("intervals")
@@ -108,7 +108,8 @@ def csv_of(comparison: Comparison) -> str:
 
 
 def table_of(comparison: Comparison, current: str = "") -> dict[str, list[str]]:
-    """The table to read: cells by column, in the order of the rows; a figure that no photo can give has no column.
+    """Return the table to read: cells by column, in the order of the rows; a figure that no photo can give has no
+    column.
 
     current: the title of the detector on the bench, if any.
     """
@@ -130,7 +131,7 @@ def table_of(comparison: Comparison, current: str = "") -> dict[str, list[str]]:
 
 
 def _counted(evaluation: Evaluation) -> dict[str, str]:
-    """The cells of a row that count parts, by column."""
+    """Return the cells of a row that count parts, by column."""
     count, changed, cells = evaluation.counts, evaluation.changed, dict[str, str]()
     if count.good_total:
         aside = _aside(count.good_reviewed, count.good_unscored)
@@ -146,8 +147,8 @@ def _counted(evaluation: Evaluation) -> dict[str, str]:
 
 
 def curves(rows: Sequence[ComparisonRow], theme: ChartTheme) -> dict[str, tuple[str, Figure]]:
-    """(title, figure) of the ROC and PRO curves on the judge photos, a line per row; none where these have no good
-    photo or no defect, or no mask.
+    """Return (title, figure) of the ROC and PRO curves on the judge photos, a line per row; none where these have no
+    good photo or no defect, or no mask.
     """
     roc = {}
     for row in rows:
@@ -166,14 +167,14 @@ def curves(rows: Sequence[ComparisonRow], theme: ChartTheme) -> dict[str, tuple[
 
 
 def judged_scores(row: ComparisonRow) -> tuple[np.ndarray, np.ndarray]:
-    """Scores of the good and of the defective judge photos."""
+    """Return scores of the good and of the defective judge photos."""
     scores, judge = row.scored.scores(), row.scored.of_subset("test")
     good, defect = row.scored.good_and_defect()
     return scores[judge & good], scores[judge & defect]
 
 
 def most_disputed(comparison: Comparison) -> list[int]:
-    """Positions of the judge photos: first those on which the verdicts of the detectors differ, then defects."""
+    """Return positions of the judge photos: first those on which the verdicts of the detectors differ, then defects."""
     scored = comparison.rows[0].scored
     judging = [(row.limits, row.scored.scores()) for row in comparison.rows if row.limits is not None]
     judge = np.flatnonzero(scored.of_subset("test")).tolist()
@@ -186,7 +187,7 @@ def most_disputed(comparison: Comparison) -> list[int]:
 
 
 def side_by_side(comparison: Comparison, position: int) -> list[DetectorVerdict]:
-    """One photo under every detector with limits. Raises ImageError for a photo that can no longer be read."""
+    """Return one photo under every detector with limits. Raises ImageError for a photo that can no longer be read."""
     photo = comparison.rows[0].scored.photos[position]
     pixels, verdicts = downscale(read(photo.path, photo.depth).pixels, SIDE), []
     for row in comparison.rows:
@@ -207,13 +208,13 @@ def side_by_side(comparison: Comparison, position: int) -> list[DetectorVerdict]
 
 
 def in_words(shown: DetectorVerdict) -> str:
-    """The verdict with the score and the limits it was compared with."""
+    """Return the verdict with the score and the limits it was compared with."""
     verdict, limits = shown.verdict, shown.limits
     return f"{verdict.verdict}: score {verdict.score:.3g}, review {limits.review:.3g}, reject {limits.reject:.3g}"
 
 
 def html_of(comparison: Comparison, order: TeachingConfig) -> str:
-    """The whole comparison as one page: pictures and figures are in it, names from outside only as text."""
+    """Return the whole comparison as one page: pictures and figures are in it, names from outside only as text."""
     columns, photos, drawn = table_of(comparison), order.photos, curves(comparison.rows, LIGHT).values()
     return page(
         "tuning/report.html",

@@ -34,7 +34,7 @@ JUDGING, JUDGING_PHOTO = 0.3, 0.0095
 
 
 def comparison_seconds(detectors: int, shown: int) -> float:
-    """The seconds that the figures of so many detectors on so many photos are expected to take."""
+    """Return the seconds that the figures of so many detectors on so many photos are expected to take."""
     return detectors * (JUDGING + JUDGING_PHOTO * shown)
 
 
@@ -53,7 +53,7 @@ class Shortlist:
     def from_budget(
         cls, grid: tuple[int, int], fixed_names: Collection[str] = (), *, budget: float = TeachingConfig.budget
     ) -> "Shortlist":
-        """Those that have all the given parameters; the cheapest one takes part whatever it costs."""
+        """Return those that have all the given parameters; the cheapest one takes part whatever it costs."""
         fitting = {
             name: forecast_ms(name, grid) for name in CANDIDATES if known_parameters(name).issuperset(fixed_names)
         }
@@ -63,8 +63,8 @@ class Shortlist:
 
     @classmethod
     def of_order(cls, order: TeachingConfig) -> "Shortlist":
-        """The detectors that teaching an order compares: none where it names one, for large photos in tiles, and with
-        too few photos to set limits.
+        """Return the detectors that teaching an order compares: none where it names one, for large photos in tiles, and
+        with too few photos to set limits.
         """
         if order.method is not None or order.tiles is not None or not order.setters:
             return cls({}, {}, order.budget)
@@ -76,7 +76,7 @@ class Shortlist:
         return tuple(name for name in (FIXED, LOOSE, ANYWHERE) if name in self.candidates) or tuple(self.candidates)[:1]
 
     def sentence(self) -> str:
-        """What was left out, "" where nothing was."""
+        """Return what was left out, "" where nothing was."""
         if not self.left_out:
             return ""
         slow = ", ".join(f"{title_of(name)} ({ms:.0f} ms)" for name, ms in self.left_out.items())
@@ -100,12 +100,12 @@ class Estimate:
 
     @classmethod
     def from_draws(cls, value: float, drawn: Sequence[float]) -> "Estimate":
-        """A share from 0 to 1, and twice the spread of its values on resampled photos."""
+        """Return a share from 0 to 1, and twice the spread of its values on resampled photos."""
         half = 1.96 * float(np.std(drawn))
         return cls(value, max(value - half, 0.0), min(value + half, 1.0))
 
     def ties(self, other: "Estimate") -> bool:
-        """Whether either value lies in the other's interval."""
+        """Return whether either value lies in the other's interval."""
         return self.low <= other.value <= self.high or other.low <= self.value <= other.high
 
 
@@ -167,13 +167,13 @@ class Comparison:
         return [row for row in usual if row.detector in self.candidates] or usual
 
     def preferred(self) -> ComparisonRow:
-        """The row to begin with before any trial, as `place.preferred`."""
+        """Return the row to begin with before any trial, as `place.preferred`."""
         named = {row.detector: row for row in self._eligible()}
         return named[place.preferred(self.location_variance_share, named)]
 
     def chosen(self) -> ComparisonRow:
-        """The preferred row, unless another is better beyond chance on the same photos (on made-up defects alone: also
-        by MARGIN); then the best one.
+        """Return the preferred row, unless another is better beyond chance on the same photos (on made-up defects
+        alone: also by MARGIN); then the best one.
         """
         rows, first, margin = self._eligible(), self.preferred(), 0.0 if self.known else MARGIN
         tried = max(len(rows) - 1, 1)
@@ -187,7 +187,7 @@ class Comparison:
         return max(better, key=lambda row: row.quality.value, default=first)
 
     def reason(self) -> str:
-        """The chosen one in the first line, why it was chosen in the second."""
+        """Return the chosen one in the first line, why it was chosen in the second."""
         chosen, first = self.chosen(), self.preferred()
         if chosen is not first:
             return (
@@ -198,7 +198,9 @@ class Comparison:
         return f"Detector: {first.title}. No other was clearly better.\n{lies}Compared on {self.basis}."
 
     def tie_marks(self, figure: str) -> tuple[str, ...]:
-        """For each row "best", "tie" for one within the interval of the best, or "", by a figure with an interval."""
+        """Return, for each row "best", "tie" for one within the interval of the best, or "", by a figure with an
+        interval.
+        """
         estimates: list[Estimate] = [getattr(row, figure) for row in self.rows]
         best = max(
             (estimate for estimate in estimates if not math.isnan(estimate.value)),

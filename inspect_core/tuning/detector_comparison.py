@@ -45,8 +45,8 @@ def compare(
     as_published: bool = False,
     pasted: bool = True,
 ) -> Comparison:
-    """All detectors on one extraction; each of their methods is fitted once and scores a photo once. as_published: then
-    those that are one method once more, each as its paper has it (`TeachingConfig.published`).
+    """Return all detectors on one extraction; each of their methods is fitted once and scores a photo once.
+    as_published: then those that are one method once more, each as its paper has it (`TeachingConfig.published`).
 
     The methods begin at their defaults, except for the order's parameters. What is found of a detector is, to the bit,
     what teaching it alone finds. workers: as `Study` takes them; with_test_photos: whether figures of the test photos
@@ -123,12 +123,12 @@ def _compared(
 
 
 def fitted(row: ComparisonRow) -> Study:
-    """The study of one of the detectors compared, as it was fitted."""
+    """Return the study of one of the detectors compared, as it was fitted."""
     return row.study.of_detector(row.detector, *row.study.order.network(methods_of(row.detector)))
 
 
 def _fit_seconds(study: Study, which: Sequence[int]) -> float:
-    """Seconds that fitting these methods of a study is expected to take, without the network."""
+    """Return seconds that fitting these methods of a study is expected to take, without the network."""
     places = math.prod(study.extractor.grid)
     return sum(
         METHODS[study.methods[i]]
@@ -139,14 +139,16 @@ def _fit_seconds(study: Study, which: Sequence[int]) -> float:
 
 
 def _of_trial(trial: Trial, tried: ScoredPhotos) -> dict:
-    """The fields of a row that come from the trial."""
+    """Return the fields of a row that come from the trial."""
     qualities = trial.qualities(tried)
     synthetic, known = np.split(qualities, [trial.pasted])
     return {"qualities": qualities, "quality": _mean(qualities), "synthetic": _mean(synthetic), "known": _mean(known)}
 
 
 def _of_judged(scored: ScoredPhotos, masks: list[np.ndarray | None] | None) -> dict:
-    """The fields of a row that come from the judge photos; masks: of `truth_masks`, None when these were not scored."""
+    """Return the fields of a row that come from the judge photos; masks: of `truth_masks`, None when these were not
+    scored.
+    """
     figures = {"limits": None, "evaluation": None, "image_auroc": Estimate(), "aupro": Estimate(), "pro": None}
     if masks is None:
         return figures
@@ -181,7 +183,7 @@ def _mean(qualities: np.ndarray) -> Estimate:
 
 
 def _drawn(figure: Callable[[np.ndarray], float], rows: np.ndarray, defect: np.ndarray, draws: int) -> list[float]:
-    """A figure over photos resampled from these, good and defective ones separately."""
+    """Return a figure over photos resampled from these, good and defective ones separately."""
     rng = np.random.default_rng(0)
     kinds = [kind for kind in (rows[defect[rows]], rows[~defect[rows]]) if len(kind)]
     return [figure(np.concatenate([rng.choice(kind, len(kind)) for kind in kinds])) for _ in range(draws)]
@@ -192,7 +194,9 @@ def _megabytes(view: FittedMethod) -> float:
 
 
 def _verdict_ms(study: Study, photo: ScoredPhoto, views: Sequence[FittedMethod]) -> float:
-    """Median milliseconds from a photo's file to its grid errors; features that other detectors need do not count."""
+    """Return median milliseconds from a photo's file to its grid errors; features that other detectors need do not
+    count.
+    """
     look_at, took = replace(study.extractor, looks=tuple(view.spec for view in views)), []
     try:
         for _ in range(RUNS):

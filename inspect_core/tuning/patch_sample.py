@@ -34,7 +34,7 @@ class PatchSample:
 
     @classmethod
     def from_study(cls, study: Study, cancelled: Callable[[], bool] | None = None, *, view: int = 0) -> "PatchSample":
-        """The sample of an extracted study, as many patches as its method asks for.
+        """Return the sample of an extracted study, as many patches as its method asks for.
 
         Needs no network if the store holds the photos' features. Raises Cancelled when `cancelled` returns True.
         """
@@ -44,7 +44,7 @@ class PatchSample:
         return cls(study, study.patch_sample(count, cancelled, view=view), view)
 
     def fit(self, parameters: Mapping[str, float | None], cancelled: Callable[[], bool] | None = None) -> Detector:
-        """The view's method fitted on the sample, with `parameters` over those of the study.
+        """Return the view's method fitted on the sample, with `parameters` over those of the study.
 
         Raises ValueError as the method's fit does, and Cancelled when `cancelled` returns True between two blocks.
         """
@@ -64,7 +64,7 @@ class PatchSample:
 
 
 def explained(view: FittedMethod, stops: Sequence[int]) -> np.ndarray:
-    """(len(stops),) float64 share of the variance of the good patches that the first components hold, 0 to 1.
+    """Return (len(stops),) float64 share of the variance of the good patches that the first components hold, 0 to 1.
 
     view: one whose live parameter counts components. Beyond those it has, 1; with none at all, 1.
     """
@@ -78,5 +78,5 @@ def explained(view: FittedMethod, stops: Sequence[int]) -> np.ndarray:
 
 
 def stop_explaining(view: FittedMethod, fraction: float) -> int:
-    """The stop whose components hold nearest to that fraction of the variance, the first of equal ones."""
+    """Return the stop whose components hold nearest to that fraction of the variance, the first of equal ones."""
     return view.stops[int(np.argmin(np.abs(explained(view, view.stops) - min(fraction, 1.0)).round(12)))]

@@ -33,7 +33,7 @@ def train_product_check(
     report: Report = ignore_progress,
     workers: Workers = IN_PROCESS,
 ) -> ProductCheck:
-    """A product check from `good` photos, with its limit from `held_out` good ones.
+    """Return a product check from `good` photos, with its limit from `held_out` good ones.
 
     Raises ValueError for `fused` with a backbone that knows no classes.
     Photos that are damaged, or in which the part is not located, are skipped. alignment: locates the part; fused: with
@@ -90,7 +90,7 @@ def _tensor(values: np.ndarray) -> torch.Tensor:
 def _described(
     extractor: FeatureExtractor, samples: Sequence[PhotoFile], workers: Workers, report: Report
 ) -> tuple[np.ndarray, ...]:
-    """(n, d) features and (n, c) logits of the photos that can be used; (0, 0) without any."""
+    """Return (n, d) features and (n, c) logits of the photos that can be used; (0, 0) without any."""
     # What cannot be used is listed by the study.
     rows = list(workers.results(EmbeddingTask(), PhotoFeatures.here(extractor, feature_store()), samples, report))
     return tuple(map(np.stack, zip(*rows, strict=True))) if rows else (np.zeros((0, 0), np.float32),) * 2

@@ -50,7 +50,7 @@ class ExtensionPlan:
     tested: tuple[str, ...] = ()
 
     def sentences(self) -> list[str]:
-        """What is learned and what is not, in words."""
+        """Return what is learned and what is not, in words."""
         sentences = [f"{pluralise(len(self.added), 'photo')} to add: {join_first_names(list(self.added))}."]
         if self.already_taught:
             sentences.append(f"Already used for training, skipped: {pluralise(len(self.already_taught), 'photo')}.")
@@ -66,7 +66,7 @@ class ExtensionPlan:
 def plan_extension(
     recipe: Recipe, photos: Iterable[tuple[str, Path]], folders: Sequence[Path], inspections: Sequence[Inspection] = ()
 ) -> ExtensionPlan:
-    """The recipe's order with these photos of good parts, (name, path); folders: where its own photos lie.
+    """Return the recipe's order with these photos of good parts, (name, path); folders: where its own photos lie.
 
     inspections: under the recipe; what a person called defective there is a known defect.
 
@@ -114,7 +114,7 @@ def plan_extension(
 
 
 def order_of(recipe: Recipe, teaching_record: TeachingRecord, photos: Split) -> TeachingConfig:
-    """The order that taught the recipe, with other photos."""
+    """Return the order that taught the recipe, with other photos."""
     check, tolerances = recipe.product_check, teaching_record.tolerances
     return TeachingConfig(
         recipe.product,
@@ -142,7 +142,8 @@ def order_of(recipe: Recipe, teaching_record: TeachingRecord, photos: Split) -> 
 def extend_recipe(
     task: ExtensionPlan, store: FeatureStore, report: Report, workers: Workers = IN_PROCESS, **facts: Any
 ) -> tuple[Recipe, Study]:
-    """The recipe taught again, unsaved, with the limits suggested for it, and its study; facts: author and reason.
+    """Return the recipe taught again, unsaved, with the limits suggested for it, and its study; facts: author and
+    reason.
 
     Equal to the bit to teaching the order from nothing. Known cases, defect types, areas and live values are kept;
     challenge parts are left out, since their photos are to be judged again. Raises ValueError as `teach`.
@@ -172,7 +173,8 @@ def compare_with_previous(
     inspections: Sequence[Inspection] = (),
     report: Report = ignore_progress,
 ) -> tuple[VerdictChanges, list[str]]:
-    """Which verdicts change of all parts that the recipe has judged before; and sentences on those not judged again.
+    """Return which verdicts change of all parts that the recipe has judged before; and sentences on those not judged
+    again.
 
     Those of its teaching go by their scores, each good one scored by a detector that has not learned from it; defects
     that only chose settings, and the inspected parts whose photo still lies where it lay, are inspected. What a person
@@ -214,7 +216,7 @@ def compare_with_previous(
 
 
 def _recorded(inspector: LoadedRecipe) -> dict[str, ResultRow]:
-    """By digest, the photos that set or judged the limits of a recipe, by their scores."""
+    """Return, by digest, the photos that set or judged the limits of a recipe, by their scores."""
     recipe, rows = inspector.recipe, {}
     for part in (*recipe.calibration_photos, *recipe.test_photos):
         row, verdict = uninspected_row(inspector, part.name), recipe.limits.verdict(part.score)
@@ -225,7 +227,9 @@ def _recorded(inspector: LoadedRecipe) -> dict[str, ResultRow]:
 def _own_photos(
     recipe: Recipe, teaching_record: TeachingRecord, folders: Sequence[Path]
 ) -> dict[str, tuple[str, PhotoFile, str]]:
-    """(set, photo, group) of every photo that it was taught from, by digest. Raises ValueError for missing ones."""
+    """Return (set, photo, group) of every photo that it was taught from, by digest. Raises ValueError for
+    missing ones.
+    """
     by_digest = by_content(teaching_record.photos, folders, recipe.depth)
     if missing := [photo.name for photo in teaching_record.photos if photo.digest not in by_digest]:
         raise ValueError(
@@ -251,7 +255,7 @@ def _split(original_photos: Collection[tuple[str, PhotoFile, str]]) -> Split:
 
 
 def _tolerances(recorded: Mapping[str, float]) -> Tolerances:
-    """The tolerances that a recipe records. Raises ValueError for names that are not those of tolerances."""
+    """Return the tolerances that a recipe records. Raises ValueError for names that are not those of tolerances."""
     if recorded.keys() != (names := {field.name for field in fields(Tolerances)}):
         raise ValueError(f"the recipe's tolerances are {sorted(recorded)}, not {sorted(names)}; teach it again")
     values: dict[str, Any] = dict(recorded)

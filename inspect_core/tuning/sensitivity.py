@@ -36,7 +36,9 @@ class SensitivityPoint:
 
 
 def chosen_stops(scored: ScoredPhotos, name: str, value: int) -> tuple[int, ...]:
-    """At most STOPS + 1 of a live parameter's stops, evenly spaced on a log scale, the one in force among them."""
+    """Return at most STOPS + 1 of a live parameter's stops, evenly spaced on a log scale, the one in force
+    among them.
+    """
     stops = scored.stops(name)
     targets = np.geomspace(max(stops[0], 1), stops[-1], STOPS)
     nearest = {min(stops, key=lambda stop: abs(stop - target)) for target in targets}
@@ -51,7 +53,9 @@ def live_sensitivity(
     live: Mapping[str, int],
     report: Report = ignore_progress,
 ) -> list[SensitivityPoint]:
-    """Figures at values of one live parameter, the others as in `live`, from stored errors: no network and no fit."""
+    """Return figures at values of one live parameter, the others as in `live`, from stored errors: no network and no
+    fit.
+    """
     readings = []
     for done, stop in enumerate(stops):
         report(done / len(stops), f"{name} = {stop}, {done + 1} of {len(stops)}")
@@ -71,7 +75,7 @@ def refit_sensitivity(
     fraction: float,
     report: Report = ignore_progress,
 ) -> list[SensitivityPoint]:
-    """Figures at values of a parameter that needs a fit each, such as γ, M or σ.
+    """Return figures at values of a parameter that needs a fit each, such as γ, M or σ.
 
     fit_at(value) -> a detector for the view at that position; features_of(position) -> (1, h, w, k) for each view;
     live: values of the other live parameters; fraction: of the variance, which decides q of every detector. The other
@@ -104,7 +108,7 @@ def refit_sensitivity(
 
 
 def read_figures(scored: ScoredPhotos, value: float, masks: list[np.ndarray | None], **live: int) -> SensitivityPoint:
-    """The figures of the photos under these live values; `value`: that of the parameter under study."""
+    """Return the figures of the photos under these live values; `value`: that of the parameter under study."""
     good, defect = scored.good_and_defect()
     judge = np.flatnonzero(scored.of_subset("test") & (good | defect)).tolist()
     evaluated = EvaluationScores.from_scored(scored, live, judge, masks)
@@ -120,7 +124,8 @@ def read_figures(scored: ScoredPhotos, value: float, masks: list[np.ndarray | No
 
 
 def spread(good_scores: np.ndarray) -> float:
-    """(largest - median) / median: how far the strangest good part stands out; NaN with fewer than 2, or median <= 0.
+    """Return (largest - median) / median: how far the strangest good part stands out; NaN with fewer than 2, or median
+    <= 0.
 
     The larger it is, the more small defects a limit above all good parts misses.
     """

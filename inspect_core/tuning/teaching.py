@@ -78,7 +78,7 @@ def teach(order: TeachingConfig, store: FeatureStore, report: Report, workers: W
 
 
 def _estimates(study: Study) -> tuple[StepTimes, float]:
-    """The seconds that the steps of a study are expected to take, and those of all with the product check."""
+    """Return the seconds that the steps of a study are expected to take, and those of all with the product check."""
     expected, order = study.expected(), study.order
     return expected, expected.total + (len(order.photos.train) * expected.photo if order.product_check != OFF else 0.0)
 
@@ -94,8 +94,8 @@ def _for_product_check(photos: Split) -> tuple[Sequence[PhotoFile], Sequence[Pho
 def _by_known_defects(
     order: TeachingConfig, store: FeatureStore, report: Report, workers: Workers
 ) -> tuple[Study, str] | None:
-    """The study of the candidate that separates the known defects best, and why; None where there are none to choose
-    by, or the order names its detector.
+    """Return the study of the candidate that separates the known defects best, and why; None where there are none to
+    choose by, or the order names its detector.
     """
     shortlist = Shortlist.of_order(order)
     if not shortlist.candidates or not order.photos.validation:
@@ -114,8 +114,8 @@ def _by_known_defects(
 
 
 def _unfitted(order: TeachingConfig, store: FeatureStore, workers: Workers) -> tuple[Study, str | None]:
-    """The study of the detector that the order names or has to take, and why; else of the methods of those of which
-    places name one.
+    """Return the study of the detector that the order names or has to take, and why; else of the methods of those of
+    which places name one.
     """
     if order.method is not None:
         return _study(order, order.method, store, workers), None
@@ -129,7 +129,7 @@ def _unfitted(order: TeachingConfig, store: FeatureStore, workers: Workers) -> t
 
 
 def _by_place(order: TeachingConfig, study: Study) -> tuple[Study, str]:
-    """The unfitted study of the detector that suits how the parts of extracted photos lie, and why."""
+    """Return the unfitted study of the detector that suits how the parts of extracted photos lie, and why."""
     shortlist = Shortlist.of_order(order)
     either = shortlist.to_begin_with
     place = place_of(study) if len(either) > 1 else None

@@ -10,10 +10,10 @@ from inspect_core.plots.chart_theme import ChartTheme
 
 
 def current_theme() -> ChartTheme:
-    """The figures' colours under the page's theme."""
+    """Return the figures' colours under the page's theme."""
     return chart_theme.DARK if st.context.theme.type == "dark" else chart_theme.LIGHT
 
 
 def show(figure: go.Figure, *, key: str, alt: str, **more: Any) -> None:
-    """A figure without a bar of tools. alt: for those who do not see it; more: arguments of `st.plotly_chart`."""
+    """Show a figure without a bar of tools. alt: for those who do not see it; more: arguments of `st.plotly_chart`."""
     st.plotly_chart(figure, theme=None, key=key, config={"displayModeBar": False}, alt=alt, **more)

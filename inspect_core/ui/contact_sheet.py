@@ -15,7 +15,7 @@ ACROSS, SIDE, GAP = 12, 76, 4
 
 
 def small(samples: Iterable[PhotoFile]) -> list[np.ndarray]:
-    """(h, w, 3) uint8 of the photos that can still be read, with the longer side SIDE."""
+    """Return (h, w, 3) uint8 of the photos that can still be read, with the longer side SIDE."""
     thumbnails = []
     for sample in samples:
         try:
@@ -26,7 +26,7 @@ def small(samples: Iterable[PhotoFile]) -> list[np.ndarray]:
 
 
 def sheet(photos: list[np.ndarray], *, room: int = 0) -> bytes:
-    """WebP of photos in rows of ACROSS, each letterboxed; room: for how many there is, so that nothing moves."""
+    """Return WebP of photos in rows of ACROSS, each letterboxed; room: for how many there is, so that nothing moves."""
     step = SIDE + GAP
     drawn = Image.new("RGBA", (ACROSS * step, max(1, -(-max(room, len(photos)) // ACROSS)) * step))
     for number, photo in enumerate(photos):

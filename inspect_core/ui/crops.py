@@ -24,28 +24,28 @@ REGION, WHOLE = "Most anomalous region", "Whole part"
 
 
 def found_box(product: TaughtProduct, position: int, live: dict[str, int], limits: Limits) -> Box | None:
-    """The largest region above the limit in pixels of the photo, as inspection finds it; None when accepted."""
+    """Return the largest region above the limit in pixels of the photo, as inspection finds it; None when accepted."""
     return next(iter(found_boxes(product, position, live, limits)), None)
 
 
 def found_boxes(product: TaughtProduct, position: int, live: dict[str, int], limits: Limits) -> tuple[Box, ...]:
-    """The regions above the limit in pixels of the photo, the largest first."""
+    """Return the regions above the limit in pixels of the photo, the largest first."""
     return _found_boxes(product, product.id, repr(product.scored.areas), position, live, limits.review)
 
 
 def true_box(product: TaughtProduct, position: int) -> Box | None:
-    """The box of the largest piece of a photo's true mask; None without a readable mask."""
+    """Return the box of the largest piece of a photo's true mask; None without a readable mask."""
     return next(iter(true_boxes(product, position)), None)
 
 
 def true_boxes(product: TaughtProduct, position: int) -> tuple[Box, ...]:
-    """Boxes of the pieces of a photo's true mask, largest first; none without a readable mask."""
+    """Return boxes of the pieces of a photo's true mask, largest first; none without a readable mask."""
     photo = product.scored.photos[position]
     return _true_boxes(photo, product.id, photo.mask) if photo.mask else ()
 
 
 def embedding(product: TaughtProduct, position: int, box: Box | None) -> np.ndarray:
-    """(d,) embedding of a photo on the bench or of the square around a box on it, kept in the feature store.
+    """Return (d,) embedding of a photo on the bench or of the square around a box on it, kept in the feature store.
 
     Raises ImageError for a photo that can no longer be read.
     """
@@ -59,7 +59,7 @@ def embedding(product: TaughtProduct, position: int, box: Box | None) -> np.ndar
 
 
 def picture(product: TaughtProduct, position: int, box: Box | None) -> np.ndarray:
-    """(64, 64, 3) uint8 of what `embedding` looks at. Raises ImageError as it does."""
+    """Return (64, 64, 3) uint8 of what `embedding` looks at. Raises ImageError as it does."""
     return _picture(product, product.id, position, box)
 
 

@@ -37,7 +37,7 @@ def set_label(product: TaughtProduct, positions: list[int], kind: str) -> None:
 
 
 def normalise_label(kind: str) -> str:
-    """A kind as stored: single spaces, at most `LONGEST` characters."""
+    """Return a kind as stored: single spaces, at most `LONGEST` characters."""
     return " ".join(kind.split())[:LONGEST]
 
 

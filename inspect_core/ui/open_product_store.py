@@ -89,7 +89,7 @@ def _shelf() -> _Store:
 
 
 def open_parts() -> list[OpenProduct]:
-    """The open parts of this server, the latest first."""
+    """Return the open parts of this server, the latest first."""
     lines = {product.id: _line(product) for product in list(_shelf().items.values())} | _shelf().unsaved.lines
     return sorted(lines.values(), key=lambda part: part.opened_at, reverse=True)
 
@@ -142,7 +142,7 @@ def close(taught_id: str) -> None:
 
 
 def find(taught_id: str) -> TaughtProduct | None:
-    """The part with this id as it is now; None when it was dropped for parts used later."""
+    """Return the part with this id as it is now; None when it was dropped for parts used later."""
     return _shelf().get(taught_id)
 
 
@@ -170,7 +170,8 @@ def change(taught_id: str, how: Callable[[TaughtProduct], TaughtProduct]) -> Tau
 
 
 def add(product: TaughtProduct, picture: DecodedPhoto) -> TaughtProduct | None:
-    """The part with an uploaded photo on its bench, stored losslessly in the workspace; None when it was dropped.
+    """Return the part with an uploaded photo on its bench, stored losslessly in the workspace; None when it was
+    dropped.
 
     Raises NotLocated when the part is not found in it.
     """
@@ -191,7 +192,8 @@ def take(taught_id: str) -> None:
 
 
 def current() -> TaughtProduct | None:
-    """The part this session works with: the one it took last, or, if it has taken none, the one used last by anyone.
+    """Return the part this session works with: the one it took last, or, if it has taken none, the one used last by
+    anyone.
 
     None when there is none, or when its part was dropped (see `is_unloaded`): no other part replaces it unasked.
     """
@@ -205,12 +207,12 @@ def current() -> TaughtProduct | None:
 
 
 def is_unloaded() -> bool:
-    """Whether this session's part was dropped."""
+    """Return whether this session's part was dropped."""
     return _KEY in st.session_state and current() is None
 
 
 def as_fragment(draw: Callable[[TaughtProduct], None]) -> Callable[[TaughtProduct], None]:
-    """A function that draws a part, as a fragment: each time with the part's current state.
+    """Return a function that draws a part, as a fragment: each time with the part's current state.
 
     Streamlit keeps the arguments of a fragment until the session's next full run, so it is given the id alone.
     """
@@ -231,6 +233,6 @@ def _line(product: TaughtProduct) -> OpenProduct:
 
 
 def _thumbnail(product: TaughtProduct) -> bytes:
-    """Of the first good photo."""
+    """Return that of the first good photo."""
     good, _ = product.scored.good_and_defect()
     return product.thumbnails[int(good.argmax())] if product.thumbnails else b""

@@ -17,7 +17,7 @@ THUMBNAIL = 36  # pixels of the longer side
 
 
 def in_sidebar() -> None:
-    """All open parts, and what is known of the one in use."""
+    """Show all open parts, and what is known of the one in use."""
     product, parts = open_product_store.current(), open_product_store.open_parts()
     if not parts:
         st.caption("No product has been taught yet.")
@@ -30,7 +30,7 @@ def in_sidebar() -> None:
 
 
 def title(page: str) -> None:
-    """The head of a page about a part: its own name and that of the part in use."""
+    """Show the head of a page about a part: its own name and that of the part in use."""
     product = open_product_store.current()
     st.title(page if product is None else f"{page} :gray[{shell.escape(product.product)}]")
 
@@ -45,7 +45,7 @@ def open_last() -> bool:
 
 
 def _part(part: OpenProduct, *, chosen: bool) -> None:
-    """One product, with what can be done with it."""
+    """Show one product, with what can be done with it."""
     name, state = shell.escape(part.product), "saved" if part.saved else "not saved"
     if part.interrupted:
         state = "teaching was interrupted"
@@ -109,13 +109,13 @@ def _ask(taught_id: str, product: str) -> None:
 
 
 def _when(made: float) -> str:
-    """The time of today, or the day."""
+    """Return the time of today, or the day."""
     then, today = time.localtime(made), time.localtime()
     return time.strftime("%H:%M" if then[:3] == today[:3] else "%d %b", then)
 
 
 def _state(product: TaughtProduct) -> str:
-    """The state of the recipe in use, shown after its name."""
+    """Return the state of the recipe in use, shown after its name."""
     if product.recipe is None or product.recipe.digest is None:
         return ""
     try:

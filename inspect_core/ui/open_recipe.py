@@ -52,12 +52,12 @@ def start(part: unsaved_products.OpenProduct) -> None:
 
 
 def existing_photo_path(recipe: Recipe, row: CalibrationPhoto) -> Path | None:
-    """Where a photo of the recipe was, if a file is still there that this page may read."""
+    """Return where a photo of the recipe was, if a file is still there that this page may read."""
     return existing_path(recipe, row, workspace.allowed_roots())
 
 
 def product_from_recipe(recipe: Recipe) -> TaughtProduct:
-    """The recipe as a part without photos. Raises ValueError when the weights of its network are missing."""
+    """Return the recipe as a part without photos. Raises ValueError when the weights of its network are missing."""
     backbone = loaded_backbone(recipe.backbone)
     views = [replace(view, selected_stops=(view.value(recipe.live_values),)) for view in recipe.views]
     set_on = tuple(row.score for row in recipe.calibration_photos) or None
@@ -88,7 +88,7 @@ def product_from_recipe(recipe: Recipe) -> TaughtProduct:
 
 
 def with_photos(recipe: Recipe, photos: Sequence[ScoredPhoto], job: Job) -> TaughtProduct:
-    """The recipe with photos it was judged with; the part's note counts those that are gone or have changed.
+    """Return the recipe with photos it was judged with; the part's note counts those that are gone or have changed.
 
     Raises ValueError as `product_from_recipe`.
     """
@@ -138,8 +138,8 @@ def _kept(taught_id: str, job: Job) -> str:
 
 
 def _fitted_again(unsaved: unsaved_products.UnsavedProduct, recipe: Recipe, job: Job) -> TaughtProduct | None:
-    """The product as it was, fitted to its photos again, with features from the store where they still are; None where
-    a photo is gone or has changed.
+    """Return the product as it was, fitted to its photos again, with features from the store where they still are; None
+    where a photo is gone or has changed.
     """
     if not all(sample.path.is_file() for sample in unsaved.samples):
         return None
@@ -160,7 +160,7 @@ def _fitted_again(unsaved: unsaved_products.UnsavedProduct, recipe: Recipe, job:
 
 
 def _fixed(unsaved: unsaved_products.UnsavedProduct, recipe: Recipe, job: Job) -> TaughtProduct:
-    """The product with the values in force, which no longer move, and those photos that are still there."""
+    """Return the product with the values in force, which no longer move, and those photos that are still there."""
     last = unsaved.in_force
     if last.limits is not None and _has_scales(recipe, last.live):
         rows = zip(recipe.calibration_photos, last.set_on, strict=False)

@@ -25,13 +25,13 @@ class PhotoSource:
 
 
 def choose_folder(words: str, *, page: str = "", label: str = "Folder or zip") -> PhotoSource | None:
-    """A path within the allowed roots. words: the help text; page: prefix of the keys, unique to the page."""
+    """Return a path within the allowed roots. words: the help text; page: prefix of the keys, unique to the page."""
     path = folder_at(label, key=f"{page}folder", persist_state="session", help=words)
     return None if path is None else PhotoSource(path, path.stem)
 
 
 def folder_at(label: str, value: str = "", **options: Any) -> Path | None:
-    """A path within the allowed roots, typed in; None, with the reason on the page, for another."""
+    """Return a path within the allowed roots, typed in; None, with the reason on the page, for another."""
     text = st.text_input(label, value, placeholder="/home/you/photos/part-17", **options)
     if not text.strip():
         return None
@@ -43,7 +43,7 @@ def folder_at(label: str, value: str = "", **options: Any) -> Path | None:
 
 
 def choose_upload(*, page: str = "") -> PhotoSource | None:
-    """Files from the browser, kept in the workspace. page: as in `choose_folder`."""
+    """Return files from the browser, kept in the workspace. page: as in `choose_folder`."""
     whole = st.toggle("Upload a folder", key=f"{page}upload_folder", help="When off, choose photos or one zip.")
     if whole:
         files = st.file_uploader("Photo folder", TYPES, accept_multiple_files="directory", key=f"{page}folder_upload")

@@ -70,11 +70,15 @@ class PreviewRun:
         self._stop.set()
 
     def ready(self, position: int) -> bool:
-        """Whether the photo at this place of the gallery has its map, and enough good ones theirs to scale it."""
+        """Return whether the photo at this place of the gallery has its map, and enough good ones theirs to
+        scale it.
+        """
         return position in self._order and self._lead <= set(self._order)
 
     def state(self, position: int) -> tuple[bool, bool]:
-        """What a page drawn now shows of it: whether the photo at this place is ready, and whether all has ended."""
+        """Return what a page drawn now shows of it: whether the photo at this place is ready, and whether all has
+        ended.
+        """
         ended = self.ended.is_set()
         return self.ready(position), ended
 
@@ -84,15 +88,15 @@ class PreviewRun:
             self._to_do.appendleft(position)
 
     def map(self, position: int, live: Mapping[str, int]) -> np.ndarray:
-        """(H, W) float32 anomaly map of a photo that is ready."""
+        """Return (H, W) float32 anomaly map of a photo that is ready."""
         return self.scored.map(self._order.index(position), **live)
 
     def scores(self, live: Mapping[str, int]) -> np.ndarray:
-        """(photos,) in the order of the gallery, once complete."""
+        """Return (photos,) in the order of the gallery, once complete."""
         return self.scored.scores(**live)[np.argsort(self._order)]
 
     def chosen(self, view: int) -> int | None:
-        """The live value of this view that a user chose, None for what the fit begins with."""
+        """Return the live value of this view that a user chose, None for what the fit begins with."""
         if not self.live:
             return self.begin
         refit = self.scored.views[view]
@@ -143,7 +147,7 @@ def ask(
     chosen: int | None = None,
     areas: InspectionAreas | None = None,
 ) -> PreviewRun:
-    """The run of these parameters over these photos: the current one, or a new one, which stops it.
+    """Return the run of these parameters over these photos: the current one, or a new one, which stops it.
 
     draw: returns the patches to fit it on; current: the current run, if any; chosen: its initial live value, None for
     what the fit begins with; live: values of the live parameters in force.
@@ -158,7 +162,7 @@ def ask(
 
 
 def apply(product: TaughtProduct, run: PreviewRun, report: Callable[[float, str], None]) -> str:
-    """The full pass with the parameters of a preview, at its live values; returns the new part's id.
+    """Return the full pass with the parameters of a preview, at its live values; returns the new part's id.
 
     Holds the device all the time. The network is not run again. The current part is unchanged.
     """

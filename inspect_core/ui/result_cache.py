@@ -20,7 +20,7 @@ class ResultCache:
         self._most, self._items = most, []
 
     def get(self, key: object) -> Any:
-        """The result under this key; None without one."""
+        """Return the result under this key; None without one."""
         with self._lock:
             hit = next((item for item in self._items if item[0] == key), None)
             if hit is None:
@@ -53,5 +53,5 @@ def start(title: str, key: Hashable, work: Callable[[Job], Any]) -> None:
 
 
 def job_button(label: str, words: str, title: str, key: tuple, work: Callable[[Job], Any]) -> None:
-    """A button that starts work whose result is kept under `key`, or its progress."""
+    """Show a button that starts work whose result is kept under `key`, or its progress."""
     shell.start_job_button(label, words, lambda: start(title, key, work), subject=key, key=f"start-{key[0]}")

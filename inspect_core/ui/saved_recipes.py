@@ -15,7 +15,7 @@ from inspect_core.runtime import workspace
 
 
 def paths() -> list[Path]:
-    """Everything in the workspace's folder of recipes, the latest first."""
+    """Return everything in the workspace's folder of recipes, the latest first."""
     paths = [path for path in workspace.recipes_folder().glob("*") if not path.name.startswith(".")]
     return sorted(paths, key=_written, reverse=True)
 
@@ -28,7 +28,9 @@ def show_no_recipes() -> None:
 
 
 def names(paths: Sequence[Path]) -> dict[Path, str]:
-    """What each recipe is called where one is chosen, "aliens, draft 2": by its product, state and file's number."""
+    """Return what each recipe is called where one is chosen, "aliens, draft 2": by its product, state and file's
+    number.
+    """
     states: dict[str, str] = {}
     with contextlib.suppress(LogError), AuditLog.open() as log:
         states = life_cycle.states(log)
@@ -53,7 +55,7 @@ def _facts(path: Path, written: int) -> tuple[str, str]:
 
 
 def checked(path: Path) -> Recipe:
-    """The recipe at the path; a pipe or a device is refused before it is opened, which would block."""
+    """Return the recipe at the path; a pipe or a device is refused before it is opened, which would block."""
     if not path.name.isprintable():
         raise RecipeError(f"{path.name}: the name contains characters that cannot be displayed; rename the file")
     if not (path.is_file() or path.is_dir()):
@@ -67,14 +69,14 @@ def _load(path: str, written: int) -> Recipe:
 
 
 def reason(path: Path, error: Exception) -> str:
-    """Why a recipe is refused: the sentence of the refusal, or the error."""
+    """Return why a recipe is refused: the sentence of the refusal, or the error."""
     if isinstance(error, RecipeError | OSError):
         return str(error)
     return f"{path.name}: not a readable recipe ({type(error).__name__}: {error}); copy it again from the source"
 
 
 def _written(path: Path) -> int:
-    """When a file, or a link itself, was written, in nanoseconds; 0 if it no longer exists."""
+    """Return when a file, or a link itself, was written, in nanoseconds; 0 if it no longer exists."""
     try:
         return path.lstat().st_mtime_ns
     except OSError:

@@ -82,7 +82,7 @@ def _is_own(headers: Headers) -> bool:
 
 
 def product_checks() -> list[Middleware]:
-    """Checks of every request: the names in `server.allowedHosts`, which Streamlit checks for the websocket only, and
+    """Check of every request: the names in `server.allowedHosts`, which Streamlit checks for the websocket only, and
     the origin.
     """
     hosts = config.get_option("server.allowedHosts") or ["*"]

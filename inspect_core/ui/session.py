@@ -45,12 +45,12 @@ class SessionSettings:
         self.live = live
 
     def product_check(self, product: TaughtProduct) -> ProductCheck | None:
-        """The part's product check in this session's mode; None without one."""
+        """Return the part's product check in this session's mode; None without one."""
         return product.product_check and product.product_check.with_mode(self.product_check_mode)
 
 
 def settings_of(product: TaughtProduct) -> SessionSettings:
-    """This session's settings for a part; drops those of parts no longer on the shelf."""
+    """Return this session's settings for a part; drops those of parts no longer on the shelf."""
     if _key(product.id) not in st.session_state:
         opened, last = product.recipe if product.study is None else None, product.in_force
         live = dict(opened.live_values if opened else product.scored.live) | dict(last.live)
@@ -79,12 +79,12 @@ def remember(product: TaughtProduct, settings: SessionSettings, limits: Limits, 
 
 
 def settings_at(taught_id: str | None) -> SessionSettings | None:
-    """This session's settings for the part with this id; None without any."""
+    """Return this session's settings for the part with this id; None without any."""
     return st.session_state.get(_key(taught_id))
 
 
 def active_values(product: TaughtProduct) -> tuple[dict[str, int], Limits | None]:
-    """The live value and the limits this session works with; limits None while no photo can set them."""
+    """Return the live value and the limits this session works with; limits None while no photo can set them."""
     settings = settings_of(product)
     try:
         return settings.live, settings.limits or product.suggested_limits(settings.live)

@@ -64,7 +64,7 @@ def current_user() -> str:
 
 @st.cache_resource
 def jobs() -> Jobs:
-    """The one worker of this process."""
+    """Return the one worker of this process."""
     return Jobs()
 
 
@@ -91,7 +91,7 @@ def errors_shown(*kinds: type[Exception], icon: str = ":material/error:", begins
 
 
 def active_job() -> Job | None:
-    """The job that runs or is next, of whatever session."""
+    """Return the job that runs or is next, of whatever session."""
     job = jobs().current
     return job if job is not None and job.active else None
 
@@ -115,7 +115,7 @@ def sidebar() -> None:
 
 
 def show_job(job: Job) -> None:
-    """The running job: progress, time left, whose it is, how to stop it."""
+    """Show the running job: progress, time left, whose it is, how to stop it."""
     st.progress(job.fraction, text=f"{escape(job.title)}: {progress_in_words(job)}")
     st.caption(f"Running, {_owner_phrase(job)}.")
     st.button(
@@ -129,7 +129,7 @@ def show_job(job: Job) -> None:
 
 
 def _queue(waiting: Sequence[Job]) -> None:
-    """The jobs that wait, each with a button that takes it out of the queue."""
+    """Show the jobs that wait, each with a button that takes it out of the queue."""
     if not waiting:
         st.caption("New jobs are queued behind it. You can keep using all pages.")
         return
@@ -156,13 +156,13 @@ def show_job_status(subject: object, then: str = "") -> None:
 
 
 def show_running_job(then: str) -> None:
-    """The job of another page that runs, whose it is, and what may be done meanwhile; nothing when none runs."""
+    """Show the job of another page that runs, whose it is, and what may be done meanwhile; nothing when none runs."""
     if (job := active_job()) is not None:
         st.caption(f":material/hourglass_top: Running: {escape(job.title)}, {_owner_phrase(job)}. {then}")
 
 
 def show_problem() -> None:
-    """Why this session's last job failed, until it is dismissed."""
+    """Show why this session's last job failed, until it is dismissed."""
     if problem := st.session_state.get("job_problem"):
         st.error(escape(problem), icon=":material/error:")
         if st.button("Dismiss", key="dismiss_problem"):
@@ -182,7 +182,7 @@ def show_no_product(words: str) -> None:
 
 
 def show_if_unloaded() -> bool:
-    """Whether this session's part was dropped; if so, says why."""
+    """Return whether this session's part was dropped; if so, says why."""
     if not open_product_store.is_unloaded():
         return False
     st.info(
@@ -194,7 +194,7 @@ def show_if_unloaded() -> bool:
 
 
 def duration(seconds: float) -> str:
-    """A duration in readable units: 40 s, 3 min, 1 h 20 min."""
+    """Return a duration in readable units: 40 s, 3 min, 1 h 20 min."""
     if seconds < 60:
         return f"{max(1, round(seconds))} s"
     minutes = round(seconds / 60)
@@ -216,7 +216,7 @@ def _watch_of_this_run() -> Callable[[object], None]:
 
 
 def _watch(news: object) -> None:
-    """The running job and the queue; the page is drawn again once something began or ended in any window.
+    """Show the running job and the queue; the page is drawn again once something began or ended in any window.
 
     news: what the page was drawn with. A page that has a timer asks for a run when its connection comes back (Streamlit
     1.67); without one it would stay as it was on a server that was started again, which knows none of its fragments.
@@ -233,14 +233,14 @@ def _watch(news: object) -> None:
 
 
 def _refresh_key() -> tuple[str | None, ...]:
-    """What a page shows of the jobs and open parts of all windows, besides how far they are."""
+    """Return what a page shows of the jobs and open parts of all windows, besides how far they are."""
     shown = (active_job(), jobs().last_ended, *jobs().waiting, *jobs().unqueued_jobs)
     parts = (f"{part.id} {part.saved} {part.problem}" for part in open_product_store.open_parts())
     return (*(None if job is None else job.id for job in shown), *parts)
 
 
 def _ending(job: Job) -> str:
-    """How a job ended, and when, in words."""
+    """Return how a job ended, and when, in words."""
     at = time.strftime("%H:%M", time.localtime(job.ended_at))
     if job.state is JobState.DONE:
         return f"finished in {duration(job.seconds)} at {at}"
@@ -249,7 +249,7 @@ def _ending(job: Job) -> str:
 
 @st.fragment(run_every=POLL_SECONDS)
 def _watch_in_page(job_id: str) -> None:
-    """The progress of a job in the page, or its place in the queue, without a second cancel button."""
+    """Show the progress of a job in the page, or its place in the queue, without a second cancel button."""
     job, ahead = active_job(), [waiting_job.id for waiting_job in jobs().waiting]
     if job is not None and job.id == job_id:
         st.progress(job.fraction, text=progress_in_words(job))
@@ -263,7 +263,7 @@ def _watch_in_page(job_id: str) -> None:
 def start_job_button(
     label: str, words: str, work: Callable[[], object], *, subject: object, key: str, disabled: bool = False
 ) -> None:
-    """A button that starts work in the background, or the progress of the job whose result is of this."""
+    """Show a button that starts work in the background, or the progress of the job whose result is of this."""
     if words:
         st.caption(words)
     if st.button(label, type="primary", disabled=disabled or jobs().find_by_subject(subject) is not None, key=key):
@@ -279,7 +279,9 @@ def paginate(items: Sequence[T], size: int, key: str) -> Sequence[T]:
 
 
 def _show_user() -> None:
-    """Where nothing says who is at the screen: asks for the name once, or says why none is recorded."""
+    """Show, where nothing says who is at the screen, a field that asks for the name once, or says why none is
+    recorded.
+    """
     if current_user() != users.UNKNOWN:
         return
     if users.header():
@@ -296,7 +298,7 @@ def _keep_name() -> None:
 
 
 def progress_in_words(job: Job) -> str:
-    """What is being done, and the time left where it is known."""
+    """Return what is being done, and the time left where it is known."""
     time_left = job.seconds_left
     return f"{escape(job.step or 'starting')}{'' if time_left is None else f' · {duration(time_left)} left'}"
 
@@ -335,7 +337,8 @@ def _collect() -> None:
 
 
 def escape(words: object) -> str:
-    """Text from outside as Markdown that shows it literally: names, paths, recipe fields, errors that contain them.
+    """Return text from outside as Markdown that shows it literally: names, paths, recipe fields, errors that contain
+    them.
 
     White space becomes single spaces, so that it contains no line break; invalid UTF-8 is shown as an escape.
     """

@@ -110,8 +110,8 @@ class TaughtProduct:
         return self.study
 
     def order(self) -> TeachingConfig:
-        """The order it was taught with, without detector and product check: the same for every fit of these photos, and
-        with Loupe's own choices for a method as published.
+        """Return the order it was taught with, without detector and product check: the same for every fit of these
+        photos, and with Loupe's own choices for a method as published.
 
         Parameters that have their default are left out, as another method may have another.
         """
@@ -136,7 +136,9 @@ class TaughtProduct:
         return made is not None and made.as_published
 
     def config_with_choice(self) -> TeachingConfig:
-        """The order that teaches it again, with its detector and product check. Raises ValueError as `own_study`."""
+        """Return the order that teaches it again, with its detector and product check. Raises ValueError as
+        `own_study`.
+        """
         if self.teaching_config is not None:
             return self.teaching_config
         study, product_check = self.own_study, self.product_check.mode if self.product_check else OFF
@@ -150,7 +152,8 @@ class TaughtProduct:
         return self.recipe is not None and self.recipe.digest is not None
 
     def to_recipe(self, limits: Limits | None, live: Mapping[str, int], **recipe_fields: Any) -> Recipe:
-        """The recipe of the part as it is; limits: None for those it began with, and for a part from a recipe its own.
+        """Return the recipe of the part as it is; limits: None for those it began with, and for a part from a recipe
+        its own.
 
         recipe_fields: who, why and what else `Study.recipe` and `Recipe.with_changes` take. Raises ValueError as
         `Study.recipe`.
@@ -167,19 +170,20 @@ class TaughtProduct:
         return self.own_study.recipe(limits, parent=self.recipe and self.recipe.digest, **recipe_fields, **live)
 
     def describe(self) -> str:
-        """One line: the recipe in use with its short digest, or that nothing was saved yet."""
+        """Return one line: the recipe in use with its short digest, or that nothing was saved yet."""
         digest = None if self.recipe is None else self.recipe.digest
         return "not saved as a recipe yet" if digest is None else f"recipe {digest[:8]}"
 
     def pixels(self, position: int) -> np.ndarray:
-        """(H, W, 3) uint8 of one photo on the bench as placed; otherwise as `photo`."""
+        """Return (H, W, 3) uint8 of one photo on the bench as placed; otherwise as `photo`."""
         photo, picture = self.scored.photos[position], self._memo.picture
         if picture is None or picture[0] != photo.path:
             picture = self._memo.picture = photo.path, photo.placed.picture(self.photo(position))
         return picture[1]
 
     def photo(self, position: int) -> np.ndarray:
-        """(H, W, 3) uint8 of one photo on the bench as taken, read from its file; the last one is kept in memory.
+        """Return (H, W, 3) uint8 of one photo on the bench as taken, read from its file; the last one is kept in
+        memory.
 
         Raises ImageError for a photo that can no longer be read.
         """
@@ -194,7 +198,7 @@ class TaughtProduct:
         self._memo.read = path, pixels
 
     def suggested_limits(self, live: dict[str, int]) -> Limits:
-        """The default limits at these live values; an opened recipe's own.
+        """Return the default limits at these live values; an opened recipe's own.
 
         Raises ValueError when there is no good photo to set them.
         """
@@ -220,7 +224,7 @@ class TaughtProduct:
         )
 
     def extract_features(self, pixels: np.ndarray, digest: str, placement: Placement) -> tuple[Tensor, ...]:
-        """(1, h, w, k) patch features of a photo for each view; the product check of the same run is kept."""
+        """Return (1, h, w, k) patch features of a photo for each view; the product check of the same run is kept."""
         if self.product_check is None:
             return self.extractor.features(pixels, placement)
         features, embedding, logits = self.extractor.describe(pixels, placement)
@@ -234,7 +238,7 @@ class TaughtProduct:
         return None if source is None else source.quality
 
     def quality_of(self, position: int) -> PhotoQuality | None:
-        """Those of a photo on the bench, measured once; None where those taught were not. Raises ImageError."""
+        """Return those of a photo on the bench, measured once; None where those taught were not. Raises ImageError."""
         if self.quality is None:
             return None
         photo, known = self.scored.photos[position], self._memo.quality
@@ -254,14 +258,14 @@ class TaughtProduct:
         return [bool(view.definition.refit_parameters) for view in self.scored.views].index(True)
 
     def fitted(self) -> dict[str, float]:
-        """The refit parameters of the model in force by name, also where its method chose them."""
+        """Return the refit parameters of the model in force by name, also where its method chose them."""
         if not self.refits:
             return {}
         view = self.scored.views[self.refit_view]
         return view.definition.refit_values(view.detector)
 
     def defect_areas(self) -> np.ndarray:
-        """(n,) pixels of the map that each known defect with a mask covers, read once."""
+        """Return (n,) pixels of the map that each known defect with a mask covers, read once."""
         if self._memo.areas is None:
             defects = [i for i, photo in enumerate(self.scored.photos) if photo.is_defect]
             masks = truth_masks(self.scored, defects)
@@ -269,14 +273,14 @@ class TaughtProduct:
         return self._memo.areas
 
     def patch_sample(self) -> PatchSample:
-        """Patches of the good photos for fitting previews; concurrent callers wait for the same draw."""
+        """Return patches of the good photos for fitting previews; concurrent callers wait for the same draw."""
         with self._memo.sampling:
             if self._memo.sample is None:
                 self._memo.sample = PatchSample.from_study(self.own_study, view=self.refit_view)
             return self._memo.sample
 
     def chosen(self) -> dict[str, int]:
-        """The live values in force that are not what a new fit begins with, by name: those that a user chose."""
+        """Return the live values in force that are not what a new fit begins with, by name: those that a user chose."""
         area = self.study.order.area if self.study is not None else None
         usual = {view.live_parameter: view.start for view in self.scored.views}
         usual[AREA] = default_area(self.scored.size) if area is None else area
@@ -288,19 +292,21 @@ class TaughtProduct:
         return {photo.digest: photo.label for photo in self.scored.photos if photo.original_label is not None}
 
     def labelled(self, kinds: Mapping[str, str]) -> "TaughtProduct":
-        """The part with some photos as other kinds, by content digest."""
+        """Return the part with some photos as other kinds, by content digest."""
         return replace(self, scored=self.scored.labelled(kinds))
 
     def with_areas(self, areas: InspectionAreas | None) -> "TaughtProduct":
-        """The part judged by these areas. Raises ValueError as `ScoredPhotos.with_areas`."""
+        """Return the part judged by these areas. Raises ValueError as `ScoredPhotos.with_areas`."""
         return replace(self, scored=self.scored.with_areas(areas))
 
     def position_of(self, digest: str) -> int | None:
-        """Position of the photo with this content on the bench; None when it is not there."""
+        """Return the position of the photo with this content on the bench; None when it is not there."""
         return next((i for i, photo in enumerate(self.scored.photos) if photo.digest == digest), None)
 
     def with_photo(self, photo: ScoredPhoto, features: Sequence[Tensor], thumbnail: bytes) -> "TaughtProduct":
-        """The part with one more photo at the end, given its features for each view; unchanged if it is there."""
+        """Return the part with one more photo at the end, given its features for each view; unchanged if it is
+        there.
+        """
         if self.position_of(photo.digest) is not None:
             return self
         scored = self.scored.with_photo(photo, features)

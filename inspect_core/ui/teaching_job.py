@@ -65,17 +65,19 @@ def start_sample() -> bool:
 
 
 def samples() -> tuple[str, ...]:
-    """The bundled sample parts by folder name."""
+    """Return the bundled sample parts by folder name."""
     return tuple(sorted(path.parent.name for path in SAMPLES.glob("*/train")))
 
 
 @st.cache_data(max_entries=32, show_spinner="Timing one photo…", hash_funcs={TeachingConfig: repr})
 def expected(order: TeachingConfig, detectors: Sequence[str] = ()) -> Forecast:
-    """What teaching an order will cost, or comparing detectors on its photos. Raises ValueError as `forecast`."""
+    """Return what teaching an order will cost, or comparing detectors on its photos. Raises ValueError as
+    `forecast`.
+    """
     return forecast(order, feature_store(), detectors)
 
 
 def teach(order: TeachingConfig, report: Report) -> taught_product.TaughtProduct:
-    """The taught part of an order. Raises ValueError in words the page can show."""
+    """Return the taught part of an order. Raises ValueError in words the page can show."""
     product = teaching.teach(order, feature_store(), report)
     return taught_product.of_study(order.product, **vars(product))

@@ -23,7 +23,7 @@ _NAMING = b"3\0"  # part of the digest: folders stored under other rules for nam
 
 
 def keep(files: Sequence[tuple[str, bytes | memoryview]], below: Path) -> Path:
-    """The folder in `below` that holds these files, given as (name, content); the same files are kept once.
+    """Return the folder in `below` that holds these files, given as (name, content); the same files are kept once.
 
     It appears when all are written, complete even if several sessions write them at once. What was changed in it since
     is written again. Raises OSError when they cannot be written, with nothing left behind, or when something else lies
@@ -45,7 +45,7 @@ def keep(files: Sequence[tuple[str, bytes | memoryview]], below: Path) -> Path:
 
 
 def keep_picture(picture: DecodedPhoto, below: Path) -> Path:
-    """The picture as a PNG in `below`, named by its digest; the path. Raises OSError as `keep` does."""
+    """Return the picture as a PNG in `below`, named by its digest; the path. Raises OSError as `keep` does."""
     path, content = below / f"{picture.digest[:32]}.png", png_of(Image.fromarray(picture.pixels))
     if workspace.content(path, at_most=len(content)) != content:
         with atomic_replace(path) as new:
@@ -54,8 +54,8 @@ def keep_picture(picture: DecodedPhoto, below: Path) -> Path:
 
 
 def _holds(folder: Path, contents: Mapping[str, bytes | memoryview]) -> bool:
-    """Whether all files, given by path and content, lie in the folder unchanged. Raises OSError for one that is not
-    among them.
+    """Return whether all files, given by path and content, lie in the folder unchanged. Raises OSError for one that is
+    not among them.
     """
     names = set(map(_key, contents))
     for path in folder.rglob("*"):
@@ -66,7 +66,8 @@ def _holds(folder: Path, contents: Mapping[str, bytes | memoryview]) -> bool:
 
 
 def paths_of(names: Sequence[str], *, windows: bool = WINDOWS) -> list[str]:
-    """A relative POSIX path for each uploaded name, in their order; none leads elsewhere and no two are the same.
+    """Return a relative POSIX path for each uploaded name, in their order; none leads elsewhere and no two are the
+    same.
 
     Names are unchanged except for those that a scan passes over or the system reserves, unprintable characters, a
     leading dot, and what exceeds NAME_BYTES bytes. Of two that differ by case or by how accents are written, the second
@@ -102,7 +103,7 @@ def _allowed(part: str, windows: bool) -> str:
 
 
 def _fitted(name: str, number: str = "") -> str:
-    """The name with a number before its extension, cut to NAME_BYTES bytes without losing either."""
+    """Return the name with a number before its extension, cut to NAME_BYTES bytes without losing either."""
     match = re.fullmatch(r"(.+?)(\.\w{1,8})?", name)
     stem, extension = (name, "") if match is None else match.groups("")
     room = NAME_BYTES - len((number + extension).encode())

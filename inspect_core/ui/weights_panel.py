@@ -8,7 +8,7 @@ from inspect_core.ui import shell
 
 
 def offer_missing(name: str, place: str = "") -> bool:
-    """Whether a backbone has no weights here; if so, says it, with a button if they can be downloaded.
+    """Return whether a backbone has no weights here; if so, says it, with a button if they can be downloaded.
 
     place: distinguishes this offer from others on the page. Raises ValueError for an unknown backbone.
     """

@@ -30,7 +30,7 @@ class MappedCovariance:
         self._start(torch.zeros(feature_map.D, dtype=dtype))
 
     def update(self, features: Tensor | np.ndarray) -> "MappedCovariance":
-        """Takes in a batch (..., m). Raises ValueError for non-finite features or a wrong width."""
+        """Take in a batch (..., m). Raises ValueError for non-finite features or a wrong width."""
         features = as_features(features, width=self.feature_map.m, dtype=self.dtype)
         self.feature_map = self.feature_map.to(features.device)
         with full_precision():
@@ -40,7 +40,7 @@ class MappedCovariance:
         return self
 
     def merge(self, other: "MappedCovariance") -> "MappedCovariance":
-        """Adds the statistics of `other`, of the same Φ. Raises ValueError when Φ differs."""
+        """Add the statistics of `other`, of the same Φ. Raises ValueError when Φ differs."""
         if not self.feature_map.matches(other.feature_map):
             raise ValueError("other was collected through another feature map; merge statistics of one map and draw")
         if other.count == 0:
@@ -51,7 +51,7 @@ class MappedCovariance:
         return self
 
     def without(self, other: "MappedCovariance") -> "MappedCovariance":
-        """The statistics without those of `other`, which were merged into them; both stay as they are.
+        """Return the statistics without those of `other`, which were merged into them; both stay as they are.
 
         Exact but for the rounding of float64.
         """
@@ -79,7 +79,7 @@ class MappedCovariance:
         return self
 
     def finish(self, *, explained_variance: float = 0.9) -> KernelPCAMap:
-        """The fitted map of everything seen so far, in `dtype`; the statistics stay usable.
+        """Return the fitted map of everything seen so far, in `dtype`; the statistics stay usable.
 
         Fewer samples than dimensions determine at most count - 1 components; the others are left out, not invented.
         Raises ValueError when nothing was seen or explained_variance is not in (0, 1].

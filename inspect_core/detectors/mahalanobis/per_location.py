@@ -63,7 +63,7 @@ def factorise(covariance: Tensor, ridge: float, *, place: Callable[[int], str]) 
 
 
 def location_name(start: int, width: int, index: int) -> str:
-    """Where the location `index` places after `start` lies on a grid `width` locations wide."""
+    """Return where the location `index` places after `start` lies on a grid `width` locations wide."""
     row, column = divmod(start + index, width)
     return f"location (row {row}, column {column})"
 
@@ -111,7 +111,7 @@ def prefix_ends(ks: Iterable[int], fitted: int) -> Tensor:
 
 
 def require_grid(features: Tensor, grid: tuple[int, int], *, name: str) -> None:
-    """Raises ValueError unless features are (n, h, w, ...) on this grid."""
+    """Raise ValueError unless features are (n, h, w, ...) on this grid."""
     if features.ndim != 4 or tuple(features.shape[1:3]) != grid:
         raise ValueError(
             f"{name} has shape {tuple(features.shape)}, not (n, {grid[0]}, {grid[1]}, features); "
@@ -120,7 +120,7 @@ def require_grid(features: Tensor, grid: tuple[int, int], *, name: str) -> None:
 
 
 def require_ridge(ridge: float, *, images: int, k: int) -> None:
-    """Raises ValueError for a ridge that is not finite, or not positive where only a ridge makes C invertible."""
+    """Raise ValueError for a ridge that is not finite, or not positive where only a ridge makes C invertible."""
     if not np.isfinite(ridge) or (ridge <= 0 and images <= k):
         raise ValueError(
             f"ridge is {ridge} with {images} photos for k = {k}; give a positive ridge (0.01 in the paper), "

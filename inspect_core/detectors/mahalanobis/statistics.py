@@ -46,7 +46,7 @@ class LocalGaussian:
     """
 
     def __init__(self, projection: Tensor | np.ndarray, grid: tuple[int, int]) -> None:
-        """Raises ValueError for a projection that is not (d, k) with k <= d, and for a grid without locations."""
+        """Raise ValueError for a projection that is not (d, k) with k <= d, and for a grid without locations."""
         self.projection = as_projection(projection)
         h, w = (operator.index(side) for side in grid)
         if h < 1 or w < 1:
@@ -65,20 +65,20 @@ class LocalGaussian:
         return self._joined + self._waiting
 
     def update(self, features: Tensor | np.ndarray) -> Self:
-        """Takes in features (n, h, w, d). Raises ValueError for another grid or width or values not finite."""
+        """Take in features (n, h, w, d). Raises ValueError for another grid or width or values not finite."""
         x = as_features(features, width=self.projection.shape[0])
         require_grid(x, self.grid, name="features")
         return self._embed(x)
 
     def update_projected(self, projected: Tensor | np.ndarray) -> Self:
-        """Takes in features already multiplied by the projection, (n, h, w, k). Raises ValueError as `update`."""
+        """Take in features already multiplied by the projection, (n, h, w, k). Raises ValueError as `update`."""
         z = as_features(projected, name="projected", width=self.projection.shape[1])
         require_grid(z, self.grid, name="projected")
         self._gather(z)
         return self
 
     def merge(self, other: Self) -> Self:
-        """Adds the images that `other` has taken in; `other` stays usable. Raises ValueError if they do not match."""
+        """Add the images that `other` has taken in; `other` stays usable. Raises ValueError if they do not match."""
         if other.grid != self.grid or not torch.equal(other.projection.to(self.projection.device), self.projection):
             raise ValueError(
                 f"cannot merge grid {other.grid}, projection {tuple(other.projection.shape)} into grid {self.grid}, "
@@ -98,7 +98,7 @@ class LocalGaussian:
         return self
 
     def without(self, other: Self) -> "LocalGaussian":
-        """The statistics without the images of `other`, which were merged into them; both stay usable.
+        """Return the statistics without the images of `other`, which were merged into them; both stay usable.
 
         The update of Chan, Golub and LeVeque (1979) backwards: exact but for the rounding of float64. Raises ValueError
         when no image would be left.
@@ -146,7 +146,8 @@ class LocalGaussian:
         return self
 
     def finish(self, *, ridge: float = 0.01) -> Mahalanobis:
-        """The fitted model: moments and factors in float64, stored as float32. More images may follow afterwards.
+        """Return the fitted model: moments and factors in float64, stored as float32. More images may follow
+        afterwards.
 
         ridge: added to the diagonal of every covariance, in squared feature units; the paper's epsilon.
         Warns when there are no more images than dimensions. Raises ValueError without images, for a ridge that is
@@ -195,7 +196,7 @@ class LocalGaussian:
         self._joined, self._waiting = self.images, 0
 
     def _join(self, count: int) -> Iterator[slice]:
-        """The locations, block by block, at which that many images are about to be added; none for no image."""
+        """Yield the locations, block by block, at which that many images are about to be added; none for no image."""
         places, k, device = self.grid[0] * self.grid[1], self.projection.shape[1], self.projection.device
         if count and not len(self._mean):
             self._mean = torch.zeros(places, k, dtype=torch.float64, device=device)
@@ -203,7 +204,7 @@ class LocalGaussian:
         return location_blocks(places if count else 0, FIT_LOCATIONS)
 
     def _waiting_moments(self, here: slice) -> tuple[Tensor, Tensor]:
-        """Mean (p, k) and scatter (p, k (k + 1) / 2) of the gathered images at these locations."""
+        """Return mean (p, k) and scatter (p, k (k + 1) / 2) of the gathered images at these locations."""
         rows = self._gathered[: self._waiting, here].transpose(0, 1).double()
         mean = rows.mean(1)
         centred = rows - mean[:, None]
@@ -217,7 +218,7 @@ class LocalGaussian:
         self._mean[here] += shift * (count / (n + count))
 
     def _lower(self, matrices: Tensor) -> Tensor:
-        """(p, k, k) -> (p, k (k + 1) / 2). On a CPU by NumPy, which needs a third of torch's time."""
+        """Return (p, k, k) -> (p, k (k + 1) / 2). On a CPU by NumPy, which needs a third of torch's time."""
         if matrices.device.type == "cpu":
             return torch.from_numpy(np.take(matrices.flatten(1).numpy(), self._triangle.numpy(), axis=1))
         return matrices.flatten(1).index_select(1, self._triangle)
@@ -231,7 +232,7 @@ def fit(
     seed: int = 0,
     projection: Tensor | np.ndarray | None = None,
 ) -> Mahalanobis:
-    """One Gaussian per location from features (n, h, w, d) in memory; `LocalGaussian` does the same in a stream.
+    """Return one Gaussian per location from features (n, h, w, d) in memory; `LocalGaussian` does the same in a stream.
 
     k: the embedded dimensions, the projection's width or min(100, d) when None. seed draws the semi-orthogonal
     projection when none is given. Warns and raises as `LocalGaussian.finish`; raises ValueError also for k > d and

@@ -32,7 +32,7 @@ class Coordinates:
 
 
 def fit_coordinates(x: Tensor, *, components: int | None) -> Coordinates:
-    """Mean, scale and, when `components` is given, the principal directions of x (n, d), in float64 over blocks.
+    """Return mean, scale and, when `components` is given, the principal directions of x (n, d), in float64 over blocks.
 
     Identical points have no scale; they get 1. Raises ValueError for no samples and for `components` out of range.
     """
@@ -66,7 +66,7 @@ def _from_few(centred: Tensor) -> tuple[Tensor, Tensor]:
 
 
 def to_coordinates(x: Tensor, *, shift: Tensor, scale: Tensor, basis: Tensor | None, dtype: torch.dtype) -> Tensor:
-    """x (n, d) in the fit's coordinates, (n, r) of `dtype`; the shift is taken in float64, by blocks."""
+    """Return x (n, d) in the fit's coordinates, (n, r) of `dtype`; the shift is taken in float64, by blocks."""
     shift, scale = shift.to(x.device), scale.to(x.device)
     basis = None if basis is None else basis.to(x.device)
     blocks = []
@@ -83,7 +83,7 @@ def as_points(x: Tensor | np.ndarray, *, width: int | None = None) -> Tensor:
 
 
 def require_count(value: int, most: int, *, name: str, cure: str) -> None:
-    """Raises ValueError unless `value` is a whole number from 1 to `most`."""
+    """Raise ValueError unless `value` is a whole number from 1 to `most`."""
     if not isinstance(value, int | np.integer) or isinstance(value, bool):
         raise ValueError(f"{name} is {value!r}, which is not a whole number; {cure}")
     require_between(value, 1, most, name=name, cure=cure)

@@ -24,7 +24,7 @@ MOST_CORNERS = 20_000
 
 
 def entries(text: str) -> list[ManifestEntry]:
-    """The photos of an annotation file. Raises ManifestError, naming the place, for one that is damaged."""
+    """Return the photos of an annotation file. Raises ManifestError, naming the place, for one that is damaged."""
     try:
         document = from_json(text)
     except ValueError as error:
@@ -51,7 +51,7 @@ def entries(text: str) -> list[ManifestEntry]:
 
 
 def rasterise(shape: Mapping, size: tuple[int, int]) -> np.ndarray:
-    """(H, W) bool: the pixels of an annotation's `segmentation`, else of its `bbox`.
+    """Return (H, W) bool: the pixels of an annotation's `segmentation`, else of its `bbox`.
 
     Polygons are filled by the even-odd rule, each corner at the pixel it lies in, and their outline included: pixels up
     to about one beyond it may count. Raises ValueError for shapes that cannot be drawn.
@@ -130,7 +130,7 @@ def _id(row: Mapping, name: str = "id") -> int | str | None:
 
 
 def _numbers(values: object, *, count: int | None = None) -> np.ndarray:
-    """(n,) float64. Raises ValueError unless it is a list of `count`, or of an even number of, coordinates."""
+    """Return (n,) float64. Raises ValueError unless it is a list of `count`, or of an even number of, coordinates."""
     if not isinstance(values, list) or (len(values) % 2 if count is None else len(values) != count):
         raise ValueError("a polygon or box is not a list of coordinates")
     if not all(isinstance(value, int | float) and abs(value) <= 2 * MAX_SIDE for value in values):
@@ -139,7 +139,8 @@ def _numbers(values: object, *, count: int | None = None) -> np.ndarray:
 
 
 def decode_run_lengths(counts: Sequence[int] | str, size: tuple[int, int]) -> np.ndarray:
-    """(H, W) bool of runs, column by column, the first of pixels that are not marked; plain, or as `_uncompressed`.
+    """Return (H, W) bool of runs, column by column, the first of pixels that are not marked; plain, or as
+    `_uncompressed`.
 
     Raises ValueError for lengths that are not whole numbers from 0, or do not add up to all pixels.
     """

@@ -13,7 +13,7 @@ LABELS |= {"category", "verdict", "result", "status", "target", "anomaly"}
 
 
 def entries(text: str) -> list[ManifestEntry]:
-    """The photos of a table. The column of files is the one that holds names of photos.
+    """Return the photos of a table. The column of files is the one that holds names of photos.
 
     Raises ManifestError for a table without such a column, or whose column of labels is not clear.
     """
@@ -38,13 +38,13 @@ def entries(text: str) -> list[ManifestEntry]:
 
 
 def _rows(text: str, delimiter: str) -> list[tuple[int, list[str]]]:
-    """(line, fields) of every row that is not empty."""
+    """Return (line, fields) of every row that is not empty."""
     reader = csv.reader(io.StringIO(text, newline=""), delimiter=delimiter, skipinitialspace=True)
     return [(reader.line_num, [field.strip() for field in row]) for row in reader if any(map(str.strip, row))]
 
 
 def _photos(rows: list[tuple[int, list[str]]]) -> int:
-    """How many rows hold a photo's name beside something else."""
+    """Return how many rows hold a photo's name beside something else."""
     return sum(len(row) > 1 and any(map(is_image, row)) for _, row in rows)
 
 

@@ -29,7 +29,7 @@ _METADATA = "-metadata"
 
 
 def entries(text: str, find: Callable[[str], Path]) -> list[ManifestEntry]:
-    """The photos of a manifest. find: the file that a reference means, LookupError when there is none.
+    """Return the photos of a manifest. find: the file that a reference means, LookupError when there is none.
 
     Raises ManifestError, naming the line, for what is no such object or has no class.
     """
@@ -55,7 +55,7 @@ def _entry(where: str, line: str, find: Callable[[str], Path]) -> ManifestEntry:
 
 
 def _metadata(row: Mapping, kind: str) -> Iterator[tuple[str, Mapping]]:
-    """(name, metadata) of this type."""
+    """Yield (name, metadata) of this type."""
     for name, metadata in row.items():
         if name.endswith(_METADATA) and isinstance(metadata, dict) and metadata.get("type") == kind:
             yield name, metadata

@@ -30,7 +30,7 @@ class FileIndex:
             self._by_name[_parts(str(file))[-1]].append(file)
 
     def resolve(self, reference: str) -> PurePosixPath:
-        """The file that a reference means. Raises LookupError(reason, remedy) if there is none, or several."""
+        """Return the file that a reference means. Raises LookupError(reason, remedy) if there is none, or several."""
         parts = _parts(reference.replace("\\", "/"))
         candidates = self._by_name.get(parts[-1], []) if parts else []
         if not candidates:
@@ -45,19 +45,20 @@ class FileIndex:
 
 
 def is_list(path: Path) -> bool:
-    """Whether a file is taken for a list of photos, by its extension."""
+    """Return whether a file is taken for a list of photos, by its extension."""
     return path.suffix.lower() in LINES | TABLES | {".json"}
 
 
 def folder_of(path: Path) -> Path:
-    """Where the photos of a list lie; any other path as it is."""
+    """Return where the photos of a list lie; any other path as it is."""
     return path.parent if is_list(path) and path.is_file() else path
 
 
 def read_photo_list(
     path: Path, files: Iterable[PurePosixPath], problems: Mapping[str, str]
 ) -> tuple[dict[PurePosixPath, PathLabels], dict[PurePosixPath, Annotation], list[SkippedFile]]:
-    """The photos that a file lists among `files` below its folder, the marks of the defects, and what was skipped.
+    """Return the photos that a file lists among `files` below its folder, the marks of the defects, and what was
+    skipped.
 
     problems: why other files there cannot be used, by name. Raises ScanError, naming the place, for a damaged list, and
     OSError.
@@ -108,7 +109,9 @@ def _entries(path: Path, find: Callable[[str], Path]) -> list[ManifestEntry]:
 
 
 def _text_of(path: Path) -> str:
-    """Its text: UTF-8, or UTF-16 with a byte order mark. Raises ManifestError for another and for a large file."""
+    """Return its text: UTF-8, or UTF-16 with a byte order mark. Raises ManifestError for another and for a
+    large file.
+    """
     with path.open("rb") as file:
         content = file.read(MOST_BYTES + 1)
     if len(content) > MOST_BYTES:
@@ -121,7 +124,7 @@ def _text_of(path: Path) -> str:
 
 
 def _fits(parts: tuple[str, ...], file: PurePosixPath) -> int:
-    """How many parts at the end are the same."""
+    """Return how many parts at the end are the same."""
     pairs = zip(reversed(parts), reversed(_parts(str(file))), strict=False)
     return sum(1 for _ in takewhile(lambda pair: pair[0] == pair[1], pairs))
 

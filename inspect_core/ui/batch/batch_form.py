@@ -56,7 +56,7 @@ def new_batch(saved: list[Path]) -> None:
 
 @st.fragment(run_every=shell.POLL_SECONDS)
 def running_batch() -> None:
-    """The batch that runs now: how far, how long, pause, cancel."""
+    """Show the batch that runs now: how far, how long, pause, cancel."""
     job, batch = shell.active_job(), batch_store.find(batch_jobs.running() or "")
     if job is None or batch is None:
         st.rerun()
@@ -74,7 +74,7 @@ def running_batch() -> None:
 
 
 def unfinished(batch: BatchRun) -> None:
-    """A batch that was paused or interrupted: resume or discard it."""
+    """Show a batch that was paused or interrupted: resume or discard it."""
     with st.container(border=True):
         _head(batch)
         when = shell.escape(batch.when)
@@ -90,7 +90,7 @@ def unfinished(batch: BatchRun) -> None:
 
 
 def compare(batch: BatchRun, place) -> None:
-    """A button that judges the same photos with another recipe, to show which verdicts change."""
+    """Show a button that judges the same photos with another recipe, to show which verdicts change."""
     with place.popover("Compare with another recipe", icon=":material/compare_arrows:"):
         others = [path for path in saved_recipes.paths() if path.name != batch.recipe]
         if not others:
@@ -114,7 +114,7 @@ def compare(batch: BatchRun, place) -> None:
 
 
 def discard(batch: BatchRun, place) -> None:
-    """A button that deletes a batch, after confirmation."""
+    """Show a button that deletes a batch, after confirmation."""
     with place.popover("Delete", icon=":material/delete:"):
         st.markdown("Delete this batch's table, report and images? Verdicts stay in the audit log.")
         if st.button("Delete batch", key=f"batch_delete-{batch.id}"):
@@ -128,12 +128,12 @@ def _head(batch: BatchRun) -> None:
 
 
 def start_button(label: str, key: str, *, disabled: bool = False) -> bool:
-    """The button that starts something."""
+    """Show the button that starts something."""
     return st.button(label, type="primary", icon=":material/play_arrow:", disabled=disabled, key=key)
 
 
 def recipe_at(path: Path, key: str) -> Recipe | None:
-    """The saved recipe, with its limits on the page; None, with the reason there, when it cannot be used.
+    """Return the saved recipe, with its limits on the page; None, with the reason there, when it cannot be used.
 
     key: prefix of its widgets.
     """

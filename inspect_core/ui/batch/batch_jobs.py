@@ -41,13 +41,13 @@ def _unwanted() -> set[str]:
 
 
 def running() -> str | None:
-    """The id of the batch under way, None when there is none."""
+    """Return the id of the batch under way, None when there is none."""
     job = shell.active_job()
     return job.subject[1] if job is not None and isinstance(job.subject, tuple) and job.subject[0] == BATCH else None
 
 
 def waits(batch: BatchRun) -> bool:
-    """Whether a batch waits for its turn."""
+    """Return whether a batch waits for its turn."""
     return shell.jobs().find_by_subject((BATCH, batch.id)) is not None
 
 
@@ -123,9 +123,9 @@ def _draw_changes(before: BatchRun, batch: BatchRun, inspector: Inspector, photo
 
 
 def inspector_of(recipe: str, digest: str, *, in_process: bool = True) -> tuple[Inspector, Path]:
-    """A saved recipe by its file's name and its digest, and where it lies: as exported for the line, if it was (the
-    same verdicts in less time). in_process: whether no other process judges with it. Raises ValueError and OSError,
-    naming it, when it cannot be used.
+    """Return a saved recipe by its file's name and its digest, and where it lies: as exported for the line, if it was
+    (the same verdicts in less time). in_process: whether no other process judges with it. Raises ValueError and
+    OSError, naming it, when it cannot be used.
     """
     path, exported = workspace.recipes_folder() / recipe, workspace.export_of(digest)
     for place in (exported, path):

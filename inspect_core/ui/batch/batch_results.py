@@ -25,7 +25,7 @@ LARGEST_PICTURE = 1 << 24
 
 
 def results(finished: list[BatchRun]) -> None:
-    """One of the finished batches, initially the latest."""
+    """Show one of the finished batches, initially the latest."""
     st.header("Results")
     batch = finished[0]
     if len(finished) > 1:
@@ -71,7 +71,7 @@ def _truth(rows: list[ResultRow]) -> None:
 
 
 def _changes(batch: BatchRun, rows: list[ResultRow]) -> None:
-    """What another recipe had said of the same photos."""
+    """Show what another recipe had said of the same photos."""
     before = batch_store.find(batch.baseline_batch) if batch.baseline_batch else None
     if before is None or not before.finished:
         return

@@ -28,7 +28,7 @@ ON_STOP = "Photos that arrive later stay in the folder and are inspected when yo
 
 
 def watch(saved: list[Path]) -> None:
-    """The watches that go on, those that have ended, and the form that starts one."""
+    """Show the watches that go on, those that have ended, and the form that starts one."""
     for watched in watches.all_watches():
         if watched.active and watched.job is not None:
             _line(watched.job.id)
@@ -56,7 +56,7 @@ def _form(saved: list[Path]) -> None:
 
 @st.fragment(run_every=EVERY)
 def _line(job_id: str) -> None:
-    """One watch that goes on."""
+    """Show one watch that goes on."""
     watched = watches.find(job_id)
     if watched is None or not watched.active or watched.job is None:
         st.rerun()
@@ -94,7 +94,7 @@ def _head(watched: FolderWatch) -> None:
 
 
 def _last(watched: FolderWatch, last: Facts | None, *, paused: bool) -> None:
-    """The latest photo under its verdict."""
+    """Show the latest photo under its verdict."""
     if paused:
         st.info("Paused. New photos wait in the folder.", icon=":material/pause:")
     if last is None:
@@ -121,7 +121,7 @@ def _counts(shift: WatchSession) -> None:
 
 
 def _stopped(watched: FolderWatch, stopped: Sequence[Facts]) -> None:
-    """The latest photos that were not accepted."""
+    """Show the latest photos that were not accepted."""
     if not stopped:
         return
     st.markdown("**Latest photos not accepted**")
@@ -135,7 +135,7 @@ def _stopped(watched: FolderWatch, stopped: Sequence[Facts]) -> None:
 
 
 def _ended(watched: FolderWatch) -> None:
-    """A watch that was stopped, or why it ended."""
+    """Show a watch that was stopped, or why it ended."""
     with st.container(border=True):
         _head(watched)
         job = watched.job
@@ -153,7 +153,7 @@ def _picture(watched: FolderWatch, facts: Facts) -> bytes | None:
 
 
 def _image(content: bytes, side: int, alt: str) -> None:
-    """The whole picture, its longer side this long."""
+    """Show the whole picture, its longer side this long."""
     width, height = Image.open(io.BytesIO(content)).size
     st.image(content, width=max(1, round(side * width / max(width, height))), alt=alt)
 
@@ -163,7 +163,7 @@ def _verdict_label(word: str) -> str:
 
 
 def _score_summary(facts: Facts) -> str:
-    """The score with its limit, the defect type, or the reason."""
+    """Return the score with its limit, the defect type, or the reason."""
     score, kind = facts["score"], facts["kind"]
     if not isinstance(score, float | int):
         return str(facts["reason"])

@@ -103,7 +103,7 @@ class BenchInput(NamedTuple):
 
 
 def read_input(key: str) -> BenchInput:
-    """What was set on the bench since it was last taken; each once.
+    """Return what was set on the bench since it was last taken; each once.
 
     Called before anything is computed, so that one run puts it in force and draws it.
     """
@@ -124,13 +124,13 @@ _MOVES: dict[str, Callable[[Mapping], Any]] = {
 
 
 def stamp_of(message: object) -> float:
-    """When a component sent a message; NEVER for what its own script did not send."""
+    """Return when a component sent a message; NEVER for what its own script did not send."""
     stamp = message.get("stamp") if isinstance(message, Mapping) else None
     return stamp if isinstance(stamp, int | float) else NEVER
 
 
 def _stamps(key: str) -> dict[str, float]:
-    """By name of a move, the stamp of the last one put in force."""
+    """Return, by name of a move, the stamp of the last one put in force."""
     return st.session_state.setdefault(f"{key}-taken", {})
 
 

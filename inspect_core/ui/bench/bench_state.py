@@ -67,7 +67,7 @@ class BenchState:
     set_on: Sequence[float] | None = None
 
     def validate(self) -> None:
-        """Raises ValueError for a score or map that is not finite, another shape, no such part, an area off the map."""
+        """Raise ValueError for a score or map that is not finite, another shape, no such part, an area off the map."""
         for photo, score in zip(self.photos, self.scores, strict=True):
             if not np.isfinite(score):
                 raise ValueError(f"{photo.name} has the score {score}; leave parts without a score off the bench")
@@ -87,7 +87,7 @@ class BenchState:
                 raise ValueError(f"{name} is {plane.shape}, the map {shape}; bring it to the map's size")
 
     def payload(self) -> dict:
-        """All but the pixels as JSON-able data; scores keep every bit.
+        """Return all but the pixels as JSON-able data; scores keep every bit.
 
         parts: for each photo its own figures; `counted` is "good" or "defect" where the sentence counts it, else "".
         unscored_counts: for either, how many counted parts have no score, by word; hidden: counted good parts that are

@@ -17,7 +17,8 @@ _numbers = itertools.count()
 
 
 def pack(token: str, blobs: Sequence[bytes] | None) -> bytes:
-    """Bytes of an asset: length of the header (little-endian uint32), the header (token, lengths) as JSON, the blobs.
+    """Return bytes of an asset: length of the header (little-endian uint32), the header (token, lengths) as JSON, the
+    blobs.
 
     blobs: None names a asset that the browser should still have; no two such are equal, so each makes it look again.
     """
@@ -27,7 +28,7 @@ def pack(token: str, blobs: Sequence[bytes] | None) -> bytes:
 
 
 def photo_file(image: np.ndarray) -> tuple[bytes, list[int]]:
-    """An (H, W, 3) uint8 photo as a PNG and its (height, width).
+    """Return an (H, W, 3) uint8 photo as a PNG and its (height, width).
 
     Pixel for pixel up to PHOTO_SIDE on the longer side, averaged down to that beyond. The last few are kept.
     """
@@ -46,7 +47,9 @@ def _photo_file(digest: str, _image: np.ndarray) -> tuple[bytes, list[int]]:
 
 
 def planes(anomaly_map: np.ndarray, mask: np.ndarray | None) -> list[bytes]:
-    """The (h, w) map as little-endian float32, row by row, then the mask as a byte per pixel when there is one."""
+    """Return the (h, w) map as little-endian float32, row by row, then the mask as a byte per pixel when there
+    is one.
+    """
     sent = [np.ascontiguousarray(anomaly_map, "<f4").tobytes()]
     if mask is not None:
         sent.append(np.ascontiguousarray(mask, np.uint8).tobytes())

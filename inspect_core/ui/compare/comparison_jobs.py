@@ -32,12 +32,12 @@ def start(order: TeachingConfig, detectors: Sequence[str], as_published: bool) -
 
 
 def subject_of(order: TeachingConfig) -> object:
-    """What a comparison of this order is known by while it runs."""
+    """Return what a comparison of this order is known by while it runs."""
     return "comparison", order
 
 
 def last_comparison(order: TeachingConfig) -> Comparison | None:
-    """The comparison of this order, if it was the last one made."""
+    """Return the comparison of this order, if it was the last one made."""
     return _last().get(order)
 
 

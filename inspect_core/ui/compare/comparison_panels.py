@@ -24,7 +24,7 @@ MAX_SELECTABLE_PARTS = 60
 
 
 def start(order: TeachingConfig) -> None:
-    """Which detectors to compare, how long that takes, and the button that starts it, or its progress."""
+    """Show which detectors to compare, how long that takes, and the button that starts it, or its progress."""
     detectors = st.multiselect("Detectors", ALL, default=ALL, format_func=title_of, key="compare_detectors")
     as_published = st.toggle(
         "Also test each method as published", key="compare_published", help=teaching_job.AS_PUBLISHED
@@ -56,7 +56,7 @@ def start(order: TeachingConfig) -> None:
 
 
 def results(product: TaughtProduct, order: TeachingConfig, comparison: Comparison) -> None:
-    """Everything found, from the table down to single parts."""
+    """Show everything found, from the table down to single parts."""
     recommended, why = comparison.reason().splitlines()
     st.markdown(shell.escape(recommended), help=shell.escape(why))
     for sentence in comparison.notes:
@@ -76,7 +76,7 @@ def results(product: TaughtProduct, order: TeachingConfig, comparison: Compariso
 
 
 def _table(comparison: Comparison, current: str) -> ComparisonRow:
-    """The detectors side by side; returns the one whose row is chosen, at first the recommended one."""
+    """Return the detectors side by side; returns the one whose row is chosen, at first the recommended one."""
     table = comparison_report.table_of(comparison, current)
     columns: dict[str, Any] = {
         name: st.column_config.TextColumn(help=shell.escape(f"{words[0].upper()}{words[1:]}."))

@@ -25,7 +25,7 @@ ON_REMOVE = "Keeps the photos but removes their defect type. The trained model k
 
 
 def gallery(product: TaughtProduct, by_region: bool) -> None:
-    """All photos that have a type, are known defects, or exceed the limit; the highest score first."""
+    """Show all photos that have a type, are known defects, or exceed the limit; the highest score first."""
     labels = defect_labels.labels_of(product)
     shown = _candidates(product, labels)
     if not shown:
@@ -55,7 +55,9 @@ def gallery(product: TaughtProduct, by_region: bool) -> None:
 
 
 def crop_of(product: TaughtProduct, position: int) -> Box | None:
-    """The region a photo is learned from: the largest above the limit, else of its true mask; None for neither."""
+    """Return the region a photo is learned from: the largest above the limit, else of its true mask; None for
+    neither.
+    """
     live, limits = active_values(product)
     box = crops.found_box(product, position, live, limits) if limits is not None else None
     return box or crops.true_box(product, position)
@@ -128,7 +130,9 @@ def _keep(taught_id: str, positions: list[int], kind: str) -> None:
 
 @st.cache_data(max_entries=512, show_spinner=False)
 def _picture(_taught: TaughtProduct, taught_id: str, position: int, box: Box | None) -> bytes:
-    """A square picture to find a part by, never to judge it by: what is learned from, or the whole part in a square."""
+    """Return a square picture to find a part by, never to judge it by: what is learned from, or the whole part in a
+    square.
+    """
     pixels = _taught.pixels(position)
     if box is not None:
         buffer, crop = io.BytesIO(), Image.fromarray(crop_square(pixels, box))

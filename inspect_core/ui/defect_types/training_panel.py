@@ -40,7 +40,7 @@ ON_MODEL = (
 
 
 def say_if_changed(product: TaughtProduct) -> None:
-    """A note when labels or crops are no longer those from which the current defect types were learned."""
+    """Show a note when labels or crops are no longer those from which the current defect types were learned."""
     learned = training_job.last(product)
     if learned is None:
         return
@@ -61,7 +61,9 @@ def show_sample_hint() -> None:
 
 
 def learn(product: TaughtProduct) -> bool:
-    """Number of examples, what to look at, and Learn. Returns whether regions are used instead of whole parts."""
+    """Show the number of examples, what to look at, and Learn. Return whether regions are used instead of
+    whole parts.
+    """
     labels, groups = defect_labels.labels_of(product), _groups(product)
     rows = advice(labels, [groups[photo.name] for photo in product.scored.photos])
     row = st.container(horizontal=True, gap="large")
@@ -94,7 +96,7 @@ def learn(product: TaughtProduct) -> bool:
 
 
 def _keep_together(product: TaughtProduct) -> None:
-    """Whether photos that look like one part or lot are judged together; a choice if there are any."""
+    """Show whether photos that look like one part or lot are judged together; a choice if there are any."""
     count = len(set(groups_of([photo.sample for photo in product.scored.photos]).values()))
     if count < len(product.scored.photos):
         key = f"together-{product.id}"
@@ -136,7 +138,7 @@ def _learn_button(product: TaughtProduct, groups: dict[str, str], by_region: boo
 
 
 def _learnable(product: TaughtProduct, groups: dict[str, str]) -> dict[int, str]:
-    """Labels of the types that have enough examples to be learned."""
+    """Return labels of the types that have enough examples to be learned."""
     labels = defect_labels.labels_of(product)
     ready = learnable(labels, [groups[photo.name] for photo in product.scored.photos])
     return {position: kind for position, kind in labels.items() if kind in ready}

@@ -56,7 +56,7 @@ def results(product: TaughtProduct) -> None:
 
 
 def accuracy_sentences(learned: TypeTrainingResult) -> tuple[str, str]:
-    """Two plain sentences: how many are named correctly, and the effect of a higher probability."""
+    """Return two plain sentences: how many are named correctly, and the effect of a higher probability."""
     stated = learned.posterior.max(axis=1)
     right = learned.posterior.argmax(axis=1) == learned.unseen.y
     surer = np.argsort(-stated, kind="stable")[: -(-len(stated) // 2)]
@@ -68,7 +68,9 @@ def accuracy_sentences(learned: TypeTrainingResult) -> tuple[str, str]:
 
 
 def is_guessing(learned: TypeTrainingResult) -> bool:
-    """Whether always naming the most frequent type could well have got as many right: within two standard errors."""
+    """Return whether always naming the most frequent type could well have got as many right: within two standard
+    errors.
+    """
     y = learned.unseen.y
     chance = np.bincount(y).max() / len(y)
     fraction = float((learned.posterior.argmax(axis=1) == y).mean())
@@ -76,7 +78,7 @@ def is_guessing(learned: TypeTrainingResult) -> bool:
 
 
 def at_limit(learned: TypeTrainingResult, defect_types: DefectTypes) -> list[str]:
-    """What the limit does, in counts: known types, types left out, other products."""
+    """Return what the limit does, in counts: known types, types left out, other products."""
     stated = learned.posterior.max(axis=1)
     named = stated >= defect_types.minimum_confidence
     right = named & (learned.posterior.argmax(axis=1) == learned.unseen.y)
@@ -93,7 +95,7 @@ def at_limit(learned: TypeTrainingResult, defect_types: DefectTypes) -> list[str
 
 
 def confusion(learned: TypeTrainingResult, minimum_confidence: float) -> np.ndarray:
-    """(C, C + 1) counts of true types by types named; the last column is for those without a name."""
+    """Return (C, C + 1) counts of true types by types named; the last column is for those without a name."""
     posterior, kinds = learned.posterior, learned.posterior.shape[1]
     predicted = np.where(posterior.max(axis=1) >= minimum_confidence, posterior.argmax(axis=1), kinds)
     counts = np.zeros((kinds, kinds + 1), int)
@@ -146,7 +148,9 @@ def _trust(known: DefectTypes, learned: TypeTrainingResult) -> None:
 
 
 def elsewhere(learned: TypeTrainingResult, prior: np.ndarray) -> dict[str, list[str]]:
-    """The column of errors on defects of other products, in the order of the models; none without such defects."""
+    """Return the column of errors on defects of other products, in the order of the models; none without such
+    defects.
+    """
     if not len(learned.foreign):
         return {}
     stated = learned.foreign, learned.foreign_parent

@@ -49,13 +49,15 @@ def patch_map(product: TaughtProduct) -> None:
 
 
 def map_key(product: TaughtProduct, order: MapRequest, live: dict[str, int]) -> tuple:
-    """Key of a drawn map: everything that determines it. The limit in force does not, so moving it redraws nothing."""
+    """Return the key of a drawn map: everything that determines it. The limit in force does not, so moving it redraws
+    nothing.
+    """
     shown = product.id, len(product.scored.photos), product.scored.areas
     return "map", *shown, order.photo_level, order.after_mapping, order.view, *live.values()
 
 
 def chart_name(key: tuple) -> str:
-    """Key of the widget that shows a map: a new map has a new selection."""
+    """Return the key of the widget that shows a map: a new map has a new selection."""
     return f"map-{hashlib.sha256(repr(key).encode()).hexdigest()[:16]}"
 
 
@@ -119,7 +121,7 @@ def _coloured_scatter(
 def _show_picked(
     product: TaughtProduct, drawn: ScatterMap, i: int, live: dict[str, int], limits: Limits | None
 ) -> None:
-    """The part behind a point, its patch framed, and the way to the bench."""
+    """Show the part behind a point, its patch framed, and the way to the bench."""
     points, position = drawn.points, int(drawn.points.photo[i])
     photo = product.scored.photos[position]
     try:
@@ -153,7 +155,7 @@ def _show_picked(
 
 
 def _picked(chart: str, count: int) -> int | None:
-    """The point clicked last; it stays when a click meets no point or the colours change."""
+    """Return the point clicked last; it stays when a click meets no point or the colours change."""
     event = st.session_state.get(chart) or {}
     chosen = (event.get("selection") or {}).get("points") or []
     picked_key = f"picked-{chart}"
@@ -189,7 +191,7 @@ def _scored(value: float, limits: Limits | None, words: str) -> str:
 
 
 def _suggested_limit(product: TaughtProduct, live: dict[str, int]) -> float:
-    """The limit above which patches are preferred as points; independent of a limit set by hand."""
+    """Return the limit above which patches are preferred as points; independent of a limit set by hand."""
     try:
         return product.suggested_limits(live).review
     except ValueError:

@@ -16,7 +16,7 @@ PUBLISHED = 0.0, 10.0
 
 
 def show_unusual_parts(product: TaughtProduct) -> None:
-    """The ten good parts of highest score with their heatmaps, in Loupe's colours or in those of the papers."""
+    """Show the ten good parts of highest score with their heatmaps, in Loupe's colours or in those of the papers."""
     live, limits = active_values(product)
     scores, good = product.scored.scores(**live), np.flatnonzero(product.scored.good_and_defect()[0])
     ranked = good[np.argsort(-scores[good], kind="stable")][:COUNT]

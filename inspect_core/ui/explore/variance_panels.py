@@ -33,7 +33,7 @@ FIT_SECONDS, PHOTO_SECONDS = 3.0, 0.06  # of one value of γ, M or σ, measured 
 
 
 def chosen_view(product: TaughtProduct) -> int:
-    """Position of the view to show; a choice if the detector adds several."""
+    """Return the position of the view to show; a choice if the detector adds several."""
     views = product.scored.views
     if len(views) < 2:
         return 0
@@ -44,7 +44,7 @@ def chosen_view(product: TaughtProduct) -> int:
 
 
 def variance(product: TaughtProduct) -> None:
-    """Where the variance of good patches goes: eigenvalues, and the remaining rank at every place."""
+    """Show where the variance of good patches goes: eigenvalues, and the remaining rank at every place."""
     position, live = chosen_view(product), active_values(product)[0]
     view = product.scored.views[position]
     if view.variances is not None:
@@ -96,7 +96,7 @@ def _falling_variance(product: TaughtProduct, position: int) -> None:
 
 
 def learned_from(product: TaughtProduct, photo_count: int) -> str:
-    """Name the good photos it learned from, `photo_count` with the copies that were made of them."""
+    """Return name the good photos it learned from, `photo_count` with the copies that were made of them."""
     record = product.recipe.teaching_record if product.recipe else None
     photos = sum(photo.subset == "train" for photo in record.photos) if record else photo_count
     photos = len(product.study.split.train) if product.study else photos
@@ -134,7 +134,7 @@ def _local_variance(product: TaughtProduct, local: LocalSpectrum, k: int) -> Non
 
 
 def sensitivity(product: TaughtProduct) -> None:
-    """How the figures change with a parameter, with the value in force marked; useful also without defects."""
+    """Show how the figures change with a parameter, with the value in force marked; useful also without defects."""
     live, _ = active_values(product)
     at_once = [view.live_parameter for view in product.scored.views if view.live_parameter]
     offered = [*at_once, *product.fitted()]

@@ -22,7 +22,7 @@ HOW = (
 
 
 def signals(selection: Selection) -> None:
-    """The signals of one recipe over the chosen period."""
+    """Show the signals of one recipe over the chosen period."""
     recipes = list(dict.fromkeys(inspection.recipe for inspection in selection.inspections))
     recipe = recipes[0]
     if len(recipes) > 1:
@@ -64,7 +64,7 @@ def signals(selection: Selection) -> None:
 
 
 def _alarm_sentence(alarms: Sequence[SignalAlarm], inspections: Sequence[Inspection], selection: Selection) -> str:
-    """When a signal left first, at which part, and the last change before it."""
+    """Return when a signal left first, at which part, and the last change before it."""
     first = alarms[0]
     part = inspections[first.position]
     before = next((entry for entry in selection.changes if entry.time <= part.time.isoformat()), None)
@@ -87,7 +87,7 @@ def _run_signals(numbers: tuple[int, ...], _found: Sequence[Inspection]) -> tupl
 
 
 def _good_scores(digest: str) -> list[float]:
-    """Scores of the good parts that a saved recipe was released with; none if it is no longer there."""
+    """Return scores of the good parts that a saved recipe was released with; none if it is no longer there."""
     for path in saved_recipes.paths():
         try:
             recipe = saved_recipes.checked(path)

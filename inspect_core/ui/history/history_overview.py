@@ -24,7 +24,7 @@ TYPES_WIDTH, NOTCHES_WIDTH, FIGURE_WIDTH = 450, 400, 140
 
 
 def at_a_glance(selection: Selection) -> None:
-    """The figures and plots at a glance."""
+    """Show the figures and plots at a glance."""
     inspections = selection.inspections
     _counts(inspections)
     _scores(inspections)
@@ -37,7 +37,7 @@ def at_a_glance(selection: Selection) -> None:
 
 
 def picture(inspection: Inspection, side: int) -> bytes | None:
-    """The inspected photo, reduced, as WebP; None when it is no longer where the log says, or was changed."""
+    """Return the inspected photo, reduced, as WebP; None when it is no longer where the log says, or was changed."""
     return _picture(inspection.path, inspection.digest, side) if inspection.path else None
 
 
@@ -91,8 +91,8 @@ def _scores(inspections: list[Inspection]) -> None:
 
 
 def series(inspections: list[Inspection]) -> tuple[list[Inspection], np.ndarray, np.ndarray, str, str]:
-    """Those with a score and limits, the first one first; their scores (n,), limits (n, 2), the axis title, and a
-    sentence on those that cannot be drawn.
+    """Return those with a score and limits, the first one first; their scores (n,), limits (n, 2), the axis title, and
+    a sentence on those that cannot be drawn.
 
     Of several products both are multiples of the limit for rejection.
     """
@@ -129,7 +129,7 @@ def _types(inspections: list[Inspection]) -> None:
 
 
 def _pictures(inspections: list[Inspection]) -> None:
-    """The latest part of each type that can still be shown, in the order of the bars."""
+    """Show the latest part of each type that can still be shown, in the order of the bars."""
     shelf, types = st.container(horizontal=True, gap="small"), defect_types(inspections)
     for kind, parts in list(types.items())[:MOST_TYPES]:
         for part, content in examples(parts, most=1):

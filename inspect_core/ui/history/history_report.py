@@ -36,7 +36,7 @@ DIGEST = (
 
 
 def downloads(selection: Selection) -> None:
-    """The selection as files, made on request."""
+    """Show the selection as files, made on request."""
     row = st.container(horizontal=True, vertical_alignment="center")
     for label, make, kind in (("Table (CSV)", csv_of, "csv"), ("Report (HTML)", html_of, "html")):
         data, name, icon = partial(make, selection), f"history.{kind}", ":material/download:"
@@ -49,12 +49,14 @@ def downloads(selection: Selection) -> None:
 
 
 def csv_of(selection: Selection) -> str:
-    """A line per inspection, the latest first, under COLUMNS; time in UTC; spreadsheets run no formula from it."""
+    """Return a line per inspection, the latest first, under COLUMNS; time in UTC; spreadsheets run no formula
+    from it.
+    """
     return csv_text([COLUMNS, *map(_line, selection.inspections)])
 
 
 def html_of(selection: Selection) -> str:
-    """The shift at a glance, the changes, and the parts, those not accepted first."""
+    """Return the shift at a glance, the changes, and the parts, those not accepted first."""
     inspections = selection.inspections
     counts_text = ", ".join(
         f"{count:,} {VERDICT_PHRASES[word]}" for word in ALL_VERDICTS if (count := counts(inspections)[word])
@@ -122,7 +124,7 @@ def _cells(inspection: Inspection) -> list[str]:
 
 
 def _drawn_scores(inspections: list[Inspection]) -> tuple[str, str]:
-    """The figure, and a sentence on the parts left out of it; each may be ""."""
+    """Return the figure, and a sentence on the parts left out of it; each may be ""."""
     drawn, scores, limits, unit, left_out = series(inspections)
     if not drawn:
         return "", left_out
@@ -138,7 +140,7 @@ def _drawn_scores(inspections: list[Inspection]) -> tuple[str, str]:
 
 
 def _notches(inspections: list[Inspection]) -> tuple[list[str], list[list[str]]]:
-    """The heads and rows of the table of other limits."""
+    """Return the heads and rows of the table of other limits."""
     by_step = verdicts_at_limits(inspections)
     rows = [[name, *(f"{by_step[step][word]:,}" for word in ALL_VERDICTS)] for step, name in STEPS.items()]
     return ["Limit", *(VERDICT_PHRASES[word].capitalize() for word in ALL_VERDICTS)], rows

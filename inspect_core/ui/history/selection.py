@@ -49,7 +49,7 @@ class Selection:
 
 
 def choose(log: AuditLog) -> Selection:
-    """The filters, and the entries that pass them. Raises LogError."""
+    """Return the filters, and the entries that pass them. Raises LogError."""
     row = st.container(horizontal=True, vertical_alignment="bottom", gap="small")
     since, until, period = _period(row)
     head = log.head()
@@ -84,7 +84,7 @@ def choose(log: AuditLog) -> Selection:
 
 
 def last_inspection(log: AuditLog) -> Inspection | None:
-    """The latest inspection of all. Raises LogError."""
+    """Return the latest inspection of all. Raises LogError."""
     return next((inspections.of_entry(entry) for entry in log.entries(kind=INSPECTION, newest=1)), None)
 
 
@@ -108,7 +108,7 @@ def show_no_matches(last: Inspection | None) -> None:
 
 
 def local(moment: datetime) -> datetime:
-    """A time in the time zone of this machine."""
+    """Return a time in the time zone of this machine."""
     return moment.astimezone()
 
 

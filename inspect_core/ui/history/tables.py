@@ -20,7 +20,7 @@ _CHOSEN = "history_entry"
 
 
 def parts(selection: Selection) -> None:
-    """One part with its picture, at first the latest not accepted, above the page of a table to choose from."""
+    """Show one part with its picture, at first the latest not accepted, above the page of a table to choose from."""
     inspections = selection.inspections
     stopped = next((inspection for inspection in inspections if inspection.final_verdict != ACCEPT), inspections[0])
     _show(
@@ -115,7 +115,7 @@ def _operator(inspection: Inspection) -> str:
 
 
 def changes(selection: Selection) -> None:
-    """The changes of the chosen period, the latest first."""
+    """Show the changes of the chosen period, the latest first."""
     entries = selection.changes
     if not entries:
         st.caption("No changes in this period.")

@@ -15,7 +15,7 @@ LINE = (250, 176, 5)
 
 
 def show(product: TaughtProduct, position: int, pixels: np.ndarray) -> None:
-    """An expander below the bench; nothing for a part that was taught without alignment.
+    """Show an expander below the bench; nothing for a part that was taught without alignment.
 
     pixels: (H, W, 3) uint8, the photo as it lies over the reference.
     """
@@ -36,7 +36,9 @@ def show(product: TaughtProduct, position: int, pixels: np.ndarray) -> None:
 
 
 def wiped(reference: np.ndarray, picture: np.ndarray, at: float) -> np.ndarray:
-    """(H, W, 3) uint8: the reference left of this fraction of the width, the picture right of it, a line between."""
+    """Return (H, W, 3) uint8: the reference left of this fraction of the width, the picture right of it, a line
+    between.
+    """
     shown = downscale(picture, SIDE)
     column = round(at * shown.shape[1])
     shown[:, :column] = squash(reference, shown.shape[:2])[:, :column]

@@ -31,7 +31,7 @@ _DRAWING = st.components.v2.component(
 
 
 def take(product: TaughtProduct, settings: SessionSettings) -> TaughtProduct:
-    """The part with the last drawing in force; for invalid areas a message, and the drawing stays."""
+    """Return the part with the last drawing in force; for invalid areas a message, and the drawing stays."""
     drawn = (st.session_state.get(_key(product)) or {}).get("areas") or {}
     if stamp_of(drawn) in (NEVER, settings.areas_stamp):
         return product
@@ -52,7 +52,7 @@ def take(product: TaughtProduct, settings: SessionSettings) -> TaughtProduct:
 
 
 def show(product: TaughtProduct, position: int, pixels: np.ndarray, drawn: BenchState) -> None:
-    """An expander below the bench, and above it, where good parts light up at one place, the offer to ignore it.
+    """Show an expander below the bench, and above it, where good parts light up at one place, the offer to ignore it.
 
     pixels: (H, W, 3) uint8, the photo shown, as placed.
     """

@@ -19,7 +19,7 @@ NO_VERDICTS = "Preview: no verdicts until you apply it."
 
 
 def of_model(product: TaughtProduct, position: int, live: dict[str, int], limits: Limits | None) -> BenchState:
-    """The fitted model at this live value; limits None: the suggested ones."""
+    """Return the fitted model at this live value; limits None: the suggested ones."""
     scored, suggested = product.scored, product.suggested_limits(live)
     scores, limits, hit_limits = scored.scores(**live), limits or suggested, found_up_to(scored, **live)
     return BenchState(
@@ -32,7 +32,8 @@ def of_model(product: TaughtProduct, position: int, live: dict[str, int], limits
 
 
 def of_preview(product: TaughtProduct, position: int, run: PreviewRun, model: BenchState) -> BenchState:
-    """The preview's map as soon as it is there, its scores when all photos are done; nothing is counted or judged.
+    """Return the preview's map as soon as it is there, its scores when all photos are done; nothing is counted or
+    judged.
 
     Scores of two fits of one view have no common scale. Until the good photos are scored, all figures of the model are
     therefore brought to the preview's by the medians of the two maps shown. Those of several views are in spreads of
@@ -68,7 +69,7 @@ def of_preview(product: TaughtProduct, position: int, run: PreviewRun, model: Be
 def verdict_of(
     product: TaughtProduct, view: BenchState, product_check: ProductCheck | None, *, photo_missing: bool
 ) -> Verdict:
-    """The verdict on the photo shown in this view, the same as from the recipe.
+    """Return the verdict on the photo shown in this view, the same as from the recipe.
 
     product_check: the part's, in the session's mode. No defect type is named on a preview. A missing photo has no type,
     and a product check only if it was made before. Raises ValueError for a score that is not finite, and ImageError for

@@ -20,7 +20,7 @@ WHAT_COMES = (
 
 
 def first_start() -> None:
-    """Avoids an empty app: the sample part is taught at once, and one click leads to teaching one's own part."""
+    """Avoid an empty app: the sample part is taught at once, and one click leads to teaching one's own part."""
     st.title("Inspect")
     if shell.show_if_unloaded():
         return
@@ -42,7 +42,7 @@ def first_start() -> None:
 
 @st.fragment(run_every=shell.POLL_SECONDS)
 def _arriving(job_id: str) -> None:
-    """The sample's photos, one by one; the bar of the job and its cancel stand in the sidebar."""
+    """Show the sample's photos, one by one; the bar of the job and its cancel stand in the sidebar."""
     job = shell.jobs().find_by_subject(teaching_job.SAMPLE)
     if job is None or job.id != job_id:
         st.rerun()
@@ -53,7 +53,7 @@ def _arriving(job_id: str) -> None:
 
 @st.cache_resource(show_spinner=False)
 def _photos() -> list[np.ndarray]:
-    """The good photos of the sample, (h, w, 3) uint8, reduced."""
+    """Return the good photos of the sample, (h, w, 3) uint8, reduced."""
     return contact_sheet.small(
         sample for sample in scan(teaching_job.SAMPLES / teaching_job.FIRST_SAMPLE).good if sample.split_side == "train"
     )

@@ -28,7 +28,7 @@ def known_types(product: TaughtProduct) -> dict[int, str]:
 
 
 def good_parts(product: TaughtProduct) -> list[int]:
-    """Positions of the good parts on the bench that have no label."""
+    """Return positions of the good parts on the bench that have no label."""
     labels = defect_labels.labels_of(product)
     return [int(i) for i in np.flatnonzero(product.scored.good_and_defect()[0]) if i not in labels]
 
@@ -43,7 +43,7 @@ def start(
     live = dict(live)
 
     def cases(job: Job) -> Iterator[KnownCase]:
-        """One case for every photo that can still be read."""
+        """Yield one case for every photo that can still be read."""
         groups = groups_of([photo.sample for photo in product.scored.photos])
         for done, (position, kind) in enumerate(defect_types.items()):
             job.report(0.9 * done / len(defect_types), f"processing part {done + 1} of {len(defect_types)}")
@@ -63,7 +63,7 @@ def start(
 
 
 def box_of(product: TaughtProduct, position: int, live: dict[str, int], limits: Limits, *, known: bool) -> Box:
-    """What to look at on a photo: its largest region, else its highest score.
+    """Return what to look at on a photo: its largest region, else its highest score.
 
     known: the defect of the part is known; its true mask is then preferred to the highest score.
     """
@@ -77,7 +77,7 @@ def box_of(product: TaughtProduct, position: int, live: dict[str, int], limits: 
 def case_of(
     product: TaughtProduct, position: int, box: Box | None, *, defect_type: str, group: str | None = None
 ) -> KnownCase:
-    """A photo on the bench, or the square around a box on it, as a known case. Raises ImageError."""
+    """Return a photo on the bench, or the square around a box on it, as a known case. Raises ImageError."""
     return KnownCase(
         crops.embedding(product, position, box),
         crops.picture(product, position, box),

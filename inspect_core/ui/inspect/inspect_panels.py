@@ -41,7 +41,7 @@ FUSION = ", fused with the energy of its class scores"
 
 
 def notes(product: TaughtProduct) -> None:
-    """What the engineer should know of the photos the part was taught with."""
+    """Show what the engineer should know of the photos the part was taught with."""
     remarks = () if product.study is None else product.study.remarks({})  # at the sliders, where they change
     shown = [note for note in product.notes if note not in remarks]
     if not shown:
@@ -52,7 +52,7 @@ def notes(product: TaughtProduct) -> None:
 
 
 def add_photos(product: TaughtProduct) -> TaughtProduct:
-    """Photos of new parts, dropped here, are added to the bench; returns the part with them."""
+    """Add photos of new parts, dropped here; return the product with them."""
     with st.popover("Add photos", icon=":material/add_photo_alternate:", width="stretch"):
         files = st.file_uploader("Photos of new parts", TYPES, accept_multiple_files=True, key=f"added-{product.id}")
         by_camera = "Uses this device's camera. Browsers allow this only on this computer or over HTTPS."
@@ -86,7 +86,7 @@ def add_photos(product: TaughtProduct) -> TaughtProduct:
 
 @open_product_store.as_fragment
 def bench_with_parameters(product: TaughtProduct) -> None:
-    """The live parameters of the detector in use and the bench; only this reruns on a move."""
+    """Show the live parameters of the detector in use and the bench; only this reruns on a move."""
     settings = settings_of(product)
     product = apply_bench_input(product, settings)
     product = areas_panel.take(product, settings)
@@ -146,7 +146,7 @@ def bench_with_parameters(product: TaughtProduct) -> None:
 
 
 def _without_photos(product: TaughtProduct, settings: SessionSettings, save: DeltaGenerator) -> None:
-    """What can be done with a product of which no photo is there."""
+    """Show what can be done with a product of which no photo is there."""
     st.info("No photos to show yet. Add photos below.", icon=":material/add_photo_alternate:")
     relabelling.teach_again(product)
     _, limits = active_values(product)
@@ -156,7 +156,7 @@ def _without_photos(product: TaughtProduct, settings: SessionSettings, save: Del
 
 
 def apply_bench_input(product: TaughtProduct, settings: SessionSettings) -> TaughtProduct:
-    """Puts what was set on the bench in force: the limits, unless a preview is shown, the photo shown, what a part is
+    """Put what was set on the bench in force: the limits, unless a preview is shown, the photo shown, what a part is
     said to be. Returns the part with it."""
     limits, position, label = bench.read_input(_key(product))
     if limits is not None and settings.preview is None:
@@ -174,7 +174,7 @@ def show_choice(product: TaughtProduct) -> None:
 
 
 def each_view(product: TaughtProduct, position: int, live: Mapping[str, int], pixels: np.ndarray) -> None:
-    """The map of every view by itself, where the detector adds several."""
+    """Show the map of every view by itself, where the detector adds several."""
     views = product.scored.views
     if len(views) < 2:
         return
@@ -194,7 +194,7 @@ def each_view(product: TaughtProduct, position: int, live: Mapping[str, int], pi
 
 
 def product_check_mode(product: TaughtProduct, settings: SessionSettings) -> None:
-    """What happens when a photo does not show the product that was taught."""
+    """Show what happens when a photo does not show the product that was taught."""
     if product.product_check is None:
         return
     words, key = {OFF: "Off", WARN: "Warn", STOP: "Stop"}, f"guard-{product.id}"
@@ -210,7 +210,7 @@ def product_check_mode(product: TaughtProduct, settings: SessionSettings) -> Non
 
 
 def choose_scale(product: TaughtProduct) -> None:
-    """The scale of the photos: with it areas are shown in mm² too. No verdict depends on it."""
+    """Show the scale of the photos: with it areas are shown in mm² too. No verdict depends on it."""
     key = f"scale-{product.id}"
     st.session_state[key] = product.mm_per_pixel
     with st.expander("Scale"):
@@ -235,7 +235,7 @@ def _set_mode(taught_id: str, key: str) -> None:
 
 
 def _pixels(product: TaughtProduct, position: int) -> tuple[np.ndarray, bool]:
-    """The photo shown, and whether it is missing: score and map are kept, so the bench shows a blank photo."""
+    """Return the photo shown, and whether it is missing: score and map are kept, so the bench shows a blank photo."""
     try:
         return product.pixels(position), False
     except ImageError as error:
@@ -244,7 +244,7 @@ def _pixels(product: TaughtProduct, position: int) -> tuple[np.ndarray, bool]:
 
 
 def with_picture(product: TaughtProduct, view: BenchState, pixels: np.ndarray, *, photo_missing: bool) -> BenchState:
-    """The view with the photo shown, its verdict in words, and what the product check says of all photos.
+    """Return the view with the photo shown, its verdict in words, and what the product check says of all photos.
 
     Raises ValueError for a score that is not finite.
     """
@@ -272,7 +272,7 @@ def with_picture(product: TaughtProduct, view: BenchState, pixels: np.ndarray, *
 
 
 def _free_upload(file: UploadedFile) -> None:
-    """Frees an upload, which Streamlit keeps in memory until the session ends; it is on disk by now, or unusable."""
+    """Free an upload, which Streamlit keeps in memory until the session ends; it is on disk by now, or unusable."""
     if (context := get_script_run_ctx()) is not None:
         context.uploaded_file_mgr.remove_file(context.session_id, file.file_id)  # ty: ignore[missing-attribute]
 

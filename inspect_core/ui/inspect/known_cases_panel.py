@@ -84,7 +84,7 @@ def _build(
     look_at: str,
     busy: bool,
 ) -> None:
-    """What to look at, beginning with `look_at`, and the button that builds a gallery of these parts."""
+    """Show what to look at, beginning with `look_at`, and the button that builds a gallery of these parts."""
     look_at = st.segmented_control(
         "Compare by", [REGION, WHOLE], default=look_at, required=True, key=f"similar_look_at-{product.id}",
         help="Region: a square around the largest region above the limit or, on an accepted part, around the highest "
@@ -97,7 +97,7 @@ def _build(
 def _looked_at(
     product: TaughtProduct, cases: KnownCases, position: int, live: dict[str, int], limits: Limits
 ) -> Box | None:
-    """The box that is compared: of the largest region, or of another one chosen; None for the whole part."""
+    """Return the box that is compared: of the largest region, or of another one chosen; None for the whole part."""
     if not cases.by_region:
         return None
     boxes = crops.found_boxes(product, position, live, limits)[:MOST_REGIONS]
@@ -124,7 +124,7 @@ def _novelty(cases: KnownCases, case: KnownCase) -> str:
 
 
 def _add(product: TaughtProduct, cases: KnownCases, case: KnownCase, position: int, *, busy: bool) -> None:
-    """The part shown becomes a known case, with a defect type and a note, or is taken out again.
+    """Show how the part shown becomes a known case, with a defect type and a note, or is taken out again.
 
     busy: a job runs; it may be building a gallery, in which a change made meanwhile would be lost.
     """
@@ -172,7 +172,7 @@ def _take_out(taught_id: str, digest: str) -> None:
 
 
 def _settings(product: TaughtProduct, cases: KnownCases, live: dict[str, int], limits: Limits, *, busy: bool) -> None:
-    """The limit of what counts as known, and rebuilding the gallery."""
+    """Show the limit of what counts as known, and rebuilding the gallery."""
     with st.popover("Gallery", icon=":material/photo_library:"):
         defect_types, suggested = [case.defect_type for case in cases.cases], cases.suggested
         key = f"similar_limit-{product.id}"

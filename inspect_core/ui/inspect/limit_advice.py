@@ -16,7 +16,7 @@ from inspect_core.verdict import Limits
 
 
 def from_known_defects(product: TaughtProduct, drawn: BenchState) -> None:
-    """The limit that known defects suggest once an escape has a price; applied only by a click."""
+    """Show the limit that known defects suggest once an escape has a price; applied only by a click."""
     if product.study is None:
         return
     good, defect = product.scored.good_and_defect()
@@ -44,7 +44,9 @@ def from_known_defects(product: TaughtProduct, drawn: BenchState) -> None:
 
 
 def offer_limit(row: DeltaGenerator, product: TaughtProduct, drawn: BenchState) -> None:
-    """A button in this row that takes the limit known defects suggest, with what it does to them; none without it."""
+    """Show a button in this row that takes the limit known defects suggest, with what it does to them; none
+    without it.
+    """
     try:
         suggestion, sets = _suggest(product, drawn, ESCAPE_COST)
     except ValueError:
@@ -63,7 +65,7 @@ def offer_limit(row: DeltaGenerator, product: TaughtProduct, drawn: BenchState) 
 
 
 def _suggest(product: TaughtProduct, drawn: BenchState, cost: float) -> tuple[CostLimit, str]:
-    """The limit, and the sets it is from: photos not used for figures, if there are any."""
+    """Return the limit, and the sets it is from: photos not used for figures, if there are any."""
     scored = product.scored
     defect = scored.good_and_defect()[1]
     choose, setters = scored.of_subset("validation") & defect, scored.setters()

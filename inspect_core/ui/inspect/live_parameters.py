@@ -79,7 +79,7 @@ def discard_preview(taught_id: str) -> None:
 
 
 def describe(values: Mapping[str, float]) -> str:
-    """Values with their symbols: "γ 0.5, M 1024"."""
+    """Return values with their symbols: "γ 0.5, M 1024"."""
     return ", ".join(f"{CONTROLS[name].sign} {figure_of(value)}" for name, value in values.items())
 
 
@@ -103,7 +103,7 @@ def _live_control(
     *,
     waiting: bool,
 ) -> None:
-    """The slider of a live value, of the model in force or of a preview; a move is written to where it is stored.
+    """Show the slider of a live value, of the model in force or of a preview; a move is written to where it is stored.
 
     waiting: the preview has no values of its own yet, so nothing can be moved.
     """
@@ -123,7 +123,9 @@ def _live_control(
 
 
 def _area_control(product: TaughtProduct, settings: SessionSettings, live: Mapping[str, int], *, waiting: bool) -> None:
-    """The slider of the smallest area that counts, in pixels of the map, with its size in pixels of the photo shown."""
+    """Show the slider of the smallest area that counts, in pixels of the map, with its size in pixels of the photo
+    shown.
+    """
     key, size = _key_of(product, settings, AREA, waiting=waiting), product.scored.size
     photo = product.scored.photos[settings.position].size if product.scored.photos else size
     down, across = (pixels / cells for pixels, cells in zip(photo, size, strict=True))
@@ -147,13 +149,15 @@ def _area_control(product: TaughtProduct, settings: SessionSettings, live: Mappi
 
 
 def _areas(size: tuple[int, int]) -> list[int]:
-    """Areas to choose from, evenly spaced on a log scale, from one pixel of the map to the largest."""
+    """Return areas to choose from, evenly spaced on a log scale, from one pixel of the map to the largest."""
     steps = np.geomspace(1, largest_area(size), AREAS)
     return sorted({*np.round(steps).astype(int).tolist(), default_area(size)})
 
 
 def _key_of(product: TaughtProduct, settings: SessionSettings, name: str, *, waiting: bool = False) -> str:
-    """Of the slider of a live value: another for each preview, and another while that has no values of its own."""
+    """Return that of the slider of a live value: another for each preview, and another while that has no values of its
+    own.
+    """
     preview = "" if settings.preview is None else f"-{settings.preview.number}"
     return f"{name}-{product.id}{preview}{'-waiting' if waiting else ''}"
 
@@ -169,19 +173,19 @@ def _move(taught_id: str, name: str, key: str) -> None:
 
 
 def _explain(product: TaughtProduct, name: str, in_force: str, remark: str = "") -> None:
-    """The value in force and what a move does; remark: what the photos say against it."""
+    """Show the value in force and what a move does; remark: what the photos say against it."""
     control = CONTROLS[name]
     words = "too few photos for it" if remark else "" if _crowded(product) else control.effect
     st.caption(f"Current: {in_force}{' · ' if words else ''}{words}", help=shell.escape(remark) or None)
 
 
 def _crowded(product: TaughtProduct) -> bool:
-    """Whether the controls are too many for captions of more than a few words."""
+    """Return whether the controls are too many for captions of more than a few words."""
     return len(product.scored.live) + len(product.refits) > ROOMY
 
 
 def _stops(product: TaughtProduct, name: str) -> list[float]:
-    """Values spaced evenly on a log scale about the one in force, which is among them."""
+    """Return values spaced evenly on a log scale about the one in force, which is among them."""
     in_force = product.fitted()[name]
     if stops := CONTROLS[name].stops:
         return sorted({*stops, in_force})
@@ -189,7 +193,7 @@ def _stops(product: TaughtProduct, name: str) -> list[float]:
 
 
 def _percent(fraction: float) -> str:
-    """A fraction in percent with enough digits to distinguish it from 100."""
+    """Return a fraction in percent with enough digits to distinguish it from 100."""
     return (
         next((text for digits in (1, 2, 3) if not (text := f"{100 * fraction:.{digits}f}").startswith("100")), "100")
         + " %"

@@ -20,7 +20,7 @@ REOPENED = "Values are fixed, because not all photos it was taught with are ther
 
 
 def take(product: TaughtProduct, position: int, kind: str) -> TaughtProduct:
-    """The part with one of its photos as this kind; recorded in the audit log, never in the engineer's files."""
+    """Return the part with one of its photos as this kind; recorded in the audit log, never in the engineer's files."""
     word = defect_labels.normalise_label(kind)
     if not (word and 0 <= position < len(product.scored.photos)):
         return product
@@ -38,7 +38,7 @@ def take(product: TaughtProduct, position: int, kind: str) -> TaughtProduct:
 
 
 def teach_again(product: TaughtProduct) -> None:
-    """What was relabelled, and teaching with it."""
+    """Show what was relabelled, and teaching with it."""
     relabelled_photos = [photo for photo in product.scored.photos if photo.original_label is not None]
     if not relabelled_photos and product.teaching_config is None:
         return

@@ -35,7 +35,7 @@ ENDS = {
 
 
 def show(product: TaughtProduct, position: int, live: Mapping[str, int], limits: Limits, *, busy: bool) -> None:
-    """An expander below the bench; busy: whether a job holds the network."""
+    """Show an expander below the bench; busy: whether a job holds the network."""
     with st.expander("Simulate a repeat photo", key=f"again-{product.id}", on_change="rerun") as opened:
         if opened.open and busy:
             st.caption("Available when the job in the sidebar finishes.")
@@ -82,7 +82,7 @@ def _show_simulation(product: TaughtProduct, position: int, live: dict[str, int]
 def _map(
     product: TaughtProduct, position: int, live: dict[str, int], variation: CaptureVariation
 ) -> tuple[np.ndarray, np.ndarray]:
-    """The picture that the network sees, (h, w, 3) uint8, and its (H, W) float32 map."""
+    """Show the picture that the network sees, (h, w, 3) uint8, and its (H, W) float32 map."""
     photo, extractor = product.scored.photos[position], product.extractor
     picture = extractor.network_input(product.photo(position), photo.placed)
     if variation != AS_TAKEN:
@@ -107,7 +107,7 @@ def _verdict_range(product: TaughtProduct, position: int, live: dict[str, int], 
 
 
 def farthest(holds: Callable[[float], bool], end: float, step: float) -> float:
-    """The last of 0, step, 2 step, ... towards `end` up to which `holds` is True, found by halving."""
+    """Return the last of 0, step, 2 step, ... towards `end` up to which `holds` is True, found by halving."""
     sure, count = 0, round(abs(end) / step)
     if holds(end):
         return end

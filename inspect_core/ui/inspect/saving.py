@@ -44,7 +44,7 @@ def save_recipe(product: TaughtProduct, limits: Limits, settings: SessionSetting
 
 
 def _record(before: Recipe | None, saved: Recipe) -> None:
-    """Records in the audit log limits that differ from those of the parent recipe."""
+    """Record in the audit log limits that differ from those of the parent recipe."""
     entry = limits_changed(
         None if before is None else before.limits, saved.limits, product=saved.product, recipe=str(saved.digest),
         reason=saved.provenance.reason, user=saved.provenance.author,

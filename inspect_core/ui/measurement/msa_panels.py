@@ -29,7 +29,7 @@ FIXTURE = "Remove the part and put it back in the fixture before each photo; the
 
 
 def choose() -> str | None:
-    """The study to go on with; None for a new one."""
+    """Return the study to go on with; None for a new one."""
     known = msa_study.names()
     if not known:
         return None
@@ -39,7 +39,7 @@ def choose() -> str | None:
 
 
 def new() -> None:
-    """Sets up a study: recipe, tray, trials and people."""
+    """Set up a study: recipe, tray, trials and people."""
     recipes = [path for path in saved_recipes.paths() if path.is_file()]
     if not recipes:
         saved_recipes.show_no_recipes()
@@ -65,7 +65,7 @@ def new() -> None:
 
 
 def of_one(stem: str) -> None:
-    """A study: whose turn it is, then what it shows."""
+    """Show a study: whose turn it is, then what it shows."""
     if stem == NEW:
         new()
         return
@@ -121,7 +121,7 @@ def _photograph(stem: str, study: MsaStudy, part: msa_study.StudyPart, trial: in
 
 
 def _judge(stem: str, recipe: Recipe, photos: Sequence[tuple[str, int, str, bytes]]) -> None:
-    """Judges the photos, (part, trial, name, content) each, and keeps what Loupe says; all of them or none."""
+    """Judge the photos, (part, trial, name, content) each, and keeps what Loupe says; all of them or none."""
     with shell.errors_shown(ValueError, OSError):
         loaded, appraisals = _loaded(str(recipe.digest), recipe), []
         with st.spinner("Inspecting…"):
@@ -172,7 +172,9 @@ def _results(study: MsaStudy) -> None:
 
 
 def html_of(study: MsaStudy, table: Mapping[str, Sequence[str]], report_lines: Sequence[str]) -> str:
-    """The report: what the study says, its table of figures, and every call, in one page that needs no network."""
+    """Return the report: what the study says, its table of figures, and every call, in one page that needs no
+    network.
+    """
     truth = dict(study.parts)
     calls = [
         [appraisal.part, "defective" if truth[appraisal.part] else "good", appraisal.appraiser, str(appraisal.trial),
@@ -194,7 +196,9 @@ def html_of(study: MsaStudy, table: Mapping[str, Sequence[str]], report_lines: S
 
 
 def _part_of(study: MsaStudy, file: str) -> str:
-    """The part that a file is named after: its stem, or the last word of it. Raises ValueError naming the file."""
+    """Return the part that a file is named after: its stem, or the last word of it. Raises ValueError naming
+    the file.
+    """
     stem, names = PurePosixPath(file).stem, {part.name for part in study.parts}
     words = [stem, *stem.replace("-", "_").replace(" ", "_").split("_")[::-1]]
     name = next((word for word in words if word in names), None)
@@ -204,7 +208,7 @@ def _part_of(study: MsaStudy, file: str) -> str:
 
 
 def _recipe(study: MsaStudy) -> Recipe | None:
-    """The recipe of the study; None, with the reason on the page, when it is no longer the one it began with."""
+    """Return the recipe of the study; None, with the reason on the page, when it is no longer the one it began with."""
     path = next((path for path in saved_recipes.paths() if path.name == study.recipe), Path(study.recipe))
     try:
         recipe = saved_recipes.checked(path)

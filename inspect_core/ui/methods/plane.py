@@ -55,8 +55,8 @@ class Panel:
 
 
 def points(key: str, version: str, begun: np.ndarray) -> np.ndarray:
-    """(n, 3) places and group numbers: as the browser has them, or `begun` while it has no other of that version, or
-    nothing that can be used.
+    """Return (n, 3) places and group numbers: as the browser has them, or `begun` while it has no other of that
+    version, or nothing that can be used.
     """
     moved = (st.session_state.get(key) or {}).get("points") or {}
     if stamp_of(moved) == NEVER or moved.get("version") != version:
@@ -72,7 +72,7 @@ def draw(
     key: str, version: str, shown: np.ndarray, groups: list[Group], panels: list[Panel], box: Box,
     *, colours: tuple[str, str], across: int, chosen: int = 0,
 ) -> None:  # fmt: skip
-    """The panels, so many in a row. shown: (n, 3); colours: of fields below and above 0."""
+    """Show the panels, so many in a row. shown: (n, 3); colours: of fields below and above 0."""
     adds = [number for number, group in enumerate(groups) if group.adds]
     stamp = stamp_of((st.session_state.get(key) or {}).get("points"))
     keys = f"{_ADDING}another, Enter adds one, Delete removes it." if adds else f"{_MOVING}."

@@ -53,7 +53,7 @@ def _flat() -> None:
 
 
 def _space(turn: int, tilt: int) -> None:
-    """The points are kept in space; the browser moves them in the plane of the view, at their depth."""
+    """Keep the points in space; the browser moves them in the plane of the view, at their depth."""
     rotation, version = quadric_clouds.view(turn, tilt), f"{turn} {tilt}"
     begun = np.vstack([quadric_clouds.noisy_curve(5, 0.05, n=60), np.zeros(3)])
     groups = np.array([*[_POINT] * (len(begun) - 2), _OUTLIER, _CLOUD])

@@ -31,7 +31,9 @@ MEANING = {
 
 
 def states() -> dict[str, str] | None:
-    """The state of every recipe that is not a draft, by digest; None, with an error on the page, without a log."""
+    """Return the state of every recipe that is not a draft, by digest; None, with an error on the page, without
+    a log.
+    """
     with shell.errors_shown(LogError), AuditLog.open() as log:
         return life_cycle.states(log)
     return None
@@ -42,7 +44,7 @@ def state_of(digest: str, known: dict[str, str] | None) -> str:
 
 
 def badge(state: str) -> None:
-    """The state as a word with its icon."""
+    """Show the state as a word with its icon."""
     st.badge(shell.escape(state), icon=ICONS.get(state, ":material/help:"), color=COLOURS.get(state, "gray"))
 
 
@@ -55,7 +57,7 @@ def change_state(recipe: Recipe, state: str, key: str) -> None:
 
 
 def what_changed(recipe: Recipe, approved: str | None, saved: dict[str, Path]) -> None:
-    """The differences from the version in force and from its parent; who changed its state.
+    """Show the differences from the version in force and from its parent; who changed its state.
 
     approved: digest of the version in force; saved: by digest, where the recipes are that can be read.
     """
@@ -112,7 +114,7 @@ def _ask(label: str, state: str, change: Callable, recipe: Recipe, key: str) -> 
 
 
 def _confirm_figures(recipe: Recipe, key: str) -> bool:
-    """The figures that are approved, and whether they are meant: poor ones are confirmed."""
+    """Return the figures that are approved, and whether they are meant: poor ones are confirmed."""
     counts, set_on_these = recipe.counts()
     st.markdown(counts_sentence(counts, limit_set_on_these=set_on_these))
     without_score = counts.good_unscored.total + counts.defects_unscored.total

@@ -19,7 +19,7 @@ FAILURES = (ValueError, OSError, RuntimeError)
 
 
 def section(recipe: Recipe, key: str) -> None:
-    """The challenge parts of one recipe. key: unique to its file."""
+    """Show the challenge parts of one recipe. key: unique to its file."""
     st.markdown(
         "Physical good and defective parts kept at the line. Photographing them again checks the lamp, lens and "
         "fixture, which stored photos cannot."

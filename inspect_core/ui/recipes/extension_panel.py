@@ -49,7 +49,7 @@ class Candidate:
 
 
 def section(recipe: Recipe, key: str) -> None:
-    """What may be learned, what it changes, and saving it as a draft. key: unique to the recipe's file."""
+    """Show what may be learned, what it changes, and saving it as a draft. key: unique to the recipe's file."""
     st.markdown("Teaches the recipe again with its original photos plus these good parts. Nothing is saved yet.")
     if recipe.teaching_record is None:
         st.info("This recipe does not record its training photos. Teach it again from its folder.")
@@ -126,7 +126,7 @@ def _save(recipe: Recipe, new: Recipe, reason: str) -> None:
 
 
 def _choose(recipe: Recipe, candidates: list[Candidate], key: str) -> list[tuple[str, Path]]:
-    """Every photo with what is known of it; (name, path) of those that are ticked."""
+    """Return every photo with what is known of it; (name, path) of those that are ticked."""
     if not candidates:
         return []
     known = {} if recipe.teaching_record is None else {photo.digest: photo for photo in recipe.teaching_record.photos}
@@ -156,7 +156,7 @@ def _choose(recipe: Recipe, candidates: list[Candidate], key: str) -> list[tuple
 
 
 def _described(candidate: Candidate, photo: TeachingPhoto | None, is_tested: bool) -> tuple[str, bool]:
-    """What is known of a photo, and whether it is chosen to begin with: a known defect never is.
+    """Return what is known of a photo, and whether it is chosen to begin with: a known defect never is.
 
     photo: what the recipe was taught with it as; is_tested: whether it is a test photo.
     """
@@ -172,7 +172,7 @@ def _described(candidate: Candidate, photo: TeachingPhoto | None, is_tested: boo
 
 @st.cache_data(max_entries=2000, show_spinner=False)
 def _looked_at(path: str, written: int, _depth: Depth | None) -> tuple[str, bytes]:
-    """The digest of a photo and a small picture of it; "" and b"" for one that cannot be read."""
+    """Return the digest of a photo and a small picture of it; "" and b"" for one that cannot be read."""
     try:
         picture = read(Path(path), _depth)
     except ImageError:
@@ -181,7 +181,7 @@ def _looked_at(path: str, written: int, _depth: Depth | None) -> tuple[str, byte
 
 
 def _called_good(recipe: Recipe) -> list[Candidate]:
-    """The parts that people called good under this recipe, where their photos are still there."""
+    """Return the parts that people called good under this recipe, where their photos are still there."""
     photos = {photo.digest: photo for photo in recipe.teaching_record.photos} if recipe.teaching_record else {}
     candidates: dict[str, Candidate] = {}
     with shell.errors_shown(LogError), AuditLog.open() as log:

@@ -33,7 +33,7 @@ FORM, PICTURE = 960, 190
 
 
 def of_one(line: RecipeSummary, others: Sequence[RecipeSummary], states: dict[str, str] | None) -> None:
-    """The chosen recipe. others: all that are saved; states: returned by `approval_panel.states`."""
+    """Show the chosen recipe. others: all that are saved; states: returned by `approval_panel.states`."""
     path, key = line.path, line.path.name
     recipe, state = saved_recipes.checked(path), approval_panel.state_of(line.digest, states)
     with st.container(border=True, width=FORM, horizontal=True, gap="medium"):
@@ -74,7 +74,7 @@ def of_one(line: RecipeSummary, others: Sequence[RecipeSummary], states: dict[st
 
 
 def convert_former(paths: list[Path]) -> None:
-    """Recipes of an earlier version: they can be converted, each into a new file beside the old one."""
+    """Show the recipes of an earlier version, with a button that converts them."""
     with st.container(border=True, width=FORM):
         st.info(
             f"{pluralise(len(paths), 'recipe')} saved by an earlier version of Loupe: "
@@ -82,7 +82,7 @@ def convert_former(paths: list[Path]) -> None:
             "scores stay the same, and the old files are kept in the workspace folder “former”.",
             icon=":material/upgrade:",
         )
-        if st.button("Convert", type="primary", key="convert_former"):
+        if st.button("Convert recipes", type="primary", key="convert_former"):
             with (
                 shell.errors_shown(RecipeError, OSError, LogError, begins="Could not convert: "),
                 AuditLog.open() as log,
@@ -92,14 +92,14 @@ def convert_former(paths: list[Path]) -> None:
 
 
 def damaged(path: Path, why: str) -> None:
-    """A file among the recipes that is none: why, and it can be deleted."""
+    """Show a file among the recipes that is none: why, and it can be deleted."""
     with st.container(border=True, width=FORM):
         st.error(shell.escape(why), icon=":material/broken_image:")
         _delete(path)
 
 
 def add_from_file() -> None:
-    """A recipe made elsewhere, checked before it is kept."""
+    """Show a recipe made elsewhere, checked before it is kept."""
     with st.popover("Import recipe", icon=":material/upload_file:"):
         file = st.file_uploader("Recipe (zip)", ["zip"], key="recipe_upload")
         if file is None or not st.button("Check and import", key="add_recipe"):
@@ -140,7 +140,9 @@ def _contents(recipe: Recipe, path: Path) -> None:
 
 @st.cache_data(max_entries=64, show_spinner=False)
 def _picture(_recipe: Recipe, digest: str) -> bytes | None:
-    """WebP of the reference that parts are aligned to, or of the good photo with the middle score, if it is there."""
+    """Return WebP of the reference that parts are aligned to, or of the good photo with the middle score, if it is
+    there.
+    """
     if _recipe.alignment is not None:
         return heatmap.thumbnail(_recipe.alignment.reference, side=2 * PICTURE)
     if _recipe.calibration_photos:

@@ -33,7 +33,7 @@ class RecipeSummary(NamedTuple):
 
 
 def lines(paths: Sequence[Path]) -> tuple[list[RecipeSummary], list[Path], dict[Path, str]]:
-    """The recipes at these paths, those of an earlier version, and why the others cannot be used, by path."""
+    """Return the recipes at these paths, those of an earlier version, and why the others cannot be used, by path."""
     recipes, former, refused = [], [], {}
     for path in paths:
         try:
@@ -46,7 +46,7 @@ def lines(paths: Sequence[Path]) -> tuple[list[RecipeSummary], list[Path], dict[
 
 
 def choose(recipes: Sequence[RecipeSummary], states: dict[str, str] | None) -> RecipeSummary:
-    """One of these recipes: of the product that is chosen, the row that is; at first the version in force.
+    """Return one of these recipes: of the product that is chosen, the row that is; at first the version in force.
 
     states: returned by `approval_panel.states`.
     """

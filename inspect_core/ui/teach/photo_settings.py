@@ -58,7 +58,7 @@ SLIDERS = {
 
 
 def choose_depth(samples: Dataset) -> Dataset:
-    """The photos, read at the chosen depth; photos of 8 bits offer no choice and are returned unchanged."""
+    """Return the photos, read at the chosen depth; photos of 8 bits offer no choice and are returned unchanged."""
     depth, values = samples.depth, samples.values
     if depth is None or values is None:
         return samples
@@ -76,7 +76,7 @@ def choose_depth(samples: Dataset) -> Dataset:
 
 
 def choose_alignment(good: Sequence[PhotoFile], key: str) -> dict[str, Any]:
-    """The fields of an order on alignment; preselected is the one that helps on these photos.
+    """Return the fields of an order on alignment; preselected is the one that helps on these photos.
 
     key: of the files; it changes when they do.
     """
@@ -107,8 +107,8 @@ def _gain(key: str, _good: Sequence[PhotoFile]) -> AlignmentGain | None:
 
 
 def choose_tiles(photos: Sequence[PhotoFile], size: Size, tile: Size) -> TilePlan | None:
-    """The plan as chosen, to see how much of the smallest defect is left after squashing; None for photos that are
-    squashed to `size`. tile: the size of one. Small photos offer no choice.
+    """Return the plan as chosen, to see how much of the smallest defect is left after squashing; None for photos that
+    are squashed to `size`. tile: the size of one. Small photos offer no choice.
     """
     if max(side / input_side for side, input_side in zip(photos[0].size, size, strict=True)) < LARGE:
         return None
@@ -129,7 +129,9 @@ def choose_tiles(photos: Sequence[PhotoFile], size: Size, tile: Size) -> TilePla
 
 
 def show_input(photos: Sequence[PhotoFile], size: Size, key: str) -> None:
-    """What the network will see of the first photo, and the smallest defect that this can show; key: of the files."""
+    """Show what the network will see of the first photo, and the smallest defect that this can show; key: of
+    the files.
+    """
     height, width = size
     with shell.errors_shown(ImageError, icon=":material/broken_image:"):
         picture, words = st.columns((1, 3), vertical_alignment="center")
@@ -148,7 +150,7 @@ def _squashed(key: str, _sample: PhotoFile, size: Size) -> np.ndarray:
 
 
 def choose_tolerances(good: Sequence[PhotoFile], key: str, size: tuple[int, int]) -> Tolerances | None:
-    """The tolerances to teach, with pictures of the extremes; None for photos that are taken as they are.
+    """Return the tolerances to teach, with pictures of the extremes; None for photos that are taken as they are.
 
     key: of the files; it changes when they do. size: (height, width) of the picture that the network sees.
     """
@@ -172,7 +174,7 @@ def choose_tolerances(good: Sequence[PhotoFile], key: str, size: tuple[int, int]
 
 @st.cache_data(max_entries=16, show_spinner=False)
 def _pictures(key: str, _sample: PhotoFile, size: tuple[int, int], text: str) -> list[np.ndarray]:
-    """The photo as taken, and photographed again at both ends of the tolerances."""
+    """Return the photo as taken, and photographed again at both ends of the tolerances."""
     photo, tolerances = read(_sample.path, _sample.depth).pixels, Tolerances.parse(text)
     picture = squash(photo, size)
     if tolerances is None:

@@ -79,7 +79,7 @@ def choose_photos() -> PhotoSource | None:
 
 
 def show_scan(source: PhotoSource, key: str) -> Dataset | None:
-    """What was found, as a table, with every warning and every skipped photo; None when nothing can be taught.
+    """Return what was found, as a table, with every warning and every skipped photo; None when nothing can be taught.
 
     key: the files' `fingerprint`.
     """
@@ -108,14 +108,16 @@ def show_scan(source: PhotoSource, key: str) -> Dataset | None:
 
 @st.cache_data(max_entries=4, show_spinner="Checking the photos…")
 def _strips(_samples: Dataset, key: str) -> list[bytes]:
-    """The first photos of every kind, in the order of the table: good, then the defect types; key: of the files."""
+    """Return the first photos of every kind, in the order of the table: good, then the defect types; key: of
+    the files.
+    """
     types = sorted({sample.label for sample in _samples.defects})
     kinds = [_samples.good, *([defect for defect in _samples.defects if defect.label == kind] for kind in types)]
     return [contact_sheet.sheet(contact_sheet.small(photos[: contact_sheet.ACROSS])) for photos in kinds]
 
 
 def choose_split(samples: Dataset) -> tuple[Split, int, tuple[str, ...]] | None:
-    """Which good photos to learn from, which set the limit, which judge it; groups stay together.
+    """Return which good photos to learn from, which set the limit, which judge it; groups stay together.
 
     Also the seed, of the split and of the fit, and notes on the photos. None, with the reason on the page, where there
     are too few.
@@ -154,7 +156,7 @@ def choose_split(samples: Dataset) -> tuple[Split, int, tuple[str, ...]] | None:
 
 
 def choose_settings(product: str, photos: Split, seed: int, notes: tuple[str, ...], key: str) -> TeachingConfig | None:
-    """Name, detector, backbone and detail. The defaults suit most parts; None when a choice cannot be used.
+    """Return name, detector, backbone and detail. The defaults suit most parts; None when a choice cannot be used.
 
     key: of the files; it changes when they do.
     """
@@ -224,7 +226,7 @@ def choose_settings(product: str, photos: Split, seed: int, notes: tuple[str, ..
 
 
 def show_forecast(order: TeachingConfig) -> None:
-    """How long teaching will take and what it will need, before it starts."""
+    """Show how long teaching will take and what it will need, before it starts."""
     expected = None
     with shell.errors_shown(ValueError, OSError):
         expected = teaching_job.expected(order)
@@ -244,7 +246,7 @@ def show_forecast(order: TeachingConfig) -> None:
 
 
 def _parameters(method: str | None, tiles: TilePlan | None) -> dict[str, float]:
-    """The parameters of the fit to be set; none while the detector is not chosen yet."""
+    """Return the parameters of the fit to be set; none while the detector is not chosen yet."""
     if method is None:
         return {}
     names, chosen = registry.methods_of(method), {}
@@ -254,7 +256,7 @@ def _parameters(method: str | None, tiles: TilePlan | None) -> dict[str, float]:
 
 
 def _of_method(row: Method, values: dict[str, Any], tiles: TilePlan | None) -> dict[str, float]:
-    """The options of one method, each begun at its value; sliders side by side, switches below."""
+    """Return the options of one method, each begun at its value; sliders side by side, switches below."""
     shown = {name: option for name, option in row.options.items() if option.label}
     sliders = [name for name, option in shown.items() if option.kind is not bool]
     key = "fit" if tiles is None else "tiled"
@@ -270,7 +272,7 @@ def _of_method(row: Method, values: dict[str, Any], tiles: TilePlan | None) -> d
 
 
 def _budget(grid: tuple[int, int], parameters: dict[str, float]) -> float:
-    """The most time that a detector chosen for the photos may take, with what that leaves out."""
+    """Return the most time that a detector chosen for the photos may take, with what that leaves out."""
     label, most = "Maximum time per photo, ms", TeachingConfig.budget
     most = st.number_input(label, 1.0, 10_000.0, most, step=10.0, key="budget", help=TO_BUDGET)
     shortlist = Shortlist.from_budget(grid, parameters, budget=most)
@@ -291,7 +293,9 @@ def _choose_sample() -> PhotoSource | None:
 
 
 def fingerprint(path: Path) -> str:
-    """A key of what was found: changes when a file below `path`, or beside a list, is added, removed or written."""
+    """Return a key of what was found: changes when a file below `path`, or beside a list, is added, removed or
+    written.
+    """
     digest = hashlib.sha256(os.fsencode(path))
     with contextlib.suppress(OSError):  # `scan` reports the problem
         folder = folder_of(path)
