@@ -61,6 +61,20 @@ def test_a_start_clears_what_a_killed_server_left(workspace, monkeypatch):
     assert not list((workspace / "unfinished").iterdir())
 
 
+def test_recipes_of_an_earlier_version_are_converted_where_they_lie(open_app, workspace, in_folder):
+    stored = Path(__file__).parents[1] / "data" / "recipe.zip"
+    (workspace / "recipes").mkdir()
+    shutil.copy(stored, workspace / "recipes" / "flange.zip")
+    app = open_app(PAGE)
+    assert not app.error
+    assert "1 recipe saved by an earlier version of Loupe: flange.zip" in app.info[0].value.replace("\\", "")
+    app.button(key="convert_former").click().run()
+    assert not app.exception
+    assert app.header[0].value == f"flange {str(recipe_file.load(workspace / 'recipes' / 'flange.zip').digest)[:8]}"
+    assert in_folder() == {"flange.zip"}
+    assert (workspace / "former" / "flange.zip").read_bytes() == stored.read_bytes()
+
+
 def test_a_workspace_that_cannot_be_written_is_named(open_app, workspace, monkeypatch):
     (workspace / "file").touch()
     monkeypatch.setenv("LOUPE_WORKSPACE", str(workspace / "file" / "below"))
