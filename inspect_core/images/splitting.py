@@ -1,4 +1,4 @@
-"""A seeded split of the good images into fit, calibrate and judge that never divides a group."""
+"""A seeded split of the good images into train, calibration and test photos that never divides a group."""
 
 from collections import Counter, defaultdict
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
@@ -25,11 +25,11 @@ MAX_NAMED_PHOTOS = 50  # most photos left out that a note names; the rest are co
 
 @dataclass(frozen=True)
 class Split:
-    """Disjoint sets, each sorted by name: to fit, to set limits, to report. All defects are in `judge`.
+    """Disjoint sets, each sorted by name: to fit, to set limits, to report. All defects are in `test`.
 
-    Unpacks as `fit, calibrate, judge`. validation: defects used to choose settings, for which no figures are reported;
-    notes: sentences on what the numbers did not allow; groups: image name -> group, of good images not alone in theirs;
-    left_out: names of good images that the user left out of all sets.
+    Unpacks as `train, calibration, test`. validation: defects used to choose settings, for which no figures are
+    reported; notes: sentences on what the numbers did not allow; groups: image name -> group, of good images not alone
+    in theirs; left_out: names of good images that the user left out of all sets.
     """
 
     train: tuple[PhotoFile, ...]
@@ -60,16 +60,16 @@ class Split:
 
     def without(self, names: Collection[str]) -> "Split":
         """Return the same without some good photos, which the user leaves out. Raises ValueError when none is left to
-        fit.
+        train on.
         """
-        fit, calibration = (
+        train, calibration = (
             tuple(sample for sample in part if sample.name not in names) for part in (self.train, self.calibration)
         )
-        if not fit:
+        if not train:
             raise ValueError("no good photos would remain for training; exclude fewer")
         groups = {name: group for name, group in self.groups.items() if name not in names}
         left_out = (*self.left_out, *sorted(names))
-        return replace(self, train=fit, calibration=calibration, groups=groups, left_out=left_out)
+        return replace(self, train=train, calibration=calibration, groups=groups, left_out=left_out)
 
     def with_labels(self, relabelled_photos: Iterable[PhotoFile]) -> "Split":
         """Return the same with these photos, new or of another kind than before: good ones to learn from, defects to
@@ -78,24 +78,24 @@ class Split:
         """
         relabelled_photos = list(relabelled_photos)
         paths = {sample.path for sample in relabelled_photos}
-        fit, calibration, judge, choose = (
+        train, calibration, test, validation = (
             [sample for sample in part if sample.path not in paths]
             for part in (self.train, self.calibration, self.test, self.validation)
         )
-        remaining = {sample.name for sample in (*fit, *calibration, *judge, *choose)}
+        remaining = {sample.name for sample in (*train, *calibration, *test, *validation)}
         for sample in relabelled_photos:
             renamed = (
                 sample
                 if sample.name not in remaining
                 else replace(sample, name=f"{sample.path.parent.name}/{sample.name}")
             )
-            (fit if renamed.label == GOOD else choose).append(renamed)
-        if not fit:
+            (train if renamed.label == GOOD else validation).append(renamed)
+        if not train:
             raise ValueError("no good photos would remain for training; relabel fewer")
-        parts = (tuple(sorted(part, key=_name)) for part in (fit, calibration, judge))
-        names = {sample.name for sample in (*fit, *calibration)}
+        parts = (tuple(sorted(part, key=_name)) for part in (train, calibration, test))
+        names = {sample.name for sample in (*train, *calibration)}
         groups = {name: group for name, group in self.groups.items() if name in names}
-        return Split(*parts, self.notes, groups, tuple(choose), self.left_out)
+        return Split(*parts, self.notes, groups, tuple(validation), self.left_out)
 
     def note(self) -> str:
         """Return what was learned from, and what was left out, for the recipe."""
@@ -107,9 +107,9 @@ class Split:
 def split(
     samples: Dataset, *, seed: int, groups: Mapping[str, str] | None = None, calibrate: float = 0.2, blind: bool = True
 ) -> Split:
-    """Split the good images 60 / 20 / 20 by group; where there is a test/, that is the judge set, and the rest 80 / 20.
+    """Split the good images 60 / 20 / 20 by group; a test/ holds the test photos, and the rest is split 80 / 20.
 
-    blind: judge by all defects; else, with KNOWN or more, half of them are used to choose settings, by type and group.
+    blind: test with all defects; else, with KNOWN or more, half of them are used to choose settings, by type and group.
     groups: image name (`PhotoFile.name`, or the bare file name) -> group, for every good image; None takes
     `propose_groups`, and `ungrouped(samples)` keeps none together. A group with an image in test/ is judged as a whole.
     calibrate: fraction of the good images that sets the limit, 0 to 0.5; 0 fits all that is not in test/.
@@ -140,13 +140,15 @@ def split(
     for row, side in zip(order, sides, strict=True):
         parts[side].extend(members[names[row]])
     tested = [sample for sample in good if labels[sample.name] in test_groups]
-    choose = [] if blind else _to_choose_by(samples.defects, seed)
-    judge = [*parts[2], *tested, *(sample for sample in samples.defects if sample not in choose)]
+    validation = [] if blind else _to_choose_by(samples.defects, seed)
+    test = [*parts[2], *tested, *(sample for sample in samples.defects if sample not in validation)]
     notes = _notes(parts, fractions, len(members), sum(sample.split_side != "test" for sample in tested))
     sizes = Counter(labels.values())
     together = {name: label for name, label in labels.items() if sizes[label] > 1}
-    fit, calibration, judged_by, chosen_by = (tuple(sorted(part, key=_name)) for part in (*parts[:2], judge, choose))
-    return Split(fit, calibration, judged_by, notes, together, chosen_by, samples.left_out)
+    train, calibration, test_photos, validation_photos = (
+        tuple(sorted(part, key=_name)) for part in (*parts[:2], test, validation)
+    )
+    return Split(train, calibration, test_photos, notes, together, validation_photos, samples.left_out)
 
 
 def _to_choose_by(defects: Sequence[PhotoFile], seed: int) -> list[PhotoFile]:
@@ -185,13 +187,13 @@ def train_on_all(photos: Split) -> Split:
     good = [sample for sample in photos.test if sample.label == GOOD]
     enough = len(photos.train) + len(photos.calibration) + len(good) >= FEWEST_TO_JUDGE
     apart = enough or any(sample.split_side == "test" for sample in photos.test)
-    fit = tuple(sorted((*photos.train, *photos.calibration, *(() if apart else good)), key=_name))
-    if not folds(fit, photos.groups, seed=0):
+    train = tuple(sorted((*photos.train, *photos.calibration, *(() if apart else good)), key=_name))
+    if not folds(train, photos.groups, seed=0):
         return photos
     if apart:
-        return replace(photos, train=fit, calibration=())
-    judge = tuple(sample for sample in photos.test if sample.label != GOOD)
-    return replace(photos, train=fit, calibration=(), test=judge, notes=())
+        return replace(photos, train=train, calibration=())
+    test = tuple(sample for sample in photos.test if sample.label != GOOD)
+    return replace(photos, train=train, calibration=(), test=test, notes=())
 
 
 def folds(

@@ -174,10 +174,10 @@ class CrossFitter:
         features, split = fitting.features, order.photos
         scored = ScoredPhotos(views, features.extractor.grid, features.extractor.map_size, area=area)
         setters = split.limit_photos(order.seed) or [[]]
-        for number, (samples, fold_detectors_used) in enumerate(
+        for number, (samples, fold_methods) in enumerate(
             zip(setters, self.fold_detectors(ignore_progress), strict=True)
         ):
-            by_fold = scored.seen_by(fold_detectors_used)
+            by_fold = scored.seen_by(fold_methods)
             step = stage(report, crossed * number / len(setters), crossed * (number + 1) / len(setters))
             further = () if trying is None else tuple(trying(samples))
             photo_count = len(samples) + len(further)
