@@ -75,7 +75,10 @@ def convert_workspace(paths: list[Path], log: AuditLog, *, user: str) -> None:
         export = workspace.export_of(package.digest)
         copy = workspace.former_folder() / package.where.name
         copy.parent.mkdir(parents=True, exist_ok=True)
-        (shutil.copytree if package.where.is_dir() else shutil.copy2)(package.where, copy)
+        if package.where.is_dir():
+            shutil.copytree(package.where, copy, dirs_exist_ok=True)  # an attempt that failed left its copy
+        else:
+            shutil.copy2(package.where, copy)
         recipe = _convert(package, package.where, log, user)
         if export.exists():
             _convert(_package(export), workspace.export_of(str(recipe.digest)), log, user)

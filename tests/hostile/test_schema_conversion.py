@@ -3,6 +3,7 @@
 import csv
 import io
 import json
+import shutil
 from pathlib import Path
 
 import numpy as np
@@ -132,6 +133,7 @@ def test_a_workspace_is_converted_in_order_and_keeps_the_former_files(recipes, t
     (folder / "b.zip").write_bytes(STORED.read_bytes())
     later = {"parent": recipe_package.check(STORED).digest, "created": "2026-11-24T10:00:00+00:00"}
     recipe_file.write(as_schema_1(recipe_file.files_of(recipes["cop"]), **later), folder / "a")
+    shutil.copytree(folder / "a", workspace.former_folder() / "a")  # what an attempt that failed leaves
     convert_workspace([folder / "a", folder / "b.zip"], log, user="Ana")
     assert recipe_file.load(folder / "a").provenance.parent == recipe_file.load(folder / "b.zip").digest
     assert sorted(path.name for path in workspace.former_folder().iterdir()) == ["a", "b.zip"]

@@ -42,7 +42,8 @@ def downloads(selection: Selection) -> None:
         data, name, icon = partial(make, selection), f"history.{kind}", ":material/download:"
         row.download_button(label, data, name, f"text/{kind}", f"history_{kind}", icon=icon, on_click="ignore")
     number, digest = selection.head
-    row.caption(f"{number:,} log entries, last digest {shell.escape(digest[:12])}", help=DIGEST)
+    entries = "1 log entry" if number == 1 else f"{number:,} log entries"
+    row.caption(f"{entries}, last digest {shell.escape(digest[:12])}", help=DIGEST)
     if selection.short:
         read = f"Only the latest {MAX_INSPECTIONS:,} inspections of this period are shown"
         st.warning(f"{read}; choose a shorter period to see the others.")
