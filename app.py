@@ -5,7 +5,9 @@ from pathlib import Path
 
 import streamlit as st
 
-ICON = str(Path(__file__).parent / "inspect_core/ui/icon.png")  # a named icon would be fetched from outside
+import inspect_core
+
+ICON = str(Path(inspect_core.__file__).parent / "ui/icon.png")  # a named icon would be fetched from outside
 # Streamlit leaves an empty band above and wide margins; the bench needs the room.
 LAYOUT = """
 <style>

@@ -17,6 +17,7 @@ from inspect_core.images.samples import escape_line
 from inspect_core.runtime import atomic_write, workspace
 
 SUBCOMMANDS = {
+    "app": "open the app in the browser; the same without a verb",
     "fit": "teach from a folder of good photos and save a recipe",
     "extend": "add good parts to a recipe, after showing which verdicts change",
     "screen": "list unusual good photos before teaching",
@@ -38,11 +39,11 @@ NO_WORKSPACE = ("doctor", "msa", "synthetic")
 
 
 def main(arguments: Sequence[str] | None = None, *, loaded: Callable[[], object] = lambda: None) -> int:
-    """Run one verb; the exit code. Errors that the user can fix are one line on standard error.
+    """Run one verb, `app` without any; the exit code. Errors that the user can fix are one line on standard error.
 
     loaded: called when the modules of the verb are loaded, before it does anything.
     """
-    options = _parser().parse_args(arguments)
+    options = _parser().parse_args((sys.argv[1:] if arguments is None else arguments) or ["app"])
     warnings.formatwarning = lambda message, *_: f"Note: {escape_line(str(message))}\n"  # ty: ignore[invalid-assignment]
     warnings.simplefilter("ignore", FitWarning)
     try:

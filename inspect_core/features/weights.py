@@ -19,13 +19,14 @@ from torch import Tensor, nn
 
 from inspect_core.features.backbone_catalogue import TIMM_PREFIX, BackboneSpec
 from inspect_core.features.tapped_network import CALLS, check_patches
+from inspect_core.runtime import workspace
 
 SAVE = "save network.state_dict()"
 
 
 def weights_folder() -> Path:
-    """`weights/`, or the folder named by the environment variable LOUPE_WEIGHTS."""
-    return Path(os.environ.get("LOUPE_WEIGHTS", "weights"))
+    """Return the folder named by LOUPE_WEIGHTS, else weights/ in the data folder."""
+    return Path(os.environ.get("LOUPE_WEIGHTS") or workspace.data_folder() / "weights")
 
 
 def find_weights(spec: BackboneSpec) -> Path | None:

@@ -1,4 +1,7 @@
-"""Where Loupe keeps its things on this machine: recipes, stored features, uploads; and which folders it may read."""
+"""Where Loupe keeps its things on this machine: recipes, stored features, uploads; and which folders it may read.
+
+In a checkout that is beside where it was started; once installed, in the data folder of the user.
+"""
 
 import errno
 import os
@@ -11,11 +14,29 @@ from typing import BinaryIO, Literal
 FEATURE_BYTES = 4 << 30
 NAME_BYTES = 200
 """Of a file's name: file systems allow 255, including what is added to it."""
+APP_FILES = Path(__file__).resolve().parents[1] / "app_files"
+"""Where the build (setup.py) puts the app; not there in a checkout."""
+
+
+def app_folder() -> Path:
+    """Return the folder of app.py, its pages and the sample products: the checkout, or one inside the installed
+    package.
+    """
+    return APP_FILES if APP_FILES.is_dir() else APP_FILES.parents[1]
+
+
+def data_folder() -> Path:
+    """Return where workspace and weights are by default: the current folder, or that of the user once installed."""
+    if not APP_FILES.is_dir():
+        return Path()
+    from platformdirs import user_data_path  # an exported recipe runs without it
+
+    return user_data_path("loupe", appauthor=False)
 
 
 def root() -> Path:
-    """Return the workspace folder: LOUPE_WORKSPACE, else workspace/ beside where Loupe was started."""
-    return Path(os.path.realpath(os.environ.get("LOUPE_WORKSPACE") or "workspace"))
+    """Return the workspace folder: LOUPE_WORKSPACE, else workspace/ in the data folder."""
+    return Path(os.path.realpath(os.environ.get("LOUPE_WORKSPACE") or data_folder() / "workspace"))
 
 
 def features_folder() -> Path:
@@ -91,8 +112,7 @@ def allowed_roots() -> tuple[Path, ...]:
     named = os.environ.get("LOUPE_ROOTS")
     if named:
         return tuple(Path(os.path.realpath(part)) for part in named.split(os.pathsep) if part)
-    project = Path(__file__).resolve().parents[2]
-    default_roots = (Path.home().resolve(), Path.cwd().resolve(), project, project.parent, root())
+    default_roots = (Path.home().resolve(), Path.cwd().resolve(), app_folder(), app_folder().parent, root())
     return tuple(folder for folder in dict.fromkeys(default_roots) if folder != Path(folder.anchor))
 
 

@@ -3,7 +3,6 @@
 from collections.abc import Sequence
 from dataclasses import replace
 from functools import partial
-from pathlib import Path
 
 import streamlit as st
 
@@ -11,6 +10,7 @@ from inspect_core.features.store import feature_store
 from inspect_core.images.folders import scan, split
 from inspect_core.images.splitting import train_on_all
 from inspect_core.methods.registry import FIXED
+from inspect_core.runtime import workspace
 from inspect_core.runtime.jobs import Job, JobRejected
 from inspect_core.runtime.progress import Report
 from inspect_core.study.teaching_config import TeachingConfig
@@ -18,7 +18,7 @@ from inspect_core.tuning import teaching
 from inspect_core.tuning.forecast import Forecast, forecast
 from inspect_core.ui import open_product_store, shell, taught_product
 
-SAMPLES = Path(__file__).resolve().parents[2] / "sample_data"
+SAMPLES = workspace.app_folder() / "sample_data"
 FIRST_SAMPLE, SAMPLE_PHOTOS = "flange", 40
 """The part that the app begins with, and how many of its good photos are learned from: whoever opens it first waits."""
 AS_PUBLISHED = (
