@@ -77,9 +77,9 @@ if __name__ == "__main__":  # run for a session
         }
     )
     shell.open_gate()
+    shell.sidebar()
     with st.sidebar:
         open_products.in_sidebar()
-    shell.sidebar()
     page.run()
 else:  # imported once, by the server: `streamlit run` looks for this name
     from inspect_core.ui import server

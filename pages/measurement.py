@@ -7,6 +7,8 @@ from inspect_core.ui.measurement import msa_panels
 
 shell.gate("pages/measurement.py")
 
+if msa_panels.appraise(msa_panels.chosen()):
+    st.stop()
 st.title("MSA study")
 st.caption(
     "Measurement system analysis: is the inspection capable? Loupe and human appraisers rate known parts several times."

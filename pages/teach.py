@@ -41,6 +41,6 @@ with plan_side.container(key="teach-plan"):
         busy = shell.jobs().find_by_subject(order) is not None
         if st.button("Teach", type="primary", icon=":material/school:", disabled=busy, key="teach", width="stretch"):
             shell.begin(lambda: teaching_job.start(order))
-        shell.show_job_status(
-            order, "The product opens on Inspect when teaching finishes. You can use other pages in the meantime."
-        )
+        shell.show_job_status(order, "You can use other pages in the meantime.")
+        if not busy:
+            shell.show_ready()

@@ -1,5 +1,6 @@
 """Recorded changes of limits and of verdicts; and every entry of the log in plain words."""
 
+import re
 from collections.abc import Mapping
 from dataclasses import asdict
 
@@ -7,6 +8,9 @@ from inspect_core.audit import entry as kinds
 from inspect_core.audit.entry import LogEntry, NewLogEntry, require_reason
 from inspect_core.audit.inspections import Inspection
 from inspect_core.verdict import Limits, VerdictWord
+
+_DIGEST = re.compile(r"\b([0-9a-f]{12})[0-9a-f]{52}\b")
+"""A SHA-256, and the digits of it that are shown."""
 
 
 def limits_changed(
@@ -75,7 +79,8 @@ def _in_words(kind: str, facts: Mapping) -> str:
         return "watching allowed despite a failed challenge"
     if kind == kinds.CLOCK_SET_BACK:
         return f"from {facts.get('last entry')} to {facts.get('clock')}"
-    return ", ".join(f"{name}: {value}" for name, value in facts.items() if name != "reason")
+    words = ", ".join(f"{name}: {value}" for name, value in facts.items() if name != "reason")
+    return _DIGEST.sub(r"\1", words)
 
 
 def _limits(pair: Mapping | None) -> str:

@@ -78,10 +78,14 @@ def pictures_of(inspector: Inspector, rows: Sequence[ResultRow], photos: Mapping
     return {row.name: drawn for row in worst_rows(rows) if (drawn := picture_of(inspector, row.name, photos[row.name]))}
 
 
-def picture_of(inspector: Inspector, name: str, path: Path, *, side: int = SIDE) -> bytes | None:
-    """Return the photo with its heatmap, reduced, as WebP: read and judged once more; None when it no longer can be."""
+def picture_of(inspector: Inspector, name: str, path: Path, *, side: int = SIDE, digest: str = "") -> bytes | None:
+    """Return the photo with its heatmap, reduced, as WebP: read and judged once more; None when it no longer can be.
+
+    digest: that its pixels must have; "" takes any.
+    """
     inspected = inspect_photo(inspector, name, path)
-    if inspected.picture is None or (verdict := inspected.verdict) is None:
+    is_changed = bool(digest) and inspected.row.digest != digest
+    if inspected.picture is None or (verdict := inspected.verdict) is None or is_changed:
         return None
     pixels = downscale(inspected.picture.pixels, side)
     return webp(heatmap.overlay(pixels, verdict.photo_map, inspected.row.review, left_out=verdict.photo_uninspected))

@@ -10,6 +10,7 @@ from inspect_core.recipe_format import arrays, fields
 
 class CorpMethod(SubspaceMethod):
     title = "Texture, flexible"
+    short_title = "Flexible"
     use_case = (
         "For textures and parts in any orientation: learns the normal appearance of patches, regardless of location."
     )

@@ -19,6 +19,7 @@ _ROWS, _MOST_ON_TEACH = 256, 200
 
 class MahalanobisMethod(Method):
     title = "By location"
+    short_title = "Location"
     use_case = "For parts in a fixed position: learns what is normal at each location."
     reference = "Semi-orthogonal embedding for localized Mahalanobis distances (Kim et al. 2021)"
     rank = 1

@@ -132,6 +132,8 @@ class Method(ABC):
 
     title: str
     """Name on the pages."""
+    short_title: str
+    """Name in a narrow table, or joined to others there."""
     use_case: str
     """What it is for: a sentence on Teach."""
     reference: str

@@ -14,14 +14,14 @@ DRAWN = 8
 
 class NearestPatchMethod(PatchSampleMethod):
     title = "Nearest good patch"
-    use_case = "Baseline: distance to the most similar good patch in a memory bank."
+    short_title = "Nearest patch"
+    use_case = "For any part: compares every patch with the most similar one of a bank of good patches."
     reference = "Nearest neighbour in a bank chosen by greedy k-centre selection (PatchCore, Roth et al. 2022)"
     rank = 8
     defaults = {"patches": 2000, "neighbour": 1}
     detector_class = NearestNeighbour
     arrays = {"bank": arrays.floats("n k")}
     fields = {"k": fields.whole(1), "unit": fields.one_of(False)}
-    is_offered = False
     published = PUBLISHED | {"taps": ("layer2", "layer3"), "grid": (32, 32)}
     ensemble_rank = 5
     candidates = (

@@ -94,10 +94,11 @@ def parameters_of(
     )
 
 
-def title_of(detector: str, *, as_published: bool = False) -> str:
-    """Return the name of a detector on the pages."""
-    names = methods_of(detector)
-    return " + ".join(METHODS[name].title for name in names) + (" (as published)" if as_published else "")
+def title_of(detector: str, *, as_published: bool = False, is_short: bool = False) -> str:
+    """Return the name of a detector on the pages; is_short: in a narrow table."""
+    rows = [METHODS[name] for name in methods_of(detector)]
+    titles = [row.short_title if is_short else row.title for row in rows]
+    return " + ".join(titles) + (" (as published)" if as_published else "")
 
 
 _JOINED = sorted(

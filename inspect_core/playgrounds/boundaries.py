@@ -15,6 +15,8 @@ from inspect_core.playgrounds.fields import Box
 
 LEAST_POINTS = 6
 SEED = 1
+SOLVED = 1e-3
+"""Limit of the one-class SVM: 0, which its support vectors meet to within the tolerance of scikit-learn's solver."""
 
 
 @dataclass(frozen=True)
@@ -97,7 +99,7 @@ def fit_boundary(x: np.ndarray, title: str, knobs: PlaygroundSettings, places: n
     """Fit one of FITS to points (n, 2) and scores places (..., 2).
 
     The limit is the 1 - ν quantile of the points' own scores, by the distance to the nearest *other* point for the
-    nearest neighbour; the one-class SVM has its own, 0. Raises ValueError for fewer than LEAST_POINTS points.
+    nearest neighbour; the one-class SVM has its own, SOLVED. Raises ValueError for fewer than LEAST_POINTS points.
     """
     if len(x) < LEAST_POINTS:
         raise ValueError(f"there are {len(x)} points; give at least {LEAST_POINTS}")
@@ -106,7 +108,7 @@ def fit_boundary(x: np.ndarray, title: str, knobs: PlaygroundSettings, places: n
         score = FITS[title](x, knobs)
         scorer = baselines.fit_nearest_neighbour(x, k=2).score if title == "Nearest neighbour" else score
         scores, points = score(places).double().numpy(), scorer(x).double().numpy()
-    limit = 0.0 if title == "One-class SVM" else float(np.quantile(points, 1 - knobs.nu, method="higher"))
+    limit = SOLVED if title == "One-class SVM" else float(np.quantile(points, 1 - knobs.nu, method="higher"))
     return DetectorBoundary(scores, limit, points > limit)
 
 

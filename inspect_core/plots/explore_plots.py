@@ -1,5 +1,6 @@
 """Arrays to line plots and maps of the Explore page."""
 
+import textwrap
 from collections.abc import Mapping, Sequence
 
 import numpy as np
@@ -8,6 +9,9 @@ import plotly.graph_objects as go
 from inspect_core.plots.chart_theme import ChartTheme, label, mark_value, new_figure, with_opacity
 
 FEW = 8  # up to so many values each get a tick of their own
+TICK_DISTANCE = 0.15  # of the axis, between two of those ticks
+LABEL_WIDTH = 16  # characters of a line's name before it is wrapped
+LINE_HEIGHT = 15.0  # pixels of a line of such a name
 VANISHED = 1e-7  # of an eigenvalue: the rounding that float32 statistics leave where nothing varies
 COUNTS = ((0.0, "#c2410c"), (0.5, "#e6dfd3"), (1.0, "#0f766e"))
 
@@ -35,11 +39,11 @@ def local_spectra(
 ) -> go.Figure:
     """Return median eigenvalue over all locations with its 10 to 90 % band, (3, k) each by name, on a log scale.
 
-    The first is drawn in the colour of good parts, the second in that of defects, others in their own; a line ends
-    where nothing varies any more. level: words and variance of a line across; k: the value in force, marked.
+    Colours as in `curves`; a line ends where nothing varies any more. level: words and variance of a line across; k:
+    the value in force, marked.
     """
     figure, longest = new_figure(theme, height=380), k or 1
-    for (name, band), colour in zip(bands.items(), (theme.good, theme.defect, *theme.defect_types), strict=False):
+    for (name, band), colour in zip(bands.items(), (theme.good, *theme.defect_types), strict=False):
         low, median, high = np.maximum(band[:, band[1] > VANISHED], VANISHED)
         number = np.arange(1, len(median) + 1)
         longest = max(longest, len(median))
@@ -55,6 +59,7 @@ def local_spectra(
         at_axis = {"x": 0, "xref": "paper", "xanchor": "left", "xshift": 4}
         label(figure, words, theme.unknown, **at_axis, y=np.log10(variance), yanchor="top")
     figure.update_xaxes(title="eigenvalue, largest first", range=[0, 1.25 * longest])
+    figure.update_layout(margin={"r": 48})
     figure.update_yaxes(title="variance", type="log", exponentformat="power", dtick=1)
     if k is not None:
         mark_value(figure, k, f"k = {k}", theme)
@@ -92,12 +97,13 @@ def curves(
     *,
     parameter: str,
     in_force: float | None,
+    suggested: float | None = None,
     title: str,
     notes: Sequence[str] | None = None,
     fractions: bool = True,
 ) -> go.Figure:
-    """Return figures against a parameter on a log scale, each line labelled at its right end, the value in force
-    marked.
+    """Return figures against a parameter on a log scale, each line labelled at its right end, the value in force and
+    the suggested one marked.
 
     notes: what the hover adds at every value; fractions: the axis runs from 0 to 100 %.
     """
@@ -114,19 +120,31 @@ def curves(
         figure.add_scatter(x=list(values), y=y, name=name, customdata=added, hovertemplate=hover, **style)
         ends.append((float(y[np.isfinite(y)][-1]), name, colour))
     if len(ends) > 1:
-        for (y, name, colour), shift in zip(sorted(ends), _apart([end[0] for end in sorted(ends)]), strict=True):
-            label(figure, name, colour, x=1, xref="paper", xanchor="left", xshift=6, y=y, yshift=shift)
+        ends.sort()
+        gap = LINE_HEIGHT * max(len(textwrap.wrap(name, LABEL_WIDTH)) for _, name, _ in ends)
+        for (y, name, colour), shift in zip(ends, _apart([end[0] for end in ends], least=gap), strict=True):
+            words = "<br>".join(textwrap.wrap(name, LABEL_WIDTH))
+            label(figure, words, colour, x=1, xref="paper", xanchor="left", xshift=6, y=y, yshift=shift, align="left")
         figure.update_layout(margin={"r": 112})
     least, most = np.log10(min(values)), np.log10(max(values))
     margin = 0.05 * max(most - least, 0.1)
     figure.update_xaxes(title=parameter, type="log", dtick=1, range=[least - margin, most + margin])
     if len(values) <= FEW:
-        figure.update_xaxes(tickvals=list(values), ticktext=[figure_of(value) for value in values], tickangle=0)
+        ticks = [values[0]]
+        for value in values:
+            if np.log10(value / ticks[-1]) >= TICK_DISTANCE * (most - least):
+                ticks.append(value)
+        figure.update_xaxes(tickvals=ticks, ticktext=[figure_of(value) for value in ticks], tickangle=0)
     figure.update_yaxes(title=title, rangemode="tozero")
     if fractions:
         figure.update_yaxes(range=[-0.02, 1.02], tickformat=".0%")
     if in_force is not None:
-        mark_value(figure, in_force, f"current: {figure_of(in_force)}", theme)
+        words = "current and suggested" if suggested == in_force else "current"
+        mark_value(figure, in_force, f"{words}: {figure_of(in_force)}", theme)
+    if suggested not in (None, in_force):
+        figure.add_vline(x=suggested, line={"color": theme.unknown, "width": 1.5, "dash": "dash"})
+        words, at = f"suggested: {figure_of(suggested)}", np.log10(suggested)
+        label(figure, words, theme.unknown, x=at, xanchor="center", y=0, yref="paper", yanchor="bottom")
     return figure
 
 
@@ -135,7 +153,7 @@ def figure_of(value: float) -> str:
     return f"{value:.3g}" if value < 1000 else f"{value:.0f}"
 
 
-def _apart(values: Sequence[float], *, height: float = 240.0, least: float = 15.0) -> list[float]:
+def _apart(values: Sequence[float], *, height: float = 240.0, least: float = LINE_HEIGHT) -> list[float]:
     """Upward shifts in pixels that keep labels at these shares, ascending, `least` pixels apart."""
     shifts, reached = [], -np.inf
     for value in values:

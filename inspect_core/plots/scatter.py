@@ -20,11 +20,19 @@ class PointMarkers:
     rings: np.ndarray
 
 
-def type_colours(defect_types: Iterable[str], theme: ChartTheme) -> dict[str, str]:
-    """Kind -> colour: good and unknown have their own, a lone defect type that of defects, several one each."""
-    others = sorted(set(defect_types) - {"good", "unknown"})
+def type_colours(
+    defect_types: Iterable[str], theme: ChartTheme, unknown: Sequence[str] = ("unknown",)
+) -> dict[str, str]:
+    """Return the colour of each type: good and unknown ones have their own, a lone defect type that of defects,
+    several one each.
+    """
+    others = sorted(set(defect_types) - {"good", *unknown})
     several = {kind: theme.defect_types[i % len(theme.defect_types)] for i, kind in enumerate(others)}
-    return {"unknown": theme.unknown, "good": theme.good} | ({others[0]: theme.defect} if len(others) == 1 else several)
+    return (
+        dict.fromkeys(unknown, theme.unknown)
+        | {"good": theme.good}
+        | ({others[0]: theme.defect} if len(others) == 1 else several)
+    )
 
 
 def colours_of_groups(groups: Iterable[str], theme: ChartTheme) -> dict[str, str]:

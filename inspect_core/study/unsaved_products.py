@@ -101,7 +101,8 @@ class UnsavedProduct:
 @dataclass(frozen=True)
 class OpenProduct:
     """A line of the list of open products; opened_at and thumbnail as of `UnsavedProduct`, problem: why it cannot be
-    opened, or is not on disk; interrupted: whether its teaching was, so that there is nothing to open.
+    opened, or is not on disk; interrupted: whether its teaching was, so that there is nothing to open; detector: ""
+    where it is not known.
     """
 
     id: str
@@ -111,6 +112,7 @@ class OpenProduct:
     saved: bool = False
     problem: str = ""
     interrupted: bool = False
+    detector: str = ""
 
 
 class UnsavedProductStore:
@@ -219,8 +221,8 @@ def _line_of(folder: Path) -> OpenProduct:
         part = _read(folder)
     except ValueError as error:
         return OpenProduct(folder.name, folder.name, folder.lstat().st_mtime, b"", problem=str(error))
-    interrupted = not (folder / RECIPE).exists()
-    return OpenProduct(folder.name, part.product, part.opened_at, part.thumbnail, interrupted=interrupted)
+    interrupted, known = not (folder / RECIPE).exists(), (part.product, part.opened_at, part.thumbnail)
+    return OpenProduct(folder.name, *known, interrupted=interrupted, detector=part.order.method or "")
 
 
 _KINDS = (

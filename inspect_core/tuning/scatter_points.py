@@ -17,6 +17,8 @@ from inspect_core.study.scored_photo import UNKNOWN
 from inspect_core.study.scored_photos import ScoredPhotos
 
 WHOLE = -1
+UNMARKED = "defective part, place not marked"
+"""Of a patch of a defective part without a mask: it may show the defect or not."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -25,7 +27,8 @@ class ScatterPoints:
 
     features: (n, d) float32; photo: (n,) position among the scored photos; place: (n, 2) row and column on the patch
     grid, WHOLE for a whole photo; score: (n,) float32, of the patch grid or of the photo; peak: (n,) float32, the
-    largest value of the anomaly map inside it; truth: (n,) of str, "good", the type of defect it shows, or "unknown".
+    largest value of the anomaly map inside it; truth: (n,) of str, "good", the type of defect it shows, UNMARKED or
+    "unknown".
     """
 
     features: np.ndarray
@@ -46,7 +49,7 @@ class ScatterPoints:
     @property
     def defect(self) -> np.ndarray:
         """(n,) bool: known to show a defect."""
-        return (self.truth != "good") & (self.truth != UNKNOWN)
+        return ~np.isin(self.truth, ("good", UNMARKED, UNKNOWN))
 
 
 def sample_patches(
@@ -78,7 +81,7 @@ def sample_patches(
     for i, child in enumerate(children):
         truth = _truth(scored.photos[i].label, masks[i], scored.grid)
         peak = cell_peaks(scored.map(i, **live), scored.grid)
-        striking = ((truth != "good") & (truth != UNKNOWN)) | (peak > limit)
+        striking = ~np.isin(truth, ("good", UNMARKED, UNKNOWN)) | (peak > limit)
         chosen = _draw(striking.ravel(), int(fractions[i]), np.random.default_rng(child))
         rows = features_of(i).reshape(h * w, -1).cpu().float().numpy()[chosen]
         place = np.stack(np.divmod(chosen, w), axis=1)
@@ -135,5 +138,5 @@ def _draw(marked: np.ndarray, fraction: int, rng: np.random.Generator) -> np.nda
 def _truth(kind: str, mask: np.ndarray | None, grid: tuple[int, int]) -> np.ndarray:
     """Return (h, w) str: what each patch of a photo of this kind shows."""
     if mask is None:
-        return np.full(grid, UNKNOWN, dtype=object)
+        return np.full(grid, UNKNOWN if kind == UNKNOWN else UNMARKED, dtype=object)
     return np.where(cell_peaks(mask, grid), kind, "good").astype(object)

@@ -16,6 +16,7 @@ import streamlit as st
 
 from inspect_core.images import heatmap
 from inspect_core.images.photo_reader import DecodedPhoto
+from inspect_core.methods.registry import JOIN
 from inspect_core.runtime import workspace
 from inspect_core.study.scored_photo import ADDED, UNKNOWN, ScoredPhoto
 from inspect_core.study.teaching_config import TeachingConfig
@@ -229,7 +230,8 @@ def as_fragment(draw: Callable[[TaughtProduct], None]) -> Callable[[TaughtProduc
 
 
 def _line(product: TaughtProduct) -> OpenProduct:
-    return OpenProduct(product.id, product.product, product.opened_at, _thumbnail(product), product.is_saved)
+    line = OpenProduct(product.id, product.product, product.opened_at, _thumbnail(product), product.is_saved)
+    return replace(line, detector=JOIN.join(view.method for view in product.scored.views))
 
 
 def _thumbnail(product: TaughtProduct) -> bytes:

@@ -1,11 +1,13 @@
 """The list of open products, the same in every window: choose one, close one, teach an interrupted one again."""
 
 import time
+from collections import Counter
 
 import streamlit as st
 
 from inspect_core.audit import life_cycle
 from inspect_core.audit.log import AuditLog, LogError
+from inspect_core.methods.registry import title_of
 from inspect_core.runtime import workspace
 from inspect_core.runtime.jobs import JobRejected
 from inspect_core.study import unsaved_products
@@ -21,8 +23,10 @@ def in_sidebar() -> None:
     product, parts = open_product_store.current(), open_product_store.open_parts()
     if not parts:
         st.caption("No product has been taught yet.")
+    names = Counter(part.product for part in parts)
     for part in parts:
-        _part(part, chosen=product is not None and part.id == product.id)
+        detector = title_of(part.detector, is_short=True) if part.detector and names[part.product] > 1 else ""
+        _part(part, detector, chosen=product is not None and part.id == product.id)
     if product is not None:
         if product.is_saved:
             st.caption(shell.escape(product.describe() + _state(product)))
@@ -44,8 +48,8 @@ def open_last() -> bool:
     return False
 
 
-def _part(part: OpenProduct, *, chosen: bool) -> None:
-    """Show one product, with what can be done with it."""
+def _part(part: OpenProduct, detector: str, *, chosen: bool) -> None:
+    """Show one product, with what can be done with it; detector: named where another product has the same name."""
     name, state = shell.escape(part.product), "saved" if part.saved else "not saved"
     if part.interrupted:
         state = "teaching was interrupted"
@@ -56,7 +60,7 @@ def _part(part: OpenProduct, *, chosen: bool) -> None:
             label, widget_key = f"**{name}**" if chosen else name, f"open-{part.id}-sidebar"
             closed = part.interrupted or (bool(part.problem) and open_product_store.find(part.id) is None)
             now = st.button(label, key=widget_key, type="tertiary", disabled=closed, help="Open it on Inspect")
-            st.caption(shell.escape(f"{state} · {_when(part.opened_at)}"))
+            st.caption(shell.escape(" · ".join(filter(None, (detector, state, _when(part.opened_at))))))
         action, key = "Delete" if closed else "Close", f"close-{part.id}-sidebar"
         if st.button(action, key=key, type="tertiary", help=f"{action} {name}"):
             _close(part)

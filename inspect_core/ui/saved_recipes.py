@@ -20,6 +20,15 @@ def paths() -> list[Path]:
     return sorted(paths, key=_written, reverse=True)
 
 
+def find(digest: str) -> Path | None:
+    """Return where the recipe with this digest is saved; None if it is not."""
+    for path in paths():
+        with contextlib.suppress(Exception):  # whatever reading a file from elsewhere raises
+            if _facts(path, _written(path))[1] == digest:
+                return path
+    return None
+
+
 def show_no_recipes() -> None:
     """For a workspace without recipes: where they come from."""
     st.info("No recipes yet. Teach a product, set the limit on Inspect, then save the recipe there.")

@@ -17,7 +17,7 @@ from inspect_core.ui import open_product_store
 
 POLL_SECONDS, IDLE_SECONDS = 0.5, 2.0
 T = TypeVar("T")
-_MARK, _WANTED, _STARTED = "gate_open", "page_wanted", "jobs_started"
+_MARK, _WANTED, _STARTED, _TAUGHT = "gate_open", "page_wanted", "jobs_started", "taught_last"
 _SIGNS = re.compile(r"\A\d+(?=\.)|(?=[]\\`*_{}()<>#+!|$:~&=^[-])")
 # The browser turns even escaped text into links, icons and arrows. An invisible word joiner breaks up the patterns that
 # it looks for: http://, www., a@b, :name:, and -> between spaces.
@@ -107,7 +107,9 @@ def begin(work: Callable[[], object]) -> None:
 
 
 def sidebar() -> None:
-    """Who is at the screen, and the running job with its cancel button, below the open parts."""
+    """Who is at the screen, and the running job with its cancel button, above the open products: in view however many
+    there are.
+    """
     with st.sidebar:
         _show_user()
         every = POLL_SECONDS if active_job() is not None else IDLE_SECONDS
@@ -145,11 +147,8 @@ def show_job_status(subject: object, then: str = "") -> None:
     """In a page: the job whose result is of this, with what happens after; without one, what a start would wait for."""
     matching_job, other = jobs().find_by_subject(subject), active_job()
     if matching_job is not None:
-        if then:
-            st.info(
-                f"{escape(matching_job.title)}, {_owner_phrase(matching_job)}. {then}", icon=":material/hourglass_top:"
-            )
-        _watch_in_page(matching_job.id)
+        words = f"{escape(matching_job.title)}, {_owner_phrase(matching_job)}. Progress is shown in the sidebar."
+        st.info(f"{words} {then}", icon=":material/hourglass_top:")
     elif other is not None:
         show_running_job("Anything you start here is queued and starts automatically.")
     show_problem()
@@ -159,6 +158,16 @@ def show_running_job(then: str) -> None:
     """Show the job of another page that runs, whose it is, and what may be done meanwhile; nothing when none runs."""
     if (job := active_job()) is not None:
         st.caption(f":material/hourglass_top: Running: {escape(job.title)}, {_owner_phrase(job)}. {then}")
+
+
+def show_ready() -> None:
+    """Show the product that a job of this session opened last, with the way to it."""
+    product = open_product_store.find(st.session_state.get(_TAUGHT, ""))
+    if product is not None:
+        st.success(f"**{escape(product.product)}** is ready.", icon=":material/check_circle:")
+        if st.button("Open on Inspect", type="primary", icon=":material/center_focus_strong:", key="open_taught"):
+            open_product_store.take(product.id)
+            st.switch_page("pages/inspect.py")
 
 
 def show_problem() -> None:
@@ -247,19 +256,6 @@ def _ending(job: Job) -> str:
     return f"cancelled at {at}" if job.state is JobState.CANCELLED else f"failed at {at}: {escape(job.error)}"
 
 
-@st.fragment(run_every=POLL_SECONDS)
-def _watch_in_page(job_id: str) -> None:
-    """Show the progress of a job in the page, or its place in the queue, without a second cancel button."""
-    job, ahead = active_job(), [waiting_job.id for waiting_job in jobs().waiting]
-    if job is not None and job.id == job_id:
-        st.progress(job.fraction, text=progress_in_words(job))
-    elif job is not None and job_id in ahead:
-        before = f"{escape(job.title)}, {_owner_phrase(job)}, runs first"
-        st.progress(0.0, text=f"Position {ahead.index(job_id) + 1} in the queue; {before}.")
-    else:
-        st.rerun()
-
-
 def start_job_button(
     label: str, words: str, work: Callable[[], object], *, subject: object, key: str, disabled: bool = False
 ) -> None:
@@ -332,6 +328,7 @@ def _collect() -> None:
             st.toast(f"{escape(job.title)} was cancelled. Nothing was changed.", icon=":material/stop_circle:")
         elif job.result is not None:
             open_product_store.take(job.result)
+            st.session_state[_TAUGHT] = job.result
             st.toast(f"{escape(job.title)}: done in {duration(job.seconds)}.", icon=":material/check_circle:")
             st.rerun()
 

@@ -148,6 +148,12 @@ def test_other_limits_are_recorded_once(log):
     ]
 
 
+def test_a_digest_is_told_by_its_first_digits(log):
+    life_cycle.released(log, "ab" * 32, product="flange", recipe="d" * 64, user="Ana")
+    (entry,) = log.entries()
+    assert describe_entry(entry) == f"release: {'ab' * 6}"
+
+
 def test_challenges_are_told_in_words(log):
     own = {"product": "flange", "recipe": "d" * 64, "user": "Ana"}
     challenges.record(log, [{"name": "dent", "passed": False}, {"name": "plain", "passed": True}], **own)

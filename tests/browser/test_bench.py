@@ -352,6 +352,7 @@ def test_the_gallery_chooses_filters_and_shows_names_as_they_are(open_page, addr
     expect(page.get_by_role("img", name=re.compile("Reject, score"))).to_be_visible()
     page.get_by_label("Defect type").select_option("dent")
     dents = [i for i in order if photos[i].label == "dent"]
+    expect(page.locator(".title")).to_have_text(photos[dents[0]].name)  # the part shown before is hidden now
     assert [int(each.get_attribute("data-position")) for each in page.locator(".part:visible").all()] == dents
     page.get_by_role("button", name="accepted").click()
     expect(page.get_by_text("No parts match.")).to_be_visible()

@@ -43,7 +43,7 @@ def test_detectors_are_compared_and_one_is_put_on_the_bench(open_app, part, expo
     assert "Takes about" in words(app)
     finish(press(app, "start-comparison"))
     table = app.dataframe[0].value
-    assert table["Detector"].tolist() == ["By location + Texture, curved", "By location"]
+    assert table["Detector"].tolist() == ["Location + Curved", "Location"]
     assert table["False rejects"].str.contains("of 4 good").all()
     assert "best" in " ".join(table["Synthetic defects"])
     assert table["Choice"].tolist() == ["recommended", "in use"]

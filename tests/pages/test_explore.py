@@ -61,11 +61,11 @@ def test_a_map_of_patches_is_kept_and_a_click_on_it_leads_to_the_part_the_patch_
     for colour in ("Score", "Photo"):
         choose(app, "map_colour", colour)
         assert charts(app) == 1
-    assert "Ringed: 200 above the limit" not in words(app)
+    assert "Ringed: 200 above the review limit" not in words(app)
     app.session_state[f"settings-{part.id}"].limits = Limits(0.0, 0.0)
     app.run()
     assert charts(app) == 1
-    assert "Ringed: 200 above the limit" in words(app)
+    assert "Ringed: 200 above the review limit" in words(app)
     assert shell.jobs().current is job, "colours and limits cost no new map"
 
     chosen = next(i for i in range(len(points)) if points.truth[i] == "dent")

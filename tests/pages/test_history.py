@@ -106,7 +106,10 @@ def test_the_table_an_override_and_who_changed_what_and_why(open_app, filled):
     app.session_state["history_entry"] = number
     app.run()
     assert "Loupe: rejected, score 9, limit 4" in words(app)
+    assert "Choose your verdict." in words(press(app, "Override verdict")), "none is preselected"
+    app.segmented_control(key=f"override_verdict-{number}").set_value("accept")
     assert "a reason is required;" in words(press(app, "Override verdict"))
+    app.segmented_control(key=f"override_verdict-{number}").set_value("accept")
     app.text_input(key=f"override_reason-{number}").set_value("dust")
     press(app, "Override verdict")
     with AuditLog.open() as log:

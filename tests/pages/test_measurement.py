@@ -63,6 +63,10 @@ def test_a_study_is_set_up_led_through_and_reported(begun, tmp_path):
     assert not [one for one in app.segmented_control if one.key == f"who-{stem}"]
     app.toggle(key=f"ended-{stem}").set_value(False).run()
     app.segmented_control(key=f"who-{stem}").set_value("Ann").run()
+    assert (list(app.title), list(app.progress)) == ([], []), "nothing but the part and the call"
+    press(app, f"back-{stem}")
+    assert app.title[0].value == "MSA study"
+    app.segmented_control(key=f"who-{stem}").set_value("Ann").run()
     while (turn := msa_study.load(stem).next_for("Ann")) is not None:
         part, trial = turn
         press(app, f"{'Defective' if part.defective else 'Good'}-{stem}-Ann-{part.name}-{trial}")

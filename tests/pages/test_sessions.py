@@ -65,6 +65,9 @@ def test_what_a_job_made_is_not_lost_when_another_follows_or_its_session_is_gone
         press(app, "teach")
         wait_for_job()
     assert first.run().session_state["in_hand"] == parts[0].id
+    assert f"**{parts[0].product}** is ready." in [element.value for element in first.success]
+    assert first.button(key="open_taught").label == "Open on Inspect"
+    assert words(first).count("Location · not saved") >= 2, "equal names are told apart by their detectors"
     open_product_store.find(parts[1].id)
     assert open_app("pages/inspect.py").session_state["in_hand"] == parts[1].id, "the next session finds the latest"
 

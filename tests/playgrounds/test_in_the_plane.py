@@ -32,6 +32,7 @@ def test_every_boundary_leaves_about_as_many_points_outside_as_asked(title: str)
     narrow, wide = (fit_boundary(x, title, PlaygroundSettings(nu=nu), places) for nu in (0.05, 0.3))
     assert narrow.scores.shape == places.shape[:2]
     assert narrow.outside.mean() < wide.outside.mean() < 0.5
+    assert narrow.outside.mean() <= 0.05 + 1 / len(x)
     if title != "One-class SVM":  # has a boundary of its own
         assert wide.outside.mean() == pytest.approx(0.3, abs=0.02)
     same = fit_boundary(np.repeat(x[:1], LEAST_POINTS, axis=0), title, PlaygroundSettings(), places)

@@ -7,7 +7,7 @@ from inspect_core.features.extraction import PatchFeatureSpec
 from inspect_core.methods.fitted_method import FittedMethod
 from inspect_core.study.scored_photos import ScoredPhotos
 from inspect_core.tuning import scatter_points as explore
-from inspect_core.tuning.scatter_points import ScatterPoints
+from inspect_core.tuning.scatter_points import UNMARKED, ScatterPoints
 from tests.study.made_up import GRID, SIZE, bench, patches, photo, rows_of
 
 KINDS = ("good", "scratch", "unknown", "good", "dent")
@@ -75,7 +75,7 @@ def test_what_a_patch_shows_is_told_apart_from_what_its_photo_shows(scored, mask
     assert set(points.truth[points.photo == 0]) == {"good"}
     assert sorted(points.truth[points.photo == 1]) == ["good"] * 10 + ["scratch"] * 2
     assert set(points.truth[points.photo == 2]) == {"unknown"}
-    assert set(points.truth[points.photo == 4]) == {"unknown"}, "a dent somewhere: no patch is known to show it"
+    assert set(points.truth[points.photo == 4]) == {UNMARKED}, "a dent somewhere: no patch is known to show it"
     assert points.defect.sum() == 2
 
 

@@ -81,7 +81,7 @@ OURS = {
     "recipes/challenge_panel": {"words", "label", "part.verdict", "str(saved.digest)[:8]"},
     "recipes/export_panel": {"proof['photos']", "proof['golden']"},
     "recipes/recipe_panels": {
-        "title_of(recipe.method, as_published=recipe.as_published)", "file", "limits_in_words(recipe.limits)",
+        "title_of(recipe.method, as_published=recipe.as_published)", "file",
         "list(rows)", "name", "counts_sentence(counts, limit_set_on_these=set_on_these)", "list(shown)", "state",
         "value",
     },
@@ -111,6 +111,7 @@ SAFE_CALLS = {
     "shell.progress_in_words",
     "int",
     "len",
+    "limits_in_words",
 }
 
 

@@ -14,12 +14,6 @@ from inspect_core.line.confusion import truths_of
 from inspect_core.line.inspector import Inspector
 from inspect_core.line.verdict_changes import compare_verdicts
 from inspect_core.line.verdict_table import read_table
-from inspect_core.recipe import LoadedRecipe, loaded_backbone
-from inspect_core.recipe_format import recipe_package
-from inspect_core.recipe_io import recipe_file
-from inspect_core.recipe_io.fused_recipe import FusedRecipe
-from inspect_core.runner import Runner
-from inspect_core.runtime import workspace
 from inspect_core.runtime.atomic_write import atomic_replace
 from inspect_core.runtime.jobs import Job
 from inspect_core.runtime.progress import Cancelled
@@ -28,6 +22,7 @@ from inspect_core.sharding.inspection_tasks import WorkerBatchInspector
 from inspect_core.ui import shell
 from inspect_core.ui.batch import batch_store
 from inspect_core.ui.batch.batch_store import BatchRun
+from inspect_core.ui.inspected_photos import inspector_of
 
 BATCH = "batch"
 MOST_DRAWN = 24
@@ -120,17 +115,3 @@ def _draw_changes(before: BatchRun, batch: BatchRun, inspector: Inspector, photo
             for side, judging in zip(batch_store.SIDES, (first, inspector), strict=True):
                 if picture := picture_of(judging, *paths[change.after.digest]):
                     (new / f"{rank:02d}-{side}.webp").write_bytes(picture)
-
-
-def inspector_of(recipe: str, digest: str, *, in_process: bool = True) -> tuple[Inspector, Path]:
-    """Return a saved recipe by its file's name and its digest, and where it lies: as exported for the line, if it was
-    (the same verdicts in less time). in_process: whether no other process judges with it. Raises ValueError and
-    OSError, naming it, when it cannot be used.
-    """
-    path, exported = workspace.recipes_folder() / recipe, workspace.export_of(digest)
-    for place in (exported, path):
-        if place.exists() and recipe_package.is_exported(place):
-            return Runner(place, threads=1), place
-    loaded = recipe_file.load(path)
-    backbone = loaded_backbone(loaded.backbone)
-    return (FusedRecipe(loaded, backbone, path) if in_process else LoadedRecipe(loaded, backbone)), path

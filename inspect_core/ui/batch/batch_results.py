@@ -6,6 +6,7 @@ from pathlib import Path
 import streamlit as st
 
 from inspect_core.line import confusion
+from inspect_core.line.batch import photos_of
 from inspect_core.line.batch_report import batch_sentence, in_words, worst_rows
 from inspect_core.line.histogram import histogram
 from inspect_core.line.result_row import ResultRow
@@ -15,10 +16,12 @@ from inspect_core.runtime import workspace
 from inspect_core.ui import charts, saved_recipes, shell
 from inspect_core.ui.batch import batch_form, batch_store
 from inspect_core.ui.batch.batch_store import SIDES, BatchRun
+from inspect_core.ui.inspected_photos import heatmap_of
 from inspect_core.verdict import ALL_VERDICTS, VERDICT_PHRASES, VERDICT_SYMBOLS
 
 PICTURE_WIDTH, COUNT_WIDTH, CHANGE_WIDTH, CHANGES = 180, 170, 330, 9
-WAYS = {BETTER: ":green[:material/thumb_up: Better]", WORSE: ":red[:material/thumb_down: Worse]"}
+SELECTED_SIDE = 360
+WAYS = {BETTER: ":material/thumb_up: Better", WORSE: ":material/thumb_down: **Worse**"}
 AT_OR_BELOW = "Percentage of the calibration parts with this score or a lower one."
 LARGEST_PICTURE = 1 << 24
 """Bytes."""
@@ -49,7 +52,7 @@ def results(finished: list[BatchRun]) -> None:
         st.markdown("**Scores**")
         st.image(drawn, width="stretch", alt=batch_sentence(rows))
     _worst(batch, rows)
-    _table(rows)
+    _table(batch, rows)
 
 
 def _counts(rows: list[ResultRow]) -> None:
@@ -76,9 +79,8 @@ def _changes(batch: BatchRun, rows: list[ResultRow]) -> None:
     if before is None or not before.finished:
         return
     changes = compare_verdicts(_rows(str(before.table), before.table.stat().st_mtime_ns), rows)
-    other = workspace.recipes_folder() / before.recipe
-    against = saved_recipes.names([other])[other]
-    st.markdown(f"**Compared with {shell.escape(against)}** · {shell.escape(changes.sentence())}")
+    names = [_recipe_name(before), _recipe_name(batch)]
+    st.markdown(f"**Compared with {shell.escape(names[0])}** · {shell.escape(changes.sentence())}")
     drawn = [
         (change, *pictures)
         for rank, change in enumerate(changes.changes)
@@ -89,15 +91,16 @@ def _changes(batch: BatchRun, rows: list[ResultRow]) -> None:
     for change, *pictures in shell.paginate(drawn, CHANGES, f"batch_changes-{batch.id}"):
         with shelf.container(border=True, width=CHANGE_WIDTH):
             sides = st.columns(2, gap="small")
-            for column, row, picture in zip(sides, (change.before, change.after), pictures, strict=True):
+            verdicts = zip(sides, (change.before, change.after), pictures, names, strict=True)
+            for column, row, picture, name in verdicts:
                 with column:
-                    st.image(picture, width="stretch", alt=f"{row.name}: {in_words(row)}")
-                    st.caption(shell.escape(_in_short(row)))
-            truth = f" · {change.after.truth}" if change.after.truth else ""
+                    st.image(picture, width="stretch", alt=f"{row.name} by {name}: {in_words(row)}")
+                    st.caption(f"{shell.escape(name)}  \n**{shell.escape(_in_short(row))}**")
+            truth = f" · {shell.escape(change.after.truth)}" if change.after.truth else ""
             way = f"  \n{WAYS[change.direction]}" if change.direction else ""
-            st.caption(f"{shell.escape(change.after.name)}{shell.escape(truth)}{way}")
+            st.caption(f"{shell.escape(change.after.name)}{truth}{way}")
     if len(changes.changes) > len(drawn):
-        st.caption("Other changes are listed in the tables of both batches.")
+        st.caption("Select a row below to see any other photo.")
 
 
 def _downloads(batch: BatchRun) -> None:
@@ -129,14 +132,16 @@ def _worst(batch: BatchRun, rows: list[ResultRow]) -> None:
             st.caption(f"{shell.escape(row.name)}  \n{shell.escape(_in_short(row))}")
 
 
-def _table(rows: list[ResultRow]) -> None:
+def _table(batch: BatchRun, rows: list[ResultRow]) -> None:
+    """Show the photos, one row each, and the one that is selected with its heatmap."""
     st.markdown("**Photos**")
     words, key = {word: VERDICT_PHRASES[word].capitalize() for word in ALL_VERDICTS}, "batch_outcomes"
     outcome = st.segmented_control(
         "Show", words, format_func=words.__getitem__, selection_mode="multi", key=key, label_visibility="collapsed"
     )
     shown = [row for row in rows if not outcome or row.verdict in outcome]
-    st.dataframe(
+    place = st.container()
+    chosen = st.dataframe(
         {
             "Photo": [row.name for row in shown],
             "Verdict": [_signed(row.verdict) for row in shown],
@@ -157,7 +162,55 @@ def _table(rows: list[ResultRow]) -> None:
         },
         placeholder="",
         alt="Photos of the batch, one row each.",
-    )
+        key=f"batch_table-{batch.id}-{'-'.join(outcome or ())}",
+        on_select="rerun",
+        selection_mode="single-row",
+    ).selection.rows
+    with place:
+        if chosen and chosen[0] < len(shown):
+            _selected(batch, shown[chosen[0]])
+        else:
+            st.caption("Select a row to see the photo and its heatmap.")
+
+
+def _selected(batch: BatchRun, row: ResultRow) -> None:
+    """Show one photo with its heatmap, and its row in words."""
+    with st.container(horizontal=True, gap="large", border=True):
+        with st.container(width="content"), shell.errors_shown(ValueError, OSError):
+            path = _paths(batch.source).get(row.name, "")
+            drawn = heatmap_of(batch.recipe, batch.digest, path, row.digest, SELECTED_SIDE) if row.digest else None
+            if drawn is not None:
+                st.image(drawn, alt=f"{row.name} with its heatmap")
+            else:
+                why = "the photo or the recipe has changed" if row.digest else "the photo could not be read"
+                st.info(f"No image: {why}.", icon=":material/hide_image:")
+        with st.container():
+            st.markdown(f"**{shell.escape(row.name)}**  \n{shell.escape(_in_short(row))}")
+            limits = f"review above {row.review:.4g}, " if row.review < row.reject else ""
+            facts = {
+                "Limits": f"{limits}reject above {row.reject:.4g}",
+                "Ground truth": row.truth,
+                "Defect type": row.defect_type,
+                "Reason": row.reason,
+                "Product check": row.product_check,
+                "Photo quality": row.photo_deviation,
+                "Recipe": _recipe_name(batch),
+            }
+            st.markdown(
+                "  \n".join(f"{shell.escape(name)}: {shell.escape(words)}" for name, words in facts.items() if words)
+            )
+
+
+@st.cache_data(max_entries=2, show_spinner="Searching for the photo…", ttl=60)
+def _paths(source: str) -> dict[str, str]:
+    """Return where the photos of a batch are, by name."""
+    return {name: str(path) for name, path in photos_of([Path(source)])}
+
+
+def _recipe_name(batch: BatchRun) -> str:
+    """Return the recipe of a batch as it is called where one is chosen, with its digest."""
+    path = workspace.recipes_folder() / batch.recipe
+    return f"{saved_recipes.names([path])[path]}, {batch.digest[:8]}"
 
 
 def _drawn(path: Path) -> bytes | None:

@@ -16,7 +16,7 @@ from inspect_core.line.watch_session import POLL_SECONDS, WatchSession, require_
 from inspect_core.recipe import Recipe
 from inspect_core.runtime.jobs import Job
 from inspect_core.ui import shell
-from inspect_core.ui.batch.batch_jobs import inspector_of
+from inspect_core.ui.inspected_photos import inspector_of
 from inspect_core.verdict import VERDICT_PHRASES
 
 WATCH = "watch"

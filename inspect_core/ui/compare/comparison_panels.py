@@ -7,7 +7,7 @@ from typing import Any
 import streamlit as st
 
 from inspect_core.images.photo_reader import ImageError
-from inspect_core.methods.registry import ALL, JOIN, title_of
+from inspect_core.methods.registry import ALL, JOIN, METHODS, title_of
 from inspect_core.plots import comparison_plots as plots
 from inspect_core.runtime.jobs import JobRejected
 from inspect_core.study.teaching_config import TeachingConfig
@@ -19,13 +19,17 @@ from inspect_core.ui.compare import comparison_jobs
 from inspect_core.ui.taught_product import TaughtProduct
 
 CURVE_WIDTH, SCORES_WIDTH = 460, 320
+SHORT_TITLES = "; ".join(f"{method.short_title}: {method.title}" for method in METHODS.values())
 MAX_SELECTABLE_PARTS = 60
 """Photos offered for viewing side by side."""
 
 
 def start(order: TeachingConfig) -> None:
     """Show which detectors to compare, how long that takes, and the button that starts it, or its progress."""
-    detectors = st.multiselect("Detectors", ALL, default=ALL, format_func=title_of, key="compare_detectors")
+    say = partial(title_of, is_short=True)
+    detectors = st.multiselect(
+        "Detectors", ALL, default=ALL, format_func=say, key="compare_detectors", help=SHORT_TITLES
+    )
     as_published = st.toggle(
         "Also test each method as published", key="compare_published", help=teaching_job.AS_PUBLISHED
     )
@@ -82,7 +86,11 @@ def _table(comparison: Comparison, current: str) -> ComparisonRow:
         name: st.column_config.TextColumn(help=shell.escape(f"{words[0].upper()}{words[1:]}."))
         for name, words in comparison_report.COLUMN_HELP.items()
     }
-    columns["Detector"] = st.column_config.TextColumn(width=250, pinned=True)
+    table["Detector"] = [
+        title_of(row.detector, as_published=row.as_published, is_short=True) for row in comparison.rows
+    ]
+    columns["Choice"] = st.column_config.TextColumn(width=150)
+    columns["Detector"] = st.column_config.TextColumn(width=230, pinned=True, help=shell.escape(SHORT_TITLES))
     first = comparison.rows.index(comparison.chosen())
     event = st.dataframe(
         table, hide_index=True, column_config=columns, height="content", key="compare_table", on_select="rerun",

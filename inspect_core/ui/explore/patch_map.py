@@ -7,11 +7,13 @@ import numpy as np
 import plotly.graph_objects as go
 import streamlit as st
 
+from inspect_core.audit.changes import limits_in_words
 from inspect_core.images import boxes
 from inspect_core.images.photo_reader import ImageError
 from inspect_core.plots import scatter
 from inspect_core.plots.chart_theme import ChartTheme, as_text
 from inspect_core.plots.scatter import PointMarkers
+from inspect_core.study.scored_photo import UNKNOWN
 from inspect_core.tuning import scatter_points as explore
 from inspect_core.ui import charts, open_product_store, result_cache, shell
 from inspect_core.ui.explore import explore_jobs, variance_panels
@@ -114,7 +116,8 @@ def _coloured_scatter(
         words = [photos[i].group or "no lot" for i in points.photo]
         colours = scatter.colours_of_groups(words, theme)
     else:
-        words, colours = list(points.truth), scatter.type_colours(points.truth, theme)
+        unknown = explore.UNMARKED, UNKNOWN
+        words, colours = list(points.truth), scatter.type_colours(points.truth, theme, unknown)
     return scatter.scatter_by_category(drawn.positions, words, colours, marks, hover, theme)
 
 
@@ -181,13 +184,13 @@ def _how_to_read(points: explore.ScatterPoints, limits: Limits | None) -> str:
     shown = "" if points.whole else " Anomalous patches are over-represented."
     return (
         f"{len(points)} {what}. Diamonds: {defect} {('defects' if points.whole else 'inside a ground-truth mask')}. "
-        f"Ringed: {above} above the limit.{shown} Neighbouring points are similar; group sizes and gaps carry no "
-        "meaning."
+        f"Ringed: {above} above the review limit.{shown} Neighbouring points are similar; group sizes and gaps carry "
+        "no meaning."
     )
 
 
 def _scored(value: float, limits: Limits | None, words: str) -> str:
-    return f"{words} {value:.3g}" + (f", limit {limits.reject:.3g}" if limits is not None else "")
+    return f"{words} {value:.3g}" + (f", {limits_in_words(limits)}" if limits is not None else "")
 
 
 def _suggested_limit(product: TaughtProduct, live: dict[str, int]) -> float:

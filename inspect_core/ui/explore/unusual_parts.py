@@ -49,7 +49,8 @@ def show_unusual_parts(product: TaughtProduct) -> None:
                 else heatmap.overlay(pixels, shown, limit, typical_score=min(typical_score, limit))
             )  # fmt: skip
             st.image(picture, output_format="PNG", width="stretch", alt=f"{name}, score {score:.3g}, with its heatmap")
-            above = " · above the limit" if score > limit else ""
+            verdict = "accept" if limits is None else limits.verdict(score)
+            above = "" if verdict == "accept" else f" · above the {shell.escape(verdict)} limit"
             st.caption(f"**{rank + 1:d}** · {shell.escape(name)} · score {score:.3g}{above}")
             if st.button("Show on Inspect", key=f"strangest-{rank}", width="stretch"):
                 show_on_bench(product, position, None)

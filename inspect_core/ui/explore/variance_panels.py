@@ -178,7 +178,8 @@ def _curves(product: TaughtProduct, name: str, value: float, readings: list[Sens
         "false rejects at 95% detection": [reading.good_rejected_at_95_caught for reading in readings],
     }
     label = CONTROLS[name].sign
-    facts: dict[str, Any] = {"parameter": label, "in_force": value, "notes": notes}
+    suggested = view.start if view is not None else None
+    facts: dict[str, Any] = {"parameter": label, "in_force": value, "suggested": suggested, "notes": notes}
     has_defects = any(math.isfinite(y) for ys in lines.values() for y in ys)
     row = st.container(horizontal=True, gap="medium")
     if has_defects:

@@ -88,11 +88,5 @@ def _run_signals(numbers: tuple[int, ...], _found: Sequence[Inspection]) -> tupl
 
 def _good_scores(digest: str) -> list[float]:
     """Return scores of the good parts that a saved recipe was released with; none if it is no longer there."""
-    for path in saved_recipes.paths():
-        try:
-            recipe = saved_recipes.checked(path)
-        except Exception:  # whatever reading a file from elsewhere raises
-            continue
-        if recipe.digest == digest:
-            return [row.score for row in recipe.calibration_photos]
-    return []
+    path = saved_recipes.find(digest)
+    return [] if path is None else [row.score for row in saved_recipes.checked(path).calibration_photos]

@@ -9,9 +9,10 @@ from inspect_core.audit import changes as of_log
 from inspect_core.audit.changes import override
 from inspect_core.audit.inspections import ACCEPT, REJECT, REVIEW, Inspection
 from inspect_core.audit.log import AuditLog, LogError
-from inspect_core.ui import shell
+from inspect_core.ui import saved_recipes, shell
 from inspect_core.ui.history.history_overview import in_words, picture
 from inspect_core.ui.history.selection import Selection, local
+from inspect_core.ui.inspected_photos import heatmap_of
 from inspect_core.verdict import VERDICT_PHRASES, VERDICT_SYMBOLS, VerdictWord
 
 ON_A_PAGE, PICTURE, BESIDE = 12, 300, 480
@@ -55,6 +56,7 @@ def parts(selection: Selection) -> None:
             "Limit": st.column_config.NumberColumn(format="%.4g", help="The reject limit in force at that time."),
             "Operator": st.column_config.TextColumn(help="Who overrode Loupe's verdict, and why."),
         },
+        placeholder="",
         alt="Inspected parts, latest first.",
     )
     st.caption("Select a row to see the part above and override its verdict.")
@@ -73,9 +75,10 @@ def _show(inspection: Inspection) -> None:
         if content is not None:
             st.image(content, alt=f"{inspection.name}: {in_words(inspection)}")
         else:
-            missing_reason = "the photo is no longer at the recorded path, or the file there has changed"
-            why = missing_reason if inspection.path else "the log does not record where this photo is stored"
-            st.info(f"No image: {why}.", icon=":material/hide_image:")
+            st.info(f"No image: {_why_missing(inspection)}.", icon=":material/hide_image:")
+    if content is not None and (drawn := _heatmap(inspection)) is not None:
+        with row.container(width=PICTURE):
+            st.image(drawn, alt=f"{inspection.name} with its heatmap")
     with row.container(width=BESIDE):
         st.markdown(f"**{shell.escape(inspection.name)}**")
         st.markdown(f"Loupe: {shell.escape(in_words(inspection))}")
@@ -89,17 +92,36 @@ def _show(inspection: Inspection) -> None:
         _override(inspection)
 
 
+def _why_missing(inspection: Inspection) -> str:
+    if not inspection.digest:
+        return "the photo could not be read"
+    if not inspection.path:
+        return "the log does not record where this photo is stored"
+    return "the photo is no longer at the recorded path, or the file there has changed"
+
+
+def _heatmap(inspection: Inspection) -> bytes | None:
+    """Return the photo with its heatmap, reduced; None where its recipe is not saved here."""
+    path = saved_recipes.find(inspection.recipe)
+    with shell.errors_shown(ValueError, OSError):
+        if path is not None:
+            return heatmap_of(path.name, inspection.recipe, inspection.path, inspection.digest, PICTURE)
+    return None
+
+
 def _override(inspection: Inspection) -> None:
     with st.form(f"override-{inspection.number}", clear_on_submit=True):
         options: list[VerdictWord] = [word for word in (ACCEPT, REVIEW, REJECT) if word != inspection.final_verdict]
         key, say = f"override_verdict-{inspection.number}", VERDICT_PHRASES.__getitem__
-        label, first = "Your verdict", options[0]
-        verdict = st.segmented_control(label, options, default=first, required=True, format_func=say, key=key)
+        verdict = st.segmented_control("Your verdict", options, format_func=say, key=key)
         key = f"override_reason-{inspection.number}"
         reason = st.text_input("Reason", key=key, placeholder="e.g. dust, wiped off", max_chars=200)
         st.caption(f"Recorded as {shell.escape(shell.current_user())}. Loupe's verdict stays in the log.")
         if not st.form_submit_button("Override verdict", icon=":material/gavel:"):
             return
+    if verdict is None:
+        st.warning("Choose your verdict.")
+        return
     with shell.errors_shown(ValueError, LogError):
         entry = override(inspection, verdict, reason=reason, user=shell.current_user())
         with AuditLog.open() as log:

@@ -1,6 +1,7 @@
 """The first start: the sample part is taught by itself; meanwhile its photos arrive, with three lines on what comes."""
 
 import contextlib
+import math
 
 import numpy as np
 import streamlit as st
@@ -9,8 +10,10 @@ from inspect_core.images.folders import scan
 from inspect_core.runtime.jobs import JobRejected
 from inspect_core.ui import contact_sheet, open_product_store, open_products, shell, teaching_job
 
-USUAL = 40
-"""Seconds that the sample usually takes: its photos arrive at this pace while the network is still being loaded."""
+USUAL = 30
+"""Seconds that the sample usually takes on a machine that is not idle: the pace of its photos and of the bar while the
+network is still being loaded.
+"""
 WHAT_COMES = (
     "**Now** Loupe is learning how photos of good flanges vary. It sees no defects.",
     "**Next** it opens photos it has not seen. A heatmap shows where each one differs. Drag the limit and watch the "
@@ -42,12 +45,15 @@ def first_start() -> None:
 
 @st.fragment(run_every=shell.POLL_SECONDS)
 def _arriving(job_id: str) -> None:
-    """Show the sample's photos, one by one; the bar of the job and its cancel stand in the sidebar."""
+    """Show how far the sample is, and its photos one by one; Cancel is in the sidebar."""
     job = shell.jobs().find_by_subject(teaching_job.SAMPLE)
     if job is None or job.id != job_id:
         st.rerun()
     photos = _photos()
-    count = round(max(job.fraction, min(job.seconds / USUAL, 0.9)) * len(photos))
+    fraction = max(job.fraction, 1 - math.exp(-2 * job.seconds / USUAL))  # moves on a busy machine too
+    count = round(fraction * len(photos))
+    usual = "" if job.seconds_left else f", usually about {USUAL}"
+    st.progress(fraction, f"{shell.progress_in_words(job)} · {shell.duration(job.seconds)} so far{usual}")
     st.image(_sheet(count), alt=f"{count} of {len(photos)} sample photos")
 
 

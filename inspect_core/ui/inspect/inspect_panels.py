@@ -1,6 +1,6 @@
 """The parts of the Inspect page: adding photos, the bench with its live parameters."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
 import numpy as np
@@ -12,6 +12,7 @@ from streamlit.runtime.uploaded_file_manager import UploadedFile
 from inspect_core.images import boxes, heatmap
 from inspect_core.images.alignment import NotLocated
 from inspect_core.images.photo_reader import ImageError, read_bytes
+from inspect_core.images.samples import pluralise
 from inspect_core.recipe_format.fields import SCALE
 from inspect_core.runtime.jobs import device_lock
 from inspect_core.study.evaluation import forecast_sentence, repeatability_counts
@@ -37,6 +38,9 @@ from inspect_core.ui.taught_product import TaughtProduct
 from inspect_core.whole_part.product_check import OFF, STOP, WARN
 
 OWN_MAP_SIDE = 480
+SHOWN_PROBLEMS = 4
+ADD_WIDTH = 200
+"""Pixels: of the buttons beside the sliders."""
 FUSION = ", fused with the energy of its class scores"
 
 
@@ -53,17 +57,23 @@ def notes(product: TaughtProduct) -> None:
 
 def add_photos(product: TaughtProduct) -> TaughtProduct:
     """Add photos of new parts, dropped here; return the product with them."""
-    with st.popover("Add photos", icon=":material/add_photo_alternate:", width="stretch"):
-        files = st.file_uploader("Photos of new parts", TYPES, accept_multiple_files=True, key=f"added-{product.id}")
+    settings, uploads, camera = settings_of(product), f"added-{product.id}", f"taken-{product.id}"
+    files = [*(st.session_state.get(uploads) or []), st.session_state.get(camera)]
+    if fresh := [file for file in files if file is not None and file.file_id not in settings.added]:
+        product = _add_files(product, settings, fresh)
+    key = f"add-{product.id}-{len(settings.added)}"  # another one after an upload, so it closes over the new photos
+    with st.popover("Add photos", icon=":material/add_photo_alternate:", width="stretch", key=key):
+        st.file_uploader("Photos of new parts", TYPES, accept_multiple_files=True, key=uploads)
         by_camera = "Uses this device's camera. Browsers allow this only on this computer or over HTTPS."
         if st.toggle("Take a photo", key=f"camera-{product.id}", help=by_camera):
-            camera_photo = st.camera_input("Photo of the part", key=f"taken-{product.id}", resolution="1080p")
-            files = [*(files or []), *([] if camera_photo is None else [camera_photo])]
-    settings = settings_of(product)
-    fresh = [file for file in files or [] if file.file_id not in settings.added]
-    if fresh:
-        settings.problems.clear()
-    for file in fresh:
+            st.camera_input("Photo of the part", key=camera, resolution="1080p")
+    return product
+
+
+def _add_files(product: TaughtProduct, settings: SessionSettings, files: Sequence[UploadedFile]) -> TaughtProduct:
+    """Add files to the product and show the last of them; why one cannot be added is kept in the settings."""
+    settings.problems.clear()
+    for file in files:
         settings.added.add(file.file_id)
         try:
             picture = read_bytes(file.getvalue(), file.name, product.depth)
@@ -79,8 +89,6 @@ def add_photos(product: TaughtProduct) -> TaughtProduct:
         except (ValueError, OSError) as error:  # a damaged photo, or one without a finite score
             settings.problems.append(str(error))
         _free_upload(file)
-    if fresh and settings.problems:
-        st.toast(shell.escape("; ".join(settings.problems)), icon=":material/broken_image:", duration="long")
     return product
 
 
@@ -91,7 +99,8 @@ def bench_with_parameters(product: TaughtProduct) -> None:
     product = apply_bench_input(product, settings)
     product = areas_panel.take(product, settings)
     busy = shell.active_job() is not None
-    adding, moving = st.columns([1, 4], gap="medium")
+    row = st.container(horizontal=True, gap="medium")
+    adding, moving = row.container(width=ADD_WIDTH), row.container(width="stretch")
     with adding:
         product = add_photos(product)
         save = st.container()
@@ -99,6 +108,8 @@ def bench_with_parameters(product: TaughtProduct) -> None:
     with moving:
         run = live_parameters.choose(product, settings, busy=busy)
     with above:
+        _problems(settings)
+        missed = st.container()
         if not product.scored.photos:
             _without_photos(product, settings, save)
             return
@@ -121,14 +132,13 @@ def bench_with_parameters(product: TaughtProduct) -> None:
             saving.save_recipe(product, view.limits, settings)
         remember(product, settings, view.limits, view.setting_scores)
     with below:
-        for problem in settings.problems:
-            st.error(shell.escape(problem), icon=":material/broken_image:")
         if run is None or drawn is None:
             st.caption(forecast_sentence(product.scored, view.limits, view.setting_scores, ceiling=view.ceiling))
             if changed := repeatability_counts(product.scored, view.limits, **settings.live):
                 st.caption(changed.sentence())
             relabelling.teach_again(product)
-            missed_defects.strip(product, view)
+            with missed:
+                missed_defects.strip(product, view)
             limit_advice.from_known_defects(product, view)
             show_choice(product)
             each_view(product, position, settings.live, pixels)
@@ -143,6 +153,19 @@ def bench_with_parameters(product: TaughtProduct) -> None:
                 known_cases_panel.show_similar_cases(product, position, settings.live, view.limits, busy=busy)
         else:
             preview_panel.show(product, run, position, drawn)
+
+
+def _problems(settings: SessionSettings) -> None:
+    """Show which of the photos added last could not be, and why, until they are dismissed."""
+    if not settings.problems:
+        return
+    lines = [f"- {shell.escape(problem)}" for problem in settings.problems[:SHOWN_PROBLEMS]]
+    if len(settings.problems) > SHOWN_PROBLEMS:
+        lines.append(f"- and {len(settings.problems) - SHOWN_PROBLEMS} more")
+    count = pluralise(len(settings.problems), "photo")
+    row = st.container(horizontal=True, gap="small")
+    row.error("\n".join([f"**{count} could not be added:**", "", *lines]), icon=":material/broken_image:")
+    row.button("Dismiss", key="dismiss_uploads", on_click=settings.problems.clear)
 
 
 def _without_photos(product: TaughtProduct, settings: SessionSettings, save: DeltaGenerator) -> None:

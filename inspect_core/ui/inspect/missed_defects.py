@@ -29,11 +29,9 @@ def strip(product: TaughtProduct, drawn: BenchState) -> None:
     if missed <= MISSED * total:
         return
     highest = setters[np.argsort(-drawn.scores[setters], kind="stable")][:SHOWN]
-    with st.container(border=True):
-        st.markdown(
-            f":material/warning: **{missed} of {pluralise(total, 'inspected test defect')} score below the suggested "
-            "limit.** These good photos push the limit up. Is one of them defective, blurred or of another product?"
-        )
+    headline = f"{missed} of {pluralise(total, 'inspected test defect')} score below the suggested limit"
+    with st.expander(headline, icon=":material/warning:", key=f"missed-{product.id}"):
+        st.markdown("These good photos push the limit up. Is one of them defective, blurred or of another product?")
         columns = st.columns(len(highest))
         for column, position in zip(columns, highest.tolist(), strict=True):
             with column:

@@ -1,5 +1,6 @@
 """The parts of the measurement study page: a new study, leading through it, its results."""
 
+import contextlib
 from collections.abc import Mapping, Sequence
 from datetime import UTC, datetime
 from functools import partial
@@ -38,6 +39,11 @@ def choose() -> str | None:
     )
 
 
+def chosen() -> str | None:
+    """Return the study that `choose` shows; None without any."""
+    return st.session_state.get("study") or next(iter(msa_study.names()), None)
+
+
 def new() -> None:
     """Set up a study: recipe, tray, trials and people."""
     recipes = [path for path in saved_recipes.paths() if path.is_file()]
@@ -64,6 +70,32 @@ def new() -> None:
                 st.rerun()
 
 
+def appraise(stem: str | None) -> bool:
+    """Show nothing but the next part and the two calls, while a person appraises; False at any other time."""
+    who = st.session_state.get(_who_key(stem))
+    if stem in (None, NEW) or who in (None, LOUPE):
+        return False
+    with contextlib.suppress(ValueError):  # shown by `of_one`
+        study = msa_study.load(str(stem))
+        if (turn := study.next_for(who)) is not None:
+            with st.container(border=True, width=FORM):
+                done = sum(appraisal.appraiser == who for appraisal in study.appraisals)
+                _say(str(stem), who, *turn)
+                st.caption(f"{shell.escape(who)}: {done} of {len(study.parts) * study.trials:d} appraised")
+            st.button("Back to the study", key=f"back-{stem}", icon=":material/arrow_back:",
+                      on_click=_stop_appraising, args=(stem,))  # fmt: skip
+            return True
+    return False
+
+
+def _who_key(stem: str | None) -> str:
+    return f"who-{stem}"
+
+
+def _stop_appraising(stem: str) -> None:
+    st.session_state[_who_key(stem)] = LOUPE
+
+
 def of_one(stem: str) -> None:
     """Show a study: whose turn it is, then what it shows."""
     if stem == NEW:
@@ -85,17 +117,15 @@ def of_one(stem: str) -> None:
         return
     with st.container(border=True, width=FORM):
         who = st.segmented_control(
-            "Appraiser", study.appraisers, default=LOUPE, required=True, format_func=shell.escape, key=f"who-{stem}"
+            "Appraiser", study.appraisers, default=LOUPE, required=True, format_func=shell.escape, key=_who_key(stem)
         )
         turn, total = study.next_for(who), len(study.parts) * study.trials
         done = sum(appraisal.appraiser == who for appraisal in study.appraisals)
         st.progress(done / total, f"{done} of {total} appraisals by {shell.escape(who)}")
         if turn is None:
             st.success(f"{shell.escape(who)} has completed all trials.", icon=":material/check_circle:")
-        elif who == LOUPE:
-            _photograph(stem, study, *turn)
         else:
-            _say(stem, who, *turn)
+            _photograph(stem, study, *turn)
     if missing:
         st.caption(f"Results stay hidden while the parts are appraised: {missing} calls are missing.")
 
@@ -139,9 +169,8 @@ def _judge(stem: str, recipe: Recipe, photos: Sequence[tuple[str, int, str, byte
 def _say(stem: str, who: str, part: msa_study.StudyPart, trial: int) -> None:
     st.header(f"Part {shell.escape(part.name)}, trial {trial}")
     st.caption("Appraise the physical part. Earlier appraisals are hidden.")
-    row = st.container(horizontal=True)
-    for word, stopped in (("Good", False), ("Defective", True)):
-        if row.button(word, key=f"{word}-{stem}-{who}-{part.name}-{trial}"):
+    for column, (word, stopped) in zip(st.columns(2), (("Good", False), ("Defective", True)), strict=True):
+        if column.button(word, key=f"{word}-{stem}-{who}-{part.name}-{trial}", width="stretch"):
             with shell.errors_shown(ValueError, OSError):
                 msa_study.record(stem, AppraisalRecord(part.name, who, trial, stopped))
                 st.rerun()

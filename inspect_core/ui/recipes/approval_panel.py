@@ -51,9 +51,9 @@ def badge(state: str) -> None:
 def change_state(recipe: Recipe, state: str, key: str) -> None:
     """Approve or retire, each with a reason. key: of its file, since one recipe may be in two."""
     if state in (DRAFT, RETIRED):
-        _ask("Approve", APPROVED, life_cycle.approve, recipe, key)
+        _ask("Approve", APPROVED, life_cycle.approve, recipe, key, state)
     if state in (DRAFT, APPROVED):
-        _ask("Retire", RETIRED, life_cycle.retire, recipe, key)
+        _ask("Retire", RETIRED, life_cycle.retire, recipe, key, state)
 
 
 def what_changed(recipe: Recipe, approved: str | None, saved: dict[str, Path]) -> None:
@@ -101,8 +101,9 @@ def _changes(recipe: Recipe) -> None:
             st.code(str(release), language=None)
 
 
-def _ask(label: str, state: str, change: Callable, recipe: Recipe, key: str) -> None:
-    with st.popover(label, icon=ICONS[state]):
+def _ask(label: str, state: str, change: Callable, recipe: Recipe, key: str, now: str) -> None:
+    """now: the state it is in; the popover belongs to it, so that it closes when the state changes."""
+    with st.popover(label, icon=ICONS[state], key=f"ask-{state}-{key}-{now}"):
         st.caption(MEANING[state])
         meant = state != APPROVED or _confirm_figures(recipe, key)
         reason = st.text_input("Reason", key=f"reason-{state}-{key}", max_chars=200)

@@ -135,7 +135,7 @@ def _describe(recipe: Recipe, state: str) -> None:
 
 def _contents(recipe: Recipe, path: Path) -> None:
     rows = {"File": path.name, "Size on disk": f"{_bytes(path) / 2**20:.1f} MB", **in_words(recipe)}
-    st.table({"": list(rows), "Value": [shell.escape(value) for value in rows.values()]}, hide_index=True)
+    st.table({"Property": list(rows), "Value": [shell.escape(value) for value in rows.values()]}, hide_index=True)
 
 
 @st.cache_data(max_entries=64, show_spinner=False)

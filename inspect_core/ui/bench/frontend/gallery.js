@@ -170,18 +170,18 @@ class Gallery {
     this.filterBy({ verdict: "all", kind: "", group: "", text: "" });
   }
 
-  /** Show exactly the parts that the sentence counts: "missed" or "stopped", and the first of them. */
+  /** Show exactly the parts that the sentence counts: "missed" or "stopped". */
   showCounted(verdict) {
     this.showAll();
     this.filterBy({ verdict });
-    const first = this.order.find((i) => !this.items[i].element.hidden);
-    if (first !== undefined) this.choose(first);
   }
 
+  /** Show the parts that pass; where the chosen one does not, the first of them is chosen. */
   filterBy(change) {
     Object.assign(this.filter, change);
     for (const [name, select] of Object.entries(this.selects)) select.value = this.filter[name];
     this.applyFilter();
+    this.step(0);
   }
 
   applyFilter() {
