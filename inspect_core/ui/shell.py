@@ -161,9 +161,9 @@ def show_running_job(then: str) -> None:
 
 
 def show_ready() -> None:
-    """Show the product that a job of this session opened last, with the way to it."""
+    """Show the product that this session taught last, until it is saved, with the way to it."""
     product = open_product_store.find(st.session_state.get(_TAUGHT, ""))
-    if product is not None:
+    if product is not None and not product.is_saved:
         st.success(f"**{escape(product.product)}** is ready.", icon=":material/check_circle:")
         if st.button("Open on Inspect", type="primary", icon=":material/center_focus_strong:", key="open_taught"):
             open_product_store.take(product.id)

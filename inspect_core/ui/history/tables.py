@@ -15,7 +15,7 @@ from inspect_core.ui.history.selection import Selection, local
 from inspect_core.ui.inspected_photos import heatmap_of
 from inspect_core.verdict import VERDICT_PHRASES, VERDICT_SYMBOLS, VerdictWord
 
-ON_A_PAGE, PICTURE, BESIDE = 12, 300, 480
+ON_A_PAGE, PICTURE, BESIDE = 12, 280, 480
 TIME = st.column_config.DatetimeColumn(format="YYYY-MM-DD HH:mm:ss")
 _CHOSEN = "history_entry"
 
@@ -69,7 +69,7 @@ def _choose(key: str, numbers: list[int]) -> None:
 
 
 def _show(inspection: Inspection) -> None:
-    row = st.container(horizontal=True, gap="large", border=True)
+    row = st.container(horizontal=True, gap="medium", border=True)
     with row.container(width=PICTURE):
         content = picture(inspection, PICTURE)
         if content is not None:
