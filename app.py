@@ -31,7 +31,7 @@ text goes from dark to white and from bright to black. */
     color: rgb(from currentcolor calc((140 - r) * 9) calc((140 - g) * 9) calc((140 - b) * 9));
 }
 .stMultiSelect [data-tag-index] * { color: light-dark(white, #10171a); }
-/* A thumbnail in the sidebar is no picture to enlarge; elsewhere the button that does has no ring of its own. */
+/* A thumbnail in the sidebar is no picture to enlarge; elsewhere the button that does lacks a focus ring. */
 .stSidebar [data-testid="stBaseButton-elementToolbar"] { display: none; }
 [data-testid="stBaseButton-elementToolbar"]:focus-visible { outline: 2px solid currentcolor; outline-offset: 1px; }
 /* So is the accent on its own tint, under the pointer. */
