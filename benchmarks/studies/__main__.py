@@ -1,4 +1,4 @@
-"""Runs every study in turn, hours altogether, then writes docs/REPRODUCTION.md: python -m benchmarks.studies
+"""Runs every study in turn, then writes docs/REPRODUCTION.md and docs/FEW_PHOTOS.md: python -m benchmarks.studies
 
 Arguments go to each study: --quick, --data FOLDER.
 """
@@ -12,8 +12,8 @@ from benchmarks.studies import reproduction
 
 def main() -> None:
     given = argparse.ArgumentParser("benchmarks.studies", description=__doc__).parse_known_args()[1]
-    for section in reproduction.SECTIONS:
-        subprocess.run([sys.executable, "-m", f"benchmarks.studies.{section.__name__}", *given], check=True)
+    for study in reproduction.STUDIES:
+        subprocess.run([sys.executable, "-m", f"benchmarks.studies.{study}", *given], check=True)
     reproduction.write()
 
 

@@ -153,10 +153,14 @@ def fit_eigen_largest(
 def fit_eigen_smallest(
     features: Tensor | np.ndarray, *, k: int | None = None, ridge: float = 0.01, memory_limit: int = MEMORY_LIMIT
 ) -> EigenMahalanobis:
-    """Along the k of smallest eigenvalue among the min(d, n) largest, as the paper defines its smallest components."""
+    """Along the k of smallest eigenvalue among the min(d, n - 1) largest.
+
+    The paper takes them among min(d, n), but a centred covariance of n images has rank n - 1: the n-th direction is one
+    of those in which the images do not differ at all, any of them by chance, and 1 / ridge weighs it most.
+    """
     x = _grid_features(features)
     n, d = len(x), x.shape[-1]
-    return _fit_eigen(x, k, ridge, memory_limit, candidates=torch.arange(d - min(d, n), d))
+    return _fit_eigen(x, k, ridge, memory_limit, candidates=torch.arange(d - min(d, n - 1), d))
 
 
 def fit_eigen_smallest_of_all(

@@ -9,6 +9,7 @@ and iris of scikit-learn in place of those of OpenML.
 """
 
 import argparse
+import itertools
 import statistics
 import time
 from collections.abc import Callable
@@ -23,6 +24,7 @@ from benchmarks.studies.calibrated_parents import calibrated
 from benchmarks.studies.common import line, panels, run
 from benchmarks.studies.shifted_shapes import SHIFTS, repetition
 from inspect_core.classify.kernel_density import PAPER_LOG_B, KernelDensityClassifier, fit_kdf, fit_kdn
+from inspect_core.classify.relu_net import ReluNet
 from inspect_core.judge.metrics import expected_calibration_error, hellinger, mean_max_confidence, ood_calibration_error
 from inspect_core.playgrounds.simulated_classes import SIMULATIONS, posterior, ring, trunk
 
@@ -120,6 +122,30 @@ def many_dimensions(options: argparse.Namespace) -> dict:
     return found
 
 
+def as_published(options: argparse.Namespace) -> dict:
+    """By simulation and sample: KDF and KDN as the paper has them, beside their parents; means over three seeds, and
+    the spread (largest less smallest) of each figure.
+
+    The paper's constant; the network's paths run to the output layer; 500 trees, nets of 4 x 100 units.
+    """
+    found: dict[str, dict] = {}
+    ways = (
+        ("KDF", "forest", fit_kdf, {"trees": 100 if options.quick else 500, "log_b": PAPER_LOG_B}),
+        ("KDN", "network", fit_kdn, {"hidden": (100,) * 4, "include_output": True, "log_b": PAPER_LOG_B}),
+    )
+    for name in SIMULATIONS:
+        for n in (CLOSE,) if options.quick else (CLOSE, 10_000):
+            row = found.setdefault(name, {}).setdefault(str(n), {})
+            for title, parent, fit, made in ways:
+                pairs = [simulate(name, n, seed, fit, made) for seed in range(3)]
+                for model, figures in zip((title, parent), zip(*pairs, strict=True), strict=True):
+                    keys = figures[0].keys()
+                    row[model] = {key: float(np.mean([own[key] for own in figures])) for key in keys}
+                    row[f"{model}, spread"] = {key: float(np.ptp([own[key] for own in figures])) for key in keys}
+        print(name, flush=True)
+    return found
+
+
 def depth(options: argparse.Namespace) -> dict:
     """Mean kernel between test points of the same and of different classes (XOR), by hidden layers of a net."""
     rng = np.random.default_rng(0)
@@ -133,6 +159,57 @@ def depth(options: argparse.Namespace) -> dict:
             codes = model.parent.codes(test / model.scale)
             kernel = model.parent.kernel(codes, codes)
             found[str(layers)][title] = {"same": float(kernel[same].mean()), "other": float(kernel[~same].mean())}
+    return found
+
+
+def untrained(options: argparse.Namespace) -> dict:
+    """As `depth`, of nets with random weights (He), means over three draws: the left half of the paper's Fig. 2."""
+    rng = np.random.default_rng(0)
+    x, classes = SIMULATIONS["gaussian_xor"](400, rng)
+    same, found = classes[:, None] == classes, {}
+    for layers in (1, 2, 4, 8):
+        kernels = []
+        for _ in range(3):
+            widths = [2, *(100,) * layers, 2]
+            pairs = list(itertools.pairwise(widths))
+            weights = tuple(rng.normal(0, np.sqrt(2 / i), (o, i)).astype(np.float32) for i, o in pairs)
+            net = ReluNet(weights, tuple(rng.normal(0, 0.1, o).astype(np.float32) for _, o in pairs), with_output=True)
+            codes = net.codes((x / np.linalg.norm(x, axis=1).max()).astype(np.float32))
+            kernels.append(net.kernel(codes, codes))
+        kernel = np.mean(kernels, axis=0)
+        found[str(layers)] = {"same": float(kernel[same].mean()), "other": float(kernel[~same].mean())}
+    return found
+
+
+def euclidean(options: argparse.Namespace) -> dict:
+    """Trunk in 100 dimensions: error with the geodesic and with the Euclidean distance, means of three seeds."""
+    runs: dict[str, list[float]] = {}
+    for seed in range(3):
+        rng = np.random.default_rng(seed)
+        x, y = trunk(CLOSE + CLOSE * 3 // 10, rng, d=100)
+        test, truth = trunk(TEST_POINTS, rng, d=100)
+        for title, fit, made in (("KDF", fit_kdf, {"trees": 100}), ("KDN", fit_kdn, {"hidden": (100,) * 4})):
+            for way, of in (("geodesic", False), ("Euclidean", True)):
+                held = x[CLOSE:], y[CLOSE:]
+                model = fit(x[:CLOSE], y[:CLOSE], held_out=held, seed=seed, euclidean=of, **made)
+                wrong = model.predict_proba(test).argmax(axis=1) != truth
+                runs.setdefault(f"{title}, {way}", []).append(float(wrong.mean()))
+    return {title: float(np.mean(errors)) for title, errors in runs.items()}
+
+
+def widths(options: argparse.Namespace) -> dict:
+    """KDN on XOR by units a layer: polytopes, seconds to fit and to answer 2,000 points: the paper's Fig. 6."""
+    rng, found = np.random.default_rng(0), {}
+    x, y = SIMULATIONS["gaussian_xor"](CLOSE + CLOSE * 3 // 10, rng)
+    test, _ = SIMULATIONS["gaussian_xor"](TEST_POINTS, rng)
+    for units in (50, 100, 200, 400):
+        began = time.perf_counter()
+        held = x[CLOSE:], y[CLOSE:]
+        model = fit_kdn(x[:CLOSE], y[:CLOSE], held_out=held, hidden=(units,) * 4, include_output=True, seed=0)
+        fitted = time.perf_counter()
+        model.predict_proba(test)
+        seconds = {"fit_seconds": fitted - began, "answer_seconds": time.perf_counter() - fitted}
+        found[str(units)] = {"polytopes": len(model.log_ratio), **seconds}
     return found
 
 
@@ -267,8 +344,12 @@ def draw(figures: dict) -> go.Figure:
 
 PARTS: dict[str, Callable[[argparse.Namespace], dict]] = {
     "simulations": simulations,
+    "as_published": as_published,
     "many_dimensions": many_dimensions,
     "depth": depth,
+    "untrained": untrained,
+    "euclidean": euclidean,
+    "widths": widths,
     "tables": tables,
     "shift": shift,
     "paper_size": paper_size,

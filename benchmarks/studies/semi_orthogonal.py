@@ -103,7 +103,7 @@ def table(options: argparse.Namespace) -> dict:
             "full": own.quality(ablations.fit_full(own.learned).score(own.judged)),
         }
         for title, fit in EIGEN.items():
-            model = fit(own.learned, k=min(K, len(own.learned), d))
+            model = fit(own.learned, k=min(K, len(own.learned) - 1, d))
             rows[title] = own.quality(model.score(own.judged))
         for title, draw_columns in DRAWN.items():
             each = [_fitted(own, draw_columns(d, K, seed=seed)) for seed in range(1 if options.quick else 3)]
@@ -123,7 +123,7 @@ def against_k(options: argparse.Namespace) -> dict:
         own, d = outputs_of(folder), outputs_of(folder).learned.shape[-1]
         rows = found[name] = {}
         for title, fit in EIGEN.items():
-            most = min(max(KS), len(own.learned), d)
+            most = min(max(KS), len(own.learned) - 1, d)
             model = fit(own.learned, k=most)
             rows[title] = [own.quality(model.score(own.judged, k=k))["pro"] if k <= most else None for k in KS]
         for title, draw_columns in DRAWN.items():

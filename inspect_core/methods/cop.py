@@ -11,6 +11,10 @@ class CopMethod(SubspaceMethod):
     short_title = "Fast"
     use_case = "Fastest for textures: uses the direction of patch features, not their strength."
     reference = "CoP, kernel PCA with a cosine map (Fang et al. 2024)"
+    published_words = (
+        "The cosine map and the fused product check are those of Fang et al., who score whole images: "
+        "patches, layers and grid are those of Kim et al., and the share of variance is Loupe's."
+    )
     rank = 3
     arrays = arrays.subspace("k", mean=1.01)
     fields = fields.COSINE

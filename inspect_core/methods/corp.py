@@ -15,6 +15,11 @@ class CorpMethod(SubspaceMethod):
         "For textures and parts in any orientation: learns the normal appearance of patches, regardless of location."
     )
     reference = "CoRP, kernel PCA with a cosine and a random-Fourier map (Fang et al. 2024)"
+    published_words = (
+        "The maps, independent random features and the fused product check are those of Fang et al., who "
+        "score whole images and tune γ and M to the network: patches, layers and grid are those of Kim et "
+        "al.; γ, M and the share of variance are Loupe's."
+    )
     rank = 2
     defaults = {**SubspaceMethod.defaults, "gamma": 1.0, "M": 512, "orthogonal": 1}
     arrays = arrays.fourier("k")

@@ -20,6 +20,10 @@ class KernelPCAMethod(PatchSampleMethod):
     short_title = "Exact kernel"
     use_case = "For textures with few photos: compares every patch with a sample of good patches, in full precision."
     reference = "Kernel PCA for novelty detection (Hoffmann 2007)"
+    published_words = (
+        "Kernel and score are Hoffmann's, who has no photos: patches, layers and grid are those of Kim et "
+        "al.; the sample of 1,000 patches, σ and q are Loupe's."
+    )
     rank = 4
     defaults = {"sigma": None, "q": None, "patches": 1000}
     detector_class = KernelPCA

@@ -166,6 +166,8 @@ class Method(ABC):
 
     published: Parameters = PUBLISHED
     """Fields of an order and parameters of the fit with which it is as its paper has it."""
+    published_words: str
+    """What of these, and of the defaults, is the paper's and what is not."""
 
     options: Mapping[str, Option] = {}
     """Parameters of the fit that a user may set, by name."""

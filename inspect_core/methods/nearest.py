@@ -17,6 +17,10 @@ class NearestPatchMethod(PatchSampleMethod):
     short_title = "Nearest patch"
     use_case = "For any part: compares every patch with the most similar one of a bank of good patches."
     reference = "Nearest neighbour in a bank chosen by greedy k-centre selection (PatchCore, Roth et al. 2022)"
+    published_words = (
+        "Layers 2 and 3 and the grid are PatchCore's; the bank of 2,000 patches and scores without "
+        "reweighting are Loupe's."
+    )
     rank = 8
     defaults = {"patches": 2000, "neighbour": 1}
     detector_class = NearestNeighbour

@@ -11,6 +11,7 @@ class PCAMethod(SubspaceMethod):
     short_title = "PCA"
     use_case = "Baseline: distance to the subspace that contains most good patches."
     reference = "Reconstruction error of principal component analysis"
+    published_words = "A baseline: patches, layers and grid are those of Kim et al."
     rank = 7
     arrays = arrays.subspace("k", mean=fields.LARGEST)
     fields = fields.COSINE | {"cosine": fields.one_of(False)}

@@ -31,6 +31,10 @@ class QuadricsMethod(PatchSampleMethod):
     short_title = "Curved"
     use_case = "For textures with large variation: learns curved surfaces that the good patches lie on."
     reference = "Quadric hypersurface intersection (Pavutnitskiy et al. 2022)"
+    published_words = (
+        "100 quadrics and the robust fit are those of Pavutnitskiy et al., who score whole images: patches, "
+        "layers and grid are those of Kim et al.; 48 components and the sample of patches are Loupe's."
+    )
     rank = 5
     defaults = {"m": None, "components": 48, "robust": 0, "patches": 16_384}
     detector_class = Quadrics

@@ -110,7 +110,7 @@ SCREENING_METHODS = (DEFAULT_METHOD, "corp")
 """Methods for a first look: one sees each place of the part, one the surface wherever it lies."""
 FIXED, LOOSE, ANYWHERE = f"{DEFAULT_METHOD}{JOIN}nearest", f"{DEFAULT_METHOD}{JOIN}corp{JOIN}nearest", "corp"
 """Preferred for parts that show the same at each place of every photo, for others, and for those whose places have
-nothing in common (METHODS section 11).
+nothing in common (MEASUREMENTS section 3).
 """
 _DECLARED = [detector for name in dict.fromkeys((*_JOINED, *METHODS)) for detector in METHODS[name].candidates]
 CANDIDATES = tuple(dict.fromkeys((FIXED, LOOSE, *sorted(_DECLARED, key=lambda detector: detector.count(JOIN)))))

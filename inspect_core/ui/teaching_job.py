@@ -22,8 +22,8 @@ SAMPLES = workspace.app_folder() / "sample_data"
 FIRST_SAMPLE, SAMPLE_PHOTOS = "flange", 40
 """The part that the app begins with, and how many of its good photos are learned from: whoever opens it first waits."""
 AS_PUBLISHED = (
-    "Uses the paper's settings: no local scale, a minimum area of 1 pixel, no augmented copies, and the paper's "
-    "patch grid and layers. For reproducing published figures; Loupe's defaults suit most parts better."
+    "As its paper has it, as far as the paper says: no local scale, a minimum area of 1 pixel, no augmented copies. "
+    "For reproducing published figures; Loupe's defaults suit most parts better. "
 )
 SAMPLE = "Teaching the sample product"
 

@@ -11,7 +11,7 @@ WAYS = (["--help"], ["doctor"], ["inspect", "missing", "missing"], ["verify"])
 pytestmark = pytest.mark.slow
 
 
-@pytest.mark.parametrize("delay", [0.15, 0.3, 0.5, 0.7, 0.9, 1.2, 1.6, 2.0])
+@pytest.mark.parametrize("delay", [0.15, 0.5, 0.9, 1.6])
 def test_ctrl_c_while_modules_load_is_one_line(delay, tmp_path, monkeypatch):
     monkeypatch.setenv("LOUPE_WORKSPACE", str(tmp_path / "workspace"))
     verb = WAYS[int(delay * 10) % len(WAYS)]

@@ -8,7 +8,7 @@ import pytest
 
 from benchmarks.main_job import kills
 
-KILLS = 5
+KILLS = 3
 FAULTS = (
     *("lost", "doubled", "misplaced", "maps missing", "records too many or too few", "records without a photo"),
     *("placed with the record of another", "records doubled", "left in the watched folder", "problems of the log"),

@@ -75,13 +75,21 @@ def test_eigenvectors_are_chosen_as_named(n: int) -> None:
     parts = np.einsum("hwdj,nhwd->nhwj", vectors, test - mean) ** 2 / values
     for fit_eigen, order in (
         (fit_eigen_largest, range(D - 1, -1, -1)),
-        (fit_eigen_smallest, range(D - min(D, n), D)),
+        (fit_eigen_smallest, range(D - min(D, n - 1), D)),
         (fit_eigen_smallest_of_all, range(D)),
     ):
         model = quiet(fit_eigen, train, k=8, ridge=RIDGE)
         for k in (1, 3, 8):
             expected = parts[..., list(order)[:k]].sum(-1)
             np.testing.assert_allclose(model.score(test, k=k) ** 2, expected, rtol=1e-3, atol=1e-6)
+
+
+def test_the_smallest_eigenvectors_leave_out_what_good_images_never_show() -> None:
+    train = correlated(9)
+    null = np.linalg.eigh(moments(train)[1])[1][..., : D - 8]
+    outside = train[:1] + null.sum(-1).astype(np.float32)
+    model = quiet(fit_eigen_smallest, train, k=8, ridge=RIDGE)
+    np.testing.assert_allclose(model.score(outside), model.score(train[:1]), rtol=1e-2, atol=1e-3)
 
 
 def test_the_smallest_of_all_eigenvectors_leave_what_good_images_never_show() -> None:
@@ -170,8 +178,8 @@ def test_a_singular_covariance_needs_a_ridge(name) -> None:
 
 
 def test_eigenvectors_asked_for_must_exist() -> None:
-    with pytest.raises(ValueError, match="k is 10, outside 1 to 9"):
-        quiet(fit_eigen_smallest, correlated(9), k=10)
+    with pytest.raises(ValueError, match="k is 9, outside 1 to 8"):
+        quiet(fit_eigen_smallest, correlated(9), k=9)
     with pytest.raises(ValueError, match="k is 16, outside 1 to 15"):
         fit_eigen_largest(correlated(40), k=16)
     with pytest.raises(ValueError, match="k is 5, outside 1 to 4"):

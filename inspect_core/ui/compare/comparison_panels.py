@@ -19,6 +19,9 @@ from inspect_core.ui.compare import comparison_jobs
 from inspect_core.ui.taught_product import TaughtProduct
 
 CURVE_WIDTH, SCORES_WIDTH = 460, 320
+AS_PUBLISHED = teaching_job.AS_PUBLISHED + "".join(
+    f"\n- {method.short_title}: {method.published_words}" for method in METHODS.values()
+)
 SHORT_TITLES = "; ".join(f"{method.short_title}: {method.title}" for method in METHODS.values())
 MAX_SELECTABLE_PARTS = 60
 """Photos offered for viewing side by side."""
@@ -30,9 +33,7 @@ def start(order: TeachingConfig) -> None:
     detectors = st.multiselect(
         "Detectors", ALL, default=ALL, format_func=say, key="compare_detectors", help=SHORT_TITLES
     )
-    as_published = st.toggle(
-        "Also test each method as published", key="compare_published", help=teaching_job.AS_PUBLISHED
-    )
+    as_published = st.toggle("Also test each method as published", key="compare_published", help=AS_PUBLISHED)
     words = "Choose at least one detector."
     if detectors:
         try:

@@ -173,7 +173,7 @@ def choose_settings(product: str, photos: Split, seed: int, notes: tuple[str, ..
             second = st.segmented_control(label, SECOND, default=first, required=True, key=at, format_func=say)
             method = f"{DEFAULT_METHOD}{registry.JOIN}{second}"
         as_published = method in METHODS and st.toggle(
-            "As published", key="as_published", help=teaching_job.AS_PUBLISHED
+            "As published", key="as_published", help=teaching_job.AS_PUBLISHED + METHODS[method].published_words
         )
         left, right = st.columns(2)
         backbone = left.selectbox("Backbone", available(), key="backbone", help=TO_BACKBONE)
