@@ -95,11 +95,9 @@ def inspect_photo(inspector: Inspector, name: str, path: Path, *, file: str = ""
 
 def apply_strict_mode(row: ResultRow) -> ResultRow:
     """Return the row where photos that differ from those taught are not accepted but go to review."""
-    return (
-        replace(row, verdict="review", reason=row.photo_deviation)
-        if row.photo_deviation and row.verdict == "accept"
-        else row
-    )
+    if not row.photo_deviation or row.verdict != "accept":
+        return row
+    return replace(row, verdict="review", reason=row.photo_deviation)
 
 
 def is_strict_review(row: ResultRow) -> bool:

@@ -12,7 +12,7 @@ from inspect_core.features.store import FeatureStore
 from inspect_core.images.folders import scan
 from inspect_core.methods import registry
 from inspect_core.methods.fitted_method import joined_errors
-from inspect_core.methods.method import Method, Patches, Workload, stops_up_to
+from inspect_core.methods.method import PUBLISHED, Method, Patches, Workload, stops_up_to
 from inspect_core.methods.registry import METHODS, methods_of
 from inspect_core.recipe_io.recipe_file import load, save
 from inspect_core.runtime.progress import Cancelled
@@ -232,10 +232,18 @@ def test_every_control_is_described(name, method):
         )
         assert control.label.startswith(f"{control.sign}: ")
     assert method.title
+    assert len(method.short_title) <= 13, "for narrow tables"
     assert method.use_case.endswith(".")
     assert set(method.refit_parameters) <= set(method.defaults)
     assert set(method.refit_values(fitted(method)[0])) == set(method.refit_parameters)
     assert set(method.options) <= set(method.defaults)
+
+
+@every_method
+def test_as_published_says_whose_patch_grid_it_is(name, method):
+    """Only Kim et al., PaDiM and PatchCore have patches; the other papers score whole images."""
+    borrowed = method.published["grid"] == PUBLISHED["grid"] and name not in ("mahalanobis", "sampled")
+    assert ("layers and grid are those of Kim et al." in method.published_words) == borrowed
 
 
 @every_method

@@ -3,13 +3,18 @@
 import argparse
 import itertools
 import re
+from pathlib import Path
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
 
-from benchmarks.studies import hoffmann, reproduction
+from benchmarks.studies import hoffmann, kdf_kdn, quadrics, reproduction
+from inspect_core.classify.kernel_density import PAPER_LOG_B
+from inspect_core.classify.posterior import calibrated_constant
 from inspect_core.judge.metrics import expected_calibration_error
 from inspect_core.playgrounds import simulated_classes
+from inspect_core.whole_part import cross_validation
 
 
 def test_the_document_is_what_the_generator_writes():
@@ -68,6 +73,48 @@ def test_the_cancer_table_gives_the_published_order():
     found = hoffmann.cancer_auc(argparse.Namespace(quick=True), noise_seeds=1)
     assert found["kernel_pca_mean"] == pytest.approx(0.9971, abs=5e-4)
     assert found["pca_best"] < found["parzen_best"] < found["kernel_pca_mean"]
+    swept = found["one_class_svm_swept_in_nu"]
+    assert swept["0.5"] is None, "small widths have no area, as the paper says"
+    assert max(area for area in swept.values() if area is not None) < 0.99, "below the range of the paper's plot"
+
+
+def test_what_is_learned_clean_holds_no_outlier(monkeypatch):
+    learned, rng = [], np.random.default_rng(0)
+    monkeypatch.setattr(quadrics.baselines, "fit_pca", lambda rows, **_: learned.append(rows) or stub)
+    stub = SimpleNamespace(score=lambda rows, **_: np.zeros(len(rows)))
+    for module, name in (
+        *((quadrics.baselines, f"fit_{name}") for name in ("one_class_svm", "nearest_neighbour")),
+        *((quadrics.quadrics, name) for name in ("fit", "fit_algebraic_hs")),
+        (quadrics.kernel_pca, "fit"),
+    ):
+        monkeypatch.setattr(module, name, lambda rows, **_: stub)
+    monkeypatch.setattr(quadrics, "_off_surface", lambda model, pca, rows: np.zeros(len(rows)))
+    own = SimpleNamespace(learned=rng.normal(size=(10, 9, 8)) + 5)
+    good, strange = rng.normal(size=(9, 8)) + 5, rng.normal(size=(20, 8)) - 5
+    for outlying, expected in ((0.0, 0), (quadrics.STRANGE, 1)):
+        learned.clear()
+        quadrics._contest(own, good, strange, outlying)
+        assert (learned[0].sum(axis=1) < 0).sum() == expected
+
+
+def test_kdf_and_kdn_as_published_have_the_papers_constant_and_its_paths(monkeypatch):
+    asked = []
+
+    def simulate(name, n, seed, fit, made):
+        asked.append((fit, made))
+        return {"error": 0.1}, {"error": 0.2}
+
+    monkeypatch.setattr(kdf_kdn, "simulate", simulate)
+    found = kdf_kdn.as_published(argparse.Namespace(quick=True))
+    assert all(made["log_b"] == PAPER_LOG_B for _, made in asked)
+    assert {made.get("include_output", False) for fit, made in asked if fit is kdf_kdn.fit_kdn} == {True}
+    assert found["spiral"]["1000"]["KDN"] == {"error": pytest.approx(0.1)}
+
+
+def test_no_rule_of_ours_is_called_the_papers():
+    assert "the paper has no such rule" in (calibrated_constant.__doc__ or "")
+    sources = [path.read_text(encoding="utf-8") for path in Path(cross_validation.__file__).parent.glob("*.py")]
+    assert not [source for source in sources if "The paper takes" in source]
 
 
 @pytest.mark.parametrize("name", simulated_classes.SIMULATIONS)
