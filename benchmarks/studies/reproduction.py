@@ -1,4 +1,4 @@
-"""Writes docs/REPRODUCTION.md and docs/FEW_PHOTOS.md from the stored results of the studies.
+"""Writes docs/REPRODUCTION.md, docs/FEW_PHOTOS.md and the linked figures of other documents from the stored results.
 
 python -m benchmarks.studies.reproduction
 
@@ -15,6 +15,7 @@ from typing import NamedTuple
 
 import numpy as np
 
+from benchmarks import linked_figures
 from benchmarks.measure import kept
 from benchmarks.studies.common import FOLDER, PICTURES, ROOT
 
@@ -442,7 +443,7 @@ def kdf_kdn() -> list[str]:
                   f"{number(dimensions['network']['error'])}",
                   word(dimensions["KDF"]["error"] <= dimensions["forest"]["error"] + 0.01
                        and dimensions["KDN"]["error"] <= dimensions["network"]["error"] + 0.01),
-                  "1,000 points, our constant"),
+                  "our constant"),
             Claim("Fig. 3B: there the geodesic distance is better than the Euclidean", "a plot",
                   listed(own["euclidean"]),
                   word(all(own["euclidean"][f"{m}, geodesic"] < own["euclidean"][f"{m}, Euclidean"]
@@ -534,6 +535,7 @@ def document() -> str:
 def write() -> None:
     DOCUMENT.write_text(document(), encoding="utf-8")
     FEW_PHOTOS.write_text(engineers(), encoding="utf-8")
+    linked_figures.write()
 
 
 def main() -> None:

@@ -1,0 +1,67 @@
+"""Writes the figures that METHODS and MEASUREMENTS link to a result: python -m benchmarks.linked_figures
+
+A link names the result, `[.97](../benchmarks/results/x.json#figures/a/b)`; the number between the brackets is written
+from it, with as many decimals as it had.
+"""
+
+import argparse
+import json
+import re
+from functools import cache
+from pathlib import Path
+from urllib.parse import unquote
+
+DOCS = Path(__file__).parents[1] / "docs"
+DOCUMENTS = ("METHODS.md", "MEASUREMENTS.md")
+LINK = re.compile(r"\[([^\]\s]+(?: %)?)\]\((\.\./benchmarks/results/[^)#]+)#([^)]+)\)")
+
+
+@cache
+def result(file: str) -> dict:
+    return json.loads((DOCS / file).read_text(encoding="utf-8"))
+
+
+def value_of(file: str, field: str) -> float:
+    """Return the figure that a link names. Raises KeyError for one that is not there."""
+    found = result(file)
+    for key in unquote(field).split("/"):
+        found = found[int(key) if isinstance(found, list) else key]
+    return found
+
+
+def written_as(text: str, value: float) -> str:
+    """Return a value in the form of another: its decimals, a percent sign, no zero before the point."""
+    number = text.removesuffix(" %")
+    digits = f"{100 * value if text.endswith(' %') else value:,.{len(number.partition('.')[2])}f}"
+    if "," not in number:
+        digits = digits.replace(",", "")
+    if "−" in number or "-" not in number:
+        digits = digits.replace("-", "−")
+    if re.match(r"[−-]?\.", number):
+        digits = re.sub(r"^([−-]?)0\.", r"\1.", digits)
+    return digits + (" %" if text.endswith(" %") else "")
+
+
+def refreshed(text: str) -> str:
+    """Return a document with the figure of every link as its result has it."""
+
+    def linked(match: re.Match[str]) -> str:
+        figure, file, field = match.groups()
+        return f"[{written_as(figure, value_of(file, field))}]({file}#{field})"
+
+    return LINK.sub(linked, text)
+
+
+def write() -> None:
+    for name in DOCUMENTS:
+        path = DOCS / name
+        path.write_text(refreshed(path.read_text(encoding="utf-8")), encoding="utf-8")
+
+
+def main() -> None:
+    argparse.ArgumentParser("benchmarks.linked_figures", description=__doc__).parse_args()
+    write()
+
+
+if __name__ == "__main__":
+    main()
