@@ -91,7 +91,8 @@ OURS = {
         "{head: [shell.escape(getattr(row, name)) for row in rows] for head, name in heads.items()}",
     },
     "teach/teach_panels": {
-        "CHECK_SCORES.__getitem__", "METHODS[name].reference", "METHODS[name].title", "METHODS[method].published_words", "TITLES.__getitem__",
+        "CHECK_SCORES.__getitem__", "METHODS[name].reference", "METHODS[name].title", "TITLES.__getitem__",
+        "METHODS[method].published_words",
         "expected.engine", "option.help", "option.label", "presets.__getitem__", "side", "registry.title_of",
         "'{0} × {0} patches'.format", "n",
     },
