@@ -12,8 +12,12 @@ from inspect_core.images.alignment import Alignment
 
 AreaMode = Literal["inspect", "ignore", "stricter"]
 MODES: tuple[AreaMode, ...] = ("inspect", "ignore", "stricter")
-MAX_AREAS, MOST_POINTS, STRICTEST = 50, 200, 100.0
-"""Areas of a part, points of an outline, and how many times as strict as the rest an area can be."""
+MAX_AREAS = 50
+"""Areas of a part."""
+MOST_POINTS = 200
+"""Points of an outline."""
+STRICTEST = 100.0
+"""How many times as strict as the rest an area can be."""
 _PARTS = 8  # bits of a pixel's fraction that OpenCV draws with
 
 

@@ -11,8 +11,10 @@ import numpy as np
 from inspect_core.images.photo_reader import squash
 
 BLUR, EXPOSURE = "blur", "exposure"
-STANDS_OUT, FEWEST_COMPARED = 3.5, 10
-"""Robust standard deviations from which a value stands out, and the fewest values among which one can."""
+STANDS_OUT = 3.5
+"""Robust standard deviations from which a value stands out."""
+FEWEST_COMPARED = 10
+"""Fewest values among which one can."""
 _PER_DEVIATION = 1.4826  # standard deviation of a normal distribution over its median absolute deviation
 LONGEST = 1024  # pixels of the longer side to which larger photos are reduced for measuring
 DARKEST, BRIGHTEST = 2, 253  # grey levels from which a pixel counts as clipped: compression moves it a little
@@ -29,7 +31,9 @@ _IMMERKAER = np.array([[1, -2, 1], [-2, 4, -2], [1, -2, 1]], np.float32)
 _BLOCK = 8
 _TRIED = 64  # pixels of the side to which noise is squashed to see how much of it is read
 _FAINTEST = 0.1  # least slope, in grey levels a pixel, by which curvature is divided
-_SHARPNESS, _BRIGHTNESS, _CLIPPED = 0.03, 3.0, 0.003
+_SHARPNESS = 0.03  # least deviation of the logarithm of sharpness
+_BRIGHTNESS = 3.0  # of grey levels
+_CLIPPED = 0.003  # of the share of clipped pixels
 """Least deviations of the logarithm of sharpness, of grey levels, and of the share of clipped pixels."""
 
 

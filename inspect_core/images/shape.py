@@ -8,8 +8,10 @@ Size = tuple[int, int]
 """(height, width) in pixels, or (rows, columns) in cells."""
 STEP = 32
 """Sides of the input are multiples of the network's largest stride."""
-SIDE, CELL = 256, 8
-"""Side of the square whose area the input has, and pixels of it to a cell of the patch grid."""
+SIDE = 256
+"""Side of the square whose area the input has."""
+CELL = 8
+"""Pixels of the input to a cell of the patch grid."""
 ALIKE = 1.2
 """Aspects of photos that differ by more than this factor are worth a sentence."""
 

@@ -23,8 +23,12 @@ MAP_PIXELS = 8  # side of a cell on the anomaly map, as on a grid of 32 × 32 at
 LARGEST_AREA = 128  # pixels of the map, two cells: the smallest area that counts is at most this
 LARGEST_SIDE = 16384  # of the working size, pixels
 SEEN = 16  # pixels of a defect that a network can tell from the variation of good parts
-USUAL_K, WANTED_K, LEAST_K = 50, 32, 20
-"""Features per place: default if memory allows, the number that cells are chosen for, and the least useful number."""
+USUAL_K = 50
+"""Features per place if memory allows."""
+WANTED_K = 32
+"""The number that cells are chosen for."""
+LEAST_K = 20
+"""The least useful number."""
 LARGEST_FACTORS = 256 * 10**6  # bytes for the factors of a detector that learns every place
 
 

@@ -11,8 +11,10 @@ LEAST = 5
 """Maps, below which nothing is concluded."""
 SHARE = 2 / 3
 """Of the maps, whose peaks have to lie there: by chance the border has so many of 6 maps in 1 of 38 cases."""
-REACH, BAND = 0.08, 0.06
-"""Shares of the shorter side: how far peaks of one place lie from each other, and how wide the border is."""
+REACH = 0.08
+"""Share of the shorter side: how far peaks of one place are from each other."""
+BAND = 0.06
+"""Share of the shorter side: how wide the border is."""
 LARGEST = 0.25
 """Share of the picture, above which a place is too large to be ignored."""
 DROP = 0.1

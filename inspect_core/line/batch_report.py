@@ -17,7 +17,8 @@ from inspect_core.runtime.atomic_write import atomic_replace
 from inspect_core.verdict import ALL_VERDICTS, VERDICT_PHRASES
 
 BEGINS = "<!doctype html>\n<!-- A batch judged by Loupe -->\n"
-WORST, SIDE = 12, 240
+WORST = 12
+SIDE = 240
 MOST_ROWS = 5000
 """Rows of the report's table, the worst ones; the CSV has all."""
 

@@ -15,8 +15,12 @@ import numpy as np
 
 RETRY_SECONDS = 2.0
 """Seconds between two tries to find a lost camera, or to write on a full disk."""
-MOVING, RESTING, REST_SECONDS = 4.0, 1.5, 0.3
-"""Mean grey levels by which a small picture differs from the one before: of motion, and for STILL seconds of rest."""
+MOVING = 4.0
+"""Mean grey levels by which a small picture differs from the one before, in motion."""
+RESTING = 1.5
+"""The same at rest."""
+REST_SECONDS = 0.3
+"""Seconds of rest after which a photo is taken."""
 SMALL = (64, 48)
 MAX_NUMBER = 999  # of a camera
 UNFINISHED_SECONDS = 60.0

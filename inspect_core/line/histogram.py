@@ -9,7 +9,12 @@ from inspect_core.line.result_row import ResultRow
 
 COLOURS = {"accept": "#15803d", "review": "#8f5f00", "reject": "#b91c1c"}
 """On white; as in ui/bench/frontend/bench.css."""
-BINS, WIDTH, HEIGHT, LEFT, TOP, BOTTOM = 48, 760, 252, 44, 46, 40
+BINS = 48
+WIDTH = 760
+HEIGHT = 252
+LEFT = 44
+TOP = 46
+BOTTOM = 40
 WORDS = 130
 """Width left for the label of a limit."""
 

@@ -37,8 +37,10 @@ from inspect_core.runtime.atomic_write import lock
 from inspect_core.verdict import ALL_VERDICTS, NOT_JUDGED
 
 FOLDERS = {outcome: outcome.replace(" ", "_") for outcome in ALL_VERDICTS}
-SETTLE_SECONDS, GIVE_UP_SECONDS = 1.0, 10.0
-"""Seconds without a change after which a photo is taken, and an unreadable one is recorded as not judged."""
+SETTLE_SECONDS = 1.0
+"""Without a change, after which a photo is taken."""
+GIVE_UP_SECONDS = 10.0
+"""After which an unreadable photo is recorded as not judged."""
 _FOR_ALL = (errno.ENOSPC, errno.EDQUOT, errno.EROFS)
 """Errors of one photo that all others would meet as well."""
 

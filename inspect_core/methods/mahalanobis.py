@@ -14,7 +14,8 @@ from inspect_core.methods.method import Control, Costs, Method, Option, Paramete
 from inspect_core.methods.spectrum import LocalSpectrum
 from inspect_core.recipe_format import arrays, fields
 
-_ROWS, _MOST_ON_TEACH = 256, 200
+_ROWS = 256
+_MOST_ON_TEACH = 200
 
 
 class MahalanobisMethod(Method):

@@ -23,7 +23,8 @@ LARGEST_TILED_FIT = LARGEST_RECIPE
 """The same for large photos in tiles."""
 STOPS = 64
 WIDEST = 256
-LEAST_PATCHES, PATCHES_A_COMPONENT = 16_384, 50
+LEAST_PATCHES = 16_384
+PATCHES_A_COMPONENT = 50
 
 Parameters = Mapping[str, Any]
 """Parameters of a fit by name: whole numbers, decimals, and None where the method chooses the value."""

@@ -16,7 +16,8 @@ from inspect_core.methods.method import PUBLISHED, Control, Costs, Option, Param
 from inspect_core.methods.patch_sampling import PatchSampleMethod, PatchSampler
 from inspect_core.recipe_format import arrays, fields
 
-MOST, _MOST_ON_TEACH = 100, 300
+MOST = 100
+_MOST_ON_TEACH = 300
 _RATE = 4e10
 """Operations per second on two cores, from `benchmarks.methods.quadrics_costs`."""
 

@@ -10,7 +10,8 @@ import numpy as np
 from inspect_core.detectors.mahalanobis import gaussian, sampled, semi_orthogonal
 from inspect_core.methods.spectrum import LocalSpectrum
 
-FEATURES, LARGEST_K = 120, 100
+FEATURES = 120
+LARGEST_K = 100
 EMBEDDINGS = {"semi-orthogonal": semi_orthogonal, "Gaussian": gaussian, "sampled": sampled}
 """(d, k, seed=) -> (d, k); sampled: k of the features, drawn at random."""
 

@@ -12,7 +12,8 @@ import torch
 from inspect_core.detectors import baselines, cop_corp
 
 KNOWN = 5
-TAUGHT, SHOWN = 400, 125
+TAUGHT = 400
+SHOWN = 125
 
 
 @dataclass(frozen=True, eq=False)

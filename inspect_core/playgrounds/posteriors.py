@@ -15,9 +15,12 @@ from inspect_core.playgrounds.shifted_shapes import GREY, SIDE, centres, ellipse
 from inspect_core.playgrounds.simulated_classes import SIMULATIONS
 
 LEAST_OF_A_CLASS = 5
-TREES, HIDDEN = 20, (100, 100)
-HELD_OUT, TESTED = 4, 1000
-SHAPES, CELLS = 200, 20
+TREES = 20
+HIDDEN = (100, 100)
+HELD_OUT = 4
+TESTED = 1000
+SHAPES = 200
+CELLS = 20
 Posterior = Callable[[np.ndarray], np.ndarray]
 """(n, d) -> (n, 2)."""
 

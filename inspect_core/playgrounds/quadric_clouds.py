@@ -17,7 +17,8 @@ from inspect_core.detectors.warned import FitWarning
 from inspect_core.playgrounds.fields import Box, isoline
 
 STEPS = 20
-SLICES, ACROSS = 15, 20
+SLICES = 15
+ACROSS = 20
 
 
 def curve(t: np.ndarray, *, a: float = 0.8, b: float = 0.2) -> np.ndarray:

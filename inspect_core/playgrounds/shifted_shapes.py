@@ -6,7 +6,8 @@ After Fig. 5 of Dey et al., "Simple Calibration via Geodesic Kernels" (TMLR 2025
 
 import numpy as np
 
-SIDE, GREY = 100, 127.0
+SIDE = 100
+GREY = 127.0
 SHIFTS = {
     "intensity": np.linspace(0, 255, 18),
     "blend": np.linspace(0, 1, 11),

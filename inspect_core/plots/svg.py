@@ -8,7 +8,10 @@ import plotly.graph_objects as go
 
 from inspect_core.plots.chart_theme import FONT, ChartTheme
 
-LEFT, TOP, BOTTOM, ROW = 52, 26, 44, 18
+LEFT = 52
+TOP = 26
+BOTTOM = 44
+ROW = 18
 MARKS = {
     "circle": "M-{r} 0a{r} {r} 0 1 0 {r} -{r}a{r} {r} 0 0 0 -{r} {r}z",
     "diamond": "M0 -{r}L{r} 0L0 {r}L-{r} 0z",

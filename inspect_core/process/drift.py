@@ -20,11 +20,16 @@ from scipy.special import ndtri
 EVERY = 5000
 """Parts between two false alarms of a signal."""
 STEP, RAMP, SPREAD, REJECTS = "step", "ramp", "spread", "rejects"
-WEIGHT, SQUARES_WEIGHT, SLACK = 0.1, 0.05, 0.25
-"""Of the latest part in the moving averages; in standard deviations, what the cumulated sums forgive each part."""
+WEIGHT = 0.1
+"""Of the latest part in the moving averages."""
+SQUARES_WEIGHT = 0.05
+"""Of its square."""
+SLACK = 0.25
+"""Standard deviations that the cumulated sums forgive each part."""
 WORSE = 2.0
 """The cumulated sums of rejects look for this many times the share of rejects."""
-CELLS, LONGEST = 400, 1e12
+CELLS = 400
+LONGEST = 1e12
 FEWEST = 20
 """Good parts of the release, at least: fewer say too little of where a part lies."""
 

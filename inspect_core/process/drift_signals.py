@@ -20,8 +20,10 @@ NAMES = {
 """The signals, in the order in which they are shown."""
 REFERENCE = 100
 """Parts not rejected that a signal is first seen on, where the release says nothing of it."""
-LEAST_SHARE, MOST_SHARE = 0.01, 0.3
-"""Of rejects that are expected, whatever the first parts show."""
+LEAST_SHARE = 0.01
+"""Of rejects that are expected at least, whatever the first parts show."""
+MOST_SHARE = 0.3
+"""The same at most."""
 _WORDS = {STEP: "has shifted {}", RAMP: "has drifted {}"}
 
 

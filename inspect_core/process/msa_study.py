@@ -16,7 +16,9 @@ from inspect_core.runtime.serialisation import is_of
 
 LOUPE = "Loupe"
 WORDS = {"good": False, "defective": True, "defect": True, "bad": True}
-MOST_PARTS, MOST_TRIALS, MOST_BYTES = 500, 20, 1 << 24
+MOST_PARTS = 500
+MOST_TRIALS = 20
+MOST_BYTES = 1 << 24
 _writing = threading.Lock()
 _FORMER = {"said": "appraisals", "people": "human_appraisers", "begun": "started_at"}
 """Names of fields in the studies of earlier versions."""

@@ -31,8 +31,10 @@ LARGEST_RECIPE = 2 * 10**9
 """Bytes of memory that reading and using a recipe may take."""
 PIXEL_BYTES = 400
 """Per pixel of the input, for the network, the photo and the map; EfficientNet-Lite0 alone takes 300."""
-WORKING_BYTES, MAP_BYTES = 12, 40
-"""Per pixel of the working size, for a photo in tiles; per pixel of the map, for its map, regions and ranking."""
+WORKING_BYTES = 12
+"""Per pixel of the working size, for a photo in tiles."""
+MAP_BYTES = 40
+"""Per pixel of the map, for its map, regions and ranking."""
 ROW_BYTES = 1 << 16
 """Per sample or mapped feature with which a block of patches is compared."""
 

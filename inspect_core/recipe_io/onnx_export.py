@@ -28,8 +28,10 @@ from inspect_core.runner import ExportedModel, Runner
 from inspect_core.runtime.progress import Report, ignore_progress, stage
 
 OTHER_PHOTO = "other"
-QUANTISED_WITH, QUANTISED_TILES = 32, 4
-"""Photos that set the ranges of a network in whole numbers, and tiles of each."""
+QUANTISED_WITH = 32
+"""Photos that set the ranges of a network in whole numbers."""
+QUANTISED_TILES = 4
+"""Tiles of each of them."""
 
 
 class ExportError(ValueError):

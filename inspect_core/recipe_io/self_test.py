@@ -20,9 +20,12 @@ from inspect_core.recipe import Recipe
 from inspect_core.recipe_format.photo_inspector import PARTS
 from inspect_core.recipe_format.recipe_package import recipe_errors
 
-PHOTOS, CLASSES = 8, 1000
-SHORTEST, LONGEST = -3, 6
-"""Powers of ten that the made-up vectors are scaled by."""
+PHOTOS = 8
+CLASSES = 1000
+SHORTEST = -3
+"""Least power of ten that the made-up vectors are scaled by."""
+LONGEST = 6
+"""The largest."""
 
 
 def run_self_test(recipe: Recipe, where: Path, *, widths: Sequence[int], embedding: int | None) -> None:

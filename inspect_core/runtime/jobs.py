@@ -20,10 +20,10 @@ from inspect_core.runtime.progress import Cancelled
 
 MAX_QUEUED_JOBS = 6
 """Jobs that wait at a time."""
-BEGUN, KNOWN = 0.005, 0.05
-"""Shares of the work: up to the first nothing is done yet, such as while the network loads; from the second on the pace
-is known.
-"""
+BEGUN = 0.005
+"""Share of the work up to which nothing is done yet, such as while the network loads."""
+KNOWN = 0.05
+"""Share of the work from which on the pace is known."""
 
 
 class JobRejected(RuntimeError):

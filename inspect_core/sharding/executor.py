@@ -13,8 +13,10 @@ from typing import Any, Protocol
 
 from inspect_core.runtime.versions import library_versions
 
-IDLE_WORKER_BYTES, RESTING_EXPORTED = 1 << 30, 1 << 28
-"""Bytes that a worker takes with a network loaded and no photo, and with an exported recipe, which needs no torch."""
+IDLE_WORKER_BYTES = 1 << 30
+"""Bytes that a worker takes with a network loaded and no photo."""
+RESTING_EXPORTED = 1 << 28
+"""The same with an exported recipe, which needs no torch."""
 WORKER_KILLED = "its worker process was killed, by the system (out of memory) or by a user"
 
 Task = Callable[[Any], Any]

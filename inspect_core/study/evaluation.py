@@ -23,8 +23,10 @@ from inspect_core.study.study import Study
 from inspect_core.study.study_tasks import EvaluationTask
 from inspect_core.verdict import Limits
 
-ENOUGH_GOOD_PHOTOS, MORE = 60, (20, 30, 60, 100, 200, 400)
-"""Good photos that promise enough, and numbers to propose when there are fewer."""
+ENOUGH_GOOD_PHOTOS = 60
+"""Good photos that promise enough."""
+MORE = (20, 30, 60, 100, 200, 400)
+"""Numbers to propose when there are fewer."""
 
 
 @dataclass(frozen=True)

@@ -20,8 +20,10 @@ from inspect_core.methods.method import BATCH, Detector, Parameters, Patches
 from inspect_core.methods.registry import METHODS, patch_sample_method
 from inspect_core.runtime.progress import Report, ignore_progress, stage
 
-SHARD, BLOCK = 64, 8
-"""Photos of a shard, and shards of a block."""
+SHARD = 64
+"""Photos of a shard."""
+BLOCK = 8
+"""Shards of a block."""
 
 Gathered = list[Any]
 """The statistics of each method."""

@@ -14,14 +14,20 @@ from inspect_core.methods.fitted_method import costs_of
 from inspect_core.methods.method import Parameters
 from inspect_core.study.teaching_config import TeachingConfig
 
-READING, READING_PIXEL, COPYING, FOLDING = 0.006, 1.2e-8, 0.004, 0.04
-"""Seconds to read and squash a photo, for each pixel of the working size when it has tiles, to make a copy, and to keep
-what a method learns from a fold.
-"""
+READING = 0.006
+"""Seconds to read and squash a photo."""
+READING_PIXEL = 1.2e-8
+"""Seconds for each pixel of the working size when it has tiles."""
+COPYING = 0.004
+"""Seconds to make a copy."""
+FOLDING = 0.04
+"""Seconds to keep what a method learns from a fold."""
 SIDE_BY_SIDE = 0.7
 """Share of the time that scoring photos one by one takes, when some are scored at a time."""
-RUNS, CORES = 3, 2
-"""Runs of the network that are timed, and cores that the costs of the methods are stated for."""
+RUNS = 3
+"""Runs of the network that are timed."""
+CORES = 2
+"""Cores that the costs of the methods are stated for."""
 
 
 @dataclass(frozen=True)

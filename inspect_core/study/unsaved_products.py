@@ -33,8 +33,10 @@ from inspect_core.verdict import Limits
 RECIPE, PART = "recipe.zip", "part"
 LARGEST = 256 << 20
 """Bytes of the file `part`."""
-MOST, MOST_BYTES = 8, 2 << 30
-"""Parts that are kept, and bytes that they take together."""
+MOST = 8
+"""Parts that are kept."""
+MOST_BYTES = 2 << 30
+"""Bytes that they take together."""
 LATEST = 1e11
 """Seconds since 1970, thousands of years from now."""
 _DIGEST = 32

@@ -20,8 +20,10 @@ from inspect_core.study.study import Study
 from inspect_core.study.teaching_config import NO_ALIGNMENT, RIGID, SIMILARITY, TeachingConfig
 from inspect_core.tuning.forecast import methods_to_fit
 
-MOST, MOST_TRIED = 200, 24
-"""Photos that an alignment is learned from, and photos used to see whether it would help."""
+MOST = 200
+"""Photos that an alignment is learned from."""
+MOST_TRIED = 24
+"""Photos used to see whether it would help."""
 PAYS = 0.8
 """Alignment is proposed when it leaves less than this share of the variance."""
 TURNED = 2 * TURN

@@ -47,7 +47,8 @@ COLUMN_HELP = {
     "Size": "size of the fitted model in the recipe",
 }
 """Meaning of the table's columns; brackets hold 95 % intervals, and a value inside the best one's interval is a tie."""
-PARTS, SIDE = 4, 240
+PARTS = 4
+SIDE = 240
 
 
 @dataclass(frozen=True, eq=False)

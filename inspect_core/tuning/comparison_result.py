@@ -29,8 +29,10 @@ MARGIN = 0.05
 """Of quality, from 0 to 1: a smaller lead on made-up defects did not carry over to true ones (magnetic tile: +.02
 there, -.02 in image AUROC)."""
 
-JUDGING, JUDGING_PHOTO = 0.3, 0.0095
-"""Seconds per detector in a comparison, and per photo it is judged on: figures and intervals."""
+JUDGING = 0.3
+"""Seconds per detector in a comparison."""
+JUDGING_PHOTO = 0.0095
+"""Seconds per photo it is judged on: figures and intervals."""
 
 
 def comparison_seconds(detectors: int, shown: int) -> float:

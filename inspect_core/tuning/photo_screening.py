@@ -48,8 +48,10 @@ product among the photos would be learned as part of the first.
 """
 UNRELATED = 1.0
 """The product check's score of a photo that has nothing in common with the product."""
-_SCORE, _PRODUCT = 0.05, 0.02
-"""Least deviations of the logarithm of a detector's score, and of the product check's score."""
+_SCORE = 0.05
+"""Least deviation of the logarithm of a detector's score."""
+_PRODUCT = 0.02
+"""Least deviation of the product check's score."""
 
 Pairs = Sequence[tuple[Sequence[PhotoFile], Sequence[PhotoFile]]]
 

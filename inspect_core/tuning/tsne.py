@@ -13,7 +13,8 @@ from inspect_core.tuning.scatter_points import ScatterPoints
 LEAST_POINTS = 5
 PERPLEXITY = 30.0
 EXAGGERATION = 12.0
-CHUNK, CHUNKS = 250, 4
+CHUNK = 250
+CHUNKS = 4
 
 
 def tsne(features: np.ndarray, *, seed: int = 0, report: Report = ignore_progress) -> np.ndarray:

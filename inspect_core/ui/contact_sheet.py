@@ -10,8 +10,12 @@ from inspect_core.images.photo_reader import ImageError, read
 from inspect_core.images.samples import PhotoFile
 from inspect_core.line.html_page import webp
 
-ACROSS, SIDE, GAP = 12, 76, 4
-"""Photos in a row; pixels of a photo, and between two."""
+ACROSS = 12
+"""Photos in a row."""
+SIDE = 76
+"""Pixels of a photo."""
+GAP = 4
+"""Pixels between two."""
 
 
 def small(samples: Iterable[PhotoFile]) -> list[np.ndarray]:

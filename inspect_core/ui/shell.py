@@ -15,9 +15,13 @@ from inspect_core.runtime import users
 from inspect_core.runtime.jobs import Job, JobRejected, Jobs, JobState
 from inspect_core.ui import open_product_store
 
-POLL_SECONDS, IDLE_SECONDS = 0.5, 2.0
+POLL_SECONDS = 0.5
+IDLE_SECONDS = 2.0
 T = TypeVar("T")
-_MARK, _WANTED, _STARTED, _TAUGHT = "gate_open", "page_wanted", "jobs_started", "taught_last"
+_MARK = "gate_open"
+_WANTED = "page_wanted"
+_STARTED = "jobs_started"
+_TAUGHT = "taught_last"
 _SIGNS = re.compile(r"\A\d+(?=\.)|(?=[]\\`*_{}()<>#+!|$:~&=^[-])")
 # The browser turns even escaped text into links, icons and arrows. An invisible word joiner breaks up the patterns that
 # it looks for: http://, www., a@b, :name:, and -> between spaces.

@@ -19,8 +19,10 @@ from inspect_core.tuning.forecast import Forecast, forecast
 from inspect_core.ui import open_product_store, shell, taught_product
 
 SAMPLES = workspace.app_folder() / "sample_data"
-FIRST_SAMPLE, SAMPLE_PHOTOS = "flange", 40
-"""The part that the app begins with, and how many of its good photos are learned from: whoever opens it first waits."""
+FIRST_SAMPLE = "flange"
+"""The product that the app begins with."""
+SAMPLE_PHOTOS = 40
+"""How many of its good photos are learned from: whoever opens it first waits."""
 AS_PUBLISHED = (
     "As its paper has it, as far as the paper says: no local scale, a minimum area of 1 pixel, no augmented copies. "
     "For reproducing published figures; Loupe's defaults suit most parts better. "

@@ -12,8 +12,10 @@ from inspect_core.images.grouping import propose_groups
 from inspect_core.images.samples import Dataset, PhotoFile
 from inspect_core.judge.anomaly_map import regions
 
-MIN_PARTS_PER_TYPE, ENOUGH = 2, 5
-"""Parts of a type needed to learn it at all, and before its probability can be trusted."""
+MIN_PARTS_PER_TYPE = 2
+"""Parts of a type needed to learn it at all."""
+ENOUGH = 5
+"""Before its probability can be trusted."""
 SPECKS = 0.1
 """Pieces of a true mask smaller than this fraction of its largest are no examples."""
 

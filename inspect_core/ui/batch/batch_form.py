@@ -20,7 +20,8 @@ from inspect_core.ui.batch.batch_store import BatchRun
 from inspect_core.ui.photo_source import FOLDER, UPLOAD, PhotoSource, choose_folder, choose_upload
 
 LAYOUTS = "Inspects every photo in this folder and its subfolders. Your files are not changed."
-NUMBER_WIDTH, FORM = 160, 960
+NUMBER_WIDTH = 160
+FORM = 960
 ON_PAUSE = "Finishes the photos in progress, then stops. Results so far are kept, even if you close Loupe."
 ON_CANCEL = "Stops and deletes the table and images. Verdicts stay in the audit log."
 HERE, CLUSTER = "This machine", "Cluster"

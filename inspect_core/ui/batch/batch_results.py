@@ -19,7 +19,10 @@ from inspect_core.ui.batch.batch_store import SIDES, BatchRun
 from inspect_core.ui.inspected_photos import heatmap_of
 from inspect_core.verdict import ALL_VERDICTS, VERDICT_PHRASES, VERDICT_SYMBOLS
 
-PICTURE_WIDTH, COUNT_WIDTH, CHANGE_WIDTH, CHANGES = 180, 170, 330, 9
+PICTURE_WIDTH = 180
+COUNT_WIDTH = 170
+CHANGE_WIDTH = 330
+CHANGES = 9
 SELECTED_SIDE = 360
 WAYS = {BETTER: ":material/thumb_up: Better", WORSE: ":material/thumb_down: **Worse**"}
 AT_OR_BELOW = "Percentage of the calibration parts with this score or a lower one."

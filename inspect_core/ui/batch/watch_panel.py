@@ -17,8 +17,12 @@ from inspect_core.ui.batch.watches import FolderWatch
 from inspect_core.ui.photo_source import folder_at
 from inspect_core.verdict import NOT_JUDGED, NOT_LOCATED, VERDICT_PHRASES, VERDICT_SYMBOLS
 
-SIDE, SMALL, COUNT = 480, 116, 116
-"""Pixels: the longer side of the last photo and of one that was stopped, the width of a count."""
+SIDE = 480
+"""Pixels of the longer side of the last photo."""
+SMALL = 116
+"""Pixels of the longer side of one that was not accepted."""
+COUNT = 116
+"""Pixels of the width of a count."""
 EVERY = 1.0
 SORTED = (
     f"Each photo is moved into the folder for its verdict: {', '.join(FOLDERS.values())}. Existing files are never "

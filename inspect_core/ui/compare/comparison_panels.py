@@ -18,7 +18,8 @@ from inspect_core.ui import charts, shell, teaching_job
 from inspect_core.ui.compare import comparison_jobs
 from inspect_core.ui.taught_product import TaughtProduct
 
-CURVE_WIDTH, SCORES_WIDTH = 460, 320
+CURVE_WIDTH = 460
+SCORES_WIDTH = 320
 AS_PUBLISHED = teaching_job.AS_PUBLISHED + "".join(
     f"\n- {method.short_title}: {method.published_words}" for method in METHODS.values()
 )

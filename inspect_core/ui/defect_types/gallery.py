@@ -15,7 +15,9 @@ from inspect_core.ui.defect_types import training_job
 from inspect_core.ui.session import active_values
 from inspect_core.ui.taught_product import TaughtProduct
 
-ON_A_PAGE, CELL, PICTURE = 18, 148, 240
+ON_A_PAGE = 18
+CELL = 148
+PICTURE = 240
 WITHOUT = "unlabelled"
 ON_BRUSH = (
     "Select a defect type, or type a new one and press Enter. Then click the button below a photo to label it. "

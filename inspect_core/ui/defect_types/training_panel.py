@@ -21,7 +21,8 @@ from inspect_core.whole_part.training_crops import (
     learnable,
 )
 
-COUNTS_WIDTH, ORDER_WIDTH = 430, 470
+COUNTS_WIDTH = 430
+ORDER_WIDTH = 470
 LEARNABLE_SAMPLE = "linen"
 """The sample part whose defect types can be told apart."""
 ON_FLANGE = (

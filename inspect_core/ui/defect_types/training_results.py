@@ -17,7 +17,9 @@ PARENTS = {FOREST: "Random forest", NETWORK: "Neural net"}
 KERNEL = {FOREST: "kernel density forest", NETWORK: "kernel density network"}
 PER_BIN = 20
 """Examples for each bin of the reliability diagram, on average; between 5 and 10 bins are drawn."""
-LIMIT_WIDTH, CONFUSION_WIDTH, CURVE_WIDTH = 400, 540, 470
+LIMIT_WIDTH = 400
+CONFUSION_WIDTH = 540
+CURVE_WIDTH = 470
 
 
 @open_product_store.as_fragment

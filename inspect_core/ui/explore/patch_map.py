@@ -25,7 +25,8 @@ from inspect_core.verdict import Limits
 PATCHES, PHOTOS = "Patches", "Whole photos"
 BEFORE, AFTER = "Raw network features", "After the detector's mapping"
 KIND, SCORE, PHOTO, LOT = "Defect type", "Score", "Photo", "Lot"
-PICKED_SIDE, NEAR_SIDE = 512, 128
+PICKED_SIDE = 512
+NEAR_SIDE = 128
 FRAME = (194, 65, 12)
 
 

@@ -10,7 +10,9 @@ from inspect_core.ui import shell
 from inspect_core.ui.session import active_values, show_on_bench
 from inspect_core.ui.taught_product import TaughtProduct
 
-COUNT, ACROSS, SIDE = 10, 5, 320
+COUNT = 10
+ACROSS = 5
+SIDE = 320
 PUBLISHED = 0.0, 10.0
 """Scores between which the papers' colours run."""
 

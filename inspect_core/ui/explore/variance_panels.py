@@ -28,8 +28,11 @@ METRIC_HELP = {
     ),
 }
 THRESHOLDS = (COLLAPSED, 1e-3, 1e-2, 1e-1)
-CURVE_WIDTH, SPECTRUM_WIDTH, PLACES_WIDTH = 460, 540, 380
-FIT_SECONDS, PHOTO_SECONDS = 3.0, 0.06  # of one value of γ, M or σ, measured on two cores
+CURVE_WIDTH = 460
+SPECTRUM_WIDTH = 540
+PLACES_WIDTH = 380
+FIT_SECONDS = 3.0  # of one value of γ, M or σ, measured on two cores
+PHOTO_SECONDS = 0.06
 
 
 def chosen_view(product: TaughtProduct) -> int:

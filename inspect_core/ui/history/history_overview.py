@@ -17,10 +17,13 @@ from inspect_core.ui import charts, shell
 from inspect_core.ui.history.selection import ICONS, Selection, local
 from inspect_core.verdict import NOT_JUDGED, NOT_LOCATED, VERDICT_PHRASES
 
-MOST_TYPES, SIDE = 8, 132
+MOST_TYPES = 8
+SIDE = 132
 SCORE = "score"
 STEPS = {-1: f"{100 * NOTCH:g}% lower", 0: "as set", 1: f"{100 * NOTCH:g}% higher"}
-TYPES_WIDTH, NOTCHES_WIDTH, FIGURE_WIDTH = 450, 400, 140
+TYPES_WIDTH = 450
+NOTCHES_WIDTH = 400
+FIGURE_WIDTH = 140
 
 
 def at_a_glance(selection: Selection) -> None:

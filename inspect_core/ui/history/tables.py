@@ -15,7 +15,9 @@ from inspect_core.ui.history.selection import Selection, local
 from inspect_core.ui.inspected_photos import heatmap_of
 from inspect_core.verdict import VERDICT_PHRASES, VERDICT_SYMBOLS, VerdictWord
 
-ON_A_PAGE, PICTURE, BESIDE = 12, 280, 480
+ON_A_PAGE = 12
+PICTURE = 280
+BESIDE = 480
 TIME = st.column_config.DatetimeColumn(format="YYYY-MM-DD HH:mm:ss")
 _CHOSEN = "history_entry"
 

@@ -19,8 +19,10 @@ from inspect_core.ui.taught_product import TaughtProduct
 
 SIDE = 1024
 """Pixels of the longer side of the picture that is drawn on."""
-FEWEST, MOST = 6, 10
-"""Good parts that are looked at for a place at which they light up."""
+FEWEST = 6
+"""Fewest good parts that are looked at for a place at which they light up."""
+MOST = 10
+"""Most of them."""
 _FRONTEND = Path(__file__).with_name("areas")
 _DRAWING = st.components.v2.component(
     "loupe_areas",

@@ -9,7 +9,8 @@ from inspect_core.ui import charts
 from inspect_core.ui.methods import plane
 from inspect_core.ui.methods.plane import Group, Panel
 
-_KEY, _WIDE = "novelty", 104
+_KEY = "novelty"
+_WIDE = 104
 
 
 @st.fragment

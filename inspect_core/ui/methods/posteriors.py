@@ -13,9 +13,13 @@ from inspect_core.ui import charts
 from inspect_core.ui.methods import plane
 from inspect_core.ui.methods.plane import Group, Panel
 
-_KEY, _BOX = "posteriors", (-2.5, -2.5, 2.5, 2.5)
-_COLUMNS, _EXAMPLES, _IMAGES = 40, 120, 50
-_AMONG, _FAR = 1.0, 2.0
+_KEY = "posteriors"
+_BOX = (-2.5, -2.5, 2.5, 2.5)
+_COLUMNS = 40
+_EXAMPLES = 120
+_IMAGES = 50
+_AMONG = 1.0
+_FAR = 2.0
 _WORDS = {
     "intensity": "grey level (taught 127)",
     "blend": "circle share of the blend",

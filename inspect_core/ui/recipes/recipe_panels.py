@@ -28,8 +28,10 @@ from inspect_core.ui import open_recipe, saved_recipes, shell, weights_panel
 from inspect_core.ui.recipes import approval_panel, challenge_panel, export_panel, extension_panel
 from inspect_core.ui.recipes.recipe_table import RecipeSummary
 
-FORM, PICTURE = 960, 190
-"""Pixels: the widest a form is, and the longer side of the picture."""
+FORM = 960
+"""Pixels of the widest that a form is."""
+PICTURE = 190
+"""Pixels of the longer side of the picture."""
 
 
 def of_one(line: RecipeSummary, others: Sequence[RecipeSummary], states: dict[str, str] | None) -> None:

@@ -21,7 +21,9 @@ from inspect_core.tuning.photo_screening import TOPICS, ScreenedPhoto, Screening
 from inspect_core.ui import shell
 from inspect_core.ui.result_cache import ResultCache
 
-ON_A_PAGE, CELL, PICTURE = 20, 205, 240
+ON_A_PAGE = 20
+CELL = 205
+PICTURE = 240
 HELD = 4
 STRANGEST = "most unusual first"
 
