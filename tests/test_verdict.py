@@ -20,6 +20,7 @@ from inspect_core.verdict import (
     assemble,
     mask_uninspected,
 )
+from tests.examples import examples
 
 
 @pytest.mark.parametrize(
@@ -42,7 +43,7 @@ def test_a_float32_score_does_not_round_the_limit():
 
 
 @given(st.lists(st.integers(0, 6), max_size=20), st.lists(st.integers(0, 6), max_size=20), st.data())
-@settings(deadline=None, max_examples=60)
+@settings(deadline=None, max_examples=examples(60))
 def test_verdicts_one_by_one_add_up_to_the_counts(good, defects, data):
     review = data.draw(st.integers(0, 6))
     reject = data.draw(st.integers(review, 6))
@@ -83,7 +84,7 @@ def test_limits_and_verdict_are_frozen():
     st.sampled_from([None, (False, False), (True, False), (True, True)]),
     st.sampled_from([None, "named", "unknown"]),
 )
-@settings(deadline=None, max_examples=100)
+@settings(deadline=None, max_examples=examples(100))
 def test_a_verdict_is_assembled_by_one_set_of_rules(peak, limits, said, types):
     anomaly_map = np.zeros((4, 8), np.float32)
     anomaly_map[1:3, 2:4] = peak

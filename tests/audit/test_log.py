@@ -16,6 +16,7 @@ from hypothesis import strategies as st
 from inspect_core.audit import log as log_module
 from inspect_core.audit.entry import CLOCK_SET_BACK, INSPECTION, OVERRIDE, NewLogEntry
 from inspect_core.audit.log import AuditLog, LogError
+from tests.examples import examples
 
 ROOT = Path(__file__).parents[2]
 LOADED = "from inspect_core.audit.log import AuditLog\nimport sys\nlog = AuditLog.open(sys.argv[1])\n"
@@ -70,7 +71,7 @@ def test_what_cannot_be_recorded_is_refused_by_name(wrong, words):
 
 
 def test_any_text_and_any_json_is_kept(log):
-    @settings(max_examples=40, deadline=None)
+    @settings(max_examples=examples(40), deadline=None)
     @given(FACTS, st.text(st.characters(), min_size=1, max_size=40))
     def holds(facts, text):
         entry = log.append(INSPECTION, {"x": facts, text: text}, user="u" + text, product=text, recipe=text)

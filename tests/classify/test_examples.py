@@ -8,6 +8,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from inspect_core.classify.examples import LabelledSample, as_classes, as_points, hold_out
+from tests.examples import examples
 
 
 @pytest.mark.parametrize(
@@ -65,7 +66,7 @@ def test_enough_examples_of_two_kinds_give_no_warning():
         as_classes(["a", "b"] * 5, count=10)
 
 
-@settings(deadline=None, max_examples=50)
+@settings(deadline=None, max_examples=examples(50))
 @given(st.integers(0, 2**31), st.lists(st.integers(1, 30), min_size=1, max_size=6))
 def test_a_fifth_is_held_out_and_every_class_stays(seed, sizes):
     numbers = np.repeat(np.arange(len(sizes)), sizes)

@@ -9,6 +9,7 @@ from hypothesis import strategies as st
 
 from inspect_core.classify import polytopes
 from inspect_core.classify.polytopes import forest_kernel, network_kernel, number_polytopes
+from tests.examples import examples
 
 seeds = st.integers(0, 2**32 - 1)
 
@@ -30,7 +31,7 @@ def test_forest_kernel_tells_apart_leaves_that_agree_in_their_low_16_bits():
     assert forest_kernel(a, b) == 0
 
 
-@settings(deadline=None, max_examples=30)
+@settings(deadline=None, max_examples=examples(30))
 @given(seeds, st.integers(1, 40), st.integers(1, 40), st.integers(1, 9))
 def test_forest_kernel_is_the_mean_of_equal_leaves(seed, n_a, n_b, trees):
     rng = np.random.default_rng(seed)

@@ -4,13 +4,14 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from inspect_core.detectors.kernels import GaussianKernel, PolynomialKernel, squared_distances
+from tests.examples import examples
 
 
 def points(n, d, seed):
     return torch.from_numpy(np.random.default_rng(seed).standard_normal((n, d)))
 
 
-@settings(deadline=None, max_examples=30)
+@settings(deadline=None, max_examples=examples(30))
 @given(st.integers(1, 9), st.integers(1, 9), st.integers(1, 6), st.floats(-1e3, 1e3))
 def test_squared_distances_are_those_of_differences(n, m, d, offset):
     a, b = points(n, d, 0) + offset, points(m, d, 1) + offset

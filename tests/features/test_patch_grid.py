@@ -7,6 +7,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from inspect_core.features.patch_grid import join_taps
+from tests.examples import examples
 
 
 def linear_rows(cells: int, wanted: int) -> np.ndarray:
@@ -70,7 +71,7 @@ def test_a_row_of_two_cells_and_three_cells_on_two_by_hand():
     assert join_taps([values], grid=(2, 1)).flatten().tolist() == [3, 9], "both take in the middle one"
 
 
-@settings(deadline=None, max_examples=40)
+@settings(deadline=None, max_examples=examples(40))
 @given(
     cells=st.lists(st.tuples(st.integers(1, 9), st.integers(1, 9)), min_size=1, max_size=3),
     grid=st.tuples(st.integers(1, 9), st.integers(1, 9)),

@@ -13,6 +13,7 @@ from hypothesis import strategies as st
 from hypothesis.extra import numpy as arrays
 
 from inspect_core.features.store import FeatureStore
+from tests.examples import examples
 
 ONE = (250,)
 SHAPES = arrays.array_shapes(min_dims=0, max_dims=4, min_side=0, max_side=5)
@@ -35,7 +36,7 @@ def files(folder: Path) -> list[Path]:
     return sorted(path for path in folder.rglob("*") if path.is_file())
 
 
-@settings(deadline=None, max_examples=25)
+@settings(deadline=None, max_examples=examples(25))
 @given(array=arrays.arrays(np.float32, SHAPES, elements=st.floats(allow_nan=False, allow_infinity=False, width=32)))
 def test_round_trip_to_the_bit(array, tmp_path_factory):
     store = FeatureStore(tmp_path_factory.mktemp("store"))
@@ -46,7 +47,7 @@ def test_round_trip_to_the_bit(array, tmp_path_factory):
     assert got.tobytes() == array.tobytes()
 
 
-@settings(deadline=None, max_examples=25)
+@settings(deadline=None, max_examples=examples(25))
 @given(keys=st.lists(st.text(max_size=30), unique=True, min_size=2, max_size=4))
 def test_any_text_is_a_key_and_stays_in_the_folder(keys, tmp_path_factory):
     folder = tmp_path_factory.mktemp("store") / "inside"

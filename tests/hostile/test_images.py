@@ -13,6 +13,7 @@ from PIL import Image
 
 from inspect_core.images import folders, photo_reader
 from inspect_core.images.samples import ScanError
+from tests.examples import examples
 from tests.hostile.files import encoded
 
 RGB = np.random.default_rng(1).integers(0, 256, (40, 48, 3), dtype=np.uint8)
@@ -153,7 +154,7 @@ def test_truncated_files_are_refused(kind, fraction):
 
 
 @given(st.sampled_from(sorted(KINDS)), st.lists(st.tuples(st.floats(0, 0.999), st.integers(0, 255)), max_size=6))
-@settings(deadline=None, max_examples=150)
+@settings(deadline=None, max_examples=examples(150))
 def test_flipped_bytes_give_pixels_or_an_image_error(kind, flips):
     data = bytearray(encoded(RGB, kind, **KINDS[kind]))
     for where, value in flips:
@@ -167,7 +168,7 @@ def test_flipped_bytes_give_pixels_or_an_image_error(kind, flips):
 
 
 @given(st.binary(max_size=200))
-@settings(deadline=None, max_examples=100)
+@settings(deadline=None, max_examples=examples(100))
 def test_noise_is_refused(data):
     with pytest.raises(photo_reader.ImageError):
         photo_reader.read_bytes(data, "part")

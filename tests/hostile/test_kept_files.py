@@ -17,6 +17,7 @@ from inspect_core.line.journal import journal_of, rows_kept
 from inspect_core.runtime import atomic_write
 from inspect_core.runtime import workspace as workspace_module
 from inspect_core.sharding.checkpoints import ShardCheckpoints
+from tests.examples import examples
 
 SHAPE = (1, 3, 4, 5)
 HAND = SimpleNamespace(scored=SimpleNamespace(photos=[SimpleNamespace(digest="a", label="dent", is_defect=True)]))
@@ -173,7 +174,7 @@ def test_a_store_opens_on_whatever_lies_beside_its_entries(tmp_path, what, name)
 
 
 @given(st.binary(max_size=600), st.booleans())
-@settings(deadline=None, max_examples=200)
+@settings(deadline=None, max_examples=examples(200))
 def test_any_content_but_the_sound_one_is_a_miss(tmp_path_factory, noise, after_the_header):
     path, sound = entry(tmp_path_factory.mktemp("store"))
     content = sealed((sound[:128] if after_the_header else b"") + noise)

@@ -16,6 +16,7 @@ from inspect_core.recipe_format.arrays import LARGEST_RECIPE, photo_bytes
 from inspect_core.recipe_format.recipe_package import Package, RecipeError
 from inspect_core.recipe_io.recipe_file import load
 from inspect_core.study.study import Study
+from tests.examples import examples
 
 SUM = r"would need [\d,]+\.\d GB of memory, at most \d\.\d GB"
 MEGABYTE = 2**20
@@ -141,7 +142,7 @@ def as_taught(method: str, grid: tuple[int, int], width: int, count: int, size: 
     st.tuples(st.integers(1, 60), st.integers(1, 60)).map(lambda sides: (32 * sides[0], 32 * sides[1])),
 )
 @example(("mahalanobis", "k"), (35, 369), 1, 113, (352, 1920))
-@settings(deadline=None, max_examples=100)
+@settings(deadline=None, max_examples=examples(100))
 def test_what_can_be_taught_loads(method, grid, width, count, size):
     name, parameter = method
     width = max(width, count) if name == "mahalanobis" else width

@@ -20,6 +20,7 @@ from inspect_core.recipe_format.recipe_package import RecipeError
 from inspect_core.recipe_io.recipe_file import load, save
 from inspect_core.runtime.workspace import expand_path
 from inspect_core.ui.teach import teach_panels
+from tests.examples import examples
 from tests.hostile.files import linked, listening, photo
 
 pytestmark = pytest.mark.usefixtures("no_waiting")
@@ -240,7 +241,7 @@ STARTS = [b"", PASSWORDS, b"\x80\x02", b"\x80\x02}q\x00", b"PK\x03\x04", b"{}", 
 @given(
     st.sampled_from(STARTS), st.binary(max_size=60), st.sampled_from(["weights", "weights.pth", "weights.safetensors"])
 )
-@settings(deadline=None, max_examples=60)
+@settings(deadline=None, max_examples=examples(60))
 def test_files_that_hold_no_weights_are_refused_by_name(tmp_path_factory, start, rest, name):
     path = tmp_path_factory.getbasetemp() / name
     path.write_bytes(start + rest)

@@ -16,6 +16,7 @@ from inspect_core.images.alignment import Alignment, NotLocated, ValueRange, lea
 from inspect_core.images.part_pose import PartPose
 from inspect_core.images.photo_reader import read, squash
 from inspect_core.images.registration import Keypoints
+from tests.examples import examples
 
 pytestmark = pytest.mark.slow
 SAMPLES = Path(__file__).parents[2] / "sample_data"
@@ -269,7 +270,7 @@ def test_a_photo_that_lies_as_the_reference_is_not_changed_and_what_a_shifted_on
     st.floats(-0.5, 0.5),
     st.floats(-30, 30),
 )
-@settings(deadline=None, max_examples=50)
+@settings(deadline=None, max_examples=examples(50))
 def test_a_box_in_the_photo_covers_the_box_on_the_map(place, turn, shift):
     left, top, wide, high = place
     located = placed((300, 200), turn, shift, 2 * shift)

@@ -5,6 +5,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from inspect_core.images.duplicates import HASH_GRID, NEAR, difference_hash, near_duplicates
+from tests.examples import examples
 
 
 def test_hash_by_hand_and_that_it_ignores_exposure():
@@ -18,7 +19,7 @@ def test_hash_by_hand_and_that_it_ignores_exposure():
 
 
 @given(st.integers(0, 10**6), st.integers(4, 40))
-@settings(deadline=None, max_examples=50)
+@settings(deadline=None, max_examples=examples(50))
 def test_copies_are_found_among_parts_that_differ_and_only_with_their_twins(seed, count):
     rng = np.random.default_rng(seed)
     bits = rng.random((count, 256)) < 0.5

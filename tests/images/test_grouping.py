@@ -11,6 +11,7 @@ from hypothesis import strategies as st
 
 from inspect_core.images.grouping import burst_gap, propose_groups, ungrouped
 from inspect_core.images.samples import Dataset, PhotoFile
+from tests.examples import examples
 
 
 def samples_of(names):
@@ -165,7 +166,7 @@ def test_independent_arrivals_are_hardly_ever_bursts(count, most):
 
 
 @given(st.integers(0, 10**6), st.floats(2, 50), st.floats(1.8, 4))
-@settings(deadline=None, max_examples=40, derandomize=True)
+@settings(deadline=None, max_examples=examples(40), derandomize=True)
 def test_the_gap_lies_between_the_heaps(seed, within, decades):
     rng = np.random.default_rng(seed)
     inner, outer = rng.lognormal(np.log(within), 0.3, 120), rng.lognormal(np.log(within * 10**decades), 0.3, 80)

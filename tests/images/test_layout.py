@@ -7,6 +7,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from inspect_core.images.layout import classify_paths, is_defect_word, is_good_word, looks_like_lot
+from tests.examples import examples
 
 
 def places(*names):
@@ -101,7 +102,7 @@ NAMES = st.sampled_from([*FOLDERS, "000.png", "001.jpg", "000_mask.png", "a.bmp"
 
 
 @given(st.sets(st.lists(NAMES, min_size=1, max_size=4).map("/".join).map(PurePosixPath), max_size=12))
-@settings(deadline=None, max_examples=80)
+@settings(deadline=None, max_examples=examples(80))
 def test_every_path_is_accounted_for_once_and_no_mask_is_an_image(paths):
     layout = classify_paths(sorted(paths))
     lists = [list(layout.images), sorted(set(layout.masks.values())), layout.stray_masks, list(layout.refused)]

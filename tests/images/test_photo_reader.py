@@ -12,6 +12,7 @@ from hypothesis.extra import numpy as hnp
 from PIL import Image, ImageOps
 
 from inspect_core.images import decode_memory, photo_reader
+from tests.examples import examples
 
 RGB = np.random.default_rng(0).integers(0, 256, (24, 31, 3), dtype=np.uint8)
 
@@ -126,7 +127,7 @@ def test_in_bands_every_value_is_that_of_the_whole_image(tmp_path, monkeypatch, 
     st.tuples(st.integers(1, 50), st.integers(1, 50)),
     st.integers(1, 300),
 )
-@settings(deadline=None, max_examples=100)
+@settings(deadline=None, max_examples=examples(100))
 def test_squash_in_bands_is_pillows_bilinear_to_the_bit(pixels, size, band):
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(decode_memory, "BAND", band)
@@ -136,7 +137,7 @@ def test_squash_in_bands_is_pillows_bilinear_to_the_bit(pixels, size, band):
 
 
 @given(hnp.arrays(np.uint8, hnp.array_shapes(min_dims=3, max_dims=3, min_side=1, max_side=4)))
-@settings(deadline=None, max_examples=30)
+@settings(deadline=None, max_examples=examples(30))
 def test_digest_depends_on_values_shape_and_dtype_alone(pixels):
     by_hand = hashlib.sha256(f"|u1 {pixels.shape}".encode() + pixels.tobytes()).hexdigest()
     assert photo_reader.digest(pixels) == by_hand
@@ -155,7 +156,7 @@ def test_squash_refuses_sizes_out_of_range_and_other_arrays():
 
 
 @given(hnp.arrays(np.bool_, (9, 11)), st.sampled_from([("L", 1), ("L", 255), ("I;16", 1), ("RGBA", 255)]))
-@settings(deadline=None, max_examples=30)
+@settings(deadline=None, max_examples=examples(30))
 def test_every_value_above_zero_marks_a_mask(tmp_path_factory, marked, coding):
     mode, value = coding
     if mode == "RGBA":

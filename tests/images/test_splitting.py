@@ -13,6 +13,7 @@ from hypothesis import strategies as st
 from inspect_core.images.grouping import ungrouped
 from inspect_core.images.samples import Dataset, PhotoFile
 from inspect_core.images.splitting import folds, require_enough, split, train_on_all
+from tests.examples import examples
 
 
 def samples_of(good=0, defects=0, train=0, test=0):
@@ -115,7 +116,7 @@ GROUPED = st.lists(st.integers(1, 9), min_size=1, max_size=60)
 
 
 @given(GROUPED, st.integers(0, 2**32), st.sampled_from([0, 0.1, 0.2, 0.5]), st.booleans())
-@settings(deadline=None, max_examples=50)
+@settings(deadline=None, max_examples=examples(50))
 def test_disjoint_complete_whole_groups_near_the_shares(group_sizes, seed, calibrate, has_test):
     count = sum(group_sizes)
     samples = samples_of(train=count, test=3, defects=2) if has_test else samples_of(count, defects=2)
@@ -137,7 +138,7 @@ def test_disjoint_complete_whole_groups_near_the_shares(group_sizes, seed, calib
 
 
 @given(st.lists(st.integers(1, 5), max_size=300), st.integers(0, 2**32))
-@settings(deadline=None, max_examples=50)
+@settings(deadline=None, max_examples=examples(50))
 def test_folds_hold_every_photo_once_and_split_no_group(group_sizes, seed):
     samples = samples_of(sum(group_sizes)).good if group_sizes else ()
     labels = np.repeat(np.arange(len(group_sizes)), group_sizes)
@@ -152,7 +153,7 @@ def test_folds_hold_every_photo_once_and_split_no_group(group_sizes, seed):
 
 
 @given(st.integers(0, 40), st.integers(0, 99))
-@settings(deadline=None, max_examples=30)
+@settings(deadline=None, max_examples=examples(30))
 def test_half_of_ten_or_more_known_defects_are_to_choose_by_unless_blind(count, seed):
     samples = samples_of(10, defects=count)
     blind, seeing = (split(samples, seed=seed, blind=blind) for blind in (True, False))

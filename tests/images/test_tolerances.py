@@ -7,6 +7,7 @@ from hypothesis import strategies as st
 
 from inspect_core.images.photo_reader import squash
 from inspect_core.images.tolerances import AS_TAKEN, DEFAULT_TOLERANCES, OVERSHOOT, RANGES, CaptureVariation, Tolerances
+from tests.examples import examples
 
 SIZE = (48, 64)
 GREY = np.full((*SIZE, 3), 120, np.uint8)
@@ -53,7 +54,7 @@ def test_noise_of_a_mono_photo_is_mono_and_of_a_colour_photo_is_not():
 
 
 @given(seed=st.integers(0, 10**6), noise=st.floats(0, 5), light=st.floats(0, 20), shift=st.floats(0, 5))
-@settings(max_examples=50, deadline=None)
+@settings(max_examples=examples(50), deadline=None)
 def test_copies_stay_within_reach_of_the_tolerances(seed, noise, light, shift):
     tolerances = Tolerances(noise=noise, light=light, shift=shift, focus=0.5, jpeg=90)
     for side in (-1, 1):

@@ -14,6 +14,7 @@ from inspect_core.judge.anomaly_map import (
     scale_region,
     to_pixels,
 )
+from tests.examples import examples
 
 
 def resized_pixel_by_pixel(grid, size):
@@ -78,7 +79,7 @@ def test_a_single_hot_cell_spreads_33_taps_wide():
 
 
 @given(st.integers(1, 12), st.integers(0, 10_000))
-@settings(deadline=None, max_examples=30)
+@settings(deadline=None, max_examples=examples(30))
 def test_a_map_does_not_depend_on_its_batch(count, seed):
     grids = scores(count, 32, 32, seed=seed)
     together = to_pixels(grids, (64, 96))
@@ -95,7 +96,7 @@ def test_memory_layout_does_not_change_a_bit():
 
 
 @given(st.integers(1, 40), st.integers(1, 60), st.sampled_from([0.0, 0.5, 4.0, 30.0]))
-@settings(deadline=None, max_examples=60)
+@settings(deadline=None, max_examples=examples(60))
 def test_every_pixel_is_a_weighted_mean_of_cells(cells, pixels, sigma):
     operator = pixel_operator(cells, pixels, sigma=sigma)
     assert operator.shape == (pixels, cells)
@@ -135,7 +136,7 @@ def test_image_score_is_the_maximum_of_the_map():
 
 
 @given(st.integers(0, 10_000), st.lists(st.integers(1, 35), min_size=1, max_size=4), st.booleans(), st.floats(0.0, 1.0))
-@settings(deadline=None, max_examples=60)
+@settings(deadline=None, max_examples=examples(60))
 def test_score_map_and_regions_say_the_same(seed, areas, ties, limit):
     rng = np.random.default_rng(seed)
     maps = (rng.integers(0, 4, (3, 5, 7)) / 4 if ties else rng.random((3, 5, 7))).astype(np.float32)
@@ -199,7 +200,7 @@ def test_the_limit_is_not_rounded_to_the_precision_of_the_map():
 
 
 @given(st.integers(0, 10_000), st.floats(0.1, 0.9))
-@settings(deadline=None, max_examples=30)
+@settings(deadline=None, max_examples=examples(30))
 def test_regions_account_for_every_pixel_above_the_limit(seed, limit):
     pixel_map = np.random.default_rng(seed).random((12, 15)).astype(np.float32)
     found = regions(pixel_map, limit)

@@ -14,6 +14,7 @@ from inspect_core.judge.metrics import (
     ood_calibration_error,
     reliability_curve,
 )
+from tests.examples import examples
 
 
 def posteriors(seed, n, classes):
@@ -33,7 +34,7 @@ def ece_bin_by_bin(proba, y, bins):
 
 
 @given(st.integers(0, 10_000), st.integers(1, 80), st.integers(1, 5), st.sampled_from([1, 3, 20]))
-@settings(deadline=None, max_examples=80)
+@settings(deadline=None, max_examples=examples(80))
 def test_ece_is_the_weighted_gap_of_its_bins(seed, n, classes, bins):
     proba, y = posteriors(seed, n, classes)
     expected = ece_bin_by_bin(proba, y, bins)
@@ -41,7 +42,7 @@ def test_ece_is_the_weighted_gap_of_its_bins(seed, n, classes, bins):
 
 
 @given(st.integers(0, 10_000), st.integers(2, 60))
-@settings(deadline=None, max_examples=40)
+@settings(deadline=None, max_examples=examples(40))
 def test_ece_does_not_depend_on_order_or_on_the_names_of_classes(seed, n):
     proba, y = posteriors(seed, n, 4)
     rows = np.random.default_rng(seed).permutation(n)
@@ -93,7 +94,7 @@ def test_accuracy_takes_the_first_of_equals():
 
 
 @given(st.integers(0, 10_000), st.integers(1, 40), st.integers(1, 5))
-@settings(deadline=None, max_examples=40)
+@settings(deadline=None, max_examples=examples(40))
 def test_confidence_out_of_distribution(seed, n, classes):
     proba, _ = posteriors(seed, n, classes)
     prior = np.random.default_rng(seed + 1).dirichlet(np.ones(classes))
@@ -106,7 +107,7 @@ def test_confidence_out_of_distribution(seed, n, classes):
 
 
 @given(st.integers(0, 10_000), st.integers(1, 30), st.integers(1, 5))
-@settings(deadline=None, max_examples=40)
+@settings(deadline=None, max_examples=examples(40))
 def test_hellinger_is_the_mean_distance(seed, n, classes):
     p, _ = posteriors(seed, n, classes)
     q, _ = posteriors(seed + 1, n, classes)

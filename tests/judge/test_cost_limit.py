@@ -6,6 +6,7 @@ from hypothesis import strategies as st
 from inspect_core.judge.cost_limit import cost_limit, limit_for_cost, limits_with_defects
 from inspect_core.judge.counts import UnscoredCounts, VerdictCounts, count_parts
 from inspect_core.judge.limits import limits_from_good
+from tests.examples import examples
 
 
 def cost(good, defects, limit, escape_cost):
@@ -31,7 +32,7 @@ def test_limit_by_hand(good, defects, escape_cost, limit):
     st.lists(st.integers(0, 9), min_size=1, max_size=12),
     st.floats(0.1, 30),
 )
-@settings(deadline=None, max_examples=100)
+@settings(deadline=None, max_examples=examples(100))
 def test_no_limit_is_cheaper(good, defects, escape_cost):
     limit = limit_for_cost(good, defects, escape_cost=escape_cost)
     others = [cost(good, defects, other, escape_cost) for other in np.arange(-1, 10, 0.5)]
@@ -114,7 +115,7 @@ def test_known_defects_lower_the_review_limit_as_far_as_ten_in_a_hundred_good_pa
 
 
 @given(st.lists(st.floats(-20, 60), min_size=1, max_size=30))
-@settings(deadline=None, max_examples=40)
+@settings(deadline=None, max_examples=examples(40))
 def test_known_defects_never_raise_a_limit_and_stay_in_its_range(defects):
     good = np.random.default_rng(1).gumbel(10, 2, size=40)
     (lowest, _), (highest, reject) = limits_from_good(good, review=0.1), limits_from_good(good)

@@ -11,6 +11,7 @@ from hypothesis.extra.numpy import arrays
 from inspect_core.judge.anomaly_map import image_score, regions
 from inspect_core.judge.defect_hits import dilate_mask, hit_limit
 from inspect_core.judge.masks import label_regions
+from tests.examples import examples
 
 MAPS = arrays(np.float32, st.tuples(st.integers(1, 9), st.integers(1, 9)), elements=st.integers(0, 6).map(float))
 
@@ -24,7 +25,7 @@ def is_found(values: np.ndarray, near: np.ndarray, limit: float, area: int) -> b
 
 
 @given(MAPS, st.data())
-@settings(deadline=None, max_examples=150)
+@settings(deadline=None, max_examples=examples(150))
 def test_one_number_says_at_which_limits_a_defect_is_found(values: np.ndarray, data: st.DataObject) -> None:
     near = data.draw(arrays(bool, values.shape))
     area = data.draw(st.integers(1, values.size))

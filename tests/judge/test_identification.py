@@ -6,6 +6,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from inspect_core.judge.metrics import identification_rate
+from tests.examples import examples
 
 
 def gallery(seed, n, strangers=4, *, levels=9):
@@ -31,7 +32,7 @@ def rate_pair_by_pair(similarity, identity, fpr, distractors=None):
 
 
 @given(st.integers(0, 10_000), st.integers(4, 14), st.sampled_from([0.0, 0.01, 0.1, 0.25, 0.5, 1.0]))
-@settings(deadline=None, max_examples=50)
+@settings(deadline=None, max_examples=examples(50))
 def test_rate_is_the_share_of_pairs_found(seed, n, fpr):
     similarity, identity, distractors = gallery(seed, n)
     plain = identification_rate(similarity, identity, fpr=fpr)
@@ -42,7 +43,7 @@ def test_rate_is_the_share_of_pairs_found(seed, n, fpr):
 
 
 @given(st.integers(0, 10_000), st.sampled_from([0.0, 0.1, 0.4]))
-@settings(deadline=None, max_examples=40)
+@settings(deadline=None, max_examples=examples(40))
 def test_only_the_order_of_similarities_and_equality_of_labels_matter(seed, fpr):
     similarity, identity, distractors = gallery(seed, 10)
     rate = identification_rate(similarity, identity, fpr=fpr, distractors=distractors)

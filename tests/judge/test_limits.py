@@ -16,6 +16,7 @@ from inspect_core.judge.limits import (
     rescale_limit,
     upper_bound,
 )
+from tests.examples import examples
 
 
 @pytest.fixture
@@ -57,7 +58,7 @@ def test_the_share_meant_is_the_share_rejected():
 
 
 @given(st.lists(st.floats(-1e6, 1e6, width=32), min_size=1, max_size=60, unique=True), st.floats(0, 0.99))
-@settings(deadline=None, max_examples=50)
+@settings(deadline=None, max_examples=examples(50))
 def test_exactly_the_allowed_number_is_rejected_without_ties(scores, rate):
     if len(scores) == 1:
         with pytest.warns(UserWarning, match="the limit is set to that score."):
@@ -70,7 +71,7 @@ def test_exactly_the_allowed_number_is_rejected_without_ties(scores, rate):
 
 
 @given(st.lists(st.integers(0, 4), min_size=2, max_size=30), st.floats(0, 0.99))
-@settings(deadline=None, max_examples=50)
+@settings(deadline=None, max_examples=examples(50))
 @pytest.mark.filterwarnings("ignore:all")
 def test_ties_never_reject_more_than_allowed(scores, rate):
     limit = limit_for_overkill(scores, rate=rate)
@@ -123,7 +124,7 @@ def test_bound_by_hand():
 
 
 @given(st.integers(1, 400), st.data())
-@settings(deadline=None, max_examples=60)
+@settings(deadline=None, max_examples=examples(60))
 def test_bound_is_the_share_at_which_so_few_are_unlikely(n, data):
     k = data.draw(st.integers(0, n - 1))
     assert stats.binom.cdf(k, n, upper_bound(k, n)) == pytest.approx(0.05, rel=1e-6)
@@ -192,7 +193,7 @@ def test_limits_of_scores_that_end_stay_below_the_end_and_hold_what_they_state(c
 @given(
     st.lists(st.floats(-1e3, 1e3, width=32), min_size=2, max_size=40, unique=True), st.floats(0.5, 4), st.floats(-9, 9)
 )
-@settings(deadline=None, max_examples=60)
+@settings(deadline=None, max_examples=examples(60))
 def test_limits_from_good_move_with_unit_and_origin_and_keep_their_order(scores, unit, origin):
     scores = np.array(scores)
     review, reject = limits_from_good(scores)
@@ -203,7 +204,7 @@ def test_limits_from_good_move_with_unit_and_origin_and_keep_their_order(scores,
 
 
 @given(st.lists(st.floats(0, 1e3, width=32), min_size=2, max_size=19, unique=True))
-@settings(deadline=None, max_examples=60)
+@settings(deadline=None, max_examples=examples(60))
 def test_with_few_good_scores_none_of_them_is_rejected(scores):
     assert limits_from_good(scores)[1] >= max(scores)
 

@@ -4,6 +4,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from inspect_core.judge.masks import label_regions, mask_at
+from tests.examples import examples
 
 
 def nearest_pixel_by_pixel(mask, size):
@@ -30,7 +31,7 @@ def random_mask(seed, shape, fraction):
 
 
 @given(st.integers(0, 10_000), st.integers(1, 12), st.integers(1, 12), st.floats(0.02, 0.5))
-@settings(deadline=None, max_examples=60)
+@settings(deadline=None, max_examples=examples(60))
 def test_nearest_for_regions_that_stay_any_cover_for_those_that_would_vanish(seed, height, width, fraction):
     mask = random_mask(seed, (9, 11), fraction)
     size = (height, width)
@@ -44,7 +45,7 @@ def test_nearest_for_regions_that_stay_any_cover_for_those_that_would_vanish(see
 
 
 @given(st.integers(0, 10_000), st.integers(9, 30), st.integers(11, 30))
-@settings(deadline=None, max_examples=30)
+@settings(deadline=None, max_examples=examples(30))
 def test_enlarging_is_nearest(seed, height, width):
     mask = random_mask(seed, (9, 11), 0.2)
     assert np.array_equal(mask_at(mask, (height, width)), nearest_pixel_by_pixel(mask, (height, width)))

@@ -9,6 +9,7 @@ from hypothesis import strategies as st
 
 from inspect_core.judge.metrics import aupro, auroc
 from inspect_core.judge.overlap_counts import OverlapCounts
+from tests.examples import examples
 
 
 def photos(seed: int, count: int, levels: int | None = None) -> tuple[np.ndarray, np.ndarray]:
@@ -29,7 +30,7 @@ def counted(maps: np.ndarray, masks: np.ndarray, at: int) -> OverlapCounts:
     return OverlapCounts.merged([OverlapCounts.merged(map(OverlapCounts.from_map, *piece)) for piece in pieces])
 
 
-@settings(max_examples=25)
+@settings(max_examples=examples(25))
 @given(seed=st.integers(0, 2**32), levels=st.integers(0, 9), at=st.integers(0, 4))
 def test_scores_of_few_values_are_measured_exactly(seed, levels, at):
     maps, masks = photos(seed, 4, levels)

@@ -8,6 +8,7 @@ from sklearn import metrics as sklearn_metrics
 from sklearn.metrics import roc_auc_score
 
 from inspect_core.judge.metrics import auroc, fpr95_of_foreign, fpr_at_tpr, roc_curve
+from tests.examples import examples
 
 # Whole numbers: ties are frequent, and increasing functions of them are exact.
 tied_scores = st.lists(st.integers(-6, 6), min_size=1, max_size=25)
@@ -23,7 +24,7 @@ def joined(good, defects):
 
 
 @given(tied_scores, tied_scores)
-@settings(deadline=None, max_examples=50)
+@settings(deadline=None, max_examples=examples(50))
 def test_auroc_is_the_share_of_pairs_in_order(good, defects):
     scores, labels = joined(good, defects)
     assert auroc(scores, labels) == pytest.approx(auroc_pair_by_pair(good, defects), abs=1e-12)
@@ -31,7 +32,7 @@ def test_auroc_is_the_share_of_pairs_in_order(good, defects):
 
 
 @given(tied_scores, tied_scores)
-@settings(deadline=None, max_examples=50)
+@settings(deadline=None, max_examples=examples(50))
 def test_auroc_keeps_under_increasing_functions_and_turns_under_decreasing(good, defects):
     scores, labels = joined(good, defects)
     assert auroc(np.exp(scores / 3.0), labels) == auroc(scores, labels)
@@ -55,7 +56,7 @@ def test_auroc_ranks_infinity():
 
 
 @given(tied_scores, tied_scores, st.sampled_from([0.05, 0.5, 0.8, 0.95, 1.0]))
-@settings(deadline=None, max_examples=50)
+@settings(deadline=None, max_examples=examples(50))
 def test_fpr_at_tpr_is_the_lowest_that_any_threshold_reaches(good, defects, tpr):
     scores, labels = joined(good, defects)
     rates = [np.mean([g >= t for g in good]) for t in set(scores) if np.mean([d >= t for d in defects]) >= tpr - 1e-12]
@@ -79,7 +80,7 @@ def test_fpr_at_tpr_by_hand():
 
 
 @given(tied_scores, tied_scores)
-@settings(deadline=None, max_examples=50)
+@settings(deadline=None, max_examples=examples(50))
 def test_fpr95_is_the_papers_with_the_sign_turned(good, foreign):
     normality, foreign_normality = sorted(-g for g in good), [-f for f in foreign]
     threshold = normality[math.floor(0.05 * len(normality))]

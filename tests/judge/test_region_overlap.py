@@ -8,6 +8,7 @@ from scipy import ndimage
 from sklearn.metrics import roc_auc_score
 
 from inspect_core.judge.metrics import aupro, pro_curve
+from tests.examples import examples
 
 
 def area_under(fprs, pros, max_fpr):
@@ -46,7 +47,7 @@ def case(seed, *, levels, images=3, shape=(6, 7), fraction=0.15):
 
 
 @given(st.integers(0, 10_000), st.sampled_from([2, 5, 1000]), st.sampled_from([0.01, 0.05, 0.3, 1.0]))
-@settings(deadline=None, max_examples=60)
+@settings(deadline=None, max_examples=examples(60))
 def test_exact_area_is_the_one_over_all_thresholds(seed, levels, max_fpr):
     maps, masks = case(seed, levels=levels)
     expected = aupro_threshold_by_threshold(maps, masks, max_fpr)
@@ -54,7 +55,7 @@ def test_exact_area_is_the_one_over_all_thresholds(seed, levels, max_fpr):
 
 
 @given(st.integers(0, 10_000))
-@settings(deadline=None, max_examples=30)
+@settings(deadline=None, max_examples=examples(30))
 def test_only_the_order_of_scores_matters(seed):
     maps, masks = case(seed, levels=6)
     assert aupro(2.0**maps, masks) == aupro(maps, masks)
@@ -64,7 +65,7 @@ def test_only_the_order_of_scores_matters(seed):
 
 
 @given(st.integers(0, 10_000))
-@settings(deadline=None, max_examples=30)
+@settings(deadline=None, max_examples=examples(30))
 def test_one_region_and_the_whole_axis_is_the_pixel_auroc(seed):
     maps, masks = case(seed, levels=5)
     masks[:] = False

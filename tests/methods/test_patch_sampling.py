@@ -5,6 +5,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from inspect_core.methods.patch_sampling import PatchSampler
+from tests.examples import examples
 
 PLACES = 12
 
@@ -14,7 +15,7 @@ def drawn(numbers: list[int], photos: int, count: int) -> PatchSampler:
     return PatchSampler(count, photos, seed=3).draw(patches, numbers)
 
 
-@settings(deadline=None, max_examples=40)
+@settings(deadline=None, max_examples=examples(40))
 @given(st.integers(2, 20), st.integers(1, 60), st.data())
 def test_without_some_photos_it_is_what_the_others_gave(photos, count, data):
     order = data.draw(st.permutations(range(photos)))

@@ -7,6 +7,7 @@ from hypothesis import strategies as st
 from inspect_core.detectors.cop_corp import fit_corp
 from inspect_core.detectors.cop_corp.covariance import MappedCovariance
 from inspect_core.detectors.cop_corp.feature_maps import cosine_fourier_map, cosine_map, identity_map
+from tests.examples import examples
 
 
 def features(n, m, seed=0):
@@ -25,7 +26,7 @@ def test_stream_gives_mean_and_covariance_of_all_rows():
     np.testing.assert_allclose(covariance(model), np.cov(x.T, ddof=0), rtol=1e-10, atol=1e-14)
 
 
-@settings(deadline=None, max_examples=25)
+@settings(deadline=None, max_examples=examples(25))
 @given(st.lists(st.integers(1, 40), min_size=1, max_size=5), st.integers(0, 1000))
 def test_any_split_and_any_merge_give_one_result(sizes, seed):
     x = features(sum(sizes) + 8, 5, seed)
@@ -42,7 +43,7 @@ def test_any_split_and_any_merge_give_one_result(sizes, seed):
     np.testing.assert_allclose(covariance(found), covariance(whole), atol=1e-13)
 
 
-@settings(deadline=None, max_examples=25)
+@settings(deadline=None, max_examples=examples(25))
 @given(st.integers(1, 60), st.integers(1, 60), st.integers(0, 1000))
 def test_what_was_merged_can_be_taken_away_again(left, taken, seed):
     x = features(left + taken, 5, seed)

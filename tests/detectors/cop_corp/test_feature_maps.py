@@ -14,6 +14,7 @@ from inspect_core.detectors.cop_corp.feature_maps import (
     precision_of,
     random_fourier,
 )
+from tests.examples import examples
 
 
 def test_cosine_divides_by_the_length_plus_the_offset():
@@ -22,7 +23,7 @@ def test_cosine_divides_by_the_length_plus_the_offset():
     np.testing.assert_allclose(cosine(torch.from_numpy(z)).numpy(), expected, rtol=1e-14)
 
 
-@settings(deadline=None, max_examples=40)
+@settings(deadline=None, max_examples=examples(40))
 @given(st.integers(-37, 37), st.integers(0, 1000))
 def test_cosine_in_float32_holds_at_every_scale(exponent, seed):
     z = np.random.default_rng(seed).uniform(0.5, 2.0, (3, 7)) * 10.0**exponent

@@ -6,11 +6,12 @@ from hypothesis import strategies as st
 
 from inspect_core.detectors.mahalanobis import projections
 from inspect_core.detectors.mahalanobis.projections import choose_projection, gaussian, sampled, semi_orthogonal
+from tests.examples import examples
 
 MAPS = [semi_orthogonal, sampled, gaussian]
 
 
-@settings(deadline=None, max_examples=25)
+@settings(deadline=None, max_examples=examples(25))
 @given(d=st.integers(1, 60), k=st.integers(1, 60), seed=st.integers(0, 9))
 def test_semi_orthogonal_has_orthonormal_columns(d: int, k: int, seed: int) -> None:
     k = min(d, k)

@@ -10,6 +10,7 @@ from scipy.stats import spearmanr
 
 from inspect_core.detectors.mahalanobis import LocalGaussian, Mahalanobis, fit, gaussian, sampled, semi_orthogonal
 from inspect_core.detectors.mahalanobis.statistics import GATHERED
+from tests.examples import examples
 
 H, W, D = 3, 4, 36
 
@@ -398,7 +399,7 @@ def test_a_gpu_gives_the_same_scores() -> None:
     assert not on_gpu.score(test).is_cuda
 
 
-@settings(deadline=None, max_examples=25)
+@settings(deadline=None, max_examples=examples(25))
 @given(left=st.integers(1, 40), taken=st.integers(0, 40), seed=st.integers(0, 99))
 def test_images_that_were_merged_can_be_taken_away_again(left: int, taken: int, seed: int) -> None:
     x, projection = correlated(left + taken, seed=seed, d=6), semi_orthogonal(6, 3, seed=1)

@@ -8,6 +8,7 @@ from hypothesis import strategies as st
 
 from inspect_core.detectors.quadrics.algebraic import monomials
 from inspect_core.detectors.quadrics.distances import distance_1, distance_2, distance_algebraic, monomial_coefficients
+from tests.examples import examples
 
 
 def random_quadrics(seed, *, m=3, d=4):
@@ -47,7 +48,7 @@ def test_distances_follow_their_formulas():
     assert distance_2(*(a.astype(np.float32) for a in (A, b, c, x))).dtype == torch.float32
 
 
-@settings(deadline=None, max_examples=50)
+@settings(deadline=None, max_examples=examples(50))
 @given(seed=st.integers(0, 2**32 - 1), d=st.integers(1, 8))
 def test_second_order_distance_is_at_most_the_distance_to_a_sphere(seed, d):
     x = np.random.default_rng(seed).standard_normal((50, d))
@@ -55,7 +56,7 @@ def test_second_order_distance_is_at_most_the_distance_to_a_sphere(seed, d):
     assert (distance_2(*unit_sphere(d), x)[:, 0].numpy() <= distance * (1 + 1e-12) + 1e-15).all()
 
 
-@settings(deadline=None, max_examples=50)
+@settings(deadline=None, max_examples=examples(50))
 @given(seed=st.integers(0, 2**32 - 1), log_scale=st.floats(-3, 3), factor=st.floats(1e-3, 1e3))
 def test_second_order_distance_moves_with_the_quadric_and_ignores_its_multiples(seed, log_scale, factor):
     A, b, c, rng = random_quadrics(seed)

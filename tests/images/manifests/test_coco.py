@@ -11,6 +11,7 @@ from hypothesis.extra.numpy import array_shapes, arrays
 from inspect_core.images.folders import scan
 from inspect_core.images.manifests.coco import decode_run_lengths, rasterise
 from inspect_core.images.photo_reader import read_mask
+from tests.examples import examples
 
 CATEGORIES = [{"id": 1, "name": "scratch"}, {"id": 2, "name": "dent"}, {"id": 3, "name": "OK"}]
 SIZE = (24, 30)
@@ -49,7 +50,7 @@ points = st.tuples(st.floats(0, SIZE[1]), st.floats(0, SIZE[0]))
 
 @given(st.lists(points, min_size=3, max_size=8))
 @example([(10, 1), (25, 22), (1, 8), (28, 8), (4, 22)])
-@settings(max_examples=50)
+@settings(max_examples=examples(50))
 def test_a_polygon_covers_what_lies_inside(corners):
     corners = np.array(corners)
     mask = rasterise({"segmentation": [corners.ravel().tolist()]}, SIZE)
@@ -207,7 +208,7 @@ def test_runs_that_do_not_fit_are_refused(counts):
 
 
 @given(st.text(max_size=30))
-@settings(max_examples=50)
+@settings(max_examples=examples(50))
 def test_no_text_does_worse_than_be_refused(text):
     with contextlib.suppress(ValueError):
         assert decode_run_lengths(text, (4, 5)).shape == (4, 5)

@@ -23,6 +23,7 @@ from inspect_core.study.scored_photo import ScoredPhoto
 from inspect_core.ui.bench import bench, pixels
 from inspect_core.ui.bench.bench_state import BenchState
 from inspect_core.verdict import Limits
+from tests.examples import examples
 
 APP = Path(__file__).parents[2] / "browser" / "bench_app.py"
 LIMITS = Limits(2.5, 3.5)
@@ -70,7 +71,7 @@ def test_good_parts_to_judge_count_else_those_that_set_the_limit_and_no_defect_t
         assert ("These parts also set the limit." in said) == own
 
 
-@settings(deadline=None, max_examples=50)
+@settings(deadline=None, max_examples=examples(50))
 @given(rows=ROWS)
 def test_figures_survive_json_to_the_bit(rows: list[tuple]) -> None:
     data = sent(*rows)
