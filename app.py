@@ -34,7 +34,11 @@ text goes from dark to white and from bright to black. */
 /* A thumbnail in the sidebar is no picture to enlarge; elsewhere the button that does lacks a focus ring. */
 .stSidebar [data-testid="stBaseButton-elementToolbar"] { display: none; }
 [data-testid="stBaseButton-elementToolbar"]:focus-visible { outline: 2px solid currentcolor; outline-offset: 1px; }
-/* So is the accent on its own tint, under the pointer. */
+/* The choice after the chosen one has no border at its left (Streamlit 1.67), which shows where it begins a line. */
+[data-variant="segmented_control"][aria-checked="true"] + [data-variant="segmented_control"] {
+    border-left-color: light-dark(#d9e0df, #334145) !important;
+}
+/* The accent on its own tint, under the pointer, can hardly be read either. */
 [data-variant][aria-checked="true"] { color: inherit !important; }
 </style>
 """

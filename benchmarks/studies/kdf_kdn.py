@@ -19,7 +19,6 @@ import plotly.graph_objects as go
 from sklearn.datasets import load_breast_cancer, load_digits, load_iris, load_wine
 from sklearn.model_selection import train_test_split
 
-from benchmarks.measure import kept
 from benchmarks.studies.calibrated_parents import calibrated
 from benchmarks.studies.common import line, panels, run
 from benchmarks.studies.shifted_shapes import SHIFTS, repetition
@@ -264,21 +263,6 @@ def shift(options: argparse.Namespace) -> dict:
     return {"repetitions": repetitions, "per_class": per_class, "confidence": curves}
 
 
-def paper_size(options: argparse.Namespace) -> dict:
-    """10,000 points, 500 trees, 4 x 1,000 units, one seed; --quick leaves what was measured before."""
-    if options.quick:
-        return kept("studies/kdf_kdn").get("paper_size", {})
-    found: dict[str, dict] = {}
-    for name in SIMULATIONS:
-        for fit, made, parent, title in (
-            (fit_kdf, {"trees": 500}, "forest", "KDF"),
-            (fit_kdn, {"hidden": (1_000,) * 4}, "network", "KDN"),
-        ):
-            own, of_parent = simulate(name, 10_000, 0, fit, made)
-            found.setdefault(name, {}).update({title: own, parent: of_parent})
-    return found
-
-
 def draw(figures: dict) -> go.Figure:
     """Posterior fields, growing samples, dimensions, tables, shifts."""
     models = ["forest", "KDF", "network", "KDN"]
@@ -349,7 +333,6 @@ PARTS: dict[str, Callable[[argparse.Namespace], dict]] = {
     "widths": widths,
     "tables": tables,
     "shift": shift,
-    "paper_size": paper_size,
 }
 
 

@@ -17,7 +17,7 @@ from inspect_core.verdict import VERDICT_PHRASES, VERDICT_SYMBOLS, VerdictWord
 
 ON_A_PAGE = 12
 PICTURE = 280
-BESIDE = 480
+BESIDE = 400
 TIME = st.column_config.DatetimeColumn(format="YYYY-MM-DD HH:mm:ss")
 _CHOSEN = "history_entry"
 

@@ -175,11 +175,11 @@ def choose_settings(product: str, photos: Split, seed: int, notes: tuple[str, ..
         as_published = method in METHODS and st.toggle(
             "As published", key="as_published", help=teaching_job.AS_PUBLISHED + METHODS[method].published_words
         )
-        left, right = st.columns(2)
-        backbone = left.selectbox("Backbone", available(), key="backbone", help=TO_BACKBONE)
+        backbone = st.selectbox("Backbone", available(), key="backbone", help=TO_BACKBONE)
         presets = {None: "recommended for the detector"} | {preset: preset for preset in CATALOGUE[backbone].presets}
         at, say = f"taps-{backbone}", presets.__getitem__
-        taps = right.selectbox("Feature layers", list(presets), key=at, format_func=say, help=TO_TAPS)
+        taps = st.selectbox("Feature layers", list(presets), key=at, format_func=say, help=TO_TAPS)
+        left, right = st.columns(2)
         sizes = {side: input_size([sample.size for sample in photos.train], side) for side in SIZES}
         side = left.select_slider(
             "Photo size", SIZES, SIDE, key="size", help=TO_SIZE,
