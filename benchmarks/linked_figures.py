@@ -23,10 +23,10 @@ def result(file: str) -> dict:
 
 def value_of(file: str, field: str) -> float:
     """Return the figure that a link names. Raises KeyError for one that is not there."""
-    found = result(file)
+    value = result(file)
     for key in unquote(field).split("/"):
-        found = found[int(key) if isinstance(found, list) else key]
-    return found
+        value = value[int(key) if isinstance(value, list) else key]
+    return value
 
 
 def written_as(text: str, value: float) -> str:

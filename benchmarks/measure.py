@@ -22,14 +22,16 @@ SAMPLES = Path(__file__).resolve().parent.parent / "sample_data"
 
 def parser(name: str, description: str | None) -> argparse.ArgumentParser:
     """For a benchmark that runs by itself; `name` is how its result is called unless --name says otherwise."""
-    made = argparse.ArgumentParser(description=description, formatter_class=argparse.RawDescriptionHelpFormatter)
-    made.add_argument("--name", default=name, help="of the result in benchmarks/results, or its path without .json")
-    return made
+    arguments = argparse.ArgumentParser(description=description, formatter_class=argparse.RawDescriptionHelpFormatter)
+    arguments.add_argument(
+        "--name", default=name, help="of the result in benchmarks/results, or its path without .json"
+    )
+    return arguments
 
 
-def sets(given: Sequence[str]) -> dict[str, Path]:
+def sets(folders: Sequence[str]) -> dict[str, Path]:
     """Folders of photos by name from texts NAME=FOLDER, or FOLDER for its own name; the sample parts without any."""
-    split = ((Path(text).name, text) if "=" not in text else text.split("=", 1) for text in given)
+    split = ((Path(text).name, text) if "=" not in text else text.split("=", 1) for text in folders)
     named = {name: Path(folder) for name, folder in split}
     return named or {path.name: path for path in sorted(SAMPLES.iterdir()) if (path / "train").is_dir()}
 
@@ -133,7 +135,7 @@ class Others:
 
     wall: float
     busy: float
-    own: float
+    own_busy: float
 
     @classmethod
     def since(cls) -> "Others":
@@ -145,7 +147,7 @@ class Others:
         available = (now.wall - self.wall) * (os.cpu_count() or 1)
         if not now.busy or not available:
             return None
-        return min(1.0, max(0.0, (now.busy - self.busy - (now.own - self.own)) / available))
+        return min(1.0, max(0.0, (now.busy - self.busy - (now.own_busy - self.own_busy)) / available))
 
 
 def write(name: str, figures: dict, *, measured_on: dict[str, object] | None = None, folder: Path = RESULTS) -> Path:

@@ -198,7 +198,7 @@ def test_peak_memory_is_that_of_the_process_itself(tmp_path, monkeypatch):
 @pytest.mark.parametrize("fraction", [0.0, 0.25])
 def test_only_other_processes_count_as_others(monkeypatch, fraction):
     own, wall = sum(os.times()[:4]), 100.0
-    since = Others(time.perf_counter() - wall, busy=1000.0, own=own)
+    since = Others(time.perf_counter() - wall, busy=1000.0, own_busy=own)
     others = since.busy + fraction * wall * os.cpu_count()
     monkeypatch.setattr(measure, "_busy_seconds", lambda: others + sum(os.times()[:4]) - own)
     sum(range(3_000_000))

@@ -41,35 +41,39 @@ def figures(setting: Setting) -> dict:
         photos = photos_of([root / "photos"])
         with AuditLog.open(f"sqlite:///{root / 'log.sqlite'}") as log:
             record = AuditRecord(log, line, "benchmark")
-            found = against_one_at_a_time(app, line, photos[:a_turn], record, root, setting)
-        return {"engine": line.engine, "photos": count, **found, "memory": memory(line, photos, root)}
+            rates = against_one_at_a_time(app, line, photos[:a_turn], record, root, setting)
+        return {"engine": line.engine, "photos": count, **rates, "memory": memory(line, photos, root)}
 
 
 def against_one_at_a_time(
     app: Inspector, line: Inspector, photos: list[Photo], record: AuditRecord, root: Path, setting: Setting
 ) -> dict:
     """Turn about, after one of each that is not counted."""
-    took: dict[str, list[float]] = {"one_at_a_time": [], "batch": [], "batch_of_the_app": []}
+    rates_of: dict[str, list[float]] = {"one_at_a_time": [], "batch": [], "batch_of_the_app": []}
     for turn in range(max(2, setting.runs + 1)):
         table = Outputs(root / f"{turn}.csv"), Outputs(root / f"{turn}-app.csv")
-        took["one_at_a_time"].append(_rate(len(photos), lambda: [inspect_photo(app, *photo) for photo in photos]))
-        took["batch"].append(_rate(len(photos), partial(run, line, photos, table[0], record=record)))
-        took["batch_of_the_app"].append(_rate(len(photos), partial(run, app, photos, table[1])))
-    pairs = zip(took["one_at_a_time"][1:], took["batch"][1:], strict=True)
-    return {name: spread(rates[1:], "photos_per_s") for name, rates in took.items()} | {
-        "batch_to_one_at_a_time": spread([many / one for one, many in pairs], "ratio")
+        rates_of["one_at_a_time"].append(_rate(len(photos), lambda: [inspect_photo(app, *photo) for photo in photos]))
+        rates_of["batch"].append(_rate(len(photos), partial(run, line, photos, table[0], record=record)))
+        rates_of["batch_of_the_app"].append(_rate(len(photos), partial(run, app, photos, table[1])))
+    pairs = zip(rates_of["one_at_a_time"][1:], rates_of["batch"][1:], strict=True)
+    return {name: spread(rates[1:], "photos_per_s") for name, rates in rates_of.items()} | {
+        "batch_to_one_at_a_time": spread([many / single for single, many in pairs], "ratio")
     }
 
 
 def memory(inspector: Inspector, photos: list[Photo], root: Path) -> dict[str, float]:
-    own: list[float] = []
+    resident: list[float] = []
 
     def told(row: ResultRow) -> None:
-        own.append(resident_mb().get("own", 0.0))
+        resident.append(resident_mb().get("own", 0.0))
 
     run(inspector, photos, Outputs(root / "memory.csv"), on_row=told)
-    fifth = own[len(own) // 5]
-    return {"after_a_fifth_mb": fifth, "after_all_mb": own[-1], "growth": own[-1] / fifth - 1 if fifth else 0.0}
+    fifth = resident[len(resident) // 5]
+    return {
+        "after_a_fifth_mb": fifth,
+        "after_all_mb": resident[-1],
+        "growth": resident[-1] / fifth - 1 if fifth else 0.0,
+    }
 
 
 def _rate(count: int, work: Callable[[], object]) -> float:

@@ -152,12 +152,12 @@ def _machines(results: Mapping[str, dict]) -> list[str]:
         versions = ", ".join(f"{package} {version}" for package, version in where["versions"].items())
         line = f"{where['processor']}, {where['cores']} cores, {where['system']}, {where['when'][:10]}; {versions}"
         lines.setdefault(line, []).append(name)
-    found = [
+    table = [
         f"Measured on {line}" + (f" ({', '.join(names)})." if len(lines) > 1 else ".") for line, names in lines.items()
     ]
     if any(_busy_mark(result) for result in results.values()):
-        found += ["", f"\\* Others used more than {BUSY:.0%} of the cores meanwhile; quiet, the figure is smaller."]
-    return found
+        table += ["", f"\\* Others used more than {BUSY:.0%} of the cores meanwhile; quiet, the figure is smaller."]
+    return table
 
 
 def _figure(value: float) -> str:

@@ -43,29 +43,29 @@ def order_of(folder: Path, good: int | None) -> TeachingConfig:
 
 def told(work: Callable[[Report], object], expected: float) -> dict[str, Any]:
     """The figures of one job; work: called with its report; expected: the seconds forecast."""
-    job, said = Job("", "", ""), []
+    job, reports = Job("", "", ""), []
     job.state, job._began = JobState.RUNNING, time.monotonic()
 
     def report(fraction: float, step: str) -> None:
         job.report(fraction, step)
         if (left := job.seconds_left) is not None:
-            said.append((job.seconds, left, job.fraction, step))
+            reports.append((job.seconds, left, job.fraction, step))
 
     work(report)
-    took, wrong, rises, least = job.seconds, [1.0], [0.0], math.inf
-    for at, left, *_ in said:
-        if FIRST * took <= at <= took - LEAST:
-            wrong.append(max(left / (took - at), (took - at) / left))
+    total, wrong, rises, least = job.seconds, [1.0], [0.0], math.inf
+    for at, left, *_ in reports:
+        if FIRST * total <= at <= total - LEAST:
+            wrong.append(max(left / (total - at), (total - at) / left))
             if left - least > LEAST:
                 rises.append(left / least - 1)
             least = min(least, left)
     return {
         "forecast_s": round(expected, 1),
-        "took_s": round(took, 1),
-        "forecast_factor": round(max(expected / took, took / expected), 2),
+        "took_s": round(total, 1),
+        "forecast_factor": round(max(expected / total, total / expected), 2),
         "worst_factor": round(max(wrong), 2),
         "largest_rise": round(max(rises), 2),
-        "told": [(round(at, 1), round(left, 1), round(share, 3), step) for at, left, share, step in said],
+        "told": [(round(at, 1), round(left, 1), round(share, 3), step) for at, left, share, step in reports],
     }
 
 
@@ -75,25 +75,25 @@ def main() -> None:
     options.add_argument("--good", type=int, nargs="+", help="good photos to learn from; all by default")
     options.add_argument("--only", choices=("teach", "compare"), help="one of the two jobs")
     options.add_argument("--traces", type=Path, help="a folder for what was said when")
-    given = options.parse_args()
+    arguments = options.parse_args()
     figures = {}
-    for name, folder in sets(given.folders).items():
-        for good in given.good or [None]:
+    for name, folder in sets(arguments.folders).items():
+        for good in arguments.good or [None]:
             for kind, detectors in (("teach", ()), ("compare", ALL)):
-                if given.only not in (None, kind):
+                if arguments.only not in (None, kind):
                     continue
                 with tempfile.TemporaryDirectory(prefix="loupe-features-") as features:
                     order, store = order_of(folder, good), FeatureStore(features)
                     expected = forecast(order, store, detectors).seconds
                     work = partial(compare, order, store) if detectors else partial(teach, order, store)
-                    found = told(work, expected)
+                    trace = told(work, expected)
                 key = f"{name} {len(order.photos.train)} {kind}"
-                if given.traces:
-                    (given.traces / f"{key}.json").write_text(json.dumps(found["told"]))
-                del found["told"]
-                figures[key] = found
-                print(key, found, flush=True)
-    write(given.name, figures)
+                if arguments.traces:
+                    (arguments.traces / f"{key}.json").write_text(json.dumps(trace["told"]))
+                del trace["told"]
+                figures[key] = trace
+                print(key, trace, flush=True)
+    write(arguments.name, figures)
 
 
 if __name__ == "__main__":

@@ -45,7 +45,7 @@ def figures(setting: Setting) -> dict:
     types = defect_type_training.fit(
         np.stack([embed(read(photo.path).pixels, backbone) for photo in defects]), [p.label for p in defects]
     ).defect_types
-    found = {"engine": backbone.engine, "threads": cores(), "k": setting.k}
+    results = {"engine": backbone.engine, "threads": cores(), "k": setting.k}
     for side in setting.sides:
         with tempfile.TemporaryDirectory(prefix="loupe-features-") as folder:
             recipe = (
@@ -53,8 +53,8 @@ def figures(setting: Setting) -> dict:
                 .fit()
                 .recipe(product_check=product_check, defect_types=types)
             )
-        found[f"{side}x{side}"] = on_grid(recipe, backbone, paths, setting.repeats)
-    return found | {"candidates": candidates(setting)}
+        results[f"{side}x{side}"] = on_grid(recipe, backbone, paths, setting.repeats)
+    return results | {"candidates": candidates(setting)}
 
 
 def candidates(setting: Setting) -> dict:
@@ -63,20 +63,20 @@ def candidates(setting: Setting) -> dict:
     """
     methods, side, watch = methods_in(CANDIDATES), setting.sides[0], Stopwatch()
     backbone, taps = with_taps(methods, BACKBONE, size=setting.size, device="cpu")
-    found, photos = {"measured_on": machine(), "threads": torch.get_num_threads()}, taught(setting)
+    results, photos = {"measured_on": machine(), "threads": torch.get_num_threads()}, taught(setting)
     with tempfile.TemporaryDirectory(prefix="loupe-features-") as folder:
         fitted = Study(photos, backbone, FeatureStore(folder), method=methods, taps=taps, grid=(side, side)).fit()
         views = fitted.results.views
-        seen = [fitted.extractor.features(read(path).pixels) for path in _in_turn(photos.test)[:4]]
+        photo_features = [fitted.extractor.features(read(path).pixels) for path in _in_turn(photos.test)[:4]]
     for number in range(setting.repeats + 2):
-        features = seen[number % len(seen)]
+        features = photo_features[number % len(photo_features)]
         for name in CANDIDATES:
-            which = [methods.index(own) for own in methods_of(name)]
+            which = [methods.index(method) for method in methods_of(name)]
             watch.start()
             for i in which:
                 views[i].errors(features[i], views[i].start)
             watch.lap(name)
-    return found | {f"{side}x{side}": {name: spread(values[2:], "ms") for name, values in watch.took.items()}}
+    return results | {f"{side}x{side}": {name: spread(values[2:], "ms") for name, values in watch.took.items()}}
 
 
 def on_grid(recipe: Recipe, backbone: Backbone, paths: list, repeats: int) -> dict:
@@ -93,28 +93,30 @@ def on_grid(recipe: Recipe, backbone: Backbone, paths: list, repeats: int) -> di
             whole.start()
             inspect(read(path).pixels, complete, backbone=backbone)
             whole.lap(name)
-    took = {name: values[2:] for name, values in {**watch.took, **whole.took}.items()}
-    after = np.sum([took[name] for name in AFTER_BACKBONE], axis=0)
-    return {name: spread(values, "ms") for name, values in took.items()} | {
+    timings = {name: values[2:] for name, values in {**watch.took, **whole.took}.items()}
+    after = np.sum([timings[name] for name in AFTER_BACKBONE], axis=0)
+    return {name: spread(values, "ms") for name, values in timings.items()} | {
         "detector_and_map": spread(after.tolist(), "ms"),
-        "detector_and_map_to_backbone": _to_backbone(after, took),
-        **{f"{name}_to_backbone": _to_backbone(took[name], took) for name in WHOLES},
+        "detector_and_map_to_backbone": _to_backbone(after, timings),
+        **{f"{name}_to_backbone": _to_backbone(timings[name], timings) for name in WHOLES},
     }
 
 
-def _to_backbone(values, took: dict[str, list[float]]) -> dict[str, float]:
-    return spread((np.asarray(values) / took["backbone_alone"]).tolist(), "ratio")
+def _to_backbone(values, timings: dict[str, list[float]]) -> dict[str, float]:
+    return spread((np.asarray(values) / timings["backbone_alone"]).tolist(), "ratio")
 
 
 def _in_turn(photos: tuple) -> list[Path]:
     """Paths of good and defective photos, one after the other, as many of each."""
-    good, defects = ([photo.path for photo in photos if (photo.label != "good") == wanted] for wanted in (False, True))
+    good, defects = (
+        [photo.path for photo in photos if (photo.label != "good") == defective] for defective in (False, True)
+    )
     return [path for pair in zip(good, defects, strict=False) for path in pair]
 
 
 def _one_photo(path, recipe: Recipe, backbone: Backbone, watch: Stopwatch) -> None:
-    (look,), area = (view.spec for view in recipe.views), recipe.live_values[AREA]
-    columns = torch.from_numpy(look.projection)
+    (spec,), area = (view.spec for view in recipe.views), recipe.live_values[AREA]
+    columns = torch.from_numpy(spec.projection)
     watch.start()
     pixels = read(path).pixels
     watch.lap("decode")
@@ -122,7 +124,7 @@ def _one_photo(path, recipe: Recipe, backbone: Backbone, watch: Stopwatch) -> No
     watch.lap("resize")
     maps = backbone.tap_maps(image)
     watch.lap("backbone")
-    patches = join_taps(maps, grid=recipe.grid, projection=columns, pool=look.pool, nearest=recipe.nearest_upsampling)
+    patches = join_taps(maps, grid=recipe.grid, projection=columns, pool=spec.pool, nearest=recipe.nearest_upsampling)
     watch.lap("grid")
     grid_scores = joined_errors(recipe.views, [patches], recipe.live_values)
     watch.lap("detector")

@@ -96,7 +96,7 @@ def batch(folder: Path, kills: int, *, within: float = 0.7) -> dict:
     (folder / "photos").mkdir()
     for serial in range(PHOTOS):
         make(folder / "photos" / f"{serial:02d}.png", serial)
-    photos, table, found = photos_of([folder / "photos"]), folder / "v.csv", Counter(finished=0)
+    photos, table, counts = photos_of([folder / "photos"]), folder / "v.csv", Counter(finished=0)
 
     def work() -> None:
         with _log(folder) as log:
@@ -109,15 +109,15 @@ def batch(folder: Path, kills: int, *, within: float = 0.7) -> dict:
         rows = read_table(table)
         table.unlink()
         names = {row.name for row in rows}
-        found.update(finished=1, lost=PHOTOS - len(names), doubled=len(rows) - len(names))
-        found["misplaced"] += sum(row.score != level_of(int(row.name[:2])) for row in rows)
-        found["maps missing"] += 2 * PHOTOS - len(list((folder / "maps").glob("*.*[yg]")))
+        counts.update(finished=1, lost=PHOTOS - len(names), doubled=len(rows) - len(names))
+        counts["misplaced"] += sum(row.score != level_of(int(row.name[:2])) for row in rows)
+        counts["maps missing"] += 2 * PHOTOS - len(list((folder / "maps").glob("*.*[yg]")))
 
     _killed_often(work, kills, within, check)
     facts, problems = _inspections(folder)
-    found["recorded"] = len(facts)
-    found["records too many or too few"] = abs(len(facts) - PHOTOS * found["finished"])
-    return {"kills": kills, **found, "problems of the log": problems}
+    counts["recorded"] = len(facts)
+    counts["records too many or too few"] = abs(len(facts) - PHOTOS * counts["finished"])
+    return {"kills": kills, **counts, "problems of the log": problems}
 
 
 def watch(folder: Path, out: Path, kills: int, *, within: float = 0.9) -> dict:
@@ -128,21 +128,21 @@ def watch(folder: Path, out: Path, kills: int, *, within: float = 0.9) -> dict:
         atomic_write.clear()
         with _log(folder) as log, watching(folder / "in", out):
             record = AuditRecord(log, ByBytes(), "benchmark")
-            look = Watch(ByBytes(JUDGED_S), folder / "in", out, record, settle_seconds=STEADY_S, give_up_seconds=0.0)
-            while look.poll() or look.waiting or not to_the_end:
+            watcher = Watch(ByBytes(JUDGED_S), folder / "in", out, record, settle_seconds=STEADY_S, give_up_seconds=0.0)
+            while watcher.poll() or watcher.waiting or not to_the_end:
                 time.sleep(LOOK_S)
 
-    with _cameras(folder) as told:
+    with _cameras(folder) as journals:
         for _ in range(kills):
             _killed(_begun(work), within)
     _wait(_begun(lambda: work(to_the_end=True)))
     atomic_write.clear()
-    sent, replaced = ({int(word) for path in told for word in _words(path, sign)} for sign in "+-")
+    sent, replaced = ({int(word) for path in journals for word in _words(path, sign)} for sign in "+-")
     files = [path for path in out.rglob("*") if path.is_file()]
     lying = {str(path): serial_of(path) for path in files}
     times, (facts, problems) = Counter(lying.values()), _inspections(folder)
-    places = Counter(str(one["path"]) for one in facts)
-    scores = {str(one["path"]): one["score"] for one in facts}
+    places = Counter(str(fact["path"]) for fact in facts)
+    scores = {str(fact["path"]): fact["score"] for fact in facts}
     deserved = {path: FOLDERS[ByBytes().limits.verdict(level_of(serial))] for path, serial in lying.items()}
     return {
         "kills": kills,
@@ -163,23 +163,23 @@ def watch(folder: Path, out: Path, kills: int, *, within: float = 0.9) -> dict:
 
 def saving(recipe: Recipe, folder: Path, kills: int, *, within: float = 0.04) -> dict:
     """Counts of a recipe that is saved over itself: after each kill the old or the new one lies there, and no other."""
-    place, found = folder / "r.zip", Counter(saves=0, killed=0)
+    place, counts = folder / "r.zip", Counter(saves=0, killed=0)
     save(recipe, place)
-    while found["killed"] < kills:
-        new, before = replace(recipe, product=str(found["saves"])), load(place).product
+    while counts["killed"] < kills:
+        new, before = replace(recipe, product=str(counts["saves"])), load(place).product
         was_killed = _killed(_begun(lambda new=new: save(new, place)), within)
         atomic_write.clear()
-        found["neither the old nor the new"] += load(place).product not in (
+        counts["neither the old nor the new"] += load(place).product not in (
             (before, new.product) if was_killed else (new.product,)
         )
-        found["left over"] += len(list(folder.iterdir())) - 1
-        found.update(saves=1, killed=was_killed)
-    return {"kills": kills, **found}
+        counts["left over"] += len(list(folder.iterdir())) - 1
+        counts.update(saves=1, killed=was_killed)
+    return {"kills": kills, **counts}
 
 
 def learning(recipe: Path, good: Path, folder: Path, kills: int) -> dict:
     """Counts of `extend` as a command, killed at any moment between its start and its end, over a recipe at --out."""
-    place, found, old = folder / "r.zip", Counter(finished=0, killed=0), recipe.read_bytes()
+    place, counts, old = folder / "r.zip", Counter(finished=0, killed=0), recipe.read_bytes()
     shutil.copy(recipe, place)
     command = [sys.executable, "-m", "inspect_core", "extend", str(recipe), str(good), "--out", str(place)]
 
@@ -188,17 +188,17 @@ def learning(recipe: Path, good: Path, folder: Path, kills: int) -> dict:
 
     began, parent = time.monotonic(), load(recipe).digest
     _wait(begun())
-    took = time.monotonic() - began
-    while found["killed"] < kills:
+    whole_run = time.monotonic() - began
+    while counts["killed"] < kills:
         before = load(place).digest
-        was_killed = _killed(begun(), took)
+        was_killed = _killed(begun(), whole_run)
         atomic_write.clear()
         now = load(place)
-        found["neither the old nor the new"] += now.digest != before and now.provenance.parent != parent
-        found["left over"] += len(list(folder.iterdir())) - 1
-        found["the recipe it learns from changed"] += recipe.read_bytes() != old
-        found.update(finished=not was_killed, killed=was_killed)
-    return {"kills": kills, "seconds of a whole run": round(took, 1), **found}
+        counts["neither the old nor the new"] += now.digest != before and now.provenance.parent != parent
+        counts["left over"] += len(list(folder.iterdir())) - 1
+        counts["the recipe it learns from changed"] += recipe.read_bytes() != old
+        counts.update(finished=not was_killed, killed=was_killed)
+    return {"kills": kills, "seconds of a whole run": round(whole_run, 1), **counts}
 
 
 def _killed_often(work: Work, kills: int, within: float, check: Callable[..., None]) -> None:
@@ -246,22 +246,22 @@ def _wait(child: int) -> int:
 @contextlib.contextmanager
 def _cameras(folder: Path) -> Generator[list[Path]]:
     """Cameras at work until the block ends; where each tells what it sent (+) and replaced (-)."""
-    stop, told = folder / "stop", [folder / f"camera-{number}.txt" for number in range(CAMERAS)]
+    stop, journals = folder / "stop", [folder / f"camera-{number}.txt" for number in range(CAMERAS)]
     children = [
-        _begun(lambda number=number: _photograph(folder, number, told[number], stop)) for number in range(CAMERAS)
+        _begun(lambda number=number: _photograph(folder, number, journals[number], stop)) for number in range(CAMERAS)
     ]
     try:
-        yield told
+        yield journals
     finally:
         stop.touch()
         for child in children:
             _wait(child)
 
 
-def _photograph(folder: Path, camera: int, told: Path, stop: Path) -> None:
+def _photograph(folder: Path, camera: int, journal: Path, stop: Path) -> None:
     new, names, serial = folder / f"new-{camera}.png", folder / "in" / f"camera {camera}", camera
     names.mkdir()
-    with told.open("w", buffering=1) as file:
+    with journal.open("w", buffering=1) as file:
         while not stop.exists():
             make(new, serial)
             file.write(f"+{serial}\n")

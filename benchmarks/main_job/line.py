@@ -35,7 +35,7 @@ START = "import sys; from inspect_core.runner import Runner; Runner(sys.argv[1])
 
 def figures() -> dict:
     """Of each detector the ratio to the backbone and the largest difference of a score; the cold start."""
-    found: dict = {}
+    results: dict = {}
     with tempfile.TemporaryDirectory(prefix="loupe-line-") as folder:
         for name in (*METHODS, LOOSE):
             backbone, taps = with_taps(methods_of(name), BACKBONE, size=FULL.size, device="cpu")
@@ -43,7 +43,7 @@ def figures() -> dict:
             recipe, path = study.recipe(), Path(folder) / name
             parity = export(recipe, path, check_images=find_photos(recipe).paths)
             graph = (path / recipe_package.MODEL).read_bytes()
-            found[name] = _against_backbone(backbone, graph) | {
+            results[name] = _against_backbone(backbone, graph) | {
                 "photos": len(parity.table),
                 "flips": parity.flips,
                 "largest_difference": parity.largest_difference,
@@ -53,11 +53,11 @@ def figures() -> dict:
                 few = line_network.export_graphs(replace(recipe, live_values=recipe.live_values | {"k": 20}), backbone)[
                     recipe_package.MODEL
                 ]
-                found["mahalanobis at k = 20"] = _against_backbone(backbone, few)
+                results["mahalanobis at k = 20"] = _against_backbone(backbone, few)
             if name == LOOSE:
-                found[name] |= _verdicts(recipe, backbone, path) | {"cold_start": _cold_start(path)}
-            print(name, found[name], file=sys.stderr, flush=True)
-    return found
+                results[name] |= _verdicts(recipe, backbone, path) | {"cold_start": _cold_start(path)}
+            print(name, results[name], file=sys.stderr, flush=True)
+    return results
 
 
 def _against_backbone(backbone: Backbone, graph: bytes) -> dict:
@@ -69,12 +69,12 @@ def _against_backbone(backbone: Backbone, graph: bytes) -> dict:
         watch.lap("graph")
         backbone.tap_maps(image)
         watch.lap("backbone")
-    took = {part: np.array(values[2:]) for part, values in watch.took.items()}
+    timings = {part: np.array(values[2:]) for part, values in watch.took.items()}
     return {
         "model_mb": len(graph) / 1e6,
-        "graph": spread(took["graph"].tolist(), "ms"),
-        "backbone": spread(took["backbone"].tolist(), "ms"),
-        "graph_to_backbone": spread((took["graph"] / took["backbone"]).tolist(), "ratio"),
+        "graph": spread(timings["graph"].tolist(), "ms"),
+        "backbone": spread(timings["backbone"].tolist(), "ms"),
+        "graph_to_backbone": spread((timings["graph"] / timings["backbone"]).tolist(), "ratio"),
     }
 
 

@@ -35,16 +35,16 @@ def figures(setting: Setting) -> dict:
     quick = ["--quick"] if setting == QUICK else []
     with tempfile.TemporaryDirectory(prefix="loupe-memory-") as folder:
         root = Path(folder)
-        make_photos(root / "few", min(setting.taught))
+        make_photos(root / "few", min(setting.photo_counts))
         ask = ["benchmarks.main_job.memory", *quick]
         first = in_own_process([*ask, str(root / "few")], workspace=root / "workspace")
-        found = {"first_start_with_export": first}
-        for count in setting.taught:
+        results = {"first_start_with_export": first}
+        for count in setting.photo_counts:
             photos = root / f"photos-{count}"
             make_photos(photos, count)
-            found[f"{count}"] = in_own_process([*ask, str(photos)], workspace=root / "workspace")
-    least, most = (found[f"{count}"] for count in (min(setting.taught), max(setting.taught)))
-    return found | {
+            results[f"{count}"] = in_own_process([*ask, str(photos)], workspace=root / "workspace")
+    least, most = (results[f"{count}"] for count in (min(setting.photo_counts), max(setting.photo_counts)))
+    return results | {
         "fit_growth": most["fit_peak_mb"] / least["fit_peak_mb"] - 1,
         "app_growth": most["app_peak_mb"] / least["app_peak_mb"] - 1,
         "fit_peak_mb": most["fit_peak_mb"],
@@ -73,23 +73,23 @@ def teach(folder: Path, setting: Setting) -> dict:
         steps[step] = {"peak_mb": own_peak_mb(), "seconds": time.perf_counter() - began, **resident_mb()}
 
     done("start")
-    found = scan(folder)
-    photos = split(found, seed=0, groups=ungrouped(found))
+    dataset = scan(folder)
+    photos = split(dataset, seed=0, groups=ungrouped(dataset))
     done("scan")
     with tempfile.TemporaryDirectory(prefix="features-", dir=workspace.root().parent) as features:
         store = FeatureStore(features)
-        taught = study(setting, photos, setting.sides[0], store)
+        session = study(setting, photos, setting.sides[0], store)
         done("network")
-        taught.extract()
+        session.extract()
         done("extract")
-        taught.fit()
+        session.fit()
         done("fit")
-        taught.recipe(product="part")
+        session.recipe(product="part")
         done("limit")
         fit_peak = own_peak_mb()
         with_head(setting)
         done("network with head")
-        train_product_check(taught.extractor.backbone, taught.split.train, taught.split.calibration)
+        train_product_check(session.extractor.backbone, session.split.train, session.split.calibration)
         done("guard")
     counts = {"fit": len(photos.train), "shown": len(photos.calibration) + len(photos.test)}
     return counts | {"fit_peak_mb": fit_peak, "app_peak_mb": own_peak_mb(), "steps": steps}

@@ -56,28 +56,28 @@ KEY_TO_OVERLAY = """overlay => new Promise(resolve => {
 
 def figures(setting: Setting) -> dict:
     """Milliseconds of each move; seconds of a preview until the shown photo is there and until all are."""
-    found: dict = {"photos": setting.shown, "threads": cores()}
+    results: dict = {"photos": setting.shown, "threads": cores()}
     for side in setting.sides:
         with _fitted(setting, side, "mahalanobis") as fitted:
-            found[f"{side}x{side}"] = {
+            results[f"{side}x{side}"] = {
                 "k": move_live(fitted.scored, setting.repeats),
                 "limit": move_limit(fitted.scored, setting.repeats),
             }
             if side == setting.sides[0]:
-                found["page"] = {
+                results["page"] = {
                     "suggested_limit": move_on_page(fitted, setting.repeats, by_hand=False),
                     "limit_by_hand": move_on_page(fitted, setting.repeats, by_hand=True),
                 }
     with _fitted(setting, setting.sides[0], LOOSE) as fitted:
-        found["joined"] = {
+        results["joined"] = {
             "k_on_the_page": move_on_page(fitted, setting.repeats, by_hand=True),
             "q": move_live(fitted.scored, setting.repeats, 1),
             "area": move_area(fitted.scored, setting.repeats),
         }
     for method in PREVIEWS:
         with _fitted(setting, setting.sides[0], method) as fitted:
-            found[method] = {"q": move_live(fitted.scored, setting.repeats)} | preview(fitted, setting.runs)
-    return found | ({} if setting == QUICK else in_browser(setting.repeats))
+            results[method] = {"q": move_live(fitted.scored, setting.repeats)} | preview(fitted, setting.runs)
+    return results | ({} if setting == QUICK else in_browser(setting.repeats))
 
 
 def move_area(scored: ScoredPhotos, repeats: int) -> dict:
@@ -126,8 +126,8 @@ def move_on_page(fitted: Study, repeats: int, *, by_hand: bool) -> dict:
 
     moves = min(repeats, len(scored.views[0].stops) - 1 - WARM_UP)
     with patch.object(scored_photos, "largest_values", counted):
-        found = timed(move, repeats=moves, warm_up=WARM_UP)
-    return found | {"scoring_passes": sum(passes) / len(scored.photos) / (moves + WARM_UP)}
+        timing = timed(move, repeats=moves, warm_up=WARM_UP)
+    return timing | {"scoring_passes": sum(passes) / len(scored.photos) / (moves + WARM_UP)}
 
 
 def in_browser(presses: int) -> dict:
@@ -144,13 +144,13 @@ def in_browser(presses: int) -> dict:
             page.wait_for_selector(".bench:not(.waiting):not(.empty)")
             overlay, limit = page.locator(".bench .marks"), page.locator(".bench .handle.reject")
             limit.focus()
-            took = []
+            timings = []
             for press in range(presses + WARM_UP):
                 answer = overlay.evaluate_handle(f"overlay => ({{ took: ({KEY_TO_OVERLAY})(overlay) }})")
                 page.keyboard.press("ArrowRight" if press % 8 < 4 else "ArrowLeft")
-                took.append(answer.evaluate("answer => answer.took"))
+                timings.append(answer.evaluate("answer => answer.took"))
                 page.wait_for_timeout(BETWEEN_KEYS_MS)
-            return {"browser": f"Chromium {browser.version}", "key_to_overlay": spread(took[WARM_UP:], "ms")}
+            return {"browser": f"Chromium {browser.version}", "key_to_overlay": spread(timings[WARM_UP:], "ms")}
 
 
 def move_limit(scored: ScoredPhotos, repeats: int) -> dict:
@@ -189,14 +189,14 @@ def preview(fitted: Study, runs: int) -> dict:
                 watch.lap("first")
         scored.scores()
         watch.lap("others")
-    took = {name: np.array(values) / 1000 for name, values in watch.took.items()}
-    shown = took["refit"] + took["first"]
+    timings = {name: np.array(values) / 1000 for name, values in watch.took.items()}
+    shown = timings["refit"] + timings["first"]
     return {
         "patches": len(sample.patches),
-        "draw_sample": spread(took["draw_sample"].tolist(), "s"),
-        "refit": spread(took["refit"].tolist(), "s"),
+        "draw_sample": spread(timings["draw_sample"].tolist(), "s"),
+        "refit": spread(timings["refit"].tolist(), "s"),
         "preview_shown": spread(shown.tolist(), "s"),
-        "preview_all": spread((shown + took["others"]).tolist(), "s"),
+        "preview_all": spread((shown + timings["others"]).tolist(), "s"),
     }
 
 

@@ -27,21 +27,21 @@ WORKS = ("read", "features", "scan")  # scan: of four copies
 def figures(megapixels: float) -> dict:
     """MB for each kind of file and each kind of work, or the reason of the refusal."""
     side = int(1000 * megapixels**0.5)
-    found = {"megapixels": side**2 / 1e6, "bound_mb": MEMORY_PER_PIXEL * side**2 / 1e6 + 100}
+    results = {"megapixels": side**2 / 1e6, "bound_mb": MEMORY_PER_PIXEL * side**2 / 1e6 + 100}
     with tempfile.TemporaryDirectory(prefix="loupe-photos-") as folder:
         root = Path(folder)
         for name, save in kinds(side).items():
             path = root / name / name
             path.parent.mkdir()
             save(path)
-            found[name] = {
+            results[name] = {
                 work: in_own_process(
                     ["benchmarks.main_job.photo_memory", "--work", work, str(path)], workspace=root / "workspace"
                 )
                 for work in WORKS
             }
             shutil.rmtree(path.parent)
-    return found
+    return results
 
 
 def kinds(side: int) -> dict[str, Callable[[Path], None]]:
@@ -55,7 +55,7 @@ def kinds(side: int) -> dict[str, Callable[[Path], None]]:
     deep = Image.fromarray(np.asarray(grey).astype(np.uint16) * 257)
     turned = Image.Exif()
     turned[0x0112] = 6
-    made = {
+    encodings = {
         "rgb.png": (colours, {"compress_level": 1}),
         "turned.png": (colours, {"compress_level": 1, "exif": turned}),
         "rgba.png": (clear, {"compress_level": 1}),
@@ -75,7 +75,7 @@ def kinds(side: int) -> dict[str, Callable[[Path], None]]:
         "rgb.webp": (colours, {"quality": 80, "method": 0}),
     }
     return {name: lambda path, image=image, options=options: image.save(path, **options)
-            for name, (image, options) in made.items()}  # fmt: skip
+            for name, (image, options) in encodings.items()}  # fmt: skip
 
 
 def measured(work: str, path: Path) -> float | str:
@@ -109,9 +109,9 @@ def main() -> None:
     if options.work:
         print(json.dumps(measured(options.work, options.photo)))
         return
-    found = figures(options.megapixels)
-    write(options.name, found)
-    print(json.dumps(found, indent=1))
+    results = figures(options.megapixels)
+    write(options.name, results)
+    print(json.dumps(results, indent=1))
 
 
 if __name__ == "__main__":

@@ -44,8 +44,8 @@ def effect(full: Study, rounded: Study) -> dict:
     """Changes of image and patch scores, relative to float32; rank correlation; photos whose verdict changes."""
     before, after = full.scores(), rounded.scores()
     patches = full.scored.grid_errors(), rounded.scored.grid_errors()
-    own, theirs = full.default_limits(), rounded.default_limits()
-    words = [own.verdict(score) for score in before]
+    limits, theirs = full.default_limits(), rounded.default_limits()
+    words = [limits.verdict(score) for score in before]
     return {
         "photos": len(before),
         "largest_relative_change": float(np.abs(after / before - 1).max()),
@@ -53,7 +53,7 @@ def effect(full: Study, rounded: Study) -> dict:
         "rank_correlation": float(spearmanr(before, after)[0]),
         "flips": sum(word != theirs.verdict(score) for word, score in zip(words, after, strict=True)),
         "flips_under_the_float32_limit": sum(
-            word != own.verdict(score) for word, score in zip(words, after, strict=True)
+            word != limits.verdict(score) for word, score in zip(words, after, strict=True)
         ),
     }
 

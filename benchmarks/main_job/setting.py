@@ -21,8 +21,8 @@ class Setting:
 
     size: (H, W) pixels that enter the network; sides: of the square patch grids; k: embedded features; good: images
     of the fit without a network; shown: photos on the bench; of_sample: photos taken of each part of the sample's
-    split, None for all; repeats: of what takes milliseconds; runs: of what takes seconds; taught: numbers of photos
-    whose peaks of memory are compared.
+    split, None for all; repeats: of what takes milliseconds; runs: of what takes seconds; photo_counts: numbers of
+    photos whose peaks of memory are compared.
     """
 
     size: tuple[int, int] = (256, 256)
@@ -33,11 +33,13 @@ class Setting:
     of_sample: int | None = None
     repeats: int = 40
     runs: int = 3
-    taught: tuple[int, ...] = (200, 5000)
+    photo_counts: tuple[int, ...] = (200, 5000)
 
 
 FULL = Setting()
-QUICK = Setting(size=(128, 128), sides=(8, 16), k=10, good=6, shown=10, of_sample=6, repeats=2, runs=1, taught=(10, 15))
+QUICK = Setting(
+    size=(128, 128), sides=(8, 16), k=10, good=6, shown=10, of_sample=6, repeats=2, runs=1, photo_counts=(10, 15)
+)
 """Only to see that everything runs; its figures say nothing."""
 
 

@@ -40,14 +40,14 @@ def figures(*, teachings: int, photos: int, browsers: int, minutes: float, metho
             raise RuntimeError(
                 "there is no Chromium on this machine; on Debian or Ubuntu: sudo apt-get install chromium"
             )
-        taught, added = _photos(Path(folder), photos)
+        training, added = _photos(Path(folder), photos)
         environment = {"LOUPE_ROOTS": folder}
         with served(Path(folder) / "workspace", environment) as (address, server):
             page = _open(browser, address)
             page.wait_for_selector(ON_THE_BENCH)
             after_teaching = [_resources(server.pid)]
             for number in range(1, teachings + 1):
-                _teach(page, taught, method)
+                _teach(page, training, method)
                 after_teaching.append(_resources(server.pid))
                 _say(f"teaching {number}", after_teaching[-1])
             page.context.close()
@@ -170,8 +170,10 @@ def _resources(pid: int) -> dict[str, float]:
     }
 
 
-def _say(what: str, found: dict[str, float]) -> None:
-    print(f"{what}: " + ", ".join(f"{name} {value:.0f}" for name, value in found.items()), file=sys.stderr, flush=True)
+def _say(what: str, figures: dict[str, float]) -> None:
+    print(
+        f"{what}: " + ", ".join(f"{name} {value:.0f}" for name, value in figures.items()), file=sys.stderr, flush=True
+    )
 
 
 def main() -> None:
@@ -185,8 +187,8 @@ def main() -> None:
     if options.teachings < FULL_AFTER:
         asked.error(f"--teachings is {options.teachings}; growth is held against the teaching number {FULL_AFTER}")
     measured_on = machine()
-    wanted = {key: value for key, value in vars(options).items() if key != "name"}
-    write(options.name, figures(**wanted), measured_on=measured_on)
+    chosen = {key: value for key, value in vars(options).items() if key != "name"}
+    write(options.name, figures(**chosen), measured_on=measured_on)
 
 
 if __name__ == "__main__":

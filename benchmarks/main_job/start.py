@@ -37,9 +37,9 @@ ON_THE_BENCH = '[role="listbox"] [role="option"]'
 def figures(setting: Setting) -> dict:
     """Seconds to each mark, of the first start in a fresh workspace and of later ones in the same."""
     with tempfile.TemporaryDirectory(prefix="loupe-start-") as folder, open_browser() as browser:
-        taught = setting != QUICK
-        first = marks(Path(folder), browser, until_taught=taught)
-        later = [marks(Path(folder), browser, until_taught=taught) for _ in range(setting.runs)]
+        until_taught = setting != QUICK
+        first = marks(Path(folder), browser, until_taught=until_taught)
+        later = [marks(Path(folder), browser, until_taught=until_taught) for _ in range(setting.runs)]
     return {
         "browser": None if browser is None else f"Chromium {browser.version}",
         "first_start_s": first,
@@ -51,20 +51,20 @@ def marks(workspace: Path, browser: Browser | None, *, until_taught: bool) -> di
     """One start and stop of the app. Without a browser only the server's health is seen."""
     began = time.perf_counter()
     with served(workspace) as (address, _):
-        found = {"health": time.perf_counter() - began}
+        seconds = {"health": time.perf_counter() - began}
         if browser is not None:
             page = browser.new_page()
             page.set_default_timeout(1000 * PATIENCE_S)
             page.goto(address)
             page.wait_for_function(FINISHED)
-            found["first_page"] = time.perf_counter() - began
+            seconds["first_page"] = time.perf_counter() - began
             if until_taught:
                 # Waiting for it in the page would draw frame after frame, at a third of the time of two cores.
                 while not page.query_selector(ON_THE_BENCH):
                     page.wait_for_timeout(POLL_MS)
-                found["sample_on_the_bench"] = time.perf_counter() - began
+                seconds["sample_on_the_bench"] = time.perf_counter() - began
             page.close()
-        return found
+        return seconds
 
 
 @contextlib.contextmanager
@@ -90,7 +90,7 @@ def served(workspace: Path, settings: Mapping[str, str] | None = None) -> Iterat
 @contextlib.contextmanager
 def open_browser() -> Iterator[Browser | None]:
     """The system's Chromium, or None when there is none."""
-    path = next((found for name in BROWSERS if (found := shutil.which(name))), None)
+    path = next((executable for name in BROWSERS if (executable := shutil.which(name))), None)
     if path is None:
         yield None
         return

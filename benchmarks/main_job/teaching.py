@@ -32,8 +32,8 @@ GIGABYTES = 10**9
 
 def figures(setting: Setting) -> dict:
     """Seconds of fits on each grid and of teaching the sample, and photos a second of extraction."""
-    found = {f"{side}x{side}": fit_alone(setting, side) for side in setting.sides}
-    return found | {"sample": sample_part(setting), "default": by_default(setting), "threads": cores()}
+    results = {f"{side}x{side}": fit_alone(setting, side) for side in setting.sides}
+    return results | {"sample": sample_part(setting), "default": by_default(setting), "threads": cores()}
 
 
 def fit_alone(setting: Setting, side: int) -> dict:
@@ -46,10 +46,10 @@ def fit_alone(setting: Setting, side: int) -> dict:
         store = FeatureStore(folder, limit=2 * setting.good * one_photo + GIGABYTES)
         rng = np.random.default_rng(0)
         falling = 1 / np.sqrt(np.arange(1, setting.k + 1, dtype=np.float32))
-        held = []
+        features = []
         for number in range(setting.good):
-            held.append(torch.from_numpy(rng.standard_normal(shape, np.float32) * falling))
-            store.put(f"{number}", held[-1].numpy())
+            features.append(torch.from_numpy(rng.standard_normal(shape, np.float32) * falling))
+            store.put(f"{number}", features[-1].numpy())
 
         def stored(number: int) -> list[tuple[torch.Tensor]]:
             return [(torch.from_numpy(store.get(f"{number}", shape)),)]
@@ -60,9 +60,9 @@ def fit_alone(setting: Setting, side: int) -> dict:
         )  # fmt: skip
         watch, photos = Stopwatch(), range(setting.good)
         for _ in range(setting.runs + 1):
-            for name, features_of in (("fit", lambda number: [(held[number],)]), ("fit_from_store", stored)):
+            for name, features_of in (("fit", lambda number: [(features[number],)]), ("fit_from_store", stored)):
                 watch.start()
-                shards = (fit.shard((i, features_of(i)) for i in some) for some in ranges(len(photos), SHARD))
+                shards = (fit.shard((i, features_of(i)) for i in numbers) for numbers in ranges(len(photos), SHARD))
                 fit.finish(merged(fit, shards))
                 watch.lap(name)
     return {"images": setting.good} | _in_seconds(watch, skip=1)
@@ -77,17 +77,17 @@ def sample_part(setting: Setting) -> dict:
             watch.start()
             split(scan(SAMPLE), seed=0)
             watch.lap("scan")
-            one = study(setting, taught(setting), setting.sides[0], FeatureStore(folder))
+            session = study(setting, taught(setting), setting.sides[0], FeatureStore(folder))
             watch.start()
-            one.extract()
+            session.extract()
             watch.lap("extract")
-            one.fit()
+            session.fit()
             watch.lap("fit")
-            train_product_check(one.extractor.backbone, one.split.train, one.split.calibration)
+            train_product_check(session.extractor.backbone, session.split.train, session.split.calibration)
             watch.lap("guard")
-    took = watch.took
-    totals = np.sum(list(took.values()), axis=0) / 1000
-    per_second = [1000 * photos / each for each in took["extract"]]
+    timings = watch.took
+    totals = np.sum(list(timings.values()), axis=0) / 1000
+    per_second = [1000 * photos / seconds for seconds in timings["extract"]]
     return _in_seconds(watch) | {
         "photos": photos,
         "teach": spread(totals.tolist(), "s"),

@@ -49,13 +49,13 @@ def error(product: str, conveyor: Conveyor) -> dict:
     places, reasons = [], []
     for index in range(LEARNED, LEARNED + JUDGED):
         try:
-            found = learned.locate_or_raise(photo(index))
+            placement = learned.locate_or_raise(photo(index))
         except NotLocated as error:
             reasons.append(str(error))
             continue
         pose = products.pose(product, index, conveyor=conveyor)
-        seen = np.array([pose.place(*point) for point in part]) / pose.field * products.SIZE + (products.SIZE - 1) / 2
-        places.append([found.to_reference(tuple(point)) for point in seen])
+        points = np.array([pose.place(*point) for point in part]) / pose.field * products.SIZE + (products.SIZE - 1) / 2
+        places.append([placement.to_reference(tuple(point)) for point in points])
     off = np.linalg.norm(places - _common(part, np.mean(places, axis=0)), axis=2).mean(axis=1) * 256 / products.SIZE
     return {
         "photos": JUDGED,
@@ -76,7 +76,11 @@ def located(product: str, other: str, conveyor: Conveyor) -> dict:
     learned = learn_alignment(photos(range(FEW)), scale=conveyor.scale > 0)
     still = learn_alignment(photos(range(FEW), STILL))
     good, strange = photos(range(FEW, FEW + 23)), photos(range(FEW, FEW + 10))
-    cut = photos(range(100, 160), defect=CUT) if product == "flange" else [_covered(*one) for one in enumerate(good)]
+    cut = (
+        photos(range(100, 160), defect=CUT)
+        if product == "flange"
+        else [_covered(*numbered) for numbered in enumerate(good)]
+    )
     others = [products.render(name, index, conveyor=conveyor)[0] for name in (other, "linen") for index in range(10)]
     kinds = {
         "good": (learned, good),
@@ -104,8 +108,8 @@ def _covered(seed: int, photo: np.ndarray) -> np.ndarray:
     """The photo with a side dark, up to three fifths of it."""
     rng = np.random.default_rng(seed)
     heading, (y, x) = rng.uniform(0, 2 * np.pi), np.mgrid[: products.SIZE, : products.SIZE] - products.SIZE / 2
-    gone = x * np.cos(heading) + y * np.sin(heading) > rng.uniform(-20, 90)
-    return np.where(gone[..., None], rng.integers(30, 60, (*gone.shape, 1), np.uint8), photo)
+    covered = x * np.cos(heading) + y * np.sin(heading) > rng.uniform(-20, 90)
+    return np.where(covered[..., None], rng.integers(30, 60, (*covered.shape, 1), np.uint8), photo)
 
 
 def _common(part: np.ndarray, places: np.ndarray) -> np.ndarray:
@@ -131,24 +135,24 @@ def figures(folder: Path, store: FeatureStore, alignment: Alignment | None) -> d
     """The localized detector at its defaults."""
     backbone, taps = with_taps(("mahalanobis",), "efficientnet_lite0")
     study = Study(split(scan(folder), seed=0, blind=True), backbone, store, taps=taps, alignment=alignment).fit()
-    found = evaluate_photos(study.results, study.default_limits(), truth_masks(study.results))
+    evaluation = evaluate_photos(study.results, study.default_limits(), truth_masks(study.results))
     return {
-        "image_auroc": found.image_auroc, "pixel_auroc": found.pixel_auroc, "aupro": found.aupro,
+        "image_auroc": evaluation.image_auroc, "pixel_auroc": evaluation.pixel_auroc, "aupro": evaluation.aupro,
         "not_located": len(study.lost),
     }  # fmt: skip
 
 
 def worth(product: str, folder: Path) -> dict:
     """By how the parts lie, as they are and aligned."""
-    store, found = FeatureStore(folder / "store", limit=2**32), {}
+    store, results = FeatureStore(folder / "store", limit=2**32), {}
     for name, conveyor in MOVES.items():
         products.write(folder / name, products=(product,), conveyor=conveyor)
         photos = folder / name / f"{product}{products.MOVED}"
         good = split(scan(photos), seed=0, blind=True).train
         learned = learn_alignment((read(sample.path).pixels for sample in good), scale=conveyor.scale > 0)
-        found[name] = {"as it is": figures(photos, store, None), "aligned": figures(photos, store, learned)}
-        found[name]["inspected"] = float(learned.coverage_mask.mean())
-    return found
+        results[name] = {"as it is": figures(photos, store, None), "aligned": figures(photos, store, learned)}
+        results[name]["inspected"] = float(learned.coverage_mask.mean())
+    return results
 
 
 def main() -> None:

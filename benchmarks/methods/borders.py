@@ -59,11 +59,11 @@ class Mirrored:
         return f"{self.plain.weight_digest} mirrored by {MARGIN}"
 
     def tap_maps(self, images: np.ndarray) -> tuple[Tensor, ...]:
-        found = []
+        cropped = []
         for values in self.wide.tap_maps(np.pad(images, ((0, 0), *[(MARGIN, MARGIN)] * 2, (0, 0)), mode="symmetric")):
             cut = values.shape[1] * MARGIN // self.wide.size[0]
-            found.append(values[:, cut:-cut, cut:-cut].contiguous())
-        return tuple(found)
+            cropped.append(values[:, cut:-cut, cut:-cut].contiguous())
+        return tuple(cropped)
 
 
 def drawn(folder: Path, size: int, seed: int) -> Split:
@@ -108,12 +108,14 @@ def figures(scored: ScoredPhotos, errors: np.ndarray) -> dict[str, float]:
     band, corner = distance < BAND, (rows[:, None] < BAND) & (columns < BAND)
     top = np.argpartition(maps.reshape(len(maps), -1), -area, axis=1)[:, -area:]
     share, good = band.ravel()[top].mean(axis=1), maps[~defect]
-    highest, inside = good > np.quantile(good, 0.99), good[:, distance >= DISTANCES[-1]]
+    highest, interior = good > np.quantile(good, 0.99), good[:, distance >= DISTANCES[-1]]
     rings = {
         f"{low} to {high} px": good[:, (distance >= low) & (distance < high)]
         for low, high in itertools.pairwise(DISTANCES)
     }
-    level = {f"level at {name}": float((ring.mean() - inside.mean()) / inside.std()) for name, ring in rings.items()}
+    level = {
+        f"level at {name}": float((ring.mean() - interior.mean()) / interior.std()) for name, ring in rings.items()
+    }
     return {
         "image_auroc": auroc(image_score(maps, area=area), defect),
         "aupro": aupro(maps[known][:, here, here], small[:, here, here]),
@@ -122,7 +124,7 @@ def figures(scored: ScoredPhotos, errors: np.ndarray) -> dict[str, float]:
         "highest_in_band": float(np.broadcast_to(band, good.shape)[highest].mean()),
         "highest_in_corners": float(np.broadcast_to(corner, good.shape)[highest].mean()),
         **level,
-        **{f"spread at {name}": float(ring.std() / inside.std()) for name, ring in rings.items()},
+        **{f"spread at {name}": float(ring.std() / interior.std()) for name, ring in rings.items()},
     }
 
 
@@ -130,13 +132,13 @@ def measured(
     photos: Split, store: FeatureStore, detectors: tuple[str, ...], *, mirrored: bool
 ) -> Iterator[tuple[str, dict[str, float]]]:
     """Of each detector the figures of the calibrated map, and of the raw one where it is one method."""
-    of = {name: errors_of(photos, name, store, mirrored=mirrored) for name in methods_in(detectors)}
+    errors = {name: errors_of(photos, name, store, mirrored=mirrored) for name in methods_in(detectors)}
     for detector in detectors:
         names = methods_of(detector)
-        scored = of[names[0]][0]
-        yield detector, figures(scored, np.sum([of[name][2] for name in names], axis=0))
+        scored = errors[names[0]][0]
+        yield detector, figures(scored, np.sum([errors[name][2] for name in names], axis=0))
         if len(names) == 1:
-            yield f"{detector}, raw", figures(scored, of[detector][1])
+            yield f"{detector}, raw", figures(scored, errors[detector][1])
 
 
 def main() -> None:
@@ -150,7 +152,7 @@ def main() -> None:
     asked.add_argument("--label", default="as it is", help="under which the figures are kept")
     options = asked.parse_args()
     warnings.simplefilter("ignore")
-    store, found = FeatureStore(options.store, limit=20 << 30), kept(options.name)
+    store, results = FeatureStore(options.store, limit=20 << 30), kept(options.name)
     for name, folder in sets(options.sets).items():
         rows = defaultdict(list)
         for size, seed in itertools.product(options.sizes, options.seeds):
@@ -158,14 +160,15 @@ def main() -> None:
             for what, row in measured(photos, store, tuple(options.detectors.split(",")), mirrored=options.mirrored):
                 rows[what].append(row)
                 print(f"{name} {size} {seed} {what:30}", *(f"{key} {row[key]:.3f}" for key in SHOWN), flush=True)
-        found.setdefault(options.label, {})[name] = mean_of(rows)
-        write(options.name, found)
+        results.setdefault(options.label, {})[name] = mean_of(rows)
+        write(options.name, results)
 
 
 def mean_of(rows: Mapping[str, Sequence[Mapping[str, float]]]) -> dict[str, dict[str, float]]:
     """By detector the mean of each figure over sizes and seeds."""
     return {
-        what: {key: round(float(np.mean([row[key] for row in own])), 4) for key in own[0]} for what, own in rows.items()
+        what: {key: round(float(np.mean([row[key] for row in measured])), 4) for key in measured[0]}
+        for what, measured in rows.items()
     }
 
 

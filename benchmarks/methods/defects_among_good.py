@@ -37,21 +37,21 @@ GONE_THROUGH = 0.2
 
 def mixed(samples: Dataset, share: float, seed: int) -> tuple[Dataset, frozenset[str]]:
     """The photos with defects mixed in among the good ones, and the names of these."""
-    taught = [sample for sample in samples.good if sample.split_side != "test"]
+    training = [sample for sample in samples.good if sample.split_side != "test"]
     order = np.random.default_rng(seed).permutation(len(samples.defects))
-    count, most = (max(one > 0, round(one * len(taught))) for one in (share, max(SHARES)))
+    count, most = (max(part > 0, round(part * len(training))) for part in (share, max(SHARES)))
     hidden = [replace(samples.defects[i], label=GOOD, mask=None, split_side="train", group=None) for i in order[:count]]
-    judged = [sample for sample in samples.good if sample.split_side == "test"]
+    test = [sample for sample in samples.good if sample.split_side == "test"]
     defects = tuple(samples.defects[i] for i in order[most:])
-    return replace(samples, good=(*taught, *hidden, *judged), defects=defects), frozenset(
+    return replace(samples, good=(*training, *hidden, *test), defects=defects), frozenset(
         sample.name for sample in hidden
     )
 
 
-def shown(look: ScreeningResult, hidden: frozenset[str]) -> tuple[dict, frozenset[str]]:
+def shown(screening: ScreeningResult, hidden: frozenset[str]) -> tuple[dict, frozenset[str]]:
     """Figures of the look, and the hidden defects that a user finds who goes through a part of it."""
-    order = [seen.sample.name in hidden for seen in look.photos]
-    places, found = np.flatnonzero(order), [bool(seen.findings) for seen in look.photos]
+    order = [photo.sample.name in hidden for photo in screening.photos]
+    places, flagged = np.flatnonzero(order), [bool(photo.findings) for photo in screening.photos]
     through, count = round(GONE_THROUGH * len(order)), len(hidden)
     figures = {
         "hidden": count,
@@ -61,10 +61,10 @@ def shown(look: ScreeningResult, hidden: frozenset[str]) -> tuple[dict, frozense
         "among_first_fifth": int(sum(order[:through])),
         "good_before_half": int(places[(count - 1) // 2]) - (count - 1) // 2,
         "good_before_last": int(places[-1]) - (count - 1),
-        "hidden_said": int(sum(np.array(order) & found)),
-        "good_said": int(sum(~np.array(order) & found)),
+        "hidden_said": int(sum(np.array(order) & flagged)),
+        "good_said": int(sum(~np.array(order) & flagged)),
     }
-    return figures, frozenset(seen.sample.name for seen in look.photos[:through] if seen.sample.name in hidden)
+    return figures, frozenset(photo.sample.name for photo in screening.photos[:through] if photo.sample.name in hidden)
 
 
 def without(photos: Split, names: frozenset[str]) -> Split:
@@ -105,13 +105,13 @@ def rows(folder: Path, store: FeatureStore, done: set[tuple[float, int]]):
             photos, hidden = mixed(samples, share, seed)
             parts = split(photos, seed=seed)
             pool = tuple(sample for sample in photos.good if sample.split_side != "test")
-            look = screen_photos(
+            screening = screen_photos(
                 replace(photos, good=pool), TeachingConfig("", parts, seed=seed), store, lambda *_: None
             )
-            figures, found = shown(look, hidden)
+            figures, flagged = shown(screening, hidden)
             row = {"share": share, "seed": seed, "look": figures}
-            ways = {"as it is": parts, "left out": without(parts, found), "clean": without(parts, hidden)}
-            row |= {way: fitted(own, backbone, taps, store) for way, own in ways.items()}
+            ways = {"as it is": parts, "left out": without(parts, flagged), "clean": without(parts, hidden)}
+            row |= {way: fitted(remaining, backbone, taps, store) for way, remaining in ways.items()}
             if seed == SEEDS[0]:  # minutes a fit
                 row["robust"] = fitted(parts, backbone, taps, store, robust=1)
             yield row
@@ -122,19 +122,20 @@ COUNTED = ("hidden", "among_first_n", "among_first_fifth")
 
 def summary(measured: dict[str, list[dict]]) -> dict[str, dict[str, dict[str, float]]]:
     """By set and share, over the seeds: sums of the hidden defects and of those found, means of the fits."""
-    found: dict[str, dict[str, dict[str, float]]] = {}
-    for name, own in measured.items():
+    results: dict[str, dict[str, dict[str, float]]] = {}
+    for name, rows in measured.items():
         for share in SHARES:
-            some = [row for row in own if row["share"] == share]
+            of_share = [row for row in rows if row["share"] == share]
             sums = {
-                key: sum(row["look"][key] for row in some) for key in ("hidden", "among_first_n", "among_first_fifth")
+                key: sum(row["look"][key] for row in of_share)
+                for key in ("hidden", "among_first_n", "among_first_fifth")
             }
             means = {
-                f"{key}: {way}": float(np.mean([row[way][key] for row in some]))
+                f"{key}: {way}": float(np.mean([row[way][key] for row in of_share]))
                 for key in ("missed", "image_auroc") for way in ("as it is", "left out", "clean")
             }  # fmt: skip
-            found.setdefault(name, {})[f"{100 * share:g} %"] = sums | means
-    return found
+            results.setdefault(name, {})[f"{100 * share:g} %"] = sums | means
+    return results
 
 
 def main() -> None:
@@ -146,9 +147,9 @@ def main() -> None:
     store, measured = FeatureStore(options.store or workspace.features_folder()), kept(options.name)
     measured.pop("summary", None)
     for name, folder in sets(options.sets).items():
-        own = measured.setdefault(name, [])
-        for row in rows(folder, store, {(row["share"], row["seed"]) for row in own}):
-            own.append(row)
+        set_rows = measured.setdefault(name, [])
+        for row in rows(folder, store, {(row["share"], row["seed"]) for row in set_rows}):
+            set_rows.append(row)
             print(name, json.dumps(row), flush=True)
             write(options.name, measured | {"summary": summary(measured)})
 

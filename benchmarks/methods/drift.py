@@ -52,21 +52,21 @@ def run_of(inspector: LoadedRecipe, photos: list[PhotoFile], fault: str, seed: i
     extractor = inspector.extractor
 
     def judged(item: tuple[PhotoFile, CaptureVariation, int]) -> Verdict:
-        sample, taken, own = item
+        sample, camera, photo_seed = item
         photo = read(sample.path, sample.depth).pixels
-        seen = extractor.network_input(photo, extractor.place(photo))
-        return inspector.inspect(taken.apply(seen, photo.shape[:2], np.random.default_rng(own)))
+        image = extractor.network_input(photo, extractor.place(photo))
+        return inspector.inspect(camera.apply(image, photo.shape[:2], np.random.default_rng(photo_seed)))
 
     signals, rejected, alarms = DriftSignals(inspector.good_scores.tolist()), [], []
     for number, verdict in enumerate(in_order(judged, parts(photos, fault, seed))):
         rejected.append(verdict.verdict == "reject")
         inputs = {name: value for name, value in vars(verdict.inputs).items() if value is not None}
-        found = signals.add(verdict.score, rejected=rejected[-1], inputs=inputs)
-        alarms += [{"part": number - STEADY, "signal": one.signal, "words": one.words} for one in found]
+        raised = signals.add(verdict.score, rejected=rejected[-1], inputs=inputs)
+        alarms += [{"part": number - STEADY, "signal": alarm.signal, "words": alarm.words} for alarm in raised]
     share = np.convolve(rejected, np.ones(WINDOW) / WINDOW, "same")
     usual = float(np.mean(rejected[:STEADY]))
     doubled = np.flatnonzero(share[STEADY:] >= 2 * max(usual, 1 / WINDOW))
-    after = [one for one in alarms if one["part"] >= 0]
+    after = [alarm for alarm in alarms if alarm["part"] >= 0]
     return {
         "overkill_before": usual,
         "overkill_at_the_end": float(share[-WINDOW // 2 - 1]),
@@ -75,12 +75,14 @@ def run_of(inspector: LoadedRecipe, photos: list[PhotoFile], fault: str, seed: i
         "overkill_doubles_at": int(doubled[0]) if len(doubled) else None,
         "alarms": after[:12],
         "overkill": [round(float(value), 3) for value in share[::10]],
-        "levels": {name: [round(value, 2) for _, value in own[::10]] for name, own in signals.levels.items()},
+        "levels": {
+            name: [round(value, 2) for _, value in photo_seed[::10]] for name, photo_seed in signals.levels.items()
+        },
     }
 
 
 def figures(folders: dict[str, Path]) -> dict:
-    found: dict[str, dict] = {}
+    results: dict[str, dict] = {}
     for name, folder in folders.items():
         photos = train_on_all(split(scan(folder), seed=0))
         fit = photos.train[:: max(1, len(photos.train) // TAUGHT)]
@@ -91,17 +93,17 @@ def figures(folders: dict[str, Path]) -> dict:
         inspector = LoadedRecipe(study.recipe(), backbone)
         good = [sample for sample in photos.test if sample.label == GOOD]
         runs = {fault: run_of(inspector, good, fault, seed=0) for fault in ("lamp", "lens")}
-        found[name] = {"taught": len(fit), "good photos that come by": len(good), **runs}
-    return found
+        results[name] = {"taught": len(fit), "good photos that come by": len(good), **runs}
+    return results
 
 
-def drawn(found: dict) -> go.Figure:
-    titles = [f"{name}: {fault}" for name in found for fault in ("lamp", "lens")]
-    shown = panels(len(found), 2, titles, height=320 * len(found))
-    for row, own in enumerate(found.values(), 1):
+def drawn(results: dict) -> go.Figure:
+    titles = [f"{name}: {fault}" for name in results for fault in ("lamp", "lens")]
+    shown = panels(len(results), 2, titles, height=320 * len(results))
+    for row, runs in enumerate(results.values(), 1):
         for column, fault in enumerate(("lamp", "lens"), 1):
-            at = [10 * i - STEADY for i in range(len(own[fault]["overkill"]))]
-            curves = {"overkill, share of parts": own[fault]["overkill"], **own[fault]["levels"]}
+            at = [10 * i - STEADY for i in range(len(runs[fault]["overkill"]))]
+            curves = {"overkill, share of parts": runs[fault]["overkill"], **runs[fault]["levels"]}
             for number, (signal, values) in enumerate(curves.items()):
                 begins = at[len(at) - len(values) :]  # what is usual for a signal is first collected
                 line(shown, begins, np.abs(values), signal, number, (row, column), first=row == column == 1)
@@ -116,9 +118,9 @@ def main() -> None:
         "folders", nargs="*", metavar="NAME=FOLDER", help="in MVTec AD layout; default: the sample parts"
     )
     options, measured_on = asked.parse_args(), machine()
-    found = figures(sets(options.folders))
-    write(options.name, found, measured_on=measured_on)
-    picture("drift", drawn(found))
+    results = figures(sets(options.folders))
+    write(options.name, results, measured_on=measured_on)
+    picture("drift", drawn(results))
 
 
 if __name__ == "__main__":

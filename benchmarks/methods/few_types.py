@@ -28,36 +28,38 @@ def looks(sample: PhotoFile) -> Iterator[np.ndarray]:
     """(H, W, 3) uint8: the crop, then turned and mirrored, then darker and lighter."""
     pixels = read(sample.path).pixels
     crop = crop_square(pixels, boxes_of_mask(read_mask(sample.mask, pixels.shape[:2]))[0])
-    turned = [np.rot90(one, turns) for one in (crop, crop[:, ::-1]) for turns in range(4)]
+    turned = [np.rot90(mirrored, turns) for mirrored in (crop, crop[:, ::-1]) for turns in range(4)]
     yield from map(np.ascontiguousarray, turned)
     yield from (np.clip(light * crop.astype(np.float32), 0, 255).astype(np.uint8) for light in LIGHTS)
 
 
-def shares_right(points: np.ndarray, kinds: np.ndarray, each: int) -> dict[str, list[float]]:
+def shares_right(points: np.ndarray, kinds: np.ndarray, count_per_type: int) -> dict[str, list[float]]:
     """Share of the other crops that are named rightly, by what was learned from; points (n, looks, d)."""
-    found: dict[str, list[float]] = {"as_they_are": [], "with_copies": []}
+    results: dict[str, list[float]] = {"as_they_are": [], "with_copies": []}
     for seed in range(SEEDS):
         rng = np.random.default_rng(seed)
         learned = np.zeros(len(kinds), bool)
         for kind in np.unique(kinds):
-            learned[rng.permutation(np.flatnonzero(kinds == kind))[:each]] = True
-        for name, count in zip(found, (1, points.shape[1]), strict=True):
+            learned[rng.permutation(np.flatnonzero(kinds == kind))[:count_per_type]] = True
+        for name, count in zip(results, (1, points.shape[1]), strict=True):
             x = points[learned, :count].reshape(-1, points.shape[2])
             model = fit_kdf(x, np.repeat(kinds[learned], count), seed=seed)
             named = model.classes[model.predict_proba(points[~learned, 0]).argmax(axis=1)]
-            found[name].append(float((named == kinds[~learned]).mean()))
-    return found
+            results[name].append(float((named == kinds[~learned]).mean()))
+    return results
 
 
 def of_set(samples: tuple[PhotoFile, ...], backbone: Backbone) -> dict:
     labelled = [sample for sample in samples if sample.mask is not None]
-    points = np.stack([np.stack([embed(look, backbone) for look in looks(sample)]) for sample in labelled])
+    points = np.stack([np.stack([embed(copy, backbone) for copy in looks(sample)]) for sample in labelled])
     kinds = np.array([sample.label for sample in labelled])
     most = min(np.unique(kinds, return_counts=True)[1])
     rows = {}
-    for each in (each for each in EACH if each < most):
-        found = shares_right(points, kinds, each)
-        rows[str(each)] = {name: {"mean": float(np.mean(own)), "worst": min(own)} for name, own in found.items()}
+    for count in (count for count in EACH if count < most):
+        results = shares_right(points, kinds, count)
+        rows[str(count)] = {
+            name: {"mean": float(np.mean(shares)), "worst": min(shares)} for name, shares in results.items()
+        }
     return {"crops": len(kinds), "types": len(np.unique(kinds)), "learned_of_each": rows}
 
 
@@ -67,8 +69,8 @@ def main() -> None:
     options, measured_on = asked.parse_args(), machine()
     warnings.simplefilter("ignore", UserWarning)
     backbone = load("efficientnet_lite0")
-    found = {name: of_set(scan(folder).defects, backbone) for name, folder in sets(options.folders).items()}
-    write(options.name, found, measured_on=measured_on)
+    results = {name: of_set(scan(folder).defects, backbone) for name, folder in sets(options.folders).items()}
+    write(options.name, results, measured_on=measured_on)
 
 
 if __name__ == "__main__":

@@ -57,7 +57,7 @@ def _cost(parent: Parent, x: np.ndarray, y: np.ndarray, powers: tuple[float, ...
 
 def main() -> None:
     asked = parser("kernel_density_growth", __doc__)
-    name, on, found = asked.parse_args().name, machine(), {}
+    name, on, results = asked.parse_args().name, machine(), {}
     cases = {
         "KDF by n": [(forest_case, n, 64, 500) for n in (500, 1_000, 2_000, 4_000)],
         "KDF budget": [(forest_case, 1_000, 1_280, 500)],
@@ -66,12 +66,12 @@ def main() -> None:
         "KDN budget": [(network_case, 10_000, (1_000,) * 4)],
     }
     for title, runs in cases.items():
-        found[title] = []
+        results[title] = []
         for case, *arguments in runs:
             figures = case(*arguments)
-            found[title].append(figures)
+            results[title].append(figures)
             print(title, *(f"{key} {value:.4g}" for key, value in figures.items()), sep="; ", flush=True)
-    write(name, found, measured_on=on)
+    write(name, results, measured_on=on)
 
 
 if __name__ == "__main__":

@@ -55,12 +55,12 @@ def main() -> None:
 
 def embeddings(samples: tuple[PhotoFile, ...] | list[PhotoFile], backbone: Backbone, *, by_region: bool) -> np.ndarray:
     """(n, d) embeddings of whole parts, or of the square around the largest piece of the true mask."""
-    found = []
+    vectors = []
     for sample in samples:
         pixels = read(sample.path).pixels
         box = boxes_of_mask(read_mask(sample.mask, pixels.shape[:2]))[0] if by_region else None
-        found.append(embed(crop_square(pixels, box), backbone))
-    return np.stack(found)
+        vectors.append(embed(crop_square(pixels, box), backbone))
+    return np.stack(vectors)
 
 
 def measured(points, labels, groups, foreign, parent, seed) -> dict[str, dict[str, float]]:

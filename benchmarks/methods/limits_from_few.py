@@ -71,18 +71,19 @@ def drawn(samples: Dataset, count: int, seed: int) -> Split | None:
     members = defaultdict(list)
     for sample in good:
         members[groups[sample.name]].append(sample)
-    taught, rest = [], []
+    training, rest = [], []
     for group in (members[name] for name in rng.permutation(sorted(members))):
-        (taught if len(taught) + len(group) <= count else rest).extend(group)
+        (training if len(training) + len(group) <= count else rest).extend(group)
     if len(rest) < LEFT:
         return None
     defects = sorted(samples.defects, key=lambda sample: sample.name)
-    judged = [
-        [own[i] for i in sorted(rng.permutation(len(own))[:most])] for own, most in ((rest, SHOWN), (defects, DEFECTS))
+    test = [
+        [pool[i] for i in sorted(rng.permutation(len(pool))[:most])]
+        for pool, most in ((rest, SHOWN), (defects, DEFECTS))
     ]
     together = {name: group for name, group in groups.items() if len(members[group]) > 1}
-    fit = tuple(sorted(taught, key=lambda sample: sample.name))
-    return Split(fit, (), (*judged[0], *judged[1]), groups=together)
+    fit = tuple(sorted(training, key=lambda sample: sample.name))
+    return Split(fit, (), (*test[0], *test[1]), groups=together)
 
 
 def case(
@@ -99,8 +100,8 @@ def case(
     study = Study(photos, backbone, store, method=methods, taps=taps, seed=seed, tolerances=tolerances).fit()
     place = place_of(study)
     masks = truth_masks(study.results)
-    found = {name: _figures(study, methods, name, masks) for name in detectors}
-    return {"place": place, "default": FIXED if place >= PLACED else LOOSE, "detectors": found}
+    results = {name: _figures(study, methods, name, masks) for name in detectors}
+    return {"place": place, "default": FIXED if place >= PLACED else LOOSE, "detectors": results}
 
 
 def _figures(study: Study, methods: Sequence[str], detector: str, masks: list[np.ndarray | None]) -> dict:
@@ -115,46 +116,46 @@ def _figures(study: Study, methods: Sequence[str], detector: str, masks: list[np
 
     best = max(balanced(limit) for limit in [-np.inf, *fine, *bad])
     shown = evaluate_photos(scored, scored.default_limits(), masks)
-    found = {"image_auroc": shown.image_auroc, "aupro": shown.aupro}
+    results = {"image_auroc": shown.image_auroc, "aupro": shown.aupro}
     for name, rule in RULES.items():
         review = rule(setting, 0.05)
-        found[name] = {
+        results[name] = {
             "regret": best - balanced(review),
             "above_5_percent": 100 * float((fine > review).mean()),
             "above_1_percent": 100 * float((fine > rule(setting, 0.01)).mean()),
             "missed_percent": 100 * float((bad <= review).mean()),
         }
-    return found
+    return results
 
 
 def summary(cases: dict[str, dict]) -> dict:
     """By rule, over all cases and detectors, and over the default of each: means and the worst."""
-    found = {}
+    results = {}
     for rule in RULES:
         for which in ("all", "default"):
             rows = [
-                figures[rule] for one in cases.values() for name, figures in one["detectors"].items()
-                if which == "all" or name == one["default"]
+                figures[rule] for case_figures in cases.values() for name, figures in case_figures["detectors"].items()
+                if which == "all" or name == case_figures["default"]
             ]  # fmt: skip
-            found[f"{rule}, {which}"] = {"rows": len(rows)} | {
+            results[f"{rule}, {which}"] = {"rows": len(rows)} | {
                 f"{word}_{figure}": float(reduce([row[figure] for row in rows]))
                 for word, reduce in (("mean", np.mean), ("worst", np.max))
                 for figure in ("regret", "above_5_percent", "above_1_percent", "missed_percent")
             }
-    return found
+    return results
 
 
 def by_set(cases: dict[str, dict]) -> dict[str, dict]:
     """Mean image AUROC and AUPRO of each set and over the sets, of every detector and of the one that places prefer."""
-    found = {}
+    results = {}
     for name in (*CANDIDATES, "preferred"):
         drawn = defaultdict(list)
-        for key, one in cases.items():
-            own = one["detectors"][one["default"] if name == "preferred" else name]
-            drawn[key.split(",")[0]].append((own["image_auroc"], own["aupro"]))
+        for key, case_figures in cases.items():
+            row = case_figures["detectors"][case_figures["default"] if name == "preferred" else name]
+            drawn[key.split(",")[0]].append((row["image_auroc"], row["aupro"]))
         means = {key: np.mean(rows, axis=0).tolist() for key, rows in drawn.items()}
-        found[name] = means | {"mean": np.nanmean(list(means.values()), axis=0).tolist()}
-    return found
+        results[name] = means | {"mean": np.nanmean(list(means.values()), axis=0).tolist()}
+    return results
 
 
 def main() -> None:
@@ -171,11 +172,11 @@ def main() -> None:
             for name, folder in sets(options.sets).items():
                 if (photos := drawn(scan(folder), count, seed)) is None:
                     continue
-                found = case(photos, store, seed)
-                cases[f"{name}, {count} photos, seed {seed}"] = found
-                own = found["detectors"][found["default"]]
-                print(f"{name:8} {count:4} seed {seed} place {found['place']:.2f} {found['default']:24}",
-                      *(f"{key} {value:.3f}" for key, value in own["suggested"].items()), flush=True)  # fmt: skip
+                results = case(photos, store, seed)
+                cases[f"{name}, {count} photos, seed {seed}"] = results
+                case_row = results["detectors"][results["default"]]
+                print(f"{name:8} {count:4} seed {seed} place {results['place']:.2f} {results['default']:24}",
+                      *(f"{key} {value:.3f}" for key, value in case_row["suggested"].items()), flush=True)  # fmt: skip
                 write(options.name, {"summary": summary(cases), "by_set": by_set(cases), "cases": cases})
     for row, figures in summary(cases).items():
         print(f"{row:20}", *(f"{key} {value:.3f}" for key, value in figures.items()))

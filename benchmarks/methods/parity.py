@@ -43,13 +43,13 @@ def main() -> None:
     asked.add_argument("--store", type=Path, required=True)
     options = asked.parse_args()
     warnings.simplefilter("ignore", UserWarning)
-    found = kept(options.name)
+    results = kept(options.name)
     for name, folder in sets(options.sets).items():
         for detector in options.detectors.split(","):
             figure = figures(folder, detector, FeatureStore(options.store))
-            found.setdefault(name, {})[detector] = figure
+            results.setdefault(name, {})[detector] = figure
             print(name, detector, figure, file=sys.stderr, flush=True)
-            write(options.name, found)
+            write(options.name, results)
 
 
 if __name__ == "__main__":

@@ -108,67 +108,67 @@ def of_set(folder: Path, store: FeatureStore) -> dict:
     parts = train_on_all(split(scan(folder), seed=0))
     rng = np.random.default_rng(0)
     good, bad = (
-        [own[i] for i in sorted(rng.permutation(len(own))[:SHOWN])]
-        for own in ([s for s in parts.test if s.label == "good"], [s for s in parts.test if s.label != "good"])
+        [pool[i] for i in sorted(rng.permutation(len(pool))[:SHOWN])]
+        for pool in ([s for s in parts.test if s.label == "good"], [s for s in parts.test if s.label != "good"])
     )
     fit = parts.train[:: -(-len(parts.train) // TAUGHT)]
     groups = {sample.name: parts.groups[sample.name] for sample in fit if sample.name in parts.groups}
     photos = Split(tuple(fit), (), tuple(sorted((*good, *bad), key=lambda sample: sample.name)), groups=groups)
     methods = methods_in(CANDIDATES)
     backbone, taps = with_taps(methods, "efficientnet_lite0")
-    found, changed = {}, []
+    results, changed = {}, []
     for name, tolerances in (("none", None), ("careful", DEFAULT_TOLERANCES)):
         study = Study(photos, backbone, store, method=methods, taps=taps, seed=0, tolerances=tolerances).fit()
-        changed = changed or [made for own in enumerate(CHANGES.items()) for made in _changed(study, good, *own)]
-        found[name] = _figures(study, good, changed, tolerances)
+        changed = changed or [photo for pool in enumerate(CHANGES.items()) for photo in _changed(study, good, *pool)]
+        results[name] = _figures(study, good, changed, tolerances)
     place = place_of(study)
-    return {"place": place, "default": FIXED if place >= PLACED else LOOSE, "tolerances": found}
+    return {"place": place, "default": FIXED if place >= PLACED else LOOSE, "tolerances": results}
 
 
 def _changed(study: Study, good: list, number: int, named: tuple[str, Change]) -> list:
     """(photo, features) of the good parts, changed one way."""
-    made = []
+    pairs = []
     for i, sample in enumerate(good[:AGAIN]):
         pixels = named[1](read(sample.path, sample.depth).pixels, np.random.default_rng([number, i]))
         placement, name = study.extractor.place(pixels), f"{named[0]}|{sample.name}"
         photo = ScoredPhoto(name, name, placement.size, "unknown", "test", sample.path, placement=placement)
-        made.append((photo, study.extractor.features(pixels, placement)))
-    return made
+        pairs.append((photo, study.extractor.features(pixels, placement)))
+    return pairs
 
 
 def _figures(study: Study, good: list, changed: list, tolerances: Tolerances | None) -> dict:
     with_changed, masks = study.results, truth_masks(study.results)
     for photo, features in changed:
         with_changed = with_changed.with_photo(photo, features)
-    names, found = [sample.name for sample in good[:AGAIN]], {}
+    names, results = [sample.name for sample in good[:AGAIN]], {}
     for detector in CANDIDATES:
         which = [study.methods.index(name) for name in methods_of(detector)]
-        own, every = study.results.of_views(which), with_changed.of_views(which)
+        unchanged, every = study.results.of_views(which), with_changed.of_views(which)
         at = {photo.name: float(score) for photo, score in zip(every.photos, every.scores(), strict=True)}
-        setting = own.calibration_scores().astype(float)
-        limit = limits_from_good(setting, ceiling=own.ceiling())[0]
+        setting = unchanged.calibration_scores().astype(float)
+        limit = limits_from_good(setting, ceiling=unchanged.ceiling())[0]
         before = np.array([at[name] for name in names])
         shifts, above = {}, {}
         for change in CHANGES:
             after = np.array([at[f"{change}|{name}"] for name in names])
             shifts[change] = float((after - before).mean() / setting.std(ddof=1))
             above[change] = float((after > limit).mean())
-        shown = evaluate_photos(own, own.default_limits(), masks)
+        shown = evaluate_photos(unchanged, unchanged.default_limits(), masks)
         others = [at[sample.name] > limit for sample in good]
-        found[detector] = {
+        results[detector] = {
             "image_auroc": shown.image_auroc, "aupro": shown.aupro, "good_above": float(np.mean(others)),
             "shifts": shifts, "above": above,
             "again_changed": None if shown.changed is None else [shown.changed.changed, shown.changed.total],
         }  # fmt: skip
-    return found
+    return results
 
 
-def summary(found: dict[str, dict]) -> dict:
+def summary(results: dict[str, dict]) -> dict:
     """Of the detector that places prefer, by set: AUROC, AUPRO, and the shifts within the tolerances."""
     rows = {}
-    for name, own in found.items():
-        for which, of in own["tolerances"].items():
-            row = of[own["default"]]
+    for name, figures in results.items():
+        for which, by_detector in figures["tolerances"].items():
+            row = by_detector[figures["default"]]
             within = {change: row["shifts"][change] for change in WITHIN}
             rows[f"{name}, {which}"] = {
                 "image_auroc": row["image_auroc"], "aupro": row["aupro"], "good_above": row["good_above"],
@@ -184,11 +184,11 @@ def main() -> None:
     asked.add_argument("--store", type=Path, required=True, help="folder for the features")
     options = asked.parse_args()
     warnings.simplefilter("ignore")
-    store, found = FeatureStore(options.store, limit=40 << 30), kept(options.name).get("sets", {})
+    store, results = FeatureStore(options.store, limit=40 << 30), kept(options.name).get("sets", {})
     for name, folder in sets(options.sets).items():
-        found[name] = of_set(folder, store)
-        write(options.name, {"summary": summary(found), "sets": found})
-        for row, figures in summary({name: found[name]}).items():
+        results[name] = of_set(folder, store)
+        write(options.name, {"summary": summary(results), "sets": results})
+        for row, figures in summary({name: results[name]}).items():
             print(row, *(f"{key} {value}" for key, value in figures.items()), flush=True)
 
 

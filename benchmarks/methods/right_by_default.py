@@ -34,15 +34,15 @@ DETECTORS = ("mahalanobis", "quadrics", "nearest", "corp", "cop", "kernel_pca", 
 
 def figures(folder: Path, store: FeatureStore, detectors: Sequence[str]) -> dict[str, dict]:
     """By detector: the figures as it was (none for joined ones) and as it is."""
-    parts, found = split(scan(folder), seed=0), {}
+    parts, results = split(scan(folder), seed=0), {}
     for detector in detectors:
         names = methods_of(detector)
         backbone, taps = with_taps(names, "efficientnet_lite0")
         study = Study(train_on_all(parts), backbone, store, method=detector, taps=taps).fit()
-        found[detector] = {"new": _new(study.results)}
+        results[detector] = {"new": _new(study.results)}
         if len(names) == 1:
-            found[detector]["old"] = _old(_as_it_was(Study(parts, backbone, store, method=detector, taps=taps)))
-    return found
+            results[detector]["old"] = _old(_as_it_was(Study(parts, backbone, store, method=detector, taps=taps)))
+    return results
 
 
 def _as_it_was(study: Study) -> ScoredPhotos:
@@ -99,19 +99,19 @@ def main() -> None:
     asked.add_argument("--detectors", default=",".join(DETECTORS))
     options = asked.parse_args()
     warnings.simplefilter("ignore")
-    store, found = FeatureStore(options.store, limit=20 << 30), kept(options.name)
+    store, results = FeatureStore(options.store, limit=20 << 30), kept(options.name)
     for name, folder in sets(options.sets).items():
         measured = figures(folder, store, options.detectors.split(","))
-        found[name] = found.get(name, {}) | measured
+        results[name] = results.get(name, {}) | measured
         for detector, row in measured.items():
-            for age, own in row.items():
-                numbers = {key: value for key, value in own.items() if isinstance(value, float)}
+            for age, of_age in row.items():
+                numbers = {key: value for key, value in of_age.items() if isinstance(value, float)}
                 print(
                     f"{name:8} {detector:22} {age}",
                     *(f"{key} {value:.3f}" for key, value in numbers.items()),
                     flush=True,
                 )
-        write(options.name, found)
+        write(options.name, results)
 
 
 if __name__ == "__main__":

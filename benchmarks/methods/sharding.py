@@ -56,14 +56,14 @@ def simulated(count: int, workers: list[int]) -> dict:
     plain = StatisticsMerger(fit)
     for photos in ranges(count, BLOCK * SHARD):
         plain.add_block(block(fit, mean, factor, photos.start, photos.stop))
-    found = {"photos": count, "plain_s": time.perf_counter() - began, "workers": {}}
+    results = {"photos": count, "plain_s": time.perf_counter() - began, "workers": {}}
     expected = digest(plain.total())
     for number in workers:
-        found["workers"][number] = by_workers(fit, mean, factor, count, number, expected)
+        results["workers"][number] = by_workers(fit, mean, factor, count, number, expected)
     if workers:
-        found["killed_at_random"] = by_workers(fit, mean, factor, count, max(workers), expected, kills=True)
-        found["predicted"] = predicted(found, count)
-    return found
+        results["killed_at_random"] = by_workers(fit, mean, factor, count, max(workers), expected, kills=True)
+        results["predicted"] = predicted(results, count)
+    return results
 
 
 def by_workers(
@@ -74,18 +74,18 @@ def by_workers(
     task = Simulating(fit, mean, factor)
     pool, moved, merging, peaks, begun_again = Processes(workers), 0, 0.0, {}, 0
     stop = threading.Event()
-    kept = ShardCheckpoints([task, count, workers, kills], kinds=KINDS)
+    checkpoints = ShardCheckpoints([task, count, workers, kills], kinds=KINDS)
     began = time.perf_counter()
     if kills:
         threading.Thread(target=kill_at_random, args=(pool, stop), daemon=True).start()
 
     def in_turn(first: int):
         nonlocal moved, merging
-        found = stored_results(
-            kept, range(first, len(parts)), lambda i: [str(parts[i])],
+        shard_results = stored_results(
+            checkpoints, range(first, len(parts)), lambda i: [str(parts[i])],
             partial(results, pool, task, lambda i: (parts[i].start, parts[i].stop), lambda i, result: result),
         )  # fmt: skip
-        for number, result in in_order(found, first, kept):
+        for number, result in in_order(shard_results, first, checkpoints):
             moved += sum(values.nbytes for values in result.content[0].values())
             peaks.update({process: peak_mb(process) for process in pool.ids})
             merge_began = time.perf_counter()
@@ -94,7 +94,7 @@ def by_workers(
 
     while True:
         try:
-            gathered, _ = merged_states(fit, kept, in_turn, whole=True)
+            gathered, _ = merged_states(fit, checkpoints, in_turn, whole=True)
             break
         except ShardsFailed:  # stopped three times by chance: begun again, as its message says
             begun_again += 1
@@ -114,25 +114,25 @@ def by_workers(
     }
 
 
-def predicted(found: dict, count: int) -> dict:
+def predicted(measured: dict, count: int) -> dict:
     """Seconds for more workers by a model of two rates, from the run of one worker: the work is divided, what this
     machine does with each block (receive, keep, merge) is not, and both go on side by side. Checked on the other runs,
     in which workers and merging share the cores of one machine.
     """
-    one = found["workers"][min(found["workers"])]
-    own, serial = one["seconds"] - one["merging_and_keeping_s"], one["merging_and_keeping_s"]
+    fewest = measured["workers"][min(measured["workers"])]
+    parallel, serial = fewest["seconds"] - fewest["merging_and_keeping_s"], fewest["merging_and_keeping_s"]
 
     def seconds(workers: int) -> float:
-        rounds = -(-one["blocks"] // workers) / one["blocks"]
-        return max(own * rounds + serial / one["blocks"], serial)
+        rounds = -(-fewest["blocks"] // workers) / fewest["blocks"]
+        return max(parallel * rounds + serial / fewest["blocks"], serial)
 
-    on_one_machine = (own + serial) / (os.cpu_count() or 1)
+    on_one_machine = (parallel + serial) / (os.cpu_count() or 1)
     return {
         "seconds": {workers: seconds(workers) for workers in PREDICTED},
-        "speed_up": {workers: (own + serial) / seconds(workers) for workers in PREDICTED},
+        "speed_up": {workers: (parallel + serial) / seconds(workers) for workers in PREDICTED},
         "model_to_measured": {
             workers: max(seconds(workers), on_one_machine) / run["seconds"]
-            for workers, run in found["workers"].items()
+            for workers, run in measured["workers"].items()
             if workers > 1
         },
         "photos_a_second_at_which_the_client_is_full": count / serial,
@@ -141,7 +141,7 @@ def predicted(found: dict, count: int) -> dict:
 
 def real(count: int, workers: list[int]) -> dict:
     """Seconds to fit and score, files read; nothing is stored, so that each run reads them all."""
-    found = {"photos": count, "workers": {}}
+    results = {"photos": count, "workers": {}}
     with tempfile.TemporaryDirectory(prefix="loupe-shards-", dir=workspace.root().parent) as folder:
         root = Path(folder)
         make_photos(root / "photos", count)
@@ -153,30 +153,30 @@ def real(count: int, workers: list[int]) -> dict:
         for number in (0, *workers):
             pool = Processes(number) if number else None
             store = FeatureStore(root / f"features-{number}", limit=1 << 20)
-            one = study(FULL, photos, SIDE, store)
-            one = one if pool is None else with_workers(one, OnWorkers(pool))
+            session = study(FULL, photos, SIDE, store)
+            session = session if pool is None else with_workers(session, OnWorkers(pool))
             began = time.perf_counter()
-            one.fit()
+            session.fit()
             seconds = time.perf_counter() - began
-            bits = hashlib.sha256(one.scores().tobytes())
-            for values in one.results.views[0].detector.arrays().values():
+            bits = hashlib.sha256(session.scores().tobytes())
+            for values in session.results.views[0].detector.arrays().values():
                 bits.update(values.numpy().tobytes())
             if pool is None:
-                found["plain_s"], expected = seconds, bits.hexdigest()
+                results["plain_s"], expected = seconds, bits.hexdigest()
                 continue
             peaks = [peak_mb(process) for process in pool.ids]
             pool.close()
-            found["workers"][number] = {
+            results["workers"][number] = {
                 "seconds": seconds, "same_bits": bits.hexdigest() == expected, "peak_mb_of_a_worker": max(peaks),
             }  # fmt: skip
-    return found
+    return results
 
 
-def with_workers(one, workers: OnWorkers):
+def with_workers(session, workers: OnWorkers):
     """The same study by workers."""
-    return type(one)(
-        one.split, one.extractor.backbone, one.store, method=one.method, parameters=one.order.parameters,
-        grid=one.extractor.grid, workers=workers,
+    return type(session)(
+        session.split, session.extractor.backbone, session.store, method=session.method,
+        parameters=session.order.parameters, grid=session.extractor.grid, workers=workers,
     )  # fmt: skip
 
 
@@ -190,10 +190,10 @@ def sample_moments() -> tuple[np.ndarray, np.ndarray]:
 
 
 def digest(gathered: list) -> str:
-    found = hashlib.sha256()
+    sha256 = hashlib.sha256()
     for name, values in sorted(gathered[0].state().items()):
-        found.update(name.encode() + values.numpy().tobytes())
-    return found.hexdigest()
+        sha256.update(name.encode() + values.numpy().tobytes())
+    return sha256.hexdigest()
 
 
 def kill_at_random(pool: Processes, stop: threading.Event) -> None:

@@ -47,5 +47,5 @@ def photos(mean: np.ndarray, factor: np.ndarray, first: int, end: int):
             [np.random.default_rng([0, number]).standard_normal((h * w, k), np.float32) for number in numbers], axis=1
         )
         features = np.matmul(drawn, factor.transpose(0, 2, 1)).transpose(1, 0, 2) + mean.reshape(h * w, k)
-        for number, own in zip(numbers, features, strict=True):
-            yield number, (torch.from_numpy(np.ascontiguousarray(own.reshape(1, h, w, k))),)
+        for number, values in zip(numbers, features, strict=True):
+            yield number, (torch.from_numpy(np.ascontiguousarray(values.reshape(1, h, w, k))),)

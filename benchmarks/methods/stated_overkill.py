@@ -58,11 +58,11 @@ def main() -> None:
     asked.add_argument("--method", default="mahalanobis")
     options = asked.parse_args()
     warnings.simplefilter("ignore")
-    store, found = FeatureStore(options.store, limit=20 << 30), {}
+    store, results = FeatureStore(options.store, limit=20 << 30), {}
     for name, folder in sets(options.sets).items():
-        found[name] = held(folder, store, options.method, options.splits)
-        print(name, found[name], flush=True)
-    write(options.name, {"splits": options.splits, "method": options.method, "sets": found})
+        results[name] = held(folder, store, options.method, options.splits)
+        print(name, results[name], flush=True)
+    write(options.name, {"splits": options.splits, "method": options.method, "sets": results})
 
 
 if __name__ == "__main__":

@@ -43,12 +43,12 @@ def taught(
 
 def figures(study: Study) -> dict:
     """How well good and defective panels are told apart, and where the defects are."""
-    found = evaluate_photos(study.results, study.default_limits(), truth_masks(study.results))
-    counts = found.counts
+    evaluation = evaluate_photos(study.results, study.default_limits(), truth_masks(study.results))
+    counts = evaluation.counts
     return {
-        "image_auroc": found.image_auroc,
-        "pixel_auroc": found.pixel_auroc,
-        "aupro": found.aupro,
+        "image_auroc": evaluation.image_auroc,
+        "pixel_auroc": evaluation.pixel_auroc,
+        "aupro": evaluation.aupro,
         "defects_missed": counts.defects_missed,
         "defects": counts.defects_total,
         "good_rejected_or_for_review": counts.good_rejected + counts.good_reviewed,
@@ -73,9 +73,9 @@ def times(study: Study, paths: list[Path]) -> dict:
         for tile in plan.tiles:
             began = time.perf_counter()
             maps = backbone.tap_maps(plan.cut(picture, tile)[None])
-            seen = time.perf_counter()
+            extracted = time.perf_counter()
             extractor._joined(extractor.looks[0], maps, plan.tile_grid)
-            network, join = network + seen - began, join + time.perf_counter() - seen
+            network, join = network + extracted - began, join + time.perf_counter() - extracted
         watch.took["network"].append(1000 * network)
         watch.took["grid"].append(1000 * join)
         features = extractor.features(pixels)
@@ -84,11 +84,11 @@ def times(study: Study, paths: list[Path]) -> dict:
         watch.lap("detector")
         to_pixels(errors, recipe.map_size, sigma=SIGMA)
         watch.lap("map")
-    took = {name: np.array(values[1:]) for name, values in watch.took.items()}
-    parts = took["network"] + took["grid"] + took["detector"] + took["map"]
-    return {name: spread(values.tolist(), "ms") for name, values in took.items()} | {
-        "inspect_to_tiles": spread((took["inspect"] / parts).tolist(), "ratio"),
-        "file_to_verdict_to_tiles": spread(((took["read"] + took["inspect"]) / parts).tolist(), "ratio"),
+    timings = {name: np.array(values[1:]) for name, values in watch.took.items()}
+    parts = timings["network"] + timings["grid"] + timings["detector"] + timings["map"]
+    return {name: spread(values.tolist(), "ms") for name, values in timings.items()} | {
+        "inspect_to_tiles": spread((timings["inspect"] / parts).tolist(), "ratio"),
+        "file_to_verdict_to_tiles": spread(((timings["read"] + timings["inspect"]) / parts).tolist(), "ratio"),
     }
 
 

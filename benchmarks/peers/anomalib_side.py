@@ -47,21 +47,21 @@ def race(order: dict) -> None:
     engine = Engine(accelerator="cpu", devices=1, default_root_dir=order["scratch"], **quiet)
     started = time.perf_counter()
     engine.fit(model=model, datamodule=good)
-    taught = time.perf_counter()
+    fitted = time.perf_counter()
     photos = PredictDataset(root / "test", image_size=size)
     batches = engine.predict(model=model, dataset=photos, return_predictions=True) or []
-    judged = time.perf_counter()
-    kept = Path(order["scratch"]) / "model.pt"
-    torch.save(model.model.state_dict(), kept)
+    scored = time.perf_counter()
+    weights = Path(order["scratch"]) / "model.pt"
+    torch.save(model.model.state_dict(), weights)
     maps = np.concatenate([batch.anomaly_map.numpy().reshape(-1, *size) for batch in batches])
     scores = np.concatenate([batch.pred_score.numpy().reshape(-1) for batch in batches])
     names = [Path(path).relative_to(root / "test").as_posix() for b in batches for path in b.image_path]
     np.savez(order["maps"], names=np.array(names), scores=scores, maps=maps)
     figures = {
-        "fit_s": taught - started,
-        "photos_a_second": len(names) / (judged - taught),
+        "fit_s": fitted - started,
+        "photos_a_second": len(names) / (scored - fitted),
         "peak_mb": resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024,
-        "model_mb": kept.stat().st_size / 1e6,
+        "model_mb": weights.stat().st_size / 1e6,
     }
     Path(order["figures"]).write_text(json.dumps(figures))
 

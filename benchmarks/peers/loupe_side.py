@@ -34,20 +34,20 @@ def race(order: dict) -> None:
     if not order["tolerances"]:
         asked = replace(asked, tolerances=None)
     started = time.perf_counter()
-    found = teach(asked, FeatureStore(scratch / "features"), lambda fraction, words: None)
-    study = found.study
+    product = teach(asked, FeatureStore(scratch / "features"), lambda fraction, words: None)
+    study = product.study
     recipe = recipe_file.save(study.recipe(study.default_limits(), product="race", **study.live), scratch / "recipe")
-    taught = time.perf_counter()
+    fitted = time.perf_counter()
     inspector = LoadedRecipe(recipe, loaded_backbone(recipe.backbone))
     test = [sample for sample in (*samples.good, *samples.defects) if sample.split_side == "test"]
     verdicts = [inspector.inspect(read(sample.path).pixels) for sample in test]
-    judged = time.perf_counter()
+    scored = time.perf_counter()
     names = [sample.name.removeprefix("test/") for sample in test]
     maps = np.stack([verdict.anomaly_map for verdict in verdicts])
     np.savez(order["maps"], names=names, scores=[verdict.score for verdict in verdicts], maps=maps)
     figures = {
-        "fit_s": taught - started,
-        "photos_a_second": len(test) / (judged - taught),
+        "fit_s": fitted - started,
+        "photos_a_second": len(test) / (scored - fitted),
         "peak_mb": own_peak_mb(),
         "model_mb": sum(file.stat().st_size for file in (scratch / "recipe").rglob("*")) / 1e6,
     }

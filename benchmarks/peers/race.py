@@ -61,14 +61,14 @@ def run(side: str, order: dict, scratch: Path) -> dict:
 
 def quality(folder: Path, maps: Path) -> dict[str, float]:
     """Image AUROC and AUPRO of saved scores and maps, by one and the same code for all."""
-    samples, found = scan(folder), np.load(maps)
+    samples, arrays = scan(folder), np.load(maps)
     by_name = {sample.name.removeprefix("test/"): sample for sample in (*samples.good, *samples.defects)}
-    taken = [by_name[name] for name in found["names"].tolist()]
-    size = found["maps"].shape[1:]
+    photos = [by_name[name] for name in arrays["names"].tolist()]
+    size = arrays["maps"].shape[1:]
     blank = np.zeros(size, bool)
-    masks = [mask_at(read_mask(one.mask, one.size), size) if one.mask else blank for one in taken]
-    defect = np.array([one.label != "good" for one in taken])
-    return {"image_auroc": auroc(found["scores"], defect), "aupro": aupro(found["maps"], np.stack(masks))}
+    masks = [mask_at(read_mask(photo.mask, photo.size), size) if photo.mask else blank for photo in photos]
+    defect = np.array([photo.label != "good" for photo in photos])
+    return {"image_auroc": auroc(arrays["scores"], defect), "aupro": aupro(arrays["maps"], np.stack(masks))}
 
 
 def table(figures: dict) -> str:
@@ -96,12 +96,12 @@ def main() -> None:
         shared |= {"mean": [0.5] * 3, "sd": [0.5] * 3}
         for photos, folder in sets(options.folders).items():
             size = input_size([sample.size for sample in scan(folder).good if sample.split_side == "train"])
-            for name, (side, told) in CONTENDERS.items():
-                if told["detector"] in options.without or (side != "loupe" and "LOUPE_PEERS" not in os.environ):
+            for name, (side, orders) in CONTENDERS.items():
+                if orders["detector"] in options.without or (side != "loupe" and "LOUPE_PEERS" not in os.environ):
                     continue
-                own = Path(tempfile.mkdtemp(dir=scratch))
-                order = shared | told | {"folder": str(folder.resolve()), "size": size}
-                figures.setdefault(photos, {})[name] = run(side, order, own)
+                side_scratch = Path(tempfile.mkdtemp(dir=scratch))
+                order = shared | orders | {"folder": str(folder.resolve()), "size": size}
+                figures.setdefault(photos, {})[name] = run(side, order, side_scratch)
                 print(photos, name, figures[photos][name], flush=True)
     path = write(options.name, figures, measured_on=machine() | {"others": others.fraction()})
     if path.parent == RESULTS:

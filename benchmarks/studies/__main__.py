@@ -11,9 +11,9 @@ from benchmarks.studies import reproduction
 
 
 def main() -> None:
-    given = argparse.ArgumentParser("benchmarks.studies", description=__doc__).parse_known_args()[1]
+    arguments = argparse.ArgumentParser("benchmarks.studies", description=__doc__).parse_known_args()[1]
     for study in reproduction.STUDIES:
-        subprocess.run([sys.executable, "-m", f"benchmarks.studies.{study}", *given], check=True)
+        subprocess.run([sys.executable, "-m", f"benchmarks.studies.{study}", *arguments], check=True)
     reproduction.write()
 
 

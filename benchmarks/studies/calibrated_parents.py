@@ -39,11 +39,11 @@ def calibrated(posterior: np.ndarray, numbers: np.ndarray, *, method: Method) ->
 
 def of_unseen(unseen: CrossValidation, method: Method) -> np.ndarray:
     """(n, C) posteriors of the parent of judged examples, each behind the curves of the other folds."""
-    found = np.empty_like(unseen.parent)
-    for own in unseen.fold == np.unique(unseen.fold)[:, None]:
-        curves = calibrated(unseen.parent[~own], unseen.y[~own], method=method)
-        found[own] = curves.predict_proba(unseen.parent[own])
-    return found
+    probabilities = np.empty_like(unseen.parent)
+    for in_fold in unseen.fold == np.unique(unseen.fold)[:, None]:
+        curves = calibrated(unseen.parent[~in_fold], unseen.y[~in_fold], method=method)
+        probabilities[in_fold] = curves.predict_proba(unseen.parent[in_fold])
+    return probabilities
 
 
 class _GivenPosterior(ClassifierMixin, BaseEstimator):

@@ -46,9 +46,9 @@ def run(name: str, description: str, parts: Mapping[str, Part], draw: Callable[[
         print(f"{name}: {part}", file=sys.stderr, flush=True)
         began = time.perf_counter()
         measured = parts[part](options)
-        took = {"seconds": round(time.perf_counter() - began, 1), "quick": options.quick}
+        duration = {"seconds": round(time.perf_counter() - began, 1), "quick": options.quick}
         figures = kept(f"studies/{name}") | {part: measured}  # read anew: parts may be measured side by side
-        figures["runs"] = figures.get("runs", {}) | {part: took}
+        figures["runs"] = figures.get("runs", {}) | {part: duration}
         write(name, figures, measured_on=on, folder=FOLDER)
     figures = kept(f"studies/{name}")
     if figures.keys() >= parts.keys():
@@ -57,13 +57,13 @@ def run(name: str, description: str, parts: Mapping[str, Part], draw: Callable[[
 
 def photo_sets(options: argparse.Namespace) -> dict[str, Path]:
     """The sample parts, and those of PHOTOS that are there; a sentence for each that is not."""
-    found = sets([])
+    folders = sets([])
     for name in PHOTOS:
         if (options.data / name / "train").is_dir():
-            found[name] = options.data / name
+            folders[name] = options.data / name
         else:
             print(f"{name} is left out: {options.data / name} is not there.", file=sys.stderr)
-    return found
+    return folders
 
 
 def area(scores: np.ndarray, foreign: np.ndarray) -> float:

@@ -42,7 +42,7 @@ class Case:
     """
 
     learned: np.ndarray
-    judged: np.ndarray
+    test: np.ndarray
     foreign: np.ndarray
     weight: np.ndarray
     bias: np.ndarray
@@ -59,37 +59,37 @@ class Case:
 def digits(options: argparse.Namespace) -> list[Case]:
     """Each digit held out in turn, one net of 128 units for each and seed."""
     x, y = load_digits(return_X_y=True)
-    x, found = x / 16.0, []
+    x, cases = x / 16.0, []
     for seed in range(1 if options.quick else 3):
-        for held in range(10):
-            known = np.random.default_rng(seed).permutation(np.flatnonzero(y != held))
+        for foreign in range(10):
+            known = np.random.default_rng(seed).permutation(np.flatnonzero(y != foreign))
             train, rest = known[: len(known) * 2 // 3], known[len(known) * 2 // 3 :]
-            test = np.concatenate([rest, np.flatnonzero(y == held)])
+            test = np.concatenate([rest, np.flatnonzero(y == foreign)])
             net = MLPClassifier((128,), max_iter=300, random_state=seed).fit(x[train], y[train])
             hidden = [np.maximum(x[rows] @ net.coefs_[0] + net.intercepts_[0], 0.0) for rows in (train, test)]
-            found.append(Case(*hidden, y[test] == held, net.coefs_[1].T, net.intercepts_[1]))
-    return found
+            cases.append(Case(*hidden, y[test] == foreign, net.coefs_[1].T, net.intercepts_[1]))
+    return cases
 
 
 def parts(options: argparse.Namespace) -> list[Case]:
     """Each sample part held out in turn: foreign are all its crops."""
     crops = {name: crops_of(folder) for name, folder in sets([]).items()}
-    others = [[own for key, own in crops.items() if key != held] for held in crops]
-    return [_headed(own, _rows(strange.judged)) for own, strange in zip(others, crops.values(), strict=True)]
+    others = [[part for key, part in crops.items() if key != foreign] for foreign in crops]
+    return [_headed(part, _rows(strange.test)) for part, strange in zip(others, crops.values(), strict=True)]
 
 
 def defects(options: argparse.Namespace) -> list[Case]:
     """Foreign are the crops of one part with a defect on them; the head has learned all parts."""
     crops = [crops_of(folder) for folder in sets([]).values()]
-    return [_headed(crops, own.defects) for own in crops]
+    return [_headed(crops, part.defects) for part in crops]
 
 
 def _headed(known: list[Crops], foreign: np.ndarray) -> Case:
-    learned, judged = (np.concatenate([_rows(getattr(own, which)) for own in known]) for which in ("learned", "judged"))
-    y = np.concatenate([PLACES * i + np.tile(np.arange(PLACES), len(own.learned)) for i, own in enumerate(known)])
+    learned, good = (np.concatenate([_rows(getattr(part, which)) for part in known]) for which in ("learned", "test"))
+    y = np.concatenate([PLACES * i + np.tile(np.arange(PLACES), len(part.learned)) for i, part in enumerate(known)])
     head = LogisticRegression(C=0.1, max_iter=200).fit(learned, y)
-    strange = np.arange(len(judged) + len(foreign)) >= len(judged)
-    return Case(learned, np.concatenate([judged, foreign]), strange, head.coef_, head.intercept_)
+    strange = np.arange(len(good) + len(foreign)) >= len(good)
+    return Case(learned, np.concatenate([good, foreign]), strange, head.coef_, head.intercept_)
 
 
 def _rows(crops: np.ndarray) -> np.ndarray:
@@ -103,22 +103,22 @@ def contest(options: argparse.Namespace) -> dict:
     """By set and detector: AUROC and FPR95, means over the cases, and the standard deviation of the AUROC among them;
     settings r = .95, γ = 2, M = 1,024 throughout.
     """
-    found = {}
+    results = {}
     for name, make in SETS.items():
-        each = [_contest(case) for case in make(options)]
-        found[name] = {
-            row: {key: float(np.mean([one[row][key] for one in each])) for key in each[0][row]}
-            | {"auroc_sd": float(np.std([one[row]["auroc"] for one in each]))}
-            for row in each[0]
+        repeats = [_contest(case) for case in make(options)]
+        results[name] = {
+            row: {key: float(np.mean([scores[row][key] for scores in repeats])) for key in repeats[0][row]}
+            | {"auroc_sd": float(np.std([scores[row]["auroc"] for scores in repeats]))}
+            for row in repeats[0]
         }
-    return found
+    return results
 
 
 def _contest(case: Case) -> dict[str, dict[str, float]]:
-    learned, judged = (torch.from_numpy(rows) for rows in (case.learned, case.judged))
+    learned, test = (torch.from_numpy(rows) for rows in (case.learned, case.test))
     clip = float(np.quantile(case.learned, 0.9))
     mean, sd = learned.mean(0), learned.std(0)
-    seen: dict[str, Callable[[Tensor], Tensor]] = {
+    clippings: dict[str, Callable[[Tensor], Tensor]] = {
         "MSP": lambda z: z,
         "energy": lambda z: z,
         "ReAct": lambda z: ood_scores.react_clip(z, clip=clip),
@@ -127,22 +127,22 @@ def _contest(case: Case) -> dict[str, dict[str, float]]:
     unclipped = _subspaces(learned)
     plain = baselines.fit_pca(learned)
     errors = {
-        "nearest neighbour": baselines.fit_nearest_neighbour_unit(learned).score(judged),
-        "PCA": plain.score(judged, explained_variance=R),
-        "regularised PCA": ood_scores.regularised_error(plain.score(judged, explained_variance=R), judged),
+        "nearest neighbour": baselines.fit_nearest_neighbour_unit(learned).score(test),
+        "PCA": plain.score(test, explained_variance=R),
+        "regularised PCA": ood_scores.regularised_error(plain.score(test, explained_variance=R), test),
     }
-    errors |= {name: model.score(judged) for name, model in unclipped.items()}
-    for name, clipped in seen.items():
-        own = _subspaces(clipped(learned)) if name in ("ReAct", "BATS") else unclipped
-        of_net = [_of_net(case, clipped(rows), name) for rows in (learned, judged)]
+    errors |= {name: model.score(test) for name, model in unclipped.items()}
+    for name, clipped in clippings.items():
+        subspaces = _subspaces(clipped(learned)) if name in ("ReAct", "BATS") else unclipped
+        of_net = [_of_net(case, clipped(rows), name) for rows in (learned, test)]
         errors[name] = -of_net[1]
         smallest = min(0.0, float(of_net[0].min()))
-        of_pca = baselines.fit_pca(clipped(learned)).score(clipped(judged), explained_variance=R)
-        regularised = ood_scores.regularised_error(of_pca, clipped(judged))
+        of_pca = baselines.fit_pca(clipped(learned)).score(clipped(test), explained_variance=R)
+        regularised = ood_scores.regularised_error(of_pca, clipped(test))
         errors[f"regularised PCA + {name}"] = -ood_scores.fuse(regularised, of_net[1], smallest=smallest)
-        for title, model in own.items():
-            errors[f"{title} + {name}"] = -ood_scores.fuse(model.score(clipped(judged)), of_net[1], smallest=smallest)
-    return {name: case.quality(own) for name, own in errors.items()}
+        for title, model in subspaces.items():
+            errors[f"{title} + {name}"] = -ood_scores.fuse(model.score(clipped(test)), of_net[1], smallest=smallest)
+    return {name: case.quality(subspaces) for name, subspaces in errors.items()}
 
 
 def _subspaces(learned: Tensor) -> dict[str, KernelPCAMap]:
@@ -159,11 +159,11 @@ def _of_net(case: Case, z: Tensor, score: str) -> Tensor:
 
 def curves(options: argparse.Namespace) -> dict:
     """Mean AUROC over the cases of a set against r, against γ with and without the cosine map, and against M."""
-    found: dict[str, dict] = {"r": list(RATIOS), "gamma": list(GAMMAS), "M": list(WIDTHS)}
+    results: dict[str, dict] = {"r": list(RATIOS), "gamma": list(GAMMAS), "M": list(WIDTHS)}
     for name, make in SETS.items():
-        each = [_curves(case) for case in make(options)[: 3 if options.quick else 10]]
-        found[name] = {key: np.mean([one[key] for one in each], axis=0).tolist() for key in each[0]}
-    return found
+        repeats = [_curves(case) for case in make(options)[: 3 if options.quick else 10]]
+        results[name] = {key: np.mean([values[key] for values in repeats], axis=0).tolist() for key in repeats[0]}
+    return results
 
 
 def _curves(case: Case) -> dict[str, list[float]]:
@@ -173,13 +173,13 @@ def _curves(case: Case) -> dict[str, list[float]]:
     def of(cosine: bool, gamma: float, M: int) -> float:
         drawn = replace(cop_corp.cosine_fourier_map(width, gamma=gamma, M=M), cosine=cosine)
         model = covariance.fit(case.learned, drawn, explained_variance=R)
-        return area(model.score(case.judged), case.foreign)
+        return area(model.score(case.test), case.foreign)
 
     # Without the cosine the kernel sees lengths: γ is in units of the mean squared length.
     length = float(np.square(case.learned).sum(axis=1).mean())
     return {
-        "CoP, r": [area(cop.score(case.judged, explained_variance=r), case.foreign) for r in RATIOS],
-        "CoRP, r": [area(corp.score(case.judged, explained_variance=r), case.foreign) for r in RATIOS],
+        "CoP, r": [area(cop.score(case.test, explained_variance=r), case.foreign) for r in RATIOS],
+        "CoRP, r": [area(corp.score(case.test, explained_variance=r), case.foreign) for r in RATIOS],
         "with cosine, γ": [of(True, gamma, M) for gamma in GAMMAS],
         "without cosine, γ": [of(False, gamma / length, M) for gamma in GAMMAS],
         "CoRP, M": [of(True, GAMMA, width) for width in WIDTHS],
@@ -189,21 +189,21 @@ def _curves(case: Case) -> dict[str, list[float]]:
 def kernel_and_map(options: argparse.Namespace) -> dict:
     """The exact Gaussian kernel against its explicit map by M, on one held-out digit: errors, FPR95, ms of all rows."""
     case, q = digits(argparse.Namespace(quick=True))[0], 60
-    exact = exact_kernel.cosine_gaussian_kernel_error(case.learned, case.judged, gamma=GAMMA, q=q)
-    unit = [cop_corp.cosine(torch.from_numpy(rows)) for rows in (case.learned, case.judged)]
+    exact = exact_kernel.cosine_gaussian_kernel_error(case.learned, case.test, gamma=GAMMA, q=q)
+    unit = [cop_corp.cosine(torch.from_numpy(rows)) for rows in (case.learned, case.test)]
     model = kernel_pca.fit(unit[0], sigma=(2.0 * GAMMA) ** -0.5, q=q)
     row = {"ms": timed(lambda: model.score(unit[1]))["median_ms"], **case.quality(exact)}
-    found = {"rows": len(case.judged), "learned": len(case.learned), "q": q, "exact": row}
+    results = {"rows": len(case.test), "learned": len(case.learned), "q": q, "exact": row}
     for width in WIDTHS:
         corp = cop_corp.fit_corp(case.learned, gamma=GAMMA, M=width)
-        error = corp.score(case.judged, q=q)
-        found[str(width)] = {
-            "ms": timed(lambda: corp.score(case.judged, q=q))["median_ms"],  # noqa: B023 - called at once
+        error = corp.score(case.test, q=q)
+        results[str(width)] = {
+            "ms": timed(lambda: corp.score(case.test, q=q))["median_ms"],  # noqa: B023 - called at once
             "median_relative_error": float(((error - exact).abs() / exact).median()),
             "rank_correlation": float(spearmanr(error, exact).statistic),
             **case.quality(error),
         }
-    return found
+    return results
 
 
 def approximation_decay(_: argparse.Namespace, m: int = 20, gamma: float = 1.0) -> dict:
@@ -299,11 +299,11 @@ def draw(figures: dict) -> go.Figure:
     for column, name in enumerate(SETS, start=1):
         for row, (parameter, lines) in enumerate(rows.items(), start=1):
             for number, title in enumerate(lines):
-                of = figures["curves"]
+                curves_of = figures["curves"]
                 line(
                     shown,
-                    of[parameter],
-                    of[name][title],
+                    curves_of[parameter],
+                    curves_of[name][title],
                     title,
                     2 * (row - 1) + number,
                     (row, column),

@@ -20,12 +20,12 @@ PLACES = 9
 
 @dataclass(frozen=True, eq=False)
 class Crops:
-    """learned (n, 9, d), judged (m, 9, d): of good photos; defects (k, d): of the window nearest each defect's middle;
+    """learned (n, 9, d), test (m, 9, d): of good photos; defects (k, d): of the window nearest each defect's middle;
     defect_places: (k,), 0 to 8.
     """
 
     learned: np.ndarray
-    judged: np.ndarray
+    test: np.ndarray
     defects: np.ndarray
     defect_places: np.ndarray
 
@@ -35,11 +35,11 @@ def crops_of(folder: Path, *, most: int = 60) -> Crops:
     backbone, store = load("efficientnet_lite0"), FeatureStore(workspace.features_folder())
     photos = split(scan(folder), seed=0)
     learned = [*photos.train, *photos.calibration][:most]
-    judged = [sample for sample in photos.test if sample.label == "good"][:most]
+    test = [sample for sample in photos.test if sample.label == "good"][:most]
     marked = [sample for sample in photos.test if sample.mask is not None][:most]
     places = np.array([_place(sample) for sample in marked], int)
     every = [[embedding_of(_window(sample, place), backbone, store) for place in range(PLACES)] for sample in learned]
-    shown = [[embedding_of(_window(sample, place), backbone, store) for place in range(PLACES)] for sample in judged]
+    shown = [[embedding_of(_window(sample, place), backbone, store) for place in range(PLACES)] for sample in test]
     faulty = [
         embedding_of(_window(sample, place), backbone, store) for sample, place in zip(marked, places, strict=True)
     ]

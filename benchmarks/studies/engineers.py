@@ -76,12 +76,12 @@ def _measured(part: str, cases: Iterator[tuple[str, str, Dataset, int, int]], op
     for name, size, samples, count, seed in cases:
         if options.quick and time.monotonic() - began > 60 * MINUTES:
             break
-        found = case(
+        measured = case(
             _split(samples, count, seed, apart=options.quick), store, seed, detectors=detectors, tolerances=None
         )
-        each = {detector: own | own["suggested"] for detector, own in found["detectors"].items()}
-        each["default"] = each[found["default"]]
-        rows.setdefault(name, {}).setdefault(size, []).append(each)
+        by_detector = {detector: row | row["suggested"] for detector, row in measured["detectors"].items()}
+        by_detector["default"] = by_detector[measured["default"]]
+        rows.setdefault(name, {}).setdefault(size, []).append(by_detector)
         print(part, name, size, seed, f"{time.monotonic() - began:.0f} s", flush=True)
     return {name: {size: _mean(runs) for size, runs in sizes.items()} for name, sizes in rows.items()}
 
@@ -92,22 +92,23 @@ def _split(samples: Dataset, count: int, seed: int, *, apart: bool) -> Split:
     pool = sorted((sample for sample in samples.good if sample.split_side != "test"), key=lambda sample: sample.name)
     names = rng.permutation(sorted({groups[sample.name] for sample in pool}))
     ranked = {name: place for place, name in enumerate(names)}
-    taught = sorted(pool, key=lambda sample: ranked[groups[sample.name]])[:count]
+    training = sorted(pool, key=lambda sample: ranked[groups[sample.name]])[:count]
     good = [sample for sample in samples.good if sample.split_side == "test"][:JUDGED]
     defects = sorted(samples.defects, key=lambda sample: sample.name)
     defects = [defects[i] for i in sorted(np.random.default_rng(seed).permutation(len(defects))[:JUDGED])]
-    calibrate = max(1, len(taught) // 5) if apart else 0
-    kept_apart, fit = taught[:calibrate], taught[calibrate:]
+    calibrate = max(1, len(training) // 5) if apart else 0
+    kept_apart, fit = training[:calibrate], training[calibrate:]
     every = [replace(sample, group=None) for sample in (*good, *defects)]
-    together = {sample.name: groups[sample.name] for sample in taught}
+    together = {sample.name: groups[sample.name] for sample in training}
     return Split(tuple(fit), tuple(kept_apart), tuple(every), groups=together)
 
 
 def _mean(runs: list[dict]) -> dict:
-    found = {
-        detector: {key: float(np.mean([one[detector][key] for one in runs])) for key in FIGURES} for detector in runs[0]
+    means = {
+        detector: {key: float(np.mean([figures[detector][key] for figures in runs])) for key in FIGURES}
+        for detector in runs[0]
     }
-    return {"seeds": len(runs), "detectors": found}
+    return {"seeds": len(runs), "detectors": means}
 
 
 def draw(figures: dict) -> go.Figure:
@@ -124,11 +125,11 @@ def draw(figures: dict) -> go.Figure:
     )
     for column, name in enumerate(names, start=1):
         for row, (part, key) in enumerate(rows, start=1):
-            of = figures[part].get(name, {})
-            detectors = next(iter(of.values()))["detectors"] if of else ()
+            by_size = figures[part].get(name, {})
+            detectors = next(iter(by_size.values()))["detectors"] if by_size else ()
             for number, detector in enumerate(detectors):
-                values = [own["detectors"][detector][key] for own in of.values()]
-                x = [float(size) for size in of]
+                values = [case_figures["detectors"][detector][key] for case_figures in by_size.values()]
+                x = [float(size) for size in by_size]
                 line(shown, x, values, detector, number, (row, column), first=row == column == 1)
                 if detector == "default":
                     shown.data[-1].line = {"color": "black", "width": 3, "dash": "dot"}

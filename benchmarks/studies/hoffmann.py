@@ -64,17 +64,17 @@ def contest(_: argparse.Namespace) -> dict:
 
     With a true area the best overlap counts; on the sine, the most curve points inside less the share of noise inside.
     """
-    found: dict[str, dict] = {}
-    for name, (points, inside, box, clean) in planar().items():
-        best = found.setdefault(name, {})
+    results: dict[str, dict] = {}
+    for name, (points, within, box, clean) in planar().items():
+        best = results.setdefault(name, {})
         for method, setting, score in candidates(points, clean):
             shown = _points_inside(score, points, clean)
-            if inside is not None:
-                shown |= _overlap(score, points, inside, box, kept=clean)
+            if within is not None:
+                shown |= _overlap(score, points, within, box, clean=clean)
             quality = shown.get("iou", shown["clean"] - shown["noise"])
             if method not in best or quality > best[method]["quality"]:
                 best[method] = {"quality": quality, "setting": setting, **shown}
-    return found
+    return results
 
 
 def cancer_auc(_: argparse.Namespace, noise_seeds: int = 5) -> dict:
@@ -102,11 +102,11 @@ def _swept_in_nu(train: np.ndarray, test: np.ndarray, malignant: np.ndarray) -> 
     """By σ: area under `_curve_of_nu`; None where no ν keeps the false positives below a twentieth, of which the paper
     says that no area can be computed.
     """
-    found: dict[str, float | None] = {}
+    results: dict[str, float | None] = {}
     for sigma in (0.5, 1.0, 2.0, 4.0, 8.0, 16.0):
         fpr, tpr = _curve_of_nu(train, test, malignant, sigma)
-        found[str(sigma)] = float(np.trapezoid(tpr, fpr)) if fpr[1] < 0.05 else None
-    return found
+        results[str(sigma)] = float(np.trapezoid(tpr, fpr)) if fpr[1] < 0.05 else None
+    return results
 
 
 def _curve_of_nu(
@@ -123,12 +123,12 @@ def _curve_of_nu(
 
 def enclosed_shares(_: argparse.Namespace) -> dict:
     """What the boundary through the worst training point (with noise: the noise quantile) encloses, as published."""
-    of = planar()
-    square, in_square, box, _ = of["square"]
-    noisy, in_noisy, _, _ = of["square_noise"]
-    ring, in_ring, ring_box, _ = of["ring_line_square"]
-    spiral, in_spiral, spiral_box, _ = of["spiral"]
-    sine = of["sine_noise"][0]
+    sets = planar()
+    square, in_square, box, _ = sets["square"]
+    noisy, in_noisy, _, _ = sets["square_noise"]
+    ring, in_ring, ring_box, _ = sets["ring_line_square"]
+    spiral, in_spiral, spiral_box, _ = sets["spiral"]
+    sine = sets["sine_noise"][0]
     wide = kernel_pca.fit(square, sigma=0.4, q=40)
     noise_free = kernel_pca.fit(noisy, sigma=0.3, q=20)
     curve = kernel_pca.fit(sine, sigma=0.4, q=40)
@@ -149,13 +149,13 @@ def enclosed_shares(_: argparse.Namespace) -> dict:
                 | {"q": q}
                 for q in (5, 10, 20, 40)
             ),
-            key=lambda own: own["iou"],
+            key=lambda row: row["iou"],
         ),
         "square_pca": _overlap(partial(_at, baselines.fit_pca(square), 1), square, in_square, box),
         "square_parzen": _overlap(baselines.fit_parzen(square, sigma=0.05).score, square, in_square, box),
         "ring_line_square": _overlap(kernel_pca.fit(ring, sigma=0.4, q=40).score, ring, in_ring, ring_box),
         "spiral": _overlap(kernel_pca.fit(spiral, sigma=0.25, q=40).score, spiral, in_spiral, spiral_box),
-        "square_noise": _overlap(noise_free.score, noisy, in_noisy, box, kept=400),
+        "square_noise": _overlap(noise_free.score, noisy, in_noisy, box, clean=400),
         "square_noise_points_inside": _points_inside(noise_free.score, noisy, 400),
         "square_noise_points_inside_svm": _points_inside(machine_noisy.score, noisy, 400),
         "sine_noise_points_inside": _points_inside(curve.score, sine, 500),
@@ -165,17 +165,17 @@ def enclosed_shares(_: argparse.Namespace) -> dict:
 
 def sigma_and_q(_: argparse.Namespace) -> dict:
     """Overlap on the square for every σ and q, and AUC on the cancer table likewise."""
-    points, inside, box, _ = planar()["square"]
+    points, within, box, _ = planar()["square"]
     train, test, malignant = cancer(0)
-    found = {"q": list(COUNTS), "square_iou": {}, "cancer_auc": {}}
+    results = {"q": list(COUNTS), "square_iou": {}, "cancer_auc": {}}
     for sigma in SIGMAS:
         model = kernel_pca.fit(points, sigma=sigma, q=max(COUNTS))
         at = [partial(_at, model, q) for q in COUNTS]
-        found["square_iou"][str(sigma)] = [_overlap(score, points, inside, box)["iou"] for score in at]
+        results["square_iou"][str(sigma)] = [_overlap(score, points, within, box)["iou"] for score in at]
     for sigma in (0.5, 1.0, 2.0, 4.0, 8.0):
         scores = kernel_pca.fit(train, sigma=sigma, q=max(COUNTS)).sweep(test, COUNTS)
-        found["cancer_auc"][str(sigma)] = [area(own, malignant) for own in scores]
-    return found
+        results["cancer_auc"][str(sigma)] = [area(scores_of_q, malignant) for scores_of_q in scores]
+    return results
 
 
 def digits(_: argparse.Namespace) -> dict:
@@ -183,11 +183,14 @@ def digits(_: argparse.Namespace) -> dict:
     x, y = load_digits(return_X_y=True)
     x = x / 16.0
     widths, counts = (0.3, 0.5, 0.7, 1.0, 1.4, 2.0, 3.0, 4.0), (0, 5, 10, 20, 40, 60, 80, 99)
-    found: dict[str, dict] = {"auc": {}}
+    results: dict[str, dict] = {"auc": {}}
     for digit in range(10):
-        own = np.flatnonzero(y == digit)
-        train, others = x[own[:LEARNED]], np.flatnonzero(y != digit)
-        test, foreign = np.concatenate([own[LEARNED:], others]), np.arange(len(x) - LEARNED) >= len(own) - LEARNED
+        of_digit = np.flatnonzero(y == digit)
+        train, others = x[of_digit[:LEARNED]], np.flatnonzero(y != digit)
+        test, foreign = (
+            np.concatenate([of_digit[LEARNED:], others]),
+            np.arange(len(x) - LEARNED) >= len(of_digit) - LEARNED,
+        )
         z = x[test]
         by_sigma = {s: kernel_pca.fit(train, sigma=s, q=99).sweep(z, counts) for s in widths}
         grid = {s: [area(scores, foreign) for scores in rows] for s, rows in by_sigma.items()}
@@ -199,13 +202,13 @@ def digits(_: argparse.Namespace) -> dict:
             ],
             "PCA": [area(scores, foreign) for scores in baselines.fit_pca(train).sweep(z, (1, 2, 5, 10, 20, 30, 40))],
         }
-        found["auc"][str(digit)] = {method: max(values) for method, values in rows.items()}
+        results["auc"][str(digit)] = {method: max(values) for method, values in rows.items()}
         if digit == 0:
             strangest = by_sigma[1.0][counts.index(60)]
-            found["zero"] = {"q": list(counts), "auc": {str(s): row for s, row in grid.items()}}
-            found["zero"]["strangest"] = own[LEARNED:][np.argsort(-strangest[~foreign].numpy())[:10]].tolist()
-    found["mean"] = {m: float(np.mean([row[m] for row in found["auc"].values()])) for m in found["auc"]["0"]}
-    return found
+            results["zero"] = {"q": list(counts), "auc": {str(s): row for s, row in grid.items()}}
+            results["zero"]["strangest"] = of_digit[LEARNED:][np.argsort(-strangest[~foreign].numpy())[:10]].tolist()
+    results["mean"] = {m: float(np.mean([row[m] for row in results["auc"].values()])) for m in results["auc"]["0"]}
+    return results
 
 
 def roc(_: argparse.Namespace) -> dict:
@@ -219,7 +222,7 @@ def roc(_: argparse.Namespace) -> dict:
         "Parzen": baselines.fit_parzen(train, sigma=1.0).score(test),
         "PCA": baselines.fit_pca(train).score(test, q=1),
     }
-    curves = {name: roc_curve(own.numpy(), malignant) for name, own in scores.items()}
+    curves = {name: roc_curve(values.numpy(), malignant) for name, values in scores.items()}
     curves["one-class SVM"] = _curve_of_nu(train, test, malignant, 4.0)
     return {name: _corners(*curves[name]) for name in ("kernel PCA", "Parzen", "one-class SVM", "PCA")}
 
@@ -233,17 +236,17 @@ def _corners(fpr: np.ndarray, tpr: np.ndarray) -> list[list[float]]:
 def draw(figures: dict) -> go.Figure:
     """Boundaries of every method at its best setting; under them AUC against q, ROC and the ten strangest zeros."""
     methods = ["kernel PCA", "Parzen", "one-class SVM", "PCA"]
-    contests, of = figures["contest"], planar()
-    titles = [_title(name, method, contests[name][method]) for name in of for method in methods]
+    contests, sets = figures["contest"], planar()
+    titles = [_title(name, method, contests[name][method]) for name in sets for method in methods]
     titles += ["square: IoU against q, by σ", "cancer: AUC against q, by σ", "cancer: ROC", "the ten strangest zeros"]
-    shown = panels(len(of) + 1, 4, titles, height=1500, vertical_spacing=0.035, horizontal_spacing=0.05)
-    for row, (name, (points, _, box, clean)) in enumerate(of.items(), start=1):
+    shown = panels(len(sets) + 1, 4, titles, height=1500, vertical_spacing=0.035, horizontal_spacing=0.05)
+    for row, (name, (points, _, box, clean)) in enumerate(sets.items(), start=1):
         axes, grid = _grid(box, 0.04)
         for method, setting, score in candidates(points, clean):
             if setting == contests[name][method]["setting"]:
                 place, limit = (row, methods.index(method) + 1), float(_limit(score(points), clean))
                 boundary(shown, points, axes, score(grid).numpy().reshape(len(axes[1]), -1), limit, place)
-    below = len(of) + 1
+    below = len(sets) + 1
     for column, key in ((1, "square_iou"), (2, "cancer_auc")):
         for number, (sigma, values) in enumerate(figures["sigma_and_q"][key].items()):
             line(shown, figures["sigma_and_q"]["q"], values, f"σ {sigma}", number, (below, column), first=column == 1)
@@ -272,12 +275,12 @@ def _grid(box: Box, step: float) -> tuple[tuple[np.ndarray, np.ndarray], np.ndar
 
 
 def _overlap(
-    score: Score, points: np.ndarray, inside: planar_sets.Inside, box: Box, *, kept: int | None = None
+    score: Score, points: np.ndarray, within: planar_sets.Inside, box: Box, *, clean: int | None = None
 ) -> dict[str, float]:
     """Overlap (intersection over union) of enclosed and true area on a grid of 0.02, and the true share enclosed."""
     _, grid = _grid(box, 0.02)
-    enclosed = (score(grid) <= _limit(score(points), kept)).numpy()
-    true = inside(grid)
+    enclosed = (score(grid) <= _limit(score(points), clean)).numpy()
+    true = within(grid)
     return {
         "iou": float((enclosed & true).sum() / (enclosed | true).sum()),
         "true_area_enclosed": float(enclosed[true].mean()),
@@ -286,13 +289,13 @@ def _overlap(
 
 def _points_inside(score: Score, points: np.ndarray, clean: int) -> dict[str, float]:
     scores = score(points)
-    inside = (scores <= _limit(scores, clean)).numpy()
-    noise = float(inside[clean:].mean()) if clean < len(points) else 0.0
-    return {"clean": float(inside[:clean].mean()), "noise": noise}
+    enclosed = (scores <= _limit(scores, clean)).numpy()
+    noise = float(enclosed[clean:].mean()) if clean < len(points) else 0.0
+    return {"clean": float(enclosed[:clean].mean()), "noise": noise}
 
 
-def _limit(scores: torch.Tensor, kept: int | None) -> torch.Tensor:
-    return scores.sort().values[len(scores) - 1 if kept is None else kept - 1]
+def _limit(scores: torch.Tensor, clean: int | None) -> torch.Tensor:
+    return scores.sort().values[len(scores) - 1 if clean is None else clean - 1]
 
 
 PARTS = {

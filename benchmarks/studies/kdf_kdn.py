@@ -53,21 +53,21 @@ def sizes(options: argparse.Namespace, fit: Callable) -> tuple[tuple[int, ...], 
 
 def simulations(options: argparse.Namespace) -> dict:
     """By simulation and sample: medians over seeds of every model's figures, the parents' among them."""
-    found: dict[str, dict] = {}
+    results: dict[str, dict] = {}
     for name in SIMULATIONS:
-        found[name] = {}
+        results[name] = {}
         for title, (fit, more) in (PLAIN | CONSTANTS).items():
             if title in CONSTANTS and "lam" not in more and name != "gaussian_xor":
                 continue
             counts, seeds, parent = sizes(options, fit)
             for n in counts if title in PLAIN else (CLOSE,):
                 runs = [simulate(name, n, seed, fit, {**parent, **more}) for seed in range(seeds)]
-                row = found[name].setdefault(str(n), {})
-                row[title] = _median([own for own, _ in runs])
+                row = results[name].setdefault(str(n), {})
+                row[title] = _median([figures for figures, _ in runs])
                 if title in ("KDF", "KDN"):
                     row["forest" if fit is fit_kdf else "network"] = _median([of_parent for _, of_parent in runs])
         print(name, flush=True)
-    return found
+    return results
 
 
 def simulate(name: str, n: int, seed: int, fit: Callable, options: dict) -> tuple[dict, dict]:
@@ -80,11 +80,11 @@ def simulate(name: str, n: int, seed: int, fit: Callable, options: dict) -> tupl
     model = fit(x[:n], y[:n], held_out=(x[n:], y[n:]), seed=seed, **options)
     cost = {"power": model.power, "polytopes": len(model.log_ratio), "fit_seconds": time.perf_counter() - began}
     truth = posterior(name, test[0])
-    own = _figures(model.predict_proba, model, *test, rings) | {
+    figures = _figures(model.predict_proba, model, *test, rings) | {
         "hellinger": hellinger(model.predict_proba(test[0]), truth)
     }
     of_parent = _figures(model.parent_proba, model, *test, rings)
-    return own | cost, of_parent | {"hellinger": hellinger(model.parent_proba(test[0]), truth)}
+    return figures | cost, of_parent | {"hellinger": hellinger(model.parent_proba(test[0]), truth)}
 
 
 def _figures(
@@ -103,7 +103,7 @@ def _median(runs: list[dict[str, float]]) -> dict[str, float]:
 
 def many_dimensions(options: argparse.Namespace) -> dict:
     """Trunk: medians over seeds by number of dimensions, of one sample size."""
-    n, found = 1_000 if options.quick else 2_000, {}
+    n, results = 1_000 if options.quick else 2_000, {}
     for d in (2, 5, 10, 20, 50, 100):
         row: dict[str, list] = {}
         for seed in range(3 if options.quick else 5):
@@ -114,8 +114,8 @@ def many_dimensions(options: argparse.Namespace) -> dict:
                 model = fit(x[:n], y[:n], held_out=(x[n:], y[n:]), seed=seed, **sizes(options, fit)[2])
                 row.setdefault(title, []).append(_figures(model.predict_proba, model, *test, rings))
                 row.setdefault(parent, []).append(_figures(model.parent_proba, model, *test, rings))
-        found[str(d)] = {title: _median(runs) for title, runs in row.items()}
-    return found
+        results[str(d)] = {title: _median(runs) for title, runs in row.items()}
+    return results
 
 
 def as_published(options: argparse.Namespace) -> dict:
@@ -124,22 +124,22 @@ def as_published(options: argparse.Namespace) -> dict:
 
     The paper's constant; the network's paths run to the output layer; 500 trees, nets of 4 x 100 units.
     """
-    found: dict[str, dict] = {}
+    results: dict[str, dict] = {}
     ways = (
         ("KDF", "forest", fit_kdf, {"trees": 100 if options.quick else 500, "log_b": PAPER_LOG_B}),
         ("KDN", "network", fit_kdn, {"hidden": (100,) * 4, "include_output": True, "log_b": PAPER_LOG_B}),
     )
     for name in SIMULATIONS:
         for n in (CLOSE,) if options.quick else (CLOSE, 10_000):
-            row = found.setdefault(name, {}).setdefault(str(n), {})
-            for title, parent, fit, made in ways:
-                pairs = [simulate(name, n, seed, fit, made) for seed in range(3)]
+            row = results.setdefault(name, {}).setdefault(str(n), {})
+            for title, parent, fit, parameters in ways:
+                pairs = [simulate(name, n, seed, fit, parameters) for seed in range(3)]
                 for model, figures in zip((title, parent), zip(*pairs, strict=True), strict=True):
                     keys = figures[0].keys()
-                    row[model] = {key: float(np.mean([own[key] for own in figures])) for key in keys}
-                    row[f"{model}, spread"] = {key: float(np.ptp([own[key] for own in figures])) for key in keys}
+                    row[model] = {key: float(np.mean([values[key] for values in figures])) for key in keys}
+                    row[f"{model}, spread"] = {key: float(np.ptp([values[key] for values in figures])) for key in keys}
         print(name, flush=True)
-    return found
+    return results
 
 
 def depth(options: argparse.Namespace) -> dict:
@@ -147,22 +147,22 @@ def depth(options: argparse.Namespace) -> dict:
     rng = np.random.default_rng(0)
     x, y = SIMULATIONS["gaussian_xor"](CLOSE, rng)
     test, classes = SIMULATIONS["gaussian_xor"](400, rng)
-    same, found = classes[:, None] == classes, {}
+    same, results = classes[:, None] == classes, {}
     for layers in (1, 2, 3, 4, 6, 8):
-        found[str(layers)] = {}
+        results[str(layers)] = {}
         for title, with_output in (("hidden layers", False), ("with output layer", True)):
             model = fit_kdn(x, y, hidden=(100,) * layers, include_output=with_output, seed=0)
             codes = model.parent.codes(test / model.scale)
             kernel = model.parent.kernel(codes, codes)
-            found[str(layers)][title] = {"same": float(kernel[same].mean()), "other": float(kernel[~same].mean())}
-    return found
+            results[str(layers)][title] = {"same": float(kernel[same].mean()), "other": float(kernel[~same].mean())}
+    return results
 
 
 def untrained(options: argparse.Namespace) -> dict:
     """As `depth`, of nets with random weights (He), means over three draws: the left half of the paper's Fig. 2."""
     rng = np.random.default_rng(0)
     x, classes = SIMULATIONS["gaussian_xor"](400, rng)
-    same, found = classes[:, None] == classes, {}
+    same, results = classes[:, None] == classes, {}
     for layers in (1, 2, 4, 8):
         kernels = []
         for _ in range(3):
@@ -173,8 +173,8 @@ def untrained(options: argparse.Namespace) -> dict:
             codes = net.codes((x / np.linalg.norm(x, axis=1).max()).astype(np.float32))
             kernels.append(net.kernel(codes, codes))
         kernel = np.mean(kernels, axis=0)
-        found[str(layers)] = {"same": float(kernel[same].mean()), "other": float(kernel[~same].mean())}
-    return found
+        results[str(layers)] = {"same": float(kernel[same].mean()), "other": float(kernel[~same].mean())}
+    return results
 
 
 def euclidean(options: argparse.Namespace) -> dict:
@@ -184,10 +184,12 @@ def euclidean(options: argparse.Namespace) -> dict:
         rng = np.random.default_rng(seed)
         x, y = trunk(CLOSE + CLOSE * 3 // 10, rng, d=100)
         test, truth = trunk(TEST_POINTS, rng, d=100)
-        for title, fit, made in (("KDF", fit_kdf, {"trees": 100}), ("KDN", fit_kdn, {"hidden": (100,) * 4})):
-            for way, of in (("geodesic", False), ("Euclidean", True)):
-                held = x[CLOSE:], y[CLOSE:]
-                model = fit(x[:CLOSE], y[:CLOSE], held_out=held, seed=seed, euclidean=of, **made)
+        for title, fit, parameters in (("KDF", fit_kdf, {"trees": 100}), ("KDN", fit_kdn, {"hidden": (100,) * 4})):
+            for way, euclidean_distance in (("geodesic", False), ("Euclidean", True)):
+                held_out = x[CLOSE:], y[CLOSE:]
+                model = fit(
+                    x[:CLOSE], y[:CLOSE], held_out=held_out, seed=seed, euclidean=euclidean_distance, **parameters
+                )
                 wrong = model.predict_proba(test).argmax(axis=1) != truth
                 runs.setdefault(f"{title}, {way}", []).append(float(wrong.mean()))
     return {title: float(np.mean(errors)) for title, errors in runs.items()}
@@ -195,35 +197,35 @@ def euclidean(options: argparse.Namespace) -> dict:
 
 def widths(options: argparse.Namespace) -> dict:
     """KDN on XOR by units a layer: polytopes, seconds to fit and to answer 2,000 points: the paper's Fig. 6."""
-    rng, found = np.random.default_rng(0), {}
+    rng, results = np.random.default_rng(0), {}
     x, y = SIMULATIONS["gaussian_xor"](CLOSE + CLOSE * 3 // 10, rng)
     test, _ = SIMULATIONS["gaussian_xor"](TEST_POINTS, rng)
     for units in (50, 100, 200, 400):
         began = time.perf_counter()
-        held = x[CLOSE:], y[CLOSE:]
-        model = fit_kdn(x[:CLOSE], y[:CLOSE], held_out=held, hidden=(units,) * 4, include_output=True, seed=0)
+        held_out = x[CLOSE:], y[CLOSE:]
+        model = fit_kdn(x[:CLOSE], y[:CLOSE], held_out=held_out, hidden=(units,) * 4, include_output=True, seed=0)
         fitted = time.perf_counter()
         model.predict_proba(test)
         seconds = {"fit_seconds": fitted - began, "answer_seconds": time.perf_counter() - fitted}
-        found[str(units)] = {"polytopes": len(model.log_ratio), **seconds}
-    return found
+        results[str(units)] = {"polytopes": len(model.log_ratio), **seconds}
+    return results
 
 
 def tables(options: argparse.Namespace) -> dict:
     """By table and sample: error, ECE and OCE (five times the largest norm away) of parents, KDF, KDN, and the parents
     under isotonic and sigmoid curves; means over seeds.
     """
-    found: dict[str, dict] = {}
+    results: dict[str, dict] = {}
     for name, read in TABLES.items():
         x, y = read(return_X_y=True)
-        found[name] = {}
+        results[name] = {}
         for n in (n for n in (50, 100, 200, 400, 1_000) if n * 1.3 < 0.7 * len(x)):
             runs = [_on_table(x, y, n, seed, options) for seed in range(3 if options.quick else 10)]
-            found[name][str(n)] = {
-                model: {key: float(np.mean([one[model][key] for one in runs])) for key in runs[0][model]}
+            results[name][str(n)] = {
+                model: {key: float(np.mean([figures[model][key] for figures in runs])) for key in runs[0][model]}
                 for model in runs[0]
             }
-    return found
+    return results
 
 
 def _on_table(x: np.ndarray, y: np.ndarray, n: int, seed: int, options: argparse.Namespace) -> Figures:
@@ -233,22 +235,22 @@ def _on_table(x: np.ndarray, y: np.ndarray, n: int, seed: int, options: argparse
     learned, test_x = (learned - middle) / spread, (test_x - middle) / spread
     fit_x, held_x, fit_y, held_y = train_test_split(learned, own_y, train_size=n, random_state=seed, stratify=own_y)
     far = ring(RADII[-1], RING_POINTS, np.random.default_rng(seed), d=x.shape[1])
-    prior, found = np.bincount(y) / len(y), {}
+    prior, results = np.bincount(y) / len(y), {}
     for title, fit, parent in (("KDF", fit_kdf, "forest"), ("KDN", fit_kdn, "network")):
-        made = {"trees": 100 if options.quick else 500} if fit is fit_kdf else {"hidden": (100,) * 4}
-        model = fit(fit_x, fit_y, held_out=(held_x, held_y), seed=seed, **made)
+        parameters = {"trees": 100 if options.quick else 500} if fit is fit_kdf else {"hidden": (100,) * 4}
+        model = fit(fit_x, fit_y, held_out=(held_x, held_y), seed=seed, **parameters)
         ways: dict[str, Callable] = {title: model.predict_proba, parent: model.parent_proba}
         for method in ("isotonic", "sigmoid"):
             curves = calibrated(model.parent_proba(held_x), held_y, method=method)
             ways[f"{parent}, {method}"] = lambda z, c=curves, m=model: c.predict_proba(m.parent_proba(z))
         for way, proba in ways.items():
             shares = proba(test_x)
-            found[way] = {
+            results[way] = {
                 "error": float((shares.argmax(axis=1) != test_y).mean()),
                 "ece": expected_calibration_error(shares, test_y),
                 "oce": ood_calibration_error(proba(far * model.scale), prior),
             }
-    return found
+    return results
 
 
 def shift(options: argparse.Namespace) -> dict:
@@ -283,16 +285,18 @@ def draw(figures: dict) -> go.Figure:
     for place, name in enumerate(SIMULATIONS):
         row, column = 2 + place // 4, 1 + place % 4
         for number, model in enumerate(models):
-            own = {int(n): of[model]["hellinger"] for n, of in figures["simulations"][name].items() if model in of}
-            line(shown, list(own), list(own.values()), model, number, (row, column), first=place == 0)
+            distances = {
+                int(n): rows[model]["hellinger"] for n, rows in figures["simulations"][name].items() if model in rows
+            }
+            line(shown, list(distances), list(distances.values()), model, number, (row, column), first=place == 0)
         shown.update_xaxes(type="log", row=row, col=column)
     for column, key in ((3, "error"), (4, "confidence_at_5")):
         for number, model in enumerate(models):
-            of = figures["many_dimensions"]
+            rows = figures["many_dimensions"]
             line(
                 shown,
-                [int(d) for d in of],
-                [row[model][key] for row in of.values()],
+                [int(d) for d in rows],
+                [row[model][key] for row in rows.values()],
                 model,
                 number,
                 (3, column),
@@ -302,20 +306,20 @@ def draw(figures: dict) -> go.Figure:
     for column, name in enumerate(TABLES, start=1):
         ways = ["forest", "KDF", "network", "KDN", "forest, isotonic", "forest, sigmoid"]
         for number, way in enumerate(ways):
-            of = figures["tables"][name]
-            values = [row[way]["ece"] for row in of.values()]
-            line(shown, [int(n) for n in of], values, way, number, (4, column), first=column == 1 and number > 3)
+            rows = figures["tables"][name]
+            values = [row[way]["ece"] for row in rows.values()]
+            line(shown, [int(n) for n in rows], values, way, number, (4, column), first=column == 1 and number > 3)
     ways = {"net": "network", "kdn_own_layers": "KDN", "kdn": "KDN, net of its own"}
-    for column, of in enumerate(figures["shift"]["confidence"].values(), start=1):
+    for column, rows in enumerate(figures["shift"]["confidence"].values(), start=1):
         for number, (way, title) in zip((2, 3, 6), ways.items(), strict=True):
-            line(shown, of["values"], of[way], title, number, (5, column), first=column == 1 and number == 6)
+            line(shown, rows["values"], rows[way], title, number, (5, column), first=column == 1 and number == 6)
         shown.update_yaxes(range=[0.45, 1.02], row=5, col=column)
     for number, (title, key) in enumerate((("hidden layers", "same"), ("hidden layers", "other")), start=7):
-        of = figures["depth"]
+        rows = figures["depth"]
         line(
             shown,
-            [int(n) for n in of],
-            [row[title][key] for row in of.values()],
+            [int(n) for n in rows],
+            [row[title][key] for row in rows.values()],
             f"kernel, {key} class",
             number,
             (5, 4),

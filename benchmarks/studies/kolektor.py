@@ -41,32 +41,32 @@ def photos(folder: Path) -> tuple[list[str], Tensor, np.ndarray]:
     backbone = load("efficientnet_lite0", taps="outputs", size=SIZE)
     extractor = FeatureExtractor(backbone, GRID, (PatchFeatureSpec(backbone.taps),))
     samples = [*scan(folder).good, *scan(folder).defects]
-    features = torch.cat([extractor.features(read(own.path, own.depth).pixels)[0] for own in samples])
-    masks = [np.zeros(SIZE, bool) if own.mask is None else mask_at(read_mask(own.mask, own.size), SIZE)
-             for own in samples]  # fmt: skip
-    return [re.findall(r"kos\d+", own.name)[0] for own in samples], features, np.array(masks)
+    features = torch.cat([extractor.features(read(photo.path, photo.depth).pixels)[0] for photo in samples])
+    masks = [np.zeros(SIZE, bool) if photo.mask is None else mask_at(read_mask(photo.mask, photo.size), SIZE)
+             for photo in samples]  # fmt: skip
+    return [re.findall(r"kos\d+", photo.name)[0] for photo in samples], features, np.array(masks)
 
 
 def detectors(options: argparse.Namespace) -> dict:
     """By detector: pixel and image AUROC and AUPRO to 30 %, one for each seed."""
     names, features, masks = photos(options.data / "kolektorsdd")
     defective, parts = masks.any(axis=(1, 2)), sorted(set(names))
-    found: dict[str, dict[str, list[float]]] = {}
+    results: dict[str, dict[str, list[float]]] = {}
     for seed in range(1 if options.quick else 3):
         chosen = set(np.random.default_rng(seed).permutation(parts)[: 2 * len(parts) // 3])
         learned = np.array([name in chosen for name in names]) & ~defective
-        judged = np.array([name not in chosen for name in names]) | defective
-        for title, errors in _errors(features[learned], features[judged], seed).items():
+        test = np.array([name not in chosen for name in names]) | defective
+        for title, errors in _errors(features[learned], features[test], seed).items():
             maps = to_pixels(errors.float().numpy(), SIZE)
-            small, true = maps[:, HERE, HERE], masks[judged][:, HERE, HERE]
-            row = found.setdefault(title, {"pixel_auroc": [], "pro": [], "image_auroc": []})
+            small, true = maps[:, HERE, HERE], masks[test][:, HERE, HERE]
+            row = results.setdefault(title, {"pixel_auroc": [], "pro": [], "image_auroc": []})
             row["pixel_auroc"].append(auroc(small, true))
             row["pro"].append(aupro(small, true))
-            row["image_auroc"].append(auroc(image_score(maps), defective[judged]))
-    return found
+            row["image_auroc"].append(auroc(image_score(maps), defective[test]))
+    return results
 
 
-def _errors(learned: Tensor, judged: Tensor, seed: int) -> dict[str, Tensor]:
+def _errors(learned: Tensor, test: Tensor, seed: int) -> dict[str, Tensor]:
     """Return (n, h, w) errors of the judged photos under each detector."""
     d = learned.shape[-1]
     drawn = torch.randperm(learned[..., 0].numel(), generator=torch.Generator().manual_seed(seed))[:PATCHES]
@@ -78,11 +78,11 @@ def _errors(learned: Tensor, judged: Tensor, seed: int) -> dict[str, Tensor]:
     bank = baselines.fit_nearest_neighbour(baselines.spread_out(patches, BANK))
     columns = {"semi-orthogonal": mahalanobis.semi_orthogonal, "sampled": mahalanobis.sampled}
     located = {
-        title: mahalanobis.fit(learned, projection=draw_columns(d, K, seed=seed)).score(judged)
+        title: mahalanobis.fit(learned, projection=draw_columns(d, K, seed=seed)).score(test)
         for title, draw_columns in columns.items()
     }
     return located | {
-        title: torch.stack([model.score(photo.reshape(-1, d)).reshape(GRID) for photo in judged])
+        title: torch.stack([model.score(photo.reshape(-1, d)).reshape(GRID) for photo in test])
         for title, model in (("CoRP", corp), ("quadrics", surface), ("nearest neighbour", bank))
     }
 

@@ -51,15 +51,15 @@ def toy(options: argparse.Namespace) -> list[dict]:
     rows = []
     for sd in (0.12, 0.05):
         for title, fit in FITS.items():
-            found = []
+            results = []
             for seed in range(3 if options.quick else 10):
                 began = time.perf_counter()
                 model = fit(noisy_curve(seed, sd), m=2)
                 seconds, outlier = time.perf_counter() - began, model.score(noisy_curve(seed, sd)).argmax() == 100
                 reached = onto(model, truth)
-                found.append((float(model.score(truth).mean()), _apart(reached, truth), seconds, float(outlier)))
-            distance, deviation, seconds, _ = np.median(found, axis=0).tolist()
-            top = float(np.mean([row[3] for row in found]))
+                results.append((float(model.score(truth).mean()), _apart(reached, truth), seconds, float(outlier)))
+            distance, deviation, seconds, _ = np.median(results, axis=0).tolist()
+            top = float(np.mean([row[3] for row in results]))
             named = {"distance": distance, "deviation": deviation, "s": seconds, "outlier_scores_highest": top}
             rows.append({"fit": title, "noise": sd} | named)
     return rows
@@ -73,16 +73,16 @@ def contamination(options: argparse.Namespace, *, m: int = 8, n: int = 2000) -> 
     rows = []
     for d, kinds, fraction in itertools.product((12, 24), ("one", "every"), (0.0, 0.02, 0.05)):
         for title, fit in FITS.items():
-            found = []
+            areas = []
             for seed in range(1 if options.quick else 3):
                 good = bent_surface(3 * n, d, latent=4, seed=seed)
                 defects = moved_off(2 * n, d, latent=4, seed=seed, directions=1 if kinds == "one" else 2 * n)
                 count = round(fraction * n)
                 model = fit(np.vstack([good[: n - count], defects[:count]]), m=m)
                 scores = model.score(np.vstack([good[n:], defects[n:]])).numpy()
-                found.append(area(scores, np.arange(len(scores)) >= 2 * n))
+                areas.append(area(scores, np.arange(len(scores)) >= 2 * n))
             row = {"fit": title, "d": d, "kinds": kinds, "contamination": fraction}
-            rows.append(row | {"auroc": float(np.mean(found))})
+            rows.append(row | {"auroc": float(np.mean(areas))})
     return rows
 
 
@@ -93,19 +93,19 @@ def shift(options: argparse.Namespace) -> dict:
     orthonormal, and with the quadratic part alone orthonormal in the Hilbert-Schmidt product, the start of eq. 8.
     """
     truth = curve(np.linspace(0, 2 * np.pi, 500, endpoint=False))
-    found: dict[str, list] = {"shift": list(SHIFTS), "coefficients (eq. 7)": [], "Hilbert-Schmidt": []}
+    results: dict[str, list] = {"shift": list(SHIFTS), "coefficients (eq. 7)": [], "Hilbert-Schmidt": []}
     for by in SHIFTS:
         for name, solve in (
             ("coefficients (eq. 7)", least_squares_coefficients),
             ("Hilbert-Schmidt", least_squares_hs),
         ):
-            each = []
+            distances = []
             for seed in range(3 if options.quick else 10):
                 cloud = torch.from_numpy(noisy_curve(seed, 0.12)[:100] + by)
                 there = solve(monomial_moments(cloud), 3, 2)
-                each.append(_apart(onto(of_coefficients(there), truth + by), truth + by))
-            found[name].append(float(np.median(each)))
-    return found
+                distances.append(_apart(onto(of_coefficients(there), truth + by), truth + by))
+            results[name].append(float(np.median(distances)))
+    return results
 
 
 def contest(options: argparse.Namespace) -> dict:
@@ -128,21 +128,21 @@ def clean_contest(options: argparse.Namespace) -> dict:
 
 def _by_part(outlying: float) -> dict:
     crops = {name: crops_of(folder) for name, folder in sets([]).items()}
-    found: dict[str, dict] = {"foreign": {}, "defects": {}}
-    for name, own in crops.items():
-        others = np.concatenate([_rows(other.judged) for key, other in crops.items() if key != name])
-        found["foreign"][name] = _contest(own, _rows(own.judged), others, outlying)
-        found["defects"][name] = _contest(
-            own, own.judged[:, own.defect_places].reshape(-1, own.judged.shape[2]), own.defects, outlying
+    results: dict[str, dict] = {"foreign": {}, "defects": {}}
+    for name, part in crops.items():
+        others = np.concatenate([_rows(other.test) for key, other in crops.items() if key != name])
+        results["foreign"][name] = _contest(part, _rows(part.test), others, outlying)
+        results["defects"][name] = _contest(
+            part, part.test[:, part.defect_places].reshape(-1, part.test.shape[2]), part.defects, outlying
         )
-    for rows in found.values():
+    for rows in results.values():
         rows["median"] = {m: float(np.median([row[m] for row in rows.values()])) for m in next(iter(rows.values()))}
-    return found
+    return results
 
 
-def _contest(own: Crops, good: np.ndarray, strange: np.ndarray, outlying: float) -> dict[str, float]:
+def _contest(part: Crops, good: np.ndarray, strange: np.ndarray, outlying: float) -> dict[str, float]:
     rng = np.random.default_rng(0)
-    learned, strange = _rows(own.learned), rng.permutation(strange)
+    learned, strange = _rows(part.learned), rng.permutation(strange)
     count = round(outlying * len(learned))
     fit, test = _unit(np.vstack([learned[count:], strange[:count]])), np.vstack([good, strange[count:]])
     foreign, z = np.arange(len(test)) >= len(good), _unit(test)
@@ -166,7 +166,7 @@ def _contest(own: Crops, good: np.ndarray, strange: np.ndarray, outlying: float)
             model = make(points, m=components // 2, components=components)
             scores[f"{title}, {kind}"] = model.score(z)
             scores[f"{title}, {kind}, with PCA"] = _off_surface(model, baselines.fit_pca(points), z)
-    return {name: area(own, foreign) for name, own in scores.items()}
+    return {name: area(part, foreign) for name, part in scores.items()}
 
 
 def identification(options: argparse.Namespace) -> dict:
@@ -177,12 +177,12 @@ def identification(options: argparse.Namespace) -> dict:
     5 % that show nothing any more, dark and out of focus. t: the .99 quantile of good crops kept out of the fit.
     """
     crops = {name: crops_of(folder) for name, folder in sets([]).items() if name != "linen"}
-    named = {part: _places(crops, part) for part in ("learned", "judged")}
-    learned, shown = (np.concatenate([_rows(getattr(own, part)) for own in crops.values()]) for part in named)
+    named = {part: _places(crops, part) for part in ("learned", "test")}
+    learned, shown = (np.concatenate([_rows(getattr(values, part)) for values in crops.values()]) for part in named)
     reduce = LinearDiscriminantAnalysis(solver="eigen", shrinkage="auto").fit(learned, named["learned"]).transform
     spoiled = _spoiled(round(0.05 * len(shown) / len(crops)), list(crops))
     learned, everything = (_unit(reduce(rows)) for rows in (learned, np.concatenate([shown, spoiled])))
-    identity = np.concatenate([named["judged"], [f"spoiled {i}" for i in range(len(spoiled))]])
+    identity = np.concatenate([named["test"], [f"spoiled {i}" for i in range(len(spoiled))]])
     order = np.random.default_rng(0).permutation(len(learned))
     fit, kept_out = learned[order[: len(order) * 3 // 4]], learned[order[len(order) * 3 // 4 :]]
     similarity = everything @ everything.T
@@ -190,21 +190,21 @@ def identification(options: argparse.Namespace) -> dict:
     for kind, make in (("algebraic", quadrics.fit_algebraic_hs), ("d2", quadrics.fit)):
         model = make(fit, m=2 * FULL)
         beyond[kind] = (model.score(everything) - model.score(kept_out).quantile(0.99)).numpy()
-    found: dict[str, dict] = {"crops": {"shown": len(shown), "spoiled": len(spoiled)}}
-    for kind, own in beyond.items():
-        known = own < 0
+    results: dict[str, dict] = {"crops": {"shown": len(shown), "spoiled": len(spoiled)}}
+    for kind, values in beyond.items():
+        known = values < 0
         robust = np.where(known[:, None] & known, similarity, -np.inf)
         rates = {str(fpr): identification_rate(robust, identity, fpr=fpr) for fpr in (1e-2, 1e-3, 1e-4)}
-        found[kind] = rates | {"spoiled_called_strange": float((~known[len(shown) :]).mean())}
-        found[kind]["good_called_strange"] = float((~known[: len(shown)]).mean())
-    return found
+        results[kind] = rates | {"spoiled_called_strange": float((~known[len(shown) :]).mean())}
+        results[kind]["good_called_strange"] = float((~known[: len(shown)]).mean())
+    return results
 
 
 def _places(crops: dict[str, Crops], part: str) -> np.ndarray:
     """The identity of every crop, in the order of the rows."""
-    each = ((name, len(getattr(own, part))) for name, own in crops.items())
+    counts = ((name, len(getattr(crops_of_part, part))) for name, crops_of_part in crops.items())
     return np.concatenate(
-        [[f"{name} {place}" for _ in range(count) for place in range(PLACES)] for name, count in each]
+        [[f"{name} {place}" for _ in range(count) for place in range(PLACES)] for name, count in counts]
     )
 
 
@@ -214,19 +214,19 @@ def of_m(options: argparse.Namespace) -> dict:
     """
     crops = {name: crops_of(folder) for name, folder in sets([]).items()}
     ms = [1, 2, 5, 10, 20, 50, 100, 200]
-    found: dict[str, dict] = {"m": ms, "foreign": {}, "defects": {}, "spectrum": {}}
-    for name, own in crops.items():
-        fit = _unit(_rows(own.learned))
-        others = np.concatenate([_rows(other.judged) for key, other in crops.items() if key != name])
-        good = own.judged[:, own.defect_places].reshape(-1, own.judged.shape[2])
+    results: dict[str, dict] = {"m": ms, "foreign": {}, "defects": {}, "spectrum": {}}
+    for name, part in crops.items():
+        fit = _unit(_rows(part.learned))
+        others = np.concatenate([_rows(other.test) for key, other in crops.items() if key != name])
+        good = part.test[:, part.defect_places].reshape(-1, part.test.shape[2])
         model = quadrics.fit_algebraic_hs(fit, m=max(ms), components=FULL)
-        for title, normal, strange in (("foreign", _rows(own.judged), others), ("defects", good, own.defects)):
+        for title, normal, strange in (("foreign", _rows(part.test), others), ("defects", good, part.defects)):
             labels = np.arange(len(normal) + len(strange)) >= len(normal)
             scores = model.sweep(_unit(np.vstack([normal, strange])), ms)
-            found[title][name] = [area(row.numpy(), labels) for row in scores]
+            results[title][name] = [area(row.numpy(), labels) for row in scores]
         variances = baselines.fit_pca(fit).eigenvalues
-        found["spectrum"][name] = (-torch.log10(variances / variances[0]))[:200:5].tolist()
-    return found
+        results["spectrum"][name] = (-torch.log10(variances / variances[0]))[:200:5].tolist()
+    return results
 
 
 def draw(figures: dict) -> go.Figure:
@@ -269,12 +269,12 @@ def _spoiled(count: int, parts: list[str]) -> np.ndarray:
         FeatureStore(workspace.features_folder()),
         np.random.default_rng(0),
     )
-    found = []
+    embeddings = []
     for name in parts:
         for pixels in windows_of(sets([])[name], count):
             dark = 0.15 * cv2.GaussianBlur(pixels.astype(float), (0, 0), 12) + rng.normal(0, 2, pixels.shape)
-            found.append(embedding_of(dark.clip(0, 255).astype(np.uint8), backbone, store))
-    return np.array(found)
+            embeddings.append(embedding_of(dark.clip(0, 255).astype(np.uint8), backbone, store))
+    return np.array(embeddings)
 
 
 def _off_surface(model: quadrics.Quadrics, pca: KernelPCAMap, rows: np.ndarray) -> np.ndarray:

@@ -87,7 +87,7 @@ def ran(*names: str) -> str:
     words = []
     for name in names:
         runs = figures(name).get("runs", {})
-        quick = [part for part, own in runs.items() if own["quick"]]
+        quick = [part for part, run in runs.items() if run["quick"]]
         machine = json.loads((FOLDER / f"{name}.json").read_text())["machine"]
         size = f"; {', '.join(quick)} with `--quick`" if quick else ""
         words.append(f"`{name}` ({machine.get('processor', 'unknown processor')}, {machine['cores']} cores{size})")
@@ -99,17 +99,17 @@ def picture(name: str, words: str) -> str:
 
 
 def semi_orthogonal() -> list[str]:
-    own, kolektor = figures("semi_orthogonal"), figures("kolektor")["detectors"]
-    pro = {name: {m: row["pro"] for m, row in rows.items()} for name, rows in own["table"].items()}
-    spread = {m: np.mean([rows[m]["pro_spread"] for rows in own["table"].values()])
+    results, kolektor = figures("semi_orthogonal"), figures("kolektor")["detectors"]
+    pro = {name: {m: row["pro"] for m, row in rows.items()} for name, rows in results["table"].items()}
+    spread = {m: np.mean([rows[m]["pro_spread"] for rows in results["table"].values()])
               for m in ("semi-orthogonal", "sampled", "Gaussian")}  # fmt: skip
     mean = {m: float(np.mean([row[m] for row in pro.values()])) for m in next(iter(pro.values()))}
-    layers = own["layers"]
+    layers = results["layers"]
     single = {name: max(v for tap, v in row.items() if tap != "all") for name, row in layers.items()}
-    alive = own["spectra"]["magnetic_tile"]["alive"]
+    alive = results["spectra"]["magnetic_tile"]["alive"]
     pixel = {m: float(np.mean(kolektor[m]["pixel_auroc"])) for m in kolektor}
     ahead = [a > b for a, b in zip(*(kolektor[m]["pixel_auroc"] for m in ("semi-orthogonal", "sampled")), strict=True)]
-    wide = [(k, row) for name, row in own["wide"].items() if name != "k" for k in range(len(own["wide"]["k"]))]
+    wide = [(k, row) for name, row in results["wide"].items() if name != "k" for k in range(len(results["wide"]["k"]))]
     above = sum(row["semi-orthogonal"][k] > row["sampled"][k] for k, row in wide)
     local, where = each(pro, "full", "global")
     drawn, where_drawn = each(pro, "semi-orthogonal", "sampled")
@@ -162,7 +162,7 @@ def semi_orthogonal() -> list[str]:
                   "Times are in [COSTS](COSTS.md)."),
         ]),
         "PRO to 30%; drawn embeddings are means of three seeds, with their range:",
-        grid("embedding", turned(pro) | {f"{m}, range": {n: own["table"][n][m]["pro_spread"] for n in pro}
+        grid("embedding", turned(pro) | {f"{m}, range": {n: results["table"][n][m]["pro_spread"] for n in pro}
                                          for m in ("semi-orthogonal", "sampled", "Gaussian")}),
         "KolektorSDD at 704 × 256, means of three seeds and their range; each learns from two thirds of the "
         "commutators:",
@@ -174,13 +174,13 @@ def semi_orthogonal() -> list[str]:
 
 
 def cop_corp() -> list[str]:
-    own = figures("cop_corp")
-    auc = {name: {m: row["auroc"] for m, row in rows.items()} for name, rows in own["contest"].items()}
-    both = {m: {f"{name}, {what}": rows[m][key] for name, rows in own["contest"].items()
+    results = figures("cop_corp")
+    auc = {name: {m: row["auroc"] for m, row in rows.items()} for name, rows in results["contest"].items()}
+    both = {m: {f"{name}, {what}": rows[m][key] for name, rows in results["contest"].items()
                 for what, key in (("AUROC", "auroc"), ("sd", "auroc_sd"), ("FPR95", "fpr95"))}
-            for m in own["contest"]["digits"]}  # fmt: skip
-    best = {key: max(values) for key, values in own["curves"]["digits"].items()}
-    exact = own["kernel_and_map"]
+            for m in results["contest"]["digits"]}  # fmt: skip
+    best = {key: max(values) for key, values in results["curves"]["digits"].items()}
+    exact, identities = results["kernel_and_map"], results["exact_identities"]
 
     def compared(better: str, worse: str) -> tuple[str, str, str]:
         ours = "; ".join(f"{name} {number(row[better])} and {number(row[worse])}" for name, row in auc.items())
@@ -233,8 +233,8 @@ def cop_corp() -> list[str]:
                   f"{exact['rows']} rows", UNTESTED,
                   f"only {exact['learned']} rows to learn from: the map pays where there are many more than M"),
             Claim("Proposition 2 as printed equals the error", "a proof",
-                  f"rank correlation {number(own['exact_identities']['rank_correlation_of_printed_form'], 2)}", FAILS,
-                  f"The exact form agrees to {own['exact_identities']['cosine_kernel_against_cop']:.0e}; "
+                  f"rank correlation {number(identities['rank_correlation_of_printed_form'], 2)}", FAILS,
+                  f"The exact form agrees to {identities['cosine_kernel_against_cop']:.0e}; "
                   "[METHODS](METHODS.md) section 2."),
         ]),
         "Every detector; sd: standard deviation over the cases (30, 3 and 3):",
@@ -244,14 +244,14 @@ def cop_corp() -> list[str]:
 
 
 def quadrics() -> list[str]:
-    own = figures("quadrics")
-    toy = {(row["fit"], row["noise"]): row for row in own["toy"]}
+    results = figures("quadrics")
+    toy = {(row["fit"], row["noise"]): row for row in results["toy"]}
     apart = {name: toy[fit, 0.12]["deviation"] for name, fit in (("d2", "d2"), ("eq. 7", "algebraic, coefficients"))}
-    moved, rates = own["shift"]["coefficients (eq. 7)"], own["identification"]
-    clean, dirty = ({f"{kind}, {name}": row for kind, rows in own[part].items() for name, row in rows.items()
+    moved, rates = results["shift"]["coefficients (eq. 7)"], results["identification"]
+    clean, dirty = ({f"{kind}, {name}": row for kind, rows in results[part].items() for name, row in rows.items()
                      if name != "median"} for part in ("clean_contest", "contest"))  # fmt: skip
     defects = {name: row for name, row in clean.items() if name.startswith("defects")}
-    m = {name: dict(zip(own["of_m"]["m"], row, strict=True)) for name, row in own["of_m"]["defects"].items()}
+    m = {name: dict(zip(results["of_m"]["m"], row, strict=True)) for name, row in results["of_m"]["defects"].items()}
     best_m = {name: max(row.values()) for name, row in m.items()}
     shown = ("PCA", "kernel PCA", "one-class SVM", "nearest neighbour", "NORM", "quadrics, d2", "quadrics, algebraic",
              "quadrics, d2, with PCA", "quadrics, 12 components, d2, with PCA", "quadrics, a quarter of the points, d2",
@@ -275,7 +275,8 @@ def quadrics() -> list[str]:
                   f"largest deviation {listed(apart, 2)}", word(apart["d2"] < apart["eq. 7"]),
                   "100 points and one outlier, ten seeds, medians"),
             Claim("Fig. 3: a shift breaks eq. 7", "a plot", f"deviation {number(moved[0], 2)} → {number(moved[-1], 2)}",
-                  word(moved[-1] > 2 * moved[0]), f"moved by {own['shift']['shift'][-1]}, neither centred nor scaled"),
+                  word(moved[-1] > 2 * moved[0]),
+                  f"moved by {results['shift']['shift'][-1]}, neither centred nor scaled"),
             Claim("Table 1: Q-FULL above PCA", ".89 to .98 > .81 to .90 (six sets)", *compared("quadrics, d2", "PCA")),
             Claim("Table 1: Q-FULL above the algebraic Q-BASE", ".89 to .98 > .87 to .95",
                   *compared("quadrics, d2", "quadrics, algebraic")),
@@ -320,12 +321,12 @@ def quadrics() -> list[str]:
 
 
 def hoffmann() -> list[str]:
-    own = figures("hoffmann")
-    cancer, shares, contest = own["cancer_auc"], own["enclosed_shares"], own["contest"]
+    results = figures("hoffmann")
+    cancer, shares, contest = results["cancer_auc"], results["enclosed_shares"], results["contest"]
     swept = {sigma: value for sigma, value in cancer["one_class_svm_swept_in_nu"].items() if value is not None}
-    zero, mean = own["digits"]["auc"]["0"], own["digits"]["mean"]
+    zero, mean = results["digits"]["auc"]["0"], results["digits"]["mean"]
     quality = {name: {m: row["quality"] for m, row in rows.items()} for name, rows in contest.items()}
-    best_iou = max(max(row) for row in own["sigma_and_q"]["square_iou"].values())
+    best_iou = max(max(row) for row in results["sigma_and_q"]["square_iou"].values())
     sine, sine_svm = shares["sine_noise_points_inside"], shares["sine_noise_points_inside_svm"]
     noisy, noisy_svm = shares["square_noise_points_inside"], shares["square_noise_points_inside_svm"]
 
@@ -388,8 +389,8 @@ def hoffmann() -> list[str]:
 
 
 def kdf_kdn() -> list[str]:
-    own = figures("kdf_kdn")
-    published = own["as_published"]
+    results = figures("kdf_kdn")
+    published = results["as_published"]
     size = max(next(iter(published.values())), key=int)
 
     def of(key: str, n: str = "1000") -> Rows:
@@ -403,11 +404,11 @@ def kdf_kdn() -> list[str]:
         return ours, word(not worse), f"not on {', '.join(worse)}" if worse else f"on all six, n = {int(size):,}"
 
     far = of("confidence_at_5", size)
-    dimensions = own["many_dimensions"]["100"]
-    deep = {n: row["with output layer"] for n, row in own["depth"].items()}
-    shapes = own["shift"]["confidence"]
-    falling = all(a["same"] > b["same"] for a, b in itertools.pairwise(own["untrained"].values()))
-    units, grown = list(own["widths"]), list(own["widths"].values())
+    dimensions = results["many_dimensions"]["100"]
+    deep = {n: row["with output layer"] for n, row in results["depth"].items()}
+    shapes = results["shift"]["confidence"]
+    falling = all(a["same"] > b["same"] for a, b in itertools.pairwise(results["untrained"].values()))
+    units, grown = list(results["widths"]), list(results["widths"].values())
     fall = {name: rows["kdn"] for name, rows in shapes.items()}
     return [
         "## 5 Kernel density forest and network (Dey et al. 2025)",
@@ -422,7 +423,8 @@ def kdf_kdn() -> list[str]:
                 word(all(row["same"] > row["other"] for row in deep.values())),
                 "Gaussian XOR; Fashion-MNIST untested"),
             Claim("Fig. 2: in random nets the kernel falls with depth", "a plot", "; ".join(
-                f"depth {n} {number(row['same'])} and {number(row['other'])}" for n, row in own["untrained"].items()),
+                f"depth {n} {number(row['same'])} and {number(row['other'])}"
+                for n, row in results["untrained"].items()),
                 word(falling), "Gaussian XOR, He weights, three draws"),
             Claim("Fig. 3A: KDF keeps the error of its forest, to .01", "a plot",
                   *compared("error", "KDF", "forest", slack=0.01)),
@@ -445,8 +447,8 @@ def kdf_kdn() -> list[str]:
                        and dimensions["KDN"]["error"] <= dimensions["network"]["error"] + 0.01),
                   "our constant"),
             Claim("Fig. 3B: there the geodesic distance is better than the Euclidean", "a plot",
-                  listed(own["euclidean"]),
-                  word(all(own["euclidean"][f"{m}, geodesic"] < own["euclidean"][f"{m}, Euclidean"]
+                  listed(results["euclidean"]),
+                  word(all(results["euclidean"][f"{m}, geodesic"] < results["euclidean"][f"{m}, Euclidean"]
                            for m in ("KDF", "KDN"))), "error at d = 100, three seeds"),
             Claim("Figs 4, 9 to 12: OpenML-CC18", "KDF and KDN keep the error, lower ECE and OCE", "tables below",
                   UNTESTED, "OpenML is not available here; four tables of scikit-learn stand in."),
@@ -478,10 +480,10 @@ def kdf_kdn() -> list[str]:
         "n = 1,000:",
         grid("simulation, figure", {
             f"{name}, {key}": {m: sizes["1000"][m][key] for m in ("forest", "KDF", "network", "KDN")}
-            for name, sizes in own["simulations"].items() for key in KDF_FIGURES}),
+            for name, sizes in results["simulations"].items() for key in KDF_FIGURES}),
         "Error and ECE on bundled tables, the largest sample of each:",
         grid("table", {f"{name}, {key}": {m: row[max(row, key=int)][m][key] for m in row[max(row, key=int)]}
-                       for name, row in own["tables"].items() for key in ("error", "ece", "oce")}),
+                       for name, row in results["tables"].items() for key in ("error", "ece", "oce")}),
         picture("kdf_kdn", "posterior fields, growing samples, tables, shifts"),
     ]  # fmt: skip
 
@@ -510,7 +512,7 @@ limit that promises 5 in 100."""
 
 def engineers() -> str:
     """The text of docs/FEW_PHOTOS.md."""
-    own, parts = figures("engineers"), [ENGINEERS, ran("engineers")]
+    results, parts = figures("engineers"), [ENGINEERS, ran("engineers")]
     parts.append(
         "With `--quick` a fifth of the good photos is kept apart for scale and limits in place of folds, so that few "
         "photos look worse than in the app."
@@ -521,8 +523,8 @@ def engineers() -> str:
     for part, words in (("by_count", "good photos"), ("by_share", "share of hidden defects")):
         parts.append(f"## By {words}")
         for key, title in shown:
-            rows = {f"{name}, {size} ({of['seeds']} seeds)": {d: of["detectors"][d][key] for d in columns}
-                    for name, sizes in own[part].items() for size, of in sizes.items()}  # fmt: skip
+            rows = {f"{name}, {size} ({case['seeds']} seeds)": {d: case["detectors"][d][key] for d in columns}
+                    for name, sizes in results[part].items() for size, case in sizes.items()}  # fmt: skip
             parts += [f"{title}:", grid("photos", rows, digits=1 if "%" in title else 3)]
     return "\n\n".join([*parts, picture("engineers", "quality against photos and hidden defects")]) + "\n"
 

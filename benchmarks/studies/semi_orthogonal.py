@@ -53,7 +53,7 @@ class Seen:
     """Features (n, h, w, d) of good photos to learn from and of photos to judge, with the true masks of these."""
 
     learned: Tensor
-    judged: Tensor
+    test: Tensor
     masks: np.ndarray
 
     def quality(self, errors: Tensor) -> dict[str, float]:
@@ -67,19 +67,19 @@ class Seen:
         }
 
     def through(self, projection: Tensor) -> "Seen":
-        return Seen(self.learned @ projection, self.judged @ projection, self.masks)
+        return Seen(self.learned @ projection, self.test @ projection, self.masks)
 
 
-def seen(folder: Path, backbone: Backbone, look: PatchFeatureSpec) -> Seen:
+def seen(folder: Path, backbone: Backbone, spec: PatchFeatureSpec) -> Seen:
     """All good photos to learn from, and all photos to judge whose mask is known."""
-    photos, extractor = split(scan(folder), seed=0), FeatureExtractor(backbone, GRID, (look,))
+    photos, extractor = split(scan(folder), seed=0), FeatureExtractor(backbone, GRID, (spec,))
 
     def features(samples: list[PhotoFile]) -> Tensor:
-        return torch.cat([extractor.features(read(own.path, own.depth).pixels)[0] for own in samples])
+        return torch.cat([extractor.features(read(photo.path, photo.depth).pixels)[0] for photo in samples])
 
-    judged = [own for own in photos.test if own.label == "good" or own.mask is not None]
-    masks = [np.zeros(SIZE, bool) if s.mask is None else mask_at(read_mask(s.mask, s.size), SIZE) for s in judged]
-    return Seen(features([*photos.train, *photos.calibration]), features(judged), np.array(masks))
+    test = [photo for photo in photos.test if photo.label == "good" or photo.mask is not None]
+    masks = [np.zeros(SIZE, bool) if s.mask is None else mask_at(read_mask(s.mask, s.size), SIZE) for s in test]
+    return Seen(features([*photos.train, *photos.calibration]), features(test), np.array(masks))
 
 
 @functools.cache
@@ -95,89 +95,91 @@ def with_masks(options: argparse.Namespace) -> Mapping[str, Path]:
 
 def table(options: argparse.Namespace) -> dict:
     """By set and embedding at k = 40: quality; drawn embeddings as means over seeds, with the spread of their PRO."""
-    found: dict[str, dict] = {}
+    results: dict[str, dict] = {}
     for name, folder in with_masks(options).items():
-        own, d = outputs_of(folder), outputs_of(folder).learned.shape[-1]
-        rows = found[name] = {
-            "global": own.quality(ablations.fit_global(own.learned).score(own.judged)),
-            "full": own.quality(ablations.fit_full(own.learned).score(own.judged)),
+        outputs, d = outputs_of(folder), outputs_of(folder).learned.shape[-1]
+        rows = results[name] = {
+            "global": outputs.quality(ablations.fit_global(outputs.learned).score(outputs.test)),
+            "full": outputs.quality(ablations.fit_full(outputs.learned).score(outputs.test)),
         }
         for title, fit in EIGEN.items():
-            model = fit(own.learned, k=min(K, len(own.learned) - 1, d))
-            rows[title] = own.quality(model.score(own.judged))
+            model = fit(outputs.learned, k=min(K, len(outputs.learned) - 1, d))
+            rows[title] = outputs.quality(model.score(outputs.test))
         for title, draw_columns in DRAWN.items():
-            each = [_fitted(own, draw_columns(d, K, seed=seed)) for seed in range(1 if options.quick else 3)]
-            rows[title] = {key: float(np.mean([one[key] for one in each])) for key in each[0]}
-            rows[title]["pro_spread"] = float(np.ptp([one["pro"] for one in each]))
-    return found
+            repeats = [_fitted(outputs, draw_columns(d, K, seed=seed)) for seed in range(1 if options.quick else 3)]
+            rows[title] = {key: float(np.mean([figures[key] for figures in repeats])) for key in repeats[0]}
+            rows[title]["pro_spread"] = float(np.ptp([figures["pro"] for figures in repeats]))
+    return results
 
 
-def _fitted(own: Seen, projection: Tensor) -> dict[str, float]:
-    return own.quality(mahalanobis.fit(own.learned, projection=projection).score(own.judged))
+def _fitted(outputs: Seen, projection: Tensor) -> dict[str, float]:
+    return outputs.quality(mahalanobis.fit(outputs.learned, projection=projection).score(outputs.test))
 
 
 def against_k(options: argparse.Namespace) -> dict:
     """PRO by set, embedding and k, one seed; null where so many eigenvectors do not exist."""
-    found: dict[str, dict] = {"k": list(KS)}
+    results: dict[str, dict] = {"k": list(KS)}
     for name, folder in with_masks(options).items():
-        own, d = outputs_of(folder), outputs_of(folder).learned.shape[-1]
-        rows = found[name] = {}
+        outputs, d = outputs_of(folder), outputs_of(folder).learned.shape[-1]
+        rows = results[name] = {}
         for title, fit in EIGEN.items():
-            most = min(max(KS), len(own.learned) - 1, d)
-            model = fit(own.learned, k=most)
-            rows[title] = [own.quality(model.score(own.judged, k=k))["pro"] if k <= most else None for k in KS]
+            most = min(max(KS), len(outputs.learned) - 1, d)
+            model = fit(outputs.learned, k=most)
+            rows[title] = [outputs.quality(model.score(outputs.test, k=k))["pro"] if k <= most else None for k in KS]
         for title, draw_columns in DRAWN.items():
-            rows[title] = _sweep(own, draw_columns(d, max(KS)), KS)
-    return found
+            rows[title] = _sweep(outputs, draw_columns(d, max(KS)), KS)
+    return results
 
 
 def wide(options: argparse.Namespace) -> dict:
     """As `against_k` for the drawn embeddings of the 1,056 channels of the expansions."""
-    backbone, found = load("efficientnet_lite0", taps="expansions"), {"k": list(WIDE)}
+    backbone, results = load("efficientnet_lite0", taps="expansions"), {"k": list(WIDE)}
     d = sum(backbone.tap_channels)
     for name, folder in with_masks(options).items():
-        found[name] = {}
+        results[name] = {}
         for title, draw_columns in DRAWN.items():
             columns = draw_columns(d, max(WIDE))
-            own = seen(folder, backbone, PatchFeatureSpec(backbone.taps, columns.numpy()))
-            found[name][title] = _sweep(own, torch.eye(max(WIDE)), WIDE)
-    return found
+            features = seen(folder, backbone, PatchFeatureSpec(backbone.taps, columns.numpy()))
+            results[name][title] = _sweep(features, torch.eye(max(WIDE)), WIDE)
+    return results
 
 
-def _sweep(own: Seen, projection: Tensor, ks: tuple[int, ...]) -> list[float]:
-    model = mahalanobis.fit(own.learned, projection=projection)
-    return [own.quality(errors)["pro"] for errors in model.sweep(own.judged, ks)]
+def _sweep(outputs: Seen, projection: Tensor, ks: tuple[int, ...]) -> list[float]:
+    model = mahalanobis.fit(outputs.learned, projection=projection)
+    return [outputs.quality(errors)["pro"] for errors in model.sweep(outputs.test, ks)]
 
 
 def spectra(options: argparse.Namespace) -> dict:
     """Mean eigenvalue over places, largest first, of the embedded covariances at k = 40, and of all channels; share of
     them above 1e-4 of a place.
     """
-    found: dict[str, dict] = {}
+    results: dict[str, dict] = {}
     for name, folder in with_masks(options).items():
-        own, d = outputs_of(folder), outputs_of(folder).learned.shape[-1]
-        models = {title: mahalanobis.fit(own.learned, projection=of(d, K)) for title, of in DRAWN.items()}
-        models["all channels"] = ablations.fit_full(own.learned)
+        outputs, d = outputs_of(folder), outputs_of(folder).learned.shape[-1]
+        models = {title: mahalanobis.fit(outputs.learned, projection=columns(d, K)) for title, columns in DRAWN.items()}
+        models["all channels"] = ablations.fit_full(outputs.learned)
         values = {title: model.spectrum().flatten(0, 1) for title, model in models.items()}
-        found[name] = {
-            "photos": len(own.learned),
-            "mean": {title: of.mean(0).tolist() for title, of in values.items()},
-            "alive": {title: float((of > COLLAPSED).float().mean()) for title, of in values.items()},
+        results[name] = {
+            "photos": len(outputs.learned),
+            "mean": {title: columns.mean(0).tolist() for title, columns in values.items()},
+            "alive": {title: float((columns > COLLAPSED).float().mean()) for title, columns in values.items()},
         }
-    return found
+    return results
 
 
 def layers(options: argparse.Namespace) -> dict:
     """PRO of the semi-orthogonal embedding, k = min(40, channels), on one level of the outputs and on all three."""
-    backbone, found = load("efficientnet_lite0", taps="outputs"), {}
+    backbone, results = load("efficientnet_lite0", taps="outputs"), {}
     ends = np.cumsum([0, *backbone.tap_channels]).tolist()
     levels = dict(zip(backbone.taps, itertools.pairwise(ends), strict=True)) | {"all": (0, ends[-1])}
     for name, folder in with_masks(options).items():
-        whole, found[name] = outputs_of(folder), {}
+        whole, results[name] = outputs_of(folder), {}
         for tap, (first, last) in levels.items():
-            own = Seen(whole.learned[..., first:last], whole.judged[..., first:last], whole.masks)
-            found[name][tap] = _fitted(own, mahalanobis.semi_orthogonal(last - first, min(K, last - first)))["pro"]
-    return found
+            of_layer = Seen(whole.learned[..., first:last], whole.test[..., first:last], whole.masks)
+            results[name][tap] = _fitted(of_layer, mahalanobis.semi_orthogonal(last - first, min(K, last - first)))[
+                "pro"
+            ]
+    return results
 
 
 def draw(figures: dict) -> go.Figure:
@@ -202,12 +204,12 @@ def draw(figures: dict) -> go.Figure:
             shown.update_xaxes(type="log", row=row, col=column)
         full = figures["against_k"][name]["semi-orthogonal"][-1]
         shown.add_hline(y=full, line_dash="dot", line_width=1, row=1, col=column)
-        own = figures["spectra"][name]
-        for title, values in own["mean"].items():
+        spectrum = figures["spectra"][name]
+        for title, values in spectrum["mean"].items():
             first = column == 1 and title == "all channels"
             line(shown, np.arange(1, len(values) + 1), values, title, order.index(title), (3, column), first=first)
             shown.data[-1].mode = "lines"
-        smallest = own["mean"]["all channels"][: own["photos"]][-K:]
+        smallest = spectrum["mean"]["all channels"][: spectrum["photos"]][-K:]
         line(shown, np.arange(1, len(smallest) + 1), smallest, "eigen, smallest", 4, (3, column), first=False)
         shown.data[-1].mode = "lines"
         shown.update_yaxes(type="log", range=[-5, 3], dtick=1, exponentformat="power", row=3, col=column)

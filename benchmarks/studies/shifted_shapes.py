@@ -33,31 +33,35 @@ def repetition(seed: int, per_class: int) -> dict[str, dict[str, list[float]]]:
     order = rng.permutation(len(images))
     images, classes = images[order].astype(np.float32), classes[order]
     net = train(images, classes, rng)
-    held = len(images) // 5
+    held_count = len(images) // 5
     embedded = embed(net, images)
-    kdn = fit_kdn(embedded[held:], classes[held:], held_out=(embedded[:held], classes[:held]), seed=seed)
-    own = on_own_layers(net, convolved(net, images), classes, held)
-    return {shift: curve(shift, values, net, own, kdn, rng) for shift, values in SHIFTS.items()}
+    kdn = fit_kdn(
+        embedded[held_count:], classes[held_count:], held_out=(embedded[:held_count], classes[:held_count]), seed=seed
+    )
+    on_layers = on_own_layers(net, convolved(net, images), classes, held_count)
+    return {shift: curve(shift, values, net, on_layers, kdn, rng) for shift, values in SHIFTS.items()}
 
 
-def on_own_layers(net: nn.Sequential, x: np.ndarray, classes: np.ndarray, held: int) -> KernelDensityClassifier:
+def on_own_layers(net: nn.Sequential, x: np.ndarray, classes: np.ndarray, held_count: int) -> KernelDensityClassifier:
     """KDN whose parent are the dense layers, 10 and 2: x (n, 9604) as they see it, the first `held` to choose with."""
     scale = np.linalg.norm(x, axis=1).max()
     x = x / scale
     weights, biases = ([getattr(net[i], name).detach().numpy().copy() for i in (3, 5)] for name in ("weight", "bias"))
     parent = ReluNet((weights[0] * np.float32(scale), weights[1]), tuple(biases), with_output=True)
-    gaussians, counts = fit_gaussians(parent, x[held:], classes[held:], classes=2, lam=1e-6, lam_undivided=False)
-    prior = np.bincount(classes[held:]) / len(classes[held:])
-    nearest, log_normal = gaussians.log_density(parent, x[:held], euclidean=False)
-    found = []
+    gaussians, counts = fit_gaussians(
+        parent, x[held_count:], classes[held_count:], classes=2, lam=1e-6, lam_undivided=False
+    )
+    prior = np.bincount(classes[held_count:]) / len(classes[held_count:])
+    nearest, log_normal = gaussians.log_density(parent, x[:held_count], euclidean=False)
+    candidates = []
     for power, ratio in zip(
         NETWORK_POWERS, log_class_ratios(parent, gaussians.codes, counts, NETWORK_POWERS), strict=True
     ):
         log_density = ratio[nearest] + log_normal[:, None]
         constant = calibrated_constant(log_density)
-        error = calibration_error(mixed(log_density, constant, prior), classes[:held])
-        found.append((error, power, constant, ratio))
-    _, power, constant, ratio = min(found, key=lambda row: row[0])
+        error = calibration_error(mixed(log_density, constant, prior), classes[:held_count])
+        candidates.append((error, power, constant, ratio))
+    _, power, constant, ratio = min(candidates, key=lambda row: row[0])
     return KernelDensityClassifier(
         parent, np.array([0, 1]), prior, gaussians, ratio, constant, float(scale), float(power), 1e-6, False
     )
@@ -67,14 +71,14 @@ def curve(
     shift: str,
     values: np.ndarray,
     net: nn.Sequential,
-    own: KernelDensityClassifier,
+    on_layers: KernelDensityClassifier,
     kdn: KernelDensityClassifier,
     rng: np.random.Generator,
 ) -> dict[str, list[float]]:
     """Mean largest posterior of the net, of KDN on its own layers, and of a net on its embedding and of KDN there."""
     models: dict[str, Callable[[np.ndarray], np.ndarray]] = {
         "net": lambda images: posterior(net, images),
-        "kdn_own_layers": lambda images: own.predict_proba(convolved(net, images)),
+        "kdn_own_layers": lambda images: on_layers.predict_proba(convolved(net, images)),
         "parent": lambda images: kdn.parent_proba(embed(net, images)),
         "kdn": lambda images: kdn.predict_proba(embed(net, images)),
     }
