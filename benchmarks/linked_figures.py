@@ -1,7 +1,7 @@
 """Writes the figures that METHODS and MEASUREMENTS link to a result: python -m benchmarks.linked_figures
 
-A link names the result, `[.97](../benchmarks/results/x.json#figures/a/b)`; the number between the brackets is written
-from it, with as many decimals as it had.
+`[.97][f3]` in the text and `[f3]: ../benchmarks/results/x.json#figures/a/b` at its end: the number is written from the
+result, with as many decimals as it had.
 """
 
 import argparse
@@ -13,7 +13,8 @@ from urllib.parse import unquote
 
 DOCS = Path(__file__).parents[1] / "docs"
 DOCUMENTS = ("METHODS.md", "MEASUREMENTS.md")
-LINK = re.compile(r"\[([^\]\s]+(?: %)?)\]\((\.\./benchmarks/results/[^)#]+)#([^)]+)\)")
+LINK = re.compile(r"\[([^\]\s]+(?: %)?)\]\[(f\d+)\]")
+TARGET = re.compile(r"^\[(f\d+)\]: (\.\./benchmarks/results/[^#\s]+)#(\S+)$", re.MULTILINE)
 
 
 @cache
@@ -43,11 +44,12 @@ def written_as(text: str, value: float) -> str:
 
 
 def refreshed(text: str) -> str:
-    """Return a document with the figure of every link as its result has it."""
+    """Return a document with the figure of every link as its result has it. Raises KeyError for a link to nowhere."""
+    targets = {label: (file, field) for label, file, field in TARGET.findall(text)}
 
     def linked(match: re.Match[str]) -> str:
-        figure, file, field = match.groups()
-        return f"[{written_as(figure, value_of(file, field))}]({file}#{field})"
+        figure, label = match.groups()
+        return f"[{written_as(figure, value_of(*targets[label]))}][{label}]"
 
     return LINK.sub(linked, text)
 
