@@ -1,7 +1,9 @@
-"""Writes the figures that METHODS and MEASUREMENTS link to a result: python -m benchmarks.linked_figures
+"""Writes the figures that METHODS and MEASUREMENTS take from a result: python -m benchmarks.linked_figures
 
-`[.97][f3]` in the text and `[f3]: ../benchmarks/results/x.json#figures/a/b` at its end: the number is written from the
-result, with as many decimals as it had.
+In a sentence a figure is a link, `[.97][f3]`, with `[f3]: ../benchmarks/results/x.json#figures/a/b` at the document's
+end. A table names its result below it, `From [x.json](../benchmarks/results/x.json).`, and in a comment the field of
+each number of its columns but the first, row by row; `-` is a number from elsewhere. Each is written from the result,
+with as many decimals as it had.
 """
 
 import argparse
@@ -15,6 +17,14 @@ DOCS = Path(__file__).parents[1] / "docs"
 DOCUMENTS = ("METHODS.md", "MEASUREMENTS.md")
 LINK = re.compile(r"\[([^\]\s]+(?: %)?)\]\[(f\d+)\]")
 TARGET = re.compile(r"^\[(f\d+)\]: (\.\./benchmarks/results/[^#\s]+)#(\S+)$", re.MULTILINE)
+TABLE = re.compile(
+    r"^(?P<head>\|.*\n\|[ |:-]+\n)(?P<rows>(?:\|.*\n)+)"
+    r"(?P<foot>\nFrom \[.*?\]\((?P<file>.*?)\)\.\n<!-- figures\n(?P<fields>[^>]*)\n-->)",
+    re.MULTILINE,
+)
+FIRST_COLUMN = r"^\|[^|]*\|"
+NUMBER = r"[−-]?(?:\d[\d,]*)?\.?\d+(?: %)?"
+IN_ROW = re.compile(f"({FIRST_COLUMN})|{NUMBER}", re.MULTILINE)
 
 
 @cache
@@ -44,14 +54,30 @@ def written_as(text: str, value: float) -> str:
 
 
 def refreshed(text: str) -> str:
-    """Return a document with the figure of every link as its result has it. Raises KeyError for a link to nowhere."""
+    """Return a document with every figure as its result has it. Raises KeyError for a field that is not there."""
     targets = {label: (file, field) for label, file, field in TARGET.findall(text)}
 
     def linked(match: re.Match[str]) -> str:
         figure, label = match.groups()
         return f"[{written_as(figure, value_of(*targets[label]))}][{label}]"
 
-    return LINK.sub(linked, text)
+    return TABLE.sub(_filled, LINK.sub(linked, text))
+
+
+def fields_of(table: re.Match[str]) -> list[str]:
+    """Return the field of each number, `-` without one."""
+    return table["fields"].split()
+
+
+def _filled(table: re.Match[str]) -> str:
+    fields = iter(fields_of(table))
+
+    def written(match: re.Match[str]) -> str:
+        if match[1] or (field := next(fields)) == "-":
+            return match[0]
+        return written_as(match[0], value_of(table["file"], f"figures/{field}"))
+
+    return table["head"] + IN_ROW.sub(written, table["rows"]) + table["foot"]
 
 
 def write() -> None:
