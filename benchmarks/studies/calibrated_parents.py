@@ -7,6 +7,7 @@ Sources: Zadrozny and Elkan, "Transforming classifier scores into accurate multi
 (isotonic); Platt, "Probabilistic outputs for support vector machines", 1999 (sigmoid).
 """
 
+from collections.abc import Callable
 from typing import Literal
 
 import numpy as np
@@ -14,9 +15,11 @@ from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.calibration import CalibratedClassifierCV
 from sklearn.frozen import FrozenEstimator
 
+from inspect_core.classify.kernel_density import KernelDensityClassifier
 from inspect_core.whole_part.cross_validation import CrossValidation
 
 Method = Literal["isotonic", "sigmoid"]
+Posteriors = dict[str, Callable[[np.ndarray], np.ndarray]]
 
 
 def calibrated(posterior: np.ndarray, numbers: np.ndarray, *, method: Method) -> CalibratedClassifierCV:
@@ -44,6 +47,18 @@ def of_unseen(unseen: CrossValidation, method: Method) -> np.ndarray:
         curves = calibrated(unseen.parent[~in_fold], unseen.y[~in_fold], method=method)
         probabilities[in_fold] = curves.predict_proba(unseen.parent[in_fold])
     return probabilities
+
+
+def with_parents(model: KernelDensityClassifier, names: tuple[str, str], x: np.ndarray, y: np.ndarray) -> Posteriors:
+    """The posteriors of a model, its parent, and the parent behind curves of (n, d) and (n,) held out of its fit.
+
+    names: of the model and of its parent.
+    """
+    ways: Posteriors = {names[0]: model.predict_proba, names[1]: model.parent_proba}
+    for method in ("isotonic", "sigmoid"):
+        curves = calibrated(model.parent_proba(x), y, method=method)
+        ways[f"{names[1]}, {method}"] = lambda z, c=curves: c.predict_proba(model.parent_proba(z))
+    return ways
 
 
 class _GivenPosterior(ClassifierMixin, BaseEstimator):

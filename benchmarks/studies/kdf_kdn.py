@@ -1,4 +1,4 @@
-"""KDF and KDN against their parents: six simulations, many dimensions, four tables, shifted pictures.
+"""KDF and KDN against their parents: six simulations, many dimensions, four tables, foreign classes, shifted pictures.
 
 python -m benchmarks.studies.kdf_kdn
 
@@ -19,8 +19,9 @@ import plotly.graph_objects as go
 from sklearn.datasets import load_breast_cancer, load_digits, load_iris, load_wine
 from sklearn.model_selection import train_test_split
 
-from benchmarks.studies.calibrated_parents import calibrated
+from benchmarks.studies.calibrated_parents import with_parents
 from benchmarks.studies.common import line, panels, run
+from benchmarks.studies.foreign_classes import foreign
 from benchmarks.studies.shifted_shapes import SHIFTS, repetition
 from inspect_core.classify.kernel_density import PAPER_LOG_B, KernelDensityClassifier, fit_kdf, fit_kdn
 from inspect_core.classify.relu_net import ReluNet
@@ -239,11 +240,7 @@ def _on_table(x: np.ndarray, y: np.ndarray, n: int, seed: int, options: argparse
     for title, fit, parent in (("KDF", fit_kdf, "forest"), ("KDN", fit_kdn, "network")):
         parameters = {"trees": 100 if options.quick else 500} if fit is fit_kdf else {"hidden": (100,) * 4}
         model = fit(fit_x, fit_y, held_out=(held_x, held_y), seed=seed, **parameters)
-        ways: dict[str, Callable] = {title: model.predict_proba, parent: model.parent_proba}
-        for method in ("isotonic", "sigmoid"):
-            curves = calibrated(model.parent_proba(held_x), held_y, method=method)
-            ways[f"{parent}, {method}"] = lambda z, c=curves, m=model: c.predict_proba(m.parent_proba(z))
-        for way, proba in ways.items():
+        for way, proba in with_parents(model, (title, parent), held_x, held_y).items():
             shares = proba(test_x)
             results[way] = {
                 "error": float((shares.argmax(axis=1) != test_y).mean()),
@@ -336,6 +333,7 @@ PARTS: dict[str, Callable[[argparse.Namespace], dict]] = {
     "euclidean": euclidean,
     "widths": widths,
     "tables": tables,
+    "foreign": foreign,
     "shift": shift,
 }
 
