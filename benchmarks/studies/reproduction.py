@@ -515,8 +515,8 @@ def kdf_kdn() -> list[str]:
         "Error and ECE on bundled tables, the largest sample of each:",
         grid("table", {f"{name}, {key}": {m: row[max(row, key=int)][m][key] for m in row[max(row, key=int)]}
                        for name, row in results["tables"].items() for key in ("error", "ece", "oce")}),
-        f"Foreign classes, means of five seeds. KDN with the product's constant, out of {len(ahead)}: OCE below the net's "
-        f"on {sum(oce for oce, _ in ahead)}, AUROC above it on {sum(auc for _, auc in ahead)}.",
+        f"Foreign classes, means of five seeds. With the product's constant KDN's OCE is below the net's on "
+        f"{sum(oce for oce, _ in ahead)} of {len(ahead)}, its AUROC above it on {sum(auc for _, auc in ahead)}.",
         grid("known classes, foreign", {
             f"{name} {figure}": {m: row[figure] for m, row in rows.items()} for name, rows in results["foreign"].items()
             for figure in rows["network"] if figure.endswith(("oce", "auroc"))}),
