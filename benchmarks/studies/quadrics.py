@@ -174,29 +174,39 @@ def identification(options: argparse.Namespace) -> dict:
 
     Identities: the nine places of flange and board (places of linen look alike). Embeddings: Lite0's, reduced to those
     directions that tell the places apart (linear discriminants), as a face network is trained to. Among the crops are
-    5 % that show nothing any more, dark and out of focus. t: the .99 quantile of good crops kept out of the fit.
+    5 % that show nothing any more, dark and out of focus. t: the .99 quantile of good crops kept out of the fit. "full"
+    are the rates with the crops of linen for distractors.
     """
-    crops = {name: crops_of(folder) for name, folder in sets([]).items() if name != "linen"}
+    crops = {name: crops_of(folder) for name, folder in sets([]).items()}
+    strangers = _rows(crops.pop("linen").test)
     named = {part: _places(crops, part) for part in ("learned", "test")}
     learned, shown = (np.concatenate([_rows(getattr(values, part)) for values in crops.values()]) for part in named)
     reduce = LinearDiscriminantAnalysis(solver="eigen", shrinkage="auto").fit(learned, named["learned"]).transform
     spoiled = _spoiled(round(0.05 * len(shown) / len(crops)), list(crops))
-    learned, everything = (_unit(reduce(rows)) for rows in (learned, np.concatenate([shown, spoiled])))
+    learned, everything, strangers = (
+        _unit(reduce(rows)) for rows in (learned, np.concatenate([shown, spoiled]), strangers)
+    )
     identity = np.concatenate([named["test"], [f"spoiled {i}" for i in range(len(spoiled))]])
     order = np.random.default_rng(0).permutation(len(learned))
     fit, kept_out = learned[order[: len(order) * 3 // 4]], learned[order[len(order) * 3 // 4 :]]
-    similarity = everything @ everything.T
-    beyond = {"without": np.full(len(everything), -1.0)}
+    everyone = np.concatenate([everything, strangers])
+    similarity = everything @ everyone.T
+    beyond = {"without": np.full(len(everyone), -1.0)}
     for kind, make in (("algebraic", quadrics.fit_algebraic_hs), ("d2", quadrics.fit)):
         model = make(fit, m=2 * FULL)
-        beyond[kind] = (model.score(everything) - model.score(kept_out).quantile(0.99)).numpy()
+        beyond[kind] = (model.score(everyone) - model.score(kept_out).quantile(0.99)).numpy()
     results: dict[str, dict] = {"crops": {"shown": len(shown), "spoiled": len(spoiled)}}
     for kind, values in beyond.items():
         known = values < 0
-        robust = np.where(known[:, None] & known, similarity, -np.inf)
-        rates = {str(fpr): identification_rate(robust, identity, fpr=fpr) for fpr in (1e-2, 1e-3, 1e-4)}
-        results[kind] = rates | {"spoiled_called_strange": float((~known[len(shown) :]).mean())}
+        robust = np.where(known[: len(everything), None] & known, similarity, -np.inf)
+        among, strange = np.split(robust, [len(everything)], axis=1)
+        results[kind] = {}
+        for fpr in (1e-2, 1e-3, 1e-4):
+            results[kind][str(fpr)] = identification_rate(among, identity, fpr=fpr)
+            results[kind][f"full {fpr}"] = identification_rate(among, identity, fpr=fpr, distractors=strange)
+        results[kind]["spoiled_called_strange"] = float((~known[len(shown) : len(everything)]).mean())
         results[kind]["good_called_strange"] = float((~known[: len(shown)]).mean())
+        results[kind]["distractors_called_strange"] = float((~known[len(everything) :]).mean())
     return results
 
 
