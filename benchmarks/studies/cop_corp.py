@@ -206,6 +206,22 @@ def kernel_and_map(options: argparse.Namespace) -> dict:
     return results
 
 
+def answer_times(options: argparse.Namespace) -> dict:
+    """By number of rows to learn from: ms a sample of nearest neighbour and CoRP, for 100 samples of 512 features."""
+    results = {}
+    for n in (1_000, 10_000) if options.quick else (1_000, 10_000, 100_000):
+        learned, test = (torch.randn(rows, 512, generator=torch.Generator().manual_seed(n)) for rows in (n, 100))
+        models = {
+            "nearest neighbour": baselines.fit_nearest_neighbour_unit(learned),
+            "CoRP": cop_corp.fit_corp(learned[:10_000], gamma=GAMMA, M=M),
+        }
+        results[str(n)] = {
+            name: timed(lambda: model.score(test))["median_ms"] / 100  # noqa: B023 - called at once
+            for name, model in models.items()
+        }
+    return results
+
+
 def approximation_decay(_: argparse.Namespace, m: int = 20, gamma: float = 1.0) -> dict:
     """Mean error of the approximated kernel against 1/√(2M), and CoRP's error against the exact kernel's."""
     rng = np.random.default_rng(0)
@@ -325,6 +341,7 @@ PARTS: dict[str, Callable[[argparse.Namespace], dict]] = {
     "contest": contest,
     "curves": curves,
     "kernel_and_map": kernel_and_map,
+    "answer_times": answer_times,
 }
 
 
