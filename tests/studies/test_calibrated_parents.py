@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from sklearn.isotonic import IsotonicRegression
 
-from benchmarks.studies.calibrated_parents import calibrated, of_unseen
+from benchmarks.studies.calibrated_parents import calibrated, of_unseen, with_parents
 from inspect_core.classify.kernel_density import fit_kdf
 from inspect_core.classify.posterior import calibration_error
 from inspect_core.judge.metrics import expected_calibration_error
@@ -34,6 +34,16 @@ def test_isotonic_is_one_step_curve_a_class_against_the_rest():
     expected = np.stack(curves, axis=1)
     expected /= expected.sum(axis=1, keepdims=True)
     np.testing.assert_allclose(calibrated(given, y, method="isotonic").predict_proba(parent), expected, rtol=1e-12)
+
+
+def test_a_model_comes_with_its_parent_and_the_curves_of_the_held_out():
+    model, (x, y), (new, _) = classifier(), overlapping(150, 1), overlapping(50, 2)
+    ways = with_parents(model, ("KDF", "forest"), x, y)
+    assert list(ways) == ["KDF", "forest", "forest, isotonic", "forest, sigmoid"]
+    np.testing.assert_array_equal(ways["KDF"](new), model.predict_proba(new))
+    for method in ("isotonic", "sigmoid"):
+        curves = calibrated(model.parent_proba(x), y, method=method)
+        np.testing.assert_array_equal(ways[f"forest, {method}"](new), curves.predict_proba(model.parent_proba(new)))
 
 
 @BOTH
