@@ -32,9 +32,8 @@ _BLOCK = 8
 _TRIED = 64  # pixels of the side to which noise is squashed to see how much of it is read
 _FAINTEST = 0.1  # least slope, in grey levels a pixel, by which curvature is divided
 _SHARPNESS = 0.03  # least deviation of the logarithm of sharpness
-_BRIGHTNESS = 3.0  # of grey levels
-_CLIPPED = 0.003  # of the share of clipped pixels
-"""Least deviations of the logarithm of sharpness, of grey levels, and of the share of clipped pixels."""
+_BRIGHTNESS = 3.0  # least deviation of grey levels
+_CLIPPED = 0.003  # least deviation of the share of clipped pixels
 
 
 @dataclass(frozen=True)

@@ -102,4 +102,4 @@ def attempt(task: Task, payload: Any) -> Any:
 
 @lru_cache(maxsize=1)
 def _opened(task: bytes) -> Task:
-    return pickle.loads(task)
+    return pickle.loads(task)  # from who started this process, or through a scheduler that can run code anyway

@@ -223,8 +223,11 @@ def _line_of(folder: Path) -> OpenProduct:
         part = _read(folder)
     except ValueError as error:
         return OpenProduct(folder.name, folder.name, folder.lstat().st_mtime, b"", problem=str(error))
-    interrupted, known = not (folder / RECIPE).exists(), (part.product, part.opened_at, part.thumbnail)
-    return OpenProduct(folder.name, *known, interrupted=interrupted, detector=part.order.method or "")
+    interrupted = not (folder / RECIPE).exists()
+    detector = part.order.method or ""
+    return OpenProduct(
+        folder.name, part.product, part.opened_at, part.thumbnail, interrupted=interrupted, detector=detector
+    )
 
 
 _KINDS = (

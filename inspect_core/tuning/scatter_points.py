@@ -19,6 +19,7 @@ from inspect_core.study.scored_photos import ScoredPhotos
 WHOLE = -1
 UNMARKED = "defective part, place not marked"
 """Of a patch of a defective part without a mask: it may show the defect or not."""
+_NO_KNOWN_DEFECT = ("good", UNMARKED, UNKNOWN)
 
 
 @dataclass(frozen=True, eq=False)
@@ -49,7 +50,7 @@ class ScatterPoints:
     @property
     def defect(self) -> np.ndarray:
         """(n,) bool: known to show a defect."""
-        return ~np.isin(self.truth, ("good", UNMARKED, UNKNOWN))
+        return ~np.isin(self.truth, _NO_KNOWN_DEFECT)
 
 
 def sample_patches(
@@ -81,7 +82,7 @@ def sample_patches(
     for i, child in enumerate(children):
         truth = _truth(scored.photos[i].label, masks[i], scored.grid)
         peak = cell_peaks(scored.map(i, **live), scored.grid)
-        striking = ~np.isin(truth, ("good", UNMARKED, UNKNOWN)) | (peak > limit)
+        striking = ~np.isin(truth, _NO_KNOWN_DEFECT) | (peak > limit)
         chosen = _draw(striking.ravel(), int(fractions[i]), np.random.default_rng(child))
         rows = features_of(i).reshape(h * w, -1).cpu().float().numpy()[chosen]
         place = np.stack(np.divmod(chosen, w), axis=1)
