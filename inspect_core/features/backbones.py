@@ -9,6 +9,7 @@ import os
 import threading
 from collections.abc import Callable
 from dataclasses import dataclass, field
+from functools import partial
 from pathlib import Path
 from weakref import WeakValueDictionary
 
@@ -16,10 +17,11 @@ import numpy as np
 import torch
 from torch import Tensor, nn
 
+from inspect_core.features import lite_graph
 from inspect_core.features.backbone_catalogue import CATALOGUE, BackboneSpec, spec_of, timm_stages
 from inspect_core.features.onnx_graph import OnnxGraph, load_cached, load_or_export
 from inspect_core.features.tapped_network import CALLS, SIDE, TappedNetwork, channels_of, check_taps
-from inspect_core.features.weights import TorchNetwork, find_weights, read_weights, require_weights
+from inspect_core.features.weights import TorchNetwork, WeightsFile, find_weights, read_weights, require_weights
 from inspect_core.runtime import workspace
 from inspect_core.runtime.threads import limit_math_threads
 
@@ -45,7 +47,8 @@ class Backbone:
     taps, tap_channels: module name and d_l, one for each tap.
     size: (H, W) in pixels. mean, sd: a colour enters the network as (x / 255 - mean) / sd.
     engine: what runs it, in words. weight_digest: SHA-256 of the weights file. _network: returns the network itself,
-    which is needed only for an export and on a GPU.
+    which is needed only for an export and on a GPU. _write: gives the graph with or without its head where no export is
+    needed.
     Safe to use from several threads.
     """
 
@@ -61,6 +64,7 @@ class Backbone:
     classifier: str
     cache: Path
     _network: Callable[[], nn.Module] = field(repr=False)
+    _write: Callable[[bool], bytes | None] | None = field(default=None, repr=False)
     _graphs: dict[bool, OnnxGraph] = field(default_factory=dict, repr=False)
     _lock: threading.Lock = field(default_factory=threading.Lock, repr=False)
 
@@ -99,7 +103,7 @@ class Backbone:
     @property
     def has_classes(self) -> bool:
         """Whether its logits are scores of classes; those of a network of features alone are the embedding again."""
-        return isinstance(self._head(), nn.Linear)
+        return self._write is not None or isinstance(self._head(), nn.Linear)
 
     def _head(self) -> nn.Linear | nn.Identity | None:
         layer = self._network().get_submodule(self.classifier) if self.classifier else None
@@ -164,15 +168,19 @@ class Backbone:
     def _graph(self, head: bool) -> OnnxGraph:
         with self._lock:
             if head not in self._graphs:
-                self._graphs[head] = load_or_export(
-                    (self.name, self.weight_digest, self.taps, self.size, self.mean, self.sd),
-                    lambda: self.copied(head=head or self._head() is not None),
-                    head=head,
-                    size=self.size,
-                    outputs=len(self.taps) + (2 if head else 0),
-                    cache=self.cache,
-                )
+                content = self._write(head) if self._write else None
+                self._graphs[head] = OnnxGraph(content) if content else self._exported(head)
             return self._graphs[head]
+
+    def _exported(self, head: bool) -> OnnxGraph:
+        return load_or_export(
+            (self.name, self.weight_digest, self.taps, self.size, self.mean, self.sd),
+            lambda: self.copied(head=head or self._head() is not None),
+            head=head,
+            size=self.size,
+            outputs=len(self.taps) + (2 if head else 0),
+            cache=self.cache,
+        )
 
 
 def load(
@@ -202,7 +210,12 @@ def load(
     network = TorchNetwork(spec, size, file, where)
     taps, on_gpu = _taps(spec, network, taps), where.type == "cuda"
     identity = (spec.name, file.digest, taps, tuple(size), spec.mean, spec.sd)
-    graph = None if on_gpu else load_cached((*identity, False), size=size, outputs=len(taps), cache=cache)
+    write = partial(_written, spec=spec, file=file, taps=taps, size=size)
+    content = None if on_gpu else write(False)
+    if content is not None:
+        graph = OnnxGraph(content)
+    else:
+        graph = None if on_gpu else load_cached((*identity, False), size=size, outputs=len(taps), cache=cache)
     if graph is None:
         check_taps(network.hollow(), taps)
         channels = channels_of(network.hollow(), taps, size)
@@ -222,8 +235,18 @@ def load(
         classifier=spec.classifier,
         cache=cache,
         _network=network,
+        _write=None if content is None else write,
         _graphs={} if graph is None else {False: graph},
     )
+
+
+def _written(
+    head: bool, *, spec: BackboneSpec, file: WeightsFile, taps: tuple[str, ...], size: tuple[int, int]
+) -> bytes | None:
+    """Return the graph of packaged weights, which needs no export; None for other weights and taps."""
+    if not spec.package or file.digest != spec.sha256:
+        return None
+    return lite_graph.write(file.tensors(), taps, size=size, mean=spec.mean, sd=spec.sd, head=head)
 
 
 _in_use: WeakValueDictionary[tuple, Backbone] = WeakValueDictionary()

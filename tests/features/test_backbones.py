@@ -188,18 +188,29 @@ def test_no_images_give_no_rows(lite):
     assert logits.shape == (0, 1000)
 
 
-def test_a_second_backbone_takes_the_graphs_from_the_cache_and_runs_without_its_network(
-    lite, images, graphs, monkeypatch
-):
-    maps, embedding, logits = lite.describe(images)
-    assert all(map(torch.equal, lite.tap_maps(images), maps))
+def test_packaged_weights_need_neither_their_network_nor_an_export(lite, images, tmp_path, monkeypatch):
     monkeypatch.setattr("inspect_core.features.onnx_graph.export", None)
     monkeypatch.setattr("inspect_core.features.weights.TorchNetwork.hollow", None)
-    again = load("efficientnet_lite0", size=SIZE, device="cpu", cache=graphs)
+    again = load("efficientnet_lite0", size=SIZE, device="cpu", cache=tmp_path)
+    assert all(map(torch.equal, again.tap_maps(images), lite.tap_maps(images)))
+    assert all(map(torch.equal, again.describe(images)[1:], lite.describe(images)[1:]))
+    assert (again.tap_channels, again.embedding_width) == (lite.tap_channels, 1280)
+    assert again.has_classes
+    assert not any(tmp_path.iterdir())
+
+
+def test_a_second_backbone_takes_the_graphs_from_the_cache_and_runs_without_its_network(
+    tiny_weights, images, tmp_path, monkeypatch
+):
+    first = load(TINY, weights=tiny_weights, size=SIZE, device="cpu", cache=tmp_path)
+    maps, embedding, logits = first.describe(images)
+    monkeypatch.setattr("inspect_core.features.onnx_graph.export", None)
+    monkeypatch.setattr("inspect_core.features.weights.TorchNetwork.__call__", None)
+    again = load(TINY, weights=tiny_weights, size=SIZE, device="cpu", cache=tmp_path)
     assert all(map(torch.equal, again.tap_maps(images), maps))
     assert torch.equal(again.describe(images)[1], embedding)
     assert torch.equal(again.describe(images)[2], logits)
-    assert (again.tap_channels, again.embedding_width) == (lite.tap_channels, 1280)
+    assert (again.tap_channels, again.embedding_width) == (first.tap_channels, first.embedding_width)
 
 
 def test_the_network_of_a_kept_graph_is_built_when_it_is_wanted(tiny_weights, tmp_path, images):
@@ -321,7 +332,7 @@ def test_other_images_are_refused(lite, wrong, message):
 
 
 def test_a_network_without_a_linear_head_has_no_embedding(lite, images, tmp_path):
-    headless = dataclasses.replace(lite, classifier="", cache=tmp_path, _graphs={})
+    headless = dataclasses.replace(lite, classifier="", cache=tmp_path, _write=None, _graphs={})
     with pytest.raises(ValueError, match="no embedding or logits"):
         headless.embed(images)
 

