@@ -8,7 +8,7 @@ from PIL import Image
 from inspect_core.images.boxes import downscale
 from inspect_core.images.photo_reader import ImageError, read
 from inspect_core.images.samples import PhotoFile
-from inspect_core.line.html_page import webp
+from inspect_core.line.html_page import data_url, webp
 
 ACROSS = 12
 """Photos in a row."""
@@ -29,11 +29,13 @@ def small(samples: Iterable[PhotoFile]) -> list[np.ndarray]:
     return thumbnails
 
 
-def sheet(photos: list[np.ndarray], *, room: int = 0) -> bytes:
-    """Return WebP of photos in rows of ACROSS, each letterboxed; room: for how many there is, so that nothing moves."""
+def sheet(photos: list[np.ndarray], *, room: int = 0) -> str:
+    """Return the data URL of photos in rows of ACROSS, each letterboxed; room: for how many there is, so that nothing
+    moves. Streamlit decodes every other picture and writes it as PNG, at each run.
+    """
     step = SIDE + GAP
     drawn = Image.new("RGBA", (ACROSS * step, max(1, -(-max(room, len(photos)) // ACROSS)) * step))
     for number, photo in enumerate(photos):
         left, top = (SIDE - photo.shape[1]) // 2, (SIDE - photo.shape[0]) // 2
         drawn.paste(Image.fromarray(photo), (number % ACROSS * step + left, number // ACROSS * step + top))
-    return webp(drawn)
+    return data_url(webp(drawn))

@@ -5,7 +5,9 @@ Arrays here have one leading axis of p = h * w locations in row-major order.
 
 import operator
 import warnings
+from collections import deque
 from collections.abc import Callable, Iterable, Iterator, Sequence
+from concurrent.futures import ThreadPoolExecutor
 
 import numpy as np
 import torch
@@ -13,6 +15,7 @@ from torch import Tensor
 
 from inspect_core.detectors.checks import full_precision, require_between
 from inspect_core.detectors.warned import FitWarning
+from inspect_core.runtime.threads import cores
 
 # Entries of the float64 matrices processed at one time: 20 MB of each.
 MATRIX_ENTRIES = 2_560_000
@@ -35,6 +38,12 @@ def matrix_blocks(matrices: Tensor) -> Iterator[slice]:
     return location_blocks(p, max(1, MATRIX_ENTRIES // k**2))
 
 
+def in_parallel(work: Callable[[slice], None], blocks: Iterable[slice]) -> None:
+    """Do the work of every block of locations, as many at a time as there are cores: locations share no sum."""
+    with ThreadPoolExecutor(cores(), thread_name_prefix="loupe-places") as pool:
+        deque(pool.map(work, blocks), maxlen=0)
+
+
 def per_location_product(a: Tensor, b: Tensor) -> Tensor:
     """a @ b for each location: (p, n, m) and (p, m, r) to (p, n, r).
 
@@ -53,7 +62,9 @@ def factorise(covariance: Tensor, ridge: float, *, place: Callable[[int], str]) 
     covariance.diagonal(dim1=-2, dim2=-1).add_(ridge)
     factors, info = torch.linalg.cholesky_ex(covariance)
     factors = factors.float()
-    sound = (info == 0) & (factors.diagonal(dim1=-2, dim2=-1) > 0).all(-1) & factors.isfinite().flatten(1).all(-1)
+    # A sum, not one flag per number: an entry that is not finite shows in it.
+    finite = factors.sum((1, 2), dtype=torch.float64).isfinite()
+    sound = (info == 0) & (factors.diagonal(dim1=-2, dim2=-1) > 0).all(-1) & finite
     if not sound.all():
         raise ValueError(
             f"the covariance at {place(int(torch.nonzero(~sound)[0]))} cannot be factorised with ridge = {ridge}; "
@@ -74,11 +85,14 @@ def whitening_blocks(factors: Tensor) -> tuple[Tensor, ...]:
     ends = [(start, min(start + BLOCK_ROWS, k)) for start in range(0, k, BLOCK_ROWS)]
     blocks = tuple(torch.empty(p, end, end - start, device=factors.device) for start, end in ends)
     identity = torch.eye(k, dtype=torch.float64, device=factors.device)
-    for here in matrix_blocks(factors):
+
+    def invert(here: slice) -> None:
         factor = factors[here].double()
         inverse = torch.linalg.solve_triangular(factor, identity.expand_as(factor), upper=False)
         for block, (start, end) in zip(blocks, ends, strict=True):
             block[here] = inverse[:, start:end, :end].transpose(1, 2)
+
+    in_parallel(invert, matrix_blocks(factors))
     return blocks
 
 

@@ -20,6 +20,7 @@ from inspect_core.detectors.mahalanobis.model import Mahalanobis, project
 from inspect_core.detectors.mahalanobis.per_location import (
     MATRIX_ENTRIES,
     factorise,
+    in_parallel,
     location_blocks,
     location_name,
     per_location_product,
@@ -161,10 +162,13 @@ class LocalGaussian:
         self._join_gathered()
         places = len(self._mean)
         cholesky = torch.empty(places, k, k, device=self._scatter.device)
-        for here in location_blocks(places, max(1, MATRIX_ENTRIES // k**2)):
+
+        def factor(here: slice) -> None:
             covariance = self._scatter.new_zeros(here.stop - here.start, k, k)  # only its lower triangle is read
             covariance.flatten(1).index_copy_(1, self._triangle, self._scatter[here] / self._joined)
             cholesky[here] = factorise(covariance, ridge, place=partial(location_name, here.start, self.grid[1]))
+
+        in_parallel(factor, location_blocks(places, max(1, MATRIX_ENTRIES // k**2)))
         return Mahalanobis(
             projection=self.projection,
             mean=self._mean.float().reshape(*self.grid, k),

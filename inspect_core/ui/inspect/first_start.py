@@ -43,7 +43,7 @@ def first_start() -> None:
         st.switch_page("pages/teach.py")
 
 
-@st.fragment(run_every=shell.POLL_SECONDS)
+@st.fragment(run_every=2 * shell.POLL_SECONDS)
 def _arriving(job_id: str) -> None:
     """Show how far the sample is, and its photos one by one; Cancel is in the sidebar."""
     job = shell.jobs().find_by_subject(teaching_job.SAMPLE)
@@ -66,5 +66,5 @@ def _photos() -> list[np.ndarray]:
 
 
 @st.cache_data(max_entries=1, show_spinner=False)
-def _sheet(count: int) -> bytes:
+def _sheet(count: int) -> str:
     return contact_sheet.sheet(_photos()[:count], room=len(_photos()))

@@ -107,7 +107,7 @@ def show_scan(source: PhotoSource, key: str) -> Dataset | None:
 
 
 @st.cache_data(max_entries=4, show_spinner="Checking the photos…")
-def _strips(_samples: Dataset, key: str) -> list[bytes]:
+def _strips(_samples: Dataset, key: str) -> list[str]:
     """Return the first photos of every kind, in the order of the table: good, then the defect types; key: of
     the files.
     """
