@@ -109,10 +109,10 @@ class _LiteGraph:
 
     def needed(self, outputs: Sequence[str]) -> list[Any]:
         """Return the nodes that these outputs depend on, in order."""
-        wanted, nodes = set(outputs), []
+        names, nodes = set(outputs), []
         for node in reversed(self.nodes):
-            if wanted.intersection(node.output):
-                wanted.update(node.input)
+            if names.intersection(node.output):
+                names.update(node.input)
                 nodes.append(node)
         return nodes[::-1]
 
