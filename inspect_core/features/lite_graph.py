@@ -4,7 +4,6 @@ It gives what the graph of `torch.onnx.export` gives, to the bit, without the se
 tracing take before the first photo of every size.
 """
 
-import re
 from collections.abc import Mapping, Sequence
 from typing import Any
 
@@ -90,13 +89,17 @@ class _LiteGraph:
         where it keeps the shape of the map it is added to its input.
         """
         before = self._conv(images, "bn1", "_conv_stem", "_bn0", stride=2)
-        blocks = sorted({int(found[1]) for name in self._tensors if (found := re.match(r"_blocks\.(\d+)\.", name))})
-        stage, position, channels = -1, 0, 0
-        for number in blocks:
+        stage = -1
+        position = 0
+        channels = 0
+        for number in range(sum(name.endswith("._project_conv.weight") for name in self._tensors)):
             packaged = f"_blocks.{number}"
             width = len(self._tensors[f"{packaged}._project_conv.weight"])
             stage, position = (stage, position + 1) if width == channels else (stage + 1, 0)
-            block, channels, norm, inner = f"blocks.{stage}.{position}", width, 1, before
+            block = f"blocks.{stage}.{position}"
+            channels = width
+            norm = 1
+            inner = before
             if f"{packaged}._expand_conv.weight" in self._tensors:
                 inner = self._conv(inner, f"{block}.bn1", f"{packaged}._expand_conv", f"{packaged}._bn0")
                 norm = 2
