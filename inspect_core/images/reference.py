@@ -60,12 +60,19 @@ class Reference(RegistrationImage):
         return Keypoints.from_image(self.grey, self.mask)
 
     def turns(self, lowest: float) -> tuple[int, ...]:
-        """Degrees by which it can be turned and still correlate with itself at least `lowest`, as good photos must."""
+        """Degrees by which the part can be turned about its middle, or the picture's where the part has no outline, and
+        still correlate with itself at least `lowest`, as good photos must.
+        """
         if self.outlined:
             ways = [] if self.outline is None else self.outline.poses(self.outline, scale=False)
             alike = [registration.correlation(self.grey, self.mask, self.grey, pose) for _, pose, _ in ways]
             return (180,) if len(alike) == 2 and min(alike) >= _SAME else ()
-        starts = {turn: registration.rotation_about_centre(self.grey.shape, turn) for turn in _TURNS}
+        starts = {
+            turn: self.outline.turned(turn)
+            if self.outline
+            else registration.rotation_about_centre(self.grey.shape, turn)
+            for turn in _TURNS
+        }
         fine = {
             turn: registration.refine_pose(self.grey, self.mask, self.grey, start) for turn, start in starts.items()
         }
