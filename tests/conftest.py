@@ -208,15 +208,15 @@ def learned(product: Path, small_backbone, tmp_path_factory: pytest.TempPathFact
     from inspect_core.tuning.product_check_training import train_product_check
 
     store, photos = FeatureStore(tmp_path_factory.mktemp("features")), scan(product)
-    given = {"k": 8, "M": 32, "patches": 300, "components": 6, "m": 6}
+    parameters = {"k": 8, "M": 32, "patches": 300, "components": 6, "m": 6}
 
     @functools.cache
     def recipe(method: str):
-        own = {name: value for name, value in given.items() if name in known_parameters(method)}
+        accepted = {name: value for name, value in parameters.items() if name in known_parameters(method)}
         with warnings.catch_warnings():
             warnings.simplefilter("ignore", UserWarning)
             study = Study(
-                photos, small_backbone, store, method=method, grid=(8, 12), nearest=method == "pca", parameters=own
+                photos, small_backbone, store, method=method, grid=(8, 12), nearest=method == "pca", parameters=accepted
             ).fit()
             product_check = train_product_check(
                 small_backbone, study.split.train, study.split.calibration, fused=method == "corp"
@@ -236,8 +236,8 @@ def exported_graphs():
     def remembered(recipe, backbone):
         headless = recipe.product_check is None and recipe.defect_types is None
         needs = (recipe.views, recipe.live_values, headless, recipe.tiles, backbone)
-        for given, graphs in known:
-            if all(own is other for own, other in zip(given, needs, strict=True)):
+        for key, graphs in known:
+            if all(known_part is other for known_part, other in zip(key, needs, strict=True)):
                 return dict(graphs)
         known.append((needs, exported(recipe, backbone)))
         return dict(known[-1][1])

@@ -42,20 +42,20 @@ class OnGpu(Tensor):
         return f"OnGpu({self.values_on_cpu!r})"
 
     @classmethod
-    def __torch_dispatch__(cls, operator: Any, types: Any, given: tuple = (), named: dict | None = None) -> Any:
+    def __torch_dispatch__(cls, operator: Any, types: Any, arguments: tuple = (), named: dict | None = None) -> Any:
         named = dict(named or {})
-        packet, leaves = operator.overloadpacket, tree_leaves((given, named))
-        _refuse_mixed(packet, given, leaves)
+        packet, leaves = operator.overloadpacket, tree_leaves((arguments, named))
+        _refuse_mixed(packet, arguments, leaves)
         leaves_cpu = packet is _aten._to_copy and torch.device(named.get("device") or GPU).type == "cpu"
         if "device" in named and named["device"] is not None:
             named["device"] = torch.device("cpu")
-        result = operator(*tree_map(_off, given), **tree_map(_off, named))
+        result = operator(*tree_map(_off, arguments), **tree_map(_off, named))
         if leaves_cpu:
             return result
         if packet is _aten.copy_:
-            return given[0]
+            return arguments[0]
         same = {id(leaf.values_on_cpu): leaf for leaf in leaves if isinstance(leaf, OnGpu)}
-        return tree_map(lambda one: same[id(one)] if id(one) in same else _on(one), result)
+        return tree_map(lambda item: same[id(item)] if id(item) in same else _on(item), result)
 
 
 def _off(leaf: Any) -> Any:
@@ -70,14 +70,14 @@ def _as_index(part: Any) -> Any:
     return torch.as_tensor(part) if isinstance(part, list | np.ndarray) else part
 
 
-def _refuse_mixed(packet: Any, given: tuple, leaves: list) -> None:
+def _refuse_mixed(packet: Any, arguments: tuple, leaves: list) -> None:
     """Raises as CUDA does for tensors of two devices, except where CUDA takes them: copies, numbers, a CPU index."""
     tensors = [leaf for leaf in leaves if isinstance(leaf, Tensor)]
     devices = {tensor.device for tensor in tensors if tensor.ndim or isinstance(tensor, OnGpu)}
     if packet in COPIES or len(devices) < 2:
         return
     if packet in INDEXED:
-        indexed, _, *values = given
+        indexed, _, *values = arguments
         if not isinstance(indexed, OnGpu):
             raise RuntimeError("indices should be either on cpu or on the same device as the indexed tensor (cpu)")
         if all(isinstance(value, OnGpu) or not value.ndim for value in values if isinstance(value, Tensor)):
@@ -90,50 +90,50 @@ def _refuse_mixed(packet: Any, given: tuple, leaves: list) -> None:
 class PretendGpu(TorchFunctionMode):
     """While it is entered, what is made on or moved to `cuda` is `OnGpu`."""
 
-    def __torch_function__(self, function: Any, types: Any, given: tuple = (), named: dict | None = None) -> Any:
+    def __torch_function__(self, function: Any, types: Any, arguments: tuple = (), named: dict | None = None) -> Any:
         named = dict(named or {})
-        if function in (Tensor.numpy, Tensor.__array__) and isinstance(given[0], OnGpu):
+        if function in (Tensor.numpy, Tensor.__array__) and isinstance(arguments[0], OnGpu):
             raise TypeError(
                 "can't convert cuda:0 device type tensor to numpy. Use Tensor.cpu() to copy the tensor to host memory "
                 "first."
             )
         if function is Tensor.tolist:
-            return function(_off(given[0]))
+            return function(_off(arguments[0]))
         if function is Tensor.cuda:
-            function, given = Tensor.to, (given[0], GPU)
-        if function is Tensor.to or (function is torch.as_tensor and isinstance(given[0], Tensor)):
-            return _moved(*given, **named)
+            function, arguments = Tensor.to, (arguments[0], GPU)
+        if function is Tensor.to or (function is torch.as_tensor and isinstance(arguments[0], Tensor)):
+            return _moved(*arguments, **named)
         if function is Tensor.pin_memory:
-            return given[0]
-        if function in BELOW and any(isinstance(leaf, OnGpu) for leaf in tree_leaves((given, named))):
-            _refuse_mixed(function, given, tree_leaves((given, named)))
-            return tree_map(_on, function(*tree_map(_off, given), **tree_map(_off, named)))
+            return arguments[0]
+        if function in BELOW and any(isinstance(leaf, OnGpu) for leaf in tree_leaves((arguments, named))):
+            _refuse_mixed(function, arguments, tree_leaves((arguments, named)))
+            return tree_map(_on, function(*tree_map(_off, arguments), **tree_map(_off, named)))
         if function in (Tensor.__getitem__, Tensor.__setitem__):
-            tensor, index, *values = given
+            tensor, index, *values = arguments
             index = tuple(map(_as_index, index)) if isinstance(index, tuple) else _as_index(index)
-            given = (tensor, index, *values)
+            arguments = (tensor, index, *values)
         if _on_gpu(named.get("device")):
-            made = function(*tree_map(_off, given), **named | {"device": torch.device("cpu")})
+            made = function(*tree_map(_off, arguments), **named | {"device": torch.device("cpu")})
             return tree_map(_on, made)
-        return function(*given, **named)
+        return function(*arguments, **named)
 
 
 def _on_gpu(device: Any) -> bool:
     return device is not None and not isinstance(device, Tensor) and torch.device(device).type == "cuda"
 
 
-def _moved(tensor: Tensor, *given: Any, **named: Any) -> Tensor:
+def _moved(tensor: Tensor, *arguments: Any, **named: Any) -> Tensor:
     """`Tensor.to`, for any way of saying where to: a device, a dtype, both, or another tensor."""
-    if given and isinstance(given[0], Tensor):
-        other, *given = given
+    if arguments and isinstance(arguments[0], Tensor):
+        other, *arguments = arguments
         named |= {"device": other.device, "dtype": other.dtype}
-    elif given and (given[0] is None or isinstance(given[0], str | torch.device)):
-        named["device"], *given = given
+    elif arguments and (arguments[0] is None or isinstance(arguments[0], str | torch.device)):
+        named["device"], *arguments = arguments
     device = torch.device(named.pop("device", None) or tensor.device)
     if device.type == "meta":
-        return Tensor.to(tensor, device, *given, **named)
+        return Tensor.to(tensor, device, *arguments, **named)
     here = _off(tensor)
-    moved = Tensor.to(here, "cpu", *given, **named)
+    moved = Tensor.to(here, "cpu", *arguments, **named)
     if device.type == tensor.device.type:
         return tensor if moved is here else _on(moved) if device.type == "cuda" else moved
     moved = moved.clone() if moved is here else moved
@@ -146,9 +146,9 @@ def pretended() -> Iterator[None]:
 
     def run(thread: threading.Thread) -> None:
         with PretendGpu():
-            alone(thread)
+            run_alone(thread)
 
-    alone = threading.Thread.run
+    run_alone = threading.Thread.run
     torch._C._ensureCUDADeviceGuardSet()
     with pytest.MonkeyPatch.context() as patch, PretendGpu():
         patch.setattr(threading.Thread, "run", run)

@@ -37,13 +37,13 @@ def test_all_judge_alike(study, small_backbone, tmp_path, monkeypatch):
     runner, weights = Runner(tmp_path / "line"), AREAS.weights(scored.size)
     assert recipe.limits == scored.default_limits() != study.default_limits()
     for photo in photos:
-        found = inspect(read(photo.path).pixels, load(tmp_path / "r.zip"), backbone=small_backbone)
-        assert found.score == scored.scores()[scored.index(photo.name)]
-        assert np.array_equal(found.anomaly_map, study.map(photo.name) * weights)
-        assert np.array_equal(found.uninspected, weights == 0)
+        verdict = inspect(read(photo.path).pixels, load(tmp_path / "r.zip"), backbone=small_backbone)
+        assert verdict.score == scored.scores()[scored.index(photo.name)]
+        assert np.array_equal(verdict.anomaly_map, study.map(photo.name) * weights)
+        assert np.array_equal(verdict.uninspected, weights == 0)
         line = runner.inspect(read(photo.path).pixels)
-        assert (line.verdict, line.score) == (found.verdict, pytest.approx(found.score, rel=1e-3))
-        assert np.array_equal(line.uninspected, found.uninspected)
+        assert (line.verdict, line.score) == (verdict.verdict, pytest.approx(verdict.score, rel=1e-3))
+        assert np.array_equal(line.uninspected, verdict.uninspected)
 
 
 def test_areas_that_leave_less_than_counts_are_refused_before_anything_is_saved(study):

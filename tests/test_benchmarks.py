@@ -52,12 +52,12 @@ def without_guard(exported, monkeypatch: pytest.MonkeyPatch) -> None:
 
 def test_the_main_job_runs_on_little_and_keeps_nothing(without_guard, capsys):
     costs = runner.COSTS.read_text(encoding="utf-8")
-    kept = sorted(runner.RESULTS.glob("*")) if runner.RESULTS.exists() else []
+    retained = sorted(runner.RESULTS.glob("*")) if runner.RESULTS.exists() else []
     runner.main(["--quick", *PARTS])
     figures = json.loads(capsys.readouterr().out)
     assert set(figures) == set(PARTS)
     assert runner.COSTS.read_text(encoding="utf-8") == costs
-    assert (sorted(runner.RESULTS.glob("*")) if runner.RESULTS.exists() else []) == kept
+    assert (sorted(runner.RESULTS.glob("*")) if runner.RESULTS.exists() else []) == retained
 
     for row in budgets.ROWS:
         if row.result in PARTS and row.figure != "key_to_overlay":  # takes the whole app in a browser
@@ -83,11 +83,11 @@ def test_memory_of_a_fit_is_read_before_the_app_goes_on(without_guard, tmp_path,
     monkeypatch.setattr(memory, "own_peak_mb", lambda: next(readings))
     memory.make_photos(tmp_path / "photos", 10)
     assert len({path.read_bytes() for path in (tmp_path / "photos").iterdir()}) == 10
-    found = memory.teach(tmp_path / "photos", QUICK)
-    peaks = {name: step["peak_mb"] for name, step in found["steps"].items()}
-    assert (found["fit"], found["shown"]) == (6, 4)
-    assert peaks["fit"] < peaks["limit"] < found["fit_peak_mb"] < peaks["network with head"]
-    assert max(peaks.values()) == peaks["guard"] < found["app_peak_mb"]
+    result = memory.teach(tmp_path / "photos", QUICK)
+    peaks = {name: step["peak_mb"] for name, step in result["steps"].items()}
+    assert (result["fit"], result["shown"]) == (6, 4)
+    assert peaks["fit"] < peaks["limit"] < result["fit_peak_mb"] < peaks["network with head"]
+    assert max(peaks.values()) == peaks["guard"] < result["app_peak_mb"]
 
 
 def test_a_move_of_the_limit_computes_no_score(exported, tmp_path, monkeypatch):
@@ -148,13 +148,13 @@ def test_the_costs_have_a_place_for_the_table():
 def test_every_module_answers_help_and_the_table_gives_it_the_place_of_its_result(
     module, tmp_path, monkeypatch, capsys
 ):
-    found, called, name = importlib.import_module(f"benchmarks.{module}"), [], module.split(".")[1]
-    if not hasattr(found, "main"):
+    script, called, name = importlib.import_module(f"benchmarks.{module}"), [], module.split(".")[1]
+    if not hasattr(script, "main"):
         assert name not in runner.METHODS
         return
     monkeypatch.setattr(sys, "argv", [module, "--help"])
     with pytest.raises(SystemExit) as ended:
-        found.main()
+        script.main()
     assert ended.value.code == 0
     usage = capsys.readouterr().out
     assert "usage" in usage
@@ -187,26 +187,26 @@ def test_results_hold_the_machine_and_the_figures(tmp_path):
 
 @pytest.mark.slow
 def test_peak_memory_is_that_of_the_process_itself(tmp_path, monkeypatch):
-    held = np.ones(200 << 17)  # 200 MB here must not be counted there
+    block = np.ones(200 << 17)  # 200 MB here must not be counted there
     (tmp_path / "small.py").write_text("from benchmarks.measure import own_peak_mb\nprint(own_peak_mb())\n")
     monkeypatch.setenv("PYTHONPATH", f"{tmp_path}:{runner.COSTS.parents[1]}")
     small = in_own_process(["small"], workspace=tmp_path)
     assert small < 200
-    assert held.nbytes / 2**20 < own_peak_mb()
+    assert block.nbytes / 2**20 < own_peak_mb()
 
 
 @pytest.mark.parametrize("fraction", [0.0, 0.25])
 def test_only_other_processes_count_as_others(monkeypatch, fraction):
-    own, wall = sum(os.times()[:4]), 100.0
-    since = Others(time.perf_counter() - wall, busy=1000.0, own_busy=own)
+    process_seconds, wall = sum(os.times()[:4]), 100.0
+    since = Others(time.perf_counter() - wall, busy=1000.0, own_busy=process_seconds)
     others = since.busy + fraction * wall * os.cpu_count()
-    monkeypatch.setattr(measure, "_busy_seconds", lambda: others + sum(os.times()[:4]) - own)
+    monkeypatch.setattr(measure, "_busy_seconds", lambda: others + sum(os.times()[:4]) - process_seconds)
     sum(range(3_000_000))
     assert since.fraction() == pytest.approx(fraction, abs=0.01)
 
 
 def _results(figures: dict) -> dict:
-    return {name: {"machine": MACHINE, "figures": found} for name, found in figures.items()}
+    return {name: {"machine": MACHINE, "figures": figure} for name, figure in figures.items()}
 
 
 def _on_quick_grids(row: Row) -> Row:

@@ -27,12 +27,12 @@ TRAINING = {"classify.net_training"}
 
 def modules() -> list[tuple[str, Path]]:
     """(name below inspect_core, path) of every module; a package goes by its folder's name."""
-    found = []
+    names = []
     for path in sorted((ROOT / "inspect_core").rglob("*.py")):
         name = ".".join(path.relative_to(ROOT / "inspect_core").with_suffix("").parts).removesuffix("__init__")
         if name:
-            found.append((name.removesuffix("."), path))
-    return found
+            names.append((name.removesuffix("."), path))
+    return names
 
 
 @functools.cache
@@ -48,17 +48,17 @@ def imported(path: Path) -> set[str]:
 
 
 def faults(name: str, path: Path) -> list[str]:
-    own = name.split(".")[0]
-    if own not in ROOMS:
+    package = name.split(".")[0]
+    if package not in ROOMS:
         return [f"{name} has no place in the list of rooms"]
-    found = []
+    imports = []
     for other in imported(path):
-        room = other.split(".")[1] if other.startswith("inspect_core.") else own
-        if ROOMS.index(room) < ROOMS.index(own):
-            found.append(f"{name} imports {other}, which lies above it")
-        if own in CLOSED and room != own and other not in SHARED:
-            found.append(f"{name} imports {other}; that room imports no other of ours")
-    return found
+        room = other.split(".")[1] if other.startswith("inspect_core.") else package
+        if ROOMS.index(room) < ROOMS.index(package):
+            imports.append(f"{name} imports {other}, which lies above it")
+        if package in CLOSED and room != package and other not in SHARED:
+            imports.append(f"{name} imports {other}; that room imports no other of ours")
+    return imports
 
 
 def test_imports_go_down() -> None:
@@ -72,10 +72,10 @@ def test_no_page_imports_another() -> None:
     names = set(of_page.values())
     of_page |= {path: path.parent.name for path in rooms}
     assert len(of_page) > 50
-    for path, own in of_page.items():
+    for path, imports in of_page.items():
         parts = [name.split(".") for name in imported(path)]
         used = {room for top, *rest in parts if top == "inspect_core" and rest[0] == "ui" for room in rest[1:2]}
-        assert used & names <= {own}, f"{path} imports the package of another page"
+        assert used & names <= {imports}, f"{path} imports the package of another page"
 
 
 def test_streamlit_stays_in_its_folders() -> None:

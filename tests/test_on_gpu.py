@@ -58,7 +58,7 @@ def network(device: torch.device) -> Backbone:
 
 
 @pytest.fixture
-def taught(product, tmp_path, monkeypatch):
+def fit_on(product, tmp_path, monkeypatch):
     """taught(device, method) is a study of the small product, fitted with the network on the device."""
     monkeypatch.setattr(Backbone, "_with_onnx", Backbone._with_torch)
 
@@ -79,7 +79,7 @@ def outcomes(study: Study, photo: np.ndarray) -> dict[str, np.ndarray]:
     patches = scatter_points.sample_patches(
         scored, lambda i: study.features(scored.photos[i])[0], [None] * len(scored.photos), limit=1.0, count=200
     )
-    found = {
+    result = {
         "scores": study.scores(),
         "map": study.map(0),
         "verdict": verdict.anomaly_map,
@@ -89,35 +89,35 @@ def outcomes(study: Study, photo: np.ndarray) -> dict[str, np.ndarray]:
     }
     if view.definition.refit_parameters:
         preview = PatchSample.from_study(study).fit({})
-        found["preview"] = torch.as_tensor(
+        result["preview"] = torch.as_tensor(
             view.definition.score(preview, study.patch_sample(20), view.value(study.live))
         ).cpu()
     if view.definition.live_parameter and view.variances is not None:
-        found["explained"] = explained(view, view.stops)
-    return {name: np.asarray(values, np.float64) for name, values in found.items()}
+        result["explained"] = explained(view, view.stops)
+    return {name: np.asarray(values, np.float64) for name, values in result.items()}
 
 
 @pytest.mark.slow
 @pytest.mark.filterwarnings("ignore::UserWarning")
 @pytest.mark.parametrize("method", METHODS)
-def test_every_method_is_taught_and_inspects_on_a_gpu_as_on_the_cpu(taught, product, method):
+def test_every_method_is_taught_and_inspects_on_a_gpu_as_on_the_cpu(fit_on, product, method):
     photo = read(next((product / "test/scratch").iterdir())).pixels
-    wanted = outcomes(taught(CPU, method), photo)
+    expected = outcomes(fit_on(CPU, method), photo)
     with pretended():
-        study = taught(GPU, method)
+        study = fit_on(GPU, method)
         assert isinstance(study.features(study.photos[0])[0], OnGpu)
-        found = outcomes(study, photo)
-    assert found.keys() == wanted.keys()
-    for name, values in wanted.items():
-        np.testing.assert_allclose(found[name], values, rtol=1e-5, atol=1e-6, err_msg=name)
+        actual = outcomes(study, photo)
+    assert actual.keys() == expected.keys()
+    for name, values in expected.items():
+        np.testing.assert_allclose(actual[name], values, rtol=1e-5, atol=1e-6, err_msg=name)
 
 
 @pytest.mark.slow
 @pytest.mark.filterwarnings("ignore::UserWarning")
-def test_what_was_taught_on_a_gpu_is_exported_and_inspects_a_batch_and_names_defects(taught, product, tmp_path):
+def test_what_was_taught_on_a_gpu_is_exported_and_inspects_a_batch_and_names_defects(fit_on, product, tmp_path):
     photos = photos_of([product / "test"])
     with pretended():
-        study = taught(GPU, "mahalanobis+nearest")
+        study = fit_on(GPU, "mahalanobis+nearest")
         backbone, recipe = study.extractor.backbone, study.recipe()
         embeddings = [embed(read(path).pixels, backbone) for _, path in photos]
         rows = run(LoadedRecipe(recipe, backbone), photos, Outputs())
@@ -157,12 +157,12 @@ def test_the_pretended_gpu_refuses_what_a_gpu_refuses():
     ],
     ids=["a missing .cpu()", "a draw left on the CPU", "sums made on the CPU"],
 )
-def test_what_would_fail_on_a_gpu_fails_on_the_pretended_one(taught, monkeypatch, function, right, wrong, method):
+def test_what_would_fail_on_a_gpu_fails_on_the_pretended_one(fit_on, monkeypatch, function, right, wrong, method):
     source = textwrap.dedent(getsource(function))
     assert right in source
     changed = dict(function.__globals__)
     exec(source.replace(right, wrong), changed)
     monkeypatch.setattr(function, "__code__", changed[function.__name__].__code__)
-    taught(CPU, method)
+    fit_on(CPU, method)
     with pretended(), pytest.raises((RuntimeError, TypeError), match=r"same device|host memory"):
-        taught(GPU, method)
+        fit_on(GPU, method)

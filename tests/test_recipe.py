@@ -37,15 +37,15 @@ def stored(tmp_path_factory):
 @pytest.fixture
 def runs(monkeypatch) -> list[bool]:
     """Every run of the network: whether it went on to the head."""
-    found: list[bool] = []
+    results: list[bool] = []
     run = backbones.Backbone._run
 
     def counted(self, images, *, head):
-        found.append(head)
+        results.append(head)
         return run(self, images, head=head)
 
     monkeypatch.setattr(backbones.Backbone, "_run", counted)
-    return found
+    return results
 
 
 def processor_maker() -> str:
@@ -77,8 +77,8 @@ def test_a_recipe_saved_before_gives_the_same_scores(stored, backbone, name, mod
 @pytest.mark.parametrize("name", NAMES)
 def test_a_recipe_saved_before_judges_by_the_largest_value_of_its_raw_map(stored, backbone, tmp_path, name):
     save(stored, tmp_path / "again.zip")
-    pixels, again = read(PHOTOS / name).pixels, load(tmp_path / "again.zip")
-    first, second = (inspect(pixels, recipe, backbone=backbone) for recipe in (stored, again))
+    pixels, restored = read(PHOTOS / name).pixels, load(tmp_path / "again.zip")
+    first, second = (inspect(pixels, recipe, backbone=backbone) for recipe in (stored, restored))
     assert (stored.live_values["area"], [view.scales for view in stored.views]) == (1, [{}])
     assert first.score == first.anomaly_map.max() == second.score
     assert first.verdict == stored.limits.verdict(first.score) == second.verdict
@@ -113,5 +113,5 @@ def test_a_stopped_photo_has_a_reason_and_no_defect_type(stored, backbone, limit
     product_check = dataclasses.replace(stored.product_check, mode=STOP, limit=-1.0)
     named = types(by_region=False).with_limit(0.0)
     recipe = dataclasses.replace(stored, product_check=product_check, limits=Limits(limit, limit), defect_types=named)
-    found = inspect(read(PHOTOS / next(iter(NAMES))).pixels, recipe, backbone=backbone)
-    assert (found.verdict, found.reason, found.defect_type) == ("reject", OTHER_PRODUCT, None)
+    verdict = inspect(read(PHOTOS / next(iter(NAMES))).pixels, recipe, backbone=backbone)
+    assert (verdict.verdict, verdict.reason, verdict.defect_type) == ("reject", OTHER_PRODUCT, None)

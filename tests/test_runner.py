@@ -181,8 +181,8 @@ def test_defect_types_are_named_as_in_the_app(small_recipe, small_backbone, prod
 def test_how_a_photo_differs_is_said_as_in_the_app_and_changes_no_verdict(small_recipe, small_backbone, tmp_path):
     silent = small_recipe("cop")
     photos = [read(path).pixels for path in find_photos(silent).paths]
-    taught = QualityRange.from_qualities(2 * [measure_quality(squash(pixels, (64, 96))) for pixels in photos])
-    recipe, said = replace(silent, quality=taught), set()
+    quality = QualityRange.from_qualities(2 * [measure_quality(squash(pixels, (64, 96))) for pixels in photos])
+    recipe, deviations = replace(silent, quality=quality), set()
     export(recipe, tmp_path / "line", check_images=find_photos(silent).paths)
     runner = Runner(tmp_path / "line")
     for good in photos[:2]:
@@ -191,8 +191,8 @@ def test_how_a_photo_differs_is_said_as_in_the_app_and_changes_no_verdict(small_
             here, there = inspect(pixels, recipe, backbone=small_backbone), runner.inspect(pixels)
             assert here.photo_deviation == there.photo_deviation
             assert here.verdict == inspect(pixels, silent, backbone=small_backbone).verdict
-            said.update(here.photo_deviation.split(", "))
-    assert {"", "noisier than taught", "darker than taught"} <= said
+            deviations.update(here.photo_deviation.split(", "))
+    assert {"", "noisier than taught", "darker than taught"} <= deviations
 
 
 def test_it_runs_where_nothing_but_its_own_packages_is_installed(line, product):

@@ -85,27 +85,27 @@ def test_limits_and_verdict_are_frozen():
     st.sampled_from([None, "named", "unknown"]),
 )
 @settings(deadline=None, max_examples=examples(100))
-def test_a_verdict_is_assembled_by_one_set_of_rules(peak, limits, said, types):
+def test_a_verdict_is_assembled_by_one_set_of_rules(peak, limits, reason_expected, types):
     anomaly_map = np.zeros((4, 8), np.float32)
     anomaly_map[1:3, 2:4] = peak
-    check, asked = None if said is None else ProductCheckResult(*said, "said"), []
+    check, asked = None if reason_expected is None else ProductCheckResult(*reason_expected, "said"), []
 
-    def name_type(found):
-        asked.append(found)
+    def name_type(verdict):
+        asked.append(verdict)
         return ("dent", 0.9) if types == "named" else None
 
     limits = Limits(*limits)
     placement = Placement((8, 16))
     view, namer = Visibility.from_placement(placement, (4, 8), None), None if types is None else name_type
-    found = assemble(anomaly_map, limits, placement, view=view, check=check, name_type=namer)
-    stopped, accepted = said == (True, True), limits.verdict(peak) == "accept"
-    assert found.verdict == ("reject" if stopped else limits.verdict(peak))
-    assert found.reason == (OTHER_PRODUCT if stopped else None)
-    assert found.product_check == (None if said is None else "said")
-    assert [region.box for region in found.regions] == ([] if accepted else [(4, 2, 8, 6)])
-    assert asked == ([found.regions] if types is not None and not stopped and not accepted else [])
-    assert found.defect_type == (("dent", 0.9) if asked and types == "named" else None)
-    assert found.of_unknown_type == bool(asked and types == "unknown")
+    verdict = assemble(anomaly_map, limits, placement, view=view, check=check, name_type=namer)
+    stopped, accepted = reason_expected == (True, True), limits.verdict(peak) == "accept"
+    assert verdict.verdict == ("reject" if stopped else limits.verdict(peak))
+    assert verdict.reason == (OTHER_PRODUCT if stopped else None)
+    assert verdict.product_check == (None if reason_expected is None else "said")
+    assert [region.box for region in verdict.regions] == ([] if accepted else [(4, 2, 8, 6)])
+    assert asked == ([verdict.regions] if types is not None and not stopped and not accepted else [])
+    assert verdict.defect_type == (("dent", 0.9) if asked and types == "named" else None)
+    assert verdict.of_unknown_type == bool(asked and types == "unknown")
 
 
 def outside(shift):
@@ -131,9 +131,9 @@ def test_a_part_that_the_photo_does_not_show_is_never_accepted(shift, area, area
     placement, limits = outside(shift), Limits(1.0, 2.0)
     view = Visibility.from_placement(placement, (64, 64), areas)
     left_out = view.uninspected
-    calm = mask_uninspected(np.full((64, 64), 0.5, np.float32), left_out, areas)
-    found = assemble(calm, limits, placement, area=area, view=view)
-    assert (found.verdict, found.reason) == (word, PARTLY_OUT if word == "review" else None)
-    assert np.array_equal(found.uninspected, left_out if left_out.any() else None)
+    quiet_map = mask_uninspected(np.full((64, 64), 0.5, np.float32), left_out, areas)
+    verdict = assemble(quiet_map, limits, placement, area=area, view=view)
+    assert (verdict.verdict, verdict.reason) == (word, PARTLY_OUT if word == "review" else None)
+    assert np.array_equal(verdict.uninspected, left_out if left_out.any() else None)
     bad = mask_uninspected(np.full((64, 64), 9.0, np.float32), left_out, areas)
     assert assemble(bad, limits, placement, area=area, view=view).verdict != "accept"

@@ -10,7 +10,7 @@ from pathlib import Path
 ROOT = Path(__file__).parent.parent
 PACKAGE = ROOT / "inspect_core"
 SOURCES = [ROOT / "app.py", *(ROOT / "pages").glob("*.py"), *PACKAGE.rglob("*.py")]
-BENCHMARKS = ROOT / "benchmarks"
+BESIDE = [*(ROOT / "benchmarks").rglob("*.py"), *(ROOT / "tests").rglob("*.py")]
 BANNED = {
     "found", "own", "one", "said", "told", "kept", "taken", "taught", "judged", "seen", "wanted", "given", "gone",
     "calm", "look", "held", "some", "each", "this", "about", "beside", "under", "inside", "over", "of", "again", "anew",
@@ -101,8 +101,8 @@ def test_no_banned_phrase_is_shown() -> None:
 
 
 def _bindings() -> Iterator[tuple[str, str]]:
-    """(file, name) of every variable, parameter and field, those of the benchmarks too."""
-    for path in [*SOURCES, *BENCHMARKS.rglob("*.py")]:
+    """(file, name) of every variable, parameter and field, those of benchmarks and tests too."""
+    for path in [*SOURCES, *BESIDE]:
         for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
             if isinstance(node, ast.Name) and isinstance(node.ctx, ast.Store):
                 yield path.name, node.id

@@ -20,10 +20,10 @@ LENGTH = 8
 def postgresql() -> Iterator[str]:
     """The address of a server in a temporary folder, reached by its Unix socket alone; no database name in it."""
     binaries = max(Path("/usr/lib/postgresql").glob("*/bin"), default=None, key=lambda path: int(path.parent.name))
-    found = binaries / "initdb" if binaries else shutil.which("initdb")
-    if found is None:
+    path = binaries / "initdb" if binaries else shutil.which("initdb")
+    if path is None:
         pytest.skip("PostgreSQL is not installed; install the system's package postgresql")
-    binaries = Path(found).parent
+    binaries = Path(path).parent
     as_user = ["runuser", "-u", "postgres", "--"] if os.geteuid() == 0 else []
     folder = Path(tempfile.mkdtemp(prefix="loupe-postgresql-"))
     try:
@@ -97,11 +97,11 @@ def tamper(url: str, log: AuditLog) -> Iterator[Callable]:
                 connection.exec_driver_sql("SET LOCAL session_replication_role = replica")
                 connection.execute(sa.text(statement), values)
                 return
-            found = connection.exec_driver_sql("SELECT name, sql FROM sqlite_master WHERE type = 'trigger'").all()
-            for name, _ in found:
+            triggers = connection.exec_driver_sql("SELECT name, sql FROM sqlite_master WHERE type = 'trigger'").all()
+            for name, _ in triggers:
                 connection.exec_driver_sql(f"DROP TRIGGER {name}")
             connection.execute(sa.text(statement), values)
-            for _, sql in found:
+            for _, sql in triggers:
                 connection.exec_driver_sql(sql)
 
     yield run

@@ -51,7 +51,7 @@ def test_a_forged_entry_is_neither_shown_nor_believed(filled, tamper):
             assert filled.find("forged") is None
             assert "last challenge failed" in challenges.why_blocked(filled, "r")
             assert life_cycle.states(filled) == {}
-            assert all(one.user == "Ana" for one in inspections.read(filled, most=99))
+            assert all(inspection.user == "Ana" for inspection in inspections.read(filled, most=99))
             tamper("DELETE FROM audit_entries WHERE number = :number", number=number)
         tamper(INSERT, **forged(number))
         assert any("another program" in problem for problem in filled.verify())

@@ -43,13 +43,13 @@ def test_retiring_leaves_none_in_force(log):
 
 def test_what_makes_no_sense_is_refused(log):
     approve(log, "a", **SAID)
-    for change, digest, said in (
+    for change, digest, message in (
         (approve, "a", SAID),
         (approve, "b", SAID | {"reason": "  "}),
         (retire, "a", SAID | {"reason": ""}),
     ):
         with pytest.raises(ValueError, match=r"this version is already approved|a reason is required;"):
-            change(log, digest, **said)
+            change(log, digest, **message)
     retire(log, "a", **SAID)
     with pytest.raises(ValueError, match="this version is already retired"):
         retire(log, "a", **SAID)
@@ -95,13 +95,13 @@ def test_an_override_keeps_the_original(log):
     latest = read(log, most=10)[0]
     for verdict, reason in (("review", "unsure"), ("accept", "dust")):
         log.append_all([override(latest, verdict, reason=reason, user="Ben")])
-    found = read(log, most=10)
-    assert [(one.number, one.verdict, one.final_verdict) for one in found] == [
+    inspections = read(log, most=10)
+    assert [(inspection.number, inspection.verdict, inspection.final_verdict) for inspection in inspections] == [
         (2, "reject", "accept"),
         (1, "accept", "accept"),
     ]
-    assert found[0].override.facts["reason"] == "dust"
-    assert counts(found) == {"accept": 2}
+    assert inspections[0].override.facts["reason"] == "dust"
+    assert counts(inspections) == {"accept": 2}
     assert [describe_entry(entry) for entry in log.entries(kind=OVERRIDE)] == [
         "ü.png (entry 2): reject → review",
         "ü.png (entry 2): reject → accept",
@@ -115,32 +115,37 @@ def test_what_a_notch_would_have_done(log):
         inspected(log, score)
     inspected(log, 0.5, verdict="reject", reason=OTHER_PRODUCT)
     inspected(log, None, verdict="not judged")
-    found = verdicts_at_limits(read(log, most=10))
-    assert found[0] == {"accept": 2, "review": 2, "reject": 3, "not judged": 1}
-    assert found[-1] == {"accept": 1, "review": 2, "reject": 4, "not judged": 1}
-    assert found[1] == {"accept": 3, "review": 2, "reject": 2, "not judged": 1}
+    counts = verdicts_at_limits(read(log, most=10))
+    assert counts[0] == {"accept": 2, "review": 2, "reject": 3, "not judged": 1}
+    assert counts[-1] == {"accept": 1, "review": 2, "reject": 4, "not judged": 1}
+    assert counts[1] == {"accept": 3, "review": 2, "reject": 2, "not judged": 1}
 
 
 def test_defect_types_are_counted_of_what_was_not_accepted(log):
     for score, kind in ((9.0, "dent"), (9.0, "scratch"), (3.5, "scratch"), (9.0, ""), (1.0, "")):
         inspected(log, score, kind=kind)
     inspected(log, 0.5, verdict="reject", reason=OTHER_PRODUCT)
-    found = defect_types(read(log, most=10))
+    counts = defect_types(read(log, most=10))
     expected = {"scratch": 2, "dent": 1, "no defect type": 1, OTHER_PRODUCT: 1}
-    assert {kind: len(parts) for kind, parts in found.items()} == expected
-    assert next(iter(found)) == "scratch"
+    assert {kind: len(parts) for kind, parts in counts.items()} == expected
+    assert next(iter(counts)) == "scratch"
 
 
 def test_facts_that_lack_something_are_read(log):
-    one = of_entry(log.append(INSPECTION, {"score": "high", "verdict": "maybe"}, user="line"))
-    assert (one.score, one.verdict, one.name, one.verdict_at(1)) == (None, "not judged", "", "not judged")
+    inspection = of_entry(log.append(INSPECTION, {"score": "high", "verdict": "maybe"}, user="line"))
+    assert (inspection.score, inspection.verdict, inspection.name, inspection.verdict_at(1)) == (
+        None,
+        "not judged",
+        "",
+        "not judged",
+    )
 
 
 def test_other_limits_are_recorded_once(log):
-    said = {"product": "tile", "reason": "new lamp", "user": "Ana"}
-    assert limits_changed(Limits(3, 4), Limits(3, 4), recipe="r", **said) is None
-    first = limits_changed(None, Limits(4, 4), recipe="r1", **said)
-    second = limits_changed(Limits(4, 4), Limits(3, 4.5), recipe="r2", **said)
+    facts = {"product": "tile", "reason": "new lamp", "user": "Ana"}
+    assert limits_changed(Limits(3, 4), Limits(3, 4), recipe="r", **facts) is None
+    first = limits_changed(None, Limits(4, 4), recipe="r1", **facts)
+    second = limits_changed(Limits(4, 4), Limits(3, 4.5), recipe="r2", **facts)
     log.append_all([first, second, second])
     assert [describe_entry(entry) for entry in log.entries(kind=LIMITS_CHANGED)] == [
         "first set to reject above 4",
@@ -155,20 +160,20 @@ def test_a_digest_is_told_by_its_first_digits(log):
 
 
 def test_challenges_are_told_in_words(log):
-    own = {"product": "flange", "recipe": "d" * 64, "user": "Ana"}
-    challenges.record(log, [{"name": "dent", "passed": False}, {"name": "plain", "passed": True}], **own)
-    challenges.override(log, reason="lamp ordered", **own)
-    challenges.record(log, [{"name": "dent", "passed": True}], **own)
+    facts = {"product": "flange", "recipe": "d" * 64, "user": "Ana"}
+    challenges.record(log, [{"name": "dent", "passed": False}, {"name": "plain", "passed": True}], **facts)
+    challenges.override(log, reason="lamp ordered", **facts)
+    challenges.record(log, [{"name": "dent", "passed": True}], **facts)
     expected = ["failed: dent", "watching allowed despite a failed challenge", "all challenge parts passed"]
     assert [describe_entry(entry) for entry in log.entries()] == expected
 
 
 def test_an_approval_names_the_exports_so_far_and_later_ones_are_recorded(log):
-    own = {"product": "flange", "user": "Ana"}
-    life_cycle.released(log, "e1", recipe="a", **own)
-    entry = life_cycle.approve(log, "a", reason="proved", **own)
+    facts = {"product": "flange", "user": "Ana"}
+    life_cycle.released(log, "e1", recipe="a", **facts)
+    entry = life_cycle.approve(log, "a", reason="proved", **facts)
     assert entry.facts["releases"] == ["e1"]
-    life_cycle.released(log, "e2", recipe="a", **own)
-    life_cycle.released(log, "other", recipe="b", **own)
+    life_cycle.released(log, "e2", recipe="a", **facts)
+    life_cycle.released(log, "other", recipe="b", **facts)
     assert life_cycle.releases(log, "a") == ["e1", "e2"]
     assert log.verify() == []

@@ -41,8 +41,8 @@ def test_entries_come_back_as_they_were_appended(log):
 def test_a_key_is_recorded_once(log):
     first = log.append(INSPECTION, {"score": 1.0}, user="Ana", key="part")
     assert log.append(INSPECTION, {"score": 2.0}, user="Ben", key="part") == first
-    again = [NewLogEntry(INSPECTION, {}, "Ana", key=key) for key in ("part", "new", "new", None, None)]
-    assert [entry.number for entry in log.append_all(again)] == [1, 2, 2, 3, 4]
+    entries = [NewLogEntry(INSPECTION, {}, "Ana", key=key) for key in ("part", "new", "new", None, None)]
+    assert [entry.number for entry in log.append_all(entries)] == [1, 2, 2, 3, 4]
     assert len([*log.entries()]) == 4
     assert log.verify() == []
 
@@ -89,8 +89,8 @@ def test_entries_are_chosen_by_kind_recipe_and_time(log, monkeypatch):
         kind = INSPECTION if hour % 2 else OVERRIDE
         log.append(kind, {"hour": hour}, user="Ana", product="tile", recipe=f"r{hour // 3}")
 
-    def hours(**wanted):
-        return [entry.facts["hour"] for entry in log.entries(**wanted)]
+    def hours(**expected):
+        return [entry.facts["hour"] for entry in log.entries(**expected)]
 
     assert hours(kind=INSPECTION) == [1, 3, 5]
     assert hours(recipe="r1") == [3, 4, 5]
@@ -113,9 +113,9 @@ def test_a_clock_set_back_is_named(log, monkeypatch):
     log.append(INSPECTION, {}, user="Ana")
     monkeypatch.setattr(log_module, "_now", lambda: now - timedelta(hours=1))
     entry = log.append(INSPECTION, {}, user="Ben")
-    said = [*log.entries(kind=CLOCK_SET_BACK)]
-    assert [other.number for other in said] == [2]
-    assert said[0].facts["last entry"] > said[0].facts["clock"] == entry.time
+    warnings = [*log.entries(kind=CLOCK_SET_BACK)]
+    assert [other.number for other in warnings] == [2]
+    assert warnings[0].facts["last entry"] > warnings[0].facts["clock"] == entry.time
     assert log.append(INSPECTION, {}, user="Ben").number == 4
     assert log.verify() == []
 
@@ -185,16 +185,16 @@ def test_two_processes_write_one_chain(url):
 
 @pytest.mark.slow
 def test_killed_at_any_moment_nothing_is_lost_or_doubled(url):
-    chance, said = random.Random(5), set()
+    chance, reported = random.Random(5), set()
     for _ in range(4):
         writer = appending(url, 0, 10**6)
-        said.add(int(writer.stdout.readline()))
+        reported.add(int(writer.stdout.readline()))
         time.sleep(chance.uniform(0, 0.05))
         os.kill(writer.pid, signal.SIGKILL)
-        said |= set(map(int, writer.communicate(timeout=60)[0].split()))
+        reported |= set(map(int, writer.communicate(timeout=60)[0].split()))
     with AuditLog.open(url) as log:
         assert log.verify() == []
-        kept = [entry.facts["i"] for entry in log.entries()]
-        assert len(kept) == len(set(kept))
-        assert said <= set(kept)
-        assert log.append(INSPECTION, {}, user="Ana").number == len(kept) + 1
+        stored = [entry.facts["i"] for entry in log.entries()]
+        assert len(stored) == len(set(stored))
+        assert reported <= set(stored)
+        assert log.append(INSPECTION, {}, user="Ana").number == len(stored) + 1

@@ -31,11 +31,11 @@ class Held(Database):
 
 def test_every_one_of_500_random_edits_is_found(filled, url):
     chance, database = random.Random(11), Held(url)
-    held, found = AuditLog(database), {}
+    log, edits = AuditLog(database), {}
     with database.writing() as connection:
         before = contents(connection)
         database.connection = connection
-        while sum(found.values()) < EDITS:
+        while sum(edits.values()) < EDITS:
             edit = chance.choice(EDIT_KINDS)
             undone = connection.begin_nested()
             try:
@@ -45,14 +45,14 @@ def test_every_one_of_500_random_edits_is_found(filled, url):
                 undone.rollback()
                 continue
             if contents(connection) != before:
-                assert says(held), (edit.__name__, contents(connection))
-                found[edit.__name__] = found.get(edit.__name__, 0) + 1
+                assert says(log), (edit.__name__, contents(connection))
+                edits[edit.__name__] = edits.get(edit.__name__, 0) + 1
             undone.rollback()
         database.connection = None
     database.close()
     assert filled.verify() == []
-    assert min(found.values()) > 9
-    assert len(found) == len(EDIT_KINDS)
+    assert min(edits.values()) > 9
+    assert len(edits) == len(EDIT_KINDS)
 
 
 def contents(connection):
@@ -139,9 +139,9 @@ def insert_head(connection, chance, rows):
 
 
 def exchange(connection, chance, rows):
-    one, other = chance.sample(range(1, LENGTH + 1), 2)
+    first, other = chance.sample(range(1, LENGTH + 1), 2)
     statement = sa.text("UPDATE audit_entries SET number = :new WHERE number = :number")
-    for number, new in ((one, 99), (other, one), (99, other)):
+    for number, new in ((first, 99), (other, first), (99, other)):
         connection.execute(statement, {"new": new, "number": number})
 
 

@@ -18,9 +18,9 @@ ROOT = Path(__file__).parents[2]
 SET = 'UPDATE audit_entries SET "{}" = :value WHERE number = :number'
 
 
-@pytest.mark.parametrize("gone", [{1}, {3}, {2, 3}, {LENGTH}, {LENGTH - 1, LENGTH}, set(range(1, LENGTH + 1))])
-def test_rows_that_are_gone_are_found(filled, tamper, gone):
-    for number in gone:
+@pytest.mark.parametrize("missing", [{1}, {3}, {2, 3}, {LENGTH}, {LENGTH - 1, LENGTH}, set(range(1, LENGTH + 1))])
+def test_rows_that_are_gone_are_found(filled, tamper, missing):
+    for number in missing:
         tamper("DELETE FROM audit_entries WHERE number = :number", number=number)
     assert filled.verify() != []
     assert filled.append(INSPECTION, {}, user="Ben").number == LENGTH + 1
@@ -65,9 +65,9 @@ def test_a_row_that_cannot_be_read_is_named(filled, tamper):
 def test_the_verb_says_what_it_found(filled, tamper, url, monkeypatch, capsys):
     monkeypatch.setenv("LOUPE_DATABASE", url)
     assert main(["verify"]) == 0
-    said = capsys.readouterr().out
-    assert filled.head()[1] in said
-    assert f"{LENGTH} entries" in said
+    output = capsys.readouterr().out
+    assert filled.head()[1] in output
+    assert f"{LENGTH} entries" in output
     tamper(SET.format("user"), value="Eve", number=2)
     assert main(["verify"]) == 2
     assert "entry 2 was changed" in capsys.readouterr().err
@@ -175,7 +175,7 @@ def test_errors(case, tmp_path, monkeypatch):
 def test_a_wrong_address_is_said_without_its_password(url, words, monkeypatch, capsys):
     monkeypatch.setenv("LOUPE_DATABASE", url)
     assert main(["verify"]) == 2
-    said = capsys.readouterr().err
-    assert words in said
-    assert "geheim" not in said
-    assert said.count("\n") == 1
+    output = capsys.readouterr().err
+    assert words in output
+    assert "geheim" not in output
+    assert output.count("\n") == 1

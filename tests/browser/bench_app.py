@@ -48,7 +48,7 @@ def crossed(photos: list[ScoredPhoto], scores: np.ndarray) -> np.ndarray:
     return 1.03 * scores[[photo.label == "good" and photo.subset == "calibration" for photo in photos]] + 0.1
 
 
-def told(photos: list[ScoredPhoto], scores: np.ndarray) -> np.ndarray:
+def hit_limits_of(photos: list[ScoredPhoto], scores: np.ndarray) -> np.ndarray:
     """Up to which limit each part is found: known of every second defect, of every fourth to far below its score."""
     known = [photo.is_defect and i % 8 > 0 for i, photo in enumerate(photos)]
     return np.where(known, scores * np.where(np.arange(len(photos)) // 8 % 2, 1, 0.85), np.nan)
@@ -57,13 +57,13 @@ def told(photos: list[ScoredPhoto], scores: np.ndarray) -> np.ndarray:
 def unscored() -> list[UnscoredPhoto]:
     """Photos of a good part and a defect that were not located, and one that is damaged."""
 
-    def of(name: str, kind: str, word: str, reason: str) -> UnscoredPhoto:
+    def photo_without_score(name: str, kind: str, word: str, reason: str) -> UnscoredPhoto:
         return UnscoredPhoto(PhotoFile(Path(name), name, kind, ORIGINAL), "test", word, reason)
 
     return [
-        of("away.png", "good", "not located", "nothing in the photo matches the reference"),
-        of("armless.png", "dent", "not located", "it is turned by 12°; good photos: −5° to 4°"),
-        of("<i>torn</i>_*.png", "dent", "not judged", "the file ends early: <too_dark>"),
+        photo_without_score("away.png", "good", "not located", "nothing in the photo matches the reference"),
+        photo_without_score("armless.png", "dent", "not located", "it is turned by 12°; good photos: −5° to 4°"),
+        photo_without_score("<i>torn</i>_*.png", "dent", "not judged", "the file ends early: <too_dark>"),
     ]
 
 
@@ -89,8 +89,8 @@ def page() -> None:
     photos, scores, grids = made_up(int(st.query_params.get("parts", 40)), area)
     scores, grids = (scores * gain).astype(np.float32).astype(float), grids * np.float32(gain)
     good = np.array([photo.label == "good" for photo in photos])
-    judged = np.array([photo.subset == "test" for photo in photos])
-    limit = limit_for_overkill(scores[good & ~judged], rate=0.01)
+    is_test = np.array([photo.subset == "test" for photo in photos])
+    limit = limit_for_overkill(scores[good & ~is_test], rate=0.01)
     suggested = Limits(0.97 * limit, 1.1 * limit) if st.query_params.get("band") else Limits(limit, limit)
     state.setdefault("limits", suggested)
     state.setdefault("position", int(scores.argmax()))
@@ -100,16 +100,16 @@ def page() -> None:
     anomaly_map = to_pixels(grids[position], SIZE)
     mask = None if good[position] else anomaly_map > 0.8 * anomaly_map.max()
     without = unscored() if st.query_params.get("told") else ()
-    found = told(photos, scores) if without else np.full(len(photos), np.nan)
+    hit_limits = hit_limits_of(photos, scores) if without else np.full(len(photos), np.nan)
     counts = count_parts(
-        scores[good & judged], scores[~good], review=limits.review, reject=limits.reject,
-        found_up_to=found[~good], **unscored_counts(without),
+        scores[good & is_test], scores[~good], review=limits.review, reject=limits.reject,
+        found_up_to=hit_limits[~good], **unscored_counts(without),
     )  # fmt: skip
     shown = [thumbnail(i) for i in range(len(photos))]
     bench.send_assets("film", f"made-up-{len(photos)}", [*shown, thumbnail(1), thumbnail(2), b"", thumbnail(0)])
     drawn = BenchState(
         photos, scores, position, anomaly_map, limits, suggested, float(np.median(grids)), counts_sentence(counts),
-        crossed(photos, scores), area, without, found_up_to=found, image=photo(position), mask=mask,
+        crossed(photos, scores), area, without, found_up_to=hit_limits, image=photo(position), mask=mask,
         check="This looks like the part taught.",
     )  # fmt: skip
     bench.bench("bench", drawn, f"made-up-{len(photos)}")

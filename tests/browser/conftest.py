@@ -35,13 +35,13 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
 
 @pytest.fixture(scope="session")
 def chromium() -> str:
-    found = next((path for name in NAMES if (path := shutil.which(name))), None)
-    if found is None:
+    path = next((path for name in NAMES if (path := shutil.which(name))), None)
+    if path is None:
         message = "no Chromium on this machine; on Debian or Ubuntu: sudo apt-get install chromium"
         if os.environ.get("CI") == "true":
             pytest.fail(message)
         pytest.skip(message)
-    return found
+    return path
 
 
 @pytest.fixture(scope="session")

@@ -29,10 +29,10 @@ def teach(method: str) -> taught_product.TaughtProduct:
     )
 
 
-taught = teach(st.query_params["method"])
+open_product = teach(st.query_params["method"])
 part = open_product_store.current()
-if part is None or part.study.method != taught.study.method:
-    open_product_store.take(open_product_store.put(taught))
+if part is None or part.study.method != open_product.study.method:
+    open_product_store.take(open_product_store.put(open_product))
     st.rerun()
 shell.sidebar()
 inspect_panels.bench_with_parameters(part)

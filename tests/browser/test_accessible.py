@@ -34,14 +34,14 @@ def idle(page: Page) -> None:
     expect(page.locator('[data-stale="true"]')).to_have_count(0)
 
 
-def found(page: Page, name: str) -> list[tuple[str, ...]]:
+def violations(page: Page, name: str) -> list[tuple[str, ...]]:
     """What axe-core finds on the page as it is: theme, name of the page, rule, element, what is wrong."""
     idle(page)
     answers = []
     for theme, ground in (("light", "rgb(255, 255, 255)"), ("dark", "rgb(18, 24, 26)")):
         page.emulate_media(color_scheme=theme, reduced_motion="reduce")
         expect(page.get_by_test_id("stApp")).to_have_css("background-color", ground)
-        answers += [(theme, name, *each) for each in page.evaluate(FIND, [[selector] for selector in STREAMLIT])]
+        answers += [(theme, name, *item) for item in page.evaluate(FIND, [[selector] for selector in STREAMLIT])]
     return answers
 
 
@@ -50,19 +50,19 @@ def test_nothing_of_ours_is_found_on_any_page_in_either_theme(sample_app, open_p
     expect(page.get_by_role("slider", name=re.compile("limit", re.IGNORECASE)).first).to_be_visible(timeout=WORK)
     page.evaluate(f"{axe}; null")
     page.add_style_tag(content=AT_REST)
-    answers = found(page, "Inspect")
+    answers = violations(page, "Inspect")
     page.get_by_role("button", name="Save as recipe").click()
     page.get_by_role("textbox", name="Reason").fill("to be looked at")
-    answers += found(page, "Save as recipe")
+    answers += violations(page, "Save as recipe")
     page.get_by_role("button", name="Save", exact=True).click()
     expect(page.get_by_text(re.compile("^recipe [0-9a-f]{8} · draft"))).to_be_visible(timeout=WORK)
     for name in PAGES:
         page.get_by_role("link", name=name).click()
         expect(page.get_by_role("heading", level=1, name=name)).to_be_visible()
-        answers += found(page, name)
+        answers += violations(page, name)
     page.get_by_role("link", name="Explore").click()
     for name in ("Variance", "Sensitivity"):
         page.get_by_role("radio", name=name).click()
         expect(page.get_by_role("button", name="Compute map")).to_have_count(0)
-        answers += found(page, name)
-    assert not answers, "\n".join(" | ".join(each) for each in answers)
+        answers += violations(page, name)
+    assert not answers, "\n".join(" | ".join(answer) for answer in answers)

@@ -76,9 +76,9 @@ def region_rows(page) -> list[str]:
 
 
 def expected_rows(anomaly_map: np.ndarray, limit: float, original: tuple[int, int]) -> list[tuple[str, float]]:
-    found = [scale_region(region, anomaly_map.shape, original) for region in regions(anomaly_map, limit)]
+    boxes = [scale_region(region, anomaly_map.shape, original) for region in regions(anomaly_map, limit)]
     return [
-        (f"{region.box[2] - region.box[0]} × {region.box[3] - region.box[1]} px", region.peak) for region in found[:12]
+        (f"{region.box[2] - region.box[0]} × {region.box[3] - region.box[1]} px", region.peak) for region in boxes[:12]
     ]
 
 
@@ -114,13 +114,13 @@ def test_a_defect_caught_elsewhere_says_so_while_the_limit_moves(open_page, addr
     on_bench(page)
     photos, scores, _ = made_up = app.made_up(40)
     without, good_and_defects = unscored_counts(app.unscored()), counted(made_up)
-    found = app.told(photos, scores)[[photo.is_defect for photo in photos]]
+    hit_limits = app.hit_limits_of(photos, scores)[[photo.is_defect for photo in photos]]
     x, y = take_hold(page)
     for shift in (0, 60, -20, -150, -60, 30):
         page.mouse.move(x + shift, y, steps=4)
         next_frame(page)
         limit = held_limit(page)
-        counts = count_parts(*good_and_defects, review=limit, reject=limit, found_up_to=found, **without)
+        counts = count_parts(*good_and_defects, review=limit, reject=limit, found_up_to=hit_limits, **without)
         assert page.locator(".words").inner_text() == counts_sentence(counts)
         assert page.locator(".part .tag:visible").count() == counts.caught_elsewhere
     assert "not located, 1 of " in counts_sentence(counts)
@@ -183,9 +183,9 @@ def test_regions_and_contour_are_those_of_python(open_page, address, app):
             [size, f"{peak:.{decimals}f}"] for size, peak in rows
         ]
         boxes = np.array([region.box for region in regions(anomaly_map, limit)])
-        wanted = np.array([*boxes[:, :2].min(0), *boxes[:, 2:].max(0)]) / anomaly_map.shape[0]
+        expected = np.array([*boxes[:, :2].min(0), *boxes[:, 2:].max(0)]) / anomaly_map.shape[0]
         drawn = page.evaluate(OUTLINE)["box"]
-        np.testing.assert_allclose(drawn, wanted, atol=1.5 / anomaly_map.shape[0])
+        np.testing.assert_allclose(drawn, expected, atol=1.5 / anomaly_map.shape[0])
 
 
 OUTLINE = """() => {
@@ -296,10 +296,10 @@ def test_keys_and_boxes_set_the_limit(open_page, address, app):
     assert held_limit(page) == high
 
     for percent in ("25", "7,5", "0"):
-        wanted = limit_for_overkill(app.crossed(photos, scores), rate=float(percent.replace(",", ".")) / 100)
+        expected = limit_for_overkill(app.crossed(photos, scores), rate=float(percent.replace(",", ".")) / 100)
         page.get_by_label("or false-reject rate").fill(percent)
         page.keyboard.press("Enter")
-        expect(page.get_by_text(f"In force: {wanted!r} {wanted!r}")).to_be_visible()
+        expect(page.get_by_text(f"In force: {expected!r} {expected!r}")).to_be_visible()
 
     last = float(scores.max())
     page.get_by_label("Limit", exact=True).last.fill(repr(last))
@@ -341,7 +341,7 @@ def test_the_gallery_chooses_filters_and_shows_names_as_they_are(open_page, addr
     photos, scores, _ = app.made_up(40)
     order = [int(i) for i in np.argsort(-scores, kind="stable")]
     shown = page.locator(".part")
-    assert [int(each.get_attribute("data-position")) for each in shown.all()] == order
+    assert [int(part.get_attribute("data-position")) for part in shown.all()] == order
     expect(page.locator(".title")).to_have_text(photos[order[0]].name)
     shown.nth(2).click()
     expect(page.get_by_text(f"at {order[2]}")).to_be_visible()
@@ -353,13 +353,13 @@ def test_the_gallery_chooses_filters_and_shows_names_as_they_are(open_page, addr
     page.get_by_label("Defect type").select_option("dent")
     dents = [i for i in order if photos[i].label == "dent"]
     expect(page.locator(".title")).to_have_text(photos[dents[0]].name)  # the part shown before is hidden now
-    assert [int(each.get_attribute("data-position")) for each in page.locator(".part:visible").all()] == dents
+    assert [int(part.get_attribute("data-position")) for part in page.locator(".part:visible").all()] == dents
     page.get_by_role("button", name="accepted").click()
     expect(page.get_by_text("No parts match.")).to_be_visible()
     page.get_by_role("button", name="Show all").click()
 
     def visible() -> list[int]:
-        return [int(each.get_attribute("data-position")) for each in page.locator(".part:visible").all()]
+        return [int(part.get_attribute("data-position")) for part in page.locator(".part:visible").all()]
 
     page.get_by_label("Sort by").select_option("name")
     names = [photos[i].name for i in visible()]

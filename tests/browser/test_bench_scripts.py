@@ -62,22 +62,22 @@ def test_regions_on_the_original(run) -> None:
         for above in [int((values > np.float64(limit)).sum())]
         for area in {1, max(1, above), min(values.size, above + 1)}
     ]
-    found = run(
+    drawn = run(
         READ_MAP + "return regionsAbove(map, it.limit, it.area).map((region) => scaleRegion(region, map, it.size));",
         [{"map": as_map(values), "limit": limit, "area": area, "size": size} for values, limit, area, size in cases],
     )
-    for (values, limit, area, size), ours in zip(cases, found, strict=True):
+    for (values, limit, area, size), ours in zip(cases, drawn, strict=True):
         theirs = [scale_region(region, values.shape, size) for region in regions(values, limit, area=area)]
-        assert [(each["area"], each["peak"], tuple(each["box"])) for each in ours] == [
-            (each.area, each.peak, each.box) for each in theirs
+        assert [(region["area"], region["peak"], tuple(region["box"])) for region in ours] == [
+            (region.area, region.peak, region.box) for region in theirs
         ]
 
 
 def test_lengths_and_areas_in_words(run) -> None:
-    found = run(
+    words = run(
         "return [lengthsInWords(23, 14, it), areasInWords([131], it), areasInWords([37, 1310], it)];", [None, 0.05, 0.1]
     )
-    assert found == [
+    assert words == [
         ["23 × 14 px", "131 px", "37 of 1310 px"],
         ["23 × 14 px, 1.2 × 0.7 mm", "131 px, 0.33 mm²", "37 of 1310 px, 0.093 of 3.3 mm²"],
         ["23 × 14 px, 2.3 × 1.4 mm", "131 px, 1.3 mm²", "37 of 1310 px, 0.37 of 13 mm²"],
@@ -87,7 +87,7 @@ def test_lengths_and_areas_in_words(run) -> None:
 def test_the_outline_holds_exactly_the_pixels_above_the_limit(run) -> None:
     cases = [(values, limit) for values, limit in random_maps() if not (values == np.float64(limit)).any()]
     assert len(cases) > 10
-    inside = run(
+    is_inside = run(
         READ_MAP
         + """
         const draw = document.createElement("canvas").getContext("2d");
@@ -98,7 +98,7 @@ def test_the_outline_holds_exactly_the_pixels_above_the_limit(run) -> None:
         });""",
         [{"map": as_map(values), "limit": limit} for values, limit in cases],
     )
-    for (values, limit), ours in zip(cases, inside, strict=True):
+    for (values, limit), ours in zip(cases, is_inside, strict=True):
         np.testing.assert_array_equal(np.array(ours).reshape(values.shape), values > limit)
 
 
@@ -114,8 +114,8 @@ def test_colours_are_those_of_the_reports(run) -> None:
     rng = np.random.default_rng(5)
     values = rng.uniform(0, 12, (9, 7)).astype(np.float32)
     colours = heatmap.heat_colours()
-    for calm, limit in ((2.0, 6.0), (2.0, 30.0), (4.9, 5.0)):
-        case = {"map": as_map(values), "typicalScore": calm, "limit": limit, "colours": colours.ravel().tolist()}
+    for typical, limit in ((2.0, 6.0), (2.0, 30.0), (4.9, 5.0)):
+        case = {"map": as_map(values), "typicalScore": typical, "limit": limit, "colours": colours.ravel().tolist()}
         painted = run(
             READ_MAP
             + (
@@ -126,25 +126,25 @@ def test_colours_are_those_of_the_reports(run) -> None:
             ),
             [case],
         )[0]
-        wanted = heatmap.colourise(values, typical_score=calm, limit=limit)
-        ours = np.array(painted, np.uint8).reshape(wanted.shape)
+        expected = heatmap.colourise(values, typical_score=typical, limit=limit)
+        ours = np.array(painted, np.uint8).reshape(expected.shape)
         # The report's positions are float32, so a value on the edge of a step may fall to its neighbour.
-        assert np.abs(ours.astype(int) - wanted).max() <= 3
+        assert np.abs(ours.astype(int) - expected).max() <= 3
         assert ((values > limit) == (ours[..., 3] >= colours[256, 3])).all()
 
 
 def test_nothing_is_accepted_on_what_is_not_finite(run) -> None:
     numbers = ("1", "NaN", "Infinity", "-Infinity")
     cases = [(score, review, reject) for score in numbers for review in numbers for reject in numbers]
-    said = run(
+    words = run(
         """const [score, review, reject] = it.map(Number);
         const limits = { review, reject };
         const part = { score, counted: "defect", found_up_to: null };
         return [verdictOf(part, limits), areFinite(review, reject), countParts([part], limits).missed];""",
         cases,
     )
-    assert said[0] == ["accept", True, 1]
-    for (_, *limits), ours in zip(cases[1:], said[1:], strict=True):
+    assert words[0] == ["accept", True, 1]
+    for (_, *limits), ours in zip(cases[1:], words[1:], strict=True):
         assert ours == ["unjudged", set(limits) == {"1"}, 0]
 
 
@@ -155,13 +155,13 @@ def test_a_verdict_is_that_of_python_stopped_photos_included(run) -> None:
         for review, reject in ((1.0, 2.0), (2.0, 2.0))
         for stopped in (False, True)
     ]
-    said = run(
+    verdicts = run(
         "return verdictOf(it, it.limits);",
         [{"score": score, "limits": asdict(limits), "stopped": stopped} for score, limits, stopped in cases],
     )
     placement = Placement((2, 2))
     view = Visibility.from_placement(placement, (2, 2), None)
-    assert said == [
+    assert verdicts == [
         assemble(
             np.full((2, 2), score, np.float32),
             limits,
@@ -180,31 +180,31 @@ def test_verdicts_counts_and_the_sentence(run) -> None:
         scores = np.round(rng.normal(5, 2, rng.integers(0, 30)) * 2) / 2
         counted = rng.choice(["good", "defect", ""], scores.size).tolist()
         review = float(np.round(rng.normal(5 if i % 4 else -5, 1) * 2) / 2)
-        found = np.where(rng.random(scores.size) < 0.3 * (i % 4), np.nan, scores - rng.integers(0, 5, scores.size))
+        hit_limits = np.where(rng.random(scores.size) < 0.3 * (i % 4), np.nan, scores - rng.integers(0, 5, scores.size))
         without = [UnscoredCounts(*rng.integers(0, 3, 2).tolist()) if i % 2 else UnscoredCounts() for _ in range(2)]
-        cases.append((scores, counted, Limits(review, review + (i % 3)), found, without))
-    said = run(
+        cases.append((scores, counted, Limits(review, review + (i % 3)), hit_limits, without))
+    sentences = run(
         """const counts = countParts(it.parts, it.limits, it.without);
         return inParts(counts, it.bounds, hasReviewBand(it.limits), it.own);""",
         [
             {
                 "parts": [
                     {"score": score, "counted": role, "found_up_to": None if np.isnan(up_to) else up_to}
-                    for score, role, up_to in zip(scores.tolist(), counted, found.tolist(), strict=True)
+                    for score, role, up_to in zip(scores.tolist(), counted, hit_limits.tolist(), strict=True)
                 ],
                 "limits": {"review": limits.review, "reject": limits.reject},
                 "without": {"good": asdict(without[0]), "defect": asdict(without[1])},
                 "own": i % 2 == 0,
                 "bounds": [format_upper_bound(k, counted.count("good")) for k in range(counted.count("good") + 1)],
             }
-            for i, (scores, counted, limits, found, without) in enumerate(cases)
+            for i, (scores, counted, limits, hit_limits, without) in enumerate(cases)
         ],
     )
-    assert any("elsewhere, " in sentence for sentence in said)
-    for i, ((scores, counted, limits, found, without), sentence) in enumerate(zip(cases, said, strict=True)):
-        good, defects = (np.array([each == role for each in counted], bool) for role in ("good", "defect"))
+    assert any("elsewhere, " in sentence for sentence in sentences)
+    for i, ((scores, counted, limits, hit_limits, without), sentence) in enumerate(zip(cases, sentences, strict=True)):
+        good, defects = (np.array([item == role for item in counted], bool) for role in ("good", "defect"))
         counts = count_parts(
-            scores[good], scores[defects], review=limits.review, reject=limits.reject, found_up_to=found[defects],
+            scores[good], scores[defects], review=limits.review, reject=limits.reject, found_up_to=hit_limits[defects],
             good_unscored=without[0], defects_unscored=without[1],
         )  # fmt: skip
         assert sentence == counts_sentence(counts, limit_set_on_these=i % 2 == 0)
@@ -219,13 +219,13 @@ def test_the_limit_for_an_overkill(run) -> None:
     step = np.finfo(float).eps
     # Neighbouring numbers whose middle rounds up; a share that falls short of 29 parts in binary; all alike.
     cases += [(np.array([1 + step, 1 + 2 * step]), 0.5), (np.arange(100.0), 0.29), (np.array([2.0, 2.0]), 0.0)]
-    found = run(
+    limits_drawn = run(
         "return limitForOverkill(it.scores, it.rate);",
         [{"scores": scores.tolist(), "rate": rate} for scores, rate in cases],
     )
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", UserWarning)
-        assert found == [limit_for_overkill(scores, rate=rate) for scores, rate in cases]
+        assert limits_drawn == [limit_for_overkill(scores, rate=rate) for scores, rate in cases]
 
 
 def test_data_overtaken_by_newer_ones_end_no_component(browsing) -> None:
@@ -245,8 +245,8 @@ def test_data_overtaken_by_newer_ones_end_no_component(browsing) -> None:
     stubs = "let steps = 0; Bench.prototype.receive = () => {}; Gallery.prototype.step = () => (steps += 1);"
     next_part = "host.querySelector('.next').click(); return steps;"
     assert answer(scripts, stubs, twice + next_part, page_of(FOLDER, "bench.html")) == 1
-    anew = "host.innerHTML = host.innerHTML; mount({ data: { key: 'one' }, parentElement: host }); "
-    assert answer(scripts, stubs, twice + anew + next_part, page_of(FOLDER, "bench.html")) == 1
+    remount = "host.innerHTML = host.innerHTML; mount({ data: { key: 'one' }, parentElement: host }); "
+    assert answer(scripts, stubs, twice + remount + next_part, page_of(FOLDER, "bench.html")) == 1
 
     stubs = "const known = []; Drawing.prototype.receive = function () { known.push(this); };"
     same = "return known[0] === known[1];"
@@ -259,11 +259,11 @@ def test_a_proposed_area_is_drawn_and_taken_over_by_a_click(browsing) -> None:
     page.set_content(f'<div id="host">{(AREAS / "areas.html").read_text(encoding="utf-8")}</div>')
     source = (AREAS / "areas.js").read_text(encoding="utf-8").replace("export default ", "")
     outline = [[0.9, 0.0], [1.0, 0.0], [1.0, 0.1], [0.9, 0.1]]
-    own = [{"mode": "stricter", "outline": outline, "strictness": 2}]
+    areas = [{"mode": "stricter", "outline": outline, "strictness": 2}]
     sent = page.evaluate(
         f"""async (offer) => {{ {source}
         const host = document.getElementById("host");
-        const data = {{ photo: "data:,", size: [8, 8], areas: {json.dumps(own)}, name: "a", offer }};
+        const data = {{ photo: "data:,", size: [8, 8], areas: {json.dumps(areas)}, name: "a", offer }};
         const seen = () => [host.querySelectorAll(".proposed").length, host.querySelector(".offer").hidden];
         const steps = [];
         const told = new Promise((done) => {{
@@ -282,6 +282,6 @@ def test_a_proposed_area_is_drawn_and_taken_over_by_a_click(browsing) -> None:
     assert sent["steps"] == [[0, True], [2, False], [0, True]]
     assert (sent["name"], sent["areas"]) == (
         "areas",
-        [*own, *[{"mode": "ignore", "outline": outline, "strictness": 1}] * 2],
+        [*areas, *[{"mode": "ignore", "outline": outline, "strictness": 1}] * 2],
     )
     page.close()

@@ -62,13 +62,13 @@ def test_whatever_the_text_it_shows_as_it_is(serve, open_page, tmp_path):
     (tmp_path / "show.py").write_text(SHOW.format(path=str(tmp_path / "cases.json")))
     page = open_page(serve(tmp_path / "show.py"))
     expect(page.locator('[class*="st-key-label"] button')).to_have_count(len(texts))
-    seen = set()
+    visited = set()
     for (kind, number), shown, tags in page.evaluate(READ):
-        wanted = as_shown(texts[int(number)])
-        assert as_shown(shown) == as_shown(f"of {wanted} and {wanted}" if kind == "amid" else wanted)
-        assert set(tags) <= {"P", "STRONG", "BR", "DIV"}, (kind, wanted, tags)
-        seen.add((kind, number))
-    assert len(seen) == 3 * len([text for text in texts if text.strip()])
+        expected = as_shown(texts[int(number)])
+        assert as_shown(shown) == as_shown(f"of {expected} and {expected}" if kind == "amid" else expected)
+        assert set(tags) <= {"P", "STRONG", "BR", "DIV"}, (kind, expected, tags)
+        visited.add((kind, number))
+    assert len(visited) == 3 * len([text for text in texts if text.strip()])
 
 
 PHOTO = "![x](https:192.0.2.1) :red[z] <b>"  # as a file name, so without a slash

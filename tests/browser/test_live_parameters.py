@@ -45,19 +45,19 @@ class Seen:
 
 
 def wait_for(page: Page, fits: Callable[[Seen], bool], seconds: float = 60) -> Seen:
-    seen = None
+    state = None
     for _ in range(int(seconds * 10)):
-        found = page.evaluate(LOOK)
-        if found and found["score"]:  # a bench that is mounted anew is empty at first
-            seen = Seen(**found)
-            if fits(seen):
-                return seen
+        shown = page.evaluate(LOOK)
+        if shown and shown["score"]:  # a bench that is mounted anew is empty at first
+            state = Seen(**shown)
+            if fits(state):
+                return state
         page.wait_for_timeout(100)
-    pytest.fail(f"the bench did not follow; it shows {seen and (seen.score, seen.limit, seen.note)}")
+    pytest.fail(f"the bench did not follow; it shows {state and (state.score, state.limit, state.note)}")
 
 
-def look(page: Page) -> Seen:
-    return wait_for(page, lambda seen: True)
+def wait_until_ready(page: Page) -> Seen:
+    return wait_for(page, lambda state: True)
 
 
 def slider(page: Page, sign: str):
@@ -70,8 +70,8 @@ def move(page: Page, sign: str, *keys: str) -> None:
         page.keyboard.press(key)
 
 
-def finished(seen: Seen) -> bool:
-    return seen.note.endswith(", not applied.")
+def finished(state: Seen) -> bool:
+    return state.note.endswith(", not applied.")
 
 
 @pytest.fixture(scope="module")
@@ -84,7 +84,7 @@ def bench(address, open_page) -> Callable[..., Page]:
     def start(method: str, **size: int) -> Page:
         page = open_page(f"{address}/?method={method}", **size)
         expect(slider(page, "q")).to_be_visible(timeout=120_000)
-        look(page)
+        wait_until_ready(page)
         return page
 
     return start
@@ -92,36 +92,36 @@ def bench(address, open_page) -> Callable[..., Page]:
 
 def test_q_gamma_and_m_with_apply_and_the_way_back(bench):
     page = bench("corp")
-    start, gamma = look(page), slider(page, "γ").get_attribute("aria-valuetext")
+    start, gamma = wait_until_ready(page), slider(page, "γ").get_attribute("aria-valuetext")
     q = slider(page, "q")
     move(page, "q", "ArrowRight", "ArrowRight")
-    of_q = wait_for(page, lambda seen: seen.followed(start))
+    of_q = wait_for(page, lambda page_state: page_state.followed(start))
     assert of_q.note == ""
     chosen = (q.get_attribute("aria-valuetext") or "").split(" ")[0]
 
     move(page, "γ", "ArrowRight", "ArrowRight", "ArrowRight")
     move(page, "γ", "ArrowLeft")
-    wanted = slider(page, "γ").get_attribute("aria-valuetext")
-    assert wanted != gamma
+    expected = slider(page, "γ").get_attribute("aria-valuetext")
+    assert expected != gamma
     of_gamma = wait_for(page, finished)
-    assert f"γ {wanted}," in of_gamma.note, "the newer move is the one that is shown"
+    assert f"γ {expected}," in of_gamma.note, "the newer move is the one that is shown"
     assert of_gamma.followed(of_q)
-    judged = [page.locator(".part .badge").first, page.locator(".verdict-filter"), page.locator(".handle.reject"),
+    marks = [page.locator(".part .badge").first, page.locator(".verdict-filter"), page.locator(".handle.reject"),
               page.locator(".boxes"), page.locator(".card .limit"), page.locator(".check")]  # fmt: skip
-    for element in judged:
+    for element in marks:
         expect(element).to_be_hidden()
     expect(page.locator(".sentence .words")).to_have_text("Preview: no verdicts until you apply it.")
     expect(page.locator(".card .word")).to_have_text("Preview")
 
     move(page, "M", "ArrowRight")
-    of_m = wait_for(page, lambda seen: finished(seen) and "M 256" in seen.note)
+    of_m = wait_for(page, lambda page_state: finished(page_state) and "M 256" in page_state.note)
     assert of_m.followed(of_gamma)
     page.get_by_role("button", name="Apply", exact=True).click()
-    applied = wait_for(page, lambda seen: seen.note == "" and seen.score != of_q.score)
+    applied = wait_for(page, lambda page_state: page_state.note == "" and page_state.score != of_q.score)
     assert applied.followed(of_q)
     assert (q.get_attribute("aria-valuetext") or "").split(" ")[0] == chosen, "the q that was set stays"
     expect(page.locator(".verdict-filter")).to_have_count(1)  # the bench of the fit before goes when its run ends
-    for element in judged:
+    for element in marks:
         expect(element).to_be_visible()
     expect(page.get_by_text(re.compile("^Current: 256"))).to_be_visible()
     assert page.get_by_test_id("stException").count() == 0
@@ -129,12 +129,12 @@ def test_q_gamma_and_m_with_apply_and_the_way_back(bench):
 
 def test_sigma_of_the_exact_kernel_gives_what_its_preview_showed(bench):
     page = bench("kernel_pca")
-    start = look(page)
+    start = wait_until_ready(page)
     move(page, "σ", "ArrowRight", "ArrowRight")
     shown = wait_for(page, finished)
     assert shown.followed(start)
     page.get_by_role("button", name="Apply", exact=True).click()
-    applied = wait_for(page, lambda seen: seen.note == "" and seen.followed(start))
+    applied = wait_for(page, lambda page_state: page_state.note == "" and page_state.followed(start))
     assert (applied.score, applied.limit) == (shown.score, shown.limit)
     assert applied.overlay != shown.overlay, "the contours of what lies above the limit came with it"
     assert page.get_by_test_id("stException").count() == 0
@@ -163,7 +163,7 @@ def test_a_photo_of_another_product_is_told_of_above_the_verdict_and_stopped(ben
 
 def test_areas_are_drawn_by_mouse_and_by_keys_and_what_cannot_be_is_said(bench):
     page = bench("kernel_pca", width=1280, height=2400)
-    start = look(page)
+    start = wait_until_ready(page)
     page.get_by_text("Areas", exact=True).click()
     picture = page.locator(".areas svg")
     expect(picture).to_be_visible()
@@ -182,7 +182,7 @@ def test_areas_are_drawn_by_mouse_and_by_keys_and_what_cannot_be_is_said(bench):
     page.get_by_role("button", name="Ignore here", exact=True).click()
     drag((0.02, 0.3), (0.5, 0.5), (0.98, 0.98))
     expect(page.locator(".list li")).to_have_text(re.compile("^1. Ignore here"))
-    wait_for(page, lambda seen: seen.overlay != start.overlay and seen.histogram != start.histogram)
+    wait_for(page, lambda page_state: page_state.overlay != start.overlay and page_state.histogram != start.histogram)
 
     page.get_by_role("button", name="Stricter here", exact=True).click()
     for key in ("Shift+ArrowDown", "Shift+ArrowDown", "Shift+ArrowDown", " ", "Shift+ArrowDown", " ", "Shift+ArrowLeft",
@@ -197,5 +197,5 @@ def test_areas_are_drawn_by_mouse_and_by_keys_and_what_cannot_be_is_said(bench):
     for left in (2, 1, 0):
         page.locator(".list button").first.click()
         expect(page.locator(".list li")).to_have_count(left)
-    wait_for(page, lambda seen: seen.score == start.score and seen.histogram == start.histogram)
+    wait_for(page, lambda page_state: page_state.score == start.score and page_state.histogram == start.histogram)
     assert page.get_by_test_id("stException").count() == 0

@@ -30,10 +30,10 @@ def test_points_follow_mouse_and_keys_and_the_boundaries_follow_them(sample_app,
         page.mouse.move(x + 30, y + 12, steps=4)
         page.mouse.up()
 
-    held = [mark.get_attribute("aria-label") for mark in marks.all()]
+    labels = [mark.get_attribute("aria-label") for mark in marks.all()]
     answered(drag)
     moved = [mark.get_attribute("aria-label") for mark in marks.all()]
-    assert sum(a != b for a, b in zip(held, moved, strict=True)) == 1, "one point, in all panels"
+    assert sum(a != b for a, b in zip(labels, moved, strict=True)) == 1, "one point, in all panels"
 
     chosen = page.locator(".plane circle.chosen").first
     expect(chosen).to_be_focused()

@@ -54,9 +54,9 @@ def test_labels_are_checked(y, count, message):
 )
 def test_labels_keep_their_type_and_are_sorted(y, classes):
     with pytest.warns(UserWarning, match="fewer than 5 examples"):
-        found, numbers = as_classes(y, count=3)
-    assert found.tolist() == classes
-    assert [type(label) for label in found.tolist()] == [type(label) for label in classes]
+        classes, numbers = as_classes(y, count=3)
+    assert classes.tolist() == classes
+    assert [type(label) for label in classes.tolist()] == [type(label) for label in classes]
     np.testing.assert_array_equal(numbers, [1, 0, 1])
 
 
@@ -74,9 +74,9 @@ def test_a_fifth_is_held_out_and_every_class_stays(seed, sizes):
         with pytest.raises(ValueError, match="label at least two of one class,"):
             hold_out(numbers, np.random.default_rng(seed))
         return
-    held = hold_out(numbers, np.random.default_rng(seed))
-    assert set(numbers[~held]) == set(range(len(sizes)))
-    assert 1 <= held.sum() == min(max(1, round(0.2 * len(numbers))), len(numbers) - len(sizes))
+    held_out = hold_out(numbers, np.random.default_rng(seed))
+    assert set(numbers[~held_out]) == set(range(len(sizes)))
+    assert 1 <= held_out.sum() == min(max(1, round(0.2 * len(numbers))), len(numbers) - len(sizes))
 
 
 def test_every_example_is_held_out_by_some_seed():

@@ -74,8 +74,8 @@ def test_arrays_are_enough():
     rng = np.random.default_rng(4)
     x, y = rng.standard_normal((50, 3)), rng.integers(3, size=50)
     ours, _ = both(x, y)
-    again = Forest.from_arrays(ours.arrays() | {"other": np.zeros(1)}, width=3)
-    np.testing.assert_array_equal(again.proba(x), ours.proba(x))
+    restored = Forest.from_arrays(ours.arrays() | {"other": np.zeros(1)}, width=3)
+    np.testing.assert_array_equal(restored.proba(x), ours.proba(x))
     assert all(array.dtype != object for array in ours.arrays().values())
 
 

@@ -54,11 +54,11 @@ def slow_posterior(model, x, y, new, *, lam, log_b, power, kernel, euclidean=Fal
     labels = sorted(set(y))
     mu, var, around = [], [], np.zeros((len(polytopes), len(labels)))
     for r, polytope in enumerate(polytopes):
-        inside = x[[code == polytope for code in codes]]
-        mean = inside.sum(axis=0) / len(inside)
-        squares = ((inside - mean) ** 2).sum(axis=0)
+        members = x[[code == polytope for code in codes]]
+        mean = members.sum(axis=0) / len(members)
+        squares = ((members - mean) ** 2).sum(axis=0)
         mu.append(mean)
-        var.append(squares / len(inside) + lam if lam_undivided else (squares + lam) / len(inside))
+        var.append(squares / len(members) + lam if lam_undivided else (squares + lam) / len(members))
         for i, label in enumerate(y):
             around[r, labels.index(label)] += kernel(codes[i], polytope) ** power
     prior = np.array([sum(label == other for other in y) / len(y) for label in labels])
@@ -140,10 +140,10 @@ def test_the_constant_costs_neither_accuracy_nor_calibration(fit, options):
     def error(proba):
         return (proba.argmax(axis=1) != truth).mean()
 
-    fallen, kept, parent = model.predict_proba(new), without.predict_proba(new), model.parent_proba(new)
-    assert abs(calibration_error(fallen, truth) - calibration_error(kept, truth)) <= 0.005
+    fallen, plain, parent = model.predict_proba(new), without.predict_proba(new), model.parent_proba(new)
+    assert abs(calibration_error(fallen, truth) - calibration_error(plain, truth)) <= 0.005
     # What is sparser than every held-out sample is left to the prior: a few in a thousand.
-    assert abs(error(fallen) - error(kept)) <= 0.01
+    assert abs(error(fallen) - error(plain)) <= 0.01
     assert error(fallen) <= error(parent) + 0.02
 
 
@@ -159,9 +159,9 @@ def test_with_the_output_layer_a_wide_embedding_keeps_its_accuracy():
 @FITS
 def test_the_constant_is_a_tenth_of_the_least_held_out_density(fit):
     x, y = clouds(120, 1)
-    held, held_y = clouds(40, 2)
-    model = fit(x, y, held_out=(held, held_y))
-    nearest, log_normal = model.gaussians.log_density(model.parent, held / model.scale, euclidean=False)
+    held_out, held_y = clouds(40, 2)
+    model = fit(x, y, held_out=(held_out, held_y))
+    nearest, log_normal = model.gaussians.log_density(model.parent, held_out / model.scale, euclidean=False)
     least = (model.log_ratio[nearest] + log_normal[:, None]).max(axis=1).min()
     assert model.constant == pytest.approx(least - np.log(10), rel=1e-12)
 
@@ -218,11 +218,11 @@ def comes_back(fit, *, labels=("a", "b", "c"), **options):
     x, y = clouds(60, 0, classes=len(labels), d=3)
     model = fit(x, [labels[i] for i in y], **options)
     arrays = {name: array.copy() for name, array in model.arrays().items()}
-    again = KernelDensityClassifier.from_arrays(arrays, json.loads(json.dumps(model.params())))
-    np.testing.assert_array_equal(again.predict_proba(x), model.predict_proba(x))
-    np.testing.assert_array_equal(again.parent_proba(x), model.parent_proba(x))
-    np.testing.assert_array_equal(again.predict(x), model.predict(x))
-    assert again.params() == model.params()
+    restored = KernelDensityClassifier.from_arrays(arrays, json.loads(json.dumps(model.params())))
+    np.testing.assert_array_equal(restored.predict_proba(x), model.predict_proba(x))
+    np.testing.assert_array_equal(restored.parent_proba(x), model.parent_proba(x))
+    np.testing.assert_array_equal(restored.predict(x), model.predict(x))
+    assert restored.params() == model.params()
     assert all(array.dtype.kind in "fiub" for array in arrays.values())
     assert {"mu", "var", "log_ratio", "prior", "codes", "constant"} <= set(arrays)
 

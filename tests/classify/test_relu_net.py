@@ -136,6 +136,6 @@ def test_training_works_where_gradients_are_off():
 def test_arrays_are_enough():
     net = random_net(with_output=True)
     x = np.random.default_rng(1).standard_normal((10, 2))
-    again = ReluNet.from_arrays(net.arrays() | {"mu": np.zeros(1)}, with_output=True)
-    np.testing.assert_array_equal(again.codes(x), net.codes(x))
-    np.testing.assert_array_equal(again.proba(x), net.proba(x))
+    restored = ReluNet.from_arrays(net.arrays() | {"mu": np.zeros(1)}, with_output=True)
+    np.testing.assert_array_equal(restored.codes(x), net.codes(x))
+    np.testing.assert_array_equal(restored.proba(x), net.proba(x))

@@ -28,7 +28,7 @@ def fit(teach: Callable[..., int]) -> Callable[..., int]:
 
 
 @pytest.fixture(scope="session")
-def taught(teach: Callable[..., int], shared_workspace: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
+def recipe_folder(teach: Callable[..., int], shared_workspace: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A recipe in one file."""
     saved = tmp_path_factory.mktemp("cli") / "flange.zip"
     with pytest.MonkeyPatch.context() as patch:

@@ -36,11 +36,11 @@ def test_doctor_says_what_is_there(capsys):
 
 
 @pytest.mark.slow
-def test_weights_are_fetched_by_the_flag_alone(taught, product, tmp_path, monkeypatch, capsys):
+def test_weights_are_fetched_by_the_flag_alone(recipe_folder, product, tmp_path, monkeypatch, capsys):
     fetched = []
     monkeypatch.setenv("LOUPE_WEIGHTS", str(tmp_path))
     monkeypatch.setattr(torch.hub, "download_url_to_file", lambda url, *_, **__: fetched.append(url))
-    recipe = load(taught)
+    recipe = load(recipe_folder)
     views = tuple(replace(view, spec=replace(view.spec, taps=("layer1",))) for view in recipe.views)
     foreign = replace(recipe, backbone=replace(recipe.backbone, name="resnet18", taps=("layer1",)), views=views)
     save(foreign, tmp_path / "r.zip")

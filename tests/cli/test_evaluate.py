@@ -33,10 +33,10 @@ def test_evaluate_measures_a_value_that_is_not_kept_and_says_once_that_photos_ar
     out = tmp_path / "figures.json"
     values = ["--detector", "mahalanobis", "--grid", "8", "--k", "100", "--ks", "36", "37"]
     assert teach("evaluate", *values, "--json", out) == 0
-    kept, between = json.loads(out.read_text())
+    at_stop, between = json.loads(out.read_text())
     assert between["live"]["k"] == 37
-    assert abs(between["pixel_auroc"] - kept["pixel_auroc"]) < 0.05
-    assert between["pixel_auroc"] != kept["pixel_auroc"]
+    assert abs(between["pixel_auroc"] - at_stop["pixel_auroc"]) < 0.05
+    assert between["pixel_auroc"] != at_stop["pixel_auroc"]
     printed = capsys.readouterr()
     assert (printed.out + printed.err).count("good photos are too few for k =") == 1
     assert not [warned for warned in recwarn if "images" in str(warned.message)], "not once for each fold"
@@ -68,8 +68,8 @@ def test_detectors_are_compared_and_nothing_else_is_replaced(teach, tmp_path, ca
 
 
 def test_two_files_of_a_comparison_at_one_place_are_refused_before_it(teach, tmp_path, capsys):
-    for one, other in (("--csv", "--report"), ("--json", "--csv")):
-        assert teach("evaluate", "--compare", one, tmp_path / "x", other, tmp_path / "y" / ".." / "x") == 2
+    for first, other in (("--csv", "--report"), ("--json", "--csv")):
+        assert teach("evaluate", "--compare", first, tmp_path / "x", other, tmp_path / "y" / ".." / "x") == 2
         assert "; choose another name" in capsys.readouterr().err
     assert list(tmp_path.glob("x*")) == []
 

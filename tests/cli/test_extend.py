@@ -50,20 +50,24 @@ def test_the_result_is_that_of_teaching_everything_anew(product, backbone, tmp_p
     store = FeatureStore(tmp_path / "features")
     old = taught_by(order, store, silent)
     recipe = old.study.recipe(k=5, product_check=old.product_check)
-    anew = taught_by(replace(order, photos=photos.with_labels(new)), FeatureStore(tmp_path / "other"), silent)
-    wanted = anew.study.recipe(k=5, product_check=anew.product_check)
+    retaught = taught_by(replace(order, photos=photos.with_labels(new)), FeatureStore(tmp_path / "other"), silent)
+    expected_recipe = retaught.study.recipe(k=5, product_check=retaught.product_check)
 
     task = plan_extension(recipe, [(path.name, path) for path in (*NEW, NEW[0], photos.train[0].path)], [product])
     assert (task.added, task.already_taught) == (
         tuple(path.name for path in NEW),
         (NEW[0].name, photos.train[0].path.name),
     )
-    found, _ = extend_recipe(task, store, silent)
-    files, expected = files_of(found), files_of(wanted)
+    extended, _ = extend_recipe(task, store, silent)
+    files, expected = files_of(extended), files_of(expected_recipe)
     assert files["arrays.safetensors"] == expected["arrays.safetensors"]
     assert files["calibration.csv"] == expected["calibration.csv"]
-    assert (found.limits, found.live_values, found.method) == (wanted.limits, wanted.live_values, wanted.method)
-    assert len(found.teaching_record.photos) == len(recipe.teaching_record.photos) + 2
+    assert (extended.limits, extended.live_values, extended.method) == (
+        expected_recipe.limits,
+        expected_recipe.live_values,
+        expected_recipe.method,
+    )
+    assert len(extended.teaching_record.photos) == len(recipe.teaching_record.photos) + 2
 
 
 def test_a_draft_that_follows_once_it_lets_no_known_defect_through(fit, product, tmp_path, capsys):
@@ -72,13 +76,13 @@ def test_a_draft_that_follows_once_it_lets_no_known_defect_through(fit, product,
     good = next((product / "test/good").iterdir())
     main(["inspect", str(old), str(good)])
     with AuditLog.open() as log:
-        (one,) = read_inspections(log, most=9)
-        log.append_all([override(one, "reject", reason="a hair crack", user="Ana")])
+        (inspection,) = read_inspections(log, most=9)
+        log.append_all([override(inspection, "reject", reason="a hair crack", user="Ana")])
     arguments = ["extend", str(old), str(new_photos(tmp_path / "more")), "--out", str(new)]
     capsys.readouterr()
     assert main(arguments) == 1
-    said = capsys.readouterr().out
-    assert "Not saved: 1 known defect would now be accepted" in said
+    output = capsys.readouterr().out
+    assert "Not saved: 1 known defect would now be accepted" in output
     assert not new.exists()
     assert main([*arguments, "--override", "Ana looked again"]) == 0
     recipe = load(new)
@@ -98,10 +102,10 @@ def test_known_defects_are_learned_only_with_a_reason_and_stay_defects(fit, prod
     arguments = ["extend", str(old), str(known), "--out", str(new)]
     capsys.readouterr()
     assert main(arguments) == 1
-    said = capsys.readouterr().out
-    assert "Not learned: 2 photos known to be defective (" in said
-    assert next(known.iterdir()).name in said
-    assert "2 test photos of the recipe" in said
+    output = capsys.readouterr().out
+    assert "Not learned: 2 photos known to be defective (" in output
+    assert next(known.iterdir()).name in output
+    assert "2 test photos of the recipe" in output
     assert not new.exists()
     with pytest.raises(SystemExit):
         main([*arguments, "--override", "  "])
@@ -113,7 +117,7 @@ def test_known_defects_are_learned_only_with_a_reason_and_stay_defects(fit, prod
 
 
 def test_the_recipe_itself_stays_and_a_learned_one_is_learned_further_where_its_photos_lie(fit, tmp_path, capsys):
-    old, new, again = tmp_path / "old", tmp_path / "new", tmp_path / "again"
+    old, new, further = tmp_path / "old", tmp_path / "new", tmp_path / "again"
     assert fit(old) == 0
     digest = load(old).digest
     more = new_photos(tmp_path / "more")
@@ -125,8 +129,8 @@ def test_the_recipe_itself_stays_and_a_learned_one_is_learned_further_where_its_
     third = tmp_path / "third"
     third.mkdir()
     shutil.copy(FURTHER, third)
-    assert main(["extend", str(new), str(third), "--out", str(again)]) == 0
-    assert len(load(again).calibration_photos) == len(load(new).calibration_photos) + 1
+    assert main(["extend", str(new), str(third), "--out", str(further)]) == 0
+    assert len(load(further).calibration_photos) == len(load(new).calibration_photos) + 1
 
 
 @pytest.mark.parametrize("fault", ["moved", "known", "unsaid"])
@@ -141,19 +145,19 @@ def test_what_cannot_be_learned_is_refused_with_the_remedy(fit, product, tmp_pat
         save(replace(load(old), teaching_record=None), old)
     capsys.readouterr()
     assert main(["extend", str(old), str(more), "--out", str(out)]) == 2
-    said = {"moved": "with --photos", "known": "14 photos already used", "unsaid": "teach it again from its folder"}
-    assert said[fault] in capsys.readouterr().err
+    remedies = {"moved": "with --photos", "known": "14 photos already used", "unsaid": "teach it again from its folder"}
+    assert remedies[fault] in capsys.readouterr().err
     assert not out.exists()
     if fault == "moved":
         assert main(["extend", str(old), str(more), "--out", str(out), "--photos", str(tmp_path / "elsewhere")]) == 0
 
 
 @pytest.mark.skipif(not hasattr(os, "waitid"), reason="needs a system that can wait for a process")
-def test_killed_at_any_moment_the_old_recipe_or_the_new_one_is_there(taught, tmp_path):
+def test_killed_at_any_moment_the_old_recipe_or_the_new_one_is_there(recipe_folder, tmp_path):
     good = new_photos(tmp_path / "more")
     (tmp_path / "out").mkdir()
-    found = kills.learning(taught, good, tmp_path / "out", kills=2)
+    outcomes = kills.learning(recipe_folder, good, tmp_path / "out", kills=2)
     assert [
-        found[fault] for fault in ("neither the old nor the new", "left over", "the recipe it learns from changed")
+        outcomes[fault] for fault in ("neither the old nor the new", "left over", "the recipe it learns from changed")
     ] == [0] * 3
-    assert found["killed"] == 2
+    assert outcomes["killed"] == 2

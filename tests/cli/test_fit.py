@@ -36,14 +36,14 @@ def test_that_alignment_would_help_is_said_before_anything_is_learned(teach, ver
     for module in (teaching_options, evaluate):
         monkeypatch.setattr(module, "teach", learning)
     out = ["--out", tmp_path / "r"] if verb == "fit" else []
-    for asked, said in (((), True), (("--align", "rigid"), False)):
+    for asked, is_proposed in (((), True), (("--align", "rigid"), False)):
         assert teach(verb, *out, "--detector", "mahalanobis", *asked) != 0
         note = "Note: With alignment, 12 good photos differ 75% less from each other at each location"
-        assert (note in capsys.readouterr().err) is said
+        assert (note in capsys.readouterr().err) is is_proposed
 
 
-def test_the_guard_can_be_fused_with_the_class_scores(fit, taught, tmp_path):
-    assert not load(taught).product_check.fused
+def test_the_guard_can_be_fused_with_the_class_scores(fit, recipe_folder, tmp_path):
+    assert not load(recipe_folder).product_check.fused
     assert fit(tmp_path / "r", "--product-check", "warn", "--guard-scores", "fused") == 0
     fused = load(tmp_path / "r").product_check
     assert fused.fused

@@ -36,16 +36,16 @@ def defect_types(backbone, product):
         return learn_types(points.astype(np.float32), ["dent", "stain"] * 4).defect_types
 
 
-def test_inspect_writes_the_columns_and_the_maps(taught, product, tmp_path):
+def test_inspect_writes_the_columns_and_the_maps(recipe_folder, product, tmp_path):
     table, maps = tmp_path / "out" / "v.csv", tmp_path / "maps"
-    assert main(["inspect", str(taught), str(product), "--csv", str(table), "--maps", str(maps)]) == 1
+    assert main(["inspect", str(recipe_folder), str(product), "--csv", str(table), "--maps", str(maps)]) == 1
     rows = rows_of(table)
     assert list(rows[0])[:4] == ["name", "digest", "score", "verdict"]
     assert list(rows[0])[-1] == "truth"
     assert len(rows) == 21, "masks are not parts"
     assert not any("ground_truth" in row["name"] for row in rows)
     assert {(row["defect_type"], row["defect_type_probability"]) for row in rows} == {("", "")}, "none were taught"
-    recipe = load(taught)
+    recipe = load(recipe_folder)
     backbone = loaded_backbone(recipe.backbone, "cpu")
     for row in rows[:3]:
         verdict = inspect(read(product / row["name"]).pixels, recipe, backbone=backbone)
@@ -56,46 +56,46 @@ def test_inspect_writes_the_columns_and_the_maps(taught, product, tmp_path):
         assert Image.open(maps / row["name"].replace(".jpg", ".png")).size == Image.open(product / row["name"]).size
 
 
-def test_labelled_photos_are_counted_and_set_against_an_earlier_table(taught, product, tmp_path, capsys):
+def test_labelled_photos_are_counted_and_set_against_an_earlier_table(recipe_folder, product, tmp_path, capsys):
     table, lower = tmp_path / "v.csv", tmp_path / "lower.zip"
     arguments = [str(product / "test"), "--csv", str(table)]
-    main(["inspect", str(taught), *arguments])
-    said = capsys.readouterr().out
-    assert "Rejects 0 of " in said
-    assert "Upper bound (95%)" in said
-    recipe = load(taught)
+    main(["inspect", str(recipe_folder), *arguments])
+    output = capsys.readouterr().out
+    assert "Rejects 0 of " in output
+    assert "Upper bound (95%)" in output
+    recipe = load(recipe_folder)
     limits = Limits(recipe.calibration_photos[0].score / 2, recipe.limits.reject)
     save(recipe.with_changes(author="Ana", reason="try", limits=limits), lower)
     main(["inspect", str(lower), str(product / "test"), "--against", str(table)])
-    said = capsys.readouterr().out
-    assert "Compared with v.csv: " in said
-    assert "accept → review" in said
-    assert "worse" in said
+    output = capsys.readouterr().out
+    assert "Compared with v.csv: " in output
+    assert "accept → review" in output
+    assert "worse" in output
 
 
-def test_exit_codes(taught, product, tmp_path, capsys):
+def test_exit_codes(recipe_folder, product, tmp_path, capsys):
     rows = tmp_path / "rows.csv"
-    main(["inspect", str(taught), str(product / "train"), "--csv", str(rows)])
-    calm = next(row["name"] for row in rows_of(rows) if row["verdict"] == "accept")
-    assert main(["inspect", str(taught), str(product / "train" / calm)]) == 0
-    assert main(["inspect", str(taught), str(product / "test/scratch")]) == 1
+    main(["inspect", str(recipe_folder), str(product / "train"), "--csv", str(rows)])
+    accepted = next(row["name"] for row in rows_of(rows) if row["verdict"] == "accept")
+    assert main(["inspect", str(recipe_folder), str(product / "train" / accepted)]) == 0
+    assert main(["inspect", str(recipe_folder), str(product / "test/scratch")]) == 1
     broken = tmp_path / "broken.zip"
-    broken.write_bytes(taught.read_bytes()[:5000])
+    broken.write_bytes(recipe_folder.read_bytes()[:5000])
     assert main(["inspect", str(broken), str(product)]) == 2
     assert "broken.zip" in capsys.readouterr().err
-    assert main(["inspect", str(taught), str(tmp_path / "gone")]) == 2
+    assert main(["inspect", str(recipe_folder), str(tmp_path / "gone")]) == 2
     empty = tmp_path / "empty"
     empty.mkdir()
-    assert main(["inspect", str(taught), str(empty)]) == 2
+    assert main(["inspect", str(recipe_folder), str(empty)]) == 2
     assert main(["fit", str(empty), "--out", str(tmp_path / "x")]) == 2
     assert not (tmp_path / "x").exists()
 
 
-def test_a_damaged_photo_is_named_and_the_rest_is_inspected(taught, product, tmp_path, capsys):
+def test_a_damaged_photo_is_named_and_the_rest_is_inspected(recipe_folder, product, tmp_path, capsys):
     (tmp_path / "a.png").write_bytes(b"not a picture")
     good = next((product / "train/good").iterdir())
     (tmp_path / "b.jpg").write_bytes(good.read_bytes())
-    assert main(["inspect", str(taught), str(tmp_path), "--csv", str(tmp_path / "v.csv")]) == 1
+    assert main(["inspect", str(recipe_folder), str(tmp_path), "--csv", str(tmp_path / "v.csv")]) == 1
     assert "a.png" in capsys.readouterr().err
     rows = rows_of(tmp_path / "v.csv")
     assert [(row["name"], row["verdict"] == NOT_JUDGED) for row in rows] == [("a.png", True), ("b.jpg", False)]
@@ -104,18 +104,18 @@ def test_a_damaged_photo_is_named_and_the_rest_is_inspected(taught, product, tmp
 
 @pytest.mark.parametrize(("minimum_confidence", "named"), [(0.0, {"dent", "stain"}), (1.0, {UNKNOWN_TYPE})])
 def test_the_defect_type_of_a_part_stands_in_the_table(
-    taught, defect_types, product, tmp_path, minimum_confidence, named
+    recipe_folder, defect_types, product, tmp_path, minimum_confidence, named
 ):
     types = defect_types.with_limit(minimum_confidence)
-    recipe = save(replace(load(taught), defect_types=types, digest=None), tmp_path / "k.zip")
+    recipe = save(replace(load(recipe_folder), defect_types=types, digest=None), tmp_path / "k.zip")
     assert main(["inspect", str(tmp_path / "k.zip"), str(product / "test"), "--csv", str(tmp_path / "v.csv")]) == 1
     rows = rows_of(tmp_path / "v.csv")
     assert {row["defect_type"] for row in rows if row["verdict"] != "accept"} <= named
     assert {row["defect_type"] for row in rows if row["verdict"] == "accept"} <= {""}
     row = next(row for row in rows if row["verdict"] != "accept")
     verdict = inspect(read(product / "test" / row["name"]).pixels, recipe)
-    said = (verdict.defect_type[0], repr(verdict.defect_type[1])) if verdict.defect_type else (UNKNOWN_TYPE, "")
-    assert (row["defect_type"], row["defect_type_probability"]) == said
+    expected = (verdict.defect_type[0], repr(verdict.defect_type[1])) if verdict.defect_type else (UNKNOWN_TYPE, "")
+    assert (row["defect_type"], row["defect_type_probability"]) == expected
 
 
 def test_the_documents_name_every_column():

@@ -19,9 +19,9 @@ ROWS = "part,truth,appraiser,trial,verdict,score\n" + "\n".join(
 def test_a_table_is_measured(tmp_path, capsys):
     (tmp_path / "study.csv").write_text(ROWS)
     assert main(["msa", str(tmp_path / "study.csv")]) == 0
-    said = capsys.readouterr().out
-    assert "Effectiveness (parts appraised correctly in all trials): Loupe 3 of 3, 100.0%" in said
-    assert "distinct categories" in said
+    output = capsys.readouterr().out
+    assert "Effectiveness (parts appraised correctly in all trials): Loupe 3 of 3, 100.0%" in output
+    assert "distinct categories" in output
 
 
 @pytest.mark.parametrize(
@@ -56,6 +56,6 @@ def test_what_is_no_table_is_refused_at_once(tmp_path, capsys):
 def test_scores_that_are_all_the_same_say_nothing_of_measuring(tmp_path, capsys):
     (tmp_path / "study.csv").write_text(re.sub(r",[0-9.]+$", ",5", ROWS, flags=re.MULTILINE))
     assert main(["msa", str(tmp_path / "study.csv")]) == 0
-    said = capsys.readouterr().out
-    assert "All scores are the same" in said
-    assert "nan" not in said
+    output = capsys.readouterr().out
+    assert "All scores are the same" in output
+    assert "nan" not in output

@@ -19,12 +19,12 @@ def test_ctrl_c_while_modules_load_is_one_line(delay, tmp_path, monkeypatch):
     with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True) as process:
         time.sleep(delay)
         process.send_signal(signal.SIGINT)
-        _, said = process.communicate(timeout=60)
-    if "Traceback" in said and "inspect_core" not in said:
+        _, output = process.communicate(timeout=60)
+    if "Traceback" in output and "inspect_core" not in output:
         pytest.skip("Python itself was still starting")
-    assert "Traceback" not in said
-    assert "Exception ignored" not in said
+    assert "Traceback" not in output
+    assert "Exception ignored" not in output
     if process.returncode == 130:
-        assert said.count("loupe: stopped") == 1
+        assert output.count("loupe: stopped") == 1
     else:
         assert process.returncode in (0, 2)

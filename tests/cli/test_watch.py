@@ -26,7 +26,7 @@ def test_once_goes_on_for_the_others_when_one_cannot_be_taken(monkeypatch):
     monkeypatch.setattr(watch, "POLL_SECONDS", 0.0)
     looks = SimpleNamespace(settle_seconds=1.0, waiting=3)
 
-    def poll(told):
+    def poll(message):
         looks.waiting -= 1
         raise UnprocessedPhotos("a.png cannot be moved")
 
@@ -37,28 +37,28 @@ def test_once_goes_on_for_the_others_when_one_cannot_be_taken(monkeypatch):
 
 
 @pytest.mark.slow
-def test_watch_once_sorts_what_is_there(taught, product, tmp_path, capsys, monkeypatch):
+def test_watch_once_sorts_what_is_there(recipe_folder, product, tmp_path, capsys, monkeypatch):
     monkeypatch.setattr(watch, "POLL_SECONDS", 0.2)
     shutil.copytree(product / "test", tmp_path / "in")
     before = sorted(path.name for path in (tmp_path / "in").rglob("*.*"))
-    arguments = ["watch", str(taught), str(tmp_path / "in"), "--out", str(tmp_path / "out"), "--once"]
+    arguments = ["watch", str(recipe_folder), str(tmp_path / "in"), "--out", str(tmp_path / "out"), "--once"]
     assert main(arguments) == 1
-    said = capsys.readouterr().out.splitlines()
-    assert said[-1].endswith("0 not judged")
+    output = capsys.readouterr().out.splitlines()
+    assert output[-1].endswith("0 not judged")
     assert sorted(path.name for path in (tmp_path / "out").rglob("*.*")) == before
     assert not list((tmp_path / "in").rglob("*.*"))
     with AuditLog.open() as log:
         facts = [entry.facts for entry in log.entries(kind="inspection")]
     assert len(facts) == len(before)
-    assert all(Path(one["path"]).is_file() and one["verdict"] in one["path"] for one in facts)
+    assert all(Path(fact["path"]).is_file() and fact["verdict"] in fact["path"] for fact in facts)
     assert main(arguments) == 0, "nothing came, so nothing was refused"
     assert main([*arguments[:2], str(tmp_path / "gone"), *arguments[3:]]) == 2
 
 
 @pytest.mark.slow
-def test_watch_runs_until_ctrl_c(taught, product, tmp_path, workspace):
+def test_watch_runs_until_ctrl_c(recipe_folder, product, tmp_path, workspace):
     (tmp_path / "in").mkdir()
-    command = ["-m", "inspect_core", "watch", str(taught), str(tmp_path / "in"), "--out", str(tmp_path / "out")]
+    command = ["-m", "inspect_core", "watch", str(recipe_folder), str(tmp_path / "in"), "--out", str(tmp_path / "out")]
     # A shell's job in the background ignores Ctrl-C, and so would all that it starts.
     heeding = partial(signal.signal, signal.SIGINT, signal.default_int_handler)
     running = subprocess.Popen(
@@ -74,9 +74,9 @@ def test_watch_runs_until_ctrl_c(taught, product, tmp_path, workspace):
 
 
 @pytest.mark.slow
-def test_inspect_killed_goes_on_with_the_same_command(taught, product, tmp_path):
+def test_inspect_killed_goes_on_with_the_same_command(recipe_folder, product, tmp_path):
     table = tmp_path / "v.csv"
-    command = ["-m", "inspect_core", "inspect", str(taught), str(product), "--csv", str(table)]
+    command = ["-m", "inspect_core", "inspect", str(recipe_folder), str(product), "--csv", str(table)]
     running = subprocess.Popen([sys.executable, *command], cwd=ROOT, stdout=subprocess.PIPE, text=True)
     first = [running.stdout.readline() for _ in range(3)]
     running.kill()

@@ -14,21 +14,21 @@ def table(path: Path) -> list[dict]:
         return [{**row, "time": "", "milliseconds": ""} for row in csv.DictReader(file)]
 
 
-def test_workers_fit_and_inspect_to_the_same_bits(fit, taught, product, tmp_path, capsys):
+def test_workers_fit_and_inspect_to_the_same_bits(fit, recipe_folder, product, tmp_path, capsys):
     assert fit(tmp_path / "plain.zip") == 0
     assert fit(tmp_path / "workers.zip", "--workers", 1) == 0
     assert "Running on 1 process on this machine." in capsys.readouterr().out
-    with zipfile.ZipFile(tmp_path / "plain.zip") as one, zipfile.ZipFile(tmp_path / "workers.zip") as other:
+    with zipfile.ZipFile(tmp_path / "plain.zip") as archive, zipfile.ZipFile(tmp_path / "workers.zip") as other:
         for name in ("arrays.safetensors", "calibration.csv"):
-            assert one.read(name) == other.read(name)
+            assert archive.read(name) == other.read(name)
     photos = str(product / "test")
     for name, more in (("plain", []), ("workers", ["--workers", "1"])):
-        assert main(["inspect", str(taught), photos, "--csv", str(tmp_path / f"{name}.csv"), *more]) == 1
+        assert main(["inspect", str(recipe_folder), photos, "--csv", str(tmp_path / f"{name}.csv"), *more]) == 1
     assert table(tmp_path / "plain.csv") == table(tmp_path / "workers.csv")
 
 
 @pytest.mark.parametrize(
-    ("options", "said"),
+    ("options", "message"),
     [
         (["--workers", "0"], "workers is 0"),
         (["--workers", "1000"], "1000 processes need 1073.7 GB of memory, 1.1 each, and this machine has"),
@@ -37,9 +37,9 @@ def test_workers_fit_and_inspect_to_the_same_bits(fit, taught, product, tmp_path
         (["--cluster", "tls://10.0.0.2:8786", "--tls-ca", "ca.pem"], "provide all three of"),
     ],
 )
-def test_what_cannot_be_used_is_said(taught, product, options, said, capsys):
-    assert main(["inspect", str(taught), str(product / "test"), *options]) == 2
-    assert said in capsys.readouterr().err
+def test_what_cannot_be_used_is_said(recipe_folder, product, options, message, capsys):
+    assert main(["inspect", str(recipe_folder), str(product / "test"), *options]) == 2
+    assert message in capsys.readouterr().err
 
 
 def test_screen_takes_no_workers_as_it_uses_none(product, capsys):

@@ -41,8 +41,8 @@ def inspected(line: Path, *photos: Path) -> tuple[list[list[str]], list[float]]:
     """Rows that the client prints, and from its proof: number of golden images, largest difference, allowed one."""
     done = node(CLIENT / "inspect.js", line, *photos)
     assert done.returncode in (0, 1), done.stderr
-    said = [float(word) for word in done.stderr.decode().split() if word[0].isdigit()]
-    return list(csv.reader(done.stdout.decode().splitlines(), delimiter="\t")), said
+    scores = [float(word) for word in done.stderr.decode().split() if word[0].isdigit()]
+    return list(csv.reader(done.stdout.decode().splitlines(), delimiter="\t")), scores
 
 
 def check_golden_images(line: Path) -> None:

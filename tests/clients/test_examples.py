@@ -37,6 +37,6 @@ def test_the_squash_in_cpp_gives_the_bytes_of_pillow(tmp_path):
     subprocess.run([*compiler, "squash.cpp", "-o", "squash"], cwd=tmp_path, check=True)
     sides = [str(side) for case in CASES for size in case for side in size]
     photos = [photo(size) for size, _ in CASES]
-    given = b"".join(pixels.tobytes() for pixels in photos)
-    done = subprocess.run([tmp_path / "squash", *sides], input=given, capture_output=True, check=True)
+    content = b"".join(pixels.tobytes() for pixels in photos)
+    done = subprocess.run([tmp_path / "squash", *sides], input=content, capture_output=True, check=True)
     assert done.stdout == b"".join(squash(pixels, to).tobytes() for pixels, (_, to) in zip(photos, CASES, strict=True))

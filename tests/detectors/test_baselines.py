@@ -47,26 +47,26 @@ def test_pca_error_is_the_residual_by_svd():
     _, singular, rows = np.linalg.svd(x - mean, full_matrices=False)
     q = int(np.searchsorted(np.cumsum(singular**2) / (singular**2).sum(), 0.8)) + 1
     residual = (z - mean) - (z - mean) @ rows[:q].T @ rows[:q]
-    found = fit_pca(x, explained_variance=0.8).score(z)
-    np.testing.assert_allclose(found.numpy(), np.linalg.norm(residual, axis=1), rtol=1e-10)
+    result = fit_pca(x, explained_variance=0.8).score(z)
+    np.testing.assert_allclose(result.numpy(), np.linalg.norm(residual, axis=1), rtol=1e-10)
 
 
 @pytest.mark.parametrize("k", [1, 3, 40])
 @pytest.mark.parametrize("dtype", [np.float32, np.float64])
 def test_nearest_neighbour_is_the_kth_smallest_distance(k, dtype):
     x, z = features(40, 6).astype(dtype), features(9, 6, seed=1).astype(dtype)
-    found = fit_nearest_neighbour(x, k=k).score(z)
+    actual = fit_nearest_neighbour(x, k=k).score(z)
     expected = np.sort(distances(z.astype(float), x.astype(float)), axis=1)[:, k - 1]
-    assert found.dtype == torch.from_numpy(z).dtype
-    np.testing.assert_allclose(found.numpy(), expected, rtol=1e-6 if dtype == np.float32 else 1e-12)
+    assert actual.dtype == torch.from_numpy(z).dtype
+    np.testing.assert_allclose(actual.numpy(), expected, rtol=1e-6 if dtype == np.float32 else 1e-12)
 
 
 def test_unit_nearest_neighbour_compares_directions():
     x, z = features(40, 6), features(9, 6, seed=1)
     unit = [a / np.linalg.norm(a, axis=1, keepdims=True) for a in (x, z)]
-    found = fit_nearest_neighbour_unit(x).score(z).numpy()
-    np.testing.assert_allclose(found, distances(unit[1], unit[0]).min(axis=1), rtol=1e-9)
-    np.testing.assert_allclose(fit_nearest_neighbour_unit(5 * x).score(0.1 * z).numpy(), found, rtol=1e-6)
+    result = fit_nearest_neighbour_unit(x).score(z).numpy()
+    np.testing.assert_allclose(result, distances(unit[1], unit[0]).min(axis=1), rtol=1e-9)
+    np.testing.assert_allclose(fit_nearest_neighbour_unit(5 * x).score(0.1 * z).numpy(), result, rtol=1e-6)
 
 
 def test_a_training_sample_is_its_own_neighbour():
@@ -99,8 +99,8 @@ def test_parzen_keeps_the_order_of_far_points():
 def test_one_class_svm_scores_as_minus_the_decision_function():
     x, z = features(80, 4), features(30, 4, seed=1)
     machine = OneClassSVM(kernel="rbf", gamma=1 / (2 * 1.3**2), nu=0.15).fit(x)
-    found = fit_one_class_svm(x, sigma=1.3, nu=0.15).score(z)
-    np.testing.assert_allclose(found.numpy(), -machine.decision_function(z), atol=1e-12)
+    result = fit_one_class_svm(x, sigma=1.3, nu=0.15).score(z)
+    np.testing.assert_allclose(result.numpy(), -machine.decision_function(z), atol=1e-12)
 
 
 def test_one_class_svm_leaves_about_nu_outside():
@@ -129,8 +129,8 @@ def test_every_leading_shape_scores_as_its_rows(baseline):
 def test_refit_is_bit_equal_and_round_trip_keeps_scores(baseline):
     fit, kind = baseline
     x, z = features(60, 5), features(9, 5, seed=1)
-    model, again = fit(x), fit(x)
-    assert all(torch.equal(value, again.arrays()[name]) for name, value in model.arrays().items())
+    model, refit = fit(x), fit(x)
+    assert all(torch.equal(value, refit.arrays()[name]) for name, value in model.arrays().items())
     restored = kind.from_arrays(model.arrays(), model.params())
     assert torch.equal(restored.score(z), model.score(z))
     assert restored.params() == model.params()
@@ -187,8 +187,8 @@ def test_rows_that_are_spread_out_are_those_of_greedy_k_centre_selection():
     while len(chosen) < 12:
         apart = np.linalg.norm(x[:, None] - x[chosen], axis=2).min(1)
         chosen.append(int(apart.argmax()))
-    found = baselines.spread_out(torch.from_numpy(x).float(), 12)
-    np.testing.assert_array_equal(found.numpy(), x[chosen].astype(np.float32))
-    assert torch.equal(baselines.spread_out(found, 12), found)
+    bank = baselines.spread_out(torch.from_numpy(x).float(), 12)
+    np.testing.assert_array_equal(bank.numpy(), x[chosen].astype(np.float32))
+    assert torch.equal(baselines.spread_out(bank, 12), bank)
     with pytest.raises(ValueError, match="finite"):
         baselines.spread_out(torch.full((20, 2), torch.nan), 3)

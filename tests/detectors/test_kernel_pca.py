@@ -45,8 +45,8 @@ def test_score_is_equation_11(q):
 def test_polynomial_score_is_equation_11(degree, offset):
     x, z = features(50, 4), features(30, 4, seed=1)
     expected = reference(lambda a, b: (a @ b.T + offset) ** degree, x, z, 3)
-    found = fit_polynomial(x, degree=degree, offset=offset, q=3).score(z).numpy()
-    np.testing.assert_allclose(found, expected, atol=1e-10 * expected.max())
+    actual = fit_polynomial(x, degree=degree, offset=offset, q=3).score(z).numpy()
+    np.testing.assert_allclose(actual, expected, atol=1e-10 * expected.max())
 
 
 def test_two_points_by_hand():
@@ -99,10 +99,10 @@ def test_cancer_auc_of_the_paper():
 
 
 def test_square_of_the_paper_encloses_its_area():
-    points, inside = planar_sets.square(400, 1)
+    points, is_inside = planar_sets.square(400, 1)
     model = fit(points, sigma=0.4, q=40)
     grid = np.stack(np.meshgrid(np.arange(-0.2, 3.2, 0.04), np.arange(-0.2, 3.2, 0.04)), -1).reshape(-1, 2)
-    enclosed, true = (model.score(grid) <= model.score(points).max()).numpy(), inside(grid)
+    enclosed, true = (model.score(grid) <= model.score(points).max()).numpy(), is_inside(grid)
     assert abs((enclosed & true).sum() / (enclosed | true).sum() - 0.81) <= 0.03
     assert enclosed[true].mean() > 0.96
     assert suggest_q(model.eigenvalues) == 53
@@ -112,9 +112,9 @@ def test_square_of_the_paper_encloses_its_area():
 def test_noise_in_training_is_left_outside_with_few_components():
     points, _ = planar_sets.square_noise(400, 50, 1)
     scores = fit(points, sigma=0.3, q=20).score(points)
-    inside = (scores <= scores.sort().values[399]).numpy()
-    assert inside[:400].mean() > 0.95
-    assert inside[400:].mean() < 0.3
+    is_inside = (scores <= scores.sort().values[399]).numpy()
+    assert is_inside[:400].mean() > 0.95
+    assert is_inside[400:].mean() < 0.3
 
 
 def test_far_points_score_the_constant_above_all_near_ones():
@@ -173,9 +173,9 @@ def test_every_leading_shape_scores_as_its_rows():
 )
 def test_refit_is_bit_equal_and_round_trip_keeps_scores(fitted):
     x, z = features(40, 5), features(12, 5, seed=1)
-    model, again = fitted(x), fitted(x)
+    model, refit = fitted(x), fitted(x)
     assert set(model.arrays()) == {"x", "alpha", "row_mean", "eigenvalues"}
-    assert all(torch.equal(value, again.arrays()[name]) for name, value in model.arrays().items())
+    assert all(torch.equal(value, refit.arrays()[name]) for name, value in model.arrays().items())
     restored = KernelPCA.from_arrays(model.arrays(), model.params())
     assert torch.equal(restored.score(z), model.score(z))
     assert restored.params() == model.params()
@@ -183,9 +183,9 @@ def test_refit_is_bit_equal_and_round_trip_keeps_scores(fitted):
 
 def test_float32_features_are_scored_in_float64():
     x, z = features(40, 5).astype(np.float32), features(12, 5, seed=1).astype(np.float32)
-    found = fit(x, sigma=0.7, q=9).score(z)
-    assert found.dtype == torch.float64
-    assert torch.equal(found, fit(x.astype(np.float64), sigma=0.7, q=9).score(torch.from_numpy(z).double()))
+    result = fit(x, sigma=0.7, q=9).score(z)
+    assert result.dtype == torch.float64
+    assert torch.equal(result, fit(x.astype(np.float64), sigma=0.7, q=9).score(torch.from_numpy(z).double()))
 
 
 def test_one_sample_and_equal_samples_have_rank_0():

@@ -21,9 +21,9 @@ def test_squared_distances_are_those_of_differences(n, m, d, offset):
 
 def test_gaussian_is_the_kernel_less_one_down_to_tiny_distances():
     a, b = torch.zeros(1, 1, dtype=torch.float64), torch.tensor([[0.0], [3e-6], [1.0], [1e3]], dtype=torch.float64)
-    found = GaussianKernel(2.0)(a, b)[0]
-    torch.testing.assert_close(found[2:], torch.exp(-(b[2:, 0] ** 2) / 8) - 1)
-    torch.testing.assert_close(found[:2], torch.tensor([0.0, -9e-12 / 8], dtype=torch.float64), rtol=1e-3, atol=1e-9)
+    result = GaussianKernel(2.0)(a, b)[0]
+    torch.testing.assert_close(result[2:], torch.exp(-(b[2:, 0] ** 2) / 8) - 1)
+    torch.testing.assert_close(result[:2], torch.tensor([0.0, -9e-12 / 8], dtype=torch.float64), rtol=1e-3, atol=1e-9)
     near = GaussianKernel(1000.0)(b[:1], b[1:2])
     torch.testing.assert_close(near, torch.tensor([[-4.5e-18]], dtype=torch.float64), rtol=1e-9, atol=0.0)
 

@@ -74,9 +74,9 @@ def plain_lite(images: np.ndarray) -> tuple[nn.Module, torch.Tensor]:
 
 def test_the_built_in_backbones_bring_their_weights():
     assert set(available()) >= {"efficientnet_lite0", "resnet18", "wide_resnet50_2", "mobilenet_v3_large"}
-    found = weights_found()
-    assert tuple(found) == available()
-    assert all(found[f"efficientnet_lite{number}"].is_file() for number in (0, 1, 2))
+    paths = weights_found()
+    assert tuple(paths) == available()
+    assert all(paths[f"efficientnet_lite{number}"].is_file() for number in (0, 1, 2))
 
 
 @pytest.mark.parametrize(
@@ -153,8 +153,8 @@ def test_torch_and_onnx_runtime_agree(lite, images):
 def test_an_image_does_not_depend_on_its_neighbours_to_the_bit(lite, images):
     together = (*lite.tap_maps(images), lite.embed(images))
     for i in range(len(images)):
-        alone = (*lite.tap_maps(images[i : i + 1]), lite.embed(images[i : i + 1]))
-        assert all(torch.equal(one[0], values[i]) for one, values in zip(alone, together, strict=True))
+        single = (*lite.tap_maps(images[i : i + 1]), lite.embed(images[i : i + 1]))
+        assert all(torch.equal(item[0], values[i]) for item, values in zip(single, together, strict=True))
 
 
 def test_two_threads_get_what_one_gets(lite, images):
@@ -167,18 +167,18 @@ def test_two_threads_get_what_one_gets(lite, images):
 def test_threads_that_start_together_export_once_for_both_graphs(tiny_weights, images, tmp_path, monkeypatch):
     """The graph without the head is cut from that with it, and is the one that an export of its own would give."""
     export, exports = onnx_graph.export, []
-    monkeypatch.setattr(onnx_graph, "export", lambda *given: exports.append(given) or export(*given))
+    monkeypatch.setattr(onnx_graph, "export", lambda *arguments: exports.append(arguments) or export(*arguments))
     backbone = load(TINY, weights=tiny_weights, size=SIZE, device="cpu", cache=tmp_path)
     with ThreadPoolExecutor(3) as pool:
         first, *others = pool.map(backbone.tap_maps, [images] * 3)
     assert all(torch.equal(a, b) for maps in others for a, b in zip(maps, first, strict=True))
-    again = load(TINY, weights=tiny_weights, size=SIZE, device="cpu", cache=tmp_path)
-    assert again.embed(images).shape == (3, again.embedding_width)
+    restored = load(TINY, weights=tiny_weights, size=SIZE, device="cpu", cache=tmp_path)
+    assert restored.embed(images).shape == (3, restored.embedding_width)
     assert (len(exports), len(list(tmp_path.iterdir()))) == (1, 2)
-    alone = OnnxGraph(export(backbone.copied(head=False), SIZE))
+    single = OnnxGraph(export(backbone.copied(head=False), SIZE))
     for image, *maps in zip(images, *first, strict=True):
-        for one, other in zip(alone.run(image), maps, strict=True):
-            assert np.array_equal(one[0].transpose(1, 2, 0), other.numpy())
+        for left, other in zip(single.run(image), maps, strict=True):
+            assert np.array_equal(left[0].transpose(1, 2, 0), other.numpy())
 
 
 def test_no_images_give_no_rows(lite):
@@ -191,11 +191,11 @@ def test_no_images_give_no_rows(lite):
 def test_packaged_weights_need_neither_their_network_nor_an_export(lite, images, tmp_path, monkeypatch):
     monkeypatch.setattr("inspect_core.features.onnx_graph.export", None)
     monkeypatch.setattr("inspect_core.features.weights.TorchNetwork.hollow", None)
-    again = load("efficientnet_lite0", size=SIZE, device="cpu", cache=tmp_path)
-    assert all(map(torch.equal, again.tap_maps(images), lite.tap_maps(images)))
-    assert all(map(torch.equal, again.describe(images)[1:], lite.describe(images)[1:]))
-    assert (again.tap_channels, again.embedding_width) == (lite.tap_channels, 1280)
-    assert again.has_classes
+    restored = load("efficientnet_lite0", size=SIZE, device="cpu", cache=tmp_path)
+    assert all(map(torch.equal, restored.tap_maps(images), lite.tap_maps(images)))
+    assert all(map(torch.equal, restored.describe(images)[1:], lite.describe(images)[1:]))
+    assert (restored.tap_channels, restored.embedding_width) == (lite.tap_channels, 1280)
+    assert restored.has_classes
     assert not any(tmp_path.iterdir())
 
 
@@ -206,18 +206,18 @@ def test_a_second_backbone_takes_the_graphs_from_the_cache_and_runs_without_its_
     maps, embedding, logits = first.describe(images)
     monkeypatch.setattr("inspect_core.features.onnx_graph.export", None)
     monkeypatch.setattr("inspect_core.features.weights.TorchNetwork.__call__", None)
-    again = load(TINY, weights=tiny_weights, size=SIZE, device="cpu", cache=tmp_path)
-    assert all(map(torch.equal, again.tap_maps(images), maps))
-    assert torch.equal(again.describe(images)[1], embedding)
-    assert torch.equal(again.describe(images)[2], logits)
-    assert (again.tap_channels, again.embedding_width) == (first.tap_channels, first.embedding_width)
+    restored = load(TINY, weights=tiny_weights, size=SIZE, device="cpu", cache=tmp_path)
+    assert all(map(torch.equal, restored.tap_maps(images), maps))
+    assert torch.equal(restored.describe(images)[1], embedding)
+    assert torch.equal(restored.describe(images)[2], logits)
+    assert (restored.tap_channels, restored.embedding_width) == (first.tap_channels, first.embedding_width)
 
 
 def test_the_network_of_a_kept_graph_is_built_when_it_is_wanted(tiny_weights, tmp_path, images):
     backbone = load(TINY, weights=tiny_weights, size=SIZE, device="cpu", cache=tmp_path)
     backbone.tap_maps(images)
-    again = load(TINY, weights=tiny_weights, taps=backbone.taps, size=SIZE, device="cpu", cache=tmp_path)
-    built, expected = (each.copied(head=True).network.state_dict() for each in (again, backbone))
+    restored = load(TINY, weights=tiny_weights, taps=backbone.taps, size=SIZE, device="cpu", cache=tmp_path)
+    built, expected = (item.copied(head=True).network.state_dict() for item in (restored, backbone))
     assert built.keys() == expected.keys()
     assert all(built[name].equal(values) for name, values in expected.items())
 
@@ -341,10 +341,10 @@ def test_the_eager_path_gives_the_same_in_any_company(lite, images):
     """The GPU's path, run on the CPU: its batches are always of one size, so padding and neighbours cannot matter."""
     many = np.concatenate([images] * 4)[: backbones.GPU_BATCH + 1]
     together = lite._with_torch(many, head=True)
-    alone = lite._with_torch(many[-1:], head=True)
-    for values, one in zip(together, alone, strict=True):
+    single = lite._with_torch(many[-1:], head=True)
+    for values, item in zip(together, single, strict=True):
         assert len(values) == backbones.GPU_BATCH + 1
-        assert torch.equal(values[-1:], one)
+        assert torch.equal(values[-1:], item)
 
 
 @pytest.mark.skipif(not torch.cuda.is_available(), reason="needs a CUDA GPU")
@@ -353,11 +353,11 @@ def test_on_a_gpu_the_features_are_the_same_in_any_company(images, graphs):
     assert backbone.device.type == "cuda"
     assert backbone.engine.startswith("torch on cuda:0")
     many = np.concatenate([images] * 4)[: backbones.GPU_BATCH + 1]
-    for together, last, again in zip(
+    for together, last, repeated in zip(
         backbone.tap_maps(many), backbone.tap_maps(many[-1:]), backbone.tap_maps(many[::-1].copy()), strict=True
     ):
         assert together.device.type == "cuda"
         assert torch.equal(together[-1:], last)
-        assert torch.equal(again.flip(0), together)
+        assert torch.equal(repeated.flip(0), together)
     for ours, reference in zip(backbone._with_onnx(images, False), backbone._with_torch(images, False), strict=True):
         assert relative(ours, reference.cpu()) < 1e-3

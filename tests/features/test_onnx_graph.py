@@ -101,12 +101,12 @@ def test_a_damaged_graph_is_removed_and_exported_again(network, exports, image, 
 
 def graph_of(inputs: dict[str, list[int]], kind: int = onnx.TensorProto.UINT8, outputs: int = 2) -> bytes:
     """A sound graph that passes its first input on."""
-    given = [onnx.helper.make_tensor_value_info(name, kind, shape) for name, shape in inputs.items()]
+    value_infos = [onnx.helper.make_tensor_value_info(name, kind, shape) for name, shape in inputs.items()]
     first, shape = next(iter(inputs.items()))
     results = [onnx.helper.make_tensor_value_info(f"y{i}", kind, shape) for i in range(outputs)]
     nodes = [onnx.helper.make_node("Identity", [first], [result.name]) for result in results]
     model = onnx.helper.make_model(
-        onnx.helper.make_graph(nodes, "other", given, results), opset_imports=[onnx.helper.make_opsetid("", 18)]
+        onnx.helper.make_graph(nodes, "other", value_infos, results), opset_imports=[onnx.helper.make_opsetid("", 18)]
     )
     model.ir_version = 10
     return model.SerializeToString()

@@ -10,31 +10,31 @@ from inspect_core.features.patch_grid import join_taps
 from tests.examples import examples
 
 
-def linear_rows(cells: int, wanted: int) -> np.ndarray:
+def linear_rows(cells: int, count: int) -> np.ndarray:
     """(wanted, cells): half-pixel centres, the ends held."""
-    rows = np.zeros((wanted, cells))
-    for i in range(wanted):
-        place = min(max((i + 0.5) * cells / wanted - 0.5, 0.0), cells - 1.0)
+    rows = np.zeros((count, cells))
+    for i in range(count):
+        place = min(max((i + 0.5) * cells / count - 0.5, 0.0), cells - 1.0)
         low = int(place)
         rows[i, low] += 1 - (place - low)
         rows[i, min(low + 1, cells - 1)] += place - low
     return rows
 
 
-def mean_rows(cells: int, wanted: int) -> np.ndarray:
-    rows = np.zeros((wanted, cells))
-    for i in range(wanted):
-        inside = slice(i * cells // wanted, -(-(i + 1) * cells // wanted))
-        rows[i, inside] = 1 / (inside.stop - inside.start)
+def mean_rows(cells: int, count: int) -> np.ndarray:
+    rows = np.zeros((count, cells))
+    for i in range(count):
+        inner = slice(i * cells // count, -(-(i + 1) * cells // count))
+        rows[i, inner] = 1 / (inner.stop - inner.start)
     return rows
 
 
-def axis_rows(cells: int, wanted: int, nearest: bool) -> np.ndarray:
-    if cells > wanted:
-        return mean_rows(cells, wanted)
+def axis_rows(cells: int, count: int, nearest: bool) -> np.ndarray:
+    if cells > count:
+        return mean_rows(cells, count)
     if nearest:
-        return np.eye(cells)[[int((i + 0.5) * cells / wanted) for i in range(wanted)]]
-    return linear_rows(cells, wanted)
+        return np.eye(cells)[[int((i + 0.5) * cells / count) for i in range(count)]]
+    return linear_rows(cells, count)
 
 
 def slow_join(maps, grid, projection=None, nearest=False) -> np.ndarray:
@@ -57,9 +57,9 @@ def test_a_map_of_the_grids_size_comes_back_as_it_is():
 
 
 def test_channels_stand_in_the_order_of_the_taps():
-    one, two = np.full((1, 2, 2, 1), 1, np.float32), np.full((1, 1, 1, 2), 2, np.float32)
-    assert join_taps([one, two], grid=(2, 2))[0, 1, 0].tolist() == [1, 2, 2]
-    assert join_taps([two, one], grid=(2, 2))[0, 1, 0].tolist() == [2, 2, 1]
+    first, two = np.full((1, 2, 2, 1), 1, np.float32), np.full((1, 1, 1, 2), 2, np.float32)
+    assert join_taps([first, two], grid=(2, 2))[0, 1, 0].tolist() == [1, 2, 2]
+    assert join_taps([two, first], grid=(2, 2))[0, 1, 0].tolist() == [2, 2, 1]
 
 
 def test_a_row_of_two_cells_and_three_cells_on_two_by_hand():
@@ -108,8 +108,8 @@ def test_an_image_does_not_depend_on_its_neighbours_to_the_bit(pool):
     projection = rng.standard_normal((51, 9))
     together = join_taps(maps, grid=(8, 8), projection=projection, pool=pool)
     for i in range(5):
-        alone = join_taps([values[i : i + 1].copy() for values in maps], grid=(8, 8), projection=projection, pool=pool)
-        assert torch.equal(alone[0], together[i])
+        single = join_taps([values[i : i + 1].copy() for values in maps], grid=(8, 8), projection=projection, pool=pool)
+        assert torch.equal(single[0], together[i])
     backwards = join_taps([values[::-1].copy() for values in maps], grid=(8, 8), projection=projection, pool=pool)
     assert torch.equal(backwards.flip(0), together)
 

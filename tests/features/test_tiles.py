@@ -36,13 +36,13 @@ def network() -> nn.Module:
 def sized(network, tmp_path_factory):
     cache = tmp_path_factory.mktemp("graphs")
 
-    def of(size: tuple[int, int]) -> Backbone:
+    def backbone_at(size: tuple[int, int]) -> Backbone:
         pixels = {"size": size, "mean": (0.5, 0.5, 0.5), "sd": (0.25, 0.25, 0.25)}
         runs = {"device": torch.device("cpu"), "engine": "ONNX Runtime", "cache": cache, "_network": network.eval}
         taps = {"taps": ("first", "second"), "tap_channels": (10, 14), "classifier": "fc"}
         return Backbone(name="local", weight_digest="0" * 64, **taps, **pixels, **runs)
 
-    return of
+    return backbone_at
 
 
 LOOKS = (PatchFeatureSpec(("first", "second")), PatchFeatureSpec(("second",), np.eye(14, 5, dtype=np.float32), pool=3))
@@ -58,9 +58,9 @@ def test_tiles_give_what_the_whole_photo_gives(sized, cell):
     whole = FeatureExtractor(sized((224, 288)), plan.grid, LOOKS)
     assert len(plan.tiles) > 6
     assert tiled.shapes == whole.shapes
-    for found, expected in zip(tiled.features(PHOTO), whole.features(PHOTO), strict=True):
-        assert found.shape == expected.shape
-        torch.testing.assert_close(found, expected, rtol=1e-5, atol=1e-5)
+    for actual, expected in zip(tiled.features(PHOTO), whole.features(PHOTO), strict=True):
+        assert actual.shape == expected.shape
+        torch.testing.assert_close(actual, expected, rtol=1e-5, atol=1e-5)
 
 
 @pytest.mark.slow
@@ -78,10 +78,10 @@ def test_a_network_that_pads_shows_at_cuts_without_overlap(sized):
 def test_the_features_do_not_depend_on_how_many_tiles_go_at_once(sized, monkeypatch):
     plan = TilePlan((224, 288), (96, 128), 64)
     extractor = FeatureExtractor(sized((96, 128)), plan.grid, LOOKS, tiles=plan)
-    alone = extractor.features(PHOTO)
+    single = extractor.features(PHOTO)
     monkeypatch.setattr(Backbone, "at_once", 4)
-    for one, other in zip(alone, extractor.features(PHOTO), strict=True):
-        assert torch.equal(one, other)
+    for first, other in zip(single, extractor.features(PHOTO), strict=True):
+        assert torch.equal(first, other)
 
 
 @pytest.mark.slow
@@ -90,9 +90,9 @@ def test_embedding_and_logits_are_those_of_the_whole_photo(sized):
     tiled = FeatureExtractor(sized((96, 128)), plan.grid, LOOKS, tiles=plan)
     squashed = FeatureExtractor(sized((96, 128)), (3, 4), LOOKS)
     features, embedding, logits = tiled.describe(PHOTO)
-    assert all(torch.equal(one, other) for one, other in zip(features, tiled.features(PHOTO), strict=True))
-    for one, other in zip((embedding, logits), squashed.describe(PHOTO)[1:], strict=True):
-        assert np.array_equal(one, other)
+    assert all(torch.equal(first, other) for first, other in zip(features, tiled.features(PHOTO), strict=True))
+    for first, other in zip((embedding, logits), squashed.describe(PHOTO)[1:], strict=True):
+        assert np.array_equal(first, other)
 
 
 @pytest.mark.parametrize("change", [{"size": (192, 288)}, {"overlap": 0}, {"cell": 16}, {}])
@@ -122,14 +122,14 @@ def test_shifted_tiles_show_no_seam(backbone, product, cell):
     """
     photo = read(next(product.rglob("*.jpg"))).pixels
     large = squash(photo, (416, 480))
-    look = (PatchFeatureSpec(backbone.taps),)
+    looks = (PatchFeatureSpec(backbone.taps),)
     apart = {}
     for overlap in (0, 64):
         plan = TilePlan((384, 448), (128, 128), overlap, cell)
-        extractor = FeatureExtractor(backbone, plan.grid, look, tiles=plan)
+        extractor = FeatureExtractor(backbone, plan.grid, looks, tiles=plan)
         first, second = (extractor.features(large[by : by + 384, by : by + 448])[0][0] for by in (0, 32))
-        step, inside = 32 // cell, slice(64 // cell, -64 // cell)
-        here, there = first[step:, step:][inside, inside], second[:-step, :-step][inside, inside]
+        step, inner = 32 // cell, slice(64 // cell, -64 // cell)
+        here, there = first[step:, step:][inner, inner], second[:-step, :-step][inner, inner]
         spread = (here - here.mean((0, 1))).norm(dim=-1).mean()
         apart[overlap] = ((here - there).norm(dim=-1) / spread).flatten()
     assert apart[64].median() < 0.3

@@ -30,7 +30,11 @@ def weights(tmp_path_factory) -> dict[str, Path]:
         torch.manual_seed(0)
         files[name] = folder / f"{name}.safetensors"
         save_file(
-            {own: values.contiguous() for own, values in timm.create_model(name).state_dict().items()}, files[name]
+            {
+                name_in_timm: values.contiguous()
+                for name_in_timm, values in timm.create_model(name).state_dict().items()
+            },
+            files[name],
         )
     return files
 

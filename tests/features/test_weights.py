@@ -77,23 +77,23 @@ def test_packaged_tensors_land_on_the_layers_they_are_named_for(name):
     with torch.device("meta"):
         network = spec.build((96, 64))
     ordered = in_forward_order(network, tensors)
-    names = dict.fromkeys(".".join(own.split(".")[1:3]) for own in ordered if own.startswith("blocks."))
+    names = dict.fromkeys(".".join(name.split(".")[1:3]) for name in ordered if name.startswith("blocks."))
     blocks = {block: number for number, block in enumerate(names)}
     expands = {block: f"blocks.{block}.conv_pwl.weight" in ordered for block in blocks}
-    for own, values in ordered.items():
-        assert values is tensors[packaged_name(own, blocks, expands)], own
+    for name, values in ordered.items():
+        assert values is tensors[packaged_name(name, blocks, expands)], name
 
 
 @pytest.mark.parametrize("suffix", SAVE)
 def test_every_value_comes_from_the_file(tmp_path, suffix):
     torch.manual_seed(0)
-    given, path = small().half(), tmp_path / f"weights{suffix}"
-    SAVE[suffix](given.state_dict(), path)
+    network, path = small().half(), tmp_path / f"weights{suffix}"
+    SAVE[suffix](network.state_dict(), path)
     file = read_weights(path)
     network = load_weights_into(hollow(), file.tensors(), path=path, build=small)
     assert len(file.digest) == 64
     for name, values in network.state_dict().items():
-        assert torch.equal(values, given.state_dict()[name].to(values.dtype))
+        assert torch.equal(values, network.state_dict()[name].to(values.dtype))
     assert not network.training
     assert all(values.dtype == torch.float32 and not values.requires_grad for values in network.parameters())
 

@@ -74,23 +74,23 @@ def recipes(recipe, network) -> dict:
 
     rng = np.random.default_rng(8)
     photos = [torch.from_numpy(rng.normal(2, 1, (1, *GRID, CHANNELS)).astype(np.float32)) for _ in range(8)]
-    given = {"mahalanobis": {"k": 5}, "sampled": {"k": 4}, "corp": {"M": 16}, "kernel_pca": {"patches": 24}}
-    given |= {"quadrics": {"components": 4, "m": 3}, "nearest": {"patches": 20}}
+    choices = {"mahalanobis": {"k": 5}, "sampled": {"k": 4}, "corp": {"M": 16}, "kernel_pca": {"patches": 24}}
+    choices |= {"quadrics": {"components": 4, "m": 3}, "nearest": {"patches": 20}}
 
     def view_of(name: str) -> FittedMethod:
-        row, (parameters,) = METHODS[name], parameters_of([name], given.get(name, {}))
+        row, (parameters,) = METHODS[name], parameters_of([name], choices.get(name, {}))
         columns = semi_orthogonal(CHANNELS, 6) if name == "nearest" else row.project(CHANNELS, 0, parameters)
-        seen = photos if columns is None else [photo @ columns for photo in photos]
-        statistics = row.begin(Patches(len(seen), GRID, seen[0].shape[-1]), columns, 0, parameters)
-        row.update(statistics, torch.cat(seen), range(len(seen)))
+        features = photos if columns is None else [photo @ columns for photo in photos]
+        statistics = row.begin(Patches(len(features), GRID, features[0].shape[-1]), columns, 0, parameters)
+        row.update(statistics, torch.cat(features), range(len(features)))
         detector = row.finish(statistics, 0, parameters, lambda fraction: None)
-        look = PatchFeatureSpec(network.taps, None if columns is None else columns.numpy(), row.pool)
-        return FittedMethod(name, detector, look)
+        spec = PatchFeatureSpec(network.taps, None if columns is None else columns.numpy(), row.pool)
+        return FittedMethod(name, detector, spec)
 
     def scaled(view: FittedMethod) -> FittedMethod:
         columns = None if view.spec.projection is None else torch.from_numpy(view.spec.projection)
-        seen = photos if columns is None else [photo @ columns for photo in photos]
-        errors = np.stack([view.sweep(patches, view.stops) for patches in seen])
+        features = photos if columns is None else [photo @ columns for photo in photos]
+        errors = np.stack([view.sweep(patches, view.stops) for patches in features])
         return replace(
             view, scales={stop: GoodMaps.from_errors(errors[:, i]).finish(SIZE) for i, stop in enumerate(view.stops)}
         )
@@ -109,8 +109,8 @@ def recipes(recipe, network) -> dict:
     ]
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", UserWarning)
-        found = {name: of_views(view_of(name)) for name in METHODS}
-        found[JOINED] = of_views(*(scaled(view_of(name)) for name in JOINED.split("+")))
+        made = {name: of_views(view_of(name)) for name in METHODS}
+        made[JOINED] = of_views(*(scaled(view_of(name)) for name in JOINED.split("+")))
         forest, net = (
             DefectTypes(fit(embeddings, labels, power=1.0, **options), by_region=False, minimum_confidence=0.1)
             for fit, options in ((fit_kdf, {"trees": 4}), (fit_kdn, {"hidden": (5, 6), "include_output": True}))
@@ -119,12 +119,10 @@ def recipes(recipe, network) -> dict:
         random = fit_corp(embeddings[:12], gamma=1.0, M=16)
         known = {name: values.numpy() for name, values in random.arrays().items()}
         corp = ProductCheck(ProductSubspace.from_arrays(known, random.params()), True, 0.0, 0.0, "stop")
-        found["mahalanobis"] = replace(
-            found["mahalanobis"], product_check=cop, known_cases=learn(cases, by_region=True)
-        )
-        found["kernel_pca"] = replace(found["kernel_pca"], product_check=corp, defect_types=forest)
-        found["quadrics"] = replace(found["quadrics"], defect_types=net)
-    return found
+        made["mahalanobis"] = replace(made["mahalanobis"], product_check=cop, known_cases=learn(cases, by_region=True))
+        made["kernel_pca"] = replace(made["kernel_pca"], product_check=corp, defect_types=forest)
+        made["quadrics"] = replace(made["quadrics"], defect_types=net)
+    return made
 
 
 @pytest.fixture

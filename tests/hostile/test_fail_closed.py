@@ -124,7 +124,7 @@ def test_nothing_is_like_a_case_that_is_no_number(recipes, place, value):
         surface = dataclasses.replace(cases.surface, shift=np.full_like(cases.surface.shift, value))
         cases = dataclasses.replace(cases, surface=surface)
     try:
-        found = cases.nearest(query, count=3)
+        nearest = cases.nearest(query, count=3)
     except ValueError:
         return
-    assert all(np.isfinite(similarity) for _, similarity in found)
+    assert all(np.isfinite(similarity) for _, similarity in nearest)

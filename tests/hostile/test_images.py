@@ -137,11 +137,13 @@ def test_a_setting_that_is_no_number_is_named_for_each_photo(tmp_path, monkeypat
     path = tmp_path / "part.png"
     path.write_bytes(encoded(BLANK, "PNG"))
     monkeypatch.setenv("LOUPE_MAX_MEGAPIXELS", setting)
-    said = rf"part.png: the setting LOUPE_MAX_MEGAPIXELS is '{setting}', which is not a number of megapixels above 0; "
+    message = (
+        rf"part.png: the setting LOUPE_MAX_MEGAPIXELS is '{setting}', which is not a number of megapixels above 0; "
+    )
     for attempt in ways_to_open(path):
-        with pytest.raises(photo_reader.ImageError, match=said):
+        with pytest.raises(photo_reader.ImageError, match=message):
             attempt()
-    with pytest.raises(ScanError, match=said):
+    with pytest.raises(ScanError, match=message):
         folders.scan(tmp_path)
 
 
@@ -189,11 +191,11 @@ def test_a_folder_of_bad_files_teaches_from_the_rest_and_lists_each(tmp_path):
         (tmp_path / f"bad {name}.png").write_bytes(data)
     samples = folders.scan(tmp_path)
     assert [sample.name for sample in samples.good] == ["0.png", "1.png", "2.png"]
-    found = {skipped.name: skipped.reason for skipped in samples.skipped}
-    assert found.keys() == {f"bad {name}.png" for name in BAD}
+    reasons = {skipped.name: skipped.reason for skipped in samples.skipped}
+    assert reasons.keys() == {f"bad {name}.png" for name in BAD}
     for name, (_, reason, remedy) in BAD.items():
-        assert reason in found[f"bad {name}.png"]
-        assert remedy in found[f"bad {name}.png"]
+        assert reason in reasons[f"bad {name}.png"]
+        assert remedy in reasons[f"bad {name}.png"]
     assert any(f"{len(BAD)} photos skipped" in warning for warning in samples.warnings)
 
 

@@ -132,9 +132,9 @@ SOME_NAMES = st.builds(
 @settings(deadline=None)
 @example(["a.png", "a.jpg", "a-2.png", "A.png", "/a.png", "../a.png"])
 def test_output_names_are_relative_and_told_apart_by_every_file_system(names):
-    found = output_names(names)
-    assert found == output_names(names)
-    files = [f"{name}{ending}" for name in found for ending in (".png", ".npy")]
+    outputs = output_names(names)
+    assert outputs == output_names(names)
+    files = [f"{name}{ending}" for name in outputs for ending in (".png", ".npy")]
     assert len({unicodedata.normalize("NFKC", name).casefold() for name in files}) == len(files)
     for name in files:
         path = PurePosixPath(name)
@@ -180,10 +180,10 @@ def refused(line, tmp_path, tree, capsys):
     def run(*arguments) -> str:
         before = tree(tmp_path)
         assert line(tmp_path / "photos", *arguments) == 2
-        said = capsys.readouterr()
-        assert said.out == ""
+        output = capsys.readouterr()
+        assert output.out == ""
         assert tree(tmp_path) == before
-        return said.err
+        return output.err
 
     return run
 
@@ -193,9 +193,9 @@ def test_what_is_in_the_way_of_a_map_is_named_before_anything_is_judged(refused,
     photo(tmp_path / "photos" / "sub" / "part.png")
     photo(tmp_path / "photos" / "another.png")
     IN_THE_WAY[what](tmp_path / "maps", photo(tmp_path / "elsewhere" / "part.png").parent)
-    said = refused("--maps", tmp_path / "maps")
-    assert str(tmp_path / "maps") in said or str(tmp_path / "elsewhere") in said
-    assert "; " in said
+    message = refused("--maps", tmp_path / "maps")
+    assert str(tmp_path / "maps") in message or str(tmp_path / "elsewhere") in message
+    assert "; " in message
 
 
 def test_maps_that_the_user_changed_stay(line, refused, tmp_path, capsys):
@@ -203,10 +203,10 @@ def test_maps_that_the_user_changed_stay(line, refused, tmp_path, capsys):
     assert line(tmp_path / "photos", "--maps", tmp_path / "maps") == 0
     capsys.readouterr()
     for name in ("part.png", "part.npy"):
-        kept = (tmp_path / "maps" / name).read_bytes()
+        content = (tmp_path / "maps" / name).read_bytes()
         photo(tmp_path / "maps" / name, 9)
         refused("--maps", tmp_path / "maps")
-        (tmp_path / "maps" / name).write_bytes(kept)
+        (tmp_path / "maps" / name).write_bytes(content)
     photo(tmp_path / "photos/part.png", 3)
     assert line(tmp_path / "photos", "--maps", tmp_path / "maps") == 0, "another map of the same photo"
     assert np.load(tmp_path / "maps/part.npy")[0, 0] == -97
@@ -302,12 +302,12 @@ def test_names_are_escaped_in_the_table_and_on_the_terminal(line, tmp_path, caps
     for name in damaged:
         (tmp_path / "photos" / name).write_bytes(b"no photo")
     assert line(tmp_path / "photos", "--csv", tmp_path / "v.csv", "--maps", tmp_path / "maps") == 1
-    said = capsys.readouterr()
-    assert len(said.out.splitlines()) == len(HOSTILE_NAMES) + 1
-    assert len(said.err.splitlines()) == len(damaged)
-    for text in (*said.out.split("\n"), *said.err.split("\n")):
+    output = capsys.readouterr()
+    assert len(output.out.splitlines()) == len(HOSTILE_NAMES) + 1
+    assert len(output.err.splitlines()) == len(damaged)
+    for text in (*output.out.split("\n"), *output.err.split("\n")):
         assert text.isprintable()
-    assert all(row.startswith("Not judged bad ") for row in said.err.splitlines())
+    assert all(row.startswith("Not judged bad ") for row in output.err.splitlines())
     everything = rows_of(tmp_path / "v.csv")
     rows = [row for row in everything if row["verdict"] != NOT_JUDGED]
     assert len(rows) == len(HOSTILE_NAMES)
@@ -340,9 +340,9 @@ def test_a_photo_that_cannot_be_judged_has_a_row_with_the_reason(line, recipe, t
     for level in range(3):
         photo(tmp_path / "photos" / f"{level}.png", level)
     assert line(tmp_path / "photos", "--csv", tmp_path / "v.csv") == 1
-    said = capsys.readouterr()
-    assert "Not judged 1.png: score is not finite" in said.err
-    assert "Accepted 2 of 3; 1 not judged" in said.out
+    output = capsys.readouterr()
+    assert "Not judged 1.png: score is not finite" in output.err
+    assert "Accepted 2 of 3; 1 not judged" in output.out
     rows = rows_of(tmp_path / "v.csv")
     assert [row["name"] for row in rows] == ["0.png", "1.png", "2.png"]
     assert [row["verdict"] for row in rows] == ["accept", NOT_JUDGED, "accept"]

@@ -30,9 +30,9 @@ pytestmark = [
 
 
 def saved(array, **options):
-    held = io.BytesIO()
-    np.save(held, array, **options)
-    return held.getvalue()
+    buffer = io.BytesIO()
+    np.save(buffer, array, **options)
+    return buffer.getvalue()
 
 
 def sealed(body):
@@ -47,16 +47,16 @@ def with_value(value):
 
 
 def claiming(shape):
-    held = io.BytesIO()
-    np.lib.format.write_array_header_1_0(held, {"descr": "<f4", "fortran_order": False, "shape": shape})
-    return sealed(held.getvalue() + SOUND.tobytes())
+    buffer = io.BytesIO()
+    np.lib.format.write_array_header_1_0(buffer, {"descr": "<f4", "fortran_order": False, "shape": shape})
+    return sealed(buffer.getvalue() + SOUND.tobytes())
 
 
 def zipped():
-    held = io.BytesIO()
-    with zipfile.ZipFile(held, "w") as archive:
+    buffer = io.BytesIO()
+    with zipfile.ZipFile(buffer, "w") as archive:
         archive.writestr("features.npy", saved(SOUND))
-    return sealed(held.getvalue())
+    return sealed(buffer.getvalue())
 
 
 CONTENTS = {
@@ -179,8 +179,8 @@ def test_any_content_but_the_sound_one_is_a_miss(tmp_path_factory, noise, after_
     path, sound = entry(tmp_path_factory.mktemp("store"))
     content = sealed((sound[:128] if after_the_header else b"") + noise)
     path.write_bytes(content)
-    found = FeatureStore(path.parent).get("part", SHAPE)
-    assert found is None or (found.tobytes() == content[128:-4] and np.isfinite(found).all())
+    result = FeatureStore(path.parent).get("part", SHAPE)
+    assert result is None or (result.tobytes() == content[128:-4] and np.isfinite(result).all())
 
 
 @pytest.mark.parametrize("what", PLACED)

@@ -87,12 +87,12 @@ def test_long_arrays_that_ask_for_too_much(recipes, package, method, name, shape
     codes = {kind: name for name, kind in arrays.DTYPES.items()}
     header = {name: (codes[value.dtype], value.shape) for name, value in saved.arrays().items()}
     lengths = check(document, header)
-    part, own = name.split(".")[0], header[name][1][0]
+    part, length = name.split(".")[0], header[name][1][0]
     grown = {
-        other: (kind, tuple(shape[0] if length == own and other.startswith(part) else length for length in old))
+        other: (kind, tuple(shape[0] if length == length and other.startswith(part) else length for length in old))
         for other, (kind, old) in header.items()
     }
-    assert lengths["view0.k"] != own
+    assert lengths["view0.k"] != length
     with pytest.raises(ValueError, match=SUM):
         check(document, grown)
 
@@ -113,9 +113,9 @@ def test_what_the_page_can_teach_at_most_is_allowed():
     """Grid 64, k 200, 512 pixels: the ends of the sliders."""
     check(*of_gaussians((64, 64), 200, 1500, (512, 512)))
     for method in METHODS:
-        given = {"k": 200} if "k" in METHODS[method].defaults else {}
-        given |= {"components": 88, "m": 300} if method == "quadrics" else {}
-        costs = METHODS[method].costs(Workload(1000, 500, 64 * 64, 256), parameters_of([method], given)[0])
+        parameters = {"k": 200} if "k" in METHODS[method].defaults else {}
+        parameters |= {"components": 88, "m": 300} if method == "quadrics" else {}
+        costs = METHODS[method].costs(Workload(1000, 500, 64 * 64, 256), parameters_of([method], parameters)[0])
         costs.with_photos(photo_bytes((512, 512), (64, 64), 256))
 
 
@@ -170,7 +170,7 @@ def test_a_study_of_too_many_patches(product, network, tmp_path, method):
 
 def test_the_command_line_says_so(product, tmp_path, capsys):
     assert main(["fit", str(product), "--out", str(tmp_path / "recipe"), "--grid", "5000"]) == 2
-    said = capsys.readouterr().err
-    assert "teaching this would need" in said
-    assert "GB" in said
+    output = capsys.readouterr().err
+    assert "teaching this would need" in output
+    assert "GB" in output
     assert not (tmp_path / "recipe").exists()

@@ -67,11 +67,11 @@ def refused(capsys, monkeypatch, tmp_path):
             code = commands.main([str(argument) for argument in arguments])
         except SystemExit as stop:
             code = stop.code
-        said = capsys.readouterr().err.strip().splitlines()
-        assert code == (1 if said[-1].startswith("Not judged") else 2)
-        assert said[-1].startswith(("loupe", "Not judged"))
-        assert "Traceback" not in "".join(said)
-        return said[-1]
+        output = capsys.readouterr().err.strip().splitlines()
+        assert code == (1 if output[-1].startswith("Not judged") else 2)
+        assert output[-1].startswith(("loupe", "Not judged"))
+        assert "Traceback" not in "".join(output)
+        return output[-1]
 
     return run
 
@@ -95,9 +95,9 @@ def test_odd_paths_are_refused_by_name_in_every_place(recipe, tmp_path, tree, re
     saved = tmp_path / "recipe.zip"
     save(recipe, saved)
     before = tree(tmp_path)
-    said = refused(*PLACES[place](path, saved, good))
-    assert any(part in said for part in (path.name[:40], os.path.realpath(path)[:40], "loop", "~nosuchuser", "nnnn"))
-    assert ";" in said
+    message = refused(*PLACES[place](path, saved, good))
+    assert any(part in message for part in (path.name[:40], os.path.realpath(path)[:40], "loop", "~nosuchuser", "nnnn"))
+    assert ";" in message
     assert tree(tmp_path) == before
 
 
@@ -220,9 +220,9 @@ def test_a_workspace_that_cannot_be_written_is_named_with_the_remedy(recipe, tmp
     save(recipe, tmp_path / "recipe.zip")
     for place in unusable_workspaces(tmp_path):
         monkeypatch.setenv("LOUPE_WORKSPACE", str(place))
-        said = refused(*VERBS[verb])
-        assert f"the workspace {place} cannot be written" in said
-        assert "set LOUPE_WORKSPACE to a writable folder" in said
+        message = refused(*VERBS[verb])
+        assert f"the workspace {place} cannot be written" in message
+        assert "set LOUPE_WORKSPACE to a writable folder" in message
 
 
 def test_doctor_says_that_the_workspace_cannot_be_written(tmp_path, monkeypatch, capsys):

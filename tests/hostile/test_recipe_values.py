@@ -66,8 +66,8 @@ WIDTHS = {"one short", "one long", "doubled"}
 
 def paths(value: object, here: tuple = ()):
     """Every path to something in a document: fields, tables, and the first entry of lists."""
-    inside = value.items() if isinstance(value, dict) else enumerate(value[:1]) if isinstance(value, list) else ()
-    for key, below in inside:
+    members = value.items() if isinstance(value, dict) else enumerate(value[:1]) if isinstance(value, list) else ()
+    for key, below in members:
         yield (*here, key)
         yield from paths(below, (*here, key))
 
@@ -120,22 +120,22 @@ def is_refused(document: dict, arrays: dict[str, np.ndarray]) -> bool:
 
 def outcome(folder, network) -> str:
     """What becomes of a recipe: "refused", "stated" (it loads, and the photo gets an error) or a sound verdict."""
-    if (found := loaded(folder)) is None:
+    if (recipe := loaded(folder)) is None:
         return "refused"
     try:
-        verdict = inspect(PHOTO, found, backbone=network)
+        verdict = inspect(PHOTO, recipe, backbone=network)
     except ValueError:
         return "stated"
     assert np.isfinite(verdict.score)
     assert np.isfinite(verdict.anomaly_map).all()
-    assert (verdict.verdict == "accept") <= (verdict.score <= found.limits.review)
+    assert (verdict.verdict == "accept") <= (verdict.score <= recipe.limits.review)
     return verdict.verdict
 
 
 @pytest.mark.parametrize("method", METHOD_NAMES)
 def test_what_was_not_changed_loads_and_inspects_the_same(recipes, package, network, method):
-    again = load(package.save(recipes[method]).folder)
-    ours, theirs = (inspect(PHOTO, recipe, backbone=network) for recipe in (again, recipes[method]))
+    restored = load(package.save(recipes[method]).folder)
+    ours, theirs = (inspect(PHOTO, recipe, backbone=network) for recipe in (restored, recipes[method]))
     for name in ("score", "verdict", "product_check", "defect_type"):
         assert getattr(ours, name) == getattr(theirs, name)
     assert np.array_equal(ours.anomaly_map, theirs.anomaly_map)
@@ -146,11 +146,13 @@ def test_every_field_and_array_changed_is_checked_in_memory(recipes, package, me
     saved = package.save(recipes[method])
     document, arrays = saved.document(), saved.arrays()
     assert not is_refused(document, arrays)
-    told = [is_refused(json.loads(package.text_of(other)), arrays) for other in documents(document, len(method))]
-    assert sum(told) > 0.75 * len(told)
-    said = [(what, is_refused(document, other)) for what, other in tables(arrays)]
-    assert sum(refused for _, refused in said) > 0.45 * len(said)
-    assert all(refused for what, refused in said if what in ("removed", "added"))
+    field_refusals = [
+        is_refused(json.loads(package.text_of(other)), arrays) for other in documents(document, len(method))
+    ]
+    assert sum(field_refusals) > 0.75 * len(field_refusals)
+    array_refusals = [(what, is_refused(document, other)) for what, other in tables(arrays)]
+    assert sum(refused for _, refused in array_refusals) > 0.45 * len(array_refusals)
+    assert all(refused for what, refused in array_refusals if what in ("removed", "added"))
 
 
 @pytest.mark.parametrize("method", THROUGH_FILES)
@@ -164,12 +166,12 @@ def test_every_field_changed_in_its_file(recipes, package, network, method):
 @pytest.mark.slow
 @pytest.mark.parametrize("method", THROUGH_FILES)
 def test_every_array_changed_in_its_file(recipes, package, network, method):
-    found = tables(package.save(recipes[method]).arrays())
-    outcomes = [(what, outcome(package.with_arrays(arrays), network)) for what, arrays in found]
-    said = [said for _, said in outcomes]
-    assert said.count("refused") > 0.5 * len(said)
-    assert {what for what, said in outcomes if said == "stated"} <= WIDTHS
-    assert {said for what, said in outcomes if what in ("removed", "added")} == {"refused"}
+    changed = tables(package.save(recipes[method]).arrays())
+    outcomes = [(what, outcome(package.with_arrays(arrays), network)) for what, arrays in changed]
+    message = [message for _, message in outcomes]
+    assert message.count("refused") > 0.5 * len(message)
+    assert {what for what, message in outcomes if message == "stated"} <= WIDTHS
+    assert {message for what, message in outcomes if what in ("removed", "added")} == {"refused"}
 
 
 @pytest.mark.parametrize(
@@ -226,7 +228,7 @@ def test_what_fits_nothing_is_refused_by_its_name(recipes, package, method, path
 
 @pytest.mark.parametrize(("name", "value"), [("x", -2.5), ("y", 1e9), ("angle", 721.0), ("angle", "10")])
 def test_a_part_is_searched_for_within_bounds(name, value):
-    ranges = {own: {"low": -0.5, "high": 1.0} for own in fields.ALIGNMENT["ranges"]}
+    ranges = {name: {"low": -0.5, "high": 1.0} for name in fields.ALIGNMENT["ranges"]}
     document = {"photo_size": [8, 8], "scale": True, "ranges": ranges, "symmetry_angles": [], "outlined": False}
     document |= {"photos_seen": 4, "photos_not_located": 0}
     fields._check(document, fields.ALIGNMENT, "alignment")

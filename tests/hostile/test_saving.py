@@ -122,9 +122,9 @@ def refused(capsys, arguments) -> str:
     except SystemExit as stop:
         code = stop.code
     assert code == 2
-    said = capsys.readouterr().err.strip().splitlines()[-1]
-    assert said.startswith("loupe")
-    return said
+    output = capsys.readouterr().err.strip().splitlines()[-1]
+    assert output.startswith("loupe")
+    return output
 
 
 @pytest.mark.parametrize("what", FOREIGN)
@@ -201,7 +201,7 @@ def killed_at(step: int, work) -> bool:
 @pytest.mark.parametrize("name", NAMES)
 @pytest.mark.parametrize("replaced", [False, True])
 def test_killed_at_any_touch_of_a_file_the_old_or_the_new_is_there(recipe, tmp_path, workspace, name, replaced):
-    new, step, seen = replace(recipe, product="new"), 0, set()
+    new, step, products = replace(recipe, product="new"), 0, set()
     place = tmp_path / "recipes" / name
     place.parent.mkdir()
     if replaced:
@@ -211,12 +211,12 @@ def test_killed_at_any_touch_of_a_file_the_old_or_the_new_is_there(recipe, tmp_p
         assert [path.name for path in place.parent.iterdir()] in ([name], [] if not replaced else [name]), step
         assert not list(workspace.glob("unfinished/*")), step
         if place.exists():
-            seen.add(recipe_package.read_document(recipe_package.check(place), FIELDS)["product"])
-        if "new" in seen and place.exists():
+            products.add(recipe_package.read_document(recipe_package.check(place), FIELDS)["product"])
+        if "new" in products and place.exists():
             save(recipe, place) if replaced else _remove(place)
         step += 1
     assert step > 8
-    assert seen <= {"tile", "new"}
+    assert products <= {"tile", "new"}
     assert load(place).product == "new"
 
 
@@ -256,7 +256,7 @@ def test_killed_while_storing_features_no_rest_stays_after_the_next_start(tmp_pa
 
     def all_or_nothing() -> None:
         assert [path.suffix for path in store.folder.iterdir()] in ([], [".npy"])
-        (found := store.get("a", (8,))) is None or np.testing.assert_array_equal(found, array)
+        (result := store.get("a", (8,))) is None or np.testing.assert_array_equal(result, array)
 
     killed_at_every(lambda: store.put("a", array), all_or_nothing)
 
@@ -294,8 +294,8 @@ def test_clearing_touches_only_what_a_record_names_rightly(tmp_path, workspace, 
     os.mkfifo(records / ("3" * 32))
     (records / ("4" * 32)).mkdir()
     (records / ("5" * 32)).symlink_to(photos / "good" / "0.png")
-    for number, said in enumerate([photos, tmp_path / f".loupe-{'9' * 32}", "", "\0", "../..", "/", b"\xff" * 5000]):
-        content = said if isinstance(said, bytes) else os.fsencode(str(said))
+    for number, record in enumerate([photos, tmp_path / f".loupe-{'9' * 32}", "", "\0", "../..", "/", b"\xff" * 5000]):
+        content = record if isinstance(record, bytes) else os.fsencode(str(record))
         (records / f"a{number}".ljust(32, "0")).write_bytes(content)
     for digit in "12":
         (records / (digit * 32)).write_bytes(os.fsencode(tmp_path / f".loupe-{digit * 32}"))

@@ -48,8 +48,8 @@ def test_every_photo_is_kept_and_found(tmp_path, names):
     folder = uploads.keep(given_files, tmp_path / "uploads")
     samples = scan(folder)
     assert len(samples.good) + len(samples.defects) == len(names), samples.skipped
-    kept = sorted(path.read_bytes() for path in folder.rglob("*") if path.is_file())
-    assert kept == sorted(content for _, content in given_files)
+    contents = sorted(path.read_bytes() for path in folder.rglob("*") if path.is_file())
+    assert contents == sorted(content for _, content in given_files)
     assert [path.name for path in (tmp_path / "uploads").iterdir()] == [folder.name]
     assert uploads.keep(given_files, tmp_path / "uploads") == folder
 
@@ -98,11 +98,11 @@ def test_titles_without_latin_letters_stay_apart():
 def test_sessions_that_upload_at_once_keep_out_of_each_others_way(tmp_path, same):
     pictures = photos(60)
     sets = [[(f"{i}.jpg", pictures[i if same else 6 * session + i]) for i in range(6)] for session in range(8)]
-    ready, found = threading.Barrier(len(sets)), {}
+    ready, folders = threading.Barrier(len(sets)), {}
 
     def upload(session: int) -> None:
         ready.wait()
-        found[session] = uploads.keep(sets[session], tmp_path)
+        folders[session] = uploads.keep(sets[session], tmp_path)
 
     threads = [threading.Thread(target=upload, args=(session,)) for session in range(len(sets))]
     for thread in threads:
@@ -110,8 +110,8 @@ def test_sessions_that_upload_at_once_keep_out_of_each_others_way(tmp_path, same
     for thread in threads:
         thread.join()
     for session, files in enumerate(sets):
-        assert {path.name: path.read_bytes() for path in found[session].iterdir()} == dict(files)
-    assert set(tmp_path.iterdir()) == set(found.values())
+        assert {path.name: path.read_bytes() for path in folders[session].iterdir()} == dict(files)
+    assert set(tmp_path.iterdir()) == set(folders.values())
 
 
 @pytest.mark.parametrize("swapped", ["another photo", "cut short", "removed", "link", "folder"])

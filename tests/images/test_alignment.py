@@ -36,9 +36,9 @@ def lying(part, rng, *, x=0.0, y=0.0, turn=0.0, size=0.75, light=1.0, ground=Non
     pose = cv2.getRotationMatrix2D((middle, middle), -turn, size * SIDE / part.shape[0])
     pose[:, 2] += (SIDE - 1) / 2 - middle + SIDE * np.array([x, y])
     ground = belt(rng) if ground is None else ground
-    over = cv2.warpAffine(part, pose, (SIDE, SIDE), flags=cv2.INTER_AREA)
+    overlay = cv2.warpAffine(part, pose, (SIDE, SIDE), flags=cv2.INTER_AREA)
     cover = cv2.warpAffine(np.full(part.shape[:2], 255, np.uint8), pose, (SIDE, SIDE))[:, :, None] / 255
-    photo = light * (cover * over + (1 - cover) * ground) + rng.normal(0, 2, (SIDE, SIDE, 1))
+    photo = light * (cover * overlay + (1 - cover) * ground) + rng.normal(0, 2, (SIDE, SIDE, 1))
     return np.clip(photo, 0, 255).astype(np.uint8), pose
 
 
@@ -92,8 +92,8 @@ def test_a_part_that_lacks_a_piece_lies_where_the_rest_of_it_lies(part, learned)
     for _ in range(8):
         whole, pose = lying(part, rng, **drawn(rng))
         turn, y, x = rng.uniform(0, 2 * np.pi), *np.mgrid[:SIDE, :SIDE] - SIDE / 2
-        gone = x * np.cos(turn) + y * np.sin(turn) > rng.uniform(25, 80)  # up to two fifths of it
-        located = learned.locate_or_raise(np.where(gone[..., None], belt(rng), whole))
+        missing = x * np.cos(turn) + y * np.sin(turn) > rng.uniform(25, 80)  # up to two fifths of it
+        located = learned.locate_or_raise(np.where(missing[..., None], belt(rng), whole))
         places.append(on_reference(located, pose))
         assert located.correlation < 0.95
     whole, pose = lying(part, rng)
@@ -132,8 +132,8 @@ def test_a_photo_just_outside_is_told_with_the_decimals_that_show_it(part):
     assert low.startswith("-5.0")
 
 
-@pytest.mark.parametrize(("side", "found"), [(250, True), (125, True), (50, False)])
-def test_features_that_agree_in_one_corner_alone_give_no_pose(side, found):
+@pytest.mark.parametrize(("side", "matches"), [(250, True), (125, True), (50, False)])
+def test_features_that_agree_in_one_corner_alone_give_no_pose(side, matches):
     rng = np.random.default_rng(12)
     points, codes = rng.uniform(0, 250, (500, 2)).astype(np.float32), rng.integers(0, 256, (500, 32), np.uint8)
     corner = points.max(axis=1) < side
@@ -141,7 +141,7 @@ def test_features_that_agree_in_one_corner_alone_give_no_pose(side, found):
     poses = registration.poses_from_keypoints(
         Keypoints(points, codes), Keypoints(points[corner] + 9, codes[corner]), scale=False
     )
-    assert [one.pose[:, 2] == pytest.approx((9, 9), abs=1e-3) for one in poses] == [True] * found
+    assert [pose.pose[:, 2] == pytest.approx((9, 9), abs=1e-3) for pose in poses] == [True] * matches
 
 
 def two_parts(part, rng, size=0.48):
@@ -228,9 +228,9 @@ def test_a_turn_or_shift_that_cannot_be_is_refused_before_a_photo_is_read(how):
 
 def test_it_comes_back_from_its_arrays_as_it_was(part, learned):
     assert (learned.symmetry_angles, max(learned.reference.shape)) == ((), alignment.SIDE)
-    again = Alignment.from_arrays(learned.arrays(), json.loads(json.dumps(learned.params())))
+    restored = Alignment.from_arrays(learned.arrays(), json.loads(json.dumps(learned.params())))
     photo, _ = lying(part, np.random.default_rng(7), x=0.03, turn=4)
-    assert np.array_equal(again.locate(photo).matrix, learned.locate(photo).matrix)
+    assert np.array_equal(restored.locate(photo).matrix, learned.locate(photo).matrix)
     assert {value.dtype for value in learned.arrays().values()} == {np.dtype(np.uint8)}
     with pytest.raises(ValueError, match="reference is"):
         Alignment.from_arrays(learned.arrays() | {"reference": np.zeros((4, 5, 3), np.uint8)}, learned.params())
@@ -289,12 +289,12 @@ def test_maps_lie_over_the_photo_where_the_part_is_and_masks_over_the_map():
     marked[140:170, 90:120] = True
     on_map = located.mask(marked, (150, 100))
     assert on_map.sum() == pytest.approx(marked.sum() / 4, rel=0.05)
-    values, inside = located.over_photo(on_map.astype(np.float32), (300, 200))
+    values, is_inside = located.over_photo(on_map.astype(np.float32), (300, 200))
     assert values[145:165, 95:115].min() > 0.9
-    assert values[~cv2.dilate(marked.astype(np.uint8), np.ones((9, 9))).astype(bool) & inside].max() == 0
+    assert values[~cv2.dilate(marked.astype(np.uint8), np.ones((9, 9))).astype(bool) & is_inside].max() == 0
     corner = located.to_reference((0, 0))
-    assert inside[0, 0] == (-0.5 <= corner[0] <= 199.5 and -0.5 <= corner[1] <= 299.5)
-    assert 0.5 < inside.mean() < 1
+    assert is_inside[0, 0] == (-0.5 <= corner[0] <= 199.5 and -0.5 <= corner[1] <= 299.5)
+    assert 0.5 < is_inside.mean() < 1
 
 
 def spike(rng, *, hooked=True):
@@ -314,9 +314,9 @@ def thrown(part, rng, *, turn, size=0.85):
     height, width = part.shape[:2]
     pose = cv2.getRotationMatrix2D(((width - 1) / 2, (height - 1) / 2), -turn, size * SIDE / width)
     pose[:, 2] += np.array([(SIDE - width) / 2, (SIDE - height) / 2]) + SIDE * rng.uniform(-0.04, 0.04, 2)
-    over = cv2.warpAffine(part, pose, (SIDE, SIDE), flags=cv2.INTER_AREA).astype(float)
+    overlay = cv2.warpAffine(part, pose, (SIDE, SIDE), flags=cv2.INTER_AREA).astype(float)
     ground = belt(rng)
-    photo = ground + over[..., 3:] / 255 * (over[..., :3] - ground) + rng.normal(0, 2, (SIDE, SIDE, 1))
+    photo = ground + overlay[..., 3:] / 255 * (overlay[..., :3] - ground) + rng.normal(0, 2, (SIDE, SIDE, 1))
     return np.clip(photo, 0, 255).astype(np.uint8), pose
 
 
@@ -365,9 +365,9 @@ def test_two_long_parts_and_one_cut_by_the_edge_are_refused(by_outline):
 
 
 def test_an_outlined_reference_is_kept_and_one_of_before_is_read_as_it_was(by_outline, learned):
-    again = Alignment.from_arrays(by_outline.arrays(), json.loads(json.dumps(by_outline.params())))
-    assert again.outlined
-    assert again.digest == by_outline.digest
+    restored = Alignment.from_arrays(by_outline.arrays(), json.loads(json.dumps(by_outline.params())))
+    assert restored.outlined
+    assert restored.digest == by_outline.digest
     assert not Alignment.from_arrays(learned.arrays(), learned.params()).outlined
     assert "outline" in by_outline.sentences()[1]
 

@@ -25,8 +25,8 @@ def link():
 def test_unpacks_into_a_new_folder(tmp_path):
     path = pack(tmp_path / "a.zip", {"x/1.png": b"one", "./2.png": b"two", "x\\3.png": b"three", "empty/": b""})
     target = archives.extract(path, tmp_path / "new" / "deep")
-    found = {file.relative_to(target).as_posix(): file.read_bytes() for file in target.rglob("*.png")}
-    assert found == {"x/1.png": b"one", "2.png": b"two", "x/3.png": b"three"}
+    files = {file.relative_to(target).as_posix(): file.read_bytes() for file in target.rglob("*.png")}
+    assert files == {"x/1.png": b"one", "2.png": b"two", "x/3.png": b"three"}
     with pytest.raises(ScanError, match="cannot be unpacked"):
         archives.extract(path, target)
     assert len(list(target.rglob("*.png"))) == 3, "a folder in use is left as it is"

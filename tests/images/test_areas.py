@@ -22,11 +22,13 @@ areas = st.one_of(
 @given(st.lists(areas, min_size=1, max_size=6).map(tuple), st.tuples(st.integers(4, 40), st.integers(4, 40)))
 def test_every_pixel_gets_the_weight_that_its_areas_give(drawn, size):
     weights, masks = InspectionAreas(drawn).weights(size), [area.mask(size) for area in drawn]
-    alone = [mask for area, mask in zip(drawn, masks, strict=True) if area.mode == "inspect"]
+    included = [mask for area, mask in zip(drawn, masks, strict=True) if area.mode == "inspect"]
     for y, x in np.ndindex(size):
-        over = [area for area, mask in zip(drawn, masks, strict=True) if mask[y, x]]
-        left = (not alone or any(mask[y, x] for mask in alone)) and all(area.mode != "ignore" for area in over)
-        expected = max((area.strictness for area in over if area.mode == "stricter"), default=1.0) if left else 0.0
+        covering = [area for area, mask in zip(drawn, masks, strict=True) if mask[y, x]]
+        left = (not included or any(mask[y, x] for mask in included)) and all(
+            area.mode != "ignore" for area in covering
+        )
+        expected = max((area.strictness for area in covering if area.mode == "stricter"), default=1.0) if left else 0.0
         assert weights[y, x] == np.float32(expected)
 
 
@@ -38,8 +40,8 @@ def test_an_outline_covers_the_pixels_whose_centres_it_holds():
 
 @given(st.lists(areas, min_size=1, max_size=4).map(tuple))
 def test_what_json_keeps_is_the_same(drawn):
-    kept = InspectionAreas(drawn, "reference")
-    assert InspectionAreas.from_params(json.loads(json.dumps(kept.params()))) == kept
+    areas = InspectionAreas(drawn, "reference")
+    assert InspectionAreas.from_params(json.loads(json.dumps(areas.params()))) == areas
 
 
 @pytest.mark.parametrize(

@@ -6,21 +6,21 @@ from inspect_core.images import boxes
 
 def test_the_peak_of_every_cell_against_a_loop():
     values = np.random.default_rng(0).normal(size=(11, 10))
-    for own in (values, values > 1.5):
-        peaks = boxes.cell_peaks(own, (4, 3))
-        assert peaks.dtype == own.dtype
+    for grid in (values, values > 1.5):
+        peaks = boxes.cell_peaks(grid, (4, 3))
+        assert peaks.dtype == grid.dtype
         for row, column in np.ndindex(4, 3):
-            assert peaks[row, column] == boxes.crop_box(own, boxes.patch_box((row, column), (4, 3), (11, 10))).max()
+            assert peaks[row, column] == boxes.crop_box(grid, boxes.patch_box((row, column), (4, 3), (11, 10))).max()
     with pytest.raises(ValueError, match=r"grid is \(4, 3\), finer"):
         boxes.cell_peaks(np.zeros((3, 3)), (4, 3))
 
 
 def test_boxes_tile_the_photo():
-    seen = np.zeros((50, 70), int)
+    covered = np.zeros((50, 70), int)
     for place in np.ndindex(4, 3):
         left, top, right, bottom = boxes.patch_box(place, (4, 3), (50, 70))
-        seen[top:bottom, left:right] += 1
-    assert (seen == 1).all()
+        covered[top:bottom, left:right] += 1
+    assert (covered == 1).all()
 
 
 def test_surroundings_stop_at_the_rim():

@@ -26,7 +26,7 @@ def encoded(pixels, kind="PNG", **options):
     return file.getvalue()
 
 
-def found(*photos):
+def depth_from(*photos):
     return depth_of([ValueStatistics.from_photo(photo) for photo in photos])
 
 
@@ -34,7 +34,7 @@ def found(*photos):
 @pytest.mark.parametrize("bits", DEPTHS[:-1])
 def test_a_photo_is_as_bright_in_every_depth(bits, left):
     photo = stored(bits, left=left)
-    depth = found(photo, stored(bits, left=left, light=0.6))
+    depth = depth_from(photo, stored(bits, left=left, light=0.6))
     assert (depth.bits, depth.left_aligned, depth.is_full) == (bits, left, True)
     pixels = photo_reader.read_bytes(encoded(photo), "part.png", depth).pixels
     assert np.abs(pixels[:, :, 0] - 255 * SCENE).max() <= 0.5 + 255 / 2**bits
@@ -48,12 +48,12 @@ def test_the_full_range_of_16_bits_is_as_it_always_was(value):
 @given(st.integers(10, 16), st.booleans(), st.integers(0, 5))
 def test_no_value_of_a_good_photo_lies_outside_the_depth_found(bits, left, seed):
     values = np.random.default_rng(seed).integers(0, 2**bits, (8, 9)).astype(np.uint16) << (16 - bits if left else 0)
-    depth = found(values.astype(np.uint16))
+    depth = depth_from(values.astype(np.uint16))
     depth.check("part", values.astype(np.uint16))
     assert depth.bits >= min(bits, int(values.max()).bit_length() if not left else bits)
 
 
-TWELVE, LEFT = found(stored(12)), found(stored(12, left=True))
+TWELVE, LEFT = depth_from(stored(12)), depth_from(stored(12, left=True))
 
 
 @pytest.mark.parametrize(
@@ -85,7 +85,7 @@ def test_a_dim_lamp_stays_dim():
 def test_a_learned_window_spreads_what_the_good_photos_fill_and_a_hot_pixel_does_not_set_it():
     photo = (920 + 800 * SCENE).astype(np.uint16)
     photo[0, 0] = 4095
-    depth = found(photo).with_learned_window(ValueStatistics.from_photo(photo))
+    depth = depth_from(photo).with_learned_window(ValueStatistics.from_photo(photo))
     assert 1030 < depth.black < 1080
     assert 1480 < depth.white < 1540
     pixels = photo_reader.read_bytes(encoded(photo), "part.png", depth).pixels
@@ -95,7 +95,7 @@ def test_a_learned_window_spreads_what_the_good_photos_fill_and_a_hot_pixel_does
 @pytest.mark.parametrize("bits", [12, 16])
 def test_photos_that_are_white_everywhere_still_give_a_window(bits):
     white = np.full((16, 16), 2**bits - 1, np.uint16)
-    depth = found(white).with_learned_window(ValueStatistics.from_photo(white))
+    depth = depth_from(white).with_learned_window(ValueStatistics.from_photo(white))
     assert (depth.black, depth.white) == (2**bits - 2, 2**bits - 1)
 
 
@@ -120,7 +120,7 @@ def test_a_depth_that_cannot_be_is_refused(depth):
 
 def test_the_histogram_is_of_the_range_and_complete():
     for bits in DEPTHS:
-        bars = found(stored(bits)).histogram(ValueStatistics.from_photo(stored(bits)))
+        bars = depth_from(stored(bits)).histogram(ValueStatistics.from_photo(stored(bits)))
         assert sum(share for _, share in bars) == pytest.approx(1)
         assert bars[-1][0] < 2**bits
         assert sum(share > 0 for _, share in bars) > 6

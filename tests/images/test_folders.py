@@ -47,8 +47,8 @@ def mvtec(tmp_path):
 
 def test_mvtec_layout(mvtec):
     samples = scan(mvtec)
-    judged = {sample.name for sample in samples.good if sample.split_side == "test"}
-    assert judged == {f"test/good/00{n}.png" for n in range(4)}
+    test_names = {sample.name for sample in samples.good if sample.split_side == "test"}
+    assert test_names == {f"test/good/00{n}.png" for n in range(4)}
     masks = {sample.name: sample.mask and sample.mask.relative_to(mvtec).as_posix() for sample in samples.defects}
     cracks = {f"test/crack/00{n}.png": f"ground_truth/crack/00{n}_mask.png" for n in range(3)}
     assert masks == cracks | {"test/dent/000.png": None, "test/dent/001.png": "ground_truth/dent/001.png"}
@@ -116,7 +116,8 @@ def test_a_zip_gives_what_its_folder_gives(mvtec, tmp_path, workspace, wrapped):
         archive.writestr("__MACOSX/._000.png", b"not an image")
     samples, plain = scan(packed), scan(mvtec)
     facts, expected = (
-        [(one.name, one.label, one.size) for one in (*own.good, *own.defects)] for own in (samples, plain)
+        [(photo.name, photo.label, photo.size) for photo in (*dataset.good, *dataset.defects)]
+        for dataset in (samples, plain)
     )
     assert facts == expected
     assert samples.summary() == plain.summary()
@@ -193,7 +194,7 @@ def test_a_name_that_begins_like_the_folder_above_does_not_vanish(tmp_path):
             new.write(folder / name, name)
     for place in (folder, archive):
         samples = scan(place)
-        assert {sample.name for sample in samples.good} | {one.name for one in samples.skipped} == names
+        assert {sample.name for sample in samples.good} | {skipped.name for skipped in samples.skipped} == names
     assert {name for name, _ in photos_in([folder])} == names
 
 
@@ -202,7 +203,7 @@ def test_copies_and_contradictions_are_pointed_out_and_a_copy_is_no_part(tmp_pat
     (tmp_path / "scratch/1.png").write_bytes((tmp_path / "good/1.png").read_bytes())
     (tmp_path / "good/copy.png").write_bytes((tmp_path / "good/2.png").read_bytes())
     samples = scan(tmp_path)
-    (skipped,) = (one for one in samples.skipped if one.role == "photo")
+    (skipped,) = (skipped for skipped in samples.skipped if skipped.role == "photo")
     assert (skipped.name, "copy of good/2.png" in skipped.reason) == ("good/copy.png", True)
     assert len(samples.good) == 20
     assert any("copied from another (good/1.png (good) = scratch/1.png (scratch))" in line for line in samples.warnings)
@@ -215,7 +216,7 @@ def test_photos_that_show_nothing_and_pictures_that_cannot_be_read_are_named(tmp
     Image.new("RGB", (48, 40)).save(tmp_path / "moving.gif")
     samples = scan(tmp_path)
     assert any("3 good photos of one even tone (black 0.png" in line for line in samples.warnings)
-    assert [(one.name, one.role) for one in samples.skipped] == [("moving.gif", "photo")]
+    assert [(skipped.name, skipped.role) for skipped in samples.skipped] == [("moving.gif", "photo")]
     assert "save it as PNG" in samples.skipped[0].reason
 
 
@@ -250,4 +251,4 @@ def test_a_sub_folder_that_cannot_be_read_is_named_and_the_others_are_used(tmp_p
     monkeypatch.setattr(os, "scandir", refusing)
     samples = scan(tmp_path)
     assert len(samples.good) == 6
-    assert any(one.name == "locked" and "cannot be read" in one.reason for one in samples.skipped)
+    assert any(skipped.name == "locked" and "cannot be read" in skipped.reason for skipped in samples.skipped)

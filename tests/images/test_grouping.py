@@ -39,7 +39,7 @@ def partition(*groups):
 @pytest.mark.parametrize("seed", range(5))
 def test_neither_consecutive_numbers_whatever_is_left_out_nor_random_serial_numbers_group_anything(seed):
     rng = np.random.default_rng(seed)
-    left = [[f"{number:04}.png" for number in range(600) if rng.random() < kept] for kept in (1.0, 0.9, 0.5, 0.1)]
+    left = [[f"{number:04}.png" for number in range(600) if rng.random() < share] for share in (1.0, 0.9, 0.5, 0.1)]
     cuts = np.sort(rng.choice(400, 6, replace=False))
     blocks = [f"img_{n:04}.png" for n in range(400) if not any(a <= n < b for a, b in cuts.reshape(3, 2))]
     serial = [f"SN{number}.png" for number in rng.choice(10**6, 150, replace=False)]
@@ -87,8 +87,8 @@ LOTS, PARTS, VIEWS = range(12), range(10), (1, 2, 3)
     ],
 )
 def test_lots_and_views_are_found_in_names_and_folders_and_lots_win(groups, why):
-    found, reason = proposed(list(chain(*groups)))
-    assert found == partition(*groups)
+    proposal, reason = proposed(list(chain(*groups)))
+    assert proposal == partition(*groups)
     assert reason.startswith(why)
 
 

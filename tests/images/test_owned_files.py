@@ -49,8 +49,8 @@ def test_no_reader_of_folders_takes_them(product, tmp_path):
 
 def test_named_one_by_one_they_are_passed_over_too_and_one_that_was_changed_is_a_photo(product):
     good = product / "train" / "good"
-    given = [good / "1.jpg", good / "1.png", good / "lot 7" / "ü =1.png"]
-    assert [path for _, path in photos_in(given)] == [good / "1.jpg"]
+    paths = [good / "1.jpg", good / "1.png", good / "lot 7" / "ü =1.png"]
+    assert [path for _, path in photos_in(paths)] == [good / "1.jpg"]
     shutil.copy(good / "2.jpg", good / "1.png")
     assert {name for name, _ in photos_in([good])} == {*NAMES, "1.png"}
 

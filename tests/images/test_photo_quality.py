@@ -43,23 +43,23 @@ def test_noise_as_read_is_what_is_measured_of_a_photo_so_squashed(side):
 @pytest.mark.parametrize("sigma", [1.0, 2.0, 5.0])
 def test_a_blurred_photo_is_found_with_its_sharpness(sigma):
     blurred = measure_quality(cv2.GaussianBlur(photo(50), (0, 0), sigma))
-    (found,) = find_outliers([*GOOD, blurred])[-1]
-    assert found.topic == BLUR
-    share = 100 * blurred.sharpness / np.median([one.sharpness for one in GOOD])
-    assert f"sharpness is {share:.0f}%" in found.sentence
+    (finding,) = find_outliers([*GOOD, blurred])[-1]
+    assert finding.topic == BLUR
+    share = 100 * blurred.sharpness / np.median([quality.sharpness for quality in GOOD])
+    assert f"sharpness is {share:.0f}%" in finding.sentence
 
 
 def test_dimmed_light_and_clipped_pixels_are_exposure_and_good_photos_are_not_accused():
     clipped = photo(50)
     clipped[:40, :40] = 255
     clipped[60:100, 60:100] = 90
-    *others, dim, own = find_outliers(
+    *others, dim, clipped = find_outliers(
         [*GOOD, measure_quality((photo(50) * 0.6).astype(np.uint8)), measure_quality(clipped)]
     )
     assert not any(others)
-    assert [found.topic for found in dim] == [EXPOSURE]
-    assert {found.topic for found in own} >= {EXPOSURE}
-    assert any("6.2% of its pixels are white" in found.sentence for found in own)
+    assert [finding.topic for finding in dim] == [EXPOSURE]
+    assert {finding.topic for finding in clipped} >= {EXPOSURE}
+    assert any("6.2% of its pixels are white" in finding.sentence for finding in clipped)
     assert not any(find_outliers(GOOD))
     assert [find_outliers([]), find_outliers(GOOD[:1])] == [[], [[]]]
 
@@ -82,9 +82,9 @@ CHANGES = {
 @pytest.mark.parametrize("word", CHANGES)
 def test_a_photo_that_differs_from_those_taught_is_told_how(word):
     changed = np.clip(CHANGES[word](photo(50).astype(np.float32)), 0, 255).round().astype(np.uint8)
-    said = TAUGHT.describe_deviation(measure_quality(changed)).split(", ")
-    assert f"{word} than taught" in said
-    assert all(words.endswith(" than taught") for words in said)
+    deviations = TAUGHT.describe_deviation(measure_quality(changed)).split(", ")
+    assert f"{word} than taught" in deviations
+    assert all(words.endswith(" than taught") for words in deviations)
 
 
 def test_photos_like_those_taught_are_not_told_and_few_teach_no_range():

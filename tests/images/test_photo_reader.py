@@ -53,11 +53,11 @@ def test_thumbnail_gives_the_upright_size_of_a_jpeg_decoded_small(tmp_path, orie
     ramp = np.tile(np.linspace(0, 255, 1000).astype(np.uint8), (999, 1))
     path = tmp_path / "ramp.jpg"
     path.write_bytes(encoded(ramp, "JPEG", exif=turned(orientation)))
-    found = photo_reader.thumbnail(path, (16, 17))
-    assert found.size == size
+    actual = photo_reader.thumbnail(path, (16, 17))
+    assert actual.size == size
     upright = Image.fromarray(photo_reader.read(path).pixels[:, :, 0])
     expected = np.asarray(upright.resize((17, 16), Image.Resampling.BOX))
-    assert np.abs(found.grey.astype(int) - expected).max() <= 2
+    assert np.abs(actual.grey.astype(int) - expected).max() <= 2
 
 
 def whole(data):
@@ -110,16 +110,16 @@ def test_in_bands_every_value_is_that_of_the_whole_image(tmp_path, monkeypatch, 
     assert picture.digest == photo_reader.digest(expected)
     grey = upright if upright.mode == "L" else Image.fromarray(expected).convert("L")
     if coding != "JPEG":  # reduced while it is decoded
-        look = photo_reader.thumbnail(path, (16, 17))
-        assert look.size == expected.shape[:2]
+        thumbnail = photo_reader.thumbnail(path, (16, 17))
+        assert thumbnail.size == expected.shape[:2]
         if "16 bits" in kind:
             stored = np.asarray(upright).astype(np.uint16)
-            assert np.array_equal(look.grey, cv2.resize(stored, (17, 16), interpolation=cv2.INTER_AREA))
-            assert (look.values.largest, look.values.histogram.sum()) == (stored.max(), stored.size)
+            assert np.array_equal(thumbnail.grey, cv2.resize(stored, (17, 16), interpolation=cv2.INTER_AREA))
+            assert (thumbnail.values.largest, thumbnail.values.histogram.sum()) == (stored.max(), stored.size)
         else:
-            assert np.array_equal(look.grey, np.asarray(grey.resize((17, 16), Image.Resampling.BOX)))
+            assert np.array_equal(thumbnail.grey, np.asarray(grey.resize((17, 16), Image.Resampling.BOX)))
         marked = np.asarray(upright) > 0 if "16 bits" in kind else expected.any(axis=-1)
-        assert np.array_equal(photo_reader.read_mask(path, look.size), marked)
+        assert np.array_equal(photo_reader.read_mask(path, thumbnail.size), marked)
 
 
 @given(

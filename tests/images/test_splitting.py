@@ -82,10 +82,14 @@ def test_photos_that_would_set_limits_are_learned_from_too_and_set_them_by_folds
 
 
 def test_of_few_good_photos_none_is_kept_apart_to_judge_unless_the_folder_says_so():
-    for good, judged in ((22, 0), (59, 0), (60, 12)):
+    for good, test_count in ((22, 0), (59, 0), (60, 12)):
         parts = train_on_all(split(samples_of(good, defects=7), seed=0))
-        assert (len(parts.train), len(parts.calibration), len(good_of(parts.test))) == (good - judged, 0, judged)
-        assert len(parts.test) == 7 + judged
+        assert (len(parts.train), len(parts.calibration), len(good_of(parts.test))) == (
+            good - test_count,
+            0,
+            test_count,
+        )
+        assert len(parts.test) == 7 + test_count
     parts = train_on_all(split(samples_of(train=22, test=4, defects=3), seed=0))
     assert (len(parts.train), len(good_of(parts.test))) == (22, 4)
 
@@ -120,9 +124,9 @@ GROUPED = st.lists(st.integers(1, 9), min_size=1, max_size=60)
 def test_disjoint_complete_whole_groups_near_the_shares(group_sizes, seed, calibrate, has_test):
     count = sum(group_sizes)
     samples = samples_of(train=count, test=3, defects=2) if has_test else samples_of(count, defects=2)
-    taught = [sample for sample in samples.good if sample.split_side != "test"]
+    teachable = [sample for sample in samples.good if sample.split_side != "test"]
     labels = np.repeat(np.arange(len(group_sizes)), group_sizes)
-    groups = {sample.name: f"g{label}" for sample, label in zip(taught, labels, strict=True)}
+    groups = {sample.name: f"g{label}" for sample, label in zip(teachable, labels, strict=True)}
     groups |= {sample.name: "tested" for sample in samples.good if sample.split_side == "test"}
     parts = split(samples, seed=seed, groups=groups, calibrate=calibrate)
     assert Counter(itertools.chain(*parts)) == Counter(samples.good + samples.defects)
@@ -132,9 +136,9 @@ def test_disjoint_complete_whole_groups_near_the_shares(group_sizes, seed, calib
         for sample in good_of(part):
             assert sides.setdefault(groups[sample.name], side) == side
     if len(group_sizes) >= 30:
-        judged = 0 if has_test or calibrate == 0 else 0.2
+        test_share = 0 if has_test or calibrate == 0 else 0.2
         fractions = np.array(sizes(map(good_of, parts))) - [0, 0, 3 * has_test]
-        assert np.abs(fractions - count * np.array([1 - calibrate - judged, calibrate, judged])).max() <= 2 * 9
+        assert np.abs(fractions - count * np.array([1 - calibrate - test_share, calibrate, test_share])).max() <= 2 * 9
 
 
 @given(st.lists(st.integers(1, 5), max_size=300), st.integers(0, 2**32))
@@ -143,12 +147,12 @@ def test_folds_hold_every_photo_once_and_split_no_group(group_sizes, seed):
     samples = samples_of(sum(group_sizes)).good if group_sizes else ()
     labels = np.repeat(np.arange(len(group_sizes)), group_sizes)
     groups = {sample.name: f"g{label}" for sample, label in zip(samples, labels, strict=True) if label % 2}
-    found = folds(samples, groups, seed=seed)
-    names = [{groups.get(sample.name, sample.name) for sample in fold} for fold in found]
+    parts = folds(samples, groups, seed=seed)
+    names = [{groups.get(sample.name, sample.name) for sample in fold} for fold in parts]
     count = len({groups.get(sample.name, sample.name) for sample in samples})
-    assert len(found) == (0 if count < 3 else min(count, 10))
-    assert sum(map(len, names)) == (count if found else 0)
-    assert Counter(itertools.chain(*found)) == Counter(samples if found else ())
+    assert len(parts) == (0 if count < 3 else min(count, 10))
+    assert sum(map(len, names)) == (count if parts else 0)
+    assert Counter(itertools.chain(*parts)) == Counter(samples if parts else ())
     assert all(names)
 
 
@@ -219,11 +223,11 @@ def test_relabelled_photos_are_learned_from_or_choose_settings_and_leave_the_res
     parts = split(samples_of(20, defects=8), seed=0)
     bad, good = parts.train[0], next(sample for sample in parts.test if sample.label != "good")
     new = PhotoFile(Path("/uploads/1", parts.train[1].name), parts.train[1].name, "good", (64, 64))
-    again = parts.with_labels(iter([replace(bad, label="dent"), replace(good, label="good"), new]))
-    assert [sample.label for sample in again.validation] == ["dent"]
-    assert {sample.path for sample in again.train} == {one.path for one in (*parts.train[1:], good, new)}
-    assert {sample.path for sample in again.test} == {one.path for one in parts.test} - {good.path}
-    names = [sample.name for part in (*again, again.validation) for sample in part]
+    relabelled = parts.with_labels(iter([replace(bad, label="dent"), replace(good, label="good"), new]))
+    assert [sample.label for sample in relabelled.validation] == ["dent"]
+    assert {sample.path for sample in relabelled.train} == {photo.path for photo in (*parts.train[1:], good, new)}
+    assert {sample.path for sample in relabelled.test} == {photo.path for photo in parts.test} - {good.path}
+    names = [sample.name for part in (*relabelled, relabelled.validation) for sample in part]
     assert len(names) == len(set(names)), "names stay unique"
     with pytest.raises(ValueError, match="no good photos would remain for training;"):
         parts.with_labels(replace(sample, label="dent") for sample in (*parts.train, *parts.calibration))

@@ -18,9 +18,9 @@ def test_the_mask_is_where_the_photo_changed(photo, make):
         made, mask = make(photo, np.random.default_rng(seed))
         assert np.array_equal(photo, before), "the photo itself is left as set"
         assert (made.dtype, made.shape, mask.dtype, mask.shape) == (np.uint8, photo.shape, bool, photo.shape[:2])
-        again = make(photo, np.random.default_rng(seed))
-        assert np.array_equal(made, again[0])
-        assert np.array_equal(mask, again[1])
+        repeated = make(photo, np.random.default_rng(seed))
+        assert np.array_equal(made, repeated[0])
+        assert np.array_equal(mask, repeated[1])
         others.add(mask.tobytes())
         change = np.abs(made.astype(int) - photo).max(axis=2)
         assert 0 < mask.mean() < 0.1

@@ -18,19 +18,19 @@ def plans(draw) -> TilePlan:
 
 @given(plans())
 def test_every_cell_comes_from_one_tile_from_its_own_place_and_not_from_beside_a_cut(plan):
-    found, picture = np.zeros(plan.grid, int), np.zeros((*plan.size, 3), np.uint8)
+    counts, picture = np.zeros(plan.grid, int), np.zeros((*plan.size, 3), np.uint8)
     for tile in plan.tiles:
-        found[tile.cells] += 1
+        counts[tile.cells] += 1
         assert plan.cut(picture, tile).shape == (*plan.tile, 3)
         assert tile.top % STEP == tile.left % STEP == 0
         axes = zip(tile.cells, tile.local_cells, (tile.top, tile.left), plan.tile, plan.size, strict=True)
-        for cells, own, first, side, whole in axes:
-            assert cells.start * plan.cell == first + own.start * plan.cell
-            assert cells.stop - cells.start == own.stop - own.start > 0
-            assert 0 <= own.start < own.stop <= side // plan.cell
-            assert first == 0 or own.start * plan.cell >= plan.overlap // 2
-            assert first + side == whole or side - own.stop * plan.cell >= plan.overlap // 2
-    assert (found == 1).all()
+        for cells, tile_cells, first, side, whole in axes:
+            assert cells.start * plan.cell == first + tile_cells.start * plan.cell
+            assert cells.stop - cells.start == tile_cells.stop - tile_cells.start > 0
+            assert 0 <= tile_cells.start < tile_cells.stop <= side // plan.cell
+            assert first == 0 or tile_cells.start * plan.cell >= plan.overlap // 2
+            assert first + side == whole or side - tile_cells.stop * plan.cell >= plan.overlap // 2
+    assert (counts == 1).all()
 
 
 @pytest.mark.parametrize(

@@ -14,25 +14,27 @@ GREY = np.full((*SIZE, 3), 120, np.uint8)
 RAMP = np.repeat(np.linspace(60, 180, 64).astype(np.uint8)[None, :, None], 48, axis=0).repeat(3, axis=2)
 
 
-def taken(picture: np.ndarray, photo: tuple[int, int] = SIZE, **ways) -> np.ndarray:
+def varied(picture: np.ndarray, photo: tuple[int, int] = SIZE, **ways) -> np.ndarray:
     return CaptureVariation(**ways).apply(picture, photo, np.random.default_rng(0))
 
 
 def test_light_is_a_gain_and_shift_moves_to_the_right_and_down():
     assert np.array_equal(AS_TAKEN.apply(RAMP, SIZE, np.random.default_rng(0)), RAMP)
-    assert (taken(GREY, light=1.1) == 132).all()
+    assert (varied(GREY, light=1.1) == 132).all()
     dot = np.zeros((*SIZE, 3), np.uint8)
     dot[20, 30] = 255
-    assert np.unravel_index(taken(dot, right=3, down=-2)[..., 0].argmax(), SIZE) == (18, 33)
+    assert np.unravel_index(varied(dot, right=3, down=-2)[..., 0].argmax(), SIZE) == (18, 33)
 
 
 def test_blur_and_compression_keep_the_mean_and_take_detail():
     checks = np.where(np.indices(SIZE).sum(axis=0) % 2, 200, 60).astype(np.uint8)[..., None].repeat(3, axis=2)
-    soft, compressed = taken(checks, focus=1.0), taken(RAMP, noise=10, jpeg=30)
+    soft, compressed = varied(checks, focus=1.0), varied(RAMP, noise=10, jpeg=30)
     assert abs(float(soft.mean()) - float(checks.mean())) < 2
     assert soft.std() < checks.std() / 2
-    grain, kept = (np.diff(picture[..., 0].astype(float)).std() for picture in (taken(RAMP, noise=10), compressed))
-    assert kept < grain / 2
+    grain, compressed_grain = (
+        np.diff(picture[..., 0].astype(float)).std() for picture in (varied(RAMP, noise=10), compressed)
+    )
+    assert compressed_grain < grain / 2
 
 
 @pytest.mark.parametrize("photo", [(48, 64), (192, 256), (150, 200), (24, 32)])
@@ -47,10 +49,10 @@ def test_noise_is_that_of_the_photo_as_the_squash_leaves_it(photo):
 
 
 def test_noise_of_a_mono_photo_is_mono_and_of_a_colour_photo_is_not():
-    assert np.ptp(taken(GREY, noise=5), axis=2).max() == 0
+    assert np.ptp(varied(GREY, noise=5), axis=2).max() == 0
     coloured = GREY.copy()
     coloured[0, 0] = (0, 10, 20)
-    assert np.ptp(taken(coloured, noise=5), axis=2).mean() > 3
+    assert np.ptp(varied(coloured, noise=5), axis=2).mean() > 3
 
 
 @given(seed=st.integers(0, 10**6), noise=st.floats(0, 5), light=st.floats(0, 20), shift=st.floats(0, 5))
@@ -62,21 +64,21 @@ def test_copies_stay_within_reach_of_the_tolerances(seed, noise, light, shift):
         assert tolerances.extreme_variation(side) == edge
     drawn = list(tolerances.sample_variations(np.random.default_rng(seed)))
     assert len(drawn) == tolerances.copies
-    for own in drawn:
-        assert 0 <= own.noise <= OVERSHOOT * noise
-        assert abs(own.light - 1) <= OVERSHOOT * light / 100 + 1e-12
-        assert max(abs(own.right), abs(own.down)) <= OVERSHOOT * shift
-        assert 0 <= own.focus <= OVERSHOOT * 0.5
-        assert 100 - OVERSHOOT * 10 - 1 <= own.jpeg <= 100
+    for copy in drawn:
+        assert 0 <= copy.noise <= OVERSHOOT * noise
+        assert abs(copy.light - 1) <= OVERSHOOT * light / 100 + 1e-12
+        assert max(abs(copy.right), abs(copy.down)) <= OVERSHOOT * shift
+        assert 0 <= copy.focus <= OVERSHOOT * 0.5
+        assert 100 - OVERSHOOT * 10 - 1 <= copy.jpeg <= 100
 
 
 def test_copies_are_the_same_for_the_same_photo_and_seed_and_differ_otherwise():
     digest, other = "a1" * 32, "b2" * 32
-    first, again = (list(DEFAULT_TOLERANCES.copies_of(RAMP, SIZE, digest)) for _ in range(2))
-    assert all(np.array_equal(one, two) for one, two in zip(first, again, strict=True))
+    first, repeated = (list(DEFAULT_TOLERANCES.copies_of(RAMP, SIZE, digest)) for _ in range(2))
+    assert all(np.array_equal(left, two) for left, two in zip(first, repeated, strict=True))
     for seed, name in ((0, other), (1, digest)):
         elsewhere = Tolerances(seed=seed).copies_of(RAMP, SIZE, name)
-        assert any(not np.array_equal(one, two) for one, two in zip(first, elsewhere, strict=True))
+        assert any(not np.array_equal(left, two) for left, two in zip(first, elsewhere, strict=True))
 
 
 def test_the_text_is_read_back_and_what_is_not_named_does_not_differ():

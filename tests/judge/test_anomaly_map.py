@@ -54,10 +54,10 @@ def test_map_is_a_bilinear_resize_smoothed_as_scipy_does(cells, size, sigma):
     reference = resized_pixel_by_pixel(grid.astype(np.float64), size)
     if sigma:
         reference = ndimage.gaussian_filter(reference, sigma, mode="reflect", truncate=4.0)
-    found = to_pixels(grid, size, sigma=sigma)
-    assert found.dtype == np.float32
-    assert found.shape == size
-    assert np.abs(found - reference).max() <= 1e-5 * reference.max()
+    result = to_pixels(grid, size, sigma=sigma)
+    assert result.dtype == np.float32
+    assert result.shape == size
+    assert np.abs(result - reference).max() <= 1e-5 * reference.max()
 
 
 @pytest.mark.parametrize(("cells", "size"), [((16, 16), (64, 96)), ((64, 48), (32, 20))])
@@ -72,10 +72,10 @@ def test_resize_is_the_one_the_networks_use(cells, size):
 def test_a_single_hot_cell_spreads_33_taps_wide():
     grid = np.zeros((101, 101), dtype=np.float32)
     grid[50, 50] = 1
-    found = to_pixels(grid, (101, 101))
-    assert np.flatnonzero(found[50]).tolist() == list(range(34, 67))
+    result = to_pixels(grid, (101, 101))
+    assert np.flatnonzero(result[50]).tolist() == list(range(34, 67))
     taps = np.exp(-(np.arange(-16, 17) ** 2) / 32)
-    np.testing.assert_allclose(found[50, 34:67] / found[50, 50], taps, rtol=1e-5)
+    np.testing.assert_allclose(result[50, 34:67] / result[50, 50], taps, rtol=1e-5)
 
 
 @given(st.integers(1, 12), st.integers(0, 10_000))
@@ -83,8 +83,8 @@ def test_a_single_hot_cell_spreads_33_taps_wide():
 def test_a_map_does_not_depend_on_its_batch(count, seed):
     grids = scores(count, 32, 32, seed=seed)
     together = to_pixels(grids, (64, 96))
-    for grid, found in zip(grids, together, strict=True):
-        assert np.array_equal(to_pixels(grid, (64, 96)), found)
+    for grid, result in zip(grids, together, strict=True):
+        assert np.array_equal(to_pixels(grid, (64, 96)), result)
     assert np.array_equal(to_pixels(grids[::-1], (64, 96)), together[::-1])
 
 
@@ -203,11 +203,11 @@ def test_the_limit_is_not_rounded_to_the_precision_of_the_map():
 @settings(deadline=None, max_examples=examples(30))
 def test_regions_account_for_every_pixel_above_the_limit(seed, limit):
     pixel_map = np.random.default_rng(seed).random((12, 15)).astype(np.float32)
-    found = regions(pixel_map, limit)
-    assert sum(region.area for region in found) == (pixel_map.astype(np.float64) > limit).sum()
-    assert [region.peak for region in found] == sorted((region.peak for region in found), reverse=True)
-    assert bool(found) == (float(image_score(pixel_map)) > limit)
-    for region in found:
+    boxes = regions(pixel_map, limit)
+    assert sum(region.area for region in boxes) == (pixel_map.astype(np.float64) > limit).sum()
+    assert [region.peak for region in boxes] == sorted((region.peak for region in boxes), reverse=True)
+    assert bool(boxes) == (float(image_score(pixel_map)) > limit)
+    for region in boxes:
         x0, y0, x1, y1 = region.box
         window = pixel_map[y0:y1, x0:x1]
         assert region.area <= window.size

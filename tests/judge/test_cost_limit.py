@@ -60,11 +60,11 @@ def test_counts_are_of_parts_that_had_no_share_in_their_limit():
     flattered, honest = [], []
     for seed in range(40):
         good, defects = rng.random(15), rng.random(15)
-        found = cost_limit(good, defects, escape_cost=1, seed=seed)
-        flattered.append(cost(good, defects, found.limit, 1))
-        honest.append(found.counts.good_rejected + found.counts.defects_missed)
-        assert (found.counts.good_total, found.counts.defects_total) == (15, 15)
-        assert found.limit == limit_for_cost(good, defects, escape_cost=1)
+        result = cost_limit(good, defects, escape_cost=1, seed=seed)
+        flattered.append(cost(good, defects, result.limit, 1))
+        honest.append(result.counts.good_rejected + result.counts.defects_missed)
+        assert (result.counts.good_total, result.counts.defects_total) == (15, 15)
+        assert result.limit == limit_for_cost(good, defects, escape_cost=1)
     assert np.mean(flattered) < 12.5
     assert np.mean(honest) > 14
 
@@ -72,17 +72,17 @@ def test_counts_are_of_parts_that_had_no_share_in_their_limit():
 def test_parts_without_a_score_are_counted_and_move_no_limit():
     good, defects = [1.0, 1.1, 1.2], [2.0, 2.1, 2.2]
     without, plain = {"good_unscored": UnscoredCounts(1, 2), "defects_unscored": UnscoredCounts(2)}, {"escape_cost": 1}
-    found = cost_limit(good, defects, **plain, **without)
-    assert found.limit == cost_limit(good, defects, **plain).limit
-    assert found.counts == VerdictCounts(0, 6, 0, 5, **without)
+    result = cost_limit(good, defects, **plain, **without)
+    assert result.limit == cost_limit(good, defects, **plain).limit
+    assert result.counts == VerdictCounts(0, 6, 0, 5, **without)
 
 
 def test_a_group_is_judged_as_a_whole():
     # Two lots of other levels: the limit of one misses every defect, or rejects every good part, of the other.
     lots = ["a", "a", "b", "b"]
     good, defects = [1.0, 1.1, 5.0, 5.1], [2.0, 2.1, 6.0, 6.1]
-    found = cost_limit(good, defects, escape_cost=1, good_groups=lots, defect_groups=lots, folds=2)
-    assert (found.counts.good_rejected, found.counts.defects_missed) == (2, 2)
+    result = cost_limit(good, defects, escape_cost=1, good_groups=lots, defect_groups=lots, folds=2)
+    assert (result.counts.good_rejected, result.counts.defects_missed) == (2, 2)
 
 
 @pytest.mark.parametrize(
@@ -119,7 +119,7 @@ def test_known_defects_lower_the_review_limit_as_far_as_ten_in_a_hundred_good_pa
 def test_known_defects_never_raise_a_limit_and_stay_in_its_range(defects):
     good = np.random.default_rng(1).gumbel(10, 2, size=40)
     (lowest, _), (highest, reject) = limits_from_good(good, review=0.1), limits_from_good(good)
-    found = limits_with_defects(good, defects)
-    assert lowest <= found[0] <= highest
-    assert found[1] == reject
-    assert sum(score <= found[0] for score in defects) <= sum(score <= highest for score in defects)
+    result = limits_with_defects(good, defects)
+    assert lowest <= result[0] <= highest
+    assert result[1] == reject
+    assert sum(score <= result[0] for score in defects) <= sum(score <= highest for score in defects)

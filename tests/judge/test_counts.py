@@ -22,12 +22,12 @@ def test_counts_refuse_swapped_limits():
 
 
 def test_a_caught_defect_counts_where_it_was_caught_and_nothing_without_a_score_disappears():
-    defects, found = [2, 4, 6, 8, 9], [1, np.nan, 4, 7, 5]
+    defects, hit_limits = [2, 4, 6, 8, 9], [1, np.nan, 4, 7, 5]
     unscored = {"good_unscored": UnscoredCounts(1, 2), "defects_unscored": UnscoredCounts(3)}
-    counts = count_parts([1, 5], defects, review=4, reject=5, found_up_to=found, **unscored)
+    counts = count_parts([1, 5], defects, review=4, reject=5, found_up_to=hit_limits, **unscored)
     assert counts == VerdictCounts(0, 5, 2, 8, 1, 0, True, 4, 2, 1, UnscoredCounts(1, 2), UnscoredCounts(3))
     assert counts.defects_caught == 3
-    assert count_parts([], defects, review=3, reject=3, found_up_to=found).caught_elsewhere == 0
+    assert count_parts([], defects, review=3, reject=3, found_up_to=hit_limits).caught_elsewhere == 0
     assert count_parts([], defects, review=3, reject=3, found_up_to=[np.nan] * 5).with_mask == 0
 
 

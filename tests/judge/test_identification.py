@@ -24,11 +24,11 @@ def rate_pair_by_pair(similarity, identity, fpr, distractors=None):
     positives = [(i, j) for i, j in pairs if identity[i] == identity[j]]
     values = [*sorted({similarity[i, j] for i, j in pairs}), np.inf]
     a = next(v for v in values if sum(s >= v for s in negatives) / len(negatives) <= fpr + 1e-12)
-    found = 0
+    hits = 0
     for i, j in positives:
         beats_strangers = distractors is None or similarity[i, j] > max(*distractors[i], *distractors[j])
-        found += similarity[i, j] >= a and beats_strangers
-    return found / len(positives)
+        hits += similarity[i, j] >= a and beats_strangers
+    return hits / len(positives)
 
 
 @given(st.integers(0, 10_000), st.integers(4, 14), st.sampled_from([0.0, 0.01, 0.1, 0.25, 0.5, 1.0]))

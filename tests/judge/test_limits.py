@@ -220,9 +220,9 @@ def test_a_limit_set_by_hand_keeps_its_ratio_and_stays_below_a_ceiling():
     assert rescale_limit(3.0, before=-1.0, after=4.0) == 3.0
     assert rescale_limit(3.0, before=2.0, after=0.0) == 3.0
     assert rescale_limit(0.9, before=0.5, after=0.5, ceilings=(1.0, 1.0)) == pytest.approx(0.9)
-    found = rescale_limit(0.9, before=0.5, after=0.6, ceilings=(1.0, 1.0))
-    assert 0.9 < found < 1
-    assert math.log(1 - found) / math.log(1 - 0.6) == pytest.approx(math.log(0.1) / math.log(0.5))
+    result = rescale_limit(0.9, before=0.5, after=0.6, ceilings=(1.0, 1.0))
+    assert 0.9 < result < 1
+    assert math.log(1 - result) / math.log(1 - 0.6) == pytest.approx(math.log(0.1) / math.log(0.5))
 
 
 def test_no_limit_is_nearer_to_a_ceiling_than_scores_are():
@@ -250,14 +250,14 @@ def test_limits_from_good_refuse_what_they_cannot_answer(scores, fractions, mess
 @pytest.mark.parametrize("count", [8, *(pytest.param(count, marks=pytest.mark.slow) for count in (30, 60, 200))])
 def test_the_stated_interval_holds_as_often_as_it_says(population, count):
     rng = np.random.default_rng(5)
-    held = []
+    coverage = []
     for _ in range(100):
         scores = population.rvs(count, random_state=rng)
         coming = population.rvs(100, random_state=rng)
         for limit in limits_from_good(scores):
             stated = overkill_at(limit, scores)
-            held.append(stated.low <= (coming > limit).sum() <= stated.high)
-    assert np.mean(held) >= 0.95
+            coverage.append(stated.low <= (coming > limit).sum() <= stated.high)
+    assert np.mean(coverage) >= 0.95
 
 
 @pytest.mark.parametrize(("count", "limit"), [(12, 3.0), (60, 3.0)])
@@ -287,9 +287,9 @@ def test_photos_of_one_group_count_as_one_part():
     scores = np.repeat(np.random.default_rng(0).gumbel(size=20), 5)
     groups = [str(i) for i in np.repeat(np.arange(20), 5)]
     limit = np.sort(scores)[-8]
-    together, alone = overkill_at(limit, scores, groups=groups), overkill_at(limit, scores[::5])
-    assert (together.low, together.high) == (alone.low, alone.high)
-    assert together.expected == pytest.approx(alone.expected, rel=0.1)
+    together, single = overkill_at(limit, scores, groups=groups), overkill_at(limit, scores[::5])
+    assert (together.low, together.high) == (single.low, single.high)
+    assert together.expected == pytest.approx(single.expected, rel=0.1)
     assert overkill_at(limit, scores).high < together.high
 
 

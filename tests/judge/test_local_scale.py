@@ -22,14 +22,16 @@ def spread_of_band(maps):
 
 def test_the_formula_is_that_of_the_methods():
     good, new = errors(50), errors(3, seed=1)
-    own, mean = good.astype(np.float64).var(axis=0), good.mean(axis=0, dtype=np.float64)
+    variance, mean = good.astype(np.float64).var(axis=0), good.mean(axis=0, dtype=np.float64)
     near = np.minimum(np.minimum(np.arange(32), np.arange(32)[::-1]), 2)
     classes = [(near[:, None] == row) & (near == column) for row in range(3) for column in range(3)]
-    usual, centre = (sum(here * values[here].mean() for here in classes) for values in (own, mean))
+    usual, centre = (sum(here * values[here].mean() for here in classes) for values in (variance, mean))
     variance = (
-        usual * (50 * ndimage.gaussian_filter(own / usual, 1.0, mode="reflect") + PRIOR_PHOTOS) / (50 + PRIOR_PHOTOS)
+        usual
+        * (50 * ndimage.gaussian_filter(variance / usual, 1.0, mode="reflect") + PRIOR_PHOTOS)
+        / (50 + PRIOR_PHOTOS)
     )
-    total = (own + (mean - centre) ** 2).mean()
+    total = (variance + (mean - centre) ** 2).mean()
     edges = 1.15 ** ((near == 0)[:, None] * 1 + (near == 0))
     expected = mean.mean() + np.sqrt(total) * (new - centre) / np.sqrt(edges * (variance + 0.25 * total))
     np.testing.assert_allclose(GoodMaps.from_errors(good).finish(SIZE).apply(new), expected, rtol=1e-5)
@@ -82,7 +84,7 @@ def test_content_that_never_moves_is_subtracted_and_other_content_is_not(fixed, 
     shared = np.corrcoef(scale.centre.ravel(), content.ravel())[0, 1]
     assert (shared > 0.9) == subtracted
     photos = content + rng.standard_normal((12, 32, 32))
-    left = sum(np.sum((own - np.delete(photos, i, 0).mean(0)) ** 2) for i, own in enumerate(photos))
+    left = sum(np.sum((photo - np.delete(photos, i, 0).mean(0)) ** 2) for i, photo in enumerate(photos))
     expected = 1 - left / np.sum((photos - 0.3) ** 2)
     assert GoodMaps.from_errors(photos).explained(np.full((32, 32), 0.3)) == pytest.approx(expected, abs=1e-9)
 
@@ -115,10 +117,10 @@ def test_views_of_different_units_weigh_the_same():
     good = errors(200)
     other = 1000 * errors(200, seed=3) + 7
     scales = [GoodMaps.from_errors(maps).finish(SIZE) for maps in (good, other)]
-    one, two = scales[0].standardised(good), scales[1].standardised(other)
-    assert one.std() == pytest.approx(1, abs=0.02)
+    first, two = scales[0].standardised(good), scales[1].standardised(other)
+    assert first.std() == pytest.approx(1, abs=0.02)
     assert two.std() == pytest.approx(1, abs=0.02)
-    np.testing.assert_array_equal(sum_error_maps([good, other], scales), one + two)
+    np.testing.assert_array_equal(sum_error_maps([good, other], scales), first + two)
 
 
 @pytest.mark.parametrize(

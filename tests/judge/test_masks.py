@@ -55,9 +55,9 @@ def test_a_scratch_one_pixel_wide_survives_between_the_samples():
     mask = np.zeros((64, 64), dtype=np.uint8)
     mask[10:50, 33] = 255
     assert not nearest_pixel_by_pixel(mask, (16, 16)).any()
-    found = mask_at(mask, (16, 16))
-    assert found.dtype == bool
-    assert np.argwhere(found).tolist() == [[row, 8] for row in range(2, 13)]
+    reduced = mask_at(mask, (16, 16))
+    assert reduced.dtype == bool
+    assert np.argwhere(reduced).tolist() == [[row, 8] for row in range(2, 13)]
 
 
 def test_same_size_and_empty_mask_come_back_as_they_are():

@@ -34,25 +34,25 @@ def counted(maps: np.ndarray, masks: np.ndarray, at: int) -> OverlapCounts:
 @given(seed=st.integers(0, 2**32), levels=st.integers(0, 9), at=st.integers(0, 4))
 def test_scores_of_few_values_are_measured_exactly(seed, levels, at):
     maps, masks = photos(seed, 4, levels)
-    found = counted(maps, masks, at)
-    assert found.pixel_auroc == pytest.approx(auroc(maps.ravel(), masks.ravel()), abs=1e-12)
-    assert found.aupro() == pytest.approx(aupro(maps, masks), abs=1e-12)
-    assert found.aupro(max_fpr=1.0) == pytest.approx(aupro(maps, masks, max_fpr=1.0), abs=1e-12)
+    result = counted(maps, masks, at)
+    assert result.pixel_auroc == pytest.approx(auroc(maps.ravel(), masks.ravel()), abs=1e-12)
+    assert result.aupro() == pytest.approx(aupro(maps, masks), abs=1e-12)
+    assert result.aupro(max_fpr=1.0) == pytest.approx(aupro(maps, masks, max_fpr=1.0), abs=1e-12)
 
 
 @pytest.mark.parametrize("offset", [0.0, 50.0])
 def test_classes_are_narrow_enough_for_scores_of_any_size(offset):
     maps, masks = photos(1, 8)
-    found = counted(maps + np.float32(offset), masks, 3)
-    assert found.pixel_auroc == pytest.approx(auroc(maps.ravel(), masks.ravel()), abs=2e-4)
-    assert found.aupro() == pytest.approx(aupro(maps, masks), abs=2e-4)
+    result = counted(maps + np.float32(offset), masks, 3)
+    assert result.pixel_auroc == pytest.approx(auroc(maps.ravel(), masks.ravel()), abs=2e-4)
+    assert result.aupro() == pytest.approx(aupro(maps, masks), abs=2e-4)
 
 
 def test_classes_ascend_with_the_scores_below_and_above_zero():
     values = np.array([-3e38, -7.0, -1.0, -1e-30, -0.0, 0.0, 1e-30, 1.0, 7.0, 3e38], np.float32)
-    each = [int(OverlapCounts.from_map(value.reshape(1, 1), np.zeros((1, 1))).classes[0]) for value in values]
-    assert each == sorted(each)
-    assert len(set(each)) == len(each) - 1
+    classes = [int(OverlapCounts.from_map(value.reshape(1, 1), np.zeros((1, 1))).classes[0]) for value in values]
+    assert classes == sorted(classes)
+    assert len(set(classes)) == len(classes) - 1
 
 
 def test_without_a_region_or_a_normal_pixel_there_is_no_figure():

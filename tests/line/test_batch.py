@@ -43,13 +43,13 @@ def photos(photo, tmp_path):
 def batch(photos, inspector, tmp_path):
     """batch(...) judges the photos into `v.csv`: (rows, names of those that were judged now)."""
 
-    def judged(judging=None, *, photos=photos, **options):
-        told = []
+    def run_batch(judging=None, *, photos=photos, **options):
+        reports = []
         outputs = options.pop("outputs", Outputs(tmp_path / "v.csv"))
-        rows = run(judging or inspector(), photos, outputs, on_row=lambda row: told.append(row.name), **options)
-        return rows, told
+        rows = run(judging or inspector(), photos, outputs, on_row=lambda row: reports.append(row.name), **options)
+        return rows, reports
 
-    return judged
+    return run_batch
 
 
 @pytest.fixture
@@ -96,8 +96,8 @@ def test_stopped_it_goes_on_where_it_was(photos, batch, stopped, inspector, logg
     outputs, log = Outputs(tmp_path / "v.csv", MapFolder(tmp_path / "maps"), tmp_path / "r.html"), logged(inspector())
     stopped(after=3, outputs=outputs, record=log)
     assert not (tmp_path / "v.csv").exists()
-    rows, told = batch(outputs=outputs, record=log)
-    assert told == ["3.png", "4.png", "5.png"]
+    rows, reports = batch(outputs=outputs, record=log)
+    assert reports == ["3.png", "4.png", "5.png"]
     assert [row.name for row in rows] == [row["name"] for row in rows_of(tmp_path / "v.csv")]
     assert [facts["name"] for facts in inspections()] == [name for name, _ in photos]
     assert sorted(path.name for path in tmp_path.iterdir()) == ["maps", "photos", "r.html", "v.csv"]
@@ -109,8 +109,8 @@ def test_stopped_it_goes_on_where_it_was(photos, batch, stopped, inspector, logg
 def test_rows_of_another_release_are_judged_again(photos, batch, stopped, inspector, logged, inspections, tmp_path):
     stopped(after=3, record=logged(inspector()))
     exported = inspector(release="e" * 64, limits=Limits(1.0, 2.0))
-    rows, told = batch(exported, record=logged(exported))
-    assert told == [name for name, _ in photos]
+    rows, reports = batch(exported, record=logged(exported))
+    assert reports == [name for name, _ in photos]
     assert {row.release for row in rows} == {row["release"] for row in rows_of(tmp_path / "v.csv")} == {"e" * 64}
     assert [facts.get("release", "") for facts in inspections()] == 3 * [""] + 6 * ["e" * 64]
     assert rows == read_table(tmp_path / "v.csv")
@@ -135,11 +135,11 @@ def test_what_is_larger_than_loupe_writes_is_refused_before_it_is_read(photos, b
         ValueError, match=r"v\.csv is larger than 256 MB, so it was not read; open it .* split the batch"
     ):
         read_table(tmp_path / "v.csv")
-    again = MapFolder(tmp_path / "maps")
-    again.assign_file_names([name for name, _ in photos])
+    folder = MapFolder(tmp_path / "maps")
+    folder.assign_file_names([name for name, _ in photos])
     monkeypatch.setattr(owned_files, "LARGEST", 10)
     with pytest.raises(OutputPathError, match=r"0\.png already exists .* choose another folder"):
-        again.assign_file_names([name for name, _ in photos])
+        folder.assign_file_names([name for name, _ in photos])
 
 
 def test_what_is_there_is_checked_before_it_is_kept(photos, photo, batch, stopped, tmp_path):
@@ -149,8 +149,8 @@ def test_what_is_there_is_checked_before_it_is_kept(photos, photo, batch, stoppe
     (tmp_path / "maps" / "1.npy").unlink()
     journal.write_bytes(journal.read_bytes() + b'{"file": "", "row": {"name": "4.p')
     photos = [*photos[:2], ("new.png", photo(tmp_path / "photos" / "new.png", 7)), *photos[2:]]
-    rows, told = batch(photos=photos, outputs=outputs)
-    assert told == ["0.png", "1.png", "new.png", "4.png", "5.png"]
+    rows, reports = batch(photos=photos, outputs=outputs)
+    assert reports == ["0.png", "1.png", "new.png", "4.png", "5.png"]
     assert [row.name for row in rows] == [name for name, _ in photos]
     assert rows[0].score == 240
 
@@ -167,10 +167,10 @@ def test_a_damaged_journal_costs_time_and_nothing_else(batch, stopped, damage):
     journal = stopped(after=4)
     lines = journal.read_bytes().splitlines(keepends=True)
     journal.write_bytes(b"".join(lines[:3]) + damage + b"".join(lines[3:]))
-    rows, told = batch()
+    rows, reports = batch()
     assert [row.score for row in rows] == [0, 50, 150, 250, None, 210]
     assert not journal.exists()
-    assert not {"0.png", "1.png"} & set(told)
+    assert not {"0.png", "1.png"} & set(reports)
 
 
 @pytest.mark.parametrize("length", [0, 1, 29, 60, None])
@@ -203,8 +203,8 @@ def test_an_edited_row_is_not_believed_and_not_recorded_again(
     photos, batch, stopped, inspector, logged, inspections, change, sealed
 ):
     edited(stopped(after=4, record=logged(inspector())), change, sealed=sealed)
-    rows, told = batch(record=logged(inspector()))
-    assert told == ["1.png", "4.png", "5.png"]
+    rows, reports = batch(record=logged(inspector()))
+    assert reports == ["1.png", "4.png", "5.png"]
     assert [(row.score, row.verdict, row.reason) for row in rows[:2]] == [(0, "accept", ""), (50, "accept", "")]
     assert [facts["name"] for facts in inspections()] == [name for name, _ in photos]
 
@@ -300,7 +300,7 @@ def test_the_report_holds_counts_scores_and_names_as_text_only(photo, inspector,
     tags = Tags()
     tags.feed(report)
     assert not {"script", "b", "link", "iframe"} & {tag for tag, _ in tags.found}
-    sources = [value for tag, given in tags.found for name, value in given if name in ("src", "href")]
+    sources = [value for tag, attributes in tags.found for name, value in attributes if name in ("src", "href")]
     assert len(sources) == 4
     assert all(source.startswith("data:image/webp;base64,") for source in sources)
 
@@ -316,11 +316,11 @@ def test_the_journal_keeps_names_that_are_no_utf8(photo, batch, stopped, tmp_pat
 def test_an_output_folder_that_vanishes_is_made_again_and_one_that_takes_nothing_is_named(
     photos, batch, inspector, tmp_path, monkeypatch
 ):
-    def told(row):
+    def on_row(row):
         if row.name == "2.png":
             shutil.rmtree(tmp_path / "out")
 
-    run(inspector(), photos, Outputs(tmp_path / "out" / "v.csv", report=tmp_path / "out" / "r.html"), on_row=told)
+    run(inspector(), photos, Outputs(tmp_path / "out" / "v.csv", report=tmp_path / "out" / "r.html"), on_row=on_row)
     assert len(rows_of(tmp_path / "out" / "v.csv")) == 6
 
     def read_only(*_, **__):
@@ -332,7 +332,7 @@ def test_an_output_folder_that_vanishes_is_made_again_and_one_that_takes_nothing
 
 
 def test_memory_holds_a_few_photos_however_many_there_are(photo, inspector, tmp_path):
-    judging, held = inspector(), []
+    judging, sizes = inspector(), []
     inspect = judging.inspect
 
     def counted(image):
@@ -343,8 +343,8 @@ def test_memory_holds_a_few_photos_however_many_there_are(photo, inspector, tmp_
     for number in range(40):
         photo(tmp_path / "many" / f"{number:02d}.png", number)
 
-    def told(row):
-        held.append(sum(image() is not None for image in images))
+    def on_row(row):
+        sizes.append(sum(image() is not None for image in images))
 
-    run(judging, photos_of([tmp_path / "many"]), Outputs(maps=MapFolder(tmp_path / "maps")), on_row=told)
-    assert max(held) <= 2 * THREADS
+    run(judging, photos_of([tmp_path / "many"]), Outputs(maps=MapFolder(tmp_path / "maps")), on_row=on_row)
+    assert max(sizes) <= 2 * THREADS

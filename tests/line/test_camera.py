@@ -26,32 +26,32 @@ def film(tmp_path):
     def make(frames) -> str:
         path = tmp_path / "film.avi"
         writer = cv2.VideoWriter(str(path), cv2.VideoWriter_fourcc(*"MJPG"), RATE, (64, 48))
-        for one in frames:
-            writer.write(one)
+        for frame in frames:
+            writer.write(frame)
         writer.release()
         return str(path)
 
     return make
 
 
-def taken(source: str, folder, trigger: Trigger) -> list[np.ndarray]:
+def captured(source: str, folder, trigger: Trigger) -> list[np.ndarray]:
     folder.mkdir(exist_ok=True)
-    own = Camera(source, folder, trigger, lambda words: pytest.fail(words))
-    own.run()
+    camera = Camera(source, folder, trigger, lambda words: pytest.fail(words))
+    camera.run()
     names = sorted(path.name for path in folder.iterdir())
     assert all(name.endswith(".png") and name[0] != "." for name in names), "whole files only"
-    assert own.written == len(names)
+    assert camera.written == len(names)
     return [cv2.imread(str(folder / name)) for name in names]
 
 
 def test_every_second_of_a_film(film, tmp_path):
-    photos = taken(film(frame(10 * i) for i in range(21)), tmp_path / "in", Trigger(every=1.0))
+    photos = captured(film(frame(10 * i) for i in range(21)), tmp_path / "in", Trigger(every=1.0))
     assert [round(float(photo[:, 32:].mean()) / 10) for photo in photos] == [0, 10, 20]
 
 
 def test_a_part_that_comes_to_rest_is_taken_once_and_one_that_passes_is_not(film, tmp_path):
     rest, move = [frame(20, 8)] * 12, [frame(20, bar) for bar in range(0, 48, 6)]
-    photos = taken(film([*rest, *move, *[frame(20, 40)] * 10, *move]), tmp_path / "in", Trigger(at_rest=True))
+    photos = captured(film([*rest, *move, *[frame(20, 40)] * 10, *move]), tmp_path / "in", Trigger(at_rest=True))
     assert len(photos) == 1
     assert photos[0][:, 44:52].mean() > 200
 
@@ -59,7 +59,7 @@ def test_a_part_that_comes_to_rest_is_taken_once_and_one_that_passes_is_not(film
 def test_on_request(film, tmp_path):
     trigger = Trigger()
     trigger.ask()
-    assert len(taken(film([frame(9)] * 5), tmp_path / "in", trigger)) == 1
+    assert len(captured(film([frame(9)] * 5), tmp_path / "in", trigger)) == 1
 
 
 def test_no_camera_is_said_without_its_password(tmp_path):
@@ -91,19 +91,19 @@ def test_a_lost_camera_and_a_full_disk_are_said_and_waited_for_and_nothing_is_ha
     monkeypatch.setattr(camera, "RETRY_SECONDS", 0.01)
     monkeypatch.setattr(camera.cv2, "VideoCapture", Flaky)
     Flaky.answers = [(True, frame(1)), (False, None), (True, frame(2))]
-    said, full = [], [OSError(28, "No space left on device")] * 2
-    own = Camera("rtsp://a:b@cam/1", tmp_path, Trigger(every=1e-9), said.append)
+    messages, full = [], [OSError(28, "No space left on device")] * 2
+    line_camera = Camera("rtsp://a:b@cam/1", tmp_path, Trigger(every=1e-9), messages.append)
 
     def sync(number):
         if full:
             raise full.pop()
-        if own.written == 2:
-            own.stop.set()
+        if line_camera.written == 2:
+            line_camera.stop.set()
 
-    monkeypatch.setattr(camera.os, "fsync", sync)
-    own.run()
-    assert said[0].endswith("(No space left on device); trying again")
-    assert said[1:] == ["camera rtsp://cam disconnected; reconnecting", "camera rtsp://cam reconnected"]
+    monkeypatch.setattr(line_camera.os, "fsync", sync)
+    line_camera.run()
+    assert messages[0].endswith("(No space left on device); trying again")
+    assert messages[1:] == ["line_camera rtsp://cam disconnected; reconnecting", "line_camera rtsp://cam reconnected"]
     assert len(list(tmp_path.glob("*.png"))) == 3
     assert list(tmp_path.glob(".*")) == []
 
@@ -160,6 +160,6 @@ def test_once_takes_one_photo_of_a_camera(tmp_path, monkeypatch):
             return True, frame(7)
 
     monkeypatch.setattr(camera.cv2, "VideoCapture", Live)
-    own = Camera("0", tmp_path, Trigger(), print, once=True)
-    own.run()
-    assert own.written == 1
+    line_camera = Camera("0", tmp_path, Trigger(), print, once=True)
+    line_camera.run()
+    assert line_camera.written == 1

@@ -135,27 +135,27 @@ def test_a_score_that_moves_by_less_than_the_margin_keeps_its_verdict(score, mov
 @given(st.floats(-10, 10), st.floats(-10, 10), st.floats(0, 5), st.booleans())
 def test_other_limits_keep_only_parts_that_prove_something(score, review, band, good):
     limits = Limits(review, review + band)
-    kept = ChallengePart("a", good, "accept" if good else "reject", score).with_limits(limits)
+    part = ChallengePart("a", good, "accept" if good else "reject", score).with_limits(limits)
     clear = score not in (limits.review, limits.reject)
-    assert (kept is not None) == ((limits.verdict(score) == "accept") == good and clear)
-    assert kept is None or kept == replace(kept, verdict=limits.verdict(score))
+    assert (part is not None) == ((limits.verdict(score) == "accept") == good and clear)
+    assert part is None or part == replace(part, verdict=limits.verdict(score))
 
 
 def test_a_missed_challenge_blocks_until_it_is_passed_or_overridden(asked):
-    own = {"product": "tile", "recipe": "d" * 64, "user": "Ana"}
+    facts = {"product": "tile", "recipe": "d" * 64, "user": "Ana"}
     missed = [result_facts(answer) for answer in asked(**{"good one": 44, "dent": 150}).values()]
     passed = [result_facts(answer) for answer in asked(**{"good one": 44, "dent": 236}).values()]
     with AuditLog.open() as log:
-        assert "its challenge has never been run here;" in challenges.why_blocked(log, own["recipe"])
-        challenges.record(log, missed, **own)
-        assert "challenge failed (dent)" in challenges.why_blocked(log, own["recipe"])
+        assert "its challenge has never been run here;" in challenges.why_blocked(log, facts["recipe"])
+        challenges.record(log, missed, **facts)
+        assert "challenge failed (dent)" in challenges.why_blocked(log, facts["recipe"])
         with pytest.raises(ValueError, match="a reason is required;"):
-            challenges.override(log, reason=" ", **own)
-        challenges.override(log, reason="lamp ordered", **own)
-        assert challenges.why_blocked(log, own["recipe"]) is None
-        challenges.record(log, missed, **own)
-        assert challenges.why_blocked(log, own["recipe"]) is not None
-        challenges.record(log, passed, **own)
-        assert challenges.why_blocked(log, own["recipe"]) is None
+            challenges.override(log, reason=" ", **facts)
+        challenges.override(log, reason="lamp ordered", **facts)
+        assert challenges.why_blocked(log, facts["recipe"]) is None
+        challenges.record(log, missed, **facts)
+        assert challenges.why_blocked(log, facts["recipe"]) is not None
+        challenges.record(log, passed, **facts)
+        assert challenges.why_blocked(log, facts["recipe"]) is None
         assert log.verify() == []
     assert MARGIN_KEPT == 0.5

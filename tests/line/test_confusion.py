@@ -30,14 +30,14 @@ def labelled(photo, tmp_path, inspector):
         truths = confusion.truths_of([tmp_path / "part"], [name for name, _ in photos])
         return run(inspector(**options), photos, outputs, truths=truths)
 
-    taught = judge()[-1].digest
+    digest = judge()[-1].digest
     (tmp_path / "v.csv").unlink()
     assert judge()[-1].name == "train/good/a.png"
-    return judge(calibration_digests=frozenset([taught]))
+    return judge(calibration_digests=frozenset([digest]))
 
 
 def test_a_labelled_folder_gives_overkill_and_escapes_with_bounds_and_leaves_out_what_was_taught(labelled, tmp_path):
-    assert [one.truth for one in labelled] == ["dent", "dent", GOOD, GOOD, "scratch", confusion.TAUGHT]
+    assert [row.truth for row in labelled] == ["dent", "dent", GOOD, GOOD, "scratch", confusion.TAUGHT]
     assert read_table(tmp_path / "v.csv") == labelled
     assert confusion.escape_sentence(labelled) == (
         f"Rejects 1 of 2 good parts (long-run upper bound {format_upper_bound(1, 2)}), misses 1 of 3 defects, "
@@ -70,7 +70,7 @@ def test_a_list_of_photos_is_judged_with_what_it_says_of_them(photo, tmp_path, i
     photos = photos_of([table])
     assert photos == [("0.png", tmp_path / "0.png"), ("1.png", tmp_path / "1.png")]
     truths = confusion.truths_of([table], [name for name, _ in photos])
-    assert [one.truth for one in run(inspector(), photos, Outputs(), truths=truths)] == [GOOD, "dent"]
+    assert [row.truth for row in run(inspector(), photos, Outputs(), truths=truths)] == [GOOD, "dent"]
 
 
 def test_what_changes_between_two_recipes_and_whether_for_the_better():
@@ -78,17 +78,17 @@ def test_what_changes_between_two_recipes_and_whether_for_the_better():
     before += [row("d", "review", GOOD, "4"), row("e", "accept", GOOD, "5"), row("f", "not judged", "dent")]
     after = [row("a", "review", "dent", "1"), row("b", "accept", GOOD, "2"), row("c2", "reject", "", "3")]
     after += [row("d", "reject", GOOD, "4"), row("e", "accept", GOOD, "other"), row("f", "reject", "dent")]
-    found = compare_verdicts(before, after)
-    assert found.common == 5
-    assert [(one.after.name, one.direction) for one in found.changes] == [
+    comparison = compare_verdicts(before, after)
+    assert comparison.common == 5
+    assert [(change.after.name, change.direction) for change in comparison.changes] == [
         ("d", "worse"), ("c2", ""), ("f", ""), ("a", "better"), ("b", "better"),
     ]  # fmt: skip
-    assert found.sentence().startswith("5 of 5 verdicts change: 1 to review → rejected, 1 accepted → rejected")
-    assert found.sentence().endswith("; 2 better, 1 worse.")
+    assert comparison.sentence().startswith("5 of 5 verdicts change: 1 to review → rejected, 1 accepted → rejected")
+    assert comparison.sentence().endswith("; 2 better, 1 worse.")
     assert compare_verdicts(before, before).sentence() == "No verdicts change (6 photos)."
 
 
 def test_an_escape_is_a_known_defect_that_is_accepted_now_and_was_not_before():
     before = [row("a", "review", "dent", "1"), row("b", "reject", "", "2"), row("c", "accept", "dent", "3")]
     after = [row("a", "accept", "dent", "1"), row("b", "accept", "", "2"), row("c", "accept", "dent", "3")]
-    assert [one.after.name for one in compare_verdicts(before, after).escapes] == ["a"]
+    assert [escape.after.name for escape in compare_verdicts(before, after).escapes] == ["a"]

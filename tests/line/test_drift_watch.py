@@ -13,8 +13,8 @@ GOOD = np.random.default_rng(0).normal(5, 1, 60)
 
 
 def facts(number: int, score: float) -> dict:
-    said = {"name": f"{number}.png", "digest": "", "score": score, "verdict": "accept", "reason": "", "path": ""}
-    return said | {"review": 9.0, "reject": 9.0, "area": 1, "kind": "", "product_check": "", "source": "watch"}
+    values = {"name": f"{number}.png", "digest": "", "score": score, "verdict": "accept", "reason": "", "path": ""}
+    return values | {"review": 9.0, "reject": 9.0, "area": 1, "kind": "", "product_check": "", "source": "watch"}
 
 
 def test_signals_go_on_from_the_log_and_are_recorded(workspace):
@@ -23,12 +23,12 @@ def test_signals_go_on_from_the_log_and_are_recorded(workspace):
         record = AuditRecord(log, inspector, "Ann")
         scores = np.random.default_rng(1).normal(6.2, 1, 80)
         before = DriftMonitor(record)
-        told = [before.add(record.append(str(i), facts(i, float(scores[i])))) for i in range(80)]
-        where = next(i for i, left in enumerate(told) if left)
+        alarms = [before.add(record.append(str(i), facts(i, float(scores[i])))) for i in range(80)]
+        where = next(i for i, left in enumerate(alarms) if left)
         assert 3 < where < 40, "a step of more than a standard deviation is seen soon"
         (first, *_) = log.entries(kind=DRIFT)
         assert first.facts["name"] == f"{where}.png"
         assert first.facts["words"].startswith("Score has")
-        again = DriftMonitor(record)
-        assert again._signals._position == 79
-        assert not again.alarms
+        monitor = DriftMonitor(record)
+        assert monitor._signals._position == 79
+        assert not monitor.alarms

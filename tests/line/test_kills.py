@@ -17,25 +17,25 @@ FAULTS = (
 pytestmark = [pytest.mark.slow, pytest.mark.forks]
 
 
-def faults(found: dict) -> dict:
-    return {name: found[name] for name in FAULTS if found.get(name)}
+def faults(report: dict) -> dict:
+    return {name: report[name] for name in FAULTS if report.get(name)}
 
 
 def test_a_batch(tmp_path):
-    found = kills.batch(tmp_path, KILLS)
-    assert faults(found) == {}
-    assert found["recorded"] == kills.PHOTOS * found["finished"] > 0
+    report = kills.batch(tmp_path, KILLS)
+    assert faults(report) == {}
+    assert report["recorded"] == kills.PHOTOS * report["finished"] > 0
 
 
 @pytest.mark.skipif(sys.platform != "linux", reason="a camera that knows what it replaced needs renameat2")
 def test_a_watch_of_cameras_that_reuse_names(tmp_path):
     with tempfile.TemporaryDirectory(dir=kills.OTHER_DISK) as out:
-        found = kills.watch(tmp_path, Path(out), KILLS)
-    assert faults(found) == {}
-    assert found["placed"] > 0
+        report = kills.watch(tmp_path, Path(out), KILLS)
+    assert faults(report) == {}
+    assert report["placed"] > 0
 
 
 def test_saving_a_recipe(recipe, tmp_path):
-    found = kills.saving(recipe, tmp_path, KILLS)
-    assert faults(found) == {}
-    assert found["saves"] >= KILLS
+    report = kills.saving(recipe, tmp_path, KILLS)
+    assert faults(report) == {}
+    assert report["saves"] >= KILLS

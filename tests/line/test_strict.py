@@ -56,12 +56,12 @@ def test_a_stopped_batch_goes_on_as_strictly_as_it_is_asked_to(
     def stop(row):
         raise Cancelled
 
-    record, outputs, told = logged(noisy) if with_log else None, Outputs(table=tmp_path / "v.csv"), []
+    record, outputs, reports = logged(noisy) if with_log else None, Outputs(table=tmp_path / "v.csv"), []
     words = ["accept", "review"] if first else ["review", "accept"]
     for strict in (first, not first):
         with pytest.raises(Cancelled):
             run(noisy, three, outputs, record=record, on_row=stop, strict=not strict)
-    rows = run(noisy, three, outputs, record=record, on_row=told.append, strict=first)
+    rows = run(noisy, three, outputs, record=record, on_row=reports.append, strict=first)
     assert [row.verdict for row in rows] == [words[1], "review", "reject"]
     if with_log:
         assert {facts["verdict"] for facts in inspections() if facts["name"] == "50.png"} == {"accept", "review"}

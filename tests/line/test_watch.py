@@ -46,13 +46,13 @@ def test_photos_are_moved_by_their_verdicts_and_recorded_where_they_lie(begin, p
         photo(tmp_path / "in" / name, level)
     (tmp_path / "in" / "d.png").write_bytes(b"no photo")
     (tmp_path / "in" / "notes.txt").write_text("of the user")
-    told = []
-    assert begin().poll(told.append) == 4
+    reports = []
+    assert begin().poll(reports.append) == 4
     moved = {"accept": ["a.png"], "review": ["lot 7/a.png"], "reject": ["c.png"], "not judged": ["d.png"]}
     assert placed(tmp_path / "out") == moved | {"not located": []}
     assert [path.name for path in (tmp_path / "in").rglob("*.*")] == ["notes.txt"]
     recorded = inspections()
-    assert recorded == told
+    assert recorded == reports
     assert all(Path(facts["path"]).is_file() for facts in recorded)
     scores = {"a.png": 10, "lot 7/a.png": 150, "c.png": 250, "d.png": None}
     assert {facts["name"]: facts["score"] for facts in recorded} == scores
@@ -190,9 +190,9 @@ def test_a_name_as_long_as_can_be_is_shortened_when_it_is_taken(begin, photo, in
         photo(tmp_path / "in" / name, level)
         photo(tmp_path / "in" / "z.png", level)
         assert watch.poll() == 2
-    names = [found for found in placed(tmp_path / "out")["accept"] if not found.startswith("z")]
+    names = [name for name in placed(tmp_path / "out")["accept"] if not name.startswith("z")]
     assert len(names) == 3
-    assert all(len(os.fsencode(found)) <= 255 and found[:100] == name[:100] for found in names)
+    assert all(len(os.fsencode(name)) <= 255 and name[:100] == name[:100] for name in names)
     assert len(inspections()) == 6
 
 
@@ -251,8 +251,8 @@ def test_what_a_killed_watch_had_claimed_is_judged_beside_a_newer_photo_of_that_
     watch = begin()
     while watch.poll():
         pass
-    found = sorted((facts["name"], facts["score"]) for facts in inspections())
-    assert found == [("lot 7/a.png", 10), ("lot 7/a.png", 250), ("lot 7/b.png", 20)]
+    scores = sorted((facts["name"], facts["score"]) for facts in inspections())
+    assert scores == [("lot 7/a.png", 10), ("lot 7/a.png", 250), ("lot 7/b.png", 20)]
     assert list((tmp_path / "in" / "lot 7").iterdir()) == []
 
 
@@ -329,8 +329,8 @@ def test_what_another_release_recorded_is_judged_again(begin, inspector, photo, 
             begin(inspector(release="a" * 64, limits=Limits(1e9, 1e9))).poll()
     begin(inspector(release="b" * 64)).poll()
     assert placed(tmp_path / "out")["review"] == ["a.png"]
-    found = [(facts["release"], facts["verdict"]) for facts in inspections()]
-    assert found == [("a" * 64, "accept"), ("b" * 64, "review")]
+    verdicts = [(facts["release"], facts["verdict"]) for facts in inspections()]
+    assert verdicts == [("a" * 64, "accept"), ("b" * 64, "review")]
 
 
 def test_hostile_names_are_moved_as_they_are(begin, photo, inspections, tmp_path):

@@ -36,9 +36,9 @@ def network(small_backbone, monkeypatch):
 def test_its_mathematics_is_that_of_the_library():
     rng = np.random.default_rng(0)
     good, new = rng.normal(size=(300, 8)).astype(np.float32), 2 * rng.normal(size=(50, 8)).astype(np.float32)
-    found = importlib.import_module(f"inspect_core.detectors.{NEW}").fit(good, k=12).score(new)
+    actual = importlib.import_module(f"inspect_core.detectors.{NEW}").fit(good, k=12).score(new)
     expected = -LocalOutlierFactor(n_neighbors=12, novelty=True).fit(good).score_samples(new)
-    torch.testing.assert_close(found.numpy(), expected.astype(np.float32), rtol=1e-4, atol=1e-5)
+    torch.testing.assert_close(actual.numpy(), expected.astype(np.float32), rtol=1e-4, atol=1e-5)
 
 
 def test_it_takes_its_place_among_the_others():
@@ -55,14 +55,14 @@ def test_it_is_taught_saved_inspected_with_and_evaluated(network, product, tmp_p
     loaded = load(saved)
     assert loaded.views[0].detector.k == 12
     known = {part.name: part.score for part in (*loaded.calibration_photos, *loaded.test_photos)}
-    judged = [name for name in known if name.startswith("test/")]
-    assert judged
-    for name in judged:
+    test_names = [name for name in known if name.startswith("test/")]
+    assert test_names
+    for name in test_names:
         assert inspect(read(product / name).pixels, loaded, backbone=network).score == known[name]
 
     table = tmp_path / "table.csv"
     assert main(["inspect", str(saved), str(product / "test"), "--csv", str(table)]) in (0, 1)
-    assert len(table.read_text().splitlines()) == 1 + len(judged)
+    assert len(table.read_text().splitlines()) == 1 + len(test_names)
 
     joined, figures = f"{DEFAULT_METHOD}+{NEW}", tmp_path / "figures.json"
     names = f"{NEW},{joined}"

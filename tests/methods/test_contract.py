@@ -45,13 +45,16 @@ def learned(method: Method, features: torch.Tensor, columns, chosen: dict, repor
     return method.finish(statistics, SEED, chosen, report)
 
 
-def parameters(method: Method, **given) -> dict:
-    return {**method.defaults, **{name: value for name, value in (SMALL | given).items() if name in method.defaults}}
+def parameters(method: Method, **overrides) -> dict:
+    return {
+        **method.defaults,
+        **{name: value for name, value in (SMALL | overrides).items() if name in method.defaults},
+    }
 
 
-def fitted(method: Method, features: torch.Tensor | None = None, **given):
+def fitted(method: Method, features: torch.Tensor | None = None, **overrides):
     features = photos(PHOTOS) if features is None else features
-    chosen = parameters(method, **given)
+    chosen = parameters(method, **overrides)
     columns = method.project(features.shape[-1], SEED, chosen)
     projected = features if columns is None else features @ columns
     return learned(method, projected, columns, chosen), projected
@@ -60,11 +63,11 @@ def fitted(method: Method, features: torch.Tensor | None = None, **given):
 @pytest.fixture(scope="module")
 def joined(product, small_backbone, tmp_path_factory):
     """A study of a detector of two methods, fitted."""
-    given = {"k": 6, "components": 6, "m": 5, "patches": 300}
+    parameters = {"k": 6, "components": 6, "m": 5, "patches": 300}
     store = FeatureStore(tmp_path_factory.mktemp("features"))
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", UserWarning)
-        return Study(scan(product), small_backbone, store, method=JOINED, parameters=given, grid=(8, 8)).fit()
+        return Study(scan(product), small_backbone, store, method=JOINED, parameters=parameters, grid=(8, 8)).fit()
 
 
 @every_method
@@ -77,13 +80,13 @@ def test_the_exported_graph_scores_as_the_detector_does(name, method):
     columns = method.project(WIDTH, SEED, parameters(method))
     for stop in stops_up_to(method.max_value(detector))[::5] if method.live_parameter else (0,):
         mixed, head = method.graph(detector, columns, stop)
-        seen = features if mixed is None else features @ mixed.float()
+        inputs = features if mixed is None else features @ mixed.float()
         patches = features if columns is None else features @ columns
         expected = torch.cat(
             [method.score(detector, photo[None], stop if method.live_parameter else None) for photo in patches]
         )
-        found = head(seen.permute(0, 3, 1, 2))
-        torch.testing.assert_close(found, expected.float(), rtol=2e-4, atol=2e-5 * float(expected.abs().max()))
+        actual = head(inputs.permute(0, 3, 1, 2))
+        torch.testing.assert_close(actual, expected.float(), rtol=2e-4, atol=2e-5 * float(expected.abs().max()))
 
 
 def test_the_table_holds_each_of_its_files_in_order():
@@ -102,11 +105,11 @@ def test_refit_is_equal_to_the_bit(name, method):
 
 @pytest.mark.filterwarnings("ignore::UserWarning")
 def test_a_refit_of_joined_methods_is_equal_to_the_bit(joined):
-    again = joined.with_parameters({}).fit()
-    for first, second in zip(joined.scored.views, again.scored.views, strict=True):
-        one, two = first.detector.arrays(), second.detector.arrays()
-        assert all(torch.equal(one[key], two[key]) for key in one)
-    assert np.array_equal(joined.scores(), again.scores())
+    other_study = joined.with_parameters({}).fit()
+    for first, second in zip(joined.scored.views, other_study.scored.views, strict=True):
+        left, two = first.detector.arrays(), second.detector.arrays()
+        assert all(torch.equal(left[key], two[key]) for key in left)
+    assert np.array_equal(joined.scores(), other_study.scores())
 
 
 def test_joined_methods_saved_and_loaded_are_equal_to_the_bit_at_every_stop(joined, tmp_path):
@@ -134,8 +137,8 @@ def test_a_sweep_scores_as_each_stop_by_itself(name, method):
     stops = stops_up_to(method.max_value(detector)) if method.live_parameter else (0,)
     sweep = method.sweep(detector, features[:1], stops).reshape(len(stops), *GRID)
     for stop, scores in zip(stops, sweep, strict=True):
-        alone = method.score(detector, features[:1], stop if method.live_parameter else None)[0]
-        torch.testing.assert_close(scores, alone, rtol=1e-5, atol=1e-5 * float(sweep.abs().max()), check_dtype=False)
+        single = method.score(detector, features[:1], stop if method.live_parameter else None)[0]
+        torch.testing.assert_close(scores, single, rtol=1e-5, atol=1e-5 * float(sweep.abs().max()), check_dtype=False)
 
 
 @every_method
@@ -264,11 +267,11 @@ def test_explore_shows_where_variance_goes_and_how_patches_are_seen(name, method
         spectrum = method.spectrum(detector)
         assert spectrum.endswith(".") if isinstance(spectrum, str) else spectrum.photos == PHOTOS
     rows, places = features[0].flatten(end_dim=1), np.stack(np.divmod(np.arange(GRID[0] * GRID[1]), GRID[1]), axis=1)
-    seen = method.to_space(detector, rows, places, method.start(detector) if method.live_parameter else None)
-    assert len(seen) == len(rows)
-    assert torch.isfinite(seen).all()
+    space = method.to_space(detector, rows, places, method.start(detector) if method.live_parameter else None)
+    assert len(space) == len(rows)
+    assert torch.isfinite(space).all()
     if not method.space:
-        assert seen is rows
+        assert space is rows
 
 
 @every_method
@@ -277,6 +280,6 @@ def test_the_forecast_is_there_and_grows_with_the_photos(name, method):
     few, many = (method.costs(Workload(count, count, 144, 32), chosen) for count in (20, 60))
     assert all(np.isfinite(cost.seconds) and cost.seconds > 0 and cost.memory > 0 for cost in (few, many))
     assert many.seconds >= few.seconds
-    none, one, two, three = (method.costs(Workload(0, shown, 144, 32), chosen).seconds for shown in range(4))
-    assert two - one > 0, "a photo that is scored takes its time"
-    assert three - two == pytest.approx(two - one) == pytest.approx(one - none)
+    none, first, two, three = (method.costs(Workload(0, shown, 144, 32), chosen).seconds for shown in range(4))
+    assert two - first > 0, "a photo that is scored takes its time"
+    assert three - two == pytest.approx(two - first) == pytest.approx(first - none)

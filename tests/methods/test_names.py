@@ -26,9 +26,9 @@ OTHERWISE = {
 
 def names_in(tree: ast.Module) -> Iterator[tuple[int, str]]:
     """(line, text) of every literal text that is no docstring, joined detectors taken apart, and imported modules."""
-    said = {id(node.value) for node in ast.walk(tree) if isinstance(node, ast.Expr)}
+    docstrings = {id(node.value) for node in ast.walk(tree) if isinstance(node, ast.Expr)}
     for node in ast.walk(tree):
-        if isinstance(node, ast.Constant) and isinstance(node.value, str) and id(node) not in said:
+        if isinstance(node, ast.Constant) and isinstance(node.value, str) and id(node) not in docstrings:
             yield from ((node.lineno, part) for part in {node.value, *node.value.split(JOIN)})
         elif isinstance(node, ast.ImportFrom) and (node.module or "").startswith("inspect_core.methods"):
             yield from ((node.lineno, part) for part in (node.module or "").split("."))
@@ -47,12 +47,12 @@ def faults(text: str, place: str) -> list[str]:
 
 @pytest.mark.parametrize("room", sorted({path.parent for path in SOURCES}), ids=lambda path: path.name)
 def test_no_other_room_names_a_method(room: Path) -> None:
-    found = []
+    places = []
     for path in (path for path in SOURCES if path.parent == room):
         place = path.relative_to(PACKAGE if PACKAGE in path.parents else ROOT).as_posix()
         if place.split("/")[0] not in ("methods", "detectors"):
-            found += [f"{place}, {fault}" for fault in faults(path.read_text(encoding="utf-8"), place)]
-    assert found == []
+            places += [f"{place}, {fault}" for fault in faults(path.read_text(encoding="utf-8"), place)]
+    assert places == []
 
 
 @pytest.mark.parametrize(

@@ -20,13 +20,13 @@ def drawn(numbers: list[int], photos: int, count: int) -> PatchSampler:
 def test_without_some_photos_it_is_what_the_others_gave(photos, count, data):
     order = data.draw(st.permutations(range(photos)))
     cut = data.draw(st.integers(1, photos - 1))
-    one, other = (drawn(sorted(part), photos, count) for part in (order[:cut], order[cut:]))
+    first, other = (drawn(sorted(part), photos, count) for part in (order[:cut], order[cut:]))
     whole = drawn([*range(photos)], photos, count)
     merged = drawn(sorted(order[:cut]), photos, count).merge(other)
     assert torch.equal(merged.rows(), whole.rows())
     carried = PatchSampler(count, photos, seed=3).restore(other.state())
     assert torch.equal(carried.rows(), other.rows())
-    assert torch.equal(merged.without(carried).rows(), one.rows())
+    assert torch.equal(merged.without(carried).rows(), first.rows())
     assert torch.equal(merged.rows(), whole.rows()), "it stays as it is"
 
 

@@ -40,11 +40,11 @@ def test_parameters_are_defaults_overlaid():
 
 
 @pytest.mark.parametrize(
-    ("method", "given"), [("nonsense", {}), ("mahalanobis", {"gamma": 1}), ("mahalanobis+nonsense", {})]
+    ("method", "values"), [("nonsense", {}), ("mahalanobis", {"gamma": 1}), ("mahalanobis+nonsense", {})]
 )
-def test_unknown_names_are_refused_by_name(method, given):
+def test_unknown_names_are_refused_by_name(method, values):
     with pytest.raises(ValueError, match=r"nonsense|gamma"):
-        parameters_of(methods_of(method), given)
+        parameters_of(methods_of(method), values)
 
 
 @pytest.mark.parametrize("detector", ["corp+cop", "mahalanobis+sampled", "nearest+nearest"])

@@ -19,9 +19,9 @@ def view(name: str, **detector) -> FittedMethod:
 def test_the_same_remark_of_two_views_is_said_once():
     wide = torch.zeros(100, 100)
     views = [view("mahalanobis", projection=wide), view("sampled", projection=wide)]
-    (said,) = remarks(views, SHAPES, ({}, {}), {}, photos=25)  # ty: ignore[invalid-argument-type]
-    assert said.startswith("25 good photos are too few for k = 100")
-    assert said.endswith("or lower k.")
+    (remark,) = remarks(views, SHAPES, ({}, {}), {}, photos=25)  # ty: ignore[invalid-argument-type]
+    assert remark.startswith("25 good photos are too few for k = 100")
+    assert remark.endswith("or lower k.")
     for photos, k in ((101, 100), (25, 24), (1, 100)):  # one photo: said when the folder is read
         assert remarks(views, SHAPES, ({}, {}), {"k": k}, photos=photos) == ()  # ty: ignore[invalid-argument-type]
 

@@ -22,9 +22,9 @@ def test_patches_are_taken_evenly_from_all_photos_and_places(name, most):
         row.update(statistics, features[first : first + 5], numbers)
     every = 1 if most != 20 else 12
     assert statistics.every == every
-    taken = [patches[i % every :: every][: 20 // every] for i, patches in enumerate(features.flatten(1, 2))]
+    sampled = [patches[i % every :: every][: 20 // every] for i, patches in enumerate(features.flatten(1, 2))]
     plain = row.begin(Patches(photos, GRID, WIDTH), None, 0, {**parameters, "most_patches": None})
-    plain.update(torch.cat(taken))
+    plain.update(torch.cat(sampled))
     assert statistics.count == plain.count == photos * (20 // every)
-    own, other = (found.finish().eigenvalues for found in (statistics, plain))
-    torch.testing.assert_close(own, other, rtol=1e-4, atol=1e-5)
+    ours, other = (fitted.finish().eigenvalues for fitted in (statistics, plain))
+    torch.testing.assert_close(ours, other, rtol=1e-4, atol=1e-5)

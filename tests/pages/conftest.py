@@ -55,9 +55,9 @@ def fresh_process_state(workspace, kept_graphs):
 @pytest.fixture
 def drawn(monkeypatch) -> list:
     """What the bench was given to draw, the latest last."""
-    given, draw = [], bench.bench
-    monkeypatch.setattr(bench, "bench", lambda key, drawn, thumbs: given.append(drawn) or draw(key, drawn, thumbs))
-    return given
+    calls, draw = [], bench.bench
+    monkeypatch.setattr(bench, "bench", lambda key, drawn, thumbs: calls.append(drawn) or draw(key, drawn, thumbs))
+    return calls
 
 
 @pytest.fixture(autouse=True)
@@ -101,7 +101,7 @@ def open_app() -> Callable[[str], AppTest]:
 
 
 @pytest.fixture(scope="session")
-def taught(product, backbone, tmp_path_factory):
+def flange(product, backbone, tmp_path_factory):
     """A small part in hand, taught once for all page tests."""
     from inspect_core.features.store import FeatureStore
     from inspect_core.images.folders import scan
@@ -117,7 +117,7 @@ def taught(product, backbone, tmp_path_factory):
 
 
 @pytest.fixture(scope="session")
-def retaught(taught):
+def flange_under(flange):
     """retaught(detector, **parameters) is the part of `taught` under it, taught once for all page tests."""
     from inspect_core.study.study import Study
 
@@ -125,17 +125,17 @@ def retaught(taught):
 
     def part(detector: str, **parameters: int):
         if detector not in made:
-            learned, backbone = taught.study, taught.extractor.backbone
-            own = {"method": detector, "parameters": parameters, "grid": (16, 16)}
-            study = Study(learned.split, backbone, learned.store, **own).fit()
-            made[detector] = taught_product.of_study("flange", study, product_check=taught.product_check)
+            learned, backbone = flange.study, flange.extractor.backbone
+            options = {"method": detector, "parameters": parameters, "grid": (16, 16)}
+            study = Study(learned.split, backbone, learned.store, **options).fit()
+            made[detector] = taught_product.of_study("flange", study, product_check=flange.product_check)
         return made[detector]
 
     return part
 
 
 @pytest.fixture
-def in_the_hand(taught, fresh_process_state):
+def in_the_hand(flange, fresh_process_state):
     """The taught part lies in hand for whoever opens the app next; what is done to it goes with the test."""
-    open_product_store.put(taught)
-    return taught
+    open_product_store.put(flange)
+    return flange

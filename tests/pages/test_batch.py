@@ -147,7 +147,7 @@ def test_a_labelled_folder_shows_what_was_wrong_and_what_another_recipe_changes(
     assert [cell.replace("\\", "") for cell in app.table[0].value["Errors"]] == ["0.0%", "40.0%"]
     (first,) = batch_store.all_runs()
     finish(press(app, f"batch_compare-{first.id}"))
-    (second,) = (one for one in batch_store.all_runs() if one.id != first.id)
+    (second,) = (run for run in batch_store.all_runs() if run.id != first.id)
     assert (second.baseline_batch, second.source) == (first.id, first.source)
     assert "2 of 11 verdicts change: 2 to review → accepted; 2 worse." in words(app).replace("\\", "")
     assert len(list(second.changed.iterdir())) == 4

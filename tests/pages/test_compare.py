@@ -16,12 +16,12 @@ TWO = ["mahalanobis+quadrics", "mahalanobis"]
 
 
 @pytest.fixture
-def part(taught):
+def part(flange):
     """A part in hand whose page needs no more than its photos and its network."""
     from inspect_core.images.splitting import train_on_all
 
-    learned = taught.study
-    photos, backbone = train_on_all(learned.split), taught.extractor.backbone
+    learned = flange.study
+    photos, backbone = train_on_all(learned.split), flange.extractor.backbone
     study = Study(photos, backbone, learned.store, parameters={"k": 8}, grid=(16, 16)).fit()
     part = taught_product.TaughtProduct("flange <b>", study.scored.with_areas(AREAS), study.extractor, study=study)
     open_product_store.put(part)
@@ -72,10 +72,10 @@ def test_detectors_are_compared_and_one_is_put_on_the_bench(open_app, part, expo
 def test_other_detectors_are_compared_by_what_the_part_was_taught_with(part):
     study, taps = part.study, part.extractor.backbone.taps
 
-    def asked(seen, parameters, method="mahalanobis"):
-        own = {"method": method, "parameters": parameters, "taps": seen and [seen], "grid": (16, 16)}
-        again = Study(study.split, part.extractor.backbone, study.store, **own)
-        order = replace(part, study=again, extractor=again.extractor).order()
+    def asked(taps, parameters, method="mahalanobis"):
+        options = {"method": method, "parameters": parameters, "taps": taps and [taps], "grid": (16, 16)}
+        study_again = Study(study.split, part.extractor.backbone, study.store, **options)
+        order = replace(part, study=study_again, extractor=study_again.extractor).order()
         return order.taps, order.parameters
 
     assert asked(None, {"k": 8}) == (None, {"k": 8})

@@ -113,16 +113,16 @@ def test_learning_leads_to_figures_and_a_live_limit_of_its_own(app, labelled, mo
     assert "The most likely defect type is correct for" in words(app)
     assert "of 4** known defects are named" in words(app)
     assert len(app.get("plotly_chart")) == 3
-    taught, table = kinds_training.last(now(labelled)), app.dataframe[0].value
+    training, table = kinds_training.last(now(labelled)), app.dataframe[0].value
     assert table["model"].tolist() == ["kernel density forest (in use)", "random forest only"]
     assert len(table.columns) == 4, "nothing of other products, as there are none"
-    far = replace(taught, foreign=np.full((3, 2), 0.5), foreign_parent=np.tile([0.9, 0.1], (3, 1)))
+    far = replace(training, foreign=np.full((3, 2), 0.5), foreign_parent=np.tile([0.9, 0.1], (3, 1)))
     (errors,) = training_results.elsewhere(far, np.array([0.5, 0.5])).values()
     assert errors == ["0.0%", "40.0%"]
-    for posterior, guessing in ((np.eye(2)[taught.unseen.y], False), (np.full((4, 2), 0.5), True)):
+    for posterior, guessing in ((np.eye(2)[training.unseen.y], False), (np.full((4, 2), 0.5), True)):
         with monkeypatch.context() as patch:
-            patch.setitem(taught.__dict__, "posterior", posterior)
-            assert training_results.is_guessing(taught) is guessing
+            patch.setitem(training.__dict__, "posterior", posterior)
+            assert training_results.is_guessing(training) is guessing
             assert ("This is little better than guessing," in words(app.run())) is guessing
 
     slider = f"minimum_confidence-kinds-{labelled.id}"
@@ -130,21 +130,21 @@ def test_learning_leads_to_figures_and_a_live_limit_of_its_own(app, labelled, mo
     set_limit(app, labelled, 100)
     assert now(labelled).defect_types.minimum_confidence == 1.0
     assert "**0 of 4** known defects are named" in words(app)
-    counts = training_results.confusion(taught, 1.0)
+    counts = training_results.confusion(training, 1.0)
     assert (counts[:, :2].sum(), counts[:, 2].sum()) == (0, 4)
     set_limit(app, labelled, 99)
     learn(app)
-    own = now(labelled).defect_types.minimum_confidence
-    assert own != 0.99
-    assert app.slider(key=slider).value == round(100 * own)
+    minimum = now(labelled).defect_types.minimum_confidence
+    assert minimum != 0.99
+    assert app.slider(key=slider).value == round(100 * minimum)
 
 
 def test_cancelling_and_what_cannot_be_learned_change_nothing_and_a_neural_net_can_be_the_parent(
     ready, labelled, monkeypatch
 ):
-    def cancelled_at_once(part, position, box, own=crops.embedding):
+    def cancelled_at_once(part, position, box, job=crops.embedding):
         shell.jobs().current.cancel()
-        return own(part, position, box)
+        return job(part, position, box)
 
     with monkeypatch.context() as patch:
         patch.setattr(crops, "embedding", cancelled_at_once)
@@ -193,7 +193,7 @@ def test_a_kind_renamed_needs_no_learning_joining_two_does_and_one_taken_away_le
 
 def on_page_and_line(part, recipe):
     """The recipe's verdicts on the part's photos, after the page gave the same."""
-    found = []
+    answers = []
     for position, photo in enumerate(part.scored.photos):
         ours = inspect(read(photo.path).pixels, recipe, backbone=part.extractor.backbone)
         view = bench_states.of_model(now(part), position, dict(recipe.live_values), recipe.limits)
@@ -205,17 +205,17 @@ def on_page_and_line(part, recipe):
             now(part), replace(view, preview=True), recipe.product_check, photo_missing=False
         )
         assert (preview.verdict, preview.defect_type, preview.of_unknown_type) == (ours.verdict, None, False)
-        found.append(ours)
-    return found
+        answers.append(ours)
+    return answers
 
 
 def test_a_photo_stopped_by_the_product_check_is_told_alike_by_page_and_recipe(app, labelled):
     part = now(labelled)
     embedded = [part.extractor.describe(part.pixels(i))[1:] for i in range(len(part.scored.photos))]
-    middle = float(np.median([part.product_check.score(*one)[0] for one in embedded]))
+    middle = float(np.median([part.product_check.score(*embedding)[0] for embedding in embedded]))
     strict = replace(part.product_check, mode="stop", limit=middle)
     sure = part.defect_types.with_limit(0.0)
-    open_product_store.change(part.id, lambda held: replace(held, product_check=strict, defect_types=sure))
+    open_product_store.change(part.id, lambda product: replace(product, product_check=strict, defect_types=sure))
     verdicts = on_page_and_line(labelled, part.study.recipe(product_check=strict, defect_types=sure))
     stopped = [verdict for verdict in verdicts if verdict.reason == "other product"]
     assert {verdict.verdict for verdict in stopped} == {"reject"}
@@ -237,8 +237,8 @@ def test_inspect_names_the_kind_as_the_recipe_does_which_brings_its_kinds_when_o
     assert {verdict.defect_type is not None for verdict in verdicts} == {True, False}
     assert all(verdict.defect_type is None for verdict in verdicts if verdict.verdict == "accept")
     points = np.random.default_rng(0).normal(size=(5, 1280)).astype(np.float32)
-    kept, again = now(labelled).defect_types.classifier, recipe.defect_types.classifier
-    assert np.array_equal(kept.predict_proba(points), again.predict_proba(points))
+    classifier, restored = now(labelled).defect_types.classifier, recipe.defect_types.classifier
+    assert np.array_equal(classifier.predict_proba(points), restored.predict_proba(points))
 
     press(app.switch_page("pages/recipes.py").run(), "open-Named.zip")
     opened = open_product_store.find(app.session_state["in_hand"])

@@ -148,8 +148,8 @@ def fail(*_):
     raise OSError("the disk is full; free some space")
 
 
-def test_one_spectrum_and_curves_of_refits(open_app, retaught):
-    open_product_store.put(part := retaught("corp", M=64))
+def test_one_spectrum_and_curves_of_refits(open_app, flange_under):
+    open_product_store.put(part := flange_under("corp", M=64))
     app = open_app(PAGE)
     choose(app, "explore_view", "Variance")
     assert f"The first **{part.scored.live['q']}** explain **9" in words(app)
@@ -159,8 +159,8 @@ def test_one_spectrum_and_curves_of_refits(open_app, retaught):
     assert app.dataframe[0].value["M"].tolist() == [16, 32, 64, 128]
 
 
-def test_where_a_detector_has_no_spectrum_the_fall_of_the_variance_is_shown(open_app, retaught):
-    open_product_store.put(retaught("quadrics", components=16, m=10, patches=1000))
+def test_where_a_detector_has_no_spectrum_the_fall_of_the_variance_is_shown(open_app, flange_under):
+    open_product_store.put(flange_under("quadrics", components=16, m=10, patches=1000))
     app = open_app(PAGE)
     choose(app, "explore_view", "Variance")
     assert "10 curved surfaces" in app.info[0].value
@@ -170,13 +170,13 @@ def test_where_a_detector_has_no_spectrum_the_fall_of_the_variance_is_shown(open
 
 
 def test_an_opened_recipe_says_which_photos_are_missing_and_maps_those_added_as_unknown(
-    open_app, taught, workspace, product
+    open_app, flange, workspace, product
 ):
-    recipe = save(taught.study.recipe(product="flange", product_check=taught.product_check), workspace / "r.zip")
+    recipe = save(flange.study.recipe(product="flange", product_check=flange.product_check), workspace / "r.zip")
     views = [replace(view, selected_stops=(view.value(recipe.live_values),)) for view in recipe.views]
     scored = ScoredPhotos(views, recipe.grid, recipe.backbone.size)
     opened = taught_product.TaughtProduct(
-        "flange", scored, taught.extractor, recipe=recipe, product_check=recipe.product_check
+        "flange", scored, flange.extractor, recipe=recipe, product_check=recipe.product_check
     )
     open_product_store.put(opened)
     app = open_app(PAGE)

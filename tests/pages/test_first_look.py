@@ -20,20 +20,20 @@ def orders(product, monkeypatch):
     monkeypatch.setattr(teaching_job, "start", ordered.append)
     monkeypatch.setattr(teach_panels, "show_forecast", lambda order: None)
 
-    def look(samples, order, store, report):
+    def screen(samples, order, store, report):
         report(0.5, "looking")
         blurred = Finding(BLUR, "Blurred: sharpness 34% of the others' median.")
         copied = Finding(COPY, "Nearly the same picture as *x*.")
-        seen = [ScreenedPhoto(sample, (), 1.2, (0.5, 0.5)) for sample in samples.good]
+        screened = [ScreenedPhoto(sample, (), 1.2, (0.5, 0.5)) for sample in samples.good]
         for i, finding in ((2, blurred), (5, copied), (6, copied)):
-            seen[i] = ScreenedPhoto(samples.good[i], (finding,))
-        return ScreeningResult(tuple(sorted(seen, key=lambda one: not one.findings)))
+            screened[i] = ScreenedPhoto(samples.good[i], (finding,))
+        return ScreeningResult(tuple(sorted(screened, key=lambda photo: not photo.findings)))
 
-    monkeypatch.setattr(screening_panel, "screen_photos", look)
+    monkeypatch.setattr(screening_panel, "screen_photos", screen)
     return ordered
 
 
-def look(app):
+def screen_folder(app):
     """The page once the look that was begun there has ended."""
     press(app, "first_look")
     wait_for_job()
@@ -43,12 +43,12 @@ def look(app):
 
 
 @pytest.fixture
-def looked(open_app, orders, product):
-    return look(choose_folder(open_app("pages/teach.py"), product))
+def screened_app(open_app, orders, product):
+    return screen_folder(choose_folder(open_app("pages/teach.py"), product))
 
 
 def show(app, topic):
-    next(one for one in app.pills if one.key.startswith("look-topic")).set_value(topic).run()
+    next(pill for pill in app.pills if pill.key.startswith("look-topic")).set_value(topic).run()
     assert not app.exception
 
 
@@ -58,65 +58,65 @@ def boxes(app):
 
 def button(app, begin: str):
     """A click on the button whose key begins so."""
-    press(app, next(one.key for one in app.button if one.key.startswith(begin)))
+    press(app, next(candidate.key for candidate in app.button if candidate.key.startswith(begin)))
 
 
-def taught(app, orders) -> tuple[set[str], tuple[str, ...]]:
+def teach_remaining(app, orders) -> tuple[set[str], tuple[str, ...]]:
     """The names of the photos taught, and of those left out."""
     press(app, "teach")
     photos = orders[-1].photos
     return {sample.name for part in photos for sample in part}, photos.left_out
 
 
-def test_what_stands_out_is_shown_and_only_a_photo_left_out_is_not_taught(looked, orders, product, tree):
+def test_what_stands_out_is_shown_and_only_a_photo_left_out_is_not_taught(screened_app, orders, product, tree):
     before = tree(product)
-    assert "3 of 18 good photos are unusual." in words(looked)
-    assert "sharpness 34%" in words(looked)
-    assert "as \\*x\\*" in words(looked)
-    assert "Peak score\\: 1.20 times the median" in words(looked)
-    assert len(boxes(looked)) == 18
-    names, left_out = taught(looked, orders)
+    assert "3 of 18 good photos are unusual." in words(screened_app)
+    assert "sharpness 34%" in words(screened_app)
+    assert "as \\*x\\*" in words(screened_app)
+    assert "Peak score\\: 1.20 times the median" in words(screened_app)
+    assert len(boxes(screened_app)) == 18
+    names, left_out = teach_remaining(screened_app, orders)
     assert len([name for name in names if "good" in name]) == 18
     assert left_out == ()
 
-    box = boxes(looked)[0]
+    box = boxes(screened_app)[0]
     name = box.key.split("-", 2)[2]
     box.check().run()
-    assert "1 photo excluded from" in words(looked)
-    names, left_out = taught(looked, orders)
+    assert "1 photo excluded from" in words(screened_app)
+    names, left_out = teach_remaining(screened_app, orders)
     assert left_out == (name,)
     assert name not in names
-    boxes(looked)[0].uncheck().run()
-    assert taught(looked, orders)[1] == ()
+    boxes(screened_app)[0].uncheck().run()
+    assert teach_remaining(screened_app, orders)[1] == ()
     assert tree(product) == before
 
 
-def test_photos_are_left_out_topic_by_topic_all_of_one_at_once_and_never_all(looked, orders, monkeypatch):
-    show(looked, COPY)
-    assert len(boxes(looked)) == 2
-    button(looked, "look-all")
-    assert all(box.value for box in boxes(looked))
-    assert len(taught(looked, orders)[1]) == 2
-    button(looked, "look-undo")
-    assert not any(box.value for box in boxes(looked))
-    assert taught(looked, orders)[1] == ()
+def test_photos_are_left_out_topic_by_topic_all_of_one_at_once_and_never_all(screened_app, orders, monkeypatch):
+    show(screened_app, COPY)
+    assert len(boxes(screened_app)) == 2
+    button(screened_app, "look-all")
+    assert all(box.value for box in boxes(screened_app))
+    assert len(teach_remaining(screened_app, orders)[1]) == 2
+    button(screened_app, "look-undo")
+    assert not any(box.value for box in boxes(screened_app))
+    assert teach_remaining(screened_app, orders)[1] == ()
 
-    show(looked, BLUR)
-    boxes(looked)[0].check().run()
-    show(looked, COPY)
-    assert [box.value for box in boxes(looked)] == [False, False]
-    boxes(looked)[1].check().run()
-    show(looked, screening_panel.STRANGEST)
-    assert sum(box.value for box in boxes(looked)) == 2
-    assert len(taught(looked, orders)[1]) == 2
+    show(screened_app, BLUR)
+    boxes(screened_app)[0].check().run()
+    show(screened_app, COPY)
+    assert [box.value for box in boxes(screened_app)] == [False, False]
+    boxes(screened_app)[1].check().run()
+    show(screened_app, screening_panel.STRANGEST)
+    assert sum(box.value for box in boxes(screened_app)) == 2
+    assert len(teach_remaining(screened_app, orders)[1]) == 2
 
     monkeypatch.setattr(screening_panel, "ON_A_PAGE", 50)
-    for box in boxes(looked.run()):
+    for box in boxes(screened_app.run()):
         box.check()
-    looked.run()
-    assert "no good photos would remain for training;" in looked.error[0].value
-    button(looked, "look-undo")
-    assert not looked.error
+    screened_app.run()
+    assert "no good photos would remain for training;" in screened_app.error[0].value
+    button(screened_app, "look-undo")
+    assert not screened_app.error
 
 
 def test_a_look_that_is_cancelled_can_be_begun_again(open_app, orders, product, monkeypatch):
@@ -124,7 +124,7 @@ def test_a_look_that_is_cancelled_can_be_begun_again(open_app, orders, product, 
         raise Cancelled
 
     monkeypatch.setattr(screening_panel, "screen_photos", stop)
-    app = look(choose_folder(open_app("pages/teach.py"), product))
+    app = screen_folder(choose_folder(open_app("pages/teach.py"), product))
     assert shell.jobs().current.state.value == "cancelled"
     assert not app.button(key="first_look").disabled
 
@@ -137,7 +137,7 @@ def test_a_list_of_photos_is_taught_like_a_folder(open_app, orders, product):
         app = choose_folder(open_app("pages/teach.py"), table)
         assert f"{len(photos)} good, 0 defects" in words(app).replace("\\", "")
         assert any("gone" in warning.value for warning in app.warning)
-        assert taught(app, orders)[0] == {f"train/good/{photo.name}" for photo in photos}
+        assert teach_remaining(app, orders)[0] == {f"train/good/{photo.name}" for photo in photos}
         table.write_text("x.jpg\n")
         app.run()
         assert "labels" in app.error[0].value

@@ -59,8 +59,8 @@ def figures(app) -> dict[str, str]:
 
 def chosen(**changed) -> Selection:
     with AuditLog.open() as log:
-        found, others = read(log, most=100), [*log.entries(kind=OVERRIDE)]
-        return replace(Selection(found, others, "tile", log.head(), short=False), **changed)
+        inspections, others = read(log, most=100), [*log.entries(kind=OVERRIDE)]
+        return replace(Selection(inspections, others, "tile", log.head(), short=False), **changed)
 
 
 def test_an_empty_log_says_what_to_do_next(open_app):
@@ -113,8 +113,8 @@ def test_the_table_an_override_and_who_changed_what_and_why(open_app, filled):
     app.text_input(key=f"override_reason-{number}").set_value("dust")
     press(app, "Override verdict")
     with AuditLog.open() as log:
-        (said,) = log.entries(kind=OVERRIDE)
-        assert [said.facts[name] for name in ("original", "verdict", "reason")] == ["reject", "accept", "dust"]
+        (entry,) = log.entries(kind=OVERRIDE)
+        assert [entry.facts[name] for name in ("original", "verdict", "reason")] == ["reject", "accept", "dust"]
         assert [*log.entries()][number - 1].facts["verdict"] == "reject"
     assert app.dataframe[0].value["Verdict"][1] == "✓ accepted"
     assert "Operator: accepted" in words(app), "the next part in the table is not taken for it"
@@ -180,11 +180,11 @@ def test_drift_names_the_signal_the_part_and_the_change_before_it(open_app, work
     app = open_app("pages/history.py")
     app.segmented_control(key="history_view").set_value("Drift").run()
     assert not app.exception
-    said = " ".join(element.value for element in app.warning).replace("\\", "")
-    assert "Brightness has" in said
-    assert "First alarm at part_01" in said
-    assert "limits changed, review above 3, reject above 4.5 → review above 3, reject above 4" in said
-    assert "Score has" not in said
+    message = " ".join(element.value for element in app.warning).replace("\\", "")
+    assert "Brightness has" in message
+    assert "First alarm at part_01" in message
+    assert "limits changed, review above 3, reject above 4.5 → review above 3, reject above 4" in message
+    assert "Score has" not in message
     assert len(app.get("plotly_chart")) == 3, "score, rejects and brightness"
 
 

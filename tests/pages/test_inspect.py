@@ -59,9 +59,9 @@ def test_a_part_is_relabelled_counted_no_more_and_taught_again_with_it(open_app,
     assert (entry.facts["before"], entry.facts["after"]) == (photos[position].label, "good")
     press(app, f"relabelled-{in_the_hand.id}")
     finish(app)
-    again = open_product_store.find(app.session_state["in_hand"])
-    assert photos[position].path in {sample.path for sample in again.study.split.train}
-    assert again.study.method == in_the_hand.study.method
+    reopened = open_product_store.find(app.session_state["in_hand"])
+    assert photos[position].path in {sample.path for sample in reopened.study.split.train}
+    assert reopened.study.method == in_the_hand.study.method
     app.session_state["in_hand"] = in_the_hand.id
     assert say(photos[position].label, 2.0) == before
 
@@ -126,10 +126,10 @@ def test_an_added_photo_takes_one_run_of_the_network_and_is_not_read_back(open_a
     )
     app.file_uploader(key=f"added-{in_the_hand.id}").set_value([("x.jpg", linen.read_bytes(), "image/jpeg")]).run()
     assert not app.exception
-    taught = open_product_store.find(in_the_hand.id)
-    added = len(taught.scored.photos) - 1
+    changed = open_product_store.find(in_the_hand.id)
+    added = len(changed.scored.photos) - 1
     assert (runs, reads) == ([True], [])
-    assert np.array_equal(taught.pixels(added), read(taught.scored.photos[added].path).pixels)
+    assert np.array_equal(changed.pixels(added), read(changed.scored.photos[added].path).pixels)
 
 
 def test_a_photo_of_another_product_is_known_as_soon_as_it_is_added(open_app, in_the_hand):
@@ -137,15 +137,15 @@ def test_a_photo_of_another_product_is_known_as_soon_as_it_is_added(open_app, in
     app = open_app()
     app.file_uploader(key=f"added-{in_the_hand.id}").set_value([("x.jpg", linen.read_bytes(), "image/jpeg")]).run()
     assert not app.exception
-    taught = open_product_store.find(in_the_hand.id)
-    *others, added = range(len(taught.scored.photos))
-    assert taught.scored.photos[added].name == "x.jpg"
-    known = [taught.checked(position, taught.product_check, ask=False) for position in others]
+    changed = open_product_store.find(in_the_hand.id)
+    *others, added = range(len(changed.scored.photos))
+    assert changed.scored.photos[added].name == "x.jpg"
+    known = [changed.checked(position, changed.product_check, ask=False) for position in others]
     assert not any(check.is_foreign for check in known if check is not None)
-    assert "does not look like" in taught.checked(added, taught.product_check, ask=False).sentence
-    study = taught.study.with_parameters({}).fit()
-    refitted = taught_product.refitted(taught, taught_product.of_study("x", study, (), taught.product_check), {})
-    assert refitted.checked(added, taught.product_check, ask=False).is_foreign, "the check is the same one"
+    assert "does not look like" in changed.checked(added, changed.product_check, ask=False).sentence
+    study = changed.study.with_parameters({}).fit()
+    refitted = taught_product.refitted(changed, taught_product.of_study("x", study, (), changed.product_check), {})
+    assert refitted.checked(added, changed.product_check, ask=False).is_foreign, "the check is the same one"
 
 
 def test_a_photo_that_is_gone_is_named_and_the_bench_goes_on(open_app, in_the_hand, monkeypatch):
@@ -198,11 +198,11 @@ def test_many_missed_defects_show_the_good_photos_that_hold_the_limit_up(open_ap
     assert headline in [element.label for element in app.expander]
     assert missed <= known.sum()
     strangest = max(np.flatnonzero(scored.setters()), key=lambda i: scored.scores()[i])
-    again, orders = f"leave_out-{in_the_hand.id}", []
-    assert app.button(key=again).disabled
-    app.checkbox(key=f"{again}-{strangest}").check().run()
+    button, orders = f"leave_out-{in_the_hand.id}", []
+    assert app.button(key=button).disabled
+    app.checkbox(key=f"{button}-{strangest}").check().run()
     monkeypatch.setattr(teaching_job, "start", lambda order, follows: orders.append(order))
-    app.button(key=again).click().run()
+    app.button(key=button).click().run()
     assert not app.exception
     assert orders[0].photos.left_out == (scored.photos[strangest].name,)
     assert (orders[0].method, orders[0].parameters) == ("mahalanobis", in_the_hand.study.order.parameters)

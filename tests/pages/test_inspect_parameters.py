@@ -38,20 +38,20 @@ def corp_in_hand(corp, fresh_process_state):
     return corp
 
 
-def settings(app, taught) -> SessionSettings:
-    return app.session_state[f"settings-{taught.id}"]
+def settings(app, flange) -> SessionSettings:
+    return app.session_state[f"settings-{flange.id}"]
 
 
-def slider(app, name: str, taught):
-    return app.select_slider(key=f"{name}-{taught.id}")
+def slider(app, name: str, flange):
+    return app.select_slider(key=f"{name}-{flange.id}")
 
 
 def captions(app) -> str:
     return " ".join(element.value for element in app.caption)
 
 
-def preview_done(app, taught) -> previews.PreviewRun:
-    run = settings(app, taught).preview
+def preview_done(app, flange) -> previews.PreviewRun:
+    run = settings(app, flange).preview
     assert run.ended.wait(60)
     assert run.error == ""
     return run
@@ -80,8 +80,8 @@ def test_a_preview_that_ends_while_the_page_is_drawn_is_shown_all_the_same(open_
     app, notes, begun = open_app("pages/inspect.py"), [], threading.Event()
     of_preview, work = inspect_panels.bench_states.of_preview, previews.PreviewRun.work
 
-    def drawn(taught, position, run, model):
-        view = of_preview(taught, position, run, model)
+    def drawn(open_product, position, run, model):
+        view = of_preview(open_product, position, run, model)
         notes.append(view.note)
         begun.set()
         assert run.ended.wait(60)
@@ -114,18 +114,18 @@ def test_a_slider_of_a_preview_before_moves_nothing(open_app, corp_in_hand, monk
 
 
 def test_m_of_quadrics_moves_at_once(open_app, product, backbone, store, fresh_process_state):
-    taught = teach(product, backbone, store, "quadrics", m=20, components=8, patches=600)
-    open_product_store.put(taught)
+    open_product = teach(product, backbone, store, "quadrics", m=20, components=8, patches=600)
+    open_product_store.put(open_product)
     app = open_app("pages/inspect.py")
     assert [element.label for element in app.select_slider] == ["m: surfaces", "N: minimum area"]
-    slider(app, "m", taught).set_value(5).run()
+    slider(app, "m", open_product).set_value(5).run()
     assert not app.exception
-    assert settings(app, taught).live == taught.scored.live | {"m": 5}
+    assert settings(app, open_product).live == open_product.scored.live | {"m": 5}
     assert "Current: 5" in captions(app)
 
 
-def test_a_move_computes_each_score_once(open_app, taught, fresh_process_state, monkeypatch):
-    part = replace(taught, id="counted", _memo=taught_product._Memo())
+def test_a_move_computes_each_score_once(open_app, flange, fresh_process_state, monkeypatch):
+    part = replace(flange, id="counted", _memo=taught_product._Memo())
     open_product_store.put(part)
     photo = Path(__file__).resolve().parents[2] / "sample_data/linen/test/good/part_060.jpg"
     added = open_product_store.add(part, read(photo))
@@ -139,8 +139,8 @@ def test_a_move_computes_each_score_once(open_app, taught, fresh_process_state, 
     slider(app, "k", part).set_value(stop).run()
     assert not app.exception
     assert len(added.scored.photos) == len(part.study.photos) + 1
-    again = int((added.scored.stored.repeat_rows >= 0).sum())
-    assert ranked == [len(added.scored.photos), *([again] if again else [])]
+    repeats = int((added.scored.stored.repeat_rows >= 0).sum())
+    assert ranked == [len(added.scored.photos), *([repeats] if repeats else [])]
     after = part.study.default_limits(k=stop)
     assert added.suggested_limits({"k": stop}) == after
     assert settings(app, part).limits.reject == pytest.approx(2 * after.reject)
@@ -182,7 +182,7 @@ def test_a_preview_judges_and_changes_nothing_until_it_is_applied(open_app, corp
     app.run()
     assert not app.exception
     assert run.complete
-    assert {(one.defect_type, one.sentence, len(one.setting_scores)) for one in drawn if one.preview} == {
+    assert {(state.defect_type, state.sentence, len(state.setting_scores)) for state in drawn if state.preview} == {
         (None, "Preview: no verdicts until you apply it.", 0)
     }
     assert drawn[-1].preview
@@ -254,22 +254,22 @@ def test_apply_keeps_what_was_set_and_says_what_became_of_it(open_app, corp_in_h
 
 
 def test_the_width_of_the_exact_kernel_has_a_preview_too(open_app, product, backbone, store, fresh_process_state):
-    taught = teach(product, backbone, store, "kernel_pca", patches=200)
-    open_product_store.put(taught)
+    open_product = teach(product, backbone, store, "kernel_pca", patches=200)
+    open_product_store.put(open_product)
     app = open_app("pages/inspect.py")
     assert [element.label.split(":")[0] for element in app.select_slider] == ["q", "σ", "N"]
-    sigma = slider(app, "sigma", taught)
-    wider = taught.scored.views[0].detector.kernel.sigma * 2
-    sigma.set_value(min(previews_options(taught, "sigma"), key=lambda value: abs(value - wider))).run()
-    run = preview_done(app, taught)
+    sigma = slider(app, "sigma", open_product)
+    wider = open_product.scored.views[0].detector.kernel.sigma * 2
+    sigma.set_value(min(previews_options(open_product, "sigma"), key=lambda value: abs(value - wider))).run()
+    run = preview_done(app, open_product)
     app.run()
     assert not app.exception
-    full = taught.study.with_parameters(run.parameters).fit()
+    full = open_product.study.with_parameters(run.parameters).fit()
     q = run.live["q"]
     assert np.array_equal(run.scores({"q": q}), full.scores(q=q)), "its sample is that of the full fit"
 
 
-def previews_options(taught, name: str = "gamma") -> list[float]:
+def previews_options(flange, name: str = "gamma") -> list[float]:
     from inspect_core.ui.inspect import live_parameters
 
-    return live_parameters._stops(taught, name)
+    return live_parameters._stops(flange, name)

@@ -20,16 +20,16 @@ PAGE = "pages/inspect.py"
 
 
 @pytest.fixture
-def curved(retaught):
+def curved(flange_under):
     """In hand under "mahalanobis+quadrics"."""
-    open_product_store.put(part := retaught("mahalanobis+quadrics", k=8, components=8, m=20, patches=600))
+    open_product_store.put(part := flange_under("mahalanobis+quadrics", k=8, components=8, m=20, patches=600))
     return part
 
 
 @pytest.fixture
-def flexible(retaught):
+def flexible(flange_under):
     """In hand under "mahalanobis+corp", which has parameters that need a fit each."""
-    open_product_store.put(part := retaught("mahalanobis+corp", k=8, M=64))
+    open_product_store.put(part := flange_under("mahalanobis+corp", k=8, M=64))
     return part
 
 
@@ -87,16 +87,16 @@ def test_the_smallest_area_decides_what_is_rejected_at_one_limit(open_app, curve
     app = open_app(PAGE)
     position = int(curved.scored.scores(**curved.scored.live).argmax())
     largest = max(areas_offered(app, curved))
-    own = curved.scored.map(position)
-    limit = float(image_score(own, area=1) + image_score(own, area=largest)) / 2
-    assert 1 < np.count_nonzero(own > limit) < largest
+    anomaly_map = curved.scored.map(position)
+    limit = float(image_score(anomaly_map, area=1) + image_score(anomaly_map, area=largest)) / 2
+    assert 1 < np.count_nonzero(anomaly_map > limit) < largest
     for area, rejected in ((1, True), (largest, False), (1, True)):
         move(app, curved, "area", area)
         settings(app, curved).limits = Limits(limit, limit)
         app.run()
         shown = drawn[-1]
         assert shown.limits.reject == limit
-        assert np.array_equal(shown.anomaly_map, own), "what lies above the limit stays on the map"
+        assert np.array_equal(shown.anomaly_map, anomaly_map), "what lies above the limit stays on the map"
         assert shown.area == area
         assert (shown.limits.verdict(shown.scores[position]) == "reject") == rejected
 
@@ -164,15 +164,18 @@ def test_a_photo_is_judged_and_shown_alike_by_the_part_its_recipe_and_the_recipe
     assert "k: detail: 3, m: surfaces: 20, minimum area: " in words(app)
     assert add(app, opened, next((product / "test/dent").iterdir())) == recipe.limits
 
-    given = []
+    calls = []
     monkeypatch.setattr(
-        "inspect_core.images.heatmap.overlay", lambda pixels, own, limit: given.append((own, limit)) or pixels
+        "inspect_core.images.heatmap.overlay",
+        lambda pixels, anomaly_map, limit: calls.append((anomaly_map, limit)) or pixels,
     )
     app.session_state[f"views-{opened.id}"] = True
     app.run()
     assert not app.exception
-    assert [own.max() for own, _ in given] == [limit for _, limit in given], "its colours reach the strangest place"
-    assert len(given) == 2
+    assert [anomaly_map.max() for anomaly_map, _ in calls] == [limit for _, limit in calls], (
+        "its colours reach the strangest place"
+    )
+    assert len(calls) == 2
 
 
 def test_each_view_has_its_variance_and_its_own_map(open_app, flexible, monkeypatch):

@@ -38,9 +38,9 @@ def begun(open_app, recipe, workspace, monkeypatch):
 
 
 def photo(brightness: int) -> bytes:
-    kept = io.BytesIO()
-    Image.fromarray(np.full((16, 20, 3), brightness, np.uint8)).save(kept, "PNG")
-    return kept.getvalue()
+    buffer = io.BytesIO()
+    Image.fromarray(np.full((16, 20, 3), brightness, np.uint8)).save(buffer, "PNG")
+    return buffer.getvalue()
 
 
 def test_a_study_is_set_up_led_through_and_reported(begun, tmp_path):
@@ -60,7 +60,7 @@ def test_a_study_is_set_up_led_through_and_reported(begun, tmp_path):
     assert "distinct categories" not in words(app)
     app.toggle(key=f"ended-{stem}").set_value(True).run()
     assert "distinct categories" in words(app)
-    assert not [one for one in app.segmented_control if one.key == f"who-{stem}"]
+    assert not [control for control in app.segmented_control if control.key == f"who-{stem}"]
     app.toggle(key=f"ended-{stem}").set_value(False).run()
     app.segmented_control(key=f"who-{stem}").set_value("Ann").run()
     assert (list(app.title), list(app.progress)) == ([], []), "nothing but the part and the call"

@@ -25,25 +25,25 @@ PAGES = ("pages/inspect.py", "pages/explore.py", "pages/defect_types.py", "pages
 @pytest.fixture
 def fragments(monkeypatch) -> list:
     """Every fragment that a session registers from now on."""
-    kept, register = [], MemoryFragmentStorage.register
+    stored, register = [], MemoryFragmentStorage.register
 
     def noted(storage, key, fragment, **options):
-        kept.append(fragment)
+        stored.append(fragment)
         register(storage, key, fragment, **options)
 
     monkeypatch.setattr(MemoryFragmentStorage, "register", noted)
-    return kept
+    return stored
 
 
 def ours(start: object) -> Iterator[object]:
     """Objects of our classes that can be reached from this one, but not by way of a module."""
     modules = {id(module.__dict__) for module in list(sys.modules.values()) if isinstance(module, types.ModuleType)}
-    seen, to_do = set(), [start]
+    visited, to_do = set(), [start]
     while to_do:
         thing = to_do.pop()
-        if id(thing) in seen or id(thing) in modules or isinstance(thing, types.ModuleType | types.FrameType | type):
+        if id(thing) in visited or id(thing) in modules or isinstance(thing, types.ModuleType | types.FrameType | type):
             continue
-        seen.add(id(thing))
+        visited.add(id(thing))
         if type(thing).__module__.startswith("inspect_core"):
             yield thing
         if isinstance(thing, types.FunctionType):
@@ -57,8 +57,8 @@ def assert_nothing_of_ours_is_held(app, fragments: list) -> None:
     metadata = app._session_state._state._new_widget_state.widget_metadata
     assert len(metadata) > 5
     fields = ("callback", "callbacks", "callback_args", "callback_kwargs", "serializer", "deserializer", "presenter")
-    held = {name: list(ours([getattr(widget, field) for field in fields])) for name, widget in metadata.items()}
-    assert {name: things for name, things in held.items() if things} == {}
+    objects = {name: list(ours([getattr(widget, field) for field in fields])) for name, widget in metadata.items()}
+    assert {name: things for name, things in objects.items() if things} == {}
     assert fragments
     assert [list(ours(fragment)) for fragment in fragments] == [[] for _ in fragments]
 
@@ -92,8 +92,8 @@ def test_no_widget_and_no_fragment_holds_anything_of_ours(
     assert_nothing_of_ours_is_held(app, fragments)
 
 
-def test_a_preview_is_held_by_its_session_alone_and_the_study_by_none(open_app, retaught, fragments):
-    open_product_store.put(part := retaught("corp", M=64))
+def test_a_preview_is_held_by_its_session_alone_and_the_study_by_none(open_app, flange_under, fragments):
+    open_product_store.put(part := flange_under("corp", M=64))
     app = open_app("pages/inspect.py")
     app.select_slider(key=f"M-{part.id}").set_value(128).run()
     run = app.session_state[f"settings-{part.id}"].preview
@@ -104,29 +104,29 @@ def test_a_preview_is_held_by_its_session_alone_and_the_study_by_none(open_app, 
     assert not [thing for thing in ours(run) if isinstance(thing, TaughtProduct | Study)]
 
 
-def test_a_part_that_was_put_away_is_gone(open_app, taught):
-    part = another(taught)
-    seen = [weakref.ref(part), weakref.ref(part.scored)]
+def test_a_part_that_was_put_away_is_gone(open_app, flange):
+    part = another(flange)
+    references = [weakref.ref(part), weakref.ref(part.scored)]
     key = open_product_store.put(part)
     app = open_app("pages/inspect.py")
     app.segmented_control(key=f"guard-{key}").set_value("stop").run()
-    seen += [weakref.ref(part), weakref.ref(open_product_store.find(key))]
+    references += [weakref.ref(part), weakref.ref(open_product_store.find(key))]
     for page in PAGES:
         app.switch_page(page).run()
     del part
     for _ in range(open_product_store.SIZE):
-        open_product_store.put(another(taught))
+        open_product_store.put(another(flange))
     app.run()
     gc.collect()
-    assert [ref() for ref in seen] == [None] * len(seen)
+    assert [ref() for ref in references] == [None] * len(references)
 
 
-def test_a_job_that_ended_holds_nothing_of_what_it_made(open_app, taught, monkeypatch):
+def test_a_job_that_ended_holds_nothing_of_what_it_made(open_app, flange, monkeypatch):
     made, go_on = [], threading.Event()
 
     def teach(order, report):
         assert go_on.wait(60)
-        part = another(taught)
+        part = another(flange)
         made.append(weakref.ref(part))
         return part
 

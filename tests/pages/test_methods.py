@@ -14,9 +14,9 @@ pytestmark = pytest.mark.usefixtures("no_first_start")
 @pytest.fixture
 def sent(monkeypatch) -> list[dict]:
     """What the plane was given to draw, the latest last."""
-    given, draw = [], plane._PLANE
-    monkeypatch.setattr(plane, "_PLANE", lambda **all: given.append(all["data"]) or draw(**all))
-    return given
+    calls, draw = [], plane._PLANE
+    monkeypatch.setattr(plane, "_PLANE", lambda **all: calls.append(all["data"]) or draw(**all))
+    return calls
 
 
 def look_at(app, view: str):
@@ -38,9 +38,9 @@ def test_every_playground_opens_and_follows_its_sliders(open_app, sent, monkeypa
     look_at(app, "Quadrics")
     assert sent[-1]["version"] == ""
     app.segmented_control(key="quadric_cloud").set_value("In space").run()
-    seen = np.array(sent[-1]["points"])
+    points = np.array(sent[-1]["points"])
     app.slider(key="quadric_turn").set_value(120).run()
-    assert not np.allclose(seen, sent[-1]["points"])
+    assert not np.allclose(points, sent[-1]["points"])
 
     look_at(app, "Semi-orthogonal")
     assert "sampled **78%**" in words(app)
@@ -57,7 +57,7 @@ def test_every_playground_opens_and_follows_its_sliders(open_app, sent, monkeypa
 
 def test_points_that_the_browser_moved_are_learned_from(sent, open_app, monkeypatch):
     moved = [[0.5 * i, 0.3 * i * i, 0] for i in range(LEAST_POINTS)]
-    held = {"points": {"stamp": 7.5, "version": "Square", "points": moved, "chosen": 0}}
-    monkeypatch.setattr(plane.st, "session_state", {"novelty": held})
+    state = {"points": {"stamp": 7.5, "version": "Square", "points": moved, "chosen": 0}}
+    monkeypatch.setattr(plane.st, "session_state", {"novelty": state})
     assert plane.points("novelty", "Square", np.zeros((1, 3))).tolist() == moved
     assert plane.points("novelty", "Spiral", np.zeros((1, 3))).tolist() == [[0, 0, 0]], "of another set"

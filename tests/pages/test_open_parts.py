@@ -46,12 +46,14 @@ def restart() -> None:
 
 
 def test_an_unsaved_part_comes_back_after_a_restart_with_what_was_said_and_drawn_and_can_be_taught_again(
-    open_app, taught, folder, drawn, monkeypatch
+    open_app, flange, folder, drawn, monkeypatch
 ):
-    part = another(taught)
+    part = another(flange)
     open_product_store.put(part)
-    judged = next(photo for photo in part.scored.photos if photo.label == "good" and photo.subset == "test")
-    part = open_product_store.change(part.id, lambda held: held.labelled({judged.digest: "dent"}).with_areas(CORNER))
+    test_photo = next(photo for photo in part.scored.photos if photo.label == "good" and photo.subset == "test")
+    part = open_product_store.change(
+        part.id, lambda product: product.labelled({test_photo.digest: "dent"}).with_areas(CORNER)
+    )
     before = dict(
         zip([photo.digest for photo in part.scored.photos], part.scored.scores(**part.scored.live), strict=True)
     )
@@ -59,34 +61,38 @@ def test_an_unsaved_part_comes_back_after_a_restart_with_what_was_said_and_drawn
 
     restart()
     app = finish(open_app("pages/inspect.py"))
-    again = open_product_store.find(part.id)
-    assert again is not part
-    assert again.describe() == "not saved as a recipe yet"
-    assert again.relabelled == {judged.digest: "dent"}
-    assert again.scored.areas == CORNER
-    assert again.suggested_limits(again.scored.live) == limits
+    reopened = open_product_store.find(part.id)
+    assert reopened is not part
+    assert reopened.describe() == "not saved as a recipe yet"
+    assert reopened.relabelled == {test_photo.digest: "dent"}
+    assert reopened.scored.areas == CORNER
+    assert reopened.suggested_limits(reopened.scored.live) == limits
     assert (
         dict(
-            zip([photo.digest for photo in again.scored.photos], again.scored.scores(**again.scored.live), strict=True)
+            zip(
+                [photo.digest for photo in reopened.scored.photos],
+                reopened.scored.scores(**reopened.scored.live),
+                strict=True,
+            )
         )
         == before
     )
     assert drawn[-1].setting_scores.tolist() == set_by.tolist()
 
     asked = []
-    monkeypatch.setattr(teaching_job, "teach", lambda order, report: asked.append(order) or another(taught))
+    monkeypatch.setattr(teaching_job, "teach", lambda order, report: asked.append(order) or another(flange))
     press(app, f"relabelled-{part.id}")
     wait_for_job()
     (order,) = asked
-    assert judged.name in {sample.name for sample in order.photos.validation}
-    assert replace(order, photos=taught.study.split) == replace(part.config_with_choice(), photos=taught.study.split)
-    assert {open_product_store.find(part.id), *open_product_store._shelf().items.values()} > {again}, (
+    assert test_photo.name in {sample.name for sample in order.photos.validation}
+    assert replace(order, photos=flange.study.split) == replace(part.config_with_choice(), photos=flange.study.split)
+    assert {open_product_store.find(part.id), *open_product_store._shelf().items.values()} > {reopened}, (
         "the one before stays in the list"
     )
 
 
-def test_a_saved_part_is_no_longer_kept_and_a_closed_one_is_asked_about(open_app, taught, folder):
-    first, second = (open_product_store.put(another(taught)) for _ in range(2))
+def test_a_saved_part_is_no_longer_kept_and_a_closed_one_is_asked_about(open_app, flange, folder):
+    first, second = (open_product_store.put(another(flange)) for _ in range(2))
     app = open_app("pages/inspect.py")
     assert [part.saved for part in open_product_store.open_parts()] == [False, False]
     save_recipe(app)
@@ -101,8 +107,8 @@ def test_a_saved_part_is_no_longer_kept_and_a_closed_one_is_asked_about(open_app
     assert "No product has been taught yet." in words(app)
 
 
-def test_damaged_parts_are_listed_with_reason_and_remedy_and_never_opened(open_app, taught, folder, tmp_path):
-    cut, changed, away = (open_product_store.put(another(taught)) for _ in range(3))
+def test_damaged_parts_are_listed_with_reason_and_remedy_and_never_opened(open_app, flange, folder, tmp_path):
+    cut, changed, closed = (open_product_store.put(another(flange)) for _ in range(3))
     (folder / cut / unsaved_products.PART).write_bytes((folder / cut / unsaved_products.PART).read_bytes()[:-9])
     recipe = bytearray((folder / changed / unsaved_products.RECIPE).read_bytes())
     recipe[len(recipe) // 2] ^= 1
@@ -118,34 +124,36 @@ def test_damaged_parts_are_listed_with_reason_and_remedy_and_never_opened(open_a
     assert app.run().button(key=f"open-{changed}-sidebar").disabled
     with pytest.MonkeyPatch.context() as patch:
         patch.setenv("LOUPE_ROOTS", str(tmp_path / "elsewhere"))
-        press(app, f"open-{away}-sidebar")
+        press(app, f"open-{closed}-sidebar")
         wait_for_job()
     assert "outside the allowed folders" in shell.jobs().current.error
 
 
-def test_when_no_more_are_kept_teaching_asks_what_to_save_or_close(open_app, taught, folder, monkeypatch):
+def test_when_no_more_are_kept_teaching_asks_what_to_save_or_close(open_app, flange, folder, monkeypatch):
     monkeypatch.setattr(unsaved_products, "MOST", 2)
-    parts = [open_product_store.put(another(taught)) for _ in range(2)]
-    monkeypatch.setattr(teaching_job, "teach", lambda order, report: another(taught))
+    parts = [open_product_store.put(another(flange)) for _ in range(2)]
+    monkeypatch.setattr(teaching_job, "teach", lambda order, report: another(flange))
     app = open_app("pages/inspect.py")
-    changed = open_product_store.change(parts[1], lambda held: held.labelled({held.scored.photos[-1].digest: "good"}))
+    changed = open_product_store.change(
+        parts[1], lambda product: product.labelled({product.scored.photos[-1].digest: "good"})
+    )
     press(app.run(), f"relabelled-{changed.id}")
     assert "2 unsaved products are open" in app.warning[0].value
     open_product_store.close(parts[0])
     finish(press(app, f"relabelled-{changed.id}"))
     monkeypatch.setattr(unsaved_products, "MOST_BYTES", 10)
-    lost = open_product_store.put(another(taught))
+    lost = open_product_store.put(another(flange))
     line = next(part for part in open_product_store.open_parts() if part.id == lost)
     assert "kept in memory only" in line.problem
     assert not app.run().button(key=f"open-{lost}-sidebar").disabled, "it can be opened, and saved"
     for _ in range(2 * open_product_store.SIZE):
-        open_product_store.put(another(taught), keep=False)
+        open_product_store.put(another(flange), keep=False)
     assert open_product_store.find(lost) is not None, "what is nowhere else is not dropped"
 
 
-def test_a_window_loaded_again_takes_the_result_of_its_job_and_others_list_it(open_app, taught, monkeypatch):
-    there, made = open_app("pages/inspect.py"), another(taught)
-    open_product_store.put(first := another(taught))
+def test_a_window_loaded_again_takes_the_result_of_its_job_and_others_list_it(open_app, flange, monkeypatch):
+    there, made = open_app("pages/inspect.py"), another(flange)
+    open_product_store.put(first := another(flange))
     there.run()
     job = Job("Teaching", shell.current_user(), "part", session="gone")
     shell.jobs()._jobs.append(job)
@@ -158,8 +166,8 @@ def test_a_window_loaded_again_takes_the_result_of_its_job_and_others_list_it(op
     assert f"open-{made.id}-sidebar" in [button.key for button in there.button]
 
 
-def test_what_was_set_is_there_again_after_a_restart_and_moves_live(open_app, taught, folder, tmp_path):
-    part = another(taught)
+def test_what_was_set_is_there_again_after_a_restart_and_moves_live(open_app, flange, folder, tmp_path):
+    part = another(flange)
     open_product_store.put(part)
     source = next(photo.path for photo in part.scored.photos if photo.subset == "test")
     pixels = read(source).pixels[::-1].copy()
@@ -177,23 +185,23 @@ def test_what_was_set_is_there_again_after_a_restart_and_moves_live(open_app, ta
 
     restart()
     app = finish(open_app("pages/inspect.py"))
-    again, settings = open_product_store.find(part.id), app.session_state[f"settings-{part.id}"]
+    reopened, settings = open_product_store.find(part.id), app.session_state[f"settings-{part.id}"]
     assert settings.live == {"k": stop, "area": 1}
     assert settings.limits == limits
-    assert [photo.digest for photo in again.scored.photos] == [photo.digest for photo in shown]
-    assert again.scored.scores(**settings.live).tolist() == scores
-    assert {photo.subset for photo in again.scored.photos} == {"calibration", "test", "added"}
+    assert [photo.digest for photo in reopened.scored.photos] == [photo.digest for photo in shown]
+    assert reopened.scored.scores(**settings.live).tolist() == scores
+    assert {photo.subset for photo in reopened.scored.photos} == {"calibration", "test", "added"}
     app.select_slider(key=f"k-{part.id}").set_value(part.scored.stops("k")[0]).run()
     assert not app.exception
-    assert again.id == app.session_state["in_hand"]
+    assert reopened.id == app.session_state["in_hand"]
 
 
 def test_without_its_photos_a_product_opens_with_what_was_in_force_and_can_be_saved(
-    open_app, taught, folder, product, tmp_path, monkeypatch
+    open_app, flange, folder, product, tmp_path, monkeypatch
 ):
     photos = shutil.copytree(product, tmp_path / "photos")
     monkeypatch.setenv("LOUPE_ROOTS", str(tmp_path))
-    study = Study(scan(photos), taught.extractor.backbone, taught.study.store, parameters={"k": 8}, grid=(16, 16))
+    study = Study(scan(photos), flange.extractor.backbone, flange.study.store, parameters={"k": 8}, grid=(16, 16))
     part = taught_product.of_study("moved", study.fit())
     open_product_store.put(part)
     app = open_app("pages/inspect.py")
@@ -202,27 +210,27 @@ def test_without_its_photos_a_product_opens_with_what_was_in_force_and_can_be_sa
     photos.rename(tmp_path / "elsewhere")
     restart()
     app = finish(open_app("pages/inspect.py"))
-    again, settings = open_product_store.find(part.id), app.session_state[f"settings-{part.id}"]
+    reopened, settings = open_product_store.find(part.id), app.session_state[f"settings-{part.id}"]
     assert (settings.live["k"], settings.limits) == (stop, limits)
-    assert again.scored.calibration_scores().tolist() == pytest.approx(list(set_on))
-    assert "fixed" in " ".join(again.notes)
+    assert reopened.scored.calibration_scores().tolist() == pytest.approx(list(set_on))
+    assert "fixed" in " ".join(reopened.notes)
     assert [button.label for button in app.button if button.key == f"relabelled-{part.id}"] == ["Teach again"]
     save_recipe(app)
     assert open_product_store.find(part.id).recipe.live_values["k"] == stop
     assert open_product_store.find(part.id).recipe.limits == limits
 
 
-def test_teaching_again_keeps_what_was_set_and_added(open_app, taught, folder, tmp_path, monkeypatch):
-    part = another(taught)
+def test_teaching_again_keeps_what_was_set_and_added(open_app, flange, folder, tmp_path, monkeypatch):
+    part = another(flange)
     open_product_store.put(part)
     source = next(photo.path for photo in part.scored.photos if photo.subset == "test")
     Image.fromarray(read(source).pixels[::-1].copy()).save(tmp_path / "added.png")
     open_product_store.add(part, read(tmp_path / "added.png"))
     app = open_app("pages/inspect.py")
     app.select_slider(key=f"k-{part.id}").set_value(stop := part.scored.stops("k")[2]).run()
-    judged = next(photo for photo in part.scored.photos if photo.label == "good" and photo.subset == "test")
-    open_product_store.change(part.id, lambda held: held.labelled({judged.digest: "dent"}))
-    monkeypatch.setattr(teaching_job, "teach", lambda order, report: another(taught))
+    test_photo = next(photo for photo in part.scored.photos if photo.label == "good" and photo.subset == "test")
+    open_product_store.change(part.id, lambda product: product.labelled({test_photo.digest: "dent"}))
+    monkeypatch.setattr(teaching_job, "teach", lambda order, report: another(flange))
     finish(press(app.run(), f"relabelled-{part.id}"))
     new = open_product_store.find(app.session_state["in_hand"])
     assert new.id != part.id
@@ -231,15 +239,15 @@ def test_teaching_again_keeps_what_was_set_and_added(open_app, taught, folder, t
     assert f"k {stop}" in next(note for note in new.notes if note.startswith(taught_product.KEPT))
 
 
-def test_a_job_that_a_restart_interrupted_is_listed_and_taught_again(open_app, taught, folder, monkeypatch):
-    order = taught.config_with_choice()
+def test_a_job_that_a_restart_interrupted_is_listed_and_taught_again(open_app, flange, folder, monkeypatch):
+    order = flange.config_with_choice()
     key = open_product_store.begin(order)
     assert key not in {line.id for line in open_product_store.open_parts()}, "not while it runs"
     restart()
     (line,) = open_product_store.open_parts()
     assert (line.id, line.product, line.interrupted) == (key, "flange", True)
     asked = []
-    monkeypatch.setattr(teaching_job, "teach", lambda order, report: asked.append(order) or another(taught))
+    monkeypatch.setattr(teaching_job, "teach", lambda order, report: asked.append(order) or another(flange))
     app = open_app("pages/inspect.py")
     assert "teaching was interrupted" in words(app)
     finish(press(app, f"again-{key}-sidebar"))
@@ -248,7 +256,7 @@ def test_a_job_that_a_restart_interrupted_is_listed_and_taught_again(open_app, t
 
 
 @pytest.mark.parametrize("how", ["done", "failed", "cancelled", "removed from the queue"])
-def test_what_a_job_wrote_down_goes_however_it_ends(open_app, taught, folder, monkeypatch, how):
+def test_what_a_job_wrote_down_goes_however_it_ends(open_app, flange, folder, monkeypatch, how):
     go_on = threading.Event()
     shell.jobs().submit("Before", lambda job: go_on.wait(60))
 
@@ -257,13 +265,13 @@ def test_what_a_job_wrote_down_goes_however_it_ends(open_app, taught, folder, mo
             raise ValueError("no photo")
         if how == "cancelled":
             raise Cancelled
-        return another(taught)
+        return another(flange)
 
     monkeypatch.setattr(teaching_job, "teach", teach)
     open_app("pages/inspect.py")
     monkeypatch.setattr(shell, "current_user", lambda: "Ana")
     monkeypatch.setattr(shell, "_session", lambda: "window")
-    teaching_job.start(taught.config_with_choice())
+    teaching_job.start(flange.config_with_choice())
     job = shell.jobs().waiting[-1]
     (written,) = folder.iterdir()
     if how == "removed from the queue":
@@ -274,17 +282,17 @@ def test_what_a_job_wrote_down_goes_however_it_ends(open_app, taught, folder, mo
     assert not written.exists()
 
 
-def test_what_is_saved_leaves_the_memory_first_and_what_is_nowhere_else_never(open_app, taught, folder, monkeypatch):
+def test_what_is_saved_leaves_the_memory_first_and_what_is_nowhere_else_never(open_app, flange, folder, monkeypatch):
     monkeypatch.setattr(open_product_store, "SIZE", 2)
-    unsaved_id = open_product_store.put(another(taught))
-    saved = replace(another(taught), recipe=replace(taught.study.recipe(), digest="0" * 64))
+    unsaved_id = open_product_store.put(another(flange))
+    saved = replace(another(flange), recipe=replace(flange.study.recipe(), digest="0" * 64))
     open_product_store.put(saved)
-    last = open_product_store.put(another(taught))
+    last = open_product_store.put(another(flange))
     assert [open_product_store.find(key) is not None for key in (unsaved_id, saved.id, last)] == [True, False, True]
 
 
 def test_every_count_is_the_same_from_teaching_to_the_line_and_after_a_restart(
-    open_app, taught, folder, product, drawn, tmp_path, monkeypatch
+    open_app, flange, folder, product, drawn, tmp_path, monkeypatch
 ):
     """Teach with parts that are not located, look at it, save, approve, open, inspect as a batch, restart, open."""
     root = shutil.copytree(product, tmp_path / "flange")
@@ -299,13 +307,13 @@ def test_every_count_is_the_same_from_teaching_to_the_line_and_after_a_restart(
 
     monkeypatch.setattr(photo_inspector, "place", place)
     monkeypatch.setattr(FeatureExtractor, "place", lambda self, pixels: place(pixels, None))
-    study = Study(scan(root), taught.extractor.backbone, taught.study.store, parameters={"k": 8}, grid=(16, 16))
+    study = Study(scan(root), flange.extractor.backbone, flange.study.store, parameters={"k": 8}, grid=(16, 16))
     part = taught_product.of_study("walk", study.fit())
     open_product_store.put(part)
 
     def counted(sentence: str) -> tuple[str, ...]:
-        found = r"(?:rejects|misses) \d+ of \d+ inspected \w+|\d of \d \w+(?: parts)? not \w+"
-        return tuple(re.findall(found, sentence.lower()))
+        pattern = r"(?:rejects|misses) \d+ of \d+ inspected \w+|\d of \d \w+(?: parts)? not \w+"
+        return tuple(re.findall(pattern, sentence.lower()))
 
     app = open_app("pages/inspect.py")
     shown = counted(drawn[-1].sentence)
@@ -318,14 +326,16 @@ def test_every_count_is_the_same_from_teaching_to_the_line_and_after_a_restart(
 
     app.switch_page("pages/recipes.py").run()
     assert not app.exception
-    assert [found for element in app.markdown if (found := counted(element.value))] == [shown, shown], "and to approve"
+    assert [pattern for element in app.markdown if (pattern := counted(element.value))] == [shown, shown], (
+        "and to approve"
+    )
     assert "1 of 3 defects not located, 1 of 4 good parts not located" in app.dataframe[0].value["Sort by hand"][0]
     app.button(key=f"open-photos-{path.name}").click().run()
     finish(app)
     app.switch_page("pages/inspect.py").run()
     assert counted(drawn[-1].sentence) == shown
 
-    inspector = LoadedRecipe(recipe, taught.extractor.backbone)
+    inspector = LoadedRecipe(recipe, flange.extractor.backbone)
     photos = photos_in([root / "test"])
     truths = truths_of([root / "test"], [name for name, _ in photos])
     rows = [with_truth(inspect_photo(inspector, name, path).row, truths[name], ()) for name, path in photos]

@@ -29,15 +29,15 @@ def test_noise_on_the_part_shown_moves_its_score_and_its_verdict_holds_as_far_as
     key = next(slider.key for slider in app.slider if str(slider.key).startswith("again_noise-"))
     position = int(key.rsplit("-", 1)[1])
 
-    def said(text: str) -> list[str]:
+    def captions(text: str) -> list[str]:
         return [markdown.value for markdown in app.markdown if text in markdown.value]
 
-    before = said("with score")
+    before = captions("with score")
     assert f", score {in_the_hand.scored.scores()[position]:.4g}." in before[0]
     app.slider(key=key).set_value(12.0).run()
-    assert before != said("with score")
+    assert before != captions("with score")
     press(app, key.replace("noise", "range"))
-    assert said("Stays ")
+    assert captions("Stays ")
     app.slider(key=key).set_value(3.0).run()
-    assert said("Stays "), "the answer stays for this part"
+    assert captions("Stays "), "the answer stays for this part"
     assert not app.exception

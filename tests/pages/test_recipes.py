@@ -31,8 +31,8 @@ pytestmark = pytest.mark.usefixtures("no_first_start")
 
 
 @pytest.fixture
-def saved(taught, workspace):
-    recipe = taught.study.recipe(product="flange", reason="first", product_check=taught.product_check)
+def saved(flange, workspace):
+    recipe = flange.study.recipe(product="flange", reason="first", product_check=flange.product_check)
     return save(recipe, workspace / "recipes/f.zip")
 
 
@@ -245,9 +245,9 @@ def choose(app, saved) -> None:
 
 
 def test_the_table_counts_the_photos_it_was_judged_with_and_they_are_opened_where_they_still_are(
-    open_app, exported, taught, saved, workspace, product, tmp_path, monkeypatch
+    open_app, exported, flange, saved, workspace, product, tmp_path, monkeypatch
 ):
-    recipe = taught.study.recipe(Limits(0, 0), product="bracket")
+    recipe = flange.study.recipe(Limits(0, 0), product="bracket")
     save(recipe, workspace / "recipes/b.zip")
     monkeypatch.setenv("LOUPE_ROOTS", str(tmp_path))
     app = open_app(PAGE)
@@ -266,10 +266,10 @@ def test_the_table_counts_the_photos_it_was_judged_with_and_they_are_opened_wher
     finish(press(app, "open-photos-b.zip"))
     part = open_product_store._shelf().last_used()
     assert part.notes == ("Missing or changed: 1 photo of the 7 used for its figures.",)
-    kept = {row.digest: (row.label, row.score) for row in recipe.test_photos}
+    recorded = {row.digest: (row.label, row.score) for row in recipe.test_photos}
     scores = part.scored.scores(**dict(part.recipe.live_values))
-    assert [kept[photo.digest][0] for photo in part.scored.photos] == [photo.label for photo in part.scored.photos]
-    assert [kept[photo.digest][1] for photo in part.scored.photos] == pytest.approx(scores.tolist())
+    assert [recorded[photo.digest][0] for photo in part.scored.photos] == [photo.label for photo in part.scored.photos]
+    assert [recorded[photo.digest][1] for photo in part.scored.photos] == pytest.approx(scores.tolist())
     assert all(photo.mask for photo in part.scored.photos if photo.is_defect)
     assert len(part.thumbnails) == 6
 

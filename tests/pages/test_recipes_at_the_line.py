@@ -64,10 +64,10 @@ def test_a_recipe_is_exported_with_its_proof(open_app, small_recipe, workspace, 
     assert not written.exists()
 
 
-def test_parts_are_named_challenged_and_overridden(open_app, exported, taught, workspace, product):
-    highest = float(taught.study.scores()[taught.scored.good_and_defect()[0]].max())
+def test_parts_are_named_challenged_and_overridden(open_app, exported, flange, workspace, product):
+    highest = float(flange.study.scores()[flange.scored.good_and_defect()[0]].max())
     limits = Limits(2 * highest, 3 * highest)  # three photos alone set the suggested ones
-    recipe = taught.study.recipe(limits, product="flange", product_check=taught.product_check)
+    recipe = flange.study.recipe(limits, product="flange", product_check=flange.product_check)
     saved = save(recipe, workspace / "recipes/f.zip")
     scores = {row.name: row.score for row in saved.test_photos}
     best = min((product / "test/good").iterdir(), key=lambda path: scores[f"test/good/{path.name}"])

@@ -62,8 +62,8 @@ def at_the_command_line(product, tmp_path, monkeypatch):
 def files_of(recipe: Path) -> dict:
     """What a recipe's files hold, but for who saved it, when and why."""
     document = json.loads((recipe / recipe_package.RECIPE).read_text())
-    kept = {name: value for name, value in document.items() if name not in ("created", "author", "reason")}
-    return {"document": kept} | {
+    fields = {name: value for name, value in document.items() if name not in ("created", "author", "reason")}
+    return {"document": fields} | {
         name: (recipe / name).read_bytes() for name in (recipe_package.ARRAYS, recipe_package.CALIBRATION)
     }
 
@@ -81,12 +81,14 @@ def test_one_folder_has_the_same_figures_on_every_page_and_on_the_line(
     app.select_slider(key="grid").set_value(8)
     app.number_input(key="split_seed").set_value(7).run()
     finish(press(app, "teach"))
-    taught = open_product_store.find(shell.jobs().current.result)
-    study, scores, limits = taught.study, taught.study.scores(), taught.study.default_limits()
+    open_product = open_product_store.find(shell.jobs().current.result)
+    study, scores, limits = open_product.study, open_product.study.scores(), open_product.study.default_limits()
     assert study.method == LOOSE
-    found = evaluate_photos(study.results, limits, truth_masks(study.scored))
-    assert taught.detector_reason
-    of_page = study.recipe(limits, product=taught.product, product_check=taught.product_check, **taught.scored.live)
+    figures = evaluate_photos(study.results, limits, truth_masks(study.scored))
+    assert open_product.detector_reason
+    of_page = study.recipe(
+        limits, product=open_product.product, product_check=open_product.product_check, **open_product.scored.live
+    )
     save(of_page, tmp_path / "page")
     assert main(["fit", str(product), "--out", str(tmp_path / "fit"), *SETTINGS]) == 0
     assert files_of(tmp_path / "fit") == files_of(tmp_path / "page")
@@ -99,43 +101,45 @@ def test_one_folder_has_the_same_figures_on_every_page_and_on_the_line(
     app = open_app("pages/compare.py")
     app.multiselect(key="compare_detectors").set_value(list(CHOSEN_FROM)).run()
     finish(press(app, "start-comparison"))
-    rows = comparison_jobs.last_comparison(taught.order()).rows
+    rows = comparison_jobs.last_comparison(open_product.order()).rows
     row = next(row for row in rows if row.detector == study.method)
     assert np.array_equal(row.scored.scores(), scores)
-    assert (row.limits, row.evaluation) == (limits, found)
+    assert (row.limits, row.evaluation) == (limits, figures)
 
     with monkeypatch.context() as patch:
         patch.setattr(comparison_panels.st, "switch_page", lambda page: None)
         app.session_state["compare_table"] = {"selection": {"rows": [rows.index(row)]}}
         press(app.run(), "compare_bench")
     wait_for_job()
-    again = open_product_store.find(shell.jobs().current.result)
-    assert np.array_equal(again.study.scores(), scores)
-    assert all(np.array_equal(again.study.map(i), study.map(i)) for i in range(len(scores)))
-    assert again.suggested_limits(again.scored.live) == limits
+    reopened = open_product_store.find(shell.jobs().current.result)
+    assert np.array_equal(reopened.study.scores(), scores)
+    assert all(np.array_equal(reopened.study.map(i), study.map(i)) for i in range(len(scores)))
+    assert reopened.suggested_limits(reopened.scored.live) == limits
     open_app("pages/inspect.py")
     assert np.array_equal(drawn[-1].scores, scores)
 
-    save(again.study.recipe(product="flange", product_check=again.product_check), tmp_path / "flange.zip")
+    save(reopened.study.recipe(product="flange", product_check=reopened.product_check), tmp_path / "flange.zip")
     recipe = load(tmp_path / "flange.zip")
-    kept = {one.name: one.score for one in (*recipe.calibration_photos, *recipe.test_photos)}
-    assert kept == dict(zip((photo.name for photo in study.photos), scores.tolist(), strict=True))
+    scores = {photo_row.name: photo_row.score for photo_row in (*recipe.calibration_photos, *recipe.test_photos)}
+    assert scores == dict(zip((photo.name for photo in study.photos), scores.tolist(), strict=True))
     assert recipe.limits == limits
-    judged = [i for i, photo in enumerate(study.photos) if photo.subset == "test"]
-    photos = {i: read(study.photos[i].path).pixels for i in judged}
-    assert {i: inspect(photos[i], recipe, backbone=network).score for i in judged} == {i: scores[i] for i in judged}
+    test_photos = [i for i, photo in enumerate(study.photos) if photo.subset == "test"]
+    photos = {i: read(study.photos[i].path).pixels for i in test_photos}
+    assert {i: inspect(photos[i], recipe, backbone=network).score for i in test_photos} == {
+        i: scores[i] for i in test_photos
+    }
 
-    parity = export(recipe, tmp_path / "line.zip", check_images=[study.photos[i].path for i in judged])
+    parity = export(recipe, tmp_path / "line.zip", check_images=[study.photos[i].path for i in test_photos])
     runner = Runner(tmp_path / "line.zip")
-    for i in judged:
+    for i in test_photos:
         theirs = runner.inspect(photos[i])
         assert theirs.score == pytest.approx(scores[i], abs=parity.allowed)
         assert theirs.verdict == inspect(photos[i], recipe, backbone=network).verdict
 
     after = [at_the_command_line("after", *way) for way in ways[::-1]][::-1]
-    figures = {name: getattr(found, name) for name in FIGURES[:-1]}
+    figures = {name: getattr(figures, name) for name in FIGURES[:-1]}
     figures["in_parts"] = counts_sentence_for(study.scored, scores, limits, found_up_to(study.scored))
     for of_compared, (chosen,), (named,) in (before, after):
-        own = next(row for row in of_compared if row["detector"] == study.method)
-        for row in (own, chosen, named):
+        row_of_study = next(row for row in of_compared if row["detector"] == study.method)
+        for row in (row_of_study, chosen, named):
             assert {name: row[name] for name in FIGURES} == figures

@@ -27,9 +27,9 @@ def picture(seed: int) -> DecodedPhoto:
 
 
 def test_every_window_is_told_how_a_job_ended_and_only_who_started_it_takes_the_part(
-    open_app, taught, in_the_hand, no_forecast, monkeypatch
+    open_app, flange, in_the_hand, no_forecast, monkeypatch
 ):
-    made, problem = another(taught), ValueError("there is no good photo")
+    made, problem = another(flange), ValueError("there is no good photo")
 
     def fail(order, report):
         raise problem
@@ -55,9 +55,9 @@ def test_every_window_is_told_how_a_job_ended_and_only_who_started_it_takes_the_
 
 
 def test_what_a_job_made_is_not_lost_when_another_follows_or_its_session_is_gone(
-    open_app, taught, in_the_hand, no_forecast, monkeypatch
+    open_app, flange, in_the_hand, no_forecast, monkeypatch
 ):
-    parts = [another(taught), another(taught)]
+    parts = [another(flange), another(flange)]
     made = iter(parts)
     monkeypatch.setattr(teaching_job, "teach", lambda order, report: next(made))
     first, second = open_app("pages/teach.py"), open_app("pages/teach.py")
@@ -113,16 +113,16 @@ def test_a_page_tells_its_own_job_from_others_and_a_second_one_waits_and_can_be_
 
 
 def test_a_part_in_use_stays_when_others_are_taught_and_one_put_away_is_not_replaced_unasked(
-    open_app, taught, in_the_hand
+    open_app, flange, in_the_hand
 ):
     app = open_app("pages/inspect.py")
     for _ in range(2 * open_product_store.SIZE):
-        open_product_store.put(another(taught))
+        open_product_store.put(another(flange))
         app.run()
     assert "is no longer in memory" not in words(app)
     assert app.session_state[f"settings-{in_the_hand.id}"].live == in_the_hand.scored.live
 
-    last = [open_product_store.put(another(taught)) for _ in range(open_product_store.SIZE)][-1]
+    last = [open_product_store.put(another(flange)) for _ in range(open_product_store.SIZE)][-1]
     for page in ("inspect", "explore", "defect_types"):
         app.switch_page(f"pages/{page}.py").run()
         assert not app.exception, app.exception
@@ -136,7 +136,7 @@ def test_a_part_in_use_stays_when_others_are_taught_and_one_put_away_is_not_repl
 def test_each_session_has_its_own_mode_of_the_product_check(open_app, in_the_hand, drawn, workspace):
     assert not in_the_hand.checked(0, in_the_hand.product_check).is_foreign
     strict = open_product_store.change(
-        in_the_hand.id, lambda held: replace(held, product_check=replace(held.product_check, limit=-1.0))
+        in_the_hand.id, lambda product: replace(product, product_check=replace(product.product_check, limit=-1.0))
     )
     here, there = open_app("pages/inspect.py"), open_app("pages/inspect.py")
     here.segmented_control(key=f"guard-{strict.id}").set_value("stop").run()
@@ -174,7 +174,7 @@ def test_no_change_is_lost_and_no_drawing_sees_half_of_one(in_the_hand):
         open_product_store.add(open_product_store.find(in_the_hand.id), picture(seed % 12))
 
     def turn(number: int) -> None:
-        open_product_store.change(in_the_hand.id, lambda held: replace(held, notes=(*held.notes, f"{number}")))
+        open_product_store.change(in_the_hand.id, lambda product: replace(product, notes=(*product.notes, f"{number}")))
 
     def draw(number: int) -> None:
         part = open_product_store.find(in_the_hand.id)

@@ -103,11 +103,11 @@ def test_the_limit_is_live_reads_no_photo_and_does_not_outlive_its_gallery_and_a
     build(app, part)
     assert cases(part).limit == cases(part).suggested > 0
     assert app.slider(key=slider).value == cases(part).limit
-    look = f"similar_look_at-{part.id}"
-    app.segmented_control(key=look).set_value(WHOLE).run()
+    key = f"similar_look_at-{part.id}"
+    app.segmented_control(key=key).set_value(WHOLE).run()
     build(app, part)
     assert not cases(part).by_region
-    assert app.segmented_control(key=look).value == WHOLE
+    assert app.segmented_control(key=key).value == WHOLE
 
 
 def test_the_gallery_goes_into_the_recipe_and_an_opened_recipe_can_be_revised(app, in_the_hand, workspace):
@@ -124,8 +124,8 @@ def test_the_gallery_goes_into_the_recipe_and_an_opened_recipe_can_be_revised(ap
     app.selectbox(key=f"case_kind-{opened.id}-{position}").set_value("good").run()
     press(app, f"add_case-{opened.id}-{position}")
     save_recipe(app)
-    again = recipe_file.load(workspace / "recipes/flange-2.zip")
-    assert again.provenance.parent == first.digest
-    assert again.known_cases.cases[-1].name == "stripes2.png"
-    assert again.limits == first.limits
-    np.testing.assert_array_equal(again.known_cases.cases[-1].picture, cases(opened).cases[-1].picture)
+    restored = recipe_file.load(workspace / "recipes/flange-2.zip")
+    assert restored.provenance.parent == first.digest
+    assert restored.known_cases.cases[-1].name == "stripes2.png"
+    assert restored.limits == first.limits
+    np.testing.assert_array_equal(restored.known_cases.cases[-1].picture, cases(opened).cases[-1].picture)

@@ -33,17 +33,17 @@ def roots(product, monkeypatch):
 @pytest.fixture
 def forecasts(monkeypatch) -> list:
     """The orders for which a forecast would have been shown."""
-    given = []
-    monkeypatch.setattr(teach_panels, "show_forecast", given.append)
-    return given
+    calls = []
+    monkeypatch.setattr(teach_panels, "show_forecast", calls.append)
+    return calls
 
 
 @pytest.fixture
 def orders(monkeypatch) -> list:
     """What is taught."""
-    given = []
-    monkeypatch.setattr(teaching_job, "start", given.append)
-    return given
+    calls = []
+    monkeypatch.setattr(teaching_job, "start", calls.append)
+    return calls
 
 
 @pytest.fixture
@@ -89,7 +89,7 @@ def test_the_sample_is_ready_and_half_of_many_known_defects_choose_the_settings_
     app.toggle(key="tolerate").set_value(False).run()
     press(app, "teach")
     parts = [(order.photos.validation, order.photos.test) for order in orders]
-    assert [[sum(one.label != "good" for one in part) for part in pair] for pair in parts] == [[10, 10], [0, 20]]
+    assert [[sum(photo.label != "good" for photo in part) for part in pair] for pair in parts] == [[10, 10], [0, 20]]
     tolerated = Tolerances(
         3.0, DEFAULT_TOLERANCES.light, DEFAULT_TOLERANCES.shift, DEFAULT_TOLERANCES.focus, DEFAULT_TOLERANCES.jpeg
     )
@@ -104,9 +104,9 @@ def test_a_folder_is_taught_and_lies_in_hand(on_product, exported):
     second = on_product.button(key="teach")
     assert second.disabled or not shell.jobs().current.active
     finish(on_product)
-    (taught,) = open_product_store._shelf().items.values()
-    assert taught.product == "flange"
-    assert taught.product_check is not None
+    (open_product,) = open_product_store._shelf().items.values()
+    assert open_product.product == "flange"
+    assert open_product.product_check is not None
 
 
 def test_a_damaged_photo_is_listed_and_the_others_can_be_taught(open_app, no_first_start, product, allowed):
@@ -124,7 +124,7 @@ def test_a_folder_that_cannot_be_used_says_why(open_app, no_first_start, allowed
     (allowed / "loop").symlink_to("loop")
     os.mkfifo(allowed / "pipe.zip")
     app = open_app(PAGE)
-    for path, said in (
+    for path, reason in (
         (allowed / "gone", "gone"),
         (allowed / "../..", "LOUPE\\_ROOTS"),
         (f'"{allowed / "empty"}"', "is empty"),
@@ -137,7 +137,7 @@ def test_a_folder_that_cannot_be_used_says_why(open_app, no_first_start, allowed
         (allowed / "pipe.zip", "zip archive or list of photos;"),
     ):
         choose_folder(app, path)
-        assert [said in error.value for error in app.error] == [True], [error.value for error in app.error]
+        assert [reason in error.value for error in app.error] == [True], [error.value for error in app.error]
         assert not [button for button in app.button if button.key == "teach"]
 
 
@@ -147,11 +147,11 @@ def test_uploaded_photos_and_zips_are_kept_under_safe_names(open_app, no_first_s
     assert "5 good" in words(app)
     assert len([path for path in (workspace / "uploads").rglob("*") if path.is_file()]) == 5
 
-    held = io.BytesIO()
-    with zipfile.ZipFile(held, "w") as archive:
+    buffer = io.BytesIO()
+    with zipfile.ZipFile(buffer, "w") as archive:
         for photo in photos:
             archive.write(photo, f"good/{photo.name}")
-    upload(app, ("part 7.zip", held.getvalue()))
+    upload(app, ("part 7.zip", buffer.getvalue()))
     assert "5 good" in words(app)
     assert app.text_input(key="product-part 7").value == "part 7"
 
@@ -205,14 +205,14 @@ def test_settings_reach_the_order_and_its_forecast_and_a_robust_fit_takes_longer
     app = on_product
     app.radio(key="method").set_value("quadrics").run()
 
-    def said() -> str:
+    def shown_texts() -> str:
         return next(element.value for element in app.caption if "Teaching takes about" in element.value)
 
-    quick = said()
+    quick = shown_texts()
     app.slider(key="fit_components").set_value(88).run()
     app.toggle(key="fit_robust").set_value(True).run()
-    assert "min" in said()
-    assert said() != quick
+    assert "min" in shown_texts()
+    assert shown_texts() != quick
     press(app, "teach")
     assert orders[-1].parameters == {"m": 100, "components": 88, "robust": 1}
 
@@ -225,7 +225,7 @@ def test_settings_reach_the_order_and_its_forecast_and_a_robust_fit_takes_longer
     assert (order.size, order.grid, order.method) == ((128, 128), (16, 16), "cop")
     assert order.photos.calibration == ()
     assert order.fused_product_check
-    asked = [(given.size, given.grid, methods_to_fit(given)) for given in forecast_of_an_exported_graph]
+    asked = [(order.size, order.grid, methods_to_fit(order)) for order in forecast_of_an_exported_graph]
     assert asked[0] == ((256, 256), (32, 32), methods_in((FIXED, LOOSE)))
     assert asked[-1] == ((128, 128), (16, 16), ("cop",))
 
@@ -264,10 +264,10 @@ def test_where_aligning_helps_it_is_said_and_preselected_before_learning(
     assert "differ 67% less from each other" in words(app)
 
     def lying():
-        return next(one for one in app.segmented_control if one.key.startswith("align-"))
+        return next(widget for widget in app.segmented_control if widget.key.startswith("align-"))
 
     assert lying().value == "rigid"
-    turn, shift = (one for one in app.number_input if one.key.startswith("align_"))
+    turn, shift = (widget for widget in app.number_input if widget.key.startswith("align_"))
     turn.set_value(25)
     shift.set_value(15).run()
     press(app, "teach")
@@ -284,9 +284,9 @@ def test_the_smallest_defect_says_whether_to_use_tiles_and_switched_on_their_pla
     app.select_slider(key="size").set_value(256).run()
     assert not [toggle for toggle in app.toggle if toggle.key == "tiles"]
     app.select_slider(key="size").set_value(128).run()
-    (said,) = (text.value for text in app.markdown if "px after resizing to" in text.value)
-    assert said.startswith("A defect of 20 px is 8 px after resizing to 128 × 128 px; at least 16 px")
-    assert said.endswith("use tiles.")
+    (message,) = (text.value for text in app.markdown if "px after resizing to" in text.value)
+    assert message.startswith("A defect of 20 px is 8 px after resizing to 128 × 128 px; at least 16 px")
+    assert message.endswith("use tiles.")
     assert forecasts[-1].tiles is None, "recommended, and left to the user"
     app.number_input(key="smallest_defect").set_value(60).run()
     assert "tiles are not needed" in words(app)

@@ -31,8 +31,8 @@ def test_behind_a_proxy_its_header_names_the_user_and_nothing_else_does(open_app
     monkeypatch.setenv("LOUPE_USER", "service")
     monkeypatch.setenv("LOUPE_USER_HEADER", "X-Forwarded-User")
     monkeypatch.setenv("FORWARDED_ALLOW_IPS", "none")
-    given, address = StreamlitHeaders([("x-forwarded-user", "Ana")]), "10.0.0.5"
-    monkeypatch.setattr(type(st.context), "headers", property(lambda self: given))
+    headers, address = StreamlitHeaders([("x-forwarded-user", "Ana")]), "10.0.0.5"
+    monkeypatch.setattr(type(st.context), "headers", property(lambda self: headers))
     monkeypatch.setattr(type(st.context), "ip_address", property(lambda self: address))
     app = open_app("pages/inspect.py")
     assert "the proxy did not send a trusted user name." in words(app)

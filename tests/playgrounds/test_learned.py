@@ -42,36 +42,36 @@ def test_slices_and_curve_lie_on_the_surfaces_and_a_view_only_turns() -> None:
 
 
 def test_mixing_keeps_the_rank_that_sampling_loses() -> None:
-    found = embeddings.ranks(embeddings.redundant_features(200, 60, 0), (20, 40))
-    assert found["semi-orthogonal"] == [1, 1]
-    assert found["Gaussian"] == [1, 1]
-    assert found["sampled"][1] < 0.85
+    ranks = embeddings.ranks(embeddings.redundant_features(200, 60, 0), (20, 40))
+    assert ranks["semi-orthogonal"] == [1, 1]
+    assert ranks["Gaussian"] == [1, 1]
+    assert ranks["sampled"][1] < 0.85
 
 
 def test_the_spectrum_of_all_features_is_that_of_their_covariance() -> None:
     features = embeddings.redundant_features(50, 60, 0)
-    found = embeddings.spectra(features, 20)["all features"]
+    actual = embeddings.spectra(features, 20)["all features"]
     expected = np.linalg.svd(features - features.mean(axis=0), compute_uv=False) ** 2 / 50
-    assert np.allclose(found.values[0, 0, :49], expected[:49], atol=1e-6)
-    assert found.possible == 49
+    assert np.allclose(actual.values[0, 0, :49], expected[:49], atol=1e-6)
+    assert actual.possible == 49
 
 
 def test_kernel_densities_are_as_unsure_far_away_as_forest_and_net_are_sure() -> None:
     points, classes = SIMULATIONS["gaussian_xor"](120, np.random.default_rng(0))
-    found = posteriors.fitted(points, classes)
-    forest, kdf, net, kdn = (proba(8 * np.sign(points)).max(axis=1).mean() for proba in found.values())
+    models = posteriors.fitted(points, classes)
+    forest, kdf, net, kdn = (proba(8 * np.sign(points)).max(axis=1).mean() for proba in models.values())
     assert min(forest, net) > 0.7
     assert max(kdf, kdn) < 0.65
-    curves = posteriors.calibration(found, "gaussian_xor")
+    curves = posteriors.calibration(models, "gaussian_xor")
     assert {int(curve.count.sum()) for curve in curves.values()} == {posteriors.TESTED}
     with pytest.raises(ValueError, match="give each at least"):
         posteriors.fitted(points, np.zeros(len(points), int))
 
 
 def test_a_grey_level_never_taught_lowers_the_probability_of_kdn_below_that_of_the_net() -> None:
-    taught, middle = posteriors.taught_shapes(), centres(40, np.random.default_rng(1))
+    shapes, middle = posteriors.taught_shapes(), centres(40, np.random.default_rng(1))
     bright = shifted("intensity", float(SHIFTS["intensity"][-1]), middle)
-    net, kdn = (taught[name](bright).max(axis=1).mean() for name in ("Net", "KDN"))
+    net, kdn = (shapes[name](bright).max(axis=1).mean() for name in ("Net", "KDN"))
     assert kdn < net - 0.1
 
 

@@ -12,10 +12,10 @@ def curve():
     return reliability_curve(proba, np.array([0] * 7 + [1] * 3), bins=5)
 
 
-@pytest.mark.parametrize("look", [LIGHT, DARK])
-def test_right_names_wrong_names_and_refusals_have_colours_of_their_own(look):
+@pytest.mark.parametrize("theme", [LIGHT, DARK])
+def test_right_names_wrong_names_and_refusals_have_colours_of_their_own(theme):
     counts = np.array([[8, 1, 1], [0, 5, 5]])
-    right, wrong, refused = confusion(counts, ["dent", "scratch"], look).data
+    right, wrong, refused = confusion(counts, ["dent", "scratch"], theme).data
     assert right.z[0, 0] == pytest.approx(0.8)
     assert np.isnan(right.z[0, 1])
     assert wrong.z[0, 1] == pytest.approx(0.1)

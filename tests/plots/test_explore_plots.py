@@ -5,18 +5,18 @@ from inspect_core.plots import explore_plots
 from inspect_core.plots.chart_theme import DARK, LIGHT
 
 
-@pytest.mark.parametrize("look", [LIGHT, DARK])
-def test_every_figure_has_the_one_template(look):
+@pytest.mark.parametrize("theme", [LIGHT, DARK])
+def test_every_figure_has_the_one_template(theme):
     fractions = np.geomspace(1, 1e-4, 30) / np.geomspace(1, 1e-4, 30).sum()
     drawn = [
-        explore_plots.eigenvalues(fractions, 4, 0.8, look),
-        explore_plots.local_spectra({"mixed": np.tile(fractions, (3, 1))}, look, level=("ridge 0.01", 0.01), k=20),
-        explore_plots.location_map(np.ones((4, 3), int), 5, look),
-        explore_plots.curves((1, 10), {"AUPRO": (0.2, 0.9)}, look, parameter="k", in_force=1, title="share"),
+        explore_plots.eigenvalues(fractions, 4, 0.8, theme),
+        explore_plots.local_spectra({"mixed": np.tile(fractions, (3, 1))}, theme, level=("ridge 0.01", 0.01), k=20),
+        explore_plots.location_map(np.ones((4, 3), int), 5, theme),
+        explore_plots.curves((1, 10), {"AUPRO": (0.2, 0.9)}, theme, parameter="k", in_force=1, title="share"),
     ]
     for figure in drawn:
         layout = figure.layout.template.layout
-        assert layout.font.color == look.ink
+        assert layout.font.color == theme.ink
         assert layout.paper_bgcolor == "rgba(0,0,0,0)"
         assert not layout.xaxis.showgrid
         assert figure.to_json()
@@ -53,8 +53,8 @@ def test_a_spectrum_ends_where_nothing_varies():
     band = np.tile(np.r_[np.geomspace(1, 1e-3, 7), np.zeros(13)], (3, 1))
     figure = explore_plots.local_spectra({"typical location": band}, LIGHT, level=("ridge 0.01", 0.01), k=20)
     assert len(figure.data[1].x) == 7
-    gone = explore_plots.local_spectra({"typical location": np.zeros((3, 5))}, LIGHT)
-    assert len(gone.data[1].x) == 0
+    empty = explore_plots.local_spectra({"typical location": np.zeros((3, 5))}, LIGHT)
+    assert len(empty.data[1].x) == 0
 
 
 def test_the_cut_of_the_eigenvalues_is_marked_with_what_it_keeps():

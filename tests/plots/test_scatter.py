@@ -23,32 +23,32 @@ HOVER = [f"part {i}" for i in range(N)]
 WORDS = ["dent" if i % 5 == 0 else "good" for i in range(N)]
 
 
-def words_figure(positions, marks, look=LIGHT) -> go.Figure:
-    return scatter.scatter_by_category(positions, WORDS, scatter.type_colours(WORDS, look), marks, HOVER, look)
+def words_figure(positions, marks, theme=LIGHT) -> go.Figure:
+    return scatter.scatter_by_category(positions, WORDS, scatter.type_colours(WORDS, theme), marks, HOVER, theme)
 
 
-def values_figure(positions, marks, values, look=LIGHT, limit=None) -> go.Figure:
-    return scatter.scatter_by_value(positions, values, marks, HOVER, look, title="score", limit=limit)
+def values_figure(positions, marks, values, theme=LIGHT, limit=None) -> go.Figure:
+    return scatter.scatter_by_value(positions, values, marks, HOVER, theme, title="score", limit=limit)
 
 
-@pytest.mark.parametrize("look", [LIGHT, DARK])
-def test_a_map_has_the_template_of_all_figures_and_no_axes(positions, marks, look):
-    for figure in (words_figure(positions, marks, look), values_figure(positions, marks, positions[:, 0], look)):
-        assert figure.layout.template.layout.font.color == look.ink
+@pytest.mark.parametrize("theme", [LIGHT, DARK])
+def test_a_map_has_the_template_of_all_figures_and_no_axes(positions, marks, theme):
+    for figure in (words_figure(positions, marks, theme), values_figure(positions, marks, positions[:, 0], theme)):
+        assert figure.layout.template.layout.font.color == theme.ink
         assert figure.layout.xaxis.visible is figure.layout.yaxis.visible is False
         assert figure.to_json()
 
 
 def test_a_point_leads_back_to_its_row_whatever_its_trace(positions, marks):
     figure = words_figure(positions, marks)
-    seen = []
+    visited = []
     for trace in figure.data:
         for i, x, text in zip(trace.customdata, trace.x, trace.text, strict=True):
             assert x == positions[i, 0]
             assert text == HOVER[i]
             assert trace.name.startswith(WORDS[i])
-            seen.append(int(i))
-    assert sorted(seen) == list(range(N))
+            visited.append(int(i))
+    assert sorted(visited) == list(range(N))
 
 
 def test_marks_survive_the_sorting_by_value(positions, marks):

@@ -42,25 +42,32 @@ def published():
 
 def test_shares_are_those_published(published):
     shares = {
-        name: [(own.count, own.total) for own in (found.parts, found.readings, found.misses, found.false_alarms)]
-        for name, found in published.appraisers.items()
+        name: [
+            (shares.count, shares.total)
+            for shares in (appraiser.parts, appraiser.readings, appraiser.misses, appraiser.false_alarms)
+        ]
+        for name, appraiser in published.appraisers.items()
     }
     assert shares["A"] == [(42, 50), (142, 150), (3, 48), (5, 102)]
     assert [shares[name][0] for name in "BC"] == [(45, 50), (40, 50)]
-    assert [round(100 * found.misses.value, 1) for found in published.appraisers.values()] == [6.2, 6.2, 12.5]
-    assert [round(100 * found.false_alarms.value, 1) for found in published.appraisers.values()] == [4.9, 2.0, 8.8]
+    assert [round(100 * appraiser.misses.value, 1) for appraiser in published.appraisers.values()] == [6.2, 6.2, 12.5]
+    assert [round(100 * appraiser.false_alarms.value, 1) for appraiser in published.appraisers.values()] == [
+        4.9,
+        2.0,
+        8.8,
+    ]
     assert (published.together.count, published.all_correct.count) == (39, 39)
 
 
 def test_kappas_are_those_published(published):
-    truth = [round(found.kappa_vs_truth.value, 2) for found in published.appraisers.values()]
+    truth = [round(appraiser.kappa_vs_truth.value, 2) for appraiser in published.appraisers.values()]
     assert published.appraisers["A"].kappa_vs_truth.value == pytest.approx(0.879, abs=5e-4)
     assert truth == [0.88, 0.92, 0.77]
     assert [round(kappa.value, 2) for kappa in published.pairwise_kappas.values()] == [0.86, 0.78, 0.79]
 
 
 def test_bands_are_those_of_aiag(published):
-    bands = {name: list(found.bands.values()) for name, found in published.appraisers.items()}
+    bands = {name: list(appraiser.bands.values()) for name, appraiser in published.appraisers.items()}
     assert bands["A"] == [MARGINAL, UNACCEPTABLE, ACCEPTABLE]
     assert bands["B"] == [ACCEPTABLE, UNACCEPTABLE, ACCEPTABLE]
     assert bands["C"] == [MARGINAL, UNACCEPTABLE, MARGINAL]
@@ -103,14 +110,14 @@ def test_an_incomplete_or_contradictory_study_is_refused_by_name():
 
 
 def test_no_band_is_given_that_so_few_parts_cannot_show_and_perfect_agreement_has_an_interval():
-    def of(good: int, defective: int) -> AppraiserResult:
+    def appraiser_of(good: int, defective: int) -> AppraiserResult:
         parts = [(str(n), n >= good) for n in range(good + defective)]
-        said = [Appraisal(name, bad, "Ann", trial, bad) for trial in (1, 2) for name, bad in parts]
-        return agreement(said).appraisers["Ann"]
+        appraisals = [Appraisal(name, bad, "Ann", trial, bad) for trial in (1, 2) for name, bad in parts]
+        return agreement(appraisals).appraisers["Ann"]
 
-    assert set(of(2, 2).bands.values()) == {TOO_FEW}
-    assert of(30, 75).bands == {"effectiveness": ACCEPTABLE, "misses": ACCEPTABLE, "false alarms": ACCEPTABLE}
-    assert of(30, 30).bands["misses"] == MARGINAL
-    kappa = of(2, 2).kappa_vs_truth
+    assert set(appraiser_of(2, 2).bands.values()) == {TOO_FEW}
+    assert appraiser_of(30, 75).bands == {"effectiveness": ACCEPTABLE, "misses": ACCEPTABLE, "false alarms": ACCEPTABLE}
+    assert appraiser_of(30, 30).bands["misses"] == MARGINAL
+    kappa = appraiser_of(2, 2).kappa_vs_truth
     assert kappa.value == kappa.high == 1.0
     assert kappa.low < 0.5

@@ -53,7 +53,7 @@ def test_normal_scores_are_places_among_the_good_parts():
 
 def plain(chart, scores, squares):
     """The definition, part by part."""
-    value, up, down, found = 0.0, 0.0, 0.0, []
+    value, up, down, alarms = 0.0, 0.0, 0.0, []
     for score in scores:
         if chart == RAMP:
             up, down = max(up + score - 0.25, 0), max(down - score - 0.25, 0)
@@ -61,8 +61,8 @@ def plain(chart, scores, squares):
         else:
             weight, new = (0.1, score) if chart == STEP else (0.05, score**2 - squares)
             value = (1 - weight) * value + weight * new
-        found.append(abs(value) if chart != SPREAD else value)
-    return np.array(found)
+        alarms.append(abs(value) if chart != SPREAD else value)
+    return np.array(alarms)
 
 
 @pytest.mark.parametrize("chart", [STEP, RAMP, SPREAD])
@@ -76,8 +76,8 @@ def test_charts_are_their_definitions(chart):
     places = normal_scores(np.sort(known)[:1] - 1, known)  # the lowest place, for the variance of places
     squares = drift._variance(len(known))
     assert squares < 1 < places[0] ** 2
-    found = drawn if chart == SPREAD else np.abs(drawn)
-    assert found == pytest.approx(plain(chart, scores, squares), abs=1e-12)
+    values = drawn if chart == SPREAD else np.abs(drawn)
+    assert values == pytest.approx(plain(chart, scores, squares), abs=1e-12)
 
 
 @pytest.mark.parametrize("size", [30, 200])
@@ -87,20 +87,20 @@ def test_unchanged_parts_raise_an_alarm_as_seldom_as_wanted(chart, size):
     for off in (0.0, 1.0):
         expected = run_length(chart, size, most, share=0.02, off=off)
         assert expected >= 0.99 * EVERY
-        found = simulated_run_length(chart, size, most, share=0.02, off=off, runs=3000, seed=7)
-        assert found == pytest.approx(expected, rel=0.06)
+        actual = simulated_run_length(chart, size, most, share=0.02, off=off, runs=3000, seed=7)
+        assert actual == pytest.approx(expected, rel=0.06)
     assert expected == pytest.approx(EVERY, rel=0.01), "off by a standard error"
 
 
 def test_a_step_a_ramp_a_wider_spread_and_more_rejects_are_seen_and_the_charts_begin_anew():
     rng, known = np.random.default_rng(3), np.random.default_rng(4).normal(size=80)
-    calm = rng.normal(size=400)
-    assert not alarms(Monitor(known), calm)
-    first = alarms(Monitor(known), np.append(calm, rng.normal(1.5, 1, 60)))[0]
+    steady = rng.normal(size=400)
+    assert not alarms(Monitor(known), steady)
+    first = alarms(Monitor(known), np.append(steady, rng.normal(1.5, 1, 60)))[0]
     assert (first.is_rising, 400 <= first.position < 440) == (True, True)
-    ramp = alarms(Monitor(known), np.append(calm, rng.normal(size=600) - np.linspace(0, 1.2, 600)))[0]
+    ramp = alarms(Monitor(known), np.append(steady, rng.normal(size=600) - np.linspace(0, 1.2, 600)))[0]
     assert (ramp.chart, ramp.is_rising) == (RAMP, False)
-    wide = alarms(Monitor(known), np.append(calm, rng.normal(0, 2.5, 200)))
+    wide = alarms(Monitor(known), np.append(steady, rng.normal(0, 2.5, 200)))
     assert SPREAD in {alarm.chart for alarm in wide}
     stuck = alarms(Monitor(known), np.full(200, 9.0))
     assert len(stuck) > 3, "an alarm that is not answered comes again"

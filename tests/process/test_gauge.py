@@ -19,7 +19,7 @@ def made(parts=40, trials=30, repeats=3, seed=0, **spread):
 
 def test_variances_are_those_of_the_analysis_written_out():
     scores = made(6, 3, 2)
-    found, values = gauge(scores), np.log(scores)
+    result, values = gauge(scores), np.log(scores)
     p, t, r = values.shape
     grand = values.mean()
     part = sum(t * r * (values[i].mean() - grand) ** 2 for i in range(p)) / (p - 1)
@@ -30,21 +30,21 @@ def test_variances_are_those_of_the_analysis_written_out():
             mixed += r * (values[i, j].mean() - values[i].mean() - values[:, j].mean() + grand) ** 2
             error += sum((values[i, j, k] - values[i, j].mean()) ** 2 for k in range(r))
     mixed, error = mixed / ((p - 1) * (t - 1)), error / (p * t * (r - 1))
-    assert found.repeatability == pytest.approx(error)
-    assert found.part_trial == pytest.approx((mixed - error) / r)
-    assert found.trial == pytest.approx(max((trial - mixed) / (p * r), 0))
-    assert found.part == pytest.approx((part - mixed) / (t * r))
-    assert found.study_variation["measuring"] == pytest.approx(
-        100 * math.sqrt(found.measuring / (found.measuring + found.part))
+    assert result.repeatability == pytest.approx(error)
+    assert result.part_trial == pytest.approx((mixed - error) / r)
+    assert result.trial == pytest.approx(max((trial - mixed) / (p * r), 0))
+    assert result.part == pytest.approx((part - mixed) / (t * r))
+    assert result.study_variation["measuring"] == pytest.approx(
+        100 * math.sqrt(result.measuring / (result.measuring + result.part))
     )
 
 
 def test_known_spreads_are_found_again():
-    found = gauge(made(200))
-    for name, own in (("repeat", found.repeatability), ("mixed", found.part_trial), ("part", found.part)):
-        assert math.sqrt(own) == pytest.approx(SPREAD[name], rel=0.15)
-    assert math.sqrt(found.trial) == pytest.approx(SPREAD["trial"], rel=0.4)
-    assert found.distinct == math.floor(math.sqrt(2) * math.sqrt(found.part / found.measuring))
+    result = gauge(made(200))
+    for name, share in (("repeat", result.repeatability), ("mixed", result.part_trial), ("part", result.part)):
+        assert math.sqrt(share) == pytest.approx(SPREAD[name], rel=0.15)
+    assert math.sqrt(result.trial) == pytest.approx(SPREAD["trial"], rel=0.4)
+    assert result.distinct == math.floor(math.sqrt(2) * math.sqrt(result.part / result.measuring))
 
 
 def test_one_repeat_and_no_interaction_are_pooled_and_scores_at_zero_are_taken_as_they_are():
@@ -61,9 +61,9 @@ def test_one_repeat_and_no_interaction_are_pooled_and_scores_at_zero_are_taken_a
 
 
 def test_outside_the_guard_band_nineteen_of_twenty_repeats_agree():
-    found, limit = gauge(made(60, 40, 1, seed=1)[..., 0]), 3.0
-    low, high = found.guard_band(limit)
+    result, limit = gauge(made(60, 40, 1, seed=1)[..., 0]), 3.0
+    low, high = result.guard_band(limit)
     assert low < limit < high
-    rng, sigma = np.random.default_rng(5), math.sqrt(found.measuring)
-    again = high * np.exp(rng.normal(0, sigma, 20000))
-    assert (again > limit).mean() == pytest.approx(0.95, abs=0.01)
+    rng, sigma = np.random.default_rng(5), math.sqrt(result.measuring)
+    repeated = high * np.exp(rng.normal(0, sigma, 20000))
+    assert (repeated > limit).mean() == pytest.approx(0.95, abs=0.01)

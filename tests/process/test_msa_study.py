@@ -22,16 +22,16 @@ def study(people=(), **changed) -> MsaStudy:
 
 
 def finished(begun: MsaStudy, who: str, scores=(1.0, 2.0, 9.0)) -> list[AppraisalRecord]:
-    said, truth = [], [part.name for part in begun.parts]
+    records, truth = [], [part.name for part in begun.parts]
     while (turn := begun.next_for(who)) is not None:
         part, trial = turn
         score = scores[truth.index(part.name)] * (1 + 0.01 * trial)
-        one = AppraisalRecord(
+        record = AppraisalRecord(
             part.name, who, trial, part.defective, score if who == LOUPE else None, f"{who}{part.name}{trial}"
         )
-        begun = begun.with_appraisal(one)
-        said.append(one)
-    return said
+        begun = begun.with_appraisal(record)
+        records.append(record)
+    return records
 
 
 def test_the_tray_is_read_line_by_line_and_a_study_that_cannot_show_anything_is_refused():
@@ -51,15 +51,15 @@ def test_the_tray_is_read_line_by_line_and_a_study_that_cannot_show_anything_is_
 def test_it_leads_through_every_part_in_every_trial_in_another_order_and_resumes(workspace):
     begun = study(("Ann",))
     msa_study.save(begun)
-    said = finished(begun, LOUPE)
-    assert [one.trial for one in said] == [1] * 3 + [2] * 3
-    assert {one.part for one in said[:3]} == {one.part for one in said[3:]} == {"1", "2", "3"}
-    for one in said[:4]:
-        msa_study.record("Line-4", one)
-    again = msa_study.load("Line-4")
-    assert again.appraisals == tuple(said[:4])
-    assert again.next_for(LOUPE)[0].name == said[4].part
-    assert again.readings() == [], "an appraiser counts when everything is said"
+    records = finished(begun, LOUPE)
+    assert [record.trial for record in records] == [1] * 3 + [2] * 3
+    assert {record.part for record in records[:3]} == {record.part for record in records[3:]} == {"1", "2", "3"}
+    for record in records[:4]:
+        msa_study.record("Line-4", record)
+    restored = msa_study.load("Line-4")
+    assert restored.appraisals == tuple(records[:4])
+    assert restored.next_for(LOUPE)[0].name == records[4].part
+    assert restored.readings() == [], "an appraiser counts when everything is said"
     assert msa_study.names() == ["Line-4"]
     assert msa_study.free_name("Line 4") == "Line 4 2"
 
@@ -86,16 +86,16 @@ def test_a_damaged_file_is_refused_by_name(workspace, content):
 def test_results_say_what_the_study_shows_and_what_it_does_not_prove():
     begun = study(("Ann",))
     for who in begun.appraisers:
-        for one in finished(begun, who):
-            begun = begun.with_appraisal(one)
-    found = results(begun.readings())
-    assert list(table_of(found.agreement)) == ["", LOUPE, "Ann"]
-    said = " ".join(report_sentences(found))
-    assert "a miss rate of at most 77.6%; to show 2% takes 149 appraisals without a miss" in said
-    assert "Kappa between Loupe and Ann: 1.00" in said
-    assert found.gauge is not None
-    assert "95 of 100 repeats" in guard_bands(found.gauge, 3.0, 4.0)
-    assert results([one for one in begun.readings() if one.appraiser == "Ann"]).gauge is None
+        for record in finished(begun, who):
+            begun = begun.with_appraisal(record)
+    result = results(begun.readings())
+    assert list(table_of(result.agreement)) == ["", LOUPE, "Ann"]
+    report = " ".join(report_sentences(result))
+    assert "a miss rate of at most 77.6%; to show 2% takes 149 appraisals without a miss" in report
+    assert "Kappa between Loupe and Ann: 1.00" in report
+    assert result.gauge is not None
+    assert "95 of 100 repeats" in guard_bands(result.gauge, 3.0, 4.0)
+    assert results([record for record in begun.readings() if record.appraiser == "Ann"]).gauge is None
 
 
 def test_a_copy_is_a_study_of_its_own(workspace):

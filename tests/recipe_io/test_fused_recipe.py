@@ -42,14 +42,14 @@ def test_it_goes_over_to_the_graph_and_the_next_begins_with_it(
     known = [LoadedRecipe(recipe, small_backbone).inspect(photo) for photo in pixels]
     allowed = golden_images.tolerance(np.array([part.score for part in recipe.calibration_photos]), recipe.limits)
     inspector = FusedRecipe(recipe, small_backbone, tmp_path / "recipe", after=2)
-    found = [inspector.inspect(photo) for photo in pixels]
-    assert [golden_images.verdict_key(verdict) for verdict in found] == [
+    verdicts = [inspector.inspect(photo) for photo in pixels]
+    assert [golden_images.verdict_key(verdict) for verdict in verdicts] == [
         golden_images.verdict_key(verdict) for verdict in known
     ]
-    assert [verdict.score for verdict in found[:3]] == [verdict.score for verdict in known[:3]], "as without a graph"
-    assert 0 < max(abs(one.score - other.score) for one, other in zip(found, known, strict=True)) <= allowed
-    again = FusedRecipe(recipe, small_backbone, tmp_path / "recipe", after=2).inspect(pixels[-1])
-    assert again.score == found[-1].score
+    assert [verdict.score for verdict in verdicts[:3]] == [verdict.score for verdict in known[:3]], "as without a graph"
+    assert 0 < max(abs(first.score - other.score) for first, other in zip(verdicts, known, strict=True)) <= allowed
+    repeated = FusedRecipe(recipe, small_backbone, tmp_path / "recipe", after=2).inspect(pixels[-1])
+    assert repeated.score == verdicts[-1].score
     assert len(writers) == 1
 
 

@@ -65,15 +65,15 @@ def test_the_graph_is_plain_and_takes_any_batch(small_recipe, small_backbone, pr
     session = session_of(content)
     images = np.stack([np.random.default_rng(i).integers(0, 255, (64, 96, 3), np.uint8) for i in range(3)])
     together = session.run(["map"], {"images": images})[0]
-    for image, one in zip(images, together, strict=True):
-        np.testing.assert_allclose(session.run(["map"], {"images": image[None]})[0][0], one, rtol=1e-5, atol=1e-5)
+    for image, expected in zip(images, together, strict=True):
+        np.testing.assert_allclose(session.run(["map"], {"images": image[None]})[0][0], expected, rtol=1e-5, atol=1e-5)
 
 
 def test_only_what_is_in_force_is_stored(small_recipe, small_backbone):
     recipe = small_recipe("mahalanobis")
     few = replace(recipe, live_values=recipe.live_values | {"k": 2})
     whole, trimmed = (
-        len(line_network.export_graphs(each, small_backbone)[recipe_package.MODEL]) for each in (recipe, few)
+        len(line_network.export_graphs(item, small_backbone)[recipe_package.MODEL]) for item in (recipe, few)
     )
     places, row = 8 * 12, 4
     assert whole - trimmed > 0.9 * places * row * (8 * 8 - 2 * 2)
@@ -91,9 +91,9 @@ def test_the_package_holds_the_proof(small_recipe, tmp_path):
     limits = (recipe.limits.review, recipe.limits.reject)
     nearest = min(rows, key=lambda row: min(abs(float(row["app_score"]) - limit) for limit in limits))
     assert nearest["name"] in {image.name.split("/")[-1] for image in images}
-    again = load(tmp_path / "line")
-    assert again.digest == save(recipe, tmp_path / "plain").digest
-    assert (again.test_photos, again.challenge_parts) == (recipe.test_photos, recipe.challenge_parts)
+    restored = load(tmp_path / "line")
+    assert restored.digest == save(recipe, tmp_path / "plain").digest
+    assert (restored.test_photos, restored.challenge_parts) == (recipe.test_photos, recipe.challenge_parts)
 
 
 def test_an_export_keeps_the_digest_of_a_file_that_is_written_otherwise(small_recipe, tmp_path):
@@ -135,9 +135,9 @@ def test_photos_are_found_by_content_wherever_they_lie(small_recipe, product, tm
     elsewhere.mkdir()
     for number, path in enumerate(photos(product)):
         (elsewhere / f"{number}.jpg").write_bytes(path.read_bytes())
-    found = find_photos(recipe, elsewhere)
-    assert len(found.paths) == len(recipe.test_photos)
-    assert set(found.missing) == {row.name for row in recipe.calibration_photos}
+    paths = find_photos(recipe, elsewhere)
+    assert len(paths.paths) == len(recipe.test_photos)
+    assert set(paths.missing) == {row.name for row in recipe.calibration_photos}
     with pytest.raises(ValueError, match=r"none of the \d+ photos .*specify their folder with --photos"):
         find_photos(replace(recipe, provenance=replace(recipe.provenance, photo_root=None)))
 
@@ -174,9 +174,9 @@ def test_a_spreadsheet_runs_nothing_from_the_table():
     assert not [cell for cell in cells if cell[0] in "=+-@\t\r"]
     assert (cells[0], cells[-1]) == ("'=1+1.jpg", "plain.jpg")
     assert [row["name"] for row in rows_of(table)] == [escape_line(name) for name in names], "read back as they were"
-    kept = [recorded_photos.CalibrationPhoto(name, "d", 1.0, "=1+1") for name in names]
+    rows = [recorded_photos.CalibrationPhoto(name, "d", 1.0, "=1+1") for name in names]
     for text in (
-        recorded_photos.table_of(tuple(kept), ()),
+        recorded_photos.table_of(tuple(rows), ()),
         golden_images.table_of([golden_images.GoldenImage("f", names[0], 1.0, "accept", "", "=1+1")]),
     ):
         lines = csv.reader(io.StringIO(text.decode()))

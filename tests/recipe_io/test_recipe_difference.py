@@ -29,6 +29,6 @@ def test_other_photos_and_another_fit_are_named(recipe):
     photos = (recipe.calibration_photos[0], CalibrationPhoto("new.png", "3" * 64, 1.0))
     detector = recipe.views[0].detector
     view = replace(recipe.views[0], detector=replace(detector, cholesky=detector.cholesky + torch.ones(1)))
-    found = difference(recipe, replace(recipe, calibration_photos=photos, views=(view,)))
-    assert [row.what for row in found] == ["Calibration photos", "Trained model"]
-    assert found[0].after == "1 only in this version"
+    result = difference(recipe, replace(recipe, calibration_photos=photos, views=(view,)))
+    assert [row.what for row in result] == ["Calibration photos", "Trained model"]
+    assert result[0].after == "1 only in this version"

@@ -51,7 +51,10 @@ def test_two_views_come_back_to_the_bit_with_a_scale_for_every_stop(recipe, tmp_
     views = []
     for view in (*recipe.views, FittedMethod("cop", cop, PatchFeatureSpec(("blocks.1.1",), columns, pool=3))):
         maps = rng.gamma(2, size=(len(view.stops), 9, *recipe.grid))
-        scales = {stop: GoodMaps.from_errors(own).finish((64, 96)) for stop, own in zip(view.stops, maps, strict=True)}
+        scales = {
+            stop: GoodMaps.from_errors(map_at_stop).finish((64, 96))
+            for stop, map_at_stop in zip(view.stops, maps, strict=True)
+        }
         views.append(replace(view, scales=scales))
     joined = replace(recipe, views=tuple(views), live_values={"k": 3, "q": 2, "area": 40})
     save(joined, tmp_path / "r.zip")
@@ -60,14 +63,14 @@ def test_two_views_come_back_to_the_bit_with_a_scale_for_every_stop(recipe, tmp_
     for ours, theirs in zip(opened.views, views, strict=True):
         assert (ours.spec.digest, ours.stops) == (theirs.spec.digest, theirs.stops)
         for stop, scale in theirs.scales.items():
-            again = ours.scales[stop]
-            assert (again.level, again.spread) == (scale.level, scale.spread)
-            assert np.array_equal(again.centre, scale.centre)
-            assert np.array_equal(again.gain, scale.gain)
-    seen = [torch.from_numpy(rng.normal(size=(1, 4, 3, width)).astype(np.float32)) for width in (5, 4)]
+            restored = ours.scales[stop]
+            assert (restored.level, restored.spread) == (scale.level, scale.spread)
+            assert np.array_equal(restored.centre, scale.centre)
+            assert np.array_equal(restored.gain, scale.gain)
+    features = [torch.from_numpy(rng.normal(size=(1, 4, 3, width)).astype(np.float32)) for width in (5, 4)]
     for k, q in ((1, 1), (3, 2), (5, 3)):
         live = {"k": k, "q": q}
-        assert np.array_equal(joined_errors(opened.views, seen, live), joined_errors(views, seen, live))
+        assert np.array_equal(joined_errors(opened.views, features, live), joined_errors(views, features, live))
 
 
 def refused(files: dict[str, bytes], path, reason: str, **changed: object) -> None:
@@ -118,8 +121,8 @@ def test_the_quality_range_comes_back(recipe, tmp_path):
     assert load(tmp_path / "new").quality == measured
     for wrong in ([3.0, 1.0], [1.0], "1", None):
         spoiled = {"noise": wrong, "brightness": [0, 1], "sharpness": [0, 1]}
-        said = r"quality\.noise.*two numbers, the smaller first"
-        refused(files_of(recipe), tmp_path / "old", said, quality=spoiled)
+        message = r"quality\.noise.*two numbers, the smaller first"
+        refused(files_of(recipe), tmp_path / "old", message, quality=spoiled)
 
 
 def test_the_scale_comes_back_and_is_told_in_words(recipe, tmp_path):

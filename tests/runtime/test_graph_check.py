@@ -23,8 +23,8 @@ def model(*nodes: onnx.NodeProto, **more) -> onnx.ModelProto:
 
 def body() -> onnx.GraphProto:
     same = [helper.make_node("Identity", ["go"], ["again"]), helper.make_node("Identity", ["x"], ["y"])]
-    given = [value("i", TensorProto.INT64, ()), value("go", TensorProto.BOOL, ())]
-    return helper.make_graph(same, "body", given, [value("again", TensorProto.BOOL, ()), value("y", shape=())])
+    inputs = [value("i", TensorProto.INT64, ()), value("go", TensorProto.BOOL, ())]
+    return helper.make_graph(same, "body", inputs, [value("again", TensorProto.BOOL, ()), value("y", shape=())])
 
 
 def endless() -> onnx.ModelProto:
@@ -39,7 +39,7 @@ def test_a_graph_of_plain_operators_runs():
 
 
 @pytest.mark.parametrize(
-    ("refused", "said"),
+    ("refused", "message"),
     [
         (endless(), "'Loop' contains a subgraph"),
         (
@@ -58,8 +58,8 @@ def test_a_graph_of_plain_operators_runs():
         ),
     ],
 )
-def test_what_repeats_branches_or_is_foreign_is_refused_before_a_session(refused, said):
-    with pytest.raises(GraphError, match=said):
+def test_what_repeats_branches_or_is_foreign_is_refused_before_a_session(refused, message):
+    with pytest.raises(GraphError, match=message):
         session_of(refused.SerializeToString())
 
 

@@ -66,13 +66,17 @@ def test_what_runs_beside_the_queue_holds_up_nothing_and_goes_on_until_it_is_can
             job.report(0.0, "watching")
             time.sleep(0.005)
 
-    beside = jobs.run_unqueued("Watching in", watch, owner="Ana", subject=("watch", "in"))
+    side_job = jobs.run_unqueued("Watching in", watch, owner="Ana", subject=("watch", "in"))
     with pytest.raises(JobRejected, match=r"Watching in.*Ana.*is already running;"):
         jobs.run_unqueued("Watching in", watch, owner="Ben", subject=("watch", "in"))
     assert ended(jobs.submit("Fit", lambda job: 42)).result == 42
-    assert (jobs.unqueued_jobs, jobs.current.active, jobs.find_by_subject(("watch", "in"))) == ([beside], False, beside)
-    jobs.cancel(beside.id)
-    assert ended(beside).state is JobState.CANCELLED
+    assert (jobs.unqueued_jobs, jobs.current.active, jobs.find_by_subject(("watch", "in"))) == (
+        [side_job],
+        False,
+        side_job,
+    )
+    jobs.cancel(side_job.id)
+    assert ended(side_job).state is JobState.CANCELLED
     assert jobs.unqueued_jobs == []
 
 

@@ -22,9 +22,9 @@ own = [pool["num_threads"] for pool in threadpoolctl.threadpool_info() if pool["
 print(json.dumps([cores(), torch.get_num_threads(), *own]))
 """
     environment = {name: value for name, value in os.environ.items() if not name.endswith("_NUM_THREADS")}
-    found = subprocess.run(
+    result = subprocess.run(
         [sys.executable, "-c", program], env=environment, cwd=ROOT, capture_output=True, check=True
     ).stdout
-    to_share, *threads = json.loads(found)
+    to_share, *threads = json.loads(result)
     assert to_share >= 1
     assert threads == [1, 1, 1]  # torch, and an OpenBLAS each of NumPy and SciPy

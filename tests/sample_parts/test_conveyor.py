@@ -20,8 +20,10 @@ def test_poses_are_exact():
     places = []
     for index, photo in enumerate(photos):
         pose = products.pose("board", index, conveyor=RIGID)
-        seen = np.array([pose.place(*point) for point in part]) / pose.field * products.SIZE + (products.SIZE - 1) / 2
-        places.append([learned.locate(photo).to_reference(tuple(point)) for point in seen])
+        observed = (
+            np.array([pose.place(*point) for point in part]) / pose.field * products.SIZE + (products.SIZE - 1) / 2
+        )
+        places.append([learned.locate(photo).to_reference(tuple(point)) for point in observed])
     off = np.linalg.norm(np.array(places) - np.mean(places, axis=0), axis=2)
     assert off.max() < 0.3
 

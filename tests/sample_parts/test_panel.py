@@ -51,11 +51,11 @@ def test_a_panel_has_one_defect_of_the_size_that_was_asked_for(drawn, few_boards
 
 def test_panels_to_judge_show_other_boards_than_those_to_learn_from(drawn, few_boards):
     panel.render(0)
-    taught = {index for index, _ in drawn}
+    indices = {index for index, _ in drawn}
     drawn.clear()
     panel.render(panel.TRAIN_GOOD)
-    assert taught.isdisjoint(index for index, _ in drawn)
-    assert len(taught) > 10
+    assert indices.isdisjoint(index for index, _ in drawn)
+    assert len(indices) > 10
 
 
 def test_the_command_writes_a_folder_that_can_be_taught(drawn, few_boards, tmp_path, monkeypatch):

@@ -38,8 +38,8 @@ def drawn_at_random(monkeypatch):
 def test_a_part_depends_on_its_seed_and_index_alone(product):
     first, _ = products.render(product, 3, seed=5)
     products._shoot.cache_clear()
-    again, _ = products.render(product, 3, seed=5)
-    np.testing.assert_array_equal(first, again)
+    repeated, _ = products.render(product, 3, seed=5)
+    np.testing.assert_array_equal(first, repeated)
     for index, seed in ((4, 5), (3, 6)):
         assert (first != products.render(product, index, seed=seed)[0]).mean() > 0.5
 

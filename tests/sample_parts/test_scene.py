@@ -30,10 +30,10 @@ def test_grid_is_the_inverse_of_place():
 def test_artwork_lands_where_the_grid_says():
     dots, extent = 600, 50.0
     axis = (np.arange(dots) + 0.5) * extent / dots - extent / 2
-    seen = POSE.sample(np.broadcast_to(axis[None, :], (dots, dots)), extent)
+    sampled = POSE.sample(np.broadcast_to(axis[None, :], (dots, dots)), extent)
     x, y = POSE.grid()
-    inside = np.maximum(np.abs(x), np.abs(y)) < 20
-    np.testing.assert_allclose(seen[inside], x[inside], atol=0.02)
+    is_inside = np.maximum(np.abs(x), np.abs(y)) < 20
+    np.testing.assert_allclose(sampled[is_inside], x[is_inside], atol=0.02)
 
 
 def test_a_level_matt_sheet_obeys_lambert():

@@ -43,11 +43,11 @@ def study_of(product, backbone, tmp_path_factory):
     small = {"mahalanobis": {"k": 6}, "corp": {"M": 32}, "quadrics": {"components": 6, "m": 5, "patches": 300}}
     samples = scan(product)
 
-    def made(workers=IN_PROCESS, method: str = "mahalanobis+quadrics", **given):
+    def made(workers=IN_PROCESS, method: str = "mahalanobis+quadrics", **options):
         parameters = {key: value for name in method.split("+") for key, value in small[name].items()}
         store = FeatureStore(tmp_path_factory.mktemp("store"))
-        given |= {"method": method, "parameters": parameters, "workers": workers}
-        return Study(samples, backbone, store, grid=(8, 8), tolerances=DEFAULT_TOLERANCES, **given)
+        options |= {"method": method, "parameters": parameters, "workers": workers}
+        return Study(samples, backbone, store, grid=(8, 8), tolerances=DEFAULT_TOLERANCES, **options)
 
     return made
 
@@ -65,8 +65,8 @@ def plain(study_of):
 def bits(study) -> list[bytes]:
     """Everything of a fitted study that a recipe is made of."""
     arrays = [view.detector.arrays() for view in study.results.views]
-    found = [own[name].numpy().tobytes() for own in arrays for name in sorted(own)]
-    return [*found, study.scores().tobytes(), study.results.repeat_scores().tobytes()]
+    result = [state[name].numpy().tobytes() for state in arrays for name in sorted(state)]
+    return [*result, study.scores().tobytes(), study.results.repeat_scores().tobytes()]
 
 
 class Started:
@@ -100,9 +100,9 @@ class Started:
 
 
 def _free_port() -> int:
-    with socket.socket() as taken:
-        taken.bind(("127.0.0.1", 0))
-        return taken.getsockname()[1]
+    with socket.socket() as listener:
+        listener.bind(("127.0.0.1", 0))
+        return listener.getsockname()[1]
 
 
 def wait_until(true: Callable[[], bool], seconds: float = 30) -> None:

@@ -78,7 +78,7 @@ SPOILED = {
 
 
 @pytest.fixture
-def judged(photo, tmp_path, monkeypatch):  # noqa: F811
+def rows_of(photo, tmp_path, monkeypatch):  # noqa: F811
     """judged(spoil, times) is the rows of an accepted and a rejected photo."""
     monkeypatch.setattr(inspection_tasks, "zipped", lambda path: b"")
     monkeypatch.setattr(inspection_tasks, "_opened", lambda task: ByBrightness())
@@ -92,9 +92,9 @@ def judged(photo, tmp_path, monkeypatch):  # noqa: F811
 
 
 @pytest.mark.parametrize("what", SPOILED)
-def test_a_row_that_cannot_be_is_judged_again_or_not_judged(judged, what):
-    assert [(row.name, row.verdict) for row in judged(SPOILED[what], 1)] == [("a.png", "accept"), ("b.png", "reject")]
-    rows = judged(SPOILED[what])
+def test_a_row_that_cannot_be_is_judged_again_or_not_judged(rows_of, what):
+    assert [(row.name, row.verdict) for row in rows_of(SPOILED[what], 1)] == [("a.png", "accept"), ("b.png", "reject")]
+    rows = rows_of(SPOILED[what])
     assert [(row.name, row.verdict, row.score) for row in rows] == [
         (f"{name}.png", "not judged", None) for name in "ab"
     ]
@@ -102,8 +102,8 @@ def test_a_row_that_cannot_be_is_judged_again_or_not_judged(judged, what):
 
 
 @pytest.mark.parametrize(("reason", "word"), [("other product", "reject"), ("partly out of view", "review")])
-def test_a_part_is_stopped_for_a_reason_whatever_its_score(judged, reason, word):
-    row, _ = judged(first(lambda row: replace(row, verdict=word, reason=reason)))
+def test_a_part_is_stopped_for_a_reason_whatever_its_score(rows_of, reason, word):
+    row, _ = rows_of(first(lambda row: replace(row, verdict=word, reason=reason)))
     assert (row.verdict, row.reason, row.score) == (word, reason, 50.0)
 
 
@@ -115,24 +115,24 @@ def test_a_result_is_of_the_photos_of_its_shard_and_its_numbers_are_finite():
     no_place = EvaluationScores(np.zeros(3), np.full(3, np.nan), np.zeros(3, bool), np.full(3, np.nan), counts)
     for sound in (ShardResult(ALL, state), ShardResult(WITHOUT_B, scored), ShardResult(ALL, [no_place])):
         assert fault(SHARD, sound) == ""
-    for own in (ShardResult(ALL, state), ShardResult(ALL, [no_place])):
-        assert fault(SHARD, unpack(pack(own), KINDS)) == "", "also from a file"
+    for sound in (ShardResult(ALL, state), ShardResult(ALL, [no_place])):
+        assert fault(SHARD, unpack(pack(sound), KINDS)) == "", "also from a file"
     infinite = "a", [[np.full((3, 2, 2), np.inf)]]
     for content in ([{"mean": np.array([np.nan])}], [scored[1], infinite]):
         assert "not finite" in fault(SHARD, ShardResult(ALL, content))
     foreign = ShardResult(PhotoNotes(lost={"d": "gone"}), state), ShardResult(ALL, state, unreadable_masks=["d"])
-    assert all("other photos" in fault(SHARD, found) for found in foreign)
+    assert all("other photos" in fault(SHARD, foreign_result) for foreign_result in foreign)
     assert "no result" in fault(SHARD, None)
 
 
 def test_shards_that_changed_places_are_missing():
-    one, other = ShardCheckpoints([b"one"]), ShardCheckpoints([b"other"])
+    left, other = ShardCheckpoints([b"one"]), ShardCheckpoints([b"other"])
     for number in (0, 1):
-        one.put(number, b"shard %d" % number)
-    (one.folder / "0").replace(one.folder / "1")
-    assert one.get(1) is None
-    one.put(0, b"shard 0")
-    (one.folder / "0").replace(other.folder / "0")
+        left.put(number, b"shard %d" % number)
+    (left.folder / "0").replace(left.folder / "1")
+    assert left.get(1) is None
+    left.put(0, b"shard 0")
+    (left.folder / "0").replace(other.folder / "0")
     assert other.get(0) is None
-    for work in (one, other):
+    for work in (left, other):
         work.remove()

@@ -36,12 +36,12 @@ def dask():
 @pytest.fixture(scope="module")
 def started(dask, shared_workspace, tmp_path_factory):
     """A scheduler and two workers, each started by hand."""
-    found = Started(shared_workspace, tmp_path_factory.mktemp("dask"))
-    found.scheduler()
+    cluster = Started(shared_workspace, tmp_path_factory.mktemp("dask"))
+    cluster.scheduler()
     for _ in range(2):
-        found.worker()
-    yield found
-    found.stop()
+        cluster.worker()
+    yield cluster
+    cluster.stop()
 
 
 @with_dask
@@ -167,19 +167,19 @@ def test_processes_and_a_cluster_are_not_mixed():
 )
 def test_what_answers_with_no_greeting_is_named_within_the_time(greeting, monkeypatch):
     monkeypatch.setattr(cluster, "ANSWER", 1.5)
-    held = []
+    connections = []
     with socket.create_server(("127.0.0.1", 0)) as server:
 
         def greet() -> None:
             with suppress(OSError):  # closed at the end
                 while True:
-                    held.append(server.accept()[0])
-                    held[-1].sendall(greeting)
+                    connections.append(server.accept()[0])
+                    connections[-1].sendall(greeting)
 
         threading.Thread(target=greet, daemon=True).start()
         began = time.monotonic()
         with pytest.raises(OSError, match=r"no scheduler answers at tcp://127.0.0.1:\d+ within 2 s .* dask scheduler"):
             Cluster(f"tcp://127.0.0.1:{server.getsockname()[1]}")
         assert time.monotonic() - began < 30
-    for own in held:
-        own.close()
+    for connection in connections:
+        connection.close()

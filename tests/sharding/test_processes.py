@@ -67,10 +67,10 @@ class Counted(InProcess):
 
 
 def test_processes_give_the_bits_of_the_plain_path_also_when_one_is_killed(study_of, pool, plain, small_shards):
-    told, killed = [], []
+    reports, killed = [], []
 
     def kill(fraction: float, step: str) -> None:
-        told.append((fraction, step))
+        reports.append((fraction, step))
         if not killed:
             killed.append(pool.ids[0])
             os.kill(killed[0], signal.SIGKILL)
@@ -78,8 +78,8 @@ def test_processes_give_the_bits_of_the_plain_path_also_when_one_is_killed(study
     assert bits(study_of(OnWorkers(pool)).fit(kill)) == bits(plain)
     assert killed
     assert killed[0] not in pool.ids
-    assert [fraction for fraction, _ in told] == sorted(fraction for fraction, _ in told)
-    assert any("2 processes on this machine" in step for _, step in told)
+    assert [fraction for fraction, _ in reports] == sorted(fraction for fraction, _ in reports)
+    assert any("2 processes on this machine" in step for _, step in reports)
     assert not list(checkpoints.folder().iterdir())
 
 
@@ -87,18 +87,18 @@ def test_judged_photos_come_back_as_scores_and_counts_equal_to_the_bit(study_of,
     for module in (study_workers, study_tasks):
         monkeypatch.setattr(module, "AT_ONCE", 2)
     moves, limits = [{"k": 2}, {}, {"k": 6, "m": 3}], plain.default_limits()
-    found = [
+    tables = [
         score_test_photos(study, study.split.test, moves)
         for study in (plain, _as_fitted(study_of(OnWorkers(pool)), plain), _as_fitted(study_of(), plain))
     ]
-    for own, theirs, again in zip(*found, strict=True):
-        for other in (theirs, again):
-            assert np.array_equal(own.scores, other.scores)
-            assert np.array_equal(own.defect, other.defect)
-            assert figures(own, limits) == figures(other, limits)
-            for name, values in vars(own.counts).items():
+    for first, theirs, repeated in zip(*tables, strict=True):
+        for other in (theirs, repeated):
+            assert np.array_equal(first.scores, other.scores)
+            assert np.array_equal(first.defect, other.defect)
+            assert figures(first, limits) == figures(other, limits)
+            for name, values in vars(first.counts).items():
                 assert np.array_equal(values, getattr(other.counts, name)), name
-    assert len({own.scores.tobytes() for own in found[0]}) == len(moves)
+    assert len({first.scores.tobytes() for first in tables[0]}) == len(moves)
     assert not list(checkpoints.folder().iterdir())
 
 
@@ -109,24 +109,24 @@ def _as_fitted(study, fitted):
 
 
 def test_the_product_check_and_the_verdicts_are_those_of_one_process(plain, pool, product, tmp_path):
-    own, theirs = (
+    first, theirs = (
         train_product_check(plain.extractor.backbone, plain.split.train, plain.split.calibration, workers=workers)
         for workers in (IN_PROCESS, OnWorkers(pool))
     )
-    assert own.arrays().keys() == theirs.arrays().keys()
-    assert all((own.arrays()[name] == theirs.arrays()[name]).all() for name in own.arrays())
-    assert own.params() == theirs.params()
-    recipe = save(plain.recipe(product_check=own), tmp_path / "recipe")
+    assert first.arrays().keys() == theirs.arrays().keys()
+    assert all((first.arrays()[name] == theirs.arrays()[name]).all() for name in first.arrays())
+    assert first.params() == theirs.params()
+    recipe = save(plain.recipe(product_check=first), tmp_path / "recipe")
     inspector = LoadedRecipe(recipe, plain.extractor.backbone)
     photos = [*photos_of([product / "test"]), ("gone.png", tmp_path / "gone.png")]
-    found = {}
+    verdicts = {}
     for name, judging in (("plain", None), ("workers", WorkerBatchInspector(pool, tmp_path / "recipe"))):
         outputs = Outputs(tmp_path / f"{name}.csv", MapFolder(tmp_path / name))
         rows = run(inspector, photos, outputs, judging=judging)
         maps = {path.name: path.read_bytes() for path in (tmp_path / name).rglob("*.[pn][np][gy]")}
-        found[name] = [asdict(row) | {"time": "", "milliseconds": 0} for row in rows], maps
-    assert found["plain"] == found["workers"]
-    assert found["plain"][0][-1]["verdict"] == "not judged"
+        verdicts[name] = [asdict(row) | {"time": "", "milliseconds": 0} for row in rows], maps
+    assert verdicts["plain"] == verdicts["workers"]
+    assert verdicts["plain"][0][-1]["verdict"] == "not judged"
 
 
 @pytest.mark.parametrize("keeping", [1, 2, 8])
@@ -165,7 +165,7 @@ def test_work_that_was_stopped_goes_on_from_whole_shards(study_of, plain, small_
 
     first, second, made = Counted(), Counted(), []
     monkeypatch.setattr(
-        study_workers, "ShardCheckpoints", lambda *given: made.append(ShardCheckpoints(*given)) or made[-1]
+        study_workers, "ShardCheckpoints", lambda *arguments: made.append(ShardCheckpoints(*arguments)) or made[-1]
     )
     with pytest.raises(Cancelled):
         study_of(OnWorkers(first)).fit(stop)
@@ -184,10 +184,10 @@ class Blind(InProcess):
         for number, payload in payloads:
             self._victim.rename(self._away)
             try:
-                found = list(super().map(task, [(number, payload)]))
+                result = list(super().map(task, [(number, payload)]))
             finally:
                 self._away.rename(self._victim)
-            yield from found
+            yield from result
 
 
 def test_a_photo_that_one_worker_cannot_read_is_read_here(study_of, plain, small_shards, product):
@@ -208,22 +208,22 @@ def test_a_mask_that_one_worker_cannot_read_is_read_here(study_of, plain):
     ("payload", "reason"), [("bad", "it cannot be read"), ("deadly", "its worker process was killed")]
 )
 def test_a_shard_that_fails_three_times_is_named_and_the_rest_is_kept(pool, payload, reason):
-    given, work, names = [], ShardCheckpoints([b"a test"], kinds=[]), {0: ["a"], 1: ["b.png", "c.png"], 2: ["d"]}
+    calls, work, names = [], ShardCheckpoints([b"a test"], kinds=[]), {0: ["a"], 1: ["b.png", "c.png"], 2: ["d"]}
 
     def payload_of(number):
-        given.append(number)
+        calls.append(number)
         return payload if number == 1 else "sound"
 
     def worked(numbers):
         return results(pool, Ready(), payload_of, lambda number, result: result[0], numbers)
 
-    found = []
+    rows = []
     with pytest.raises(ShardsFailed, match=rf"1 shard of photos failed 3 times \(.*{reason}.*b.png, c.png") as failed:
-        found.extend(number for number, _ in stored_results(work, range(3), names.get, worked))
-    assert sorted(found) == [0, 2]
+        rows.extend(number for number, _ in stored_results(work, range(3), names.get, worked))
+    assert sorted(rows) == [0, 2]
     assert work.numbers() == {0, 2}
-    assert given.count(1) == ATTEMPTS
-    assert given.count(0) == given.count(2) == 1
+    assert calls.count(1) == ATTEMPTS
+    assert calls.count(0) == calls.count(2) == 1
     assert failed.value.photos == ("b.png", "c.png")
     work.remove()
 

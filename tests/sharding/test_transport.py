@@ -43,8 +43,8 @@ def test_a_preparation_arrives_as_it_was(backbone, alignment, tiled: bool, align
     arrived = extractor_of(pickle.loads(content))
     assert arrived.keys == sent.keys
     assert extractor_of(pickle.loads(content)).backbone is arrived.backbone
-    for one, other in zip(arrived.features(pixels, placement), expected, strict=True):
-        assert (one == other).all()
+    for first, other in zip(arrived.features(pixels, placement), expected, strict=True):
+        assert (first == other).all()
 
 
 @pytest.mark.parametrize("change", [{"weight_digest": "0" * 64}, {"engine": "an abacus"}])
@@ -61,17 +61,21 @@ def test_what_is_kept_comes_back_to_the_bit() -> None:
     quality = PhotoQuality(1 / 3, 0.1, 2.5, 0.0, 1.0)
     placements = {name: ("a" * 64, Placement((260, 390), located)), "c": ("b" * 64, Placement((5, 7)))}
     notes = PhotoNotes(placements, {name: quality}, damaged={"b": "lost"})
-    found = unpack(pack(ShardResult(notes, [(name, errors), {3: np.array(5)}], ["c"])), KINDS)
-    assert (found.notes.damaged, found.notes.quality, found.unreadable_masks) == ({"b": "lost"}, {name: quality}, ["c"])
-    scored, scalar = found.content
+    result = unpack(pack(ShardResult(notes, [(name, errors), {3: np.array(5)}], ["c"])), KINDS)
+    assert (result.notes.damaged, result.notes.quality, result.unreadable_masks) == (
+        {"b": "lost"},
+        {name: quality},
+        ["c"],
+    )
+    scored, scalar = result.content
     assert (scalar[3].shape, scalar[3]) == ((), 5)
     assert scored == (name, errors)
-    assert [(digest, own.photo_size) for digest, own in found.notes.placements.values()] == [
+    assert [(digest, placement.photo_size) for digest, placement in result.notes.placements.values()] == [
         ("a" * 64, (260, 390)), ("b" * 64, (5, 7)),
     ]  # fmt: skip
-    assert found.notes.placements["c"][1].pose is None
+    assert result.notes.placements["c"][1].pose is None
     for field in fields(PartPose):
-        assert np.array_equal(getattr(found.notes.placements[name][1].pose, field.name), getattr(located, field.name))
+        assert np.array_equal(getattr(result.notes.placements[name][1].pose, field.name), getattr(located, field.name))
 
 
 @pytest.mark.parametrize("content", [b"", b"\xff" * 20, pack({"a": 1})[:-1], b"\x02\0\0\0\0\0\0\0{}junk"])

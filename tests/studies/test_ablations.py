@@ -131,13 +131,13 @@ def test_shrinkage_stays_invertible_for_one_and_two_images(n: int) -> None:
 @pytest.mark.parametrize("name", ALL)
 def test_round_trip_refit_and_rows_alone(name) -> None:
     train, test = correlated(60), correlated(5, seed=1)
-    model, again = name(train), name(train)
-    assert all(torch.equal(value, again.arrays()[key]) for key, value in model.arrays().items())
+    model, repeated = name(train), name(train)
+    assert all(torch.equal(value, repeated.arrays()[key]) for key, value in model.arrays().items())
     loaded = type(model).from_arrays(model.arrays(), model.params())
     assert isinstance(loaded, Mahalanobis | GlobalMahalanobis | EigenMahalanobis)
     assert torch.equal(loaded.score(test), model.score(test))
-    alone = torch.cat([model.score(image[None]) for image in test])
-    np.testing.assert_allclose(alone, model.score(test), rtol=1e-5)
+    single = torch.cat([model.score(image[None]) for image in test])
+    np.testing.assert_allclose(single, model.score(test), rtol=1e-5)
 
 
 @pytest.mark.parametrize("name", ALL)

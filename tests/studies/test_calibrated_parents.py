@@ -27,13 +27,16 @@ def classifier(classes=3):
 
 def test_isotonic_is_one_step_curve_a_class_against_the_rest():
     model, (x, y), (new, _) = classifier(), overlapping(150, 1), overlapping(50, 2)
-    parent, given = model.parent_proba(new), model.parent_proba(x)
+    parent, taught_proba = model.parent_proba(new), model.parent_proba(x)
     curves = [
-        IsotonicRegression(out_of_bounds="clip").fit(given[:, c], y == c).predict(parent[:, c]) for c in model.classes
+        IsotonicRegression(out_of_bounds="clip").fit(taught_proba[:, c], y == c).predict(parent[:, c])
+        for c in model.classes
     ]
     expected = np.stack(curves, axis=1)
     expected /= expected.sum(axis=1, keepdims=True)
-    np.testing.assert_allclose(calibrated(given, y, method="isotonic").predict_proba(parent), expected, rtol=1e-12)
+    np.testing.assert_allclose(
+        calibrated(taught_proba, y, method="isotonic").predict_proba(parent), expected, rtol=1e-12
+    )
 
 
 def test_a_model_comes_with_its_parent_and_the_curves_of_the_held_out():

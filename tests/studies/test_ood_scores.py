@@ -46,15 +46,15 @@ def test_regularised_error_is_a_share_of_the_uncentred_length():
 
 
 def test_fusion_is_one_minus_error_times_score():
-    found = fuse(np.array([0.0, 0.25, 1.0, 1.5]), np.array([2.0, 4.0, 3.0, 3.0]))
-    np.testing.assert_allclose(found.numpy(), [2.0, 3.0, 0.0, 0.0])
+    result = fuse(np.array([0.0, 0.25, 1.0, 1.5]), np.array([2.0, 4.0, 3.0, 3.0]))
+    np.testing.assert_allclose(result.numpy(), [2.0, 3.0, 0.0, 0.0])
 
 
 def test_fusion_falls_with_the_error_after_the_shift():
     errors = np.linspace(0.0, 1.2, 13)
-    found = fuse(errors, np.full(13, -3.0), smallest=-5.0).numpy()
-    np.testing.assert_allclose(found, np.clip(1 - errors, 0, None) * 2.0)
-    assert (np.diff(found) <= 0).all()
+    result = fuse(errors, np.full(13, -3.0), smallest=-5.0).numpy()
+    np.testing.assert_allclose(result, np.clip(1 - errors, 0, None) * 2.0)
+    assert (np.diff(result) <= 0).all()
     assert float(fuse(np.array([0.1]), np.array([-6.0]), smallest=-5.0)) == 0.0
 
 

@@ -70,10 +70,10 @@ def test_a_claim_holds_only_where_it_does_on_every_set(score, verdict):
 
 
 def test_the_cancer_table_gives_the_published_order():
-    found = hoffmann.cancer_auc(argparse.Namespace(quick=True), noise_seeds=1)
-    assert found["kernel_pca_mean"] == pytest.approx(0.9971, abs=5e-4)
-    assert found["pca_best"] < found["parzen_best"] < found["kernel_pca_mean"]
-    swept = found["one_class_svm_swept_in_nu"]
+    table = hoffmann.cancer_auc(argparse.Namespace(quick=True), noise_seeds=1)
+    assert table["kernel_pca_mean"] == pytest.approx(0.9971, abs=5e-4)
+    assert table["pca_best"] < table["parzen_best"] < table["kernel_pca_mean"]
+    swept = table["one_class_svm_swept_in_nu"]
     assert swept["0.5"] is None, "small widths have no area, as the paper says"
     assert max(area for area in swept.values() if area is not None) < 0.99, "below the range of the paper's plot"
 
@@ -89,11 +89,11 @@ def test_what_is_learned_clean_holds_no_outlier(monkeypatch):
     ):
         monkeypatch.setattr(module, name, lambda rows, **_: stub)
     monkeypatch.setattr(quadrics, "_off_surface", lambda model, pca, rows: np.zeros(len(rows)))
-    own = SimpleNamespace(learned=rng.normal(size=(10, 9, 8)) + 5)
+    study = SimpleNamespace(learned=rng.normal(size=(10, 9, 8)) + 5)
     good, strange = rng.normal(size=(9, 8)) + 5, rng.normal(size=(20, 8)) - 5
     for outlying, expected in ((0.0, 0), (quadrics.STRANGE, 1)):
         learned.clear()
-        quadrics._contest(own, good, strange, outlying)
+        quadrics._contest(study, good, strange, outlying)
         assert (learned[0].sum(axis=1) < 0).sum() == expected
 
 
@@ -105,10 +105,10 @@ def test_kdf_and_kdn_as_published_have_the_papers_constant_and_its_paths(monkeyp
         return {"error": 0.1}, {"error": 0.2}
 
     monkeypatch.setattr(kdf_kdn, "simulate", simulate)
-    found = kdf_kdn.as_published(argparse.Namespace(quick=True))
+    models = kdf_kdn.as_published(argparse.Namespace(quick=True))
     assert all(made["log_b"] == PAPER_LOG_B for _, made in asked)
     assert {made.get("include_output", False) for fit, made in asked if fit is kdf_kdn.fit_kdn} == {True}
-    assert found["spiral"]["1000"]["KDN"] == {"error": pytest.approx(0.1)}
+    assert models["spiral"]["1000"]["KDN"] == {"error": pytest.approx(0.1)}
 
 
 def test_no_rule_of_ours_is_called_the_papers():

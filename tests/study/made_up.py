@@ -23,11 +23,11 @@ def photo(name: str, kind: str = "good", part: str = "test", **known) -> ScoredP
     return ScoredPhoto(name, name * 8, SIZE, kind, part, Path(name), **known)
 
 
-def bench(views: Sequence[FittedMethod], photos: Sequence[ScoredPhoto], seen=patches) -> ScoredPhotos:
-    """The photos under one view, each with the patches that `seen` makes for its number."""
+def bench(views: Sequence[FittedMethod], photos: Sequence[ScoredPhoto], patches_of=patches) -> ScoredPhotos:
+    """The photos under one view, each with the patches that `patches_of` makes for its number."""
     scored = ScoredPhotos(views, GRID, SIZE)
-    for i, own in enumerate(photos):
-        scored = scored.with_photo(own, [seen(i)])
+    for i, photo in enumerate(photos):
+        scored = scored.with_photo(photo, [patches_of(i)])
     return scored
 
 

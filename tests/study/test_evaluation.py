@@ -51,19 +51,19 @@ def promised(scored: ScoredPhotos, limits: Limits | None = None) -> str:
 
 def test_what_photos_promise_and_what_few_of_them_cannot(setting):
     scored = setting(12)
-    told, scores = promised(scored), scored.calibration_scores()
+    bounds, scores = promised(scored), scored.calibration_scores()
     assert (
         f"With 12 good parts, no limit can guarantee fewer than {provable_bound(12)} in 100; 30 photos would at "
         "least halve"
-    ) in told
+    ) in bounds
     assert provable_bound(20) > provable_bound(12) / 2 >= provable_bound(30)
     assert "no limit can guarantee" not in promised(setting(60))
     assert "With 4 groups of good parts (12 photos), no limit can guarantee" in promised(setting(12, groups=4))
-    assert "review" in told
+    assert "review" in bounds
     assert "review" not in promised(scored, Limits(float(scores.max()), float(scores.max())))
     assert forecast_sentence(setting(0), Limits(1, 2), np.zeros(0)) == ""
-    told = promised(scored, Limits(float(np.median(scores)), float(np.median(scores))))
-    low, high = (int(end) for end in told.split("rejected (")[1].split(")")[0].split(" to "))
+    bounds = promised(scored, Limits(float(np.median(scores)), float(np.median(scores))))
+    low, high = (int(end) for end in bounds.split("rejected (")[1].split(")")[0].split(" to "))
     assert 5 < low < 50 < high < 95, "of 12 scores 6 lie above the median"
 
 
@@ -82,26 +82,26 @@ def scored(recipe, tmp_path: Path) -> ScoredPhotos:
 def test_the_bench_and_evaluate_find_the_same_defects_and_read_each_mask_once(scored, monkeypatch):
     mask = scored.photos[1].known_mask(scored.size)
     for live in ({}, {"k": 2, "area": 40}):
-        own = found_up_to(scored, **live)
+        hit_limits = found_up_to(scored, **live)
         area = live.get("area", 12)
-        assert own[1] == rule.hit_limit(scored.map(1, **live), rule.dilate_mask(mask), area=area)
-        assert np.isnan(own[[0, 2, 3, 4]]).all()
-        judged = EvaluationScores.from_scored(scored, live, range(5), truth_masks(scored))
-        np.testing.assert_array_equal(judged.hit_limits, own)
-        merged = EvaluationScores.merged([judged, judged])
-        np.testing.assert_array_equal(merged.hit_limits, np.tile(own, 2))
+        assert hit_limits[1] == rule.hit_limit(scored.map(1, **live), rule.dilate_mask(mask), area=area)
+        assert np.isnan(hit_limits[[0, 2, 3, 4]]).all()
+        evaluation = EvaluationScores.from_scored(scored, live, range(5), truth_masks(scored))
+        np.testing.assert_array_equal(evaluation.hit_limits, hit_limits)
+        merged = EvaluationScores.merged([evaluation, evaluation])
+        np.testing.assert_array_equal(merged.hit_limits, np.tile(hit_limits, 2))
     monkeypatch.setattr(ScoredPhoto, "known_mask", lambda *_: pytest.fail("read again"))
     found_up_to(scored, k=3)
     assert found_up_to(scored, k=3) is found_up_to(scored, k=3)
 
 
 def test_the_sentence_tells_those_caught_elsewhere(scored):
-    scores, found = scored.scores(), found_up_to(scored)
+    scores, hit_limits = scored.scores(), found_up_to(scored)
     below = float(scored.maps().min()) - 1
-    said = counts_sentence_for(scored, scores, Limits(below, below), found)
-    assert "misses 0 of 3 defects, detects 3 of 3 (1 at the defect, 0 elsewhere, 2 without a mask)" in said
-    found = np.where(np.isnan(found), np.nan, below)
-    assert "(0 at the defect, 1 elsewhere, 2" in counts_sentence_for(scored, scores, Limits(below, below), found)
+    message = counts_sentence_for(scored, scores, Limits(below, below), hit_limits)
+    assert "misses 0 of 3 defects, detects 3 of 3 (1 at the defect, 0 elsewhere, 2 without a mask)" in message
+    hit_limits = np.where(np.isnan(hit_limits), np.nan, below)
+    assert "(0 at the defect, 1 elsewhere, 2" in counts_sentence_for(scored, scores, Limits(below, below), hit_limits)
     assert "detects" not in counts_sentence_for(scored, scores, Limits(below, below))
 
 
@@ -109,10 +109,10 @@ def test_the_sentence_tells_those_caught_elsewhere(scored):
 def test_photos_without_a_score_stand_in_every_count(product, small_backbone, tmp_path, monkeypatch):
     root = shutil.copytree(product, tmp_path / "flange")
     lost = [sorted((root / name).iterdir())[0] for name in ("test/good", "test/scratch", "train/good")]
-    gone, place = {read(path).pixels.tobytes() for path in lost}, FeatureExtractor.place
+    missing, place = {read(path).pixels.tobytes() for path in lost}, FeatureExtractor.place
 
     def placed(self: FeatureExtractor, pixels: np.ndarray):
-        if pixels.tobytes() in gone:
+        if pixels.tobytes() in missing:
             raise NotLocated("nothing in the photo matches the reference")
         return place(self, pixels)
 
@@ -128,18 +128,19 @@ def test_photos_without_a_score_stand_in_every_count(product, small_backbone, tm
         damaged: ("not judged", "dent"),
     }
     limits = study.default_limits()
-    said = counts_sentence_for(study.results, study.scores(), limits, found_up_to(study.results))
-    assert " of 3 inspected good parts (" in said
-    assert " of 1 inspected defect, " in said
+    message = counts_sentence_for(study.results, study.scores(), limits, found_up_to(study.results))
+    assert " of 3 inspected good parts (" in message
+    assert " of 1 inspected defect, " in message
     assert (
-        "; 1 of 3 defects not located, 1 of 3 defects not judged, 1 of 4 good parts not located, sort by hand" in said
+        "; 1 of 3 defects not located, 1 of 3 defects not judged, 1 of 4 good parts not located, sort by hand"
+        in message
     )
     evaluation = evaluate_photos(study.results, limits, truth_masks(study.results))
     counts = evaluation.counts
     assert (counts.good_unscored, counts.defects_unscored) == (UnscoredCounts(1), UnscoredCounts(1, 1))
     assert (counts.good_total, counts.defects_total, counts.with_mask) == (4, 3, 1)
     shown = study.split.test
-    (judged,) = score_test_photos(study, shown, [study.live])
+    (evaluation,) = score_test_photos(study, shown, [study.live])
     features = study.photo_features
-    assert figures(judged, limits, features.unscored(("test", sample) for sample in shown)).counts == counts
+    assert figures(evaluation, limits, features.unscored(("test", sample) for sample in shown)).counts == counts
     assert outcomes(evaluation)["not_located"] == 2

@@ -22,7 +22,7 @@ pytestmark = pytest.mark.slow
 
 
 @pytest.fixture(scope="module")
-def taught(product, backbone, tmp_path_factory):
+def fit_with(product, backbone, tmp_path_factory):
     """taught(tolerances) is a fitted study of the product, by folds."""
     photos, store = train_on_all(split(scan(product), seed=0)), FeatureStore(tmp_path_factory.mktemp("features"))
 
@@ -33,25 +33,25 @@ def taught(product, backbone, tmp_path_factory):
 
 
 @pytest.fixture(scope="module")
-def study(taught) -> Study:
-    return taught(NOISY)
+def study(fit_with) -> Study:
+    return fit_with(NOISY)
 
 
-def test_copies_are_learned_from_with_their_photo_and_never_stored(study, taught, monkeypatch):
-    stored, seen, left_out = set(study.store.folder.iterdir()), [], fitting.CrossFitter.fold_detectors
+def test_copies_are_learned_from_with_their_photo_and_never_stored(study, fit_with, monkeypatch):
+    stored, fold_calls, left_out = set(study.store.folder.iterdir()), [], fitting.CrossFitter.fold_detectors
 
     def noted(self, report):
         for fold, views in zip(self.folds, left_out(self, report), strict=True):
-            seen.append((len(fold), views[0].detector.images))
+            fold_calls.append((len(fold), views[0].detector.images))
             yield views
 
     monkeypatch.setattr(fitting.CrossFitter, "fold_detectors", noted)
-    again, photos = taught(NOISY), len(study.split.train)
+    refit, photos = fit_with(NOISY), len(study.split.train)
     assert set(study.store.folder.iterdir()) == stored
     assert study.results.views[0].detector.images == 4 * photos
-    assert seen == [(own, 4 * (photos - own)) for own, _ in seen]
-    assert again.scores().tobytes() == study.scores().tobytes()
-    assert again.results.repeat_scores().tobytes() == study.results.repeat_scores().tobytes()
+    assert fold_calls == [(fold_names, 4 * (photos - fold_names)) for fold_names, _ in fold_calls]
+    assert refit.scores().tobytes() == study.scores().tobytes()
+    assert refit.results.repeat_scores().tobytes() == study.results.repeat_scores().tobytes()
 
 
 def test_a_part_counts_once_where_limits_are_set(study):
@@ -73,40 +73,43 @@ def test_the_score_again_is_that_of_the_copy_by_hand(study):
     assert image_score(as_taken, area=area) == study.scores()[position]
 
 
-def test_noise_within_the_tolerances_moves_good_scores_less(study, taught):
+def test_noise_within_the_tolerances_moves_good_scores_less(study, fit_with):
     moved = []
-    for own in (taught(None), study):
+    for study_scored in (fit_with(None), study):
         shifts = []
-        for photo in [photo for photo in own.photos if photo.label == "good" and photo.subset == "test"]:
-            picture = own.extractor.network_input(read(photo.path).pixels, photo.placed)
+        for photo in [photo for photo in study_scored.photos if photo.label == "good" and photo.subset == "test"]:
+            picture = study_scored.extractor.network_input(read(photo.path).pixels, photo.placed)
             noisy = CaptureVariation(noise=10.0).apply(picture, photo.placed.photo_size, np.random.default_rng(0))
             scores = [
                 float(
                     image_score(
-                        own.results.map_from_features(own.extractor.features_of_input(seen), photo.placed), area=1
+                        study_scored.results.map_from_features(
+                            study_scored.extractor.features_of_input(pixels), photo.placed
+                        ),
+                        area=1,
                     )
                 )
-                for seen in (picture, noisy)
+                for pixels in (picture, noisy)
             ]
             shifts.append(scores[1] - scores[0])
-        moved.append(np.mean(shifts) / own.calibration_scores().std())
+        moved.append(np.mean(shifts) / study_scored.calibration_scores().std())
     assert abs(moved[1]) < 0.5 * abs(moved[0])
 
 
-def test_changed_verdicts_are_counted_on_the_bench_and_by_evaluate_alike(study, taught):
-    scores, again = study.scores().astype(float), study.results.repeat_scores().astype(float)
+def test_changed_verdicts_are_counted_on_the_bench_and_by_evaluate_alike(study, fit_with):
+    scores, repeats = study.scores().astype(float), study.results.repeat_scores().astype(float)
     middle = float(np.median(scores))
     limits = Limits(middle, middle)
     judge = study.results.of_subset("test")
-    changed = ((scores > middle) != (again > middle)) & judge
-    found = repeatability_counts(study.results, limits)
-    assert (found.changed, found.total) == (changed.sum(), judge.sum())
-    assert str(found.changed) in found.sentence()
-    assert evaluate_photos(study.results, limits, truth_masks(study.results)).changed == found
+    changed = ((scores > middle) != (repeats > middle)) & judge
+    counts = repeatability_counts(study.results, limits)
+    assert (counts.changed, counts.total) == (changed.sum(), judge.sum())
+    assert str(counts.changed) in counts.sentence()
+    assert evaluate_photos(study.results, limits, truth_masks(study.results)).changed == counts
     (streamed,) = score_test_photos(study, study.split.test, [{}])
-    assert RepeatabilityCounts.from_scores(streamed.scores, streamed.repeat_scores, streamed.defect, limits) == found
-    assert repeatability_counts(taught(None).results, limits) is None
+    assert RepeatabilityCounts.from_scores(streamed.scores, streamed.repeat_scores, streamed.defect, limits) == counts
+    assert repeatability_counts(fit_with(None).results, limits) is None
 
 
-def test_the_recipe_says_what_was_tolerated(taught):
-    assert str(DEFAULT_TOLERANCES) in taught(DEFAULT_TOLERANCES).recipe().provenance.calibration_note
+def test_the_recipe_says_what_was_tolerated(fit_with):
+    assert str(DEFAULT_TOLERANCES) in fit_with(DEFAULT_TOLERANCES).recipe().provenance.calibration_note

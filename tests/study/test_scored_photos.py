@@ -114,11 +114,11 @@ def fused(recipe) -> ScoredPhotos:
     for i in range(10):
         group = GROUPS[i] if i < 8 else None
         part, name = ("calibration", f"p{i}") if i < 8 else ("test", f"p{i}")
-        scored = scored.with_photo(photo(name, "good", part, split_group=group), seen(i))
+        scored = scored.with_photo(photo(name, "good", part, split_group=group), view_features(i))
     return scored
 
 
-def seen(i: int) -> list[torch.Tensor]:
+def view_features(i: int) -> list[torch.Tensor]:
     """What each of the two views sees of a photo."""
     return [patches(i), patches(100 + i)]
 
@@ -126,7 +126,7 @@ def seen(i: int) -> list[torch.Tensor]:
 def own_errors(scored: ScoredPhotos, k: int, q: int) -> list[np.ndarray]:
     """(photos, h, w) raw errors of each view."""
     return [
-        np.stack([view.errors(seen(i)[number], value) for i in range(len(scored.photos))])
+        np.stack([view.errors(view_features(i)[number], value) for i in range(len(scored.photos))])
         for number, (view, value) in enumerate(zip(scored.views, (k, q), strict=True))
     ]
 
@@ -134,19 +134,19 @@ def own_errors(scored: ScoredPhotos, k: int, q: int) -> list[np.ndarray]:
 def added(errors: list[np.ndarray], scales: list) -> np.ndarray:
     """The sum of standardised errors, in float64."""
     return sum(
-        scale.gain.astype(float) * (own.astype(float) - scale.centre) / scale.spread
-        for own, scale in zip(errors, scales, strict=True)
+        scale.gain.astype(float) * (view_errors.astype(float) - scale.centre) / scale.spread
+        for view_errors, scale in zip(errors, scales, strict=True)
     )
 
 
 @pytest.mark.parametrize(("k", "q"), [(5, 2), (2, 1), (4, 3)])
 def test_errors_of_two_views_are_standardised_and_added(fused, k, q):
     errors = own_errors(fused, k, q)
-    scales = [GoodMaps.from_errors(own[:8]).finish(fused.size) for own in errors]
+    scales = [GoodMaps.from_errors(view_map[:8]).finish(fused.size) for view_map in errors]
     np.testing.assert_allclose(fused.grid_errors(k=k, q=q), added(errors, scales), rtol=1e-4, atol=1e-5)
     for view in (0, 1):
-        own = to_pixels(scales[view].apply(errors[view]), fused.size)
-        np.testing.assert_allclose(fused.maps(view=view, k=k, q=q), own, rtol=1e-5)
+        view_map = to_pixels(scales[view].apply(errors[view]), fused.size)
+        np.testing.assert_allclose(fused.maps(view=view, k=k, q=q), view_map, rtol=1e-5)
 
 
 def test_a_photo_scores_the_same_whichever_way_it_is_asked_for(fused):
@@ -156,26 +156,26 @@ def test_a_photo_scores_the_same_whichever_way_it_is_asked_for(fused):
     ]
     for live in ({"k": 5, "q": 2}, {"k": 1, "q": 4, "area": 307}):
         for i in range(10):
-            expected = to_pixels(joined_errors(views, seen(i), live), fused.size)
+            expected = to_pixels(joined_errors(views, view_features(i), live), fused.size)
             assert np.array_equal(fused.map(i, **live), expected)
             assert fused.scores(**live)[i] == image_score(expected, area=live.get("area", 12))
 
 
 @pytest.mark.parametrize("which", [(0,), (1,), (1, 0)])
 def test_some_of_the_views_score_as_if_they_alone_had_been_fitted(fused, which):
-    alone = ScoredPhotos([fused.views[i] for i in which], fused.grid, fused.size)
-    for i, own in enumerate(fused.photos):
-        alone = alone.with_photo(own, [seen(i)[view] for view in which])
-    found = fused.of_views(which)
-    assert (found.live, found.photos) == (alone.live, alone.photos)
-    for live in ({}, {view.live_parameter: 2 for view in found.views}):
-        assert np.array_equal(found.scores(**live), alone.scores(**live))
-        assert np.array_equal(found.map(9, **live), alone.map(9, **live))
+    single = ScoredPhotos([fused.views[i] for i in which], fused.grid, fused.size)
+    for i, fused_photo in enumerate(fused.photos):
+        single = single.with_photo(fused_photo, [view_features(i)[view] for view in which])
+    result = fused.of_views(which)
+    assert (result.live, result.photos) == (single.live, single.photos)
+    for live in ({}, {view.live_parameter: 2 for view in result.views}):
+        assert np.array_equal(result.scores(**live), single.scores(**live))
+        assert np.array_equal(result.map(9, **live), single.map(9, **live))
     for position in (0, 9):
-        for own, other in zip(found.errors(position), alone.errors(position), strict=True):
-            assert np.array_equal(own, other)
-    more = found.with_photo(fused.photos[9], [seen(9)[view] for view in which])
-    assert more.scores()[10] == more.scores()[9] == found.scores()[9]
+        for errors, other in zip(result.errors(position), single.errors(position), strict=True):
+            assert np.array_equal(errors, other)
+    more = result.with_photo(fused.photos[9], [view_features(9)[view] for view in which])
+    assert more.scores()[10] == more.scores()[9] == result.scores()[9]
 
 
 def test_limits_are_set_by_the_scores_drawn_and_a_move_of_the_area_computes_no_map(fused, monkeypatch):

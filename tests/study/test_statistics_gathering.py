@@ -43,20 +43,25 @@ def test_blocks_from_elsewhere_give_the_bits_of_one_stream(name: str, count: int
     fit = fit_of(name, count)
     shards = ranges(count, statistics_gathering.SHARD)
     plain = arrays(fit, merged(fit, (fit.shard((i, photo(i)) for i in numbers) for numbers in shards)))
-    found = StatisticsMerger(fit)
+    merger = StatisticsMerger(fit)
     for numbers in ranges(count, 3 * statistics_gathering.SHARD):
         block = StatisticsMerger(fit)
         for shard in ranges(len(numbers), statistics_gathering.SHARD):
             elsewhere = fit.shard((numbers[i], photo(numbers[i])) for i in shard)
-            carried = [own.state() for own in elsewhere]
-            block.add_shard([own.restore(state) or own for own, state in zip(fit.begin(), carried, strict=True)])
-        found.add_block(block.total())
-    for key, values in arrays(fit, found.total()).items():
+            carried = [statistics.state() for statistics in elsewhere]
+            block.add_shard(
+                [
+                    statistics.restore(state) or statistics
+                    for statistics, state in zip(fit.begin(), carried, strict=True)
+                ]
+            )
+        merger.add_block(block.total())
+    for key, values in arrays(fit, merger.total()).items():
         assert torch.equal(values, plain[key]), key
 
 
 def test_a_drawn_patch_does_not_depend_on_the_photos_before() -> None:
     fit = fit_of("nearest", 100)
-    alone = fit.shard([(70, photo(70))])[0].rows()
+    single = fit.shard([(70, photo(70))])[0].rows()
     among = fit.shard((number, photo(number)) for number in range(64, 80))[0].rows()
-    assert any(torch.equal(alone, among[i : i + len(alone)]) for i in range(len(among)))
+    assert any(torch.equal(single, among[i : i + len(single)]) for i in range(len(among)))

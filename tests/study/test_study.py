@@ -84,9 +84,9 @@ def test_defects_stand_out_where_they_are(study):
     figures = evaluate_photos(study.results, study.default_limits(), truth_masks(study.scored), area=1)
     scores = study.scores(area=1)
     good, defect = study.scored.good_and_defect()
-    seen = np.flatnonzero(defect & (scores > scores[good].max()))
-    assert len(seen) == 2, "the third, a faint scratch, scores highest in a corner, as good parts do"
-    for position, mask in zip(seen, truth_masks(study.scored, seen), strict=True):
+    positions = np.flatnonzero(defect & (scores > scores[good].max()))
+    assert len(positions) == 2, "the third, a faint scratch, scores highest in a corner, as good parts do"
+    for position, mask in zip(positions, truth_masks(study.scored, positions), strict=True):
         assert study.map(int(position))[mask].max() > scores[good].max()
     assert figures.pixel_auroc > 0.9
     assert figures.counts.defects_total == 3
@@ -94,24 +94,24 @@ def test_defects_stand_out_where_they_are(study):
 
 @pytest.mark.parametrize("k", [24, 7])
 def test_photos_judged_beside_the_bench_come_to_what_the_bench_shows(study, k):
-    (judged,) = score_test_photos(study, study.split.test, [{"k": k}])
-    on_bench = study.scored.of_subset("test")
-    assert np.array_equal(judged.scores, study.scores(k=k)[on_bench])
-    own = evaluate_photos(study.at({"k": k}), study.default_limits(k=k), truth_masks(study.scored), k=k)
-    assert figures(judged, study.default_limits(k=k)) == own
-    maps, masks = study.at({"k": k}).maps(np.flatnonzero(on_bench), k=k), truth_masks(study.scored)
-    true = np.stack([mask for mask, here in zip(masks, on_bench, strict=True) if here])
-    assert own.pixel_auroc == pytest.approx(auroc(maps.ravel(), true.ravel()), abs=1e-4)
-    assert own.aupro == pytest.approx(aupro(maps, true), abs=1e-4)
+    (evaluation,) = score_test_photos(study, study.split.test, [{"k": k}])
+    is_test = study.scored.of_subset("test")
+    assert np.array_equal(evaluation.scores, study.scores(k=k)[is_test])
+    on_bench = evaluate_photos(study.at({"k": k}), study.default_limits(k=k), truth_masks(study.scored), k=k)
+    assert figures(evaluation, study.default_limits(k=k)) == on_bench
+    maps, masks = study.at({"k": k}).maps(np.flatnonzero(is_test), k=k), truth_masks(study.scored)
+    true = np.stack([mask for mask, here in zip(masks, is_test, strict=True) if here])
+    assert on_bench.pixel_auroc == pytest.approx(auroc(maps.ravel(), true.ravel()), abs=1e-4)
+    assert on_bench.aupro == pytest.approx(aupro(maps, true), abs=1e-4)
 
 
 def test_fitting_again_gives_the_same_model_to_the_bit(study, product, backbone, store, network_calls):
     with pytest.warns(UserWarning, match="N = 11"):
-        again = Study(scan(product), backbone, store, parameters={"k": 24}, grid=GRID).fit()
+        refit = Study(scan(product), backbone, store, parameters={"k": 24}, grid=GRID).fit()
     assert network_calls == [], "every photo was in the store"
     for name, array in study.scored.views[0].detector.arrays().items():
-        assert torch.equal(array, again.scored.views[0].detector.arrays()[name]), name
-    assert np.array_equal(study.scores(), again.scores())
+        assert torch.equal(array, refit.scored.views[0].detector.arrays()[name]), name
+    assert np.array_equal(study.scores(), refit.scores())
 
 
 def test_a_store_too_small_streams_and_gives_the_same_model(study, product, backbone, tmp_path):
@@ -146,12 +146,12 @@ def test_a_value_between_the_stops_equals_a_fresh_computation_to_the_bit(product
 
 
 def test_two_views_score_alike_in_app_and_reloaded_recipe_to_the_bit(product, backbone, store, tmp_path):
-    given = {"k": 16, "components": 8, "m": 12, "patches": 600}
+    parameters = {"k": 16, "components": 8, "m": 12, "patches": 600}
     channels = dict(zip(backbone.taps, backbone.tap_channels, strict=True))
     taps = [backbone.taps, backbone.taps[1:]]
     with pytest.warns(UserWarning, match="N = 11"):
         study = Study(
-            scan(product), backbone, store, method="mahalanobis+quadrics", parameters=given, grid=GRID, taps=taps
+            scan(product), backbone, store, method="mahalanobis+quadrics", parameters=parameters, grid=GRID, taps=taps
         ).fit()
     assert study.live == {"k": 16, "m": 12, "area": 33}
     assert study.extractor.shapes[1][-1] == min(256, sum(channels[tap] for tap in taps[1]))
@@ -159,17 +159,17 @@ def test_two_views_score_alike_in_app_and_reloaded_recipe_to_the_bit(product, ba
         recipe = study.recipe(product="flange", **live)
         save(recipe, tmp_path / "r.zip")
         reloaded = load(tmp_path / "r.zip")
-        assert [view.spec.digest for view in reloaded.views] == [look.digest for look in study.extractor.looks]
+        assert [view.spec.digest for view in reloaded.views] == [spec.digest for spec in study.extractor.looks]
         for i in (0, len(study.photos) - 1):
             pixels = read(study.photos[i].path).pixels
             for source in (recipe, reloaded):
                 verdict = inspect(pixels, source, backbone=backbone)
                 assert verdict.score == study.scores(**live)[i]
                 assert np.array_equal(verdict.anomaly_map, study.map(i, **live))
-    again = study.with_parameters({})
+    refit = study.with_parameters({})
     with pytest.warns(UserWarning, match="N = 11"):
-        again.fit()
-    assert np.array_equal(again.scores(), study.scores())
+        refit.fit()
+    assert np.array_equal(refit.scores(), study.scores())
 
 
 @pytest.mark.parametrize("method", ["mahalanobis", "corp", "nearest"])
@@ -183,15 +183,15 @@ def test_with_no_photo_kept_for_limits_each_of_the_fit_is_scored_by_what_the_oth
     assert sorted(sample.name for fold in folds for sample in fold) == [sample.name for sample in photos.train]
     start, errors = study.scored.views[0].start, {photo.name: study.errors(photo)[0] for photo in study.photos}
     for fold in folds[:2]:
-        inside = {sample.name for sample in fold}
-        apart = study.fit_view(0, samples=[sample for sample in photos.train if sample.name not in inside])
+        fold_names = {sample.name for sample in fold}
+        apart = study.fit_view(0, samples=[sample for sample in photos.train if sample.name not in fold_names])
         for sample in fold:
             photo = study.photos[study.scored.index(sample.name)]
-            kept = errors[sample.name][apart.stops.index(start)]
+            expected_errors = errors[sample.name][apart.stops.index(start)]
             if method == "nearest":  # what was drawn from the other photos is not what would be drawn from them alone
-                assert kept.mean() > study.scored.views[0].errors(*study.features(photo), start).mean()
+                assert expected_errors.mean() > study.scored.views[0].errors(*study.features(photo), start).mean()
             else:
-                np.testing.assert_allclose(kept, apart.errors(*study.features(photo), start), rtol=2e-5)
+                np.testing.assert_allclose(expected_errors, apart.errors(*study.features(photo), start), rtol=2e-5)
     setters = study.scored.setters()
     setting = {photo.name for photo, sets in zip(study.photos, setters, strict=True) if sets}
     assert setting == {sample.name for sample in photos.train}
@@ -220,14 +220,14 @@ def test_one_detector_of_several_fitted_together_is_the_one_fitted_alone(product
         photos, backbone, store, method=("mahalanobis", "corp", "nearest"), parameters=chosen, grid=GRID
     ).fit()
     known = {"k": 8, "patches": 200}
-    alone = Study(photos, backbone, store, method="mahalanobis+nearest", parameters=known, grid=GRID).fit()
-    own = together.of_detector("mahalanobis+nearest", backbone, [backbone.taps] * 2)
-    assert np.array_equal(own.scores(), alone.scores())
-    assert own.default_limits() == alone.default_limits()
-    assert own.live == alone.live
-    assert np.array_equal(own.map(1), alone.map(1))
-    for one, other in zip(own.recipe().views, alone.recipe().views, strict=True):
-        for name, values in one.detector.arrays().items():
+    single = Study(photos, backbone, store, method="mahalanobis+nearest", parameters=known, grid=GRID).fit()
+    extracted = together.of_detector("mahalanobis+nearest", backbone, [backbone.taps] * 2)
+    assert np.array_equal(extracted.scores(), single.scores())
+    assert extracted.default_limits() == single.default_limits()
+    assert extracted.live == single.live
+    assert np.array_equal(extracted.map(1), single.map(1))
+    for first, other in zip(extracted.recipe().views, single.recipe().views, strict=True):
+        for name, values in first.detector.arrays().items():
             assert torch.equal(values, other.detector.arrays()[name])
 
 
@@ -326,16 +326,16 @@ def test_a_quadric_fit_can_be_cancelled_in_the_middle_and_leaves_nothing(product
     study = Study(
         scan(product), backbone, store, method="quadrics", parameters={"components": 8, "m": 12, "robust": 1}, grid=GRID
     )
-    said: list[float] = []
+    messages: list[float] = []
 
     def progress(fraction: float, step: str) -> None:
         if step == "learning from the good photos":
-            said.append(fraction)
+            messages.append(fraction)
 
     with pytest.raises(Cancelled):
-        study.fit(progress, lambda: len(said) > len(study.split.train) + 3)
+        study.fit(progress, lambda: len(messages) > len(study.split.train) + 3)
     assert study.scored is None
-    assert said == sorted(said), "progress does not go back"
+    assert messages == sorted(messages), "progress does not go back"
 
 
 def test_quadrics_are_fitted_in_closed_form_unless_a_robust_fit_is_asked_for(quadric_study):

@@ -21,8 +21,8 @@ def test_each_method_has_an_order_as_published_and_a_way_back(name):
     assert (order.as_published, order.method, order.area, order.tolerances) == (True, name, 1, None)
     assert order.taps is None, "the built-in network has none of the papers' layers"
     assert order.parameters["k"] == 50, "what no paper says stays as chosen"
-    found = {**order.parameters, **vars(order)}
-    assert {key: found[key] for key in row.published} == {**row.published, "taps": None}
+    choices = {**order.parameters, **vars(order)}
+    assert {key: choices[key] for key in row.published} == {**row.published, "taps": None}
     back = order.with_defaults()
     assert (back.as_published, back.size, back.grid) == (False, (416, 160), (52, 20)), "in the shape of the photos"
     assert (back.area, back.parameters) == (None, {"k": 50})

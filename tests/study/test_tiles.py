@@ -67,7 +67,7 @@ def test_saved_and_opened_it_says_the_same(study, tiled_recipe, backbone, tmp_pa
     assert opened.tiles == PLAN
     assert opened.digest == saved.digest
     pixels = read(study.photos[0].path).pixels
-    here, there = (inspect(pixels, each, backbone=backbone) for each in (tiled_recipe, opened))
+    here, there = (inspect(pixels, item, backbone=backbone) for item in (tiled_recipe, opened))
     assert np.array_equal(here.anomaly_map, there.anomaly_map)
 
 
@@ -170,16 +170,16 @@ def test_an_even_texture_shows_no_seam(backbone, tmp_path):
     store = FeatureStore(tmp_path / "store")
     study = Study(scan(tmp_path / "photos"), backbone, store, parameters={"k": 8}, tiles=PLAN).fit()
     errors = study.results.grid_errors().mean(axis=0)
-    beside = np.zeros(GRID, bool)
+    near_cut = np.zeros(GRID, bool)
     for tile in PLAN.tiles:
         rows, columns = tile.cells
-        for edge, lines in ((rows.stop, beside), (columns.stop, beside.T)):
+        for edge, lines in ((rows.stop, near_cut), (columns.stop, near_cut.T)):
             if edge < len(lines):
                 lines[edge - 1 : edge + 1] = True
     inner = np.zeros(GRID, bool)
     inner[1:-1, 1:-1] = True
-    assert beside.any()
-    assert abs(errors[beside & inner].mean() / errors[~beside & inner].mean() - 1) < 0.05
+    assert near_cut.any()
+    assert abs(errors[near_cut & inner].mean() / errors[~near_cut & inner].mean() - 1) < 0.05
 
 
 def test_k_is_the_plans_and_a_larger_one_is_refused_with_the_figure(product, backbone, tmp_path):
@@ -208,5 +208,5 @@ def test_the_command_line_gives_what_the_study_gives(product, tmp_path, kept_gra
     order = TeachingConfig("flange", photos, size=(128, 128), parameters={"k": 8}, tiles=recipe.tiles)
     backbone, taps = order.network(("mahalanobis",))
     study = Study(order, backbone, FeatureStore(tmp_path / "store"), taps=taps).fit()
-    judged = study.scores()[study.results.of_subset("test")]
-    assert [row.score for row in recipe.test_photos] == judged.tolist()
+    scores = study.scores()[study.results.of_subset("test")]
+    assert [row.score for row in recipe.test_photos] == scores.tolist()

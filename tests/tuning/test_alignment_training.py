@@ -23,13 +23,13 @@ def photos(rng, reach):
     """Twelve photos of one patterned part, shifted by up to `reach` pixels."""
     part = cv2.GaussianBlur(rng.integers(0, 256, (160, 160), np.uint8), (0, 0), 3)
     part = cv2.normalize(part, None, 0, 255, cv2.NORM_MINMAX)
-    found = []
+    made = []
     for x, y in np.round(reach * rng.uniform(-1, 1, (12, 2))).astype(int):
         grey = np.full((256, 256), 40.0)
         grey[48 + y : 208 + y, 48 + x : 208 + x] = part
         grey += rng.normal(0, 3, grey.shape)
-        found.append(np.repeat(np.clip(grey, 0, 255).astype(np.uint8)[:, :, None], 3, axis=2))
-    return found
+        made.append(np.repeat(np.clip(grey, 0, 255).astype(np.uint8)[:, :, None], 3, axis=2))
+    return made
 
 
 @pytest.fixture
@@ -80,10 +80,10 @@ def test_how_far_parts_may_be_moved_reaches_what_is_learned(monkeypatch):
 
 def test_only_less_variance_pays_and_is_told():
     assert not AlignmentGain(0.0, 0.0, 2, 0.0).is_worthwhile
-    said = AlignmentGain(4.0, 1.0, 12, 0.034).sentence()
-    assert "12 good photos differ 75% less" in said
-    assert "0.03 s per photo" in said
-    assert "are not inspected" in said
+    sentence = AlignmentGain(4.0, 1.0, 12, 0.034).sentence()
+    assert "12 good photos differ 75% less" in sentence
+    assert "0.03 s per photo" in sentence
+    assert "are not inspected" in sentence
 
 
 def test_parts_turned_far_are_to_be_aligned_whatever_it_leaves():

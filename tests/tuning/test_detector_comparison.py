@@ -40,11 +40,11 @@ def row(
 ) -> ComparisonRow:
     """A row of which only the qualities and one figure are known."""
     study = SimpleNamespace(order=TeachingConfig(PRODUCT, Split((), (), ()), as_published=as_published))
-    found = np.array(qualities)
-    quality = Estimate(float(found.mean()), float(found.mean()) - 0.01, float(found.mean()) + 0.01)
+    values = np.array(qualities)
+    quality = Estimate(float(values.mean()), float(values.mean()) - 0.01, float(values.mean()) + 0.01)
     nothing = Estimate()
     figures = quality, quality, nothing, auroc or nothing, nothing, None, None, None, 1.0, 2.0, 3.0
-    return ComparisonRow(detector, found, *figures, None, study)
+    return ComparisonRow(detector, values, *figures, None, study)
 
 
 def test_a_tie_lies_in_the_interval_of_the_best_or_holds_it():
@@ -54,7 +54,7 @@ def test_a_tie_lies_in_the_interval_of_the_best_or_holds_it():
         Estimate(0.7, 0.5, 0.92),
         Estimate(0.7, 0.6, 0.8),
     )
-    rows = tuple(row(ALONE, [0.5, 0.6], each) for each in (far, best, near, wide, Estimate()))
+    rows = tuple(row(ALONE, [0.5, 0.6], estimate) for estimate in (far, best, near, wide, Estimate()))
     comparison = compared_rows(*rows)
     assert comparison.tie_marks("image_auroc") == ("", "best", "tie", "tie", "")
     assert comparison.tie_marks("known") == ("",) * 5, "a figure that nobody has"
@@ -150,8 +150,8 @@ def run(product, tmp_path_factory):
     )
 
     def compared(*detectors: str, photos: Split = order.photos, **more: bool) -> tuple[TeachingConfig, Comparison]:
-        own = replace(order, photos=photos)
-        return own, comparing.compare(own, store, lambda fraction, step: None, detectors, **more)
+        thinned = replace(order, photos=photos)
+        return thinned, comparing.compare(thinned, store, lambda fraction, step: None, detectors, **more)
 
     return compared
 
@@ -166,7 +166,7 @@ def compared(run, shared_workspace):
 @pytest.mark.slow
 def test_a_row_is_what_a_study_of_that_detector_alone_gives(compared, backbone, tmp_path):
     order, comparison = compared
-    alone = comparison.rows[1]
+    row_alone = comparison.rows[1]
     (tmp_path / "store").mkdir()
     study = Study(
         order.photos,
@@ -177,39 +177,39 @@ def test_a_row_is_what_a_study_of_that_detector_alone_gives(compared, backbone, 
         grid=order.grid,
         tolerances=order.tolerances,
     ).fit()
-    assert [photo.name for photo in alone.scored.photos] == [photo.name for photo in study.photos]
-    np.testing.assert_allclose(alone.scored.scores(), study.scores(), rtol=0.05)
+    assert [photo.name for photo in row_alone.scored.photos] == [photo.name for photo in study.photos]
+    np.testing.assert_allclose(row_alone.scored.scores(), study.scores(), rtol=0.05)
     assert comparison.rows[0].scored.live["k"] == 8
-    assert alone.fit_seconds < comparison.rows[0].fit_seconds
-    assert alone.arrays_mb < comparison.rows[0].arrays_mb
+    assert row_alone.fit_seconds < comparison.rows[0].fit_seconds
+    assert row_alone.arrays_mb < comparison.rows[0].arrays_mb
 
 
 @pytest.mark.slow
 def test_the_same_photos_give_the_same_figures_to_the_bit(run, compared, exported, kept_graphs):
-    again = run(NEAREST, JOINED)[1]
+    repeated = run(NEAREST, JOINED)[1]
     _, first = compared
-    for one, other in ((first.rows[2], again.rows[0]), (first.rows[0], again.rows[1])):
-        assert np.array_equal(one.qualities, other.qualities)
-        assert np.array_equal(one.scored.scores(), other.scored.scores())
-        assert (one.quality, one.image_auroc, one.aupro) == (other.quality, other.image_auroc, other.aupro)
-        assert one.limits == other.limits
+    for left, other in ((first.rows[2], repeated.rows[0]), (first.rows[0], repeated.rows[1])):
+        assert np.array_equal(left.qualities, other.qualities)
+        assert np.array_equal(left.scored.scores(), other.scored.scores())
+        assert (left.quality, left.image_auroc, left.aupro) == (other.quality, other.image_auroc, other.aupro)
+        assert left.limits == other.limits
 
 
 @pytest.mark.slow
 def test_what_is_written_says_the_same_everywhere(compared):
     _, comparison = compared
     rows = json.loads(json.dumps(comparison_report.figures_of(comparison), allow_nan=False))
-    assert [each["detector"] for each in rows] == [JOINED, ALONE, NEAREST]
-    for each, own in zip(rows, comparison.rows, strict=True):
-        assert next(iter(each)) == "live"
-        assert each["image_auroc"] == own.evaluation.image_auroc
-        low, high = each["intervals"]["aupro"]
-        assert low <= each["aupro"] <= high
-        assert re.match(r"Rejects \d of 4 good", each["in_parts"])
+    assert [line["detector"] for line in rows] == [JOINED, ALONE, NEAREST]
+    for line, compared_row in zip(rows, comparison.rows, strict=True):
+        assert next(iter(line)) == "live"
+        assert line["image_auroc"] == compared_row.evaluation.image_auroc
+        low, high = line["intervals"]["aupro"]
+        assert low <= line["aupro"] <= high
+        assert re.match(r"Rejects \d of 4 good", line["in_parts"])
     text = comparison_report.csv_of(comparison)
     assert text.startswith(comparison_report.CSV_BEGINS)
     lines = list(csv.DictReader(io.StringIO(text)))
-    assert [float(line["pixel_auroc"]) for line in lines] == [each["pixel_auroc"] for each in rows]
+    assert [float(line["pixel_auroc"]) for line in lines] == [line["pixel_auroc"] for line in rows]
     table = comparison_report.table_of(comparison)
     assert [*table][2:4] == ["False rejects", "Escapes"], "before any figure of the laboratory"
     assert table["Choice"].count("recommended") == 1
@@ -223,9 +223,13 @@ def test_what_is_written_says_the_same_everywhere(compared):
 
 @pytest.mark.slow
 def test_a_method_is_also_compared_as_published(run, compared, exported, tmp_path):
-    _, found = run(JOINED, ALONE, as_published=True)
-    _, usual, published = found.rows
-    assert [each.title for each in found.rows] == [title_of(JOINED), usual.title, f"{usual.title} (as published)"]
+    _, published = run(JOINED, ALONE, as_published=True)
+    _, usual, published = published.rows
+    assert [figure_row.title for figure_row in published.rows] == [
+        title_of(JOINED),
+        usual.title,
+        f"{usual.title} (as published)",
+    ]
     assert np.array_equal(usual.scored.scores(), compared[1].rows[1].scored.scores()), "Loupe's own does not change"
     study = comparing.fitted(published)
     assert (study.order.grid, study.area, study.order.tolerances) == ((64, 64), 1, None)
@@ -238,10 +242,14 @@ def test_a_method_is_also_compared_as_published(run, compared, exported, tmp_pat
     photo = study.photos[0]
     verdict = inspect(read(photo.path, photo.depth).pixels, recipe, backbone=study.extractor.backbone)
     assert verdict.score == study.scores()[0]
-    table = comparison_report.table_of(found)
+    table = comparison_report.table_of(published)
     assert table["Repeatability"][2] == ""
     assert len({len(cells) for cells in table.values()}) == 1
-    assert [each["as_published"] for each in comparison_report.figures_of(found)] == [False, False, True]
+    assert [figure_row["as_published"] for figure_row in comparison_report.figures_of(published)] == [
+        False,
+        False,
+        True,
+    ]
 
 
 @pytest.mark.slow
@@ -261,9 +269,9 @@ def test_without_defects_the_figures_of_defects_are_left_out(run, compared, expo
     order, _ = compared
     only_good = tuple(sample for sample in order.photos.test if sample.label == "good")
     fewer, comparison = run(ALONE, photos=replace(order.photos, test=only_good))
-    own = comparison.rows[0]
-    assert math.isnan(own.image_auroc.value)
-    assert own.evaluation.counts.defects_total == 0
+    first_row = comparison.rows[0]
+    assert math.isnan(first_row.image_auroc.value)
+    assert first_row.evaluation.counts.defects_total == 0
     assert "Escapes" not in comparison_report.table_of(comparison)
     assert comparison_report.figures_of(comparison)[0]["image_auroc"] is None
     assert "<svg" in comparison_report.html_of(comparison, fewer)

@@ -26,9 +26,9 @@ RUN = 0.02
 
 def photos(fit: int, shown: int, *, calibrate: bool = True) -> Split:
     """Of a split by their number: those to judge, or to set limits, are scored."""
-    each = tuple(PhotoFile(Path(f"{i}"), f"{i}", "good", (64, 64)) for i in range(fit + shown))
-    scored = each[fit:]
-    return Split(each[:fit], scored if calibrate else (), () if calibrate else scored)
+    samples = tuple(PhotoFile(Path(f"{i}"), f"{i}", "good", (64, 64)) for i in range(fit + shown))
+    scored = samples[fit:]
+    return Split(samples[:fit], scored if calibrate else (), () if calibrate else scored)
 
 
 @pytest.fixture
@@ -40,7 +40,7 @@ def seconds(monkeypatch, backbone, tmp_path):
     monkeypatch.setattr(FeatureExtractor, "features", lambda *_: None)
     monkeypatch.setattr(TeachingConfig, "network", lambda *_: (backbone, [backbone.taps]))
 
-    def of(tiles: TilePlan | None = None, detectors=(), *, calibrate: bool = True, **given) -> float:
+    def seconds_of(tiles: TilePlan | None = None, detectors=(), *, calibrate: bool = True, **arguments) -> float:
         order = TeachingConfig(
             "flange",
             photos(30, 10, calibrate=calibrate),
@@ -48,11 +48,11 @@ def seconds(monkeypatch, backbone, tmp_path):
             grid=(16, 16),
             tiles=tiles,
             tolerances=None,
-            **{"method": "quadrics"} | given,
+            **{"method": "quadrics"} | arguments,
         )
         return forecast(order, FeatureStore(tmp_path), detectors).seconds
 
-    return of
+    return seconds_of
 
 
 def test_a_photo_takes_as_many_runs_as_it_has_tiles(seconds):
@@ -71,10 +71,10 @@ def test_every_fold_is_a_fit_more_and_its_photos_are_scored(seconds):
 
 
 def test_a_comparison_pastes_defects_and_judges_every_detector(seconds):
-    one = seconds(None, ("nearest",))
+    one_detector = seconds(None, ("nearest",))
     three = seconds(None, ("nearest",) * 3)
-    assert three - one == pytest.approx(2 * (comparison_result.JUDGING + 10 * comparison_result.JUDGING_PHOTO))
-    assert one - seconds(method="nearest") > synthetic_trial.COMPARISON_DEFECTS * RUN
+    assert three - one_detector == pytest.approx(2 * (comparison_result.JUDGING + 10 * comparison_result.JUDGING_PHOTO))
+    assert one_detector - seconds(method="nearest") > synthetic_trial.COMPARISON_DEFECTS * RUN
 
 
 def test_an_order_without_a_detector_is_forecast_with_those_it_may_be_given(product):

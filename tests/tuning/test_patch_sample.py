@@ -47,9 +47,9 @@ def test_the_sample_is_drawn_evenly_from_the_store(corp, no_network):
     rows = torch.cat([corp.photo_features.features_of(photo)[0].reshape(PLACES, -1) for photo in corp.split.train])
     photos = []
     for row in sample:
-        found = (rows == row).all(dim=1).nonzero()
-        assert len(found), "every patch is one of the photos to fit"
-        photos.append(int(found[0]) // PLACES)
+        positions = (rows == row).all(dim=1).nonzero()
+        assert len(positions), "every patch is one of the photos to fit"
+        photos.append(int(positions[0]) // PLACES)
     assert np.bincount(photos).tolist() == [10] * len(corp.split.train)
     assert torch.equal(corp.patch_sample(110), sample)
 
@@ -128,16 +128,16 @@ def test_the_share_at_hand_starts_the_fit_it_belongs_to(corp):
 
 def test_a_chosen_q_stays_in_a_preview_and_a_default_one_follows_the_fit(corp, hoffmann):
     for study, name, value in ((corp, "gamma", 8.0), (hoffmann, "sigma", 1e3)):
-        sample, own = PatchSample.from_study(study), study.scored.views[0]
+        sample, study_view = PatchSample.from_study(study), study.scored.views[0]
         run = PreviewRun({name: value}, (), 0, study.live)
         run.work(lambda sample=sample: sample)
         assert run.live["q"] == run.scored.stop_of("q", run.scored.views[0].start)
         assert run.chosen(0) is None
         run.live = run.live | {"q": 2}
         assert run.chosen(0) == 2, "moved by hand in the preview"
-        run = PreviewRun({name: value}, (), 0, study.live, own.stops[3])
+        run = PreviewRun({name: value}, (), 0, study.live, study_view.stops[3])
         run.work(lambda sample=sample: sample)
-        assert run.live["q"] == run.chosen(0) == own.stops[3]
+        assert run.live["q"] == run.chosen(0) == study_view.stops[3]
 
 
 def drawn(study: Study):
@@ -157,8 +157,8 @@ def test_the_shown_photo_comes_first_and_all_follow(corp, no_network):
         scored = scored.with_photo(photo, corp.features(photo))
     np.testing.assert_allclose(run.scores(run.live), scored.scores(**run.live), rtol=1e-5)
     np.testing.assert_allclose(run.map(3, run.live), scored.map(3, **run.live), rtol=1e-5)
-    again = ask(drawn(corp), run, {"gamma": 1.0, "M": 32}, corp.photos, corp.live, first=0)
-    assert again is run, "the same move is not run twice"
+    repeated = ask(drawn(corp), run, {"gamma": 1.0, "M": 32}, corp.photos, corp.live, first=0)
+    assert repeated is run, "the same move is not run twice"
 
 
 def test_a_newer_move_stops_the_older(corp, monkeypatch):

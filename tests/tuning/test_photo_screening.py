@@ -40,7 +40,7 @@ def photos(tmp_path_factory):
 
 
 @pytest.fixture(scope="module")
-def looked(photos, shared_workspace, tmp_path_factory):
+def screened(photos, shared_workspace, tmp_path_factory):
     """What the look at them found, and the store with their features."""
     store = FeatureStore(tmp_path_factory.mktemp("store"))
     with pytest.MonkeyPatch.context() as patch:
@@ -48,31 +48,31 @@ def looked(photos, shared_workspace, tmp_path_factory):
         return screen_photos(scan(photos[0]), ORDER, store, silent), store
 
 
-def test_what_hides_among_the_good_photos_is_found(photos, looked, exported, monkeypatch):
-    (folder, blurred, copied), (look, store) = photos, looked
-    topics = {seen.sample.name: {finding.topic for finding in seen.findings} for seen in look.photos}
+def test_what_hides_among_the_good_photos_is_found(photos, screened, exported, monkeypatch):
+    (folder, blurred, copied), (screening, store) = photos, screened
+    topics = {photo.sample.name: {finding.topic for finding in photo.findings} for photo in screening.photos}
     assert BLUR in topics[blurred]
     assert COPY in topics["zz copy.jpg"]
-    first = [seen.sample.name for seen in look.photos[:4]]
+    first = [photo.sample.name for photo in screening.photos[:4]]
     assert "scratched.jpg" in first
-    assert {name for name, own in topics.items() if PRODUCT in own} == {"board part_000.jpg", "board part_001.jpg"}
+    assert {name for name, topic in topics.items() if PRODUCT in topic} == {"board part_000.jpg", "board part_001.jpg"}
     others = set(topics) - {blurred, copied, "zz copy.jpg", "scratched.jpg"}
     assert sum(bool(topics[name]) for name in others if "board" not in name) <= 1
-    assert f"{len(look.unusual)} of 34 good photos are unusual." == look.sentence()
+    assert f"{len(screening.unusual)} of 34 good photos are unusual." == screening.sentence()
 
     def run(*_):
         raise AssertionError("the network is run again")
 
     monkeypatch.setattr(Backbone, "tap_maps", run)
     monkeypatch.setattr(Backbone, "embed", run)
-    assert screen_photos(scan(folder), ORDER, store, silent) == look
+    assert screen_photos(scan(folder), ORDER, store, silent) == screening
 
 
-def test_the_scratch_lies_where_the_ring_is(looked):
-    (seen,) = [seen for seen in looked[0].photos if seen.sample.name == "scratched.jpg"]
-    height, width = seen.sample.size
+def test_the_scratch_lies_where_the_ring_is(screened):
+    (photo,) = [photo for photo in screened[0].photos if photo.sample.name == "scratched.jpg"]
+    height, width = photo.sample.size
     mask = read_mask(SAMPLES / "flange/ground_truth/scratch/part_092_mask.png", (height, width))
-    x, y = round(seen.peak_cell[0] * width), round(seen.peak_cell[1] * height)
+    x, y = round(photo.peak_cell[0] * width), round(photo.peak_cell[1] * height)
     assert mask[max(0, y - 30) : y + 30, max(0, x - 30) : x + 30].any()
 
 
@@ -83,10 +83,10 @@ def test_few_photos_are_not_compared_and_a_damaged_one_is_listed(product, export
         shutil.copy(path, folder)
     samples = scan(folder)
     (folder / samples.good[0].name).write_bytes(b"no image")
-    look = screen_photos(samples, ORDER, FeatureStore(tmp_path / "store"), silent)
-    assert "too few to detect outliers;" in look.sentence()
-    assert [name for name, _ in look.skipped] == [samples.good[0].name]
-    assert not look.unusual
+    screening = screen_photos(samples, ORDER, FeatureStore(tmp_path / "store"), silent)
+    assert "too few to detect outliers;" in screening.sentence()
+    assert [name for name, _ in screening.skipped] == [samples.good[0].name]
+    assert not screening.unusual
 
 
 def test_a_look_can_be_stopped(photos, exported, tmp_path):

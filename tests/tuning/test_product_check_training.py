@@ -34,11 +34,13 @@ def test_a_photo_of_another_product_is_stopped_and_the_taught_one_is_not(study, 
     assert steps[-1][0] == 1.0
     save(study.recipe(product_check=product_check), tmp_path / "guarded.zip")
     recipe = load(tmp_path / "guarded.zip")
-    own = inspect(read(next((product / "test/good").iterdir())).pixels, recipe, backbone=backbone)
-    assert "Product OK." in own.product_check
+    own_verdict = inspect(read(next((product / "test/good").iterdir())).pixels, recipe, backbone=backbone)
+    assert "Product OK." in own_verdict.product_check
     other = inspect(read(SAMPLES / "linen/test/good/part_060.jpg").pixels, recipe, backbone=backbone)
-    assert (other.verdict, other.reason, own.reason) == ("reject", "other product", None)
+    assert (other.verdict, other.reason, own_verdict.reason) == ("reject", "other product", None)
     assert "does not look like" in other.product_check
     pixels = read(study.photos[0].path).pixels
-    plain, guarded = (inspect(pixels, one, backbone=backbone).score for one in (study.recipe(), recipe))
+    plain, guarded = (
+        inspect(pixels, checked_recipe, backbone=backbone).score for checked_recipe in (study.recipe(), recipe)
+    )
     assert plain == guarded == study.scores()[0], "a product check does not change the score"

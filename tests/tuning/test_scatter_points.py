@@ -95,14 +95,14 @@ def test_whole_photos_are_one_point_each_seen_by_its_direction(scored):
 @pytest.mark.parametrize("k", [1, 4, 5])
 def test_a_whitened_patch_is_as_long_as_its_score(recipe, k):
     points = rows_of(300)
-    seen = explore.transform_points(recipe.views[0], points, {"k": k}).features
-    assert seen.shape == (300, k)
+    features = explore.transform_points(recipe.views[0], points, {"k": k}).features
+    assert features.shape == (300, k)
     for i in range(0, 300, 29):
         whole = torch.zeros(1, *GRID, 5)
         row, column = points.place[i]
         whole[0, row, column] = torch.from_numpy(points.features[i])
         expected = recipe.views[0].detector.score_projected(whole, k=k)[0, row, column]
-        np.testing.assert_allclose(np.linalg.norm(seen[i]), expected, rtol=1e-5)
+        np.testing.assert_allclose(np.linalg.norm(features[i]), expected, rtol=1e-5)
 
 
 def test_corp_sees_its_random_fourier_features():
@@ -120,10 +120,10 @@ def test_kernel_pca_sees_coordinates_that_its_score_leaves_out():
     points = rows_of(40)
     detector = kernel_pca.fit(rows_of(60, seed=9).features, sigma=2.0)
     for q in (1, 7):
-        seen = explore.transform_points(view("kernel_pca", detector), points, {"q": q}).features
-        assert seen.shape == (40, q)
+        features = explore.transform_points(view("kernel_pca", detector), points, {"q": q}).features
+        assert features.shape == (40, q)
         removed = detector.score(points.features, q=0) - detector.score(points.features, q=q)
-        np.testing.assert_allclose((seen.astype(float) ** 2).sum(axis=1), removed, rtol=1e-4, atol=1e-6)
+        np.testing.assert_allclose((features.astype(float) ** 2).sum(axis=1), removed, rtol=1e-4, atol=1e-6)
 
 
 def test_a_detector_without_a_map_sees_the_features_as_they_are():

@@ -34,8 +34,8 @@ def view(method: str, detector) -> FittedMethod:
 
 
 def filled(views, defect_types=KINDS) -> ScoredPhotos:
-    each = enumerate(zip(defect_types, PARTS, strict=True))
-    return bench(views, [photo(f"p{i}", kind, part) for i, (kind, part) in each], patches)
+    numbered = enumerate(zip(defect_types, PARTS, strict=True))
+    return bench(views, [photo(f"p{i}", kind, part) for i, (kind, part) in numbered], patches)
 
 
 @pytest.fixture
@@ -129,12 +129,12 @@ def test_a_value_that_cannot_be_fitted_leaves_a_gap(corp, masks):
 def test_progress_grows_and_can_stop_the_work(corp, masks):
     scored, rows = corp
     fitted = cop_corp.fit_corp(rows, gamma=1.0, M=32)
-    told: list[float] = []
-    how = {"view": 0, "fraction": 0.9, "report": lambda fraction, _: told.append(fraction)}
+    reports: list[float] = []
+    how = {"view": 0, "fraction": 0.9, "report": lambda fraction, _: reports.append(fraction)}
     sensitivity.refit_sensitivity(scored, masks, (1.0, 2.0), lambda _: fitted, features, {}, **how)
-    assert told == sorted(told)
-    assert told[0] == 0
-    assert told[-1] == 1
+    assert reports == sorted(reports)
+    assert reports[0] == 0
+    assert reports[-1] == 1
 
     def stop(fraction: float, step: str) -> None:
         raise Cancelled

@@ -36,28 +36,28 @@ def test_the_place_of_parts_names_the_detector_as_taught_alone(exported, product
     monkeypatch.setattr(teaching, "place_of", lambda study: place)
     photos = train_on_all(split(scan(product), seed=0))
     first = teach(order(photos), FeatureStore(tmp_path / "first"))
-    again = teach(order(photos, method=str(first.study.method)), FeatureStore(tmp_path / "again"))
+    refit = teach(order(photos, method=str(first.study.method)), FeatureStore(tmp_path / "again"))
     assert first.study.method == (FIXED if place == PLACED else LOOSE)
     assert title_of(first.study.method) in first.detector_reason
     assert "Compare tries all others" in first.detector_reason
-    assert first.study.live == again.study.live
-    assert np.array_equal(first.study.scores(), again.study.scores())
+    assert first.study.live == refit.study.live
+    assert np.array_equal(first.study.scores(), refit.study.scores())
 
 
 def test_a_detector_that_was_named_is_taken_without_a_word(exported, backbone, product, tmp_path):
     photos = split(scan(product), seed=0)
-    taught = teach(order(photos, method="mahalanobis+quadrics", parameters={"k": 8}), FeatureStore(tmp_path))
-    assert (taught.study.method, taught.detector_reason) == ("mahalanobis+quadrics", None)
+    result = teach(order(photos, method="mahalanobis+quadrics", parameters={"k": 8}), FeatureStore(tmp_path))
+    assert (result.study.method, result.detector_reason) == ("mahalanobis+quadrics", None)
 
 
 @pytest.mark.parametrize("method", ["mahalanobis", "kernel_pca", "mahalanobis+quadrics"])
 def test_a_named_detector_begins_at_its_defaults(exported, product, tmp_path, method):
     photos = train_on_all(split(scan(product), seed=0))
     quick = {name: QUICK[name] for name in QUICK if name in known_parameters(method)}
-    taught = teach(order(photos, method=method, parameters=quick), FeatureStore(tmp_path))
-    study = taught.study
+    result = teach(order(photos, method=method, parameters=quick), FeatureStore(tmp_path))
+    study = result.study
     backbone, taps = study.order.network(study.methods)
-    alone = Study(
+    single = Study(
         photos,
         backbone,
         FeatureStore(tmp_path),
@@ -69,9 +69,9 @@ def test_a_named_detector_begins_at_its_defaults(exported, product, tmp_path, me
     )
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", UserWarning)
-        alone.fit()
-    assert study.live == alone.live
-    assert np.array_equal(study.scores(), alone.scores())
+        single.fit()
+    assert study.live == single.live
+    assert np.array_equal(study.scores(), single.scores())
 
 
 def test_known_defects_choose_among_candidates_that_are_fitted_once(exported, product, tmp_path, monkeypatch):
@@ -81,15 +81,15 @@ def test_known_defects_choose_among_candidates_that_are_fitted_once(exported, pr
     photos = train_on_all(split(scan(product), seed=0))
     known = [sample for sample in photos.test if sample.label != "good"]
     judge = tuple(sample for sample in photos.test if sample not in known[::2])
-    taught = teach(order(replace(photos, validation=tuple(known[::2]), test=judge)), FeatureStore(tmp_path))
+    result = teach(order(replace(photos, validation=tuple(known[::2]), test=judge)), FeatureStore(tmp_path))
     assert fits == [("mahalanobis", "nearest")]
-    assert taught.study.method in comparison_result.CANDIDATES
-    assert f"{len(known[::2])} known defects" in taught.detector_reason
-    assert "synthetic" not in taught.detector_reason
-    assert taught.study.default_limits()
+    assert result.study.method in comparison_result.CANDIDATES
+    assert f"{len(known[::2])} known defects" in result.detector_reason
+    assert "synthetic" not in result.detector_reason
+    assert result.study.default_limits()
 
 
 def test_too_few_photos_to_compare_are_told(exported, backbone, product, tmp_path):
-    taught = teach(order(Split(split(scan(product), seed=0).train[:2], (), ())), FeatureStore(tmp_path))
-    assert taught.study.method == teaching.DEFAULT_METHOD
-    assert taught.detector_reason.startswith("Too few photos")
+    result = teach(order(Split(split(scan(product), seed=0).train[:2], (), ())), FeatureStore(tmp_path))
+    assert result.study.method == teaching.DEFAULT_METHOD
+    assert result.detector_reason.startswith("Too few photos")

@@ -16,21 +16,21 @@ LARGE = photos((3000, 4000), (3000, 4000), (600, 800))
 
 
 def test_the_smallest_defect_decides():
-    plan, said = plan_tiles("auto", LARGE, 20, (256, 256), tile=(256, 256))
+    plan, message = plan_tiles("auto", LARGE, 20, (256, 256), tile=(256, 256))
     assert plan.size == (2400, 3200), "16 of 20 px are left"
     assert plan.tile == (256, 256)
-    assert said[0].endswith("use tiles.")
-    assert "3200 × 2400 px" in said[1]
-    assert f"{len(plan.tiles)} tiles" in said[1]
-    plan, said = plan_tiles("auto", LARGE, 500, (256, 256), tile=(256, 256))
+    assert message[0].endswith("use tiles.")
+    assert "3200 × 2400 px" in message[1]
+    assert f"{len(plan.tiles)} tiles" in message[1]
+    plan, message = plan_tiles("auto", LARGE, 500, (256, 256), tile=(256, 256))
     assert plan is None
-    assert said[0].endswith("tiles are not needed.")
+    assert message[0].endswith("tiles are not needed.")
 
 
 def test_off_only_recommends_and_a_cell_always_cuts():
-    plan, said = plan_tiles("off", LARGE, 20, (256, 256), tile=(256, 256))
+    plan, message = plan_tiles("off", LARGE, 20, (256, 256), tile=(256, 256))
     assert plan is None
-    assert said[0].endswith("use tiles.")
+    assert message[0].endswith("use tiles.")
     assert plan_tiles("off", LARGE, None, (256, 256), tile=(256, 256)) == (None, ())
     assert plan_tiles("32", LARGE, None, (256, 256), tile=(256, 256))[0].size == (3008, 4000)
     assert plan_tiles("16", LARGE, 20, (256, 256), tile=(256, 256))[0].cell == 16

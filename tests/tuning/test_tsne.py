@@ -15,14 +15,14 @@ def two_groups(n: int = 60) -> np.ndarray:
 
 
 def test_tsne_keeps_groups_apart_and_neighbours_together():
-    rows, told = two_groups(), []
-    positions = tsne(rows, report=lambda fraction, _: told.append(fraction))
+    rows, reports = two_groups(), []
+    positions = tsne(rows, report=lambda fraction, _: reports.append(fraction))
     assert positions.shape == (120, 2)
     assert trustworthiness(rows, positions, n_neighbors=10) > 0.85
     centres = positions[:60].mean(0), positions[60:].mean(0)
     first, second = (np.linalg.norm(positions - centre, axis=1) for centre in centres)
     assert ((first < second) == np.repeat([True, False], 60)).all()
-    assert told == [0.0, 0.25, 0.5, 0.75]
+    assert reports == [0.0, 0.25, 0.5, 0.75]
 
 
 def test_tsne_of_a_seed_of_few_points_of_equal_points_and_of_too_few():

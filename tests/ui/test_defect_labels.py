@@ -16,16 +16,16 @@ def hand_with(*defect_types: str) -> SimpleNamespace:
 
 
 def test_the_folder_names_the_kind_until_she_does():
-    taught = hand_with("good", "dent", "unknown", "scratch")
-    assert defect_labels.labels_of(taught) == {1: "dent", 3: "scratch"}
-    defect_labels.set_label(taught, [2, 3], "  deep   scratch ")
-    assert defect_labels.labels_of(taught) == {1: "dent", 2: "deep scratch", 3: "deep scratch"}
+    product = hand_with("good", "dent", "unknown", "scratch")
+    assert defect_labels.labels_of(product) == {1: "dent", 3: "scratch"}
+    defect_labels.set_label(product, [2, 3], "  deep   scratch ")
+    assert defect_labels.labels_of(product) == {1: "dent", 2: "deep scratch", 3: "deep scratch"}
 
 
 def test_a_kind_can_be_taken_away_even_the_folders():
-    taught = hand_with("dent", "dent")
-    defect_labels.set_label(taught, [0], "")
-    assert defect_labels.labels_of(taught) == {1: "dent"}
+    product = hand_with("dent", "dent")
+    defect_labels.set_label(product, [0], "")
+    assert defect_labels.labels_of(product) == {1: "dent"}
 
 
 def test_words_follow_the_photo_not_its_place():
@@ -37,10 +37,10 @@ def test_words_follow_the_photo_not_its_place():
 @pytest.mark.parametrize("damaged", ["", "{", "[1, 2]", "\udcff"])
 def test_a_damaged_file_counts_as_empty(workspace, damaged):
     (workspace / "kinds.json").write_bytes(damaged.encode("utf-8", "surrogateescape"))
-    taught = hand_with("dent")
-    assert defect_labels.labels_of(taught) == {0: "dent"}
-    defect_labels.set_label(taught, [0], "bump")
-    assert defect_labels.labels_of(taught) == {0: "bump"}
+    product = hand_with("dent")
+    assert defect_labels.labels_of(product) == {0: "dent"}
+    defect_labels.set_label(product, [0], "bump")
+    assert defect_labels.labels_of(product) == {0: "bump"}
     assert [path.name for path in workspace.rglob("*") if path.is_file()] == ["kinds.json"]
 
 

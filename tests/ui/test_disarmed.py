@@ -121,16 +121,16 @@ def rendered(call: ast.Call) -> list[ast.expr]:
     name = call.func.attr if isinstance(call.func, ast.Attribute) else getattr(call.func, "id", "")
     if name in SHOWING:
         shown = SHOWING[name]
-        given = [call.args[place] for place in shown.values() if place is not None and place < len(call.args)]
-        return given + [keyword.value for keyword in call.keywords if keyword.arg in shown]
+        arguments = [call.args[place] for place in shown.values() if place is not None and place < len(call.args)]
+        return arguments + [keyword.value for keyword in call.keywords if keyword.arg in shown]
     if name not in FIRST | {"image", "progress"} or not isinstance(call.func, ast.Attribute):
         return []
-    found = [keyword.value for keyword in call.keywords if keyword.arg in NAMED]
+    values = [keyword.value for keyword in call.keywords if keyword.arg in NAMED]
     if name in FIRST:
-        found += call.args[:1]
+        values += call.args[:1]
     if name in OPTIONS:
-        found += [keyword.value for keyword in call.keywords if keyword.arg == "format_func"] or call.args[1:2]
-    return found
+        values += [keyword.value for keyword in call.keywords if keyword.arg == "format_func"] or call.args[1:2]
+    return values
 
 
 class Source:
@@ -140,18 +140,18 @@ class Source:
         self.ours = ours | SAFE_CALLS
         self.functions = {node.name: node for node in ast.walk(tree) if isinstance(node, ast.FunctionDef)}
 
-    def unsafe(self, node: ast.expr | None, inside: ast.AST, seen: frozenset[str] = frozenset()) -> list[str]:
+    def unsafe(self, node: ast.expr | None, scope: ast.AST, visited: frozenset[str] = frozenset()) -> list[str]:
         """The parts of an expression that may hold what came from outside."""
 
         def among(*nodes: ast.expr | None) -> list[str]:
-            return [part for child in nodes for part in self.unsafe(child, inside, seen)]
+            return [part for child in nodes for part in self.unsafe(child, scope, visited)]
 
         match node:
             case None | ast.Constant():
                 return []
             case _ if ast.unparse(node) in self.ours:
                 return []
-            case ast.Name(id=name) if name in SHOWING.get(getattr(inside, "name", ""), ()):
+            case ast.Name(id=name) if name in SHOWING.get(getattr(scope, "name", ""), ()):
                 return []
             case ast.JoinedStr(values=parts) | ast.BoolOp(values=parts) | ast.List(elts=parts) | ast.Tuple(elts=parts):
                 return among(*parts)
@@ -180,44 +180,44 @@ class Source:
                 return among(parts)
             case ast.Call(func=function) if not among(function):
                 return []
-            case ast.Name(id=name) if name in self.functions and name not in seen:
-                own = self.functions[name]
-                returned = [step.value for step in ast.walk(own) if isinstance(step, ast.Return)]
-                return [part for value in returned for part in self.unsafe(value, own, seen | {name})]
-            case ast.Name(id=name) if name not in seen and (values := set_to(name, inside)):
-                return [part for value in values for part in self.unsafe(value, inside, seen | {name})]
+            case ast.Name(id=name) if name in self.functions and name not in visited:
+                function = self.functions[name]
+                returned = [step.value for step in ast.walk(function) if isinstance(step, ast.Return)]
+                return [part for value in returned for part in self.unsafe(value, function, visited | {name})]
+            case ast.Name(id=name) if name not in visited and (values := set_to(name, scope)):
+                return [part for value in values for part in self.unsafe(value, scope, visited | {name})]
         return [ast.unparse(node)]
 
 
-def set_to(name: str, inside: ast.AST) -> list[ast.expr]:
+def set_to(name: str, scope: ast.AST) -> list[ast.expr]:
     """What a name is set to in a function, one by one where several are set at once."""
-    found = []
-    for step in ast.walk(inside):
+    values = []
+    for step in ast.walk(scope):
         if isinstance(step, ast.Assign | ast.AugAssign):
             for target in step.targets if isinstance(step, ast.Assign) else [step.target]:
                 if isinstance(target, ast.Name) and target.id == name:
-                    found.append(step.value)
+                    values.append(step.value)
                 elif isinstance(target, ast.Tuple) and name in (
-                    names := [getattr(one, "id", "") for one in target.elts]
+                    names := [getattr(element, "id", "") for element in target.elts]
                 ):
                     several = isinstance(step.value, ast.Tuple)
-                    found.append(step.value.elts[names.index(name)] if several else step.value)
-    return found
+                    values.append(step.value.elts[names.index(name)] if several else step.value)
+    return values
 
 
 def faults(text: str, module: str = "") -> list[str]:
     tree = ast.parse(text)
-    source, found = Source(tree, OURS.get(module, set())), []
+    source, faulty = Source(tree, OURS.get(module, set())), []
 
-    def visit(node: ast.AST, inside: ast.AST) -> None:
+    def visit(node: ast.AST, scope: ast.AST) -> None:
         for child in ast.iter_child_nodes(node):
             if isinstance(child, ast.Call):
                 for argument in rendered(child):
-                    found.extend(f"line {child.lineno}: {part}" for part in source.unsafe(argument, inside))
-            visit(child, child if isinstance(child, ast.FunctionDef) else inside)
+                    faulty.extend(f"line {child.lineno}: {part}" for part in source.unsafe(argument, scope))
+            visit(child, child if isinstance(child, ast.FunctionDef) else scope)
 
     visit(tree, tree)
-    return found
+    return faulty
 
 
 @pytest.mark.parametrize("path", SOURCES, ids=lambda path: f"{path.parent.name}/{path.stem}")

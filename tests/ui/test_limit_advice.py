@@ -44,14 +44,14 @@ def scored_of(parts: dict[str, str]):
     ],
 )  # fmt: skip
 def test_parts_without_a_score_are_counted_with_those_it_is_set_by(parts, good, defects, words, monkeypatch):
-    taught = SimpleNamespace(id="a", scored=scored_of(parts))
+    product = SimpleNamespace(id="a", scored=scored_of(parts))
     drawn = SimpleNamespace(scores=np.arange(8.0) % 2 * 9 + np.arange(8) / 10, setting_scores=np.arange(4) / 5)
-    found, sets = limit_advice._suggest(taught, drawn, 10.0)
-    counts = found.counts
+    suggestion, sets = limit_advice._suggest(product, drawn, 10.0)
+    counts = suggestion.counts
     assert sets.split(" ")[0] == str(counts.defects_total)
     assert (counts.good_unscored, counts.defects_unscored) == (good, defects)
     assert (counts.good_total, counts.defects_total) == (4 + good.total, 4 + defects.total)
     labels = []
     monkeypatch.setattr(st, "button", lambda label, **_: labels.append(label))
-    limit_advice.offer_limit(st, taught, drawn)
+    limit_advice.offer_limit(st, product, drawn)
     assert labels == [f"Limit from known defects: {words}"]

@@ -11,7 +11,7 @@ AT_A_PROXY = {"server.corsAllowedOrigins": ["https://plant.example"], "browser.s
 
 
 @pytest.mark.parametrize(
-    ("origin", "alone", "at_a_proxy"),
+    ("origin", "is_own", "at_a_proxy"),
     [
         (None, True, True),
         ("http://127.0.0.1:8501", True, True),
@@ -31,9 +31,9 @@ AT_A_PROXY = {"server.corsAllowedOrigins": ["https://plant.example"], "browser.s
         ("https://evil.example", False, False),
     ],
 )
-def test_own_is_the_same_host_and_port_or_what_the_settings_name(monkeypatch, origin, alone, at_a_proxy):
+def test_own_is_the_same_host_and_port_or_what_the_settings_name(monkeypatch, origin, is_own, at_a_proxy):
     headers = Headers({"host": HOST} | ({} if origin is None else {"origin": origin}))
-    for named, expected in (({}, alone), (AT_A_PROXY, at_a_proxy)):
+    for named, expected in (({}, is_own), (AT_A_PROXY, at_a_proxy)):
         settings = {"server.enableCORS": True, "server.corsAllowedOrigins": []} | named
         monkeypatch.setattr(config, "get_option", settings.get)
         monkeypatch.setattr(config, "is_manually_set", named.__contains__)

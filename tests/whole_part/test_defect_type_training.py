@@ -32,17 +32,17 @@ def examples(count: int, seed: int = 0) -> tuple[np.ndarray, list[str]]:
 def test_examples_are_judged_by_models_that_had_not_seen_them(parent):
     points, labels = examples(12)
     shuffled = np.random.default_rng(5).permutation(labels).tolist()
-    told, guessed = (fit(points, words, parent=parent).unseen for words in (labels, shuffled))
-    assert accuracy(told.kernel(), told.y) > 0.9
+    named, guessed = (fit(points, words, parent=parent).unseen for words in (labels, shuffled))
+    assert accuracy(named.kernel(), named.y) > 0.9
     assert accuracy(guessed.kernel(), guessed.y) < 0.6
 
 
 @pytest.mark.slow
 def test_only_judged_examples_are_counted_but_all_are_learned():
     points, labels = examples(8)
-    judged = [i % 2 == 0 for i in range(len(labels))]
-    learned = fit(points, labels, is_tested=judged)
-    assert len(learned.unseen.y) == sum(judged)
+    is_counted = [i % 2 == 0 for i in range(len(labels))]
+    learned = fit(points, labels, is_tested=is_counted)
+    assert len(learned.unseen.y) == sum(is_counted)
     assert learned.defect_types.classifier.prior == pytest.approx([1 / 3] * 3)
     assert len(learned.defect_types.classifier.gaussians.mu) == len(
         fit(points, labels).defect_types.classifier.gaussians.mu
@@ -115,8 +115,8 @@ def test_two_types_leave_nothing_to_tell_a_third_from():
 @pytest.mark.slow
 def test_judged_rows_only_are_returned_with_a_type_left_out():
     points, labels = examples(6)
-    judged = [i % 3 > 0 for i in range(len(labels))]
-    assert leave_types_out(points, labels, is_tested=judged).shape == (sum(judged),)
+    is_counted = [i % 3 > 0 for i in range(len(labels))]
+    assert leave_types_out(points, labels, is_tested=is_counted).shape == (sum(is_counted),)
 
 
 def test_far_from_the_examples_the_kernel_falls_to_the_prior_and_its_parent_does_not():

@@ -52,17 +52,17 @@ def test_a_type_can_be_renamed_but_not_joined(defect_types):
 def test_it_comes_back_from_its_arrays_to_the_bit(defect_types):
     arrays = {name: np.ascontiguousarray(value) for name, value in defect_types.arrays().items()}
     assert all(np.isfinite(value).all() for value in arrays.values())
-    again = DefectTypes.from_arrays(arrays, defect_types.params())
+    restored = DefectTypes.from_arrays(arrays, defect_types.params())
     point = np.full((1, 6), 2.7, np.float32)
-    assert np.array_equal(again.classifier.predict_proba(point), defect_types.classifier.predict_proba(point))
-    assert again.names == defect_types.names
+    assert np.array_equal(restored.classifier.predict_proba(point), defect_types.classifier.predict_proba(point))
+    assert restored.names == defect_types.names
 
 
 @pytest.mark.slow
 def test_the_same_examples_give_the_same_types_to_the_bit(defect_types):
     point = examples(3, 2)[0]
-    again = fit(*examples(20, 0)).defect_types
-    assert np.array_equal(again.classifier.predict_proba(point), defect_types.classifier.predict_proba(point))
+    refit = fit(*examples(20, 0)).defect_types
+    assert np.array_equal(refit.classifier.predict_proba(point), defect_types.classifier.predict_proba(point))
 
 
 @pytest.mark.parametrize(
@@ -89,10 +89,10 @@ def test_the_crop_is_a_square_inside_the_photo(box):
 def test_the_embedding_is_that_of_the_largest_region(defect_types):
     image = np.random.default_rng(0).integers(0, 255, (200, 300, 3), np.uint8)
     regions = [Region(4, 9.0, (0, 0, 2, 2)), Region(400, 5.0, (100, 80, 140, 120))]
-    by_region, seen = replace(defect_types, by_region=True), []
-    by_region.name(image, regions, lambda pixels: (seen.append(pixels), np.zeros(6))[1], whole=np.zeros(6))
+    by_region, boxes = replace(defect_types, by_region=True), []
+    by_region.name(image, regions, lambda pixels: (boxes.append(pixels), np.zeros(6))[1], whole=np.zeros(6))
     x0, y0, x1, y1 = square_around((100, 80, 140, 120), (200, 300))
-    assert np.array_equal(seen[0], image[y0:y1, x0:x1])
+    assert np.array_equal(boxes[0], image[y0:y1, x0:x1])
     by_region.name(image, [], lambda pixels: pytest.fail("the whole part is at hand"), whole=np.zeros(6))
     assert by_region.box_of([]) is None
     assert replace(by_region, by_region=False).box_of(regions) is None

@@ -29,8 +29,8 @@ def good_cases(count=40, group=lambda i: None):
     return [case(row, f"good{i}", group=group(i)) for i, row in enumerate(embeddings(0, 40, 0)[:count])]
 
 
-def names(found):
-    return [known.name for known, _ in found]
+def names(cases):
+    return [known.name for known, _ in cases]
 
 
 @pytest.fixture(scope="module")
@@ -80,11 +80,11 @@ def test_similarity_counts_only_where_both_scores_are_below_the_limit():
 def test_all_pairs_broadcast_and_stay_symmetric(seed, limit):
     rng = np.random.default_rng(seed)
     scores, x = rng.uniform(size=6), rng.standard_normal((6, 4))
-    found = robust_similarity(x @ x.T, scores[:, None], scores, limit=limit)
-    np.testing.assert_array_equal(found, found.T)
+    result = robust_similarity(x @ x.T, scores[:, None], scores, limit=limit)
+    np.testing.assert_array_equal(result, result.T)
     for i in range(6):
         for j in range(6):
-            assert found[i, j] == ((x @ x.T)[i, j] if max(scores[i], scores[j]) < limit else 0)
+            assert result[i, j] == ((x @ x.T)[i, j] if max(scores[i], scores[j]) < limit else 0)
 
 
 @pytest.mark.parametrize("name", ["similarity", "outlier_a", "outlier_b", "limit"])
@@ -128,8 +128,8 @@ def test_equal_parts_come_in_the_order_they_were_added():
 
 def test_a_known_defect_finds_its_like_and_a_good_part_good_ones(known):
     for direction, defect_type in ((1, "dent"), (0, "good")):
-        found = known.nearest(embeddings(direction, 1, 9)[0], count=3)
-        assert {one.defect_type for one, _ in found} == {defect_type}
+        nearest = known.nearest(embeddings(direction, 1, 9)[0], count=3)
+        assert {case.defect_type for case, _ in nearest} == {defect_type}
 
 
 def test_a_foreign_part_is_like_nothing_until_it_is_added(known):
@@ -137,10 +137,12 @@ def test_a_foreign_part_is_like_nothing_until_it_is_added(known):
     like = foreign + np.float32(0.02)
     assert known.nearest(foreign, count=3) == []
     more = known.add(case(foreign, "glove", "foreign body", note="left in the fixture"))
-    ((found, _),) = more.nearest(like, count=3)
-    assert (found.name, found.defect_type, found.note) == ("glove", "foreign body", "left in the fixture"), (
-        "and like nothing else, for it is far from all else"
-    )
+    ((nearest_case, _),) = more.nearest(like, count=3)
+    assert (nearest_case.name, nearest_case.defect_type, nearest_case.note) == (
+        "glove",
+        "foreign body",
+        "left in the fixture",
+    ), "and like nothing else, for it is far from all else"
     assert known.nearest(foreign, count=3) == [], "the cases before are as they were"
     assert len(more.cases) == len(known.cases) + 1
     less = more.without(len(more.cases) - 1)
@@ -169,8 +171,8 @@ def test_the_limit_is_the_99_quantile_of_good_parts_that_were_set_aside_by_group
     assert known.limit == known.suggested == np.quantile(known.surface.score(good[aside]), 0.99)
     few = learn(good_cases(6), by_region=False)
     assert few.limit == np.quantile(few.surface.score(good[:6]), 0.99), "with too few to fit nobody is set aside"
-    alone = learn(good_cases(group=lambda i: 0), by_region=False)
-    assert alone.limit == np.quantile(alone.surface.score(good), 0.99), "one group only sets its own limit"
+    ungrouped = learn(good_cases(group=lambda i: 0), by_region=False)
+    assert ungrouped.limit == np.quantile(ungrouped.surface.score(good), 0.99), "one group only sets its own limit"
 
 
 def test_the_limit_moves_and_nothing_else(known):
@@ -184,16 +186,16 @@ def test_the_limit_moves_and_nothing_else(known):
 
 def test_round_trip_gives_the_same_answers_to_the_bit(known):
     more = known.add(case(embeddings(3, 1, 1)[0], "glove", "foreign body", note="ä · 手"))
-    again = KnownCases.from_arrays(more.arrays(), more.params())
+    restored = KnownCases.from_arrays(more.arrays(), more.params())
     for direction in range(4):
         (row,) = embeddings(direction, 1, 5)
         then, now = (
-            [(one.name, one.defect_type, one.note, one.digest, similarity) for one, similarity in cases]
-            for cases in (more.nearest(row, count=5), again.nearest(row, count=5))
+            [(case.name, case.defect_type, case.note, case.digest, similarity) for case, similarity in cases]
+            for cases in (more.nearest(row, count=5), restored.nearest(row, count=5))
         )
         assert then == now
-    assert again.params() == more.params()
-    np.testing.assert_array_equal(again.arrays()["pictures"], more.arrays()["pictures"])
+    assert restored.params() == more.params()
+    np.testing.assert_array_equal(restored.arrays()["pictures"], more.arrays()["pictures"])
     none = replace(known, cases=(), outlier_scores=np.empty(0))
     assert KnownCases.from_arrays(none.arrays(), none.params()).embeddings.shape == (0, WIDTH)
 

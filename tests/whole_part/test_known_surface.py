@@ -63,8 +63,8 @@ def test_zero_rows_stay_zero_and_others_get_length_one():
 
 def test_round_trip_is_equal_to_the_bit_and_so_is_a_refit(surface, rows):
     vouched = surface.mark_as_known(rows[:2])
-    again = KnownSurface.from_arrays(vouched.arrays(), vouched.params())
-    np.testing.assert_array_equal(again.score(rows), vouched.score(rows))
+    restored = KnownSurface.from_arrays(vouched.arrays(), vouched.params())
+    np.testing.assert_array_equal(restored.score(rows), vouched.score(rows))
     np.testing.assert_array_equal(fit_surface(rows).score(rows), surface.score(rows))
 
 

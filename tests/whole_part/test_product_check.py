@@ -25,8 +25,10 @@ def logits(n: int, level: float) -> np.ndarray:
 
 @pytest.mark.parametrize("fused", [False, True])
 def test_another_product_trips_and_new_good_parts_do_not(fused):
-    own = (logits(60, 8), logits(20, 8)) if fused else (None, None)
-    product_check = fit(product(60, 1), product(20, 2), good_logits=own[0], held_out_logits=own[1], mode="stop")
+    class_scores = (logits(60, 8), logits(20, 8)) if fused else (None, None)
+    product_check = fit(
+        product(60, 1), product(20, 2), good_logits=class_scores[0], held_out_logits=class_scores[1], mode="stop"
+    )
     fresh = product_check.score(product(50, 3), logits(50, 8) if fused else None)
     strange = product_check.score(foreign(50), logits(50, 5) if fused else None)
     known, stopped = ([product_check.judge(score) for score in scores] for scores in (fresh, strange))
@@ -70,9 +72,13 @@ def test_one_with_random_features_scores_as_its_detector_and_comes_back_from_its
     arrays = {name: values.numpy() for name, values in detector.arrays().items()}
     product_check = ProductCheck(ProductSubspace.from_arrays(arrays, detector.params()), False, 0.0, 1.0, "stop")
     np.testing.assert_allclose(product_check.score(foreign(3)), detector.score(foreign(3)), rtol=1e-5)
-    again = ProductCheck.from_arrays(product_check.arrays(), product_check.params())
-    assert np.array_equal(again.score(foreign(3)), product_check.score(foreign(3)))
-    assert (again.limit, again.mode, again.fused) == (product_check.limit, product_check.mode, product_check.fused)
+    restored = ProductCheck.from_arrays(product_check.arrays(), product_check.params())
+    assert np.array_equal(restored.score(foreign(3)), product_check.score(foreign(3)))
+    assert (restored.limit, restored.mode, restored.fused) == (
+        product_check.limit,
+        product_check.mode,
+        product_check.fused,
+    )
 
 
 def test_without_held_out_photos_the_good_ones_have_to_do():

@@ -36,9 +36,9 @@ def test_whole_parts_are_one_example_each_in_the_order_of_the_tray():
 
 
 def test_a_region_is_judged_as_found_and_true_pieces_only_help():
-    found, pieces = (0, 0, 4, 4), [(10, 10, 20, 20), (30, 30, 34, 34)]
-    examples = examples_of({0: "dent"}, by_region=True, boxes={0: found}, true={0: pieces})
-    assert examples[0] == TrainingCrop(0, found, "dent", as_inspected=True)
+    region, pieces = (0, 0, 4, 4), [(10, 10, 20, 20), (30, 30, 34, 34)]
+    examples = examples_of({0: "dent"}, by_region=True, boxes={0: region}, true={0: pieces})
+    assert examples[0] == TrainingCrop(0, region, "dent", as_inspected=True)
     assert [(example.box, example.as_inspected) for example in examples[1:]] == [(box, False) for box in pieces]
 
 
@@ -55,7 +55,7 @@ def test_with_neither_the_whole_part_is_judged():
 
 def test_photos_of_one_lot_belong_together():
     photos = [photo(f"{i}.png", group=f"lot {i % 3}") for i in range(9)]
-    groups = groups_of([one.sample for one in photos])
+    groups = groups_of([photo.sample for photo in photos])
     assert groups["0.png"] == groups["3.png"] != groups["1.png"]
     assert len(set(groups.values())) == 3
 

@@ -37,28 +37,28 @@ def test_any_split_and_any_merge_give_one_result(sizes, seed):
         part, half = x[start : start + size], size // 2
         merged.merge(MappedCovariance(cosine_map(5), dtype=torch.float64).update(part[:half]).update(part[half:]))
         start += size
-    found = merged.finish()
+    result = merged.finish()
     assert merged.count == len(x)
-    np.testing.assert_allclose(found.mean.numpy(), whole.mean.numpy(), atol=1e-13)
-    np.testing.assert_allclose(covariance(found), covariance(whole), atol=1e-13)
+    np.testing.assert_allclose(result.mean.numpy(), whole.mean.numpy(), atol=1e-13)
+    np.testing.assert_allclose(covariance(result), covariance(whole), atol=1e-13)
 
 
 @settings(deadline=None, max_examples=examples(25))
 @given(st.integers(1, 60), st.integers(1, 60), st.integers(0, 1000))
-def test_what_was_merged_can_be_taken_away_again(left, taken, seed):
-    x = features(left + taken, 5, seed)
-    own, other = (MappedCovariance(cosine_map(5), dtype=torch.float64).update(rows) for rows in (x[:left], x[left:]))
-    own.merge(other)
-    found, before = own.without(other), own.state()["sum"].clone()
+def test_what_was_merged_can_be_taken_away_again(left, removed, seed):
+    x = features(left + removed, 5, seed)
+    first, other = (MappedCovariance(cosine_map(5), dtype=torch.float64).update(rows) for rows in (x[:left], x[left:]))
+    first.merge(other)
+    result, before = first.without(other), first.state()["sum"].clone()
     mapped = x[:left] / np.linalg.norm(x[:left], axis=1, keepdims=True)
-    state = {name: values.numpy() for name, values in found.state().items()}
+    state = {name: values.numpy() for name, values in result.state().items()}
     mean = state["shift"] + state["sum"] / left
     scatter = state["products"] - np.outer(state["sum"], state["sum"]) / left
-    assert found.count == left
+    assert result.count == left
     np.testing.assert_allclose(mean, mapped.mean(axis=0), rtol=1e-9)
     centred = mapped - mapped.mean(axis=0)
-    np.testing.assert_allclose(scatter, centred.T @ centred, atol=1e-9 * (left + taken))
-    assert torch.equal(own.state()["sum"], before), "both stay as they are"
+    np.testing.assert_allclose(scatter, centred.T @ centred, atol=1e-9 * (left + removed))
+    assert torch.equal(first.state()["sum"], before), "both stay as they are"
 
 
 def test_merging_with_an_empty_side_changes_nothing():
@@ -72,9 +72,9 @@ def test_merging_with_an_empty_side_changes_nothing():
 
 def test_merging_leaves_the_other_side_alone():
     x = features(80, 5)
-    one, other = MappedCovariance(cosine_map(5)).update(x[:40]), MappedCovariance(cosine_map(5)).update(x[40:])
+    first, other = MappedCovariance(cosine_map(5)).update(x[:40]), MappedCovariance(cosine_map(5)).update(x[40:])
     before = other.finish().components
-    one.merge(other).update(x)
+    first.merge(other).update(x)
     assert torch.equal(other.finish().components, before)
 
 
@@ -82,10 +82,10 @@ def test_float32_products_stay_within_tolerance_over_many_patches():
     x = features(20_000, 12).astype(np.float32)
     feature_map = cosine_fourier_map(12, gamma=1.0, M=64, seed=1)
     exact = MappedCovariance(feature_map, dtype=torch.float64).update(x).finish()
-    found = MappedCovariance(feature_map).update(x.reshape(20, 25, 40, 12)).finish()
+    actual = MappedCovariance(feature_map).update(x.reshape(20, 25, 40, 12)).finish()
     qs = [2, 5, 10]
     expected = exact.sweep(x[:500], qs)
-    assert float((found.sweep(x[:500], qs) - expected).abs().max()) < 1e-5 * float(expected.max())
+    assert float((actual.sweep(x[:500], qs) - expected).abs().max()) < 1e-5 * float(expected.max())
 
 
 def test_a_far_offset_costs_no_precision():
@@ -98,9 +98,9 @@ def test_a_far_offset_costs_no_precision():
 def test_stream_equals_the_fit_of_samples_at_hand():
     x = features(300, 9)
     stream = MappedCovariance(cosine_fourier_map(9, gamma=1.0, M=32, seed=4), dtype=torch.float64)
-    found = stream.update(x[:100]).update(x[100:]).finish(explained_variance=0.8)
+    actual = stream.update(x[:100]).update(x[100:]).finish(explained_variance=0.8)
     expected = fit_corp(x, gamma=1.0, M=32, seed=4, explained_variance=0.8)
-    torch.testing.assert_close(found.score(x), expected.score(x), rtol=1e-9, atol=1e-12)
+    torch.testing.assert_close(actual.score(x), expected.score(x), rtol=1e-9, atol=1e-12)
 
 
 def test_few_samples_by_stream_and_by_svd_agree():

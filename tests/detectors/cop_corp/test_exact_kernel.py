@@ -24,9 +24,9 @@ def test_corp_approaches_the_gaussian_kernel_error_as_m_grows(data):
     exact = cosine_gaussian_kernel_error(x, z, gamma=1.0, q=10).numpy()
     differences, correlations = [], []
     for M in (128, 2048):
-        found = fit_corp(x, gamma=1.0, M=M, seed=0).score(z, q=10).numpy()
-        differences.append(np.abs(found / exact - 1).mean())
-        correlations.append(spearmanr(found, exact).statistic)
+        result = fit_corp(x, gamma=1.0, M=M, seed=0).score(z, q=10).numpy()
+        differences.append(np.abs(result / exact - 1).mean())
+        correlations.append(spearmanr(result, exact).statistic)
     assert differences[1] < 0.5 * differences[0]
     assert differences[1] < 0.06
     assert correlations[0] < correlations[1]

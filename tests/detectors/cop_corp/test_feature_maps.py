@@ -30,9 +30,9 @@ def test_cosine_in_float32_holds_at_every_scale(exponent, seed):
     z32 = torch.from_numpy(z).float()
     exact = z32.double().numpy()
     expected = exact / (np.linalg.norm(exact, axis=1, keepdims=True) + 1e-10)
-    found = cosine(z32).numpy()
-    assert np.isfinite(found).all()
-    np.testing.assert_allclose(found, expected, rtol=1e-5, atol=1e-38)
+    actual = cosine(z32).numpy()
+    assert np.isfinite(actual).all()
+    np.testing.assert_allclose(actual, expected, rtol=1e-5, atol=1e-38)
 
 
 def test_cosine_is_blind_to_length():
@@ -44,8 +44,8 @@ def test_fourier_features_are_the_formula():
     rng = np.random.default_rng(0)
     z, w0, u = rng.standard_normal((4, 3)), rng.standard_normal((5, 3)), rng.uniform(0, 6, 5)
     expected = np.sqrt(2 / 5) * np.cos(np.sqrt(2 * 1.7) * z @ w0.T + u)
-    found = random_fourier(torch.from_numpy(z), torch.from_numpy(w0), torch.from_numpy(u), gamma=1.7)
-    np.testing.assert_allclose(found.numpy(), expected, atol=1e-14)
+    actual = random_fourier(torch.from_numpy(z), torch.from_numpy(w0), torch.from_numpy(u), gamma=1.7)
+    np.testing.assert_allclose(actual.numpy(), expected, atol=1e-14)
 
 
 @pytest.mark.parametrize("gamma", [0.5, 1.5, 4.0])

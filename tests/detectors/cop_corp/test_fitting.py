@@ -110,9 +110,9 @@ def test_explained_variance_of_the_fit_decides_unless_a_call_names_another():
 def test_a_score_is_bit_equal_to_every_sweep(fit):
     x = features(40, 9).astype(np.float32)
     model, z = fit(x), features(33, 9, seed=2).astype(np.float32)
-    kept = model.components.shape[1] - 1
-    everything = model.sweep(z, range(1, kept + 1))
-    for q in (1, 3, kept):
+    last = model.components.shape[1] - 1
+    everything = model.sweep(z, range(1, last + 1))
+    for q in (1, 3, last):
         assert torch.equal(model.score(z, q=q), everything[q - 1])
         assert torch.equal(model.sweep(z, [q, 2]), everything[[q - 1, 1]])
 
@@ -163,8 +163,8 @@ def test_an_image_scores_the_same_to_the_bit_alone_and_in_a_batch(fit):
 
 def test_refit_is_bit_equal_and_round_trip_keeps_scores(fit):
     x, z = features(50, 9).astype(np.float32), features(13, 9, seed=1).astype(np.float32)
-    model, again = fit(x), fit(x)
-    assert all(torch.equal(value, again.arrays()[name]) for name, value in model.arrays().items())
+    model, refit = fit(x), fit(x)
+    assert all(torch.equal(value, refit.arrays()[name]) for name, value in model.arrays().items())
     restored = KernelPCAMap.from_arrays(model.arrays(), model.params())
     assert torch.equal(restored.score(z), model.score(z))
     assert torch.equal(restored.sweep(z, [1, 2]), model.sweep(z, [1, 2]))
@@ -187,10 +187,10 @@ def test_float32_stays_within_its_tolerance_of_float64(n):
     x, z = features(n, 24).astype(np.float32), features(40, 24, seed=1).astype(np.float32)
     qs = [1, 4, 10, 18]
     for fit in (fit_cop, lambda a: fit_corp(a, gamma=1.0, M=96, seed=2)):
-        exact, found = fit(x.astype(np.float64)).sweep(z, qs), fit(x).sweep(z, qs)
-        assert found.dtype == torch.float32
+        exact, actual = fit(x.astype(np.float64)).sweep(z, qs), fit(x).sweep(z, qs)
+        assert actual.dtype == torch.float32
         assert exact.dtype == torch.float64
-        assert float((found - exact).abs().max()) < 5e-6 * float(exact.max())
+        assert float((actual - exact).abs().max()) < 5e-6 * float(exact.max())
 
 
 def test_small_residuals_keep_their_relative_precision_in_float32():
@@ -199,8 +199,8 @@ def test_small_residuals_keep_their_relative_precision_in_float32():
     z = (rng.standard_normal((30, 40)) * np.r_[np.full(20, 100.0), np.full(20, 1e-2)]).astype(np.float32)
     model = fit_pca(x)
     exact = model.score(z, q=20)
-    found = model.to(torch.float32).score(z, q=20)
-    assert float(((found - exact).abs() / exact).max()) < 5e-3
+    result = model.to(torch.float32).score(z, q=20)
+    assert float(((result - exact).abs() / exact).max()) < 5e-3
 
 
 def test_scores_of_the_zero_vector_are_those_of_the_point_zero():

@@ -38,10 +38,10 @@ def test_grid_distances_for_any_number_of_images(n: int) -> None:
     factors = lower_factors(45, 23)
     y = np.linalg.solve(factors.double().numpy(), (x - mean).reshape(n, 45, 23, 1))[..., 0]
     expected = np.sqrt((y[..., :7] ** 2).sum(-1)), np.sqrt((y**2).sum(-1))
-    found = grid_distances(
+    actual = grid_distances(
         torch.from_numpy(x).float(), torch.from_numpy(mean).float(), whitening_blocks(factors), [7, 23]
     )
-    np.testing.assert_allclose(found, np.stack(expected).reshape(2, n, 9, 5), rtol=1e-5)
+    np.testing.assert_allclose(actual, np.stack(expected).reshape(2, n, 9, 5), rtol=1e-5)
 
 
 def test_product_is_the_matrix_product() -> None:

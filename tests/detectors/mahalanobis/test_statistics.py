@@ -26,13 +26,13 @@ def correlated(n: int, *, seed: int = 0, d: int = D, grid: tuple[int, int] = (H,
 def squared_distances(train: np.ndarray, test: np.ndarray, w: np.ndarray, ridge: float) -> np.ndarray:
     """The squared Mahalanobis distance at every location in plain float64, by inverting the covariance."""
     train, test, w = (np.asarray(a, dtype=np.float64) for a in (train, test, w))
-    found = np.empty(test.shape[:3])
+    distances = np.empty(test.shape[:3])
     for row, column in np.ndindex(*test.shape[1:3]):
         z = train[:, row, column] @ w
         covariance = np.cov(z.T, bias=True).reshape(z.shape[1], -1) + ridge * np.eye(z.shape[1])
         delta = test[:, row, column] @ w - z.mean(0)
-        found[:, row, column] = np.einsum("ni,ij,nj->n", delta, np.linalg.inv(covariance), delta)
-    return found
+        distances[:, row, column] = np.einsum("ni,ij,nj->n", delta, np.linalg.inv(covariance), delta)
+    return distances
 
 
 @pytest.mark.parametrize("draw", [semi_orthogonal, sampled, gaussian])
@@ -53,10 +53,10 @@ def test_float32_scores_keep_their_precision_for_few_images(n: int, scale: float
     w = semi_orthogonal(250, 100)
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", UserWarning)
-        found = fit(train, projection=w).score(test).numpy() ** 2
+        actual = fit(train, projection=w).score(test).numpy() ** 2
     expected = squared_distances(train, test, w.numpy(), 0.01)
-    np.testing.assert_allclose(found, expected, rtol=tolerance)
-    assert spearmanr(found.ravel(), expected.ravel())[0] >= 0.9999
+    np.testing.assert_allclose(actual, expected, rtol=tolerance)
+    assert spearmanr(actual.ravel(), expected.ravel())[0] >= 0.9999
 
 
 def test_one_location_in_two_dimensions_by_hand() -> None:
@@ -71,10 +71,10 @@ def test_one_location_in_two_dimensions_by_hand() -> None:
 def test_score_at_k_is_any_sweeps_entry_to_the_bit(k: int) -> None:
     model = fit(correlated(80))
     for test in (correlated(1, seed=5), correlated(9, seed=6)):
-        alone = model.score(test, k=k)
-        assert torch.equal(alone, model.sweep(test, [k])[0])
-        assert torch.equal(alone, model.sweep(test, [3, k, 3, D])[1])
-        assert torch.equal(alone, model.sweep(test, range(1, D + 1))[k - 1])
+        single = model.score(test, k=k)
+        assert torch.equal(single, model.sweep(test, [k])[0])
+        assert torch.equal(single, model.sweep(test, [3, k, 3, D])[1])
+        assert torch.equal(single, model.sweep(test, range(1, D + 1))[k - 1])
     assert torch.equal(model.score(test), model.score(test, k=D))
 
 
@@ -91,9 +91,9 @@ def test_a_batch_scores_as_its_rows_and_an_image_always_the_same() -> None:
     batch = correlated(17, seed=4)
     together = model.score(batch)
     for index, image in enumerate(batch):
-        alone = model.score(image[None])
-        assert torch.equal(alone, model.score(image[None].copy()))
-        np.testing.assert_allclose(alone[0], together[index], rtol=1e-5)
+        single = model.score(image[None])
+        assert torch.equal(single, model.score(image[None].copy()))
+        np.testing.assert_allclose(single[0], together[index], rtol=1e-5)
     np.testing.assert_allclose(model.score(batch[::-1].copy()), together.flip(0), rtol=1e-5)
 
 
@@ -157,18 +157,21 @@ def test_merged_moments_agree_in_float64_far_from_the_origin() -> None:
 def test_what_is_merged_from_a_state_is_merged_as_it_stood_to_the_bit(images: int) -> None:
     z = torch.from_numpy(correlated(100 + images, d=6))
 
-    def some(rows: torch.Tensor) -> LocalGaussian:
+    def gathered_rows(rows: torch.Tensor) -> LocalGaussian:
         return LocalGaussian(torch.eye(6), (H, W)).update_projected(rows)
 
-    kept = some(z[100:]).state()
-    direct, restored = some(z[:100]).merge(some(z[100:])), LocalGaussian(torch.eye(6), (H, W)).restore(kept)
-    again = some(z[:100]).merge(restored)
-    assert again.images == direct.images == 100 + images
+    state = gathered_rows(z[100:]).state()
+    direct, restored = (
+        gathered_rows(z[:100]).merge(gathered_rows(z[100:])),
+        LocalGaussian(torch.eye(6), (H, W)).restore(state),
+    )
+    repeated = gathered_rows(z[:100]).merge(restored)
+    assert repeated.images == direct.images == 100 + images
     for name, values in direct.finish().arrays().items():
-        assert torch.equal(values, again.finish().arrays()[name])
+        assert torch.equal(values, repeated.finish().arrays()[name])
     if images:
         with pytest.raises(ValueError, match="another fit"):
-            LocalGaussian(torch.eye(5), (H, W)).restore(kept)
+            LocalGaussian(torch.eye(5), (H, W)).restore(state)
 
 
 def test_finish_does_not_end_the_stream_and_merge_leaves_the_other_usable() -> None:
@@ -177,10 +180,10 @@ def test_finish_does_not_end_the_stream_and_merge_leaves_the_other_usable() -> N
     first, second = LocalGaussian(w, (H, W)).update(features[:50]), LocalGaussian(w, (H, W)).update(features[50:])
     half = first.finish()
     first.merge(second)
-    again = second.update(features[:50]).finish()
+    repeated = second.update(features[:50]).finish()
     assert half.images == 50
     np.testing.assert_allclose(half.cholesky, fit(features[:50], k=8).cholesky, atol=1e-6)
-    for model in (first.finish(), again):
+    for model in (first.finish(), repeated):
         np.testing.assert_allclose(model.cholesky, fit(features, k=8).cholesky, atol=1e-6)
 
 
@@ -194,13 +197,13 @@ def test_a_caller_may_reuse_the_array_it_streamed() -> None:
 
 def test_refit_and_round_trip_are_equal_to_the_bit() -> None:
     train, test = correlated(70), correlated(5, seed=1)
-    model, again = fit(train, k=25, seed=7), fit(train, k=25, seed=7)
-    assert all(torch.equal(value, again.arrays()[name]) for name, value in model.arrays().items())
-    for one in (model, model.rounded()):
-        copied = {name: value.numpy().copy() for name, value in one.arrays().items()}
-        loaded = Mahalanobis.from_arrays(copied, one.params())
-        assert loaded.params() == one.params()
-        assert torch.equal(loaded.sweep(test, [3, 25]), one.sweep(test, [3, 25]))
+    model, refit = fit(train, k=25, seed=7), fit(train, k=25, seed=7)
+    assert all(torch.equal(value, refit.arrays()[name]) for name, value in model.arrays().items())
+    for fitted in (model, model.rounded()):
+        copied = {name: value.numpy().copy() for name, value in fitted.arrays().items()}
+        loaded = Mahalanobis.from_arrays(copied, fitted.params())
+        assert loaded.params() == fitted.params()
+        assert torch.equal(loaded.sweep(test, [3, 25]), fitted.sweep(test, [3, 25]))
     assert not torch.equal(fit(train, k=25, seed=8).score(test), model.score(test))
 
 
@@ -241,8 +244,8 @@ def test_rank_collapses_for_sampled_features_only() -> None:
         picked = np.random.default_rng(seed).permutation(120)[:40]
         distinct = len(set(picked % 60))
         assert distinct < 40
-        kept = (fit(train, projection=sampled(120, 40, seed=seed)).spectrum() > 1e-4).sum(-1)
-        assert (kept == distinct).all()
+        rank = (fit(train, projection=sampled(120, 40, seed=seed)).spectrum() > 1e-4).sum(-1)
+        assert (rank == distinct).all()
 
 
 def test_sixteen_bit_factors_change_scores_by_less_than_a_part_in_a_thousand() -> None:
@@ -401,18 +404,21 @@ def test_a_gpu_gives_the_same_scores() -> None:
 
 @settings(deadline=None, max_examples=examples(25))
 @given(left=st.integers(1, 40), taken=st.integers(0, 40), seed=st.integers(0, 99))
-def test_images_that_were_merged_can_be_taken_away_again(left: int, taken: int, seed: int) -> None:
-    x, projection = correlated(left + taken, seed=seed, d=6), semi_orthogonal(6, 3, seed=1)
-    own, other = (LocalGaussian(projection, (H, W)).update(part) for part in (x[:left], x[left:]))
-    own.merge(other)
-    found, expected = own.without(other), x[:left].reshape(left, H * W, 6).astype(float) @ projection.double().numpy()
-    state = found.state()
+def test_images_that_were_merged_can_be_taken_away_again(left: int, removed: int, seed: int) -> None:
+    x, projection = correlated(left + removed, seed=seed, d=6), semi_orthogonal(6, 3, seed=1)
+    first, other = (LocalGaussian(projection, (H, W)).update(part) for part in (x[:left], x[left:]))
+    first.merge(other)
+    actual, expected = (
+        first.without(other),
+        x[:left].reshape(left, H * W, 6).astype(float) @ projection.double().numpy(),
+    )
+    state = actual.state()
     assert int(state["images"]) == left
     np.testing.assert_allclose(state["mean"].numpy(), expected.mean(axis=0), rtol=1e-6, atol=1e-6)
     scatter = LocalGaussian(projection, (H, W)).update(x[:left]).state()["scatter"].numpy()
     np.testing.assert_allclose(
         state["scatter"].numpy(), scatter, rtol=1e-9, atol=1e-9 * max(1.0, np.abs(scatter).max())
     )
-    assert own.images == left + taken, "both stay as they are"
+    assert first.images == left + removed, "both stay as they are"
     with pytest.raises(ValueError, match="leave at least one"):
-        own.without(own)
+        first.without(first)

@@ -107,9 +107,9 @@ def test_sweep_holds_the_scores_of_every_smaller_model(model):
 def test_rows_score_alike_alone_in_a_batch_and_across_blocks(model, monkeypatch):
     x = surface(40, seed=3)
     together = model.score(x)
-    alone = torch.cat([model.score(row[None]) for row in x])
+    single = torch.cat([model.score(row[None]) for row in x])
     monkeypatch.setattr(quadric_model, "NUMBERS_PER_BLOCK", 7 * 15)
-    torch.testing.assert_close(together, alone, rtol=1e-5, atol=0)
+    torch.testing.assert_close(together, single, rtol=1e-5, atol=0)
     torch.testing.assert_close(together, model.score(x), rtol=1e-5, atol=0)
 
 
@@ -117,8 +117,8 @@ def test_round_trip_through_arrays_and_params_scores_the_same_to_the_bit(model):
     x = surface(20, seed=4)
     reduced = quadrics.fit(surface(), m=2, components=4)
     for fitted in (model, reduced):
-        again = quadrics.Quadrics.from_arrays(fitted.arrays(), fitted.params())
-        assert torch.equal(again.score(x), fitted.score(x))
+        restored = quadrics.Quadrics.from_arrays(fitted.arrays(), fitted.params())
+        assert torch.equal(restored.score(x), fitted.score(x))
     assert reduced.arrays()["basis"].shape == (5, 4)
     assert "basis" not in model.arrays()
 
@@ -172,9 +172,9 @@ def test_algebraic_coefficients_are_the_smallest_eigenvectors_of_all_monomials()
     vector = np.linalg.svd(features)[2][-1]
     fitted = quadrics.fit_algebraic(x, m=1)
     A, b, c = fitted.A[0].double().numpy(), fitted.b[0].double().numpy(), fitted.c[0].item()
-    found = np.array([*(A[i, j] * (1 if i == j else 2) for i, j in pairs), *b, c])
-    assert abs(found @ vector) == pytest.approx(1, abs=1e-6)
-    assert np.linalg.norm(found) == pytest.approx(1, abs=1e-6)
+    coefficients = np.array([*(A[i, j] * (1 if i == j else 2) for i, j in pairs), *b, c])
+    assert abs(coefficients @ vector) == pytest.approx(1, abs=1e-6)
+    assert np.linalg.norm(coefficients) == pytest.approx(1, abs=1e-6)
 
 
 @pytest.mark.parametrize(("fit", "cross"), [("fit_algebraic_hs", 1.0), ("fit_algebraic_quadratic", np.sqrt(2))])
@@ -217,10 +217,10 @@ def test_refit_is_equal_to_the_bit_and_the_random_start_is_said(monkeypatch):
     with pytest.warns(UserWarning, match="starts at random"):
         first = quadrics.fit(surface(), m=3, seed=4)
     with pytest.warns(UserWarning, match="starts at random"):
-        again, other = quadrics.fit(surface(), m=3, seed=4), quadrics.fit(surface(), m=3, seed=5)
+        refit, other = quadrics.fit(surface(), m=3, seed=4), quadrics.fit(surface(), m=3, seed=5)
     assert first.start == "random"
-    assert torch.equal(first.A, again.A)
-    assert torch.equal(first.score(surface(9)), again.score(surface(9)))
+    assert torch.equal(first.A, refit.A)
+    assert torch.equal(first.score(surface(9)), refit.score(surface(9)))
     assert not torch.equal(first.A, other.A)
 
 
@@ -241,10 +241,10 @@ def test_mini_batches_that_end_worse_than_the_closed_form_give_way_to_it(monkeyp
     monkeypatch.setattr(fitting, "LBFGS_LIMIT", 0)
     monkeypatch.setattr(fitting, "refine_sgd", lambda start, x, **_: (start[0], start[1] + 1, start[2]))
     x = surface()
-    kept, closed_form = quadrics.fit(x, m=2), quadrics.fit_algebraic_hs(x, m=2)
-    assert kept.A.dtype == torch.float32
+    model, closed_form = quadrics.fit(x, m=2), quadrics.fit_algebraic_hs(x, m=2)
+    assert model.A.dtype == torch.float32
     torch.testing.assert_close(
-        kept.score(x), closed_form.score(x), rtol=0, atol=1e-3 * float(closed_form.score(x).max())
+        model.score(x), closed_form.score(x), rtol=0, atol=1e-3 * float(closed_form.score(x).max())
     )
 
 
@@ -265,11 +265,11 @@ def test_progress_rises_to_one():
 
 
 def test_a_report_that_raises_ends_the_fit():
-    told = []
+    reports = []
 
     def stop(fraction: float) -> None:
-        told.append(fraction)
-        if len(told) == 6:
+        reports.append(fraction)
+        if len(reports) == 6:
             raise KeyboardInterrupt
 
     with pytest.raises(KeyboardInterrupt):

@@ -52,8 +52,8 @@ def test_gradient_agrees_with_automatic_differentiation(dtype, tolerance):
     leaves = [part.clone().requires_grad_() for part in coefficients]
     expected = list(torch.autograd.grad(plain_loss(*leaves, x), leaves))
     expected[0] = (expected[0] + expected[0].mT) / 2
-    _, found = loss_and_gradient(tuple(part.to(dtype) for part in coefficients), x.to(dtype), penalty=PENALTY)
-    for name, ours, theirs in zip("Abc", found, expected, strict=True):
+    _, actual = loss_and_gradient(tuple(part.to(dtype) for part in coefficients), x.to(dtype), penalty=PENALTY)
+    for name, ours, theirs in zip("Abc", actual, expected, strict=True):
         assert (ours.double() - theirs).abs().max() < tolerance * theirs.abs().max(), name
 
 
@@ -76,17 +76,17 @@ def test_random_start_is_symmetric_and_orthonormal():
 @pytest.mark.slow
 def test_both_refinements_lower_the_loss_and_leave_the_start_alone():
     coefficients, x = problem(3, n=300)
-    kept = [part.clone() for part in coefficients]
+    before = [part.clone() for part in coefficients]
     before = loss_and_gradient(coefficients, x, penalty=1.0)[0]
     fractions = []
     exact = refine_lbfgs(coefficients, x, penalty=1.0, report=fractions.append)
     batches = refine_sgd(
         coefficients, x, penalty=1.0, rng=np.random.default_rng(0), report=fractions.append, steps=1000
     )
-    after = [loss_and_gradient(tuple(p.double() for p in found), x, penalty=1.0)[0] for found in (exact, batches)]
+    after = [loss_and_gradient(tuple(p.double() for p in refined), x, penalty=1.0)[0] for refined in (exact, batches)]
     assert after[0] < 0.5 * before
     assert after[1] < 0.5 * before
-    assert all(torch.equal(a, b) for a, b in zip(coefficients, kept, strict=True))
+    assert all(torch.equal(a, b) for a, b in zip(coefficients, before, strict=True))
     assert all(0 <= fraction <= 1 for fraction in fractions)
 
 

@@ -34,15 +34,15 @@ def annotation(image_id, category=1, **shape):
 def signed_distances(corners: np.ndarray, size: tuple[int, int]) -> np.ndarray:
     """(H, W) distance of every pixel's centre to the outline, negative outside by the even-odd rule."""
     centres = np.stack(np.meshgrid(np.arange(size[1]) + 0.5, np.arange(size[0]) + 0.5), axis=-1)
-    inside, nearest = np.zeros(size, bool), np.full(size, np.inf)
+    is_inside, nearest = np.zeros(size, bool), np.full(size, np.inf)
     for (x0, y0), (x1, y1) in zip(corners, np.roll(corners, -1, axis=0), strict=True):
         crosses = (y0 > centres[..., 1]) != (y1 > centres[..., 1])
         with np.errstate(all="ignore"):
-            inside ^= crosses & (centres[..., 0] < (x1 - x0) * (centres[..., 1] - y0) / (y1 - y0) + x0)
+            is_inside ^= crosses & (centres[..., 0] < (x1 - x0) * (centres[..., 1] - y0) / (y1 - y0) + x0)
         side = np.array([x1 - x0, y1 - y0])
         along = np.clip(((centres - (x0, y0)) @ side) / max(side @ side, 1e-9), 0, 1)
         nearest = np.minimum(nearest, np.linalg.norm(centres - (x0, y0) - along[..., None] * side, axis=-1))
-    return np.where(inside, nearest, -nearest)
+    return np.where(is_inside, nearest, -nearest)
 
 
 points = st.tuples(st.floats(0, SIZE[1]), st.floats(0, SIZE[0]))
@@ -64,8 +64,8 @@ def test_a_box_covers_the_centres_inside(x, y, width, height):
     rows, columns = np.mgrid[: SIZE[0], : SIZE[1]] + 0.5
     edges = np.array([x, x + width, y, y + height]) % 1
     assume((np.abs(edges - 0.5) > 1e-6).all())
-    inside = (x < columns) & (columns < x + width) & (y < rows) & (rows < y + height)
-    assert (rasterise({"bbox": [x, y, width, height]}, SIZE) == inside).all()
+    is_inside = (x < columns) & (columns < x + width) & (y < rows) & (rows < y + height)
+    assert (rasterise({"bbox": [x, y, width, height]}, SIZE) == is_inside).all()
 
 
 def test_a_polygon_that_crosses_itself_ten_thousand_times_is_filled_in_a_moment():
@@ -90,16 +90,16 @@ def test_photos_get_kinds_and_masks(photos):
         annotation("x", 2, segmentation=runs),
         annotation(4, 3, bbox=[0, 0, 20, 12]),
     ]
-    found = scan(written(photos, images, annotations))
-    assert {sample.name for sample in found.good} == {"d.png", "lot 1/b.png"}
-    kinds = {sample.name: sample for sample in found.defects}
+    dataset = scan(written(photos, images, annotations))
+    assert {sample.name for sample in dataset.good} == {"d.png", "lot 1/b.png"}
+    kinds = {sample.name: sample for sample in dataset.defects}
     assert {name: sample.label for name, sample in kinds.items()} == {"lot 1/a.png": "dent", "lot 2/c.png": "dent"}
     mask = read_mask(kinds["lot 2/c.png"].mask, (12, 20))
     assert mask[:, 5:7].all()
     assert mask.sum() == 24
     assert read_mask(kinds["lot 1/a.png"].mask, (12, 20))[3:9, [3, 9, 17]].any(axis=0).all()
-    assert found.root == photos
-    assert all(sample.root == photos for sample in (*found.good, *found.defects))
+    assert dataset.root == photos
+    assert all(sample.root == photos for sample in (*dataset.good, *dataset.defects))
 
 
 @pytest.mark.parametrize(
@@ -123,21 +123,21 @@ def test_photos_get_kinds_and_masks(photos):
 )
 def test_a_shape_that_cannot_be_drawn_and_a_photo_of_another_size_cost_the_mask_alone(photos, shape):
     images = [image(1, "lot 1/a.png"), image(2, "lot 1/b.png", width=40), image(3, "d.png")]
-    found = scan(written(photos, images, [annotation(1, **shape), annotation(2, bbox=[1, 1, 5, 5])]))
-    assert [(sample.label, sample.mask) for sample in found.defects] == [("scratch", None)] * 2
-    assert [skipped.role for skipped in found.skipped] == ["mask", "mask"]
-    assert "40 × 12 px, the photo is 20 × 12 px" in found.skipped[1].reason
-    assert all(".json, image " in skipped.name for skipped in found.skipped), "which list, and where in it"
+    dataset = scan(written(photos, images, [annotation(1, **shape), annotation(2, bbox=[1, 1, 5, 5])]))
+    assert [(sample.label, sample.mask) for sample in dataset.defects] == [("scratch", None)] * 2
+    assert [skipped.role for skipped in dataset.skipped] == ["mask", "mask"]
+    assert "40 × 12 px, the photo is 20 × 12 px" in dataset.skipped[1].reason
+    assert all(".json, image " in skipped.name for skipped in dataset.skipped), "which list, and where in it"
 
 
 def test_annotations_and_corners_without_end_are_refused(photos, refused):
     angles = np.linspace(0, 6.2, 101)
     ring = (np.stack([np.cos(angles), np.sin(angles)], axis=1) * 5 + 6).ravel().tolist()
-    for own, words in (
+    for annotations_given, words in (
         ([annotation(1, bbox=[1, 1, 2, 2])] * 1001, "image 0: it has 1,001 annotations"),
         ([annotation(1, segmentation=[ring] * 100)] * 2, "20,200 corners; simplify them to at most 20,000"),
     ):
-        refused(written(photos, [image(1, "d.png")], own), words)
+        refused(written(photos, [image(1, "d.png")], annotations_given), words)
 
 
 @pytest.mark.parametrize(

@@ -5,8 +5,8 @@ from inspect_core.images.folders import scan
 WANTED = {"lot 1/b.png": "good", "lot 2/c.png": "scratch", "d.png": "good"}
 
 
-def kinds(found):
-    return {sample.name: sample.label for sample in (*found.good, *found.defects)}
+def kinds(dataset):
+    return {sample.name: sample.label for sample in (*dataset.good, *dataset.defects)}
 
 
 def written(folder, text, name="labels.csv", encoding="utf-8"):

@@ -54,15 +54,15 @@ def test_photos_get_kinds_and_masks_and_nothing_is_written_beside_them(photos, t
         line("c.png", "anomaly"),
     )
     before = tree(photos)
-    found = scan(path)
+    dataset = scan(path)
     assert tree(photos) == before
-    assert [sample.name for sample in found.good] == ["lot 1/a.png"]
-    kinds = {sample.name: sample.label for sample in found.defects}
+    assert [sample.name for sample in dataset.good] == ["lot 1/a.png"]
+    kinds = {sample.name: sample.label for sample in dataset.defects}
     assert kinds == {"lot 1/b.png": "scratch", "lot 2/c.png": "anomaly"}
-    (marked,) = [sample for sample in found.defects if sample.mask]
-    kept = read_mask(marked.mask, (12, 20))
-    assert kept.sum() == 6 * 6 + 2 * 2
-    assert kept[2:8, 3:9].all()
+    (marked,) = [sample for sample in dataset.defects if sample.mask]
+    pixels = read_mask(marked.mask, (12, 20))
+    assert pixels.sum() == 6 * 6 + 2 * 2
+    assert pixels[2:8, 3:9].all()
 
 
 @pytest.mark.parametrize(
@@ -77,9 +77,9 @@ def test_photos_get_kinds_and_masks_and_nothing_is_written_beside_them(photos, t
 def test_a_mask_that_does_not_fit_is_said_and_the_photo_stays_a_defect(photos, made, reason):
     if made is not None:
         mask(photos, "masks/m.png", **made)
-    found = scan(written(photos, line("d.png", "normal"), line("lot 1/b.png", "anomaly", mask="masks/m.png")))
-    assert [(sample.label, sample.mask) for sample in found.defects] == [("anomaly", None)]
-    assert [reason in skipped.reason for skipped in found.skipped] == [True]
+    dataset = scan(written(photos, line("d.png", "normal"), line("lot 1/b.png", "anomaly", mask="masks/m.png")))
+    assert [(sample.label, sample.mask) for sample in dataset.defects] == [("anomaly", None)]
+    assert [reason in skipped.reason for skipped in dataset.skipped] == [True]
 
 
 @pytest.mark.parametrize(

@@ -38,12 +38,12 @@ def test_a_reference_means_the_file_that_fits_its_end_best(reference, file):
 
 
 def test_a_name_that_fits_several_is_not_guessed_and_a_missing_photo_is_skipped_and_listed(photos):
-    found = scan(listing(photos, "a.png", "lot 2/a.png", "d.png", "gone.png"))
-    assert {sample.name: sample.group for sample in found.good} == {"lot 2/a.png": "lot 2", "d.png": None}
-    assert [(skipped.name, skipped.role) for skipped in found.skipped] == [("a.png", "photo"), ("gone.png", "photo")]
-    assert "line 1 names it, but 2 files fit this name" in found.skipped[0].reason
-    assert "line 4 names it" in found.skipped[1].reason
-    assert any("2 photos skipped (a.png, gone.png)" in warning for warning in found.warnings)
+    dataset = scan(listing(photos, "a.png", "lot 2/a.png", "d.png", "gone.png"))
+    assert {sample.name: sample.group for sample in dataset.good} == {"lot 2/a.png": "lot 2", "d.png": None}
+    assert [(skipped.name, skipped.role) for skipped in dataset.skipped] == [("a.png", "photo"), ("gone.png", "photo")]
+    assert "line 1 names it, but 2 files fit this name" in dataset.skipped[0].reason
+    assert "line 4 names it" in dataset.skipped[1].reason
+    assert any("2 photos skipped (a.png, gone.png)" in warning for warning in dataset.warnings)
 
 
 @given(st.text(max_size=40))
@@ -58,9 +58,9 @@ def test_no_reference_gives_anything_but_a_file_of_the_folder(reference):
 def test_no_photo_outside_is_reached(photos, reference):
     outside = photos.parent / "secret.png"
     (photos / "d.png").rename(outside)
-    found = scan(listing(photos, reference.format(outside=outside), "b.png"))
-    assert [sample.name for sample in found.good] == ["lot 1/b.png"]
-    assert len(found.skipped) == 1
+    dataset = scan(listing(photos, reference.format(outside=outside), "b.png"))
+    assert [sample.name for sample in dataset.good] == ["lot 1/b.png"]
+    assert len(dataset.skipped) == 1
 
 
 def test_links_out_of_the_folder_are_refused(photos):
@@ -68,9 +68,9 @@ def test_links_out_of_the_folder_are_refused(photos):
     (photos / "d.png").rename(outside)
     os.symlink(outside, photos / "d.png")
     os.symlink(photos.parent, photos / "up", target_is_directory=True)
-    found = scan(listing(photos, "d.png", "up/secret.png", "b.png"))
-    assert [sample.name for sample in found.good] == ["lot 1/b.png"]
-    assert {skipped.name: skipped.reason for skipped in found.skipped} == {
+    dataset = scan(listing(photos, "d.png", "up/secret.png", "b.png"))
+    assert [sample.name for sample in dataset.good] == ["lot 1/b.png"]
+    assert {skipped.name: skipped.reason for skipped in dataset.skipped} == {
         "d.png": "link to a file outside the folder; copy the file itself",
         "up/secret.png": "line 2 names it, but it is outside the folder of the list; copy it there",
     }
@@ -78,9 +78,9 @@ def test_links_out_of_the_folder_are_refused(photos):
 
 def test_a_photo_called_good_and_a_defect_is_left_to_the_user(photos):
     (photos / "list.csv").write_text("b.png,good\nd.png,good\nb.png,scratch\nc.png,dent\nc.png,scratch\nlot 2/a.png,\n")
-    found = scan(photos / "list.csv")
-    assert {sample.name: sample.label for sample in found.defects} == {"lot 2/c.png": "dent"}
-    assert {skipped.name: skipped.reason for skipped in found.skipped} == {
+    dataset = scan(photos / "list.csv")
+    assert {sample.name: sample.label for sample in dataset.defects} == {"lot 2/c.png": "dent"}
+    assert {skipped.name: skipped.reason for skipped in dataset.skipped} == {
         "lot 1/b.png": "line 1 calls it good, line 3 scratch; correct one of them",
         "lot 2/a.png": "line 6 has no label for it; enter good or the defect type",
     }

@@ -56,19 +56,21 @@ def test_good_parts_to_judge_count_else_those_that_set_the_limit_and_no_defect_t
         ("a", "good", "calibration", None, 1.0), ("b", "unknown", "added", None, 4.0),
         ("c", "dent", "validation", None, 1.0), ("d", "dent", "added", None, 2.0),
     ]  # fmt: skip
-    judged = [*parts, ("e", "good", "test", None, 4.0), ("f", "dent", "test", None, 4.0)]
-    for some, counted, own, misses in (
+    with_test_parts = [*parts, ("e", "good", "test", None, 4.0), ("f", "dent", "test", None, 4.0)]
+    for shown_parts, counted, sets_limit, misses in (
         (parts, ["good", "", "", ""], True, " 1 relabelled, not counted."),
-        (judged, ["", "", "", "", "good", "defect"], False, "misses 0 of 1 defect"),
-        (judged[3:], ["", "good", "defect"], True, "misses 0 of 1 defect"),
+        (with_test_parts, ["", "", "", "", "good", "defect"], False, "misses 0 of 1 defect"),
+        (with_test_parts[3:], ["", "good", "defect"], True, "misses 0 of 1 defect"),
     ):
-        data = sent(*some)
+        data = sent(*shown_parts)
         assert [part["counted"] for part in data["parts"]] == counted
-        assert (data["own"], len(data["bounds"])) == (own, counted.count("good") + 1)
-        shown = drawn(*some)
-        said = counts_sentence_for(SimpleNamespace(photos=shown.photos, unscored=(), set_on=None), shown.scores, LIMITS)
-        assert misses in said
-        assert ("These parts also set the limit." in said) == own
+        assert (data["own"], len(data["bounds"])) == (sets_limit, counted.count("good") + 1)
+        shown = drawn(*shown_parts)
+        message = counts_sentence_for(
+            SimpleNamespace(photos=shown.photos, unscored=(), set_on=None), shown.scores, LIMITS
+        )
+        assert misses in message
+        assert ("These parts also set the limit." in message) == sets_limit
 
 
 @settings(deadline=None, max_examples=examples(50))
