@@ -39,21 +39,6 @@ def test_what_is_taught_reaches_a_window_loaded_again_and_every_other_and_outliv
     page.locator('[data-testid="stApp"][data-test-script-state="notRunning"]').wait_for()
     expect(sidebar.locator("strong", has_text="aliens").first).to_be_visible(timeout=SECONDS)
     expect(page.get_by_role("slider", name=limit)).to_be_visible(timeout=SECONDS)
-    page.get_by_role("button", name="Close", exact=True).first.click()
-    page.get_by_role("button", name="Close without saving").click()
-    expect(sidebar.get_by_role("button", name="aliens", exact=True)).to_have_count(0, timeout=SECONDS)
-
-
-def test_the_bench_comes_back_after_the_server_was_killed(serve, open_page, sample_workspace):
-    address = serve(APP, sample_workspace, small=True)
-    page = open_page(address)
-    limit = page.get_by_role("slider", name="Reject limit")
-    expect(limit).to_be_visible(timeout=240_000)
-    page.locator('[data-testid="stApp"][data-test-script-state="notRunning"]').wait_for()
-    serve(APP, sample_workspace, small=True, port=urlsplit(address).port)
-    expect(page.get_by_text("Opening flange: finished in").first).to_be_visible(timeout=100_000)
-    page.locator('[data-testid="stApp"][data-test-script-state="notRunning"]').wait_for()
-    expect(limit).to_be_visible(timeout=240_000)
     moved = page.get_by_text(re.compile(r"^Rejects .* sends \d\d to review")).first
     for _ in range(5):  # a key pressed while the page is drawn again is lost
         page.get_by_role("slider", name="Review limit").focus()
@@ -63,3 +48,6 @@ def test_the_bench_comes_back_after_the_server_was_killed(serve, open_page, samp
             break
     expect(moved).to_be_visible(timeout=SECONDS)
     expect(page.get_by_text("checked")).to_be_visible(timeout=SECONDS)
+    page.get_by_role("button", name="Close", exact=True).first.click()
+    page.get_by_role("button", name="Close without saving").click()
+    expect(sidebar.get_by_role("button", name="aliens", exact=True)).to_have_count(0, timeout=SECONDS)

@@ -54,9 +54,9 @@ def test_labels_are_checked(y, count, message):
 )
 def test_labels_keep_their_type_and_are_sorted(y, classes):
     with pytest.warns(UserWarning, match="fewer than 5 examples"):
-        classes, numbers = as_classes(y, count=3)
-    assert classes.tolist() == classes
-    assert [type(label) for label in classes.tolist()] == [type(label) for label in classes]
+        labels, numbers = as_classes(y, count=3)
+    assert labels.tolist() == classes
+    assert [type(label) for label in labels.tolist()] == [type(label) for label in classes]
     np.testing.assert_array_equal(numbers, [1, 0, 1])
 
 

@@ -80,20 +80,20 @@ def test_packaged_tensors_land_on_the_layers_they_are_named_for(name):
     names = dict.fromkeys(".".join(name.split(".")[1:3]) for name in ordered if name.startswith("blocks."))
     blocks = {block: number for number, block in enumerate(names)}
     expands = {block: f"blocks.{block}.conv_pwl.weight" in ordered for block in blocks}
-    for name, values in ordered.items():
-        assert values is tensors[packaged_name(name, blocks, expands)], name
+    for timm_name, values in ordered.items():
+        assert values is tensors[packaged_name(timm_name, blocks, expands)], timm_name
 
 
 @pytest.mark.parametrize("suffix", SAVE)
 def test_every_value_comes_from_the_file(tmp_path, suffix):
     torch.manual_seed(0)
-    network, path = small().half(), tmp_path / f"weights{suffix}"
-    SAVE[suffix](network.state_dict(), path)
+    source, path = small().half(), tmp_path / f"weights{suffix}"
+    SAVE[suffix](source.state_dict(), path)
     file = read_weights(path)
     network = load_weights_into(hollow(), file.tensors(), path=path, build=small)
     assert len(file.digest) == 64
     for name, values in network.state_dict().items():
-        assert torch.equal(values, network.state_dict()[name].to(values.dtype))
+        assert torch.equal(values, source.state_dict()[name].to(values.dtype))
     assert not network.training
     assert all(values.dtype == torch.float32 and not values.requires_grad for values in network.parameters())
 

@@ -87,12 +87,12 @@ def test_long_arrays_that_ask_for_too_much(recipes, package, method, name, shape
     codes = {kind: name for name, kind in arrays.DTYPES.items()}
     header = {name: (codes[value.dtype], value.shape) for name, value in saved.arrays().items()}
     lengths = check(document, header)
-    part, length = name.split(".")[0], header[name][1][0]
+    part, shared = name.split(".")[0], header[name][1][0]
     grown = {
-        other: (kind, tuple(shape[0] if length == length and other.startswith(part) else length for length in old))
+        other: (kind, tuple(shape[0] if length == shared and other.startswith(part) else length for length in old))
         for other, (kind, old) in header.items()
     }
-    assert lengths["view0.k"] != length
+    assert lengths["view0.k"] != shared
     with pytest.raises(ValueError, match=SUM):
         check(document, grown)
 

@@ -106,7 +106,7 @@ NAMES = st.sampled_from([*FOLDERS, "000.png", "001.jpg", "000_mask.png", "a.bmp"
 def test_every_path_is_accounted_for_once_and_no_mask_is_an_image(paths):
     layout = classify_paths(sorted(paths))
     lists = [list(layout.images), sorted(set(layout.masks.values())), layout.stray_masks, list(layout.refused)]
-    assert sorted(path for paths in lists for path in paths) == sorted(paths)
+    assert sorted(path for group in lists for path in group) == sorted(paths)
     assert set(layout.masks) <= set(layout.images)
     assert not any({"ground_truth", "masks"} & set(path.parts[:-1]) for path in layout.images)
     assert layout == classify_paths(sorted(paths, reverse=True))

@@ -53,13 +53,13 @@ def test_dimmed_light_and_clipped_pixels_are_exposure_and_good_photos_are_not_ac
     clipped = photo(50)
     clipped[:40, :40] = 255
     clipped[60:100, 60:100] = 90
-    *others, dim, clipped = find_outliers(
+    *others, dim, bright = find_outliers(
         [*GOOD, measure_quality((photo(50) * 0.6).astype(np.uint8)), measure_quality(clipped)]
     )
     assert not any(others)
     assert [finding.topic for finding in dim] == [EXPOSURE]
-    assert {finding.topic for finding in clipped} >= {EXPOSURE}
-    assert any("6.2% of its pixels are white" in finding.sentence for finding in clipped)
+    assert {finding.topic for finding in bright} >= {EXPOSURE}
+    assert any("6.2% of its pixels are white" in finding.sentence for finding in bright)
     assert not any(find_outliers(GOOD))
     assert [find_outliers([]), find_outliers(GOOD[:1])] == [[], [[]]]
 

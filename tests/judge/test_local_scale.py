@@ -22,16 +22,16 @@ def spread_of_band(maps):
 
 def test_the_formula_is_that_of_the_methods():
     good, new = errors(50), errors(3, seed=1)
-    variance, mean = good.astype(np.float64).var(axis=0), good.mean(axis=0, dtype=np.float64)
+    plain_variance, mean = good.astype(np.float64).var(axis=0), good.mean(axis=0, dtype=np.float64)
     near = np.minimum(np.minimum(np.arange(32), np.arange(32)[::-1]), 2)
     classes = [(near[:, None] == row) & (near == column) for row in range(3) for column in range(3)]
-    usual, centre = (sum(here * values[here].mean() for here in classes) for values in (variance, mean))
+    usual, centre = (sum(here * values[here].mean() for here in classes) for values in (plain_variance, mean))
     variance = (
         usual
-        * (50 * ndimage.gaussian_filter(variance / usual, 1.0, mode="reflect") + PRIOR_PHOTOS)
+        * (50 * ndimage.gaussian_filter(plain_variance / usual, 1.0, mode="reflect") + PRIOR_PHOTOS)
         / (50 + PRIOR_PHOTOS)
     )
-    total = (variance + (mean - centre) ** 2).mean()
+    total = (plain_variance + (mean - centre) ** 2).mean()
     edges = 1.15 ** ((near == 0)[:, None] * 1 + (near == 0))
     expected = mean.mean() + np.sqrt(total) * (new - centre) / np.sqrt(edges * (variance + 0.25 * total))
     np.testing.assert_allclose(GoodMaps.from_errors(good).finish(SIZE).apply(new), expected, rtol=1e-5)

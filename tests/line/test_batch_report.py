@@ -14,8 +14,16 @@ HUGE = 10**400
 
 
 def row(**values) -> ResultRow:
-    values = {"name": "part", "verdict": "accept", "score": 1.0, "review": 3.0, "reject": 4.0, "area": 1, "recipe": "r"}
-    return ResultRow(**values | {"time": "2026-11-21T06:00"} | values)
+    defaults = {
+        "name": "part",
+        "verdict": "accept",
+        "score": 1.0,
+        "review": 3.0,
+        "reject": 4.0,
+        "area": 1,
+        "recipe": "r",
+    }
+    return ResultRow(**defaults | {"time": "2026-11-21T06:00"} | values)
 
 
 @pytest.mark.parametrize("value", [1e308, -1e308, float("inf"), float("nan"), HUGE, -HUGE])

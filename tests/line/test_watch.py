@@ -192,7 +192,7 @@ def test_a_name_as_long_as_can_be_is_shortened_when_it_is_taken(begin, photo, in
         assert watch.poll() == 2
     names = [name for name in placed(tmp_path / "out")["accept"] if not name.startswith("z")]
     assert len(names) == 3
-    assert all(len(os.fsencode(name)) <= 255 and name[:100] == name[:100] for name in names)
+    assert all(len(os.fsencode(placed_name)) <= 255 and placed_name[:100] == name[:100] for placed_name in names)
     assert len(inspections()) == 6
 
 

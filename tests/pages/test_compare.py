@@ -72,8 +72,8 @@ def test_detectors_are_compared_and_one_is_put_on_the_bench(open_app, part, expo
 def test_other_detectors_are_compared_by_what_the_part_was_taught_with(part):
     study, taps = part.study, part.extractor.backbone.taps
 
-    def asked(taps, parameters, method="mahalanobis"):
-        options = {"method": method, "parameters": parameters, "taps": taps and [taps], "grid": (16, 16)}
+    def asked(layers, parameters, method="mahalanobis"):
+        options = {"method": method, "parameters": parameters, "taps": layers and [layers], "grid": (16, 16)}
         study_again = Study(study.split, part.extractor.backbone, study.store, **options)
         order = replace(part, study=study_again, extractor=study_again.extractor).order()
         return order.taps, order.parameters

@@ -84,7 +84,7 @@ def test_one_folder_has_the_same_figures_on_every_page_and_on_the_line(
     open_product = open_product_store.find(shell.jobs().current.result)
     study, scores, limits = open_product.study, open_product.study.scores(), open_product.study.default_limits()
     assert study.method == LOOSE
-    figures = evaluate_photos(study.results, limits, truth_masks(study.scored))
+    evaluated = evaluate_photos(study.results, limits, truth_masks(study.scored))
     assert open_product.detector_reason
     of_page = study.recipe(
         limits, product=open_product.product, product_check=open_product.product_check, **open_product.scored.live
@@ -104,7 +104,7 @@ def test_one_folder_has_the_same_figures_on_every_page_and_on_the_line(
     rows = comparison_jobs.last_comparison(open_product.order()).rows
     row = next(row for row in rows if row.detector == study.method)
     assert np.array_equal(row.scored.scores(), scores)
-    assert (row.limits, row.evaluation) == (limits, figures)
+    assert (row.limits, row.evaluation) == (limits, evaluated)
 
     with monkeypatch.context() as patch:
         patch.setattr(comparison_panels.st, "switch_page", lambda page: None)
@@ -120,8 +120,8 @@ def test_one_folder_has_the_same_figures_on_every_page_and_on_the_line(
 
     save(reopened.study.recipe(product="flange", product_check=reopened.product_check), tmp_path / "flange.zip")
     recipe = load(tmp_path / "flange.zip")
-    scores = {photo_row.name: photo_row.score for photo_row in (*recipe.calibration_photos, *recipe.test_photos)}
-    assert scores == dict(zip((photo.name for photo in study.photos), scores.tolist(), strict=True))
+    recorded = {photo_row.name: photo_row.score for photo_row in (*recipe.calibration_photos, *recipe.test_photos)}
+    assert recorded == dict(zip((photo.name for photo in study.photos), scores.tolist(), strict=True))
     assert recipe.limits == limits
     test_photos = [i for i, photo in enumerate(study.photos) if photo.subset == "test"]
     photos = {i: read(study.photos[i].path).pixels for i in test_photos}
@@ -137,7 +137,7 @@ def test_one_folder_has_the_same_figures_on_every_page_and_on_the_line(
         assert theirs.verdict == inspect(photos[i], recipe, backbone=network).verdict
 
     after = [at_the_command_line("after", *way) for way in ways[::-1]][::-1]
-    figures = {name: getattr(figures, name) for name in FIGURES[:-1]}
+    figures = {name: getattr(evaluated, name) for name in FIGURES[:-1]}
     figures["in_parts"] = counts_sentence_for(study.scored, scores, limits, found_up_to(study.scored))
     for of_compared, (chosen,), (named,) in (before, after):
         row_of_study = next(row for row in of_compared if row["detector"] == study.method)

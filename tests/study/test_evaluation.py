@@ -140,7 +140,7 @@ def test_photos_without_a_score_stand_in_every_count(product, small_backbone, tm
     assert (counts.good_unscored, counts.defects_unscored) == (UnscoredCounts(1), UnscoredCounts(1, 1))
     assert (counts.good_total, counts.defects_total, counts.with_mask) == (4, 3, 1)
     shown = study.split.test
-    (evaluation,) = score_test_photos(study, shown, [study.live])
+    (test_scores,) = score_test_photos(study, shown, [study.live])
     features = study.photo_features
-    assert figures(evaluation, limits, features.unscored(("test", sample) for sample in shown)).counts == counts
+    assert figures(test_scores, limits, features.unscored(("test", sample) for sample in shown)).counts == counts
     assert outcomes(evaluation)["not_located"] == 2

@@ -223,9 +223,9 @@ def test_what_is_written_says_the_same_everywhere(compared):
 
 @pytest.mark.slow
 def test_a_method_is_also_compared_as_published(run, compared, exported, tmp_path):
-    _, published = run(JOINED, ALONE, as_published=True)
-    _, usual, published = published.rows
-    assert [figure_row.title for figure_row in published.rows] == [
+    _, comparison = run(JOINED, ALONE, as_published=True)
+    _, usual, published = comparison.rows
+    assert [figure_row.title for figure_row in comparison.rows] == [
         title_of(JOINED),
         usual.title,
         f"{usual.title} (as published)",
@@ -242,10 +242,10 @@ def test_a_method_is_also_compared_as_published(run, compared, exported, tmp_pat
     photo = study.photos[0]
     verdict = inspect(read(photo.path, photo.depth).pixels, recipe, backbone=study.extractor.backbone)
     assert verdict.score == study.scores()[0]
-    table = comparison_report.table_of(published)
+    table = comparison_report.table_of(comparison)
     assert table["Repeatability"][2] == ""
     assert len({len(cells) for cells in table.values()}) == 1
-    assert [figure_row["as_published"] for figure_row in comparison_report.figures_of(published)] == [
+    assert [figure_row["as_published"] for figure_row in comparison_report.figures_of(comparison)] == [
         False,
         False,
         True,

@@ -181,9 +181,9 @@ class Source:
             case ast.Call(func=function) if not among(function):
                 return []
             case ast.Name(id=name) if name in self.functions and name not in visited:
-                function = self.functions[name]
-                returned = [step.value for step in ast.walk(function) if isinstance(step, ast.Return)]
-                return [part for value in returned for part in self.unsafe(value, function, visited | {name})]
+                definition = self.functions[name]
+                returned = [step.value for step in ast.walk(definition) if isinstance(step, ast.Return)]
+                return [part for value in returned for part in self.unsafe(value, definition, visited | {name})]
             case ast.Name(id=name) if name not in visited and (values := set_to(name, scope)):
                 return [part for value in values for part in self.unsafe(value, scope, visited | {name})]
         return [ast.unparse(node)]

@@ -1,7 +1,6 @@
 """The first start: the sample part is taught by itself; meanwhile its photos arrive, with three lines on what comes."""
 
 import contextlib
-import math
 
 import numpy as np
 import streamlit as st
@@ -10,10 +9,6 @@ from inspect_core.images.folders import scan
 from inspect_core.runtime.jobs import JobRejected
 from inspect_core.ui import contact_sheet, open_product_store, open_products, shell, teaching_job
 
-USUAL = 30
-"""Seconds that the sample usually takes on a machine that is not idle: the pace of its photos and of the bar while the
-network is still being loaded.
-"""
 WHAT_COMES = (
     "**Now** Loupe is learning how photos of good flanges vary. It sees no defects.",
     "**Next** it opens photos it has not seen. A heatmap shows where each one differs. Drag the limit and watch the "
@@ -50,10 +45,8 @@ def _arriving(job_id: str) -> None:
     if job is None or job.id != job_id:
         st.rerun()
     photos = _photos()
-    fraction = max(job.fraction, 1 - math.exp(-2 * job.seconds / USUAL))  # moves on a busy machine too
-    count = round(fraction * len(photos))
-    usual = "" if job.seconds_left else f", usually about {USUAL}"
-    st.progress(fraction, f"{shell.progress_in_words(job)} · {shell.duration(job.seconds)} so far{usual}")
+    count = round(job.fraction * len(photos))
+    st.progress(job.fraction, shell.progress_in_words(job))
     st.image(_sheet(count), alt=f"{count} of {len(photos)} sample photos")
 
 

@@ -76,7 +76,7 @@ def test_random_start_is_symmetric_and_orthonormal():
 @pytest.mark.slow
 def test_both_refinements_lower_the_loss_and_leave_the_start_alone():
     coefficients, x = problem(3, n=300)
-    before = [part.clone() for part in coefficients]
+    start = [part.clone() for part in coefficients]
     before = loss_and_gradient(coefficients, x, penalty=1.0)[0]
     fractions = []
     exact = refine_lbfgs(coefficients, x, penalty=1.0, report=fractions.append)
@@ -86,7 +86,7 @@ def test_both_refinements_lower_the_loss_and_leave_the_start_alone():
     after = [loss_and_gradient(tuple(p.double() for p in refined), x, penalty=1.0)[0] for refined in (exact, batches)]
     assert after[0] < 0.5 * before
     assert after[1] < 0.5 * before
-    assert all(torch.equal(a, b) for a, b in zip(coefficients, before, strict=True))
+    assert all(torch.equal(a, b) for a, b in zip(coefficients, start, strict=True))
     assert all(0 <= fraction <= 1 for fraction in fractions)
 
 
