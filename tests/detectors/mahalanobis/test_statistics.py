@@ -403,7 +403,7 @@ def test_a_gpu_gives_the_same_scores() -> None:
 
 
 @settings(deadline=None, max_examples=examples(25))
-@given(left=st.integers(1, 40), taken=st.integers(0, 40), seed=st.integers(0, 99))
+@given(left=st.integers(1, 40), removed=st.integers(0, 40), seed=st.integers(0, 99))
 def test_images_that_were_merged_can_be_taken_away_again(left: int, removed: int, seed: int) -> None:
     x, projection = correlated(left + removed, seed=seed, d=6), semi_orthogonal(6, 3, seed=1)
     first, other = (LocalGaussian(projection, (H, W)).update(part) for part in (x[:left], x[left:]))
