@@ -71,7 +71,8 @@ def measure(names: list[str], setting: Setting, folder: Path) -> dict[str, dict]
     results = {}
     for name in names:
         print(f"{name}: {MAIN_JOB[name][1]}", file=sys.stderr, flush=True)
-        measured_on, others = machine(), Others.since()
+        measured_on = machine()
+        others = Others.since()
         figures = MAIN_JOB[name][0].figures(setting)
         path = write(name, figures, measured_on=measured_on | {"others": others.fraction()}, folder=folder)
         results[name] = json.loads(path.read_text())

@@ -165,7 +165,9 @@ class LoadedRecipe(PhotoInspector):
 
     def __init__(self, recipe: Recipe, backbone: Backbone) -> None:
         super().__init__(**recipe.facts)
-        self.recipe, self.backbone, self.extractor = recipe, backbone, recipe.prepare(backbone)
+        self.recipe = recipe
+        self.backbone = backbone
+        self.extractor = recipe.prepare(backbone)
 
     @property
     def engine(self) -> str:

@@ -182,7 +182,8 @@ class Visibility:
     @classmethod
     def from_placement(cls, placement: Placement, size: tuple[int, int], areas: InspectionAreas | None) -> Self:
         """Create it for a photo so placed, whose map of `size` is judged by areas."""
-        outside, known = placement.outside_mask(size), placement.known(size)
+        outside = placement.outside_mask(size)
+        known = placement.known(size)
         if areas is not None:
             known = known & (areas.weights(size) > 0)
         uninspected = outside | ~known
@@ -219,9 +220,11 @@ def assemble(
     """
     size = anomaly_map.shape
     score = float(image_score(anomaly_map, area=area))
-    word, reason = limits.verdict(score), None
+    word = limits.verdict(score)
+    reason = None
     if word == "accept" and is_partly_out(view.missing_pixels, view.inspected_pixels, area):
-        word, reason = "review", PARTLY_OUT
+        word = "review"
+        reason = PARTLY_OUT
     found_regions = regions(anomaly_map, limits.review, area=area)
     regions_found = tuple(_in_photo(region, placement, size) for region in found_regions)
     verdict = Verdict(
@@ -247,7 +250,8 @@ def assemble(
 
 def not_located(reason: str, size: tuple[int, int], *, area: int = 1) -> Verdict:
     """Return the verdict on a photo in which the part was not found, with an empty map of `size`."""
-    nothing, everything = np.zeros(size, np.float32), np.ones(size, bool)
+    nothing = np.zeros(size, np.float32)
+    everything = np.ones(size, bool)
     return Verdict(None, NOT_LOCATED, nothing, area=area, reason=reason, uninspected=everything)
 
 

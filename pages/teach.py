@@ -31,7 +31,8 @@ with photos_side:
     if chosen is None:
         st.stop()
 with plan_side.container(key="teach-plan"):
-    start, (photos, seed, notes) = st.container(key="teach-start"), chosen
+    start = st.container(key="teach-start")
+    photos, seed, notes = chosen
     start.header("Teaching plan")
     order = teach_panels.choose_settings(source.product, photos, seed, notes, key)
     if order is None:

@@ -88,7 +88,8 @@ def _exported(recipe: Recipe, path: Path) -> Runner:
 
 
 def _inspector(setting: Setting, features: Path) -> LoadedRecipe:
-    photos, backbone = taught(setting), with_head(setting)
+    photos = taught(setting)
+    backbone = with_head(setting)
     product_check = train_product_check(backbone, photos.train, photos.calibration)
     recipe = study(setting, photos, setting.sides[0], FeatureStore(features)).fit().recipe(product_check=product_check)
     return LoadedRecipe(recipe, backbone)

@@ -43,8 +43,10 @@ def order_of(folder: Path, good: int | None) -> TeachingConfig:
 
 def told(work: Callable[[Report], object], expected: float) -> dict[str, Any]:
     """The figures of one job; work: called with its report; expected: the seconds forecast."""
-    job, reports = Job("", "", ""), []
-    job.state, job._began = JobState.RUNNING, time.monotonic()
+    job = Job("", "", "")
+    reports = []
+    job.state = JobState.RUNNING
+    job._began = time.monotonic()
 
     def report(fraction: float, step: str) -> None:
         job.report(fraction, step)
@@ -52,7 +54,10 @@ def told(work: Callable[[Report], object], expected: float) -> dict[str, Any]:
             reports.append((job.seconds, left, job.fraction, step))
 
     work(report)
-    total, wrong, rises, least = job.seconds, [1.0], [0.0], math.inf
+    total = job.seconds
+    wrong = [1.0]
+    rises = [0.0]
+    least = math.inf
     for at, left, *_ in reports:
         if FIRST * total <= at <= total - LEAST:
             wrong.append(max(left / (total - at), (total - at) / left))
@@ -83,7 +88,8 @@ def main() -> None:
                 if arguments.only not in (None, kind):
                     continue
                 with tempfile.TemporaryDirectory(prefix="loupe-features-") as features:
-                    order, store = order_of(folder, good), FeatureStore(features)
+                    order = order_of(folder, good)
+                    store = FeatureStore(features)
                     expected = forecast(order, store, detectors).seconds
                     work = partial(compare, order, store) if detectors else partial(teach, order, store)
                     trace = told(work, expected)

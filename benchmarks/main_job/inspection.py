@@ -39,8 +39,10 @@ WHOLES = {"file_to_verdict": False, "file_to_verdict_by_region": True}
 
 def figures(setting: Setting) -> dict:
     """Milliseconds of each step and of the whole, and the ratios to the backbone, on each grid."""
-    backbone, photos = with_head(setting), taught(setting)
-    product_check, paths = train_product_check(backbone, photos.train, photos.calibration), _in_turn(photos.test)
+    backbone = with_head(setting)
+    photos = taught(setting)
+    product_check = train_product_check(backbone, photos.train, photos.calibration)
+    paths = _in_turn(photos.test)
     defects = sample().defects
     types = defect_type_training.fit(
         np.stack([embed(read(photo.path).pixels, backbone) for photo in defects]), [p.label for p in defects]
@@ -61,9 +63,12 @@ def candidates(setting: Setting) -> dict:
     """Milliseconds a photo of the methods of each of CANDIDATES, fitted to the sample part; threads: those that share a
     sum. They take turns, so that each finds the machine quiet at some time.
     """
-    methods, side, watch = methods_in(CANDIDATES), setting.sides[0], Stopwatch()
+    methods = methods_in(CANDIDATES)
+    side = setting.sides[0]
+    watch = Stopwatch()
     backbone, taps = with_taps(methods, BACKBONE, size=setting.size, device="cpu")
-    results, photos = {"measured_on": machine(), "threads": torch.get_num_threads()}, taught(setting)
+    results = {"measured_on": machine(), "threads": torch.get_num_threads()}
+    photos = taught(setting)
     with tempfile.TemporaryDirectory(prefix="loupe-features-") as folder:
         fitted = Study(photos, backbone, FeatureStore(folder), method=methods, taps=taps, grid=(side, side)).fit()
         views = fitted.results.views
@@ -115,7 +120,8 @@ def _in_turn(photos: tuple) -> list[Path]:
 
 
 def _one_photo(path, recipe: Recipe, backbone: Backbone, watch: Stopwatch) -> None:
-    (spec,), area = (view.spec for view in recipe.views), recipe.live_values[AREA]
+    (spec,) = (view.spec for view in recipe.views)
+    area = recipe.live_values[AREA]
     columns = torch.from_numpy(spec.projection)
     watch.start()
     pixels = read(path).pixels

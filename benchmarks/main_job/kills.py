@@ -47,7 +47,9 @@ PHOTOS, CAMERAS, NAMES, EVERY_S = 40, 3, 2, 0.3
 STEADY_S, LOOK_S, JUDGED_S = 0.1, 0.05, 0.1
 LEARNED_KILLS = 50
 OTHER_DISK = Path("/dev/shm")
-_AT_FDCWD, _NOREPLACE, _EXCHANGE = -100, 1, 2
+_AT_FDCWD = -100
+_NOREPLACE = 1
+_EXCHANGE = 2
 
 Work = Callable[[], object]
 
@@ -96,7 +98,9 @@ def batch(folder: Path, kills: int, *, within: float = 0.7) -> dict:
     (folder / "photos").mkdir()
     for serial in range(PHOTOS):
         make(folder / "photos" / f"{serial:02d}.png", serial)
-    photos, table, counts = photos_of([folder / "photos"]), folder / "v.csv", Counter(finished=0)
+    photos = photos_of([folder / "photos"])
+    table = folder / "v.csv"
+    counts = Counter(finished=0)
 
     def work() -> None:
         with _log(folder) as log:
@@ -140,7 +144,8 @@ def watch(folder: Path, out: Path, kills: int, *, within: float = 0.9) -> dict:
     sent, replaced = ({int(word) for path in journals for word in _words(path, sign)} for sign in "+-")
     files = [path for path in out.rglob("*") if path.is_file()]
     lying = {str(path): serial_of(path) for path in files}
-    times, (facts, problems) = Counter(lying.values()), _inspections(folder)
+    times = Counter(lying.values())
+    facts, problems = _inspections(folder)
     places = Counter(str(fact["path"]) for fact in facts)
     scores = {str(fact["path"]): fact["score"] for fact in facts}
     deserved = {path: FOLDERS[ByBytes().limits.verdict(level_of(serial))] for path, serial in lying.items()}
@@ -163,10 +168,12 @@ def watch(folder: Path, out: Path, kills: int, *, within: float = 0.9) -> dict:
 
 def saving(recipe: Recipe, folder: Path, kills: int, *, within: float = 0.04) -> dict:
     """Counts of a recipe that is saved over itself: after each kill the old or the new one lies there, and no other."""
-    place, counts = folder / "r.zip", Counter(saves=0, killed=0)
+    place = folder / "r.zip"
+    counts = Counter(saves=0, killed=0)
     save(recipe, place)
     while counts["killed"] < kills:
-        new, before = replace(recipe, product=str(counts["saves"])), load(place).product
+        new = replace(recipe, product=str(counts["saves"]))
+        before = load(place).product
         was_killed = _killed(_begun(lambda new=new: save(new, place)), within)
         atomic_write.clear()
         counts["neither the old nor the new"] += load(place).product not in (
@@ -179,14 +186,17 @@ def saving(recipe: Recipe, folder: Path, kills: int, *, within: float = 0.04) ->
 
 def learning(recipe: Path, good: Path, folder: Path, kills: int) -> dict:
     """Counts of `extend` as a command, killed at any moment between its start and its end, over a recipe at --out."""
-    place, counts, old = folder / "r.zip", Counter(finished=0, killed=0), recipe.read_bytes()
+    place = folder / "r.zip"
+    counts = Counter(finished=0, killed=0)
+    old = recipe.read_bytes()
     shutil.copy(recipe, place)
     command = [sys.executable, "-m", "inspect_core", "extend", str(recipe), str(good), "--out", str(place)]
 
     def begun() -> int:
         return subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL).pid
 
-    began, parent = time.monotonic(), load(recipe).digest
+    began = time.monotonic()
+    parent = load(recipe).digest
     _wait(begun())
     whole_run = time.monotonic() - began
     while counts["killed"] < kills:
@@ -246,7 +256,8 @@ def _wait(child: int) -> int:
 @contextlib.contextmanager
 def _cameras(folder: Path) -> Generator[list[Path]]:
     """Cameras at work until the block ends; where each tells what it sent (+) and replaced (-)."""
-    stop, journals = folder / "stop", [folder / f"camera-{number}.txt" for number in range(CAMERAS)]
+    stop = folder / "stop"
+    journals = [folder / f"camera-{number}.txt" for number in range(CAMERAS)]
     children = [
         _begun(lambda number=number: _photograph(folder, number, journals[number], stop)) for number in range(CAMERAS)
     ]
@@ -259,7 +270,9 @@ def _cameras(folder: Path) -> Generator[list[Path]]:
 
 
 def _photograph(folder: Path, camera: int, journal: Path, stop: Path) -> None:
-    new, names, serial = folder / f"new-{camera}.png", folder / "in" / f"camera {camera}", camera
+    new = folder / f"new-{camera}.png"
+    names = folder / "in" / f"camera {camera}"
+    serial = camera
     names.mkdir()
     with journal.open("w", buffering=1) as file:
         while not stop.exists():
@@ -330,7 +343,8 @@ def figures(kills: int) -> dict:
 def main() -> None:
     asked = parser("kills", __doc__)
     asked.add_argument("--kills", type=int, default=200, help="of each")
-    options, measured_on = asked.parse_args(), machine()
+    options = asked.parse_args()
+    measured_on = machine()
     warnings.simplefilter("ignore", UserWarning)
     write(options.name, figures(options.kills), measured_on=measured_on)
 

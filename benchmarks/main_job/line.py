@@ -40,7 +40,8 @@ def figures() -> dict:
         for name in (*METHODS, LOOSE):
             backbone, taps = with_taps(methods_of(name), BACKBONE, size=FULL.size, device="cpu")
             study = Study(taught(FULL), backbone, FeatureStore(Path(folder) / "store"), method=name, taps=taps).fit()
-            recipe, path = study.recipe(), Path(folder) / name
+            recipe = study.recipe()
+            path = Path(folder) / name
             parity = export(recipe, path, check_images=find_photos(recipe).paths)
             graph = (path / recipe_package.MODEL).read_bytes()
             results[name] = _against_backbone(backbone, graph) | {
@@ -62,7 +63,8 @@ def figures() -> dict:
 
 def _against_backbone(backbone: Backbone, graph: bytes) -> dict:
     image = squash(read(sample().good[0].path).pixels, FULL.size)[None]
-    session, watch = session_of(graph, threads=2), Stopwatch()
+    session = session_of(graph, threads=2)
+    watch = Stopwatch()
     for _ in range(FULL.repeats + 2):
         watch.start()
         session.run(None, {IMAGES: image})
@@ -80,7 +82,8 @@ def _against_backbone(backbone: Backbone, graph: bytes) -> dict:
 
 def _verdicts(recipe: Recipe, backbone: Backbone, path: Path) -> dict:
     """Pixels to verdict: in the runner and in the app, one photo at a time."""
-    runner, pixels = Runner(path), [read(photo.path).pixels for photo in taught(FULL).test]
+    runner = Runner(path)
+    pixels = [read(photo.path).pixels for photo in taught(FULL).test]
     watch = Stopwatch()
     for number in range(FULL.repeats + 2):
         image = pixels[number % len(pixels)]
@@ -102,7 +105,8 @@ def _cold_start(path: Path) -> dict:
 
 
 def main() -> None:
-    name, on = parser("line", __doc__).parse_args().name, machine()
+    name = parser("line", __doc__).parse_args().name
+    on = machine()
     warnings.simplefilter("ignore", UserWarning)
     write(name, figures(), measured_on=on)
 

@@ -58,7 +58,8 @@ def make_photos(folder: Path, count: int) -> None:
     originals = [read(photo.path).pixels for photo in sample().good]
     rng = np.random.default_rng(0)
     for number in range(count):
-        shift, light = rng.integers(-4, 5, 2), rng.uniform(0.95, 1.05)
+        shift = rng.integers(-4, 5, 2)
+        light = rng.uniform(0.95, 1.05)
         moved = np.roll(originals[number % len(originals)], shift, axis=(0, 1))
         pixels = np.clip(moved * light + rng.integers(0, 3, (*moved.shape[:2], 1)), 0, 255).astype(np.uint8)
         Image.fromarray(pixels).save(folder / f"{number:05d}.jpg", quality=QUALITY)

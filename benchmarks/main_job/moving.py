@@ -105,11 +105,13 @@ def move_on_page(fitted: Study, repeats: int, *, by_hand: bool) -> dict:
     each photo's score.
     """
     part = taught_product.of_study("flange", fitted)
-    scored, stops = part.scored, _other_stops(part.scored)
+    scored = part.scored
+    stops = _other_stops(part.scored)
     scored._latest.clear()
     limits = part.suggested_limits(scored.live)
     settings = SessionSettings(scored.live, limits if by_hand else None, 0, OFF)
-    passes, largest_values = [], scored_photos.largest_values
+    passes = []
+    largest_values = scored_photos.largest_values
 
     def counted(maps: np.ndarray, count: int) -> np.ndarray:
         passes.append(len(maps))
@@ -155,7 +157,8 @@ def in_browser(presses: int) -> dict:
 
 def move_limit(scored: ScoredPhotos, repeats: int) -> dict:
     """Every verdict, the sentence in parts and the shown photo's regions at another limit; no score is computed."""
-    scores, shown = scored.scores(), scored.map(0)
+    scores = scored.scores()
+    shown = scored.map(0)
     limits = cycle(np.quantile(scores, np.linspace(0.05, 0.95, 17)).tolist())
 
     def move() -> None:

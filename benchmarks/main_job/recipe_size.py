@@ -32,7 +32,8 @@ def on_grid(setting: Setting, side: int) -> dict:
         root = Path(folder)
         full = study(setting, taught(setting), side, FeatureStore(root / "features")).fit()
         rounded = _rounded(full)
-        recipe, rounded_recipe = full.recipe(), rounded.recipe()
+        recipe = full.recipe()
+        rounded_recipe = rounded.recipe()
         return {
             "float32": _saved(recipe, root / "float32", full, setting),
             "float16": _saved(rounded_recipe, root / "float16", rounded, setting),
@@ -42,9 +43,11 @@ def on_grid(setting: Setting, side: int) -> dict:
 
 def effect(full: Study, rounded: Study) -> dict:
     """Changes of image and patch scores, relative to float32; rank correlation; photos whose verdict changes."""
-    before, after = full.scores(), rounded.scores()
+    before = full.scores()
+    after = rounded.scores()
     patches = full.scored.grid_errors(), rounded.scored.grid_errors()
-    limits, theirs = full.default_limits(), rounded.default_limits()
+    limits = full.default_limits()
+    theirs = rounded.default_limits()
     words = [limits.verdict(score) for score in before]
     return {
         "photos": len(before),

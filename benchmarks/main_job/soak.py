@@ -95,7 +95,9 @@ def _use(
     browser: Browser, address: str, server: int, count: int, seconds: float, moves: tuple[str, ...], added: list[Path]
 ) -> tuple[list[dict[str, float]], Counter]:
     """Samples of every minute while `count` browsers are used in turn, and how often each thing was done or failed."""
-    chance, samples, done = random.Random(0), [], Counter()
+    chance = random.Random(0)
+    samples = []
+    done = Counter()
     pages = [_open(browser, address) for _ in range(count)]
     for page in pages:
         page.set_default_timeout(1000 * STUCK_AFTER_S)

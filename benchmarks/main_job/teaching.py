@@ -58,7 +58,8 @@ def fit_alone(setting: Setting, side: int) -> dict:
             ("mahalanobis",), (0,), (Patches(setting.good, (side, side), setting.k),), (columns,),
             ({"k": setting.k, "ridge": 0.01},), 0,
         )  # fmt: skip
-        watch, photos = Stopwatch(), range(setting.good)
+        watch = Stopwatch()
+        photos = range(setting.good)
         for _ in range(setting.runs + 1):
             for name, features_of in (("fit", lambda number: [(features[number],)]), ("fit_from_store", stored)):
                 watch.start()
@@ -71,7 +72,8 @@ def fit_alone(setting: Setting, side: int) -> dict:
 def sample_part(setting: Setting) -> dict:
     """Steps of teaching the sample part, their sum, and photos a second from file to stored features."""
     with_head(setting)
-    watch, photos = Stopwatch(), sum(map(len, taught(setting)))
+    watch = Stopwatch()
+    photos = sum(map(len, taught(setting)))
     for _ in range(setting.runs):
         with tempfile.TemporaryDirectory(prefix="loupe-features-") as folder:
             watch.start()

@@ -107,7 +107,8 @@ def _half_out(photo: np.ndarray) -> np.ndarray:
 def _covered(seed: int, photo: np.ndarray) -> np.ndarray:
     """The photo with a side dark, up to three fifths of it."""
     rng = np.random.default_rng(seed)
-    heading, (y, x) = rng.uniform(0, 2 * np.pi), np.mgrid[: products.SIZE, : products.SIZE] - products.SIZE / 2
+    heading = rng.uniform(0, 2 * np.pi)
+    y, x = np.mgrid[: products.SIZE, : products.SIZE] - products.SIZE / 2
     covered = x * np.cos(heading) + y * np.sin(heading) > rng.uniform(-20, 90)
     return np.where(covered[..., None], rng.integers(30, 60, (*covered.shape, 1), np.uint8), photo)
 
@@ -144,7 +145,8 @@ def figures(folder: Path, store: FeatureStore, alignment: Alignment | None) -> d
 
 def worth(product: str, folder: Path) -> dict:
     """By how the parts lie, as they are and aligned."""
-    store, results = FeatureStore(folder / "store", limit=2**32), {}
+    store = FeatureStore(folder / "store", limit=2**32)
+    results = {}
     for name, conveyor in MOVES.items():
         products.write(folder / name, products=(product,), conveyor=conveyor)
         photos = folder / name / f"{product}{products.MOVED}"

@@ -69,7 +69,8 @@ class Mirrored:
 def drawn(folder: Path, size: int, seed: int) -> Split:
     """`size` good photos or a few less to learn from, whole groups; others and defects to judge."""
     samples = scan(folder)
-    groups, rng = split(samples, seed=0).groups, np.random.default_rng(seed)
+    groups = split(samples, seed=0).groups
+    rng = np.random.default_rng(seed)
     label = {sample.name: groups.get(sample.name, sample.name) for sample in samples.good}
     order = {name: place for place, name in enumerate(rng.permutation(sorted(set(label.values()))))}
     good = sorted(samples.good, key=lambda sample: (order[label[sample.name]], sample.name))
@@ -99,16 +100,22 @@ def errors_of(
 def figures(scored: ScoredPhotos, errors: np.ndarray) -> dict[str, float]:
     """Of the photos that are judged, with these grid errors of all."""
     judge = np.flatnonzero(scored.of_subset("test"))
-    maps, defect = to_pixels(errors[judge], scored.size), scored.good_and_defect()[1][judge]
-    masks, area = truth_masks(scored, judge.tolist()), scored.live[AREA]
+    maps = to_pixels(errors[judge], scored.size)
+    defect = scored.good_and_defect()[1][judge]
+    masks = truth_masks(scored, judge.tolist())
+    area = scored.live[AREA]
     known = [i for i, mask in enumerate(masks) if mask is not None]
-    small, here = np.stack([masks[i] for i in known]), slice(STEP // 2, None, STEP)
+    small = np.stack([masks[i] for i in known])
+    here = slice(STEP // 2, None, STEP)
     rows, columns = (np.minimum(np.arange(side), np.arange(side)[::-1]) for side in scored.size)
     distance = np.minimum(rows[:, None], columns)
-    band, corner = distance < BAND, (rows[:, None] < BAND) & (columns < BAND)
+    band = distance < BAND
+    corner = (rows[:, None] < BAND) & (columns < BAND)
     top = np.argpartition(maps.reshape(len(maps), -1), -area, axis=1)[:, -area:]
-    share, good = band.ravel()[top].mean(axis=1), maps[~defect]
-    highest, interior = good > np.quantile(good, 0.99), good[:, distance >= DISTANCES[-1]]
+    share = band.ravel()[top].mean(axis=1)
+    good = maps[~defect]
+    highest = good > np.quantile(good, 0.99)
+    interior = good[:, distance >= DISTANCES[-1]]
     rings = {
         f"{low} to {high} px": good[:, (distance >= low) & (distance < high)]
         for low, high in itertools.pairwise(DISTANCES)
@@ -152,7 +159,8 @@ def main() -> None:
     asked.add_argument("--label", default="as it is", help="under which the figures are kept")
     options = asked.parse_args()
     warnings.simplefilter("ignore")
-    store, results = FeatureStore(options.store, limit=20 << 30), kept(options.name)
+    store = FeatureStore(options.store, limit=20 << 30)
+    results = kept(options.name)
     for name, folder in sets(options.sets).items():
         rows = defaultdict(list)
         for size, seed in itertools.product(options.sizes, options.seeds):

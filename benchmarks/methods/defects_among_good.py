@@ -51,8 +51,10 @@ def mixed(samples: Dataset, share: float, seed: int) -> tuple[Dataset, frozenset
 def shown(screening: ScreeningResult, hidden: frozenset[str]) -> tuple[dict, frozenset[str]]:
     """Figures of the look, and the hidden defects that a user finds who goes through a part of it."""
     order = [photo.sample.name in hidden for photo in screening.photos]
-    places, flagged = np.flatnonzero(order), [bool(photo.findings) for photo in screening.photos]
-    through, count = round(GONE_THROUGH * len(order)), len(hidden)
+    places = np.flatnonzero(order)
+    flagged = [bool(photo.findings) for photo in screening.photos]
+    through = round(GONE_THROUGH * len(order))
+    count = len(hidden)
     figures = {
         "hidden": count,
         "photos": len(order),
@@ -85,7 +87,9 @@ def fitted(photos: Split, backbone: Backbone, taps: list, store: FeatureStore, *
         for sample in getattr(photos, part):
             if (photo := study.scored_photo(sample, part)) is not None:
                 scored = scored.with_photo(*photo)
-    judge, limits, scores = scored.of_subset("test"), scored.default_limits(), scored.scores()
+    judge = scored.of_subset("test")
+    limits = scored.default_limits()
+    scores = scored.scores()
     good, defect = scored.good_and_defect()
     return {
         "image_auroc": auroc(scores[judge], defect[judge]),
@@ -144,7 +148,8 @@ def main() -> None:
     asked.add_argument("--store", type=Path, help="folder for the features; the workspace's otherwise")
     options = asked.parse_args()
     warnings.simplefilter("ignore")
-    store, measured = FeatureStore(options.store or workspace.features_folder()), kept(options.name)
+    store = FeatureStore(options.store or workspace.features_folder())
+    measured = kept(options.name)
     measured.pop("summary", None)
     for name, folder in sets(options.sets).items():
         set_rows = measured.setdefault(name, [])

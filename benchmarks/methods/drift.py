@@ -57,7 +57,9 @@ def run_of(inspector: LoadedRecipe, photos: list[PhotoFile], fault: str, seed: i
         image = extractor.network_input(photo, extractor.place(photo))
         return inspector.inspect(camera.apply(image, photo.shape[:2], np.random.default_rng(photo_seed)))
 
-    signals, rejected, alarms = DriftSignals(inspector.good_scores.tolist()), [], []
+    signals = DriftSignals(inspector.good_scores.tolist())
+    rejected = []
+    alarms = []
     for number, verdict in enumerate(in_order(judged, parts(photos, fault, seed))):
         rejected.append(verdict.verdict == "reject")
         inputs = {name: value for name, value in vars(verdict.inputs).items() if value is not None}
@@ -117,7 +119,8 @@ def main() -> None:
     asked.add_argument(
         "folders", nargs="*", metavar="NAME=FOLDER", help="in MVTec AD layout; default: the sample parts"
     )
-    options, measured_on = asked.parse_args(), machine()
+    options = asked.parse_args()
+    measured_on = machine()
     results = figures(sets(options.folders))
     write(options.name, results, measured_on=measured_on)
     picture("drift", drawn(results))

@@ -21,7 +21,9 @@ from inspect_core.images.photo_reader import read, read_mask
 from inspect_core.images.samples import PhotoFile
 from inspect_core.whole_part.training_crops import boxes_of_mask
 
-EACH, SEEDS, LIGHTS = (3, 5, 10), 5, (0.9, 1.1)
+EACH = (3, 5, 10)
+SEEDS = 5
+LIGHTS = (0.9, 1.1)
 
 
 def looks(sample: PhotoFile) -> Iterator[np.ndarray]:
@@ -66,7 +68,8 @@ def of_set(samples: tuple[PhotoFile, ...], backbone: Backbone) -> dict:
 def main() -> None:
     asked = parser("few_types", __doc__)
     asked.add_argument("folders", nargs="*", metavar="NAME=FOLDER", help="with masks; default: the sample parts")
-    options, measured_on = asked.parse_args(), machine()
+    options = asked.parse_args()
+    measured_on = machine()
     warnings.simplefilter("ignore", UserWarning)
     backbone = load("efficientnet_lite0")
     results = {name: of_set(scan(folder).defects, backbone) for name, folder in sets(options.folders).items()}

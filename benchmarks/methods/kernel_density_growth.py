@@ -57,7 +57,9 @@ def _cost(parent: Parent, x: np.ndarray, y: np.ndarray, powers: tuple[float, ...
 
 def main() -> None:
     asked = parser("kernel_density_growth", __doc__)
-    name, on, results = asked.parse_args().name, machine(), {}
+    name = asked.parse_args().name
+    on = machine()
+    results = {}
     cases = {
         "KDF by n": [(forest_case, n, 64, 500) for n in (500, 1_000, 2_000, 4_000)],
         "KDF budget": [(forest_case, 1_000, 1_280, 500)],

@@ -32,7 +32,8 @@ def main() -> None:
     asked = parser("kinds_magnetic_tile", __doc__)
     asked.add_argument("--folder", type=Path, required=True)
     options = asked.parse_args()
-    samples, backbone = scan(options.folder), load("efficientnet_lite0")
+    samples = scan(options.folder)
+    backbone = load("efficientnet_lite0")
     labels = [sample.label for sample in samples.defects]
     grouping = propose_groups(Dataset(samples.root, samples.defects, ()))
     groups = [grouping[sample.name] for sample in samples.defects]
@@ -70,7 +71,8 @@ def measured(points, labels, groups, foreign, parent, seed) -> dict[str, dict[st
     known and of other products' defects that are named.
     """
     whole = defect_type_training.fit(points, labels, groups=groups, parent=parent, seed=seed)
-    known, far = judged(whole, parent), posteriors(whole, foreign, parent)
+    known = judged(whole, parent)
+    far = posteriors(whole, foreign, parent)
     limits = limits_of(whole, parent)
     left_out: dict[str, list[tuple[float, float]]] = {model: [] for model in known}
     for kind in sorted(set(labels)):
@@ -79,7 +81,8 @@ def measured(points, labels, groups, foreign, parent, seed) -> dict[str, dict[st
             points[rows], [label for label in labels if label != kind],
             groups=[group for group, row in zip(groups, rows, strict=True) if row], parent=parent, seed=seed,
         )  # fmt: skip
-        own_limits, prior = limits_of(rest, parent), rest.defect_types.classifier.prior
+        own_limits = limits_of(rest, parent)
+        prior = rest.defect_types.classifier.prior
         for model, proba in posteriors(rest, points[~rows], parent).items():
             refused = float((proba.max(axis=1) < own_limits[model]).mean())
             left_out[model].append((ood_calibration_error(proba, prior), refused))

@@ -67,7 +67,8 @@ def drawn(samples: Dataset, count: int, seed: int) -> Split | None:
     """
     good = sorted(samples.good, key=lambda sample: sample.name)
     everywhere = replace(samples, good=tuple(replace(sample, split_side="train") for sample in good))
-    groups, rng = dict(propose_groups(everywhere)), np.random.default_rng([seed, count])
+    groups = dict(propose_groups(everywhere))
+    rng = np.random.default_rng([seed, count])
     members = defaultdict(list)
     for sample in good:
         members[groups[sample.name]].append(sample)
@@ -106,7 +107,8 @@ def case(
 
 def _figures(study: Study, methods: Sequence[str], detector: str, masks: list[np.ndarray | None]) -> dict:
     scored = study.results.of_views([methods.index(name) for name in methods_of(detector)])
-    scores, setting = scored.scores().astype(float), scored.calibration_scores().astype(float)
+    scores = scored.scores().astype(float)
+    setting = scored.calibration_scores().astype(float)
     good, defect = scored.good_and_defect()
     judge = scored.of_subset("test")
     fine, bad = scores[judge & good], scores[judge & defect]
@@ -166,7 +168,8 @@ def main() -> None:
     asked.add_argument("--seeds", type=int, default=2)
     options = asked.parse_args()
     warnings.simplefilter("ignore")
-    store, cases = FeatureStore(options.store, limit=40 << 30), kept(options.name).get("cases", {})
+    store = FeatureStore(options.store, limit=40 << 30)
+    cases = kept(options.name).get("cases", {})
     for seed in range(options.seeds):
         for count in options.counts:
             for name, folder in sets(options.sets).items():

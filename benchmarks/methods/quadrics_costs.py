@@ -22,7 +22,8 @@ def headline(*, d: int = 128, m: int = 100, n: int = 20_000) -> dict:
     """Seconds to fit the size of the budget and to score 100 images of 32 x 32, and what was forecast for the fit."""
     x = bent_surface(n, d, latent=12, seed=0).astype(np.float32)
     rate = _rate(d, m)
-    began, began_work = time.perf_counter(), time.process_time()
+    began = time.perf_counter()
+    began_work = time.process_time()
     model = quadrics.fit(x, m=m)
     fitted, worked = time.perf_counter() - began, time.process_time() - began_work
     images = torch.from_numpy(x[np.arange(100 * 32 * 32) % n].reshape(100, 32, 32, d))

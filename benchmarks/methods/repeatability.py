@@ -116,7 +116,8 @@ def of_set(folder: Path, store: FeatureStore) -> dict:
     photos = Split(tuple(fit), (), tuple(sorted((*good, *bad), key=lambda sample: sample.name)), groups=groups)
     methods = methods_in(CANDIDATES)
     backbone, taps = with_taps(methods, "efficientnet_lite0")
-    results, changed = {}, []
+    results = {}
+    changed = []
     for name, tolerances in (("none", None), ("careful", DEFAULT_TOLERANCES)):
         study = Study(photos, backbone, store, method=methods, taps=taps, seed=0, tolerances=tolerances).fit()
         changed = changed or [photo for pool in enumerate(CHANGES.items()) for photo in _changed(study, good, *pool)]
@@ -130,20 +131,24 @@ def _changed(study: Study, good: list, number: int, named: tuple[str, Change]) -
     pairs = []
     for i, sample in enumerate(good[:AGAIN]):
         pixels = named[1](read(sample.path, sample.depth).pixels, np.random.default_rng([number, i]))
-        placement, name = study.extractor.place(pixels), f"{named[0]}|{sample.name}"
+        placement = study.extractor.place(pixels)
+        name = f"{named[0]}|{sample.name}"
         photo = ScoredPhoto(name, name, placement.size, "unknown", "test", sample.path, placement=placement)
         pairs.append((photo, study.extractor.features(pixels, placement)))
     return pairs
 
 
 def _figures(study: Study, good: list, changed: list, tolerances: Tolerances | None) -> dict:
-    with_changed, masks = study.results, truth_masks(study.results)
+    with_changed = study.results
+    masks = truth_masks(study.results)
     for photo, features in changed:
         with_changed = with_changed.with_photo(photo, features)
-    names, results = [sample.name for sample in good[:AGAIN]], {}
+    names = [sample.name for sample in good[:AGAIN]]
+    results = {}
     for detector in CANDIDATES:
         which = [study.methods.index(name) for name in methods_of(detector)]
-        unchanged, every = study.results.of_views(which), with_changed.of_views(which)
+        unchanged = study.results.of_views(which)
+        every = with_changed.of_views(which)
         at = {photo.name: float(score) for photo, score in zip(every.photos, every.scores(), strict=True)}
         setting = unchanged.calibration_scores().astype(float)
         limit = limits_from_good(setting, ceiling=unchanged.ceiling())[0]
@@ -184,7 +189,8 @@ def main() -> None:
     asked.add_argument("--store", type=Path, required=True, help="folder for the features")
     options = asked.parse_args()
     warnings.simplefilter("ignore")
-    store, results = FeatureStore(options.store, limit=40 << 30), kept(options.name).get("sets", {})
+    store = FeatureStore(options.store, limit=40 << 30)
+    results = kept(options.name).get("sets", {})
     for name, folder in sets(options.sets).items():
         results[name] = of_set(folder, store)
         write(options.name, {"summary": summary(results), "sets": results})

@@ -34,7 +34,8 @@ DETECTORS = ("mahalanobis", "quadrics", "nearest", "corp", "cop", "kernel_pca", 
 
 def figures(folder: Path, store: FeatureStore, detectors: Sequence[str]) -> dict[str, dict]:
     """By detector: the figures as it was (none for joined ones) and as it is."""
-    parts, results = split(scan(folder), seed=0), {}
+    parts = split(scan(folder), seed=0)
+    results = {}
     for detector in detectors:
         names = methods_of(detector)
         backbone, taps = with_taps(names, "efficientnet_lite0")
@@ -60,7 +61,8 @@ def _as_it_was(study: Study) -> ScoredPhotos:
 
 def _new(scored: ScoredPhotos) -> dict:
     setting = scored.calibration_scores()
-    limits, ceiling = scored.default_limits(), scored.ceiling()
+    limits = scored.default_limits()
+    ceiling = scored.ceiling()
     stated = overkill_at(limits.review, setting, ceiling=ceiling)
     return _figures(scored, scored.live["area"], limits) | {"stated_in_100": [stated.expected, stated.low, stated.high]}
 
@@ -72,7 +74,8 @@ def _old(scored: ScoredPhotos) -> dict:
 
 def _figures(scored: ScoredPhotos, area: int, limits: Limits) -> dict:
     good, defect = scored.good_and_defect()
-    judge, scores = scored.of_subset("test"), scored.scores(area=area).astype(float)
+    judge = scored.of_subset("test")
+    scores = scored.scores(area=area).astype(float)
     masks = truth_masks(scored)
     known = [i for i in np.flatnonzero(judge).tolist() if masks[i] is not None]
     has_masks = any(masks[i].any() for i in known)
@@ -99,7 +102,8 @@ def main() -> None:
     asked.add_argument("--detectors", default=",".join(DETECTORS))
     options = asked.parse_args()
     warnings.simplefilter("ignore")
-    store, results = FeatureStore(options.store, limit=20 << 30), kept(options.name)
+    store = FeatureStore(options.store, limit=20 << 30)
+    results = kept(options.name)
     for name, folder in sets(options.sets).items():
         measured = figures(folder, store, options.detectors.split(","))
         results[name] = results.get(name, {}) | measured

@@ -72,7 +72,11 @@ def by_workers(
     """One run, with what it moved and what its processes took."""
     parts = ranges(count, BLOCK * SHARD)
     task = Simulating(fit, mean, factor)
-    pool, moved, merging, peaks, begun_again = Processes(workers), 0, 0.0, {}, 0
+    pool = Processes(workers)
+    moved = 0
+    merging = 0.0
+    peaks = {}
+    begun_again = 0
     stop = threading.Event()
     checkpoints = ShardCheckpoints([task, count, workers, kills], kinds=KINDS)
     began = time.perf_counter()
@@ -120,7 +124,8 @@ def predicted(measured: dict, count: int) -> dict:
     in which workers and merging share the cores of one machine.
     """
     fewest = measured["workers"][min(measured["workers"])]
-    parallel, serial = fewest["seconds"] - fewest["merging_and_keeping_s"], fewest["merging_and_keeping_s"]
+    parallel = fewest["seconds"] - fewest["merging_and_keeping_s"]
+    serial = fewest["merging_and_keeping_s"]
 
     def seconds(workers: int) -> float:
         rounds = -(-fewest["blocks"] // workers) / fewest["blocks"]
@@ -162,7 +167,8 @@ def real(count: int, workers: list[int]) -> dict:
             for values in session.results.views[0].detector.arrays().values():
                 bits.update(values.numpy().tobytes())
             if pool is None:
-                results["plain_s"], expected = seconds, bits.hexdigest()
+                results["plain_s"] = seconds
+                expected = bits.hexdigest()
                 continue
             peaks = [peak_mb(process) for process in pool.ids]
             pool.close()
@@ -218,7 +224,8 @@ def main() -> None:
     asked.add_argument("--real", type=int, default=5000, help="photos; 0: none")
     asked.add_argument("--workers", type=int, nargs="+", default=[1, 2])
     arguments = asked.parse_args()
-    on, result = machine(), {}
+    on = machine()
+    result = {}
     if arguments.simulated:
         result["simulated"] = simulated(arguments.simulated, arguments.workers)
         write(arguments.name, result, measured_on=on)

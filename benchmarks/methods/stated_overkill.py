@@ -35,8 +35,10 @@ def held(folder: Path, store: FeatureStore, method: str, splits: int) -> dict:
         photos = split(replace(samples, good=tuple(replace(s, split_side="train") for s in rest), defects=()), seed=0)
         photos = Split((*photos.train, *photos.test), photos.calibration, out, groups={})
         study = Study(train_on_all(photos), backbone, store, method=method, taps=taps, parameters={}).fit()
-        scores, setting = study.scores(), study.calibration_scores()
-        shown, limits = scores[study.results.of_subset("test")], study.default_limits()
+        scores = study.scores()
+        setting = study.calibration_scores()
+        shown = scores[study.results.of_subset("test")]
+        limits = study.default_limits()
         for name, limit in (("review", limits.review), ("reject", limits.reject)):
             stated = overkill_at(limit, setting, sample_size=LEFT, ceiling=study.results.ceiling())
             above = int((shown > limit).sum())
@@ -58,7 +60,8 @@ def main() -> None:
     asked.add_argument("--method", default="mahalanobis")
     options = asked.parse_args()
     warnings.simplefilter("ignore")
-    store, results = FeatureStore(options.store, limit=20 << 30), {}
+    store = FeatureStore(options.store, limit=20 << 30)
+    results = {}
     for name, folder in sets(options.sets).items():
         results[name] = held(folder, store, options.method, options.splits)
         print(name, results[name], flush=True)

@@ -59,7 +59,9 @@ def figures(study: Study) -> dict:
 
 def times(study: Study, paths: list[Path]) -> dict:
     """Milliseconds of a verdict, of its steps by themselves, and of the whole over their sum."""
-    extractor, recipe, watch = study.extractor, study.recipe(), Stopwatch()
+    extractor = study.extractor
+    recipe = study.recipe()
+    watch = Stopwatch()
     backbone, plan = extractor.backbone, extractor.tiles
     for path in paths:
         watch.start()

@@ -61,7 +61,8 @@ def run(side: str, order: dict, scratch: Path) -> dict:
 
 def quality(folder: Path, maps: Path) -> dict[str, float]:
     """Image AUROC and AUPRO of saved scores and maps, by one and the same code for all."""
-    samples, arrays = scan(folder), np.load(maps)
+    samples = scan(folder)
+    arrays = np.load(maps)
     by_name = {sample.name.removeprefix("test/"): sample for sample in (*samples.good, *samples.defects)}
     photos = [by_name[name] for name in arrays["names"].tolist()]
     size = arrays["maps"].shape[1:]
@@ -87,7 +88,8 @@ def main() -> None:
     options.add_argument("folders", nargs="*", metavar="NAME=FOLDER")
     options.add_argument("--without", action="append", default=[], help="detectors to leave out")
     options = options.parse_args()
-    figures, others = {}, Others.since()
+    figures = {}
+    others = Others.since()
     backbone = load("efficientnet_lite0", device="cpu")
     with tempfile.TemporaryDirectory(prefix="loupe-race-") as scratch:
         weights = Path(scratch) / "weights.pt"

@@ -159,7 +159,8 @@ def fit_eigen_smallest(
     of those in which the images do not differ at all, any of them by chance, and 1 / ridge weighs it most.
     """
     x = _grid_features(features)
-    n, d = len(x), x.shape[-1]
+    n = len(x)
+    d = x.shape[-1]
     return _fit_eigen(x, k, ridge, memory_limit, candidates=torch.arange(d - min(d, n - 1), d))
 
 

@@ -8,7 +8,8 @@ def bent_surface(n: int, d: int, *, latent: int, seed: int, noise: float = 0.05)
     mix = np.random.default_rng(d)
     rng = np.random.default_rng((seed, 1))
     flat = latent * (latent + 1) // 2
-    straight, bent = mix.standard_normal((latent, d)), 0.3 * mix.standard_normal((flat, d))
+    straight = mix.standard_normal((latent, d))
+    bent = 0.3 * mix.standard_normal((flat, d))
     z = rng.standard_normal((n, latent))
     products = (z[:, :, None] * z[:, None, :])[:, *np.triu_indices(latent)]
     return (z @ straight + products @ bent) / np.sqrt(latent) + noise * rng.standard_normal((n, d))

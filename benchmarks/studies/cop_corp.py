@@ -117,7 +117,8 @@ def contest(options: argparse.Namespace) -> dict:
 def _contest(case: Case) -> dict[str, dict[str, float]]:
     learned, test = (torch.from_numpy(rows) for rows in (case.learned, case.test))
     clip = float(np.quantile(case.learned, 0.9))
-    mean, sd = learned.mean(0), learned.std(0)
+    mean = learned.mean(0)
+    sd = learned.std(0)
     clippings: dict[str, Callable[[Tensor], Tensor]] = {
         "MSP": lambda z: z,
         "energy": lambda z: z,
@@ -167,7 +168,8 @@ def curves(options: argparse.Namespace) -> dict:
 
 
 def _curves(case: Case) -> dict[str, list[float]]:
-    cop, width = cop_corp.fit_cop(case.learned), case.learned.shape[1]
+    cop = cop_corp.fit_cop(case.learned)
+    width = case.learned.shape[1]
     corp = cop_corp.fit_corp(case.learned, gamma=GAMMA, M=M)
 
     def of(cosine: bool, gamma: float, M: int) -> float:
@@ -188,7 +190,8 @@ def _curves(case: Case) -> dict[str, list[float]]:
 
 def kernel_and_map(options: argparse.Namespace) -> dict:
     """The exact Gaussian kernel against its explicit map by M, on one held-out digit: errors, FPR95, ms of all rows."""
-    case, q = digits(argparse.Namespace(quick=True))[0], 60
+    case = digits(argparse.Namespace(quick=True))[0]
+    q = 60
     exact = exact_kernel.cosine_gaussian_kernel_error(case.learned, case.test, gamma=GAMMA, q=q)
     unit = [cop_corp.cosine(torch.from_numpy(rows)) for rows in (case.learned, case.test)]
     model = kernel_pca.fit(unit[0], sigma=(2.0 * GAMMA) ** -0.5, q=q)
@@ -247,7 +250,8 @@ def approximation_decay(_: argparse.Namespace, m: int = 20, gamma: float = 1.0) 
 def exact_identities(_: argparse.Namespace) -> dict:
     """Largest differences of quantities that are equal in exact arithmetic, and the printed form that is not."""
     rng = np.random.default_rng(0)
-    x, z = rng.standard_normal((120, 12)) * np.linspace(0.2, 2.0, 12), rng.standard_normal((60, 12))
+    x = rng.standard_normal((120, 12)) * np.linspace(0.2, 2.0, 12)
+    z = rng.standard_normal((60, 12))
     explicit = cop_corp.fit_cop(x).sweep(z, range(1, 12))
     exact = torch.stack([exact_kernel.cosine_kernel_error(x, z, q=q) for q in range(1, 12)])
     pca = baselines.fit_pca(x).sweep(z, range(1, 12)).square()
@@ -277,7 +281,8 @@ def _digits_scores(x: np.ndarray, y: np.ndarray, seed: int) -> dict[str, float]:
     weights, offsets = network.coefs_, network.intercepts_
     fit_z, z = (np.maximum(x[rows] @ weights[0] + offsets[0], 0.0) for rows in (train, test))
     logits = z @ weights[1] + offsets[1]
-    cop, corp = cop_corp.fit_cop(fit_z), cop_corp.fit_corp(fit_z, gamma=2.0, M=1024, seed=seed)
+    cop = cop_corp.fit_cop(fit_z)
+    corp = cop_corp.fit_corp(fit_z, gamma=2.0, M=1024, seed=seed)
     plain = baselines.fit_pca(fit_z)
     energy = ood_scores.energy(logits)
     smallest = min(0.0, float(ood_scores.energy(fit_z @ weights[1] + offsets[1]).min()))

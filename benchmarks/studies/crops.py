@@ -32,7 +32,8 @@ class Crops:
 
 def crops_of(folder: Path, *, most: int = 60) -> Crops:
     """Of at most `most` good photos to learn from and as many to judge, and of all defects with a mask."""
-    backbone, store = load("efficientnet_lite0"), FeatureStore(workspace.features_folder())
+    backbone = load("efficientnet_lite0")
+    store = FeatureStore(workspace.features_folder())
     photos = split(scan(folder), seed=0)
     learned = [*photos.train, *photos.calibration][:most]
     test = [sample for sample in photos.test if sample.label == "good"][:most]

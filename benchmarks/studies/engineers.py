@@ -64,7 +64,9 @@ def by_share(options: argparse.Namespace) -> dict:
 
 def _measured(part: str, cases: Iterator[tuple[str, str, Dataset, int, int]]) -> dict:
     """Means over the seeds, how many there were, and the range of the image AUROC among them."""
-    store, began, rows = FeatureStore(workspace.features_folder(), limit=40 << 30), time.monotonic(), {}
+    store = FeatureStore(workspace.features_folder(), limit=40 << 30)
+    began = time.monotonic()
+    rows = {}
     for name, size, samples, count, seed in cases:
         measured = case(_split(samples, count, seed), store, seed, detectors=CANDIDATES, tolerances=None)
         by_detector = {detector: row | row["suggested"] for detector, row in measured["detectors"].items()}
@@ -76,7 +78,8 @@ def _measured(part: str, cases: Iterator[tuple[str, str, Dataset, int, int]]) ->
 
 def _split(samples: Dataset, count: int, seed: int) -> Split:
     """`count` good photos to learn from, whole groups; of the others those of the test folder to judge, and defects."""
-    rng, groups = np.random.default_rng([seed, count]), propose_groups(samples)
+    rng = np.random.default_rng([seed, count])
+    groups = propose_groups(samples)
     pool = sorted((sample for sample in samples.good if sample.split_side != "test"), key=lambda sample: sample.name)
     names = rng.permutation(sorted({groups[sample.name] for sample in pool}))
     ranked = {name: place for place, name in enumerate(names)}

@@ -42,7 +42,8 @@ def foreign(options: argparse.Namespace) -> dict:
 
 def _digits(seed: int) -> Case:
     x, y = load_digits(return_X_y=True)
-    known, strange = y < 6, x[y >= 6]
+    known = y < 6
+    strange = x[y >= 6]
     fit_x, test_x, fit_y, test_y = train_test_split(x[known], y[known], test_size=0.3, random_state=seed)
     noise = np.random.default_rng(seed).uniform(0, 16, strange.shape)
     return (fit_x, fit_y), (test_x, test_y), {"6 to 9": strange, "noise": noise}
@@ -72,7 +73,8 @@ def _figures(case: Case, seed: int) -> dict[str, dict[str, float]]:
     for title, parameters in (("KDN", {}), ("KDN as published", published)):
         model = fit_kdn(fit_x, fit_y, held_out=(held_x, held_y), hidden=(100,) * 4, seed=seed, **parameters)
         ways |= with_parents(model, (title, "network"), held_x, held_y)
-    prior, figures = np.bincount(fit_y) / len(fit_y), {}
+    prior = np.bincount(fit_y) / len(fit_y)
+    figures = {}
     for way, proba in ways.items():
         shares = proba(test_x)
         wrong = shares.argmax(axis=1) != test_y

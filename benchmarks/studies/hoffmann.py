@@ -32,8 +32,10 @@ Box = tuple[tuple[float, float], tuple[float, float]]
 
 def planar() -> dict[str, tuple[np.ndarray, planar_sets.Inside | None, Box, int]]:
     """By name: points, true area (None for a curve), the box looked at, and how many points come before the noise."""
-    square, ring = planar_sets.square(400, SEED), planar_sets.ring_line_square(850, SEED)
-    noisy, spiral = planar_sets.square_noise(400, 50, SEED), planar_sets.spiral(700, SEED)
+    square = planar_sets.square(400, SEED)
+    ring = planar_sets.ring_line_square(850, SEED)
+    noisy = planar_sets.square_noise(400, 50, SEED)
+    spiral = planar_sets.spiral(700, SEED)
     return {
         "square": (*square, ((-0.5, -0.5), (3.5, 3.5)), 400),
         "square_noise": (*noisy, ((-0.5, -0.5), (3.5, 3.5)), 400),
@@ -186,11 +188,10 @@ def digits(_: argparse.Namespace) -> dict:
     results: dict[str, dict] = {"auc": {}}
     for digit in range(10):
         of_digit = np.flatnonzero(y == digit)
-        train, others = x[of_digit[:LEARNED]], np.flatnonzero(y != digit)
-        test, foreign = (
-            np.concatenate([of_digit[LEARNED:], others]),
-            np.arange(len(x) - LEARNED) >= len(of_digit) - LEARNED,
-        )
+        train = x[of_digit[:LEARNED]]
+        others = np.flatnonzero(y != digit)
+        test = np.concatenate([of_digit[LEARNED:], others])
+        foreign = np.arange(len(x) - LEARNED) >= len(of_digit) - LEARNED
         z = x[test]
         by_sigma = {s: kernel_pca.fit(train, sigma=s, q=99).sweep(z, counts) for s in widths}
         grid = {s: [area(scores, foreign) for scores in rows] for s, rows in by_sigma.items()}
@@ -236,7 +237,8 @@ def _corners(fpr: np.ndarray, tpr: np.ndarray) -> list[list[float]]:
 def draw(figures: dict) -> go.Figure:
     """Boundaries of every method at its best setting; under them AUC against q, ROC and the ten strangest zeros."""
     methods = ["kernel PCA", "Parzen", "one-class SVM", "PCA"]
-    contests, sets = figures["contest"], planar()
+    contests = figures["contest"]
+    sets = planar()
     titles = [_title(name, method, contests[name][method]) for name in sets for method in methods]
     titles += ["square: IoU against q, by σ", "cancer: AUC against q, by σ", "cancer: ROC", "the ten strangest zeros"]
     shown = panels(len(sets) + 1, 4, titles, height=1500, vertical_spacing=0.035, horizontal_spacing=0.05)
@@ -244,7 +246,8 @@ def draw(figures: dict) -> go.Figure:
         axes, grid = _grid(box, 0.04)
         for method, setting, score in candidates(points, clean):
             if setting == contests[name][method]["setting"]:
-                place, limit = (row, methods.index(method) + 1), float(_limit(score(points), clean))
+                place = (row, methods.index(method) + 1)
+                limit = float(_limit(score(points), clean))
                 boundary(shown, points, axes, score(grid).numpy().reshape(len(axes[1]), -1), limit, place)
     below = len(sets) + 1
     for column, key in ((1, "square_iou"), (2, "cancer_auc")):

@@ -104,13 +104,15 @@ def _median(runs: list[dict[str, float]]) -> dict[str, float]:
 
 def many_dimensions(options: argparse.Namespace) -> dict:
     """Trunk: medians over seeds by number of dimensions, of one sample size."""
-    n, results = 1_000 if options.quick else 2_000, {}
+    n = 1_000 if options.quick else 2_000
+    results = {}
     for d in (2, 5, 10, 20, 50, 100):
         row: dict[str, list] = {}
         for seed in range(3 if options.quick else 5):
             rng = np.random.default_rng(seed)
             x, y = trunk(n + n * 3 // 10, rng, d=d)
-            test, rings = trunk(TEST_POINTS, rng, d=d), {r: ring(r, RING_POINTS, rng, d=d) for r in RADII}
+            test = trunk(TEST_POINTS, rng, d=d)
+            rings = {r: ring(r, RING_POINTS, rng, d=d) for r in RADII}
             for title, fit, parent in (("KDF", fit_kdf, "forest"), ("KDN", fit_kdn, "network")):
                 model = fit(x[:n], y[:n], held_out=(x[n:], y[n:]), seed=seed, **sizes(options, fit)[2])
                 row.setdefault(title, []).append(_figures(model.predict_proba, model, *test, rings))
@@ -148,7 +150,8 @@ def depth(options: argparse.Namespace) -> dict:
     rng = np.random.default_rng(0)
     x, y = SIMULATIONS["gaussian_xor"](CLOSE, rng)
     test, classes = SIMULATIONS["gaussian_xor"](400, rng)
-    same, results = classes[:, None] == classes, {}
+    same = classes[:, None] == classes
+    results = {}
     for layers in (1, 2, 3, 4, 6, 8):
         results[str(layers)] = {}
         for title, with_output in (("hidden layers", False), ("with output layer", True)):
@@ -163,7 +166,8 @@ def untrained(options: argparse.Namespace) -> dict:
     """As `depth`, of nets with random weights (He), means over three draws: the left half of the paper's Fig. 2."""
     rng = np.random.default_rng(0)
     x, classes = SIMULATIONS["gaussian_xor"](400, rng)
-    same, results = classes[:, None] == classes, {}
+    same = classes[:, None] == classes
+    results = {}
     for layers in (1, 2, 4, 8):
         kernels = []
         for _ in range(3):
@@ -198,7 +202,8 @@ def euclidean(options: argparse.Namespace) -> dict:
 
 def widths(options: argparse.Namespace) -> dict:
     """KDN on XOR by units a layer: polytopes, seconds to fit and to answer 2,000 points: the paper's Fig. 6."""
-    rng, results = np.random.default_rng(0), {}
+    rng = np.random.default_rng(0)
+    results = {}
     x, y = SIMULATIONS["gaussian_xor"](CLOSE + CLOSE * 3 // 10, rng)
     test, _ = SIMULATIONS["gaussian_xor"](TEST_POINTS, rng)
     for units in (50, 100, 200, 400):
@@ -236,7 +241,8 @@ def _on_table(x: np.ndarray, y: np.ndarray, n: int, seed: int, options: argparse
     learned, test_x = (learned - middle) / spread, (test_x - middle) / spread
     fit_x, held_x, fit_y, held_y = train_test_split(learned, own_y, train_size=n, random_state=seed, stratify=own_y)
     far = ring(RADII[-1], RING_POINTS, np.random.default_rng(seed), d=x.shape[1])
-    prior, results = np.bincount(y) / len(y), {}
+    prior = np.bincount(y) / len(y)
+    results = {}
     for title, fit, parent in (("KDF", fit_kdf, "forest"), ("KDN", fit_kdn, "network")):
         parameters = {"trees": 100 if options.quick else 500} if fit is fit_kdf else {"hidden": (100,) * 4}
         model = fit(fit_x, fit_y, held_out=(held_x, held_y), seed=seed, **parameters)
@@ -270,7 +276,8 @@ def draw(figures: dict) -> go.Figure:
     titles += [f"{name}: ECE against n" for name in TABLES] + [f"confidence, {name}" for name in SHIFTS]
     titles += ["kernel against hidden layers"]
     shown = panels(5, 4, titles, height=1500, vertical_spacing=0.055, horizontal_spacing=0.05)
-    rng, axis = np.random.default_rng(0), np.linspace(-3, 3, 81)
+    rng = np.random.default_rng(0)
+    axis = np.linspace(-3, 3, 81)
     x, y = SIMULATIONS["gaussian_xor"](CLOSE, rng)
     grid = np.stack(np.meshgrid(axis, axis), axis=-1).reshape(-1, 2)
     for first, model in ((1, fit_kdf(x, y, trees=100)), (3, fit_kdn(x, y))):

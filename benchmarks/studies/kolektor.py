@@ -29,7 +29,9 @@ from inspect_core.judge.anomaly_map import image_score, to_pixels
 from inspect_core.judge.masks import mask_at
 from inspect_core.judge.metrics import aupro, auroc
 
-SIZE, GRID, K = (704, 256), (88, 32), 100
+SIZE = (704, 256)
+GRID = (88, 32)
+K = 100
 HERE = slice(None, None, 2)
 PATCHES, BANK, COMPONENTS = 20_000, 4_096, 28
 """Patches that CoRP and quadrics learn from; those of the bank of the nearest neighbour; components of the quadrics."""
@@ -50,7 +52,8 @@ def photos(folder: Path) -> tuple[list[str], Tensor, np.ndarray]:
 def detectors(options: argparse.Namespace) -> dict:
     """By detector: pixel and image AUROC and AUPRO to 30 %, one for each seed."""
     names, features, masks = photos(options.data / "kolektorsdd")
-    defective, parts = masks.any(axis=(1, 2)), sorted(set(names))
+    defective = masks.any(axis=(1, 2))
+    parts = sorted(set(names))
     results: dict[str, dict[str, list[float]]] = {}
     for seed in range(1 if options.quick else 3):
         chosen = set(np.random.default_rng(seed).permutation(parts)[: 2 * len(parts) // 3])
@@ -71,10 +74,8 @@ def _errors(learned: Tensor, test: Tensor, seed: int) -> dict[str, Tensor]:
     d = learned.shape[-1]
     drawn = torch.randperm(learned[..., 0].numel(), generator=torch.Generator().manual_seed(seed))[:PATCHES]
     patches = learned.reshape(-1, d)[drawn]
-    corp, surface = (
-        cop_corp.fit_corp(patches, gamma=2.0, M=1024, explained_variance=0.95, seed=seed),
-        quadrics.fit_algebraic_hs(patches, m=COMPONENTS // 2, components=COMPONENTS),
-    )
+    corp = cop_corp.fit_corp(patches, gamma=2.0, M=1024, explained_variance=0.95, seed=seed)
+    surface = quadrics.fit_algebraic_hs(patches, m=COMPONENTS // 2, components=COMPONENTS)
     bank = baselines.fit_nearest_neighbour(baselines.spread_out(patches, BANK))
     columns = {"semi-orthogonal": mahalanobis.semi_orthogonal, "sampled": mahalanobis.sampled}
     located = {

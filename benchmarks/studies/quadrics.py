@@ -55,7 +55,8 @@ def toy(options: argparse.Namespace) -> list[dict]:
             for seed in range(3 if options.quick else 10):
                 began = time.perf_counter()
                 model = fit(noisy_curve(seed, sd), m=2)
-                seconds, outlier = time.perf_counter() - began, model.score(noisy_curve(seed, sd)).argmax() == 100
+                seconds = time.perf_counter() - began
+                outlier = model.score(noisy_curve(seed, sd)).argmax() == 100
                 reached = onto(model, truth)
                 results.append((float(model.score(truth).mean()), _apart(reached, truth), seconds, float(outlier)))
             distance, deviation, seconds, _ = np.median(results, axis=0).tolist()
@@ -144,8 +145,10 @@ def _contest(part: Crops, good: np.ndarray, strange: np.ndarray, outlying: float
     rng = np.random.default_rng(0)
     learned, strange = _rows(part.learned), rng.permutation(strange)
     count = round(outlying * len(learned))
-    fit, test = _unit(np.vstack([learned[count:], strange[:count]])), np.vstack([good, strange[count:]])
-    foreign, z = np.arange(len(test)) >= len(good), _unit(test)
+    fit = _unit(np.vstack([learned[count:], strange[:count]]))
+    test = np.vstack([good, strange[count:]])
+    foreign = np.arange(len(test)) >= len(good)
+    z = _unit(test)
     sigma = kernel_pca.suggest_sigma(fit)
     scores = {
         "PCA": baselines.fit_pca(fit, explained_variance=0.9).score(z),
@@ -274,11 +277,9 @@ def _unit(rows: np.ndarray) -> np.ndarray:
 
 def _spoiled(count: int, parts: list[str]) -> np.ndarray:
     """(parts x count, d): crops of these parts, dark and far out of focus, with noise."""
-    backbone, store, rng = (
-        load("efficientnet_lite0"),
-        FeatureStore(workspace.features_folder()),
-        np.random.default_rng(0),
-    )
+    backbone = load("efficientnet_lite0")
+    store = FeatureStore(workspace.features_folder())
+    rng = np.random.default_rng(0)
     embeddings = []
     for name in parts:
         for pixels in windows_of(sets([])[name], count):

@@ -98,7 +98,8 @@ def picture(name: str, words: str) -> str:
 
 
 def semi_orthogonal() -> list[str]:
-    results, kolektor = figures("semi_orthogonal"), figures("kolektor")["detectors"]
+    results = figures("semi_orthogonal")
+    kolektor = figures("kolektor")["detectors"]
     pro = {name: {m: row["pro"] for m, row in rows.items()} for name, rows in results["table"].items()}
     spread = {m: np.mean([rows[m]["pro_spread"] for rows in results["table"].values()])
               for m in ("semi-orthogonal", "sampled", "Gaussian")}  # fmt: skip
@@ -561,7 +562,8 @@ limit that promises 5 in 100."""
 
 def engineers() -> str:
     """The text of docs/FEW_PHOTOS.md."""
-    results, parts = figures("engineers"), [ENGINEERS, ran("engineers")]
+    results = figures("engineers")
+    parts = [ENGINEERS, ran("engineers")]
     parts.append(
         "A fifth of the good photos is kept apart for scale and limits in place of folds, so that few photos look "
         "worse than in the app."

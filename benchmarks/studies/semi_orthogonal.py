@@ -73,7 +73,8 @@ class Seen:
 
 def seen(folder: Path, backbone: Backbone, spec: PatchFeatureSpec) -> Seen:
     """All good photos to learn from, and all photos to judge whose mask is known."""
-    photos, extractor = split(scan(folder), seed=0), FeatureExtractor(backbone, GRID, (spec,))
+    photos = split(scan(folder), seed=0)
+    extractor = FeatureExtractor(backbone, GRID, (spec,))
 
     def features(samples: list[PhotoFile]) -> Tensor:
         return torch.cat([extractor.features(read(photo.path, photo.depth).pixels)[0] for photo in samples])
@@ -98,7 +99,8 @@ def table(options: argparse.Namespace) -> dict:
     """By set and embedding at k = 40: quality; drawn embeddings as means over seeds, with the spread of their PRO."""
     results: dict[str, dict] = {}
     for name, folder in with_masks(options).items():
-        outputs, d = outputs_of(folder), outputs_of(folder).learned.shape[-1]
+        outputs = outputs_of(folder)
+        d = outputs_of(folder).learned.shape[-1]
         rows = results[name] = {
             "global": outputs.quality(ablations.fit_global(outputs.learned).score(outputs.test)),
             "full": outputs.quality(ablations.fit_full(outputs.learned).score(outputs.test)),
@@ -121,7 +123,8 @@ def against_k(options: argparse.Namespace) -> dict:
     """PRO by set, embedding and k, one seed; null where so many eigenvectors do not exist."""
     results: dict[str, dict] = {"k": list(KS)}
     for name, folder in with_masks(options).items():
-        outputs, d = outputs_of(folder), outputs_of(folder).learned.shape[-1]
+        outputs = outputs_of(folder)
+        d = outputs_of(folder).learned.shape[-1]
         rows = results[name] = {}
         for title, fit in EIGEN.items():
             most = min(max(KS), len(outputs.learned) - 1, d)
@@ -134,7 +137,8 @@ def against_k(options: argparse.Namespace) -> dict:
 
 def wide(options: argparse.Namespace) -> dict:
     """As `against_k` for the drawn embeddings of the 1,056 channels of the expansions."""
-    backbone, results = load("efficientnet_lite0", taps="expansions"), {"k": list(WIDE)}
+    backbone = load("efficientnet_lite0", taps="expansions")
+    results = {"k": list(WIDE)}
     d = sum(backbone.tap_channels)
     for name, folder in with_masks(options).items():
         results[name] = {}
@@ -156,7 +160,8 @@ def spectra(options: argparse.Namespace) -> dict:
     """
     results: dict[str, dict] = {}
     for name, folder in with_masks(options).items():
-        outputs, d = outputs_of(folder), outputs_of(folder).learned.shape[-1]
+        outputs = outputs_of(folder)
+        d = outputs_of(folder).learned.shape[-1]
         models = {title: mahalanobis.fit(outputs.learned, projection=columns(d, K)) for title, columns in DRAWN.items()}
         models["all channels"] = ablations.fit_full(outputs.learned)
         values = {title: model.spectrum().flatten(0, 1) for title, model in models.items()}
@@ -170,11 +175,13 @@ def spectra(options: argparse.Namespace) -> dict:
 
 def layers(options: argparse.Namespace) -> dict:
     """PRO of the semi-orthogonal embedding, k = min(40, channels), on one level of the outputs and on all three."""
-    backbone, results = load("efficientnet_lite0", taps="outputs"), {}
+    backbone = load("efficientnet_lite0", taps="outputs")
+    results = {}
     ends = np.cumsum([0, *backbone.tap_channels]).tolist()
     levels = dict(zip(backbone.taps, itertools.pairwise(ends), strict=True)) | {"all": (0, ends[-1])}
     for name, folder in with_masks(options).items():
-        whole, results[name] = outputs_of(folder), {}
+        whole = outputs_of(folder)
+        results[name] = {}
         for tap, (first, last) in levels.items():
             of_layer = Seen(whole.learned[..., first:last], whole.test[..., first:last], whole.masks)
             results[name][tap] = _fitted(of_layer, mahalanobis.semi_orthogonal(last - first, min(K, last - first)))[

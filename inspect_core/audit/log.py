@@ -114,7 +114,8 @@ class AuditLog:
 
         In the order of the log; with `newest`, at most that many, the last one first. Times need a time zone.
         """
-        number, remaining = ENTRIES.c.number, newest
+        number = ENTRIES.c.number
+        remaining = newest
         query = sa.select(ENTRIES).where(_COUNTED).order_by(number if newest is None else number.desc())
         query = query if kind is None else query.where(ENTRIES.c.kind == kind)
         query = query if recipe is None else query.where(ENTRIES.c.recipe == storable(recipe))
@@ -134,10 +135,13 @@ class AuditLog:
 
         noted: a digest that was noted elsewhere, which must still be in the log. Writers need not stop meanwhile.
         """
-        heads, number = self._rows(sa.select(HEAD)), ENTRIES.c.number
+        heads = self._rows(sa.select(HEAD))
+        number = ENTRIES.c.number
         if not heads:
             self.head()
-        head, last, after = heads[0], {"id": 1, "number": 0, "time": "", "digest": ""}, 0
+        head = heads[0]
+        last = {"id": 1, "number": 0, "time": "", "digest": ""}
+        after = 0
         problems = self._database.unprotected()
         problems += [f"the log has {len(heads)} heads, of which Loupe wrote one"] if len(heads) > 1 else []
         ((count, lowest),) = map(dict.values, self._rows(_COUNT))
@@ -181,7 +185,8 @@ def _rows_by_key(connection: sa.Connection, keys: list[str | None]) -> dict[str 
 
 def _chained(columns: Row, last: Mapping) -> list[Row]:
     """Return the row of an entry after `last`; if the clock was set back, preceded by one that says so."""
-    now, new_rows = _now(), [columns]
+    now = _now()
+    new_rows = [columns]
     time = _in_utc(now)
     if time < last["time"]:
         if (datetime.fromisoformat(last["time"]) - now).total_seconds() <= TOLERATED_SECONDS:

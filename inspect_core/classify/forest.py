@@ -62,7 +62,8 @@ class Forest:
         evaluating such a tree might never end.
         """
         forest = cls(**{name: arrays[name] for name in _FIELDS})
-        nodes, inner = len(forest.feature), (forest.left >= 0) | (forest.right >= 0)
+        nodes = len(forest.feature)
+        inner = (forest.left >= 0) | (forest.right >= 0)
         children = np.stack([forest.left[inner], forest.right[inner]])
         onward = (children > np.flatnonzero(inner)).all() and (children < nodes).all()
         tested = forest.feature[inner]

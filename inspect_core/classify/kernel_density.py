@@ -144,7 +144,8 @@ def fit_kdf(
     forest = grow(train)
     power, constant = _choose(forest, sample, train, calibration, settings, FOREST_POWERS)
     if held_out is None:
-        train, forest = sample.all, grow(sample.all)
+        train = sample.all
+        forest = grow(sample.all)
     return _assemble(forest, sample, train, settings, power, constant)
 
 
@@ -188,7 +189,8 @@ def fit_kdn(
     net, epochs = train_until_held_out_rises(*train, *calibration, **shape)
     power, constant = _choose(net, sample, train, calibration, settings, NETWORK_POWERS)
     if held_out is None:
-        train, net = sample.all, train_for(*sample.all, epochs=epochs, **shape)
+        train = sample.all
+        net = train_for(*sample.all, epochs=epochs, **shape)
     return _assemble(net, sample, train, settings, power, constant)
 
 

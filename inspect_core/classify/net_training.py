@@ -29,14 +29,19 @@ def train_until_held_out_rises(
     number, counted from 1. shape: as `_epochs` takes it. The same seed gives the same net on the same machine and
     number of threads.
     """
-    points, labels = torch.from_numpy(held_x).float(), torch.from_numpy(held_y)
-    best, best_loss, best_epoch = [], np.inf, 0
+    points = torch.from_numpy(held_x).float()
+    labels = torch.from_numpy(held_y)
+    best = []
+    best_loss = np.inf
+    best_epoch = 0
     training = _epochs(x, y, **shape)
     for epoch, layers in enumerate(islice(training, LARGEST_EPOCHS), start=1):
         with torch.no_grad():
             loss = functional.cross_entropy(_logits(layers, points), labels).item()
         if not best or loss < best_loss:
-            best, best_loss, best_epoch = [parameter.detach().clone() for parameter in layers], loss, epoch
+            best = [parameter.detach().clone() for parameter in layers]
+            best_loss = loss
+            best_epoch = epoch
         if epoch - best_epoch >= PATIENCE:
             break
     return _as_net(best, with_output), best_epoch
@@ -63,7 +68,8 @@ def _epochs(
         layers += [torch.from_numpy(drawn).float().requires_grad_() for drawn in (weight, bias)]
     optimiser = torch.optim.Adam(layers, lr=_LEARNING_RATE, fused=True)
     size = max(_SMALLEST_BATCH, -(-len(x) // _MOST_STEPS))
-    points, labels = torch.from_numpy(x).float(), torch.from_numpy(y)
+    points = torch.from_numpy(x).float()
+    labels = torch.from_numpy(y)
     while True:
         for batch in torch.from_numpy(rng.permutation(len(x))).split(size):
             with torch.enable_grad():

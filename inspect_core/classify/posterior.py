@@ -42,6 +42,7 @@ def calibrated_constant(log_density: np.ndarray, *, outlying: float = 0.0) -> fl
 
 def calibration_error(proba: np.ndarray, y: np.ndarray) -> float:
     """Expected calibration error over 20 equal bins (low, high] of the largest posterior. y: (n,) class numbers."""
-    confidence, right = proba.max(axis=1), proba.argmax(axis=1) == y
+    confidence = proba.max(axis=1)
+    right = proba.argmax(axis=1) == y
     bins = np.searchsorted(np.arange(_BINS + 1) / _BINS, confidence).clip(1, _BINS) - 1
     return float(np.abs(np.bincount(bins, right - confidence, _BINS)).sum() / len(y))

@@ -53,7 +53,8 @@ class ReluNet:
         return cls(tuple(arrays[f"W_{i}"] for i in layers), tuple(arrays[f"b_{i}"] for i in layers), with_output)
 
     def _forward(self, x: np.ndarray) -> tuple[list[np.ndarray], np.ndarray]:
-        on, z = [], x
+        on = []
+        z = x
         for weight, bias in zip(self.weights[:-1], self.biases[:-1], strict=True):
             before = z @ weight.T.astype(np.float64) + bias
             on.append(before > 0)

@@ -100,7 +100,8 @@ def _sentence(study: Study, evaluated: EvaluationScores, unscored: Sequence[Unsc
     """Return what the suggested limits do at the current live values, in parts; without other good photos, to their
     own.
     """
-    limits, good = study.default_limits(), evaluated.scores[~evaluated.defect]
+    limits = study.default_limits()
+    good = evaluated.scores[~evaluated.defect]
     same_parts_set_limit = not (len(good) or any(photo.label == "good" for photo in unscored))
     if same_parts_set_limit:
         good = study.calibration_scores()

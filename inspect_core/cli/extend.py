@@ -57,7 +57,8 @@ def run(options: argparse.Namespace) -> int:
             f"{options.out} is the recipe to teach further, which stays as it is; choose another name"
         )
     inspector = inspector_options.load_recipe(options.recipe, download=options.download)
-    recipe, who = inspector.recipe, users.local_user()
+    recipe = inspector.recipe
+    who = users.local_user()
     folders = [*options.photos, *recipe.provenance.folders]
     with AuditLog.open() as log:  # one that cannot be written is said before anything is learned
         past_inspections = [
@@ -93,7 +94,8 @@ def run(options: argparse.Namespace) -> int:
         known = {"product": saved.product, "recipe": str(saved.digest), "user": who}
         entry = changes.limits_changed(recipe.limits, saved.limits, reason=reason, **known)
         log.append_all([] if entry is None else [entry])
-    limits, more = changes.limits_in_words(saved.limits), pluralise(len(task.added), "photo")
+    limits = changes.limits_in_words(saved.limits)
+    more = pluralise(len(task.added), "photo")
     print_line(f"Added {more}: {limits}, before {changes.limits_in_words(recipe.limits)}.")
     print_line(f"Saved {options.out} (recipe {saved.digest!s:.12}, draft, based on {recipe.digest!s:.12}).")
     return ACCEPTED

@@ -55,8 +55,10 @@ def run(options: argparse.Namespace) -> int:
     result = teaching_options.teach_folder(
         options, product_check=options.product_check, fused_product_check=options.product_check_scores == FUSED
     )
-    study, who = result.study, users.local_user()
-    limits, product = _limits(study, options), escape_line(options.product or options.folder.resolve().stem)
+    study = result.study
+    who = users.local_user()
+    limits = _limits(study, options)
+    product = escape_line(options.product or options.folder.resolve().stem)
     recipe = save(
         study.recipe(
             limits, product=product, author=who, product_check=result.product_check, mm_per_pixel=options.mm_per_pixel

@@ -97,7 +97,8 @@ def add_options(parser: argparse.ArgumentParser) -> None:
         "allowed variation between photos of the same good part: noise in grey levels, brightness in %%, shift and "
         f"focus in pixels of the network input, JPEG quality; {NONE} to disable (default: %(default)s)"
     )
-    named, usual = "NAME=VALUE,...", TeachingConfig.tolerances
+    named = "NAME=VALUE,..."
+    usual = TeachingConfig.tolerances
     parser.add_argument("--tolerance", type=argument(Tolerances.parse), default=usual, metavar=named, help=differ)
     parser.add_argument("--seed", type=whole_argument(0, MAX_SEED), default=TeachingConfig.seed)
     calibrate = (

@@ -102,7 +102,8 @@ def _on_enter(trigger: Trigger) -> None:
 
 def _once(shift: WatchSession) -> None:
     watch = shift.watch
-    until, last_error = time.monotonic() + watch.settle_seconds + GIVE_UP_SECONDS + 2 * POLL_SECONDS, None
+    until = time.monotonic() + watch.settle_seconds + GIVE_UP_SECONDS + 2 * POLL_SECONDS
+    last_error = None
     while True:
         try:
             watch.poll(shift.count_photo)

@@ -144,7 +144,8 @@ def spread_out(x: Tensor, count: int) -> Tensor:
     # A row for each component, and NumPy: torch takes three times as long for products with so few components.
     sketch = np.ascontiguousarray((centred @ axes[:, -SKETCH:]).float().cpu().numpy().T)
     squares = np.square(sketch).sum(0)
-    chosen, apart = [int(squares.argmin())], np.full_like(squares, np.inf)
+    chosen = [int(squares.argmin())]
+    apart = np.full_like(squares, np.inf)
     while len(chosen) < count:
         newest = chosen[-1]
         np.minimum(apart, squares - 2 * (sketch[:, newest] @ sketch) + squares[newest], out=apart)

@@ -103,7 +103,8 @@ def _build_timm(name: str, size: tuple[int, int]) -> nn.Module:
     """Return a transformer is built for its size; where it has no classes, the class token alone is its embedding."""
     import timm
 
-    config, more = timm.get_pretrained_cfg(name), dict[str, Any]()
+    config = timm.get_pretrained_cfg(name)
+    more = dict[str, Any]()
     if config is not None and config.fixed_input_size:
         more["img_size"] = size
     network: Any = timm.create_model(name, pretrained=False, **more)

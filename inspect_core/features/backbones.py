@@ -97,7 +97,8 @@ class Backbone:
         """Features of one embedding, d. Raises ValueError for a network that has none."""
         if self.device.type != "cuda":
             return self._graph(True).shapes[-2][-1]
-        head, network = self._required_head(), self._network()
+        head = self._required_head()
+        network = self._network()
         return int(head.in_features if isinstance(head, nn.Linear) else network.get_parameter("cls_token").shape[-1])
 
     @property

@@ -112,7 +112,8 @@ class _LiteGraph:
 
     def needed(self, outputs: Sequence[str]) -> list[Any]:
         """Return the nodes that these outputs depend on, in order."""
-        names, nodes = set(outputs), []
+        names = set(outputs)
+        nodes = []
         for node in reversed(self.nodes):
             if names.intersection(node.output):
                 names.update(node.input)
@@ -126,7 +127,8 @@ class _LiteGraph:
         weight = self._tensors[f"{conv}.weight"].numpy()
         parts = ("weight", "bias", "running_mean", "running_var")
         gain, bias, mean, variance = (self._tensors[f"{norm}.{part}"].numpy() for part in parts)
-        factor, kernel = gain / np.sqrt(variance + EPSILON), weight.shape[-1]
+        factor = gain / np.sqrt(variance + EPSILON)
+        kernel = weight.shape[-1]
         self.weights[f"{module}.weight"] = weight * factor.reshape(-1, 1, 1, 1)
         self.weights[f"{module}.bias"] = bias - mean * factor
         self._size = (self._size[0] // stride, self._size[1] // stride)

@@ -153,7 +153,8 @@ def _encode(key: str, array: np.ndarray) -> bytes:
 
 
 def _decode(key: str, content: bytes, shape: tuple[int, ...]) -> np.ndarray | None:
-    header, body = _header(shape), memoryview(content)[:-CHECK_BYTES]
+    header = _header(shape)
+    body = memoryview(content)[:-CHECK_BYTES]
     values = body[len(header) :]
     if not content.startswith(header) or len(values) != math.prod(shape) * VALUE.itemsize:
         return None

@@ -174,7 +174,8 @@ class TorchNetwork:
         """Raise ValueError as `WeightsFile.tensors` and `fill`."""
         with CALLS, self._lock:
             if self._filled is None:
-                network, tensors = self.hollow(), self._weights.tensors()
+                network = self.hollow()
+                tensors = self._weights.tensors()
                 if self._spec.package and self._weights.digest == self._spec.sha256:
                     tensors = in_forward_order(network, tensors)
                 network = load_weights_into(network, tensors, path=self._weights.path, build=self._built)

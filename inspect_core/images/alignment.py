@@ -186,7 +186,8 @@ class Alignment:
     @classmethod
     def from_arrays(cls, arrays: Mapping[str, np.ndarray], params: Mapping[str, Any]) -> Self:
         """Return the inverse of `arrays` and `params`. Raises ValueError for arrays of other shapes or types."""
-        reference, masks = arrays["reference"], (arrays["mask"], arrays["coverage_mask"])
+        reference = arrays["reference"]
+        masks = (arrays["mask"], arrays["coverage_mask"])
         shape = reference.shape
         if reference.dtype != np.uint8 or shape[2:] != (3,) or not 8 <= min(shape[:2]) <= max(shape[:2]) <= SIDE:
             raise ValueError(f"the reference is {reference.dtype} of shape {shape}; it must be uint8 (h, w, 3)")
@@ -199,7 +200,8 @@ class Alignment:
         if abs(np.log(height / width * shape[1] / shape[0])) > _OTHER_SHAPE or height * width > 1e6 * max_megapixels():
             raise ValueError(f"photos of {width} × {height} px are too large, or not of the shape of the reference")
         mask, coverage_mask = (mask > 0 for mask in masks)
-        plain, angles = {name: params[name] for name in _PLAIN}, tuple(params["symmetry_angles"])
+        plain = {name: params[name] for name in _PLAIN}
+        angles = tuple(params["symmetry_angles"])
         return cls(reference, mask, coverage_mask, (height, width), ranges=ranges, symmetry_angles=angles, **plain)
 
     @cached_property
@@ -274,7 +276,8 @@ def _is_round(small: RegistrationImage) -> bool:
 
 def _fit(alignment: Alignment, smalls: Sequence[RegistrationImage]) -> float:
     """Correlation of the outlines of photos, as they are laid over the reference, with its own: of all but a tenth."""
-    reference, correlations = alignment._reference, []
+    reference = alignment._reference
+    correlations = []
     for small in _evenly(smalls, _MEDIAN):
         pose = reference.pose(small)
         both = pose is not None and reference.outline is not None and small.outline is not None

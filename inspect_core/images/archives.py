@@ -89,7 +89,8 @@ def _checked(archive: zipfile.ZipFile, path: Path) -> list[tuple[zipfile.ZipInfo
     refuse(total > max(_RATIO_FROM, MAX_RATIO * path.stat().st_size), bomb)
     checked: dict[str, tuple[zipfile.ZipInfo, PurePosixPath]] = {}
     for member in members:
-        name, relative = f"holds {member.filename!r}", PurePosixPath(member.filename.replace("\\", "/"))
+        name = f"holds {member.filename!r}"
+        relative = PurePosixPath(member.filename.replace("\\", "/"))
         parts = relative.parts
         leaves = not parts or relative.is_absolute() or ".." in parts or ":" in parts[0] or not parts[-1].strip()
         refuse(leaves, f"{name}, which points out of the archive; pack it again")

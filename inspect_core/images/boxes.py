@@ -38,7 +38,8 @@ def draw_frame(pixels: np.ndarray, box: Box, colour: tuple[int, int, int]) -> np
     """Return a copy of (H, W, 3) uint8 with a frame around the box, in `colour` inside white, which shows on any
     ground.
     """
-    framed, (height, width) = pixels.copy(), pixels.shape[:2]
+    framed = pixels.copy()
+    height, width = pixels.shape[:2]
     line = max(1, round(max(height, width) / 256))
     left, top, right, bottom = box
     for reach, ink in ((2 * line, (255, 255, 255)), (line, colour)):

@@ -43,7 +43,8 @@ class ValueStatistics:
         counts = np.zeros(DEEPEST + 1, np.int64)
         for rows in bands(*stored.shape):
             counts += np.bincount(stored[rows].ravel(), minlength=len(counts))
-        below, used_values = np.cumsum(counts), np.flatnonzero(counts)
+        below = np.cumsum(counts)
+        used_values = np.flatnonzero(counts)
         darkest, brightest = (int(np.searchsorted(below, tail * below[-1], side="right")) for tail in _TAILS)
         bits = int(np.bitwise_or.reduce(used_values))
         return cls(bits, darkest, brightest, int(used_values[-1]), counts.reshape(_BINS, -1).sum(axis=1))
@@ -176,7 +177,8 @@ def depth_of(good: Sequence[ValueStatistics | None]) -> Depth | None:
     if not deep or 2 * len(deep) < len(good):
         return EIGHT if good else None
     values = ValueStatistics.together(deep)
-    high, low = values.bits.bit_length(), (values.bits & -values.bits).bit_length() - 1
+    high = values.bits.bit_length()
+    low = (values.bits & -values.bits).bit_length() - 1
     left_aligned = high > DEPTHS[-2] and low >= DEPTHS[-1] - DEPTHS[-2]
     used = DEPTHS[-1] - low if left_aligned else high
     bits = next(bits for bits in DEPTHS if bits >= used)

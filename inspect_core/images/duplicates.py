@@ -31,7 +31,8 @@ def near_duplicates(hashes: np.ndarray) -> list[list[int]]:
     from scipy.sparse.csgraph import connected_components
 
     count = len(hashes)
-    nearest, pairs = np.full(count, HASH_BITS), [np.zeros((0, 3), int)]
+    nearest = np.full(count, HASH_BITS)
+    pairs = [np.zeros((0, 3), int)]
     for first in range(0, count, BLOCK):
         apart = np.bitwise_count(hashes[first : first + BLOCK, None] ^ hashes).sum(axis=2, dtype=int)
         rows = np.arange(len(apart))

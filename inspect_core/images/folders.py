@@ -226,16 +226,19 @@ def _walk(root: Path) -> tuple[list[PurePosixPath], list[SkippedFile]]:
     for name, problem in walk(root):
         if len(files) + len(skipped) == MAX_FILES:
             raise ScanError(f"{root} holds more than {MAX_FILES:,} files; choose the folder of a single product")
-        path, role = root / name, "photo"
+        path = root / name
+        role = "photo"
         link = path.is_symlink()
         if problem:
             reason = problem
         elif link and path.is_dir():
             reason = "it is a link to a folder; copy the folder itself"
         elif not is_image(name):
-            reason, role = f"it is not a photo ({escape_line(path.suffix.lower() or 'no extension')})", "other"
+            reason = f"it is not a photo ({escape_line(path.suffix.lower() or 'no extension')})"
+            role = "other"
             if path.suffix.lower() in OTHER_PICTURES:
-                reason, role = f"Loupe reads no {path.suffix[1:].upper()}; save it as PNG", "photo"
+                reason = f"Loupe reads no {path.suffix[1:].upper()}; save it as PNG"
+                role = "photo"
         elif not name.isprintable():
             reason = "its name contains characters that cannot be displayed; rename it"
         elif link and not path.exists():
@@ -260,7 +263,9 @@ def _scan_photo(
             file_digest = hashlib.file_digest(content, "sha256").digest()
     except ImageError as error:
         return None, [SkippedFile(str(file), error.why, "photo")]
-    mask_path, kind, skipped = None, place.label, []
+    mask_path = None
+    kind = place.label
+    skipped = []
     try:
         if isinstance(mask, Annotation):
             mask_path, kind = mask.save_mask(preview.size)

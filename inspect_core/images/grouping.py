@@ -63,7 +63,8 @@ def propose_groups(samples: Dataset, *, few: bool = False) -> Grouping:
     The groups of train/ and test/ are kept apart: the author of the folders made that split. few: also take groups that
     are few or large, which are else only offered.
     """
-    grouping, side_of = _from_names(samples, few=few), {sample.name: _side(sample) for sample in samples.good}
+    grouping = _from_names(samples, few=few)
+    side_of = {sample.name: _side(sample) for sample in samples.good}
     merged = dict(grouping)
     for copies in samples.copies:
         for side in {side_of[name] for name in copies if name in side_of}:

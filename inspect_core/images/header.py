@@ -54,7 +54,10 @@ class ImageError(ValueError):
     """
 
     def __init__(self, name: str, reason: str, remedy: str):
-        self.name, self.reason, self.remedy, self.why = name, reason, remedy, f"{reason}; {remedy}"
+        self.name = name
+        self.reason = reason
+        self.remedy = remedy
+        self.why = f"{reason}; {remedy}"
         super().__init__(f"{name}: {self.why}")
 
 
@@ -101,7 +104,8 @@ def open_header(file: SparingFile, name: str) -> ImageFile.ImageFile:
         raise damage_error(name, kind, error) from error
     file.all_of_it = True
 
-    (width, height), megapixels = image.size, image.width * image.height / 1e6
+    width, height = image.size
+    megapixels = image.width * image.height / 1e6
     small = f"it is {width} × {height} px, too small to inspect"
     check(min(image.size) >= MIN_SIDE, small, f"use photos of at least {MIN_SIDE} px a side")
     size = f"it is {width:,} × {height:,} px"

@@ -91,7 +91,8 @@ class Outline:
         """Return the poses of another in both directions of its middle line, each coarse, fine, and how far it agrees:
         the best first, and alone where it is clearly better. scale: whether it may be nearer or farther.
         """
-        candidates, size = [], other.spread[0] / self.spread[0] if scale else 1.0
+        candidates = []
+        size = other.spread[0] / self.spread[0] if scale else 1.0
         for direction in (1, -1):
             turn = direction * size * other.axis / self.axis
             start = _pose(turn, other.middle - turn * self.middle)
@@ -106,7 +107,8 @@ class Outline:
         the part, as across it there are few pixels.
         """
         moved, _ = registration.warp_onto(other.fill, start, self.fill.shape)
-        still, everywhere = np.eye(2, 3, dtype=np.float32), np.ones(moved.shape, np.uint8)
+        still = np.eye(2, 3, dtype=np.float32)
+        everywhere = np.ones(moved.shape, np.uint8)
         motion = cv2.MOTION_AFFINE if scale else cv2.MOTION_EUCLIDEAN
         try:
             _, rest = cv2.findTransformECC(self.fill, moved, still, motion, _FINE, everywhere, _ACROSS)

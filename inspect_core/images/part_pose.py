@@ -66,7 +66,8 @@ class PartPose:
         # The warp is finer than `size` where it would skip pixels of the photo.
         fine = max(1, math.ceil(np.linalg.norm(self._to_photo(size)[:, :2], axis=0).max() - _EDGE))
         to_photo = self._to_photo((size[0] * fine, size[1] * fine))
-        flags, bands = cv2.INTER_LINEAR | cv2.WARP_INVERSE_MAP, []
+        flags = cv2.INTER_LINEAR | cv2.WARP_INVERSE_MAP
+        bands = []
         for top in range(0, size[0], _BAND):
             height = min(_BAND, size[0] - top)
             from_top = np.column_stack([to_photo[:, :2], to_photo[:, 2] + top * fine * to_photo[:, 1]])

@@ -107,7 +107,8 @@ class QualityRange:
             values = [getattr(quality, name) for quality in qualities]
             wider = max(_WIDER * (max(values) - min(values)), least * float(np.median(values)))
             ranges[name] = (max(min(values) - wider, 0.0), max(values) + wider)
-        low, high = min(quality.sharpness for quality in qualities), max(quality.sharpness for quality in qualities)
+        low = min(quality.sharpness for quality in qualities)
+        high = max(quality.sharpness for quality in qualities)
         wider = max((high / max(low, 1e-6)) ** _SHARPER, 1 + _WIDENED["sharpness"][0])
         ranges["sharpness"] = low / wider, high * wider
         return cls(**ranges)

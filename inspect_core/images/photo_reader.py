@@ -181,7 +181,8 @@ def _upright(image: ImageFile.ImageFile, name: str, values: Callable[[Image.Imag
         except DAMAGE as error:
             image.close()
             raise damage_error(name, image.format or "image", error) from error
-        (width, height), of_one = image.size, values(image.crop((0, 0, 1, 1)))
+        width, height = image.size
+        of_one = values(image.crop((0, 0, 1, 1)))
         size = (width, height) if orientation in _ON_ITS_SIDE else (height, width)
         upright = np.empty((*size, *of_one.shape[2:]), of_one.dtype)
         down, across = _STEPS.get(orientation, (1, 1))

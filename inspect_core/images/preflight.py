@@ -51,7 +51,8 @@ def _mixed_sizes(samples: Sequence[PhotoFile]) -> str:
     if len(odd) < most:
         size_sentence = f"{most} of {len(samples)} photos are {width} × {height} px, but not {join_first_names(odd)}"
     else:
-        smallest, largest = min(sizes, key=np.prod), max(sizes, key=np.prod)
+        smallest = min(sizes, key=np.prod)
+        largest = max(sizes, key=np.prod)
         size_sentence = f"The photos have {len(sizes)} different sizes, from {smallest[1]} × {smallest[0]} to "
         size_sentence += f"{largest[1]} × {largest[0]} px"
     why = "All are resized to one size, so the same defect looks larger in one than in another"

@@ -74,7 +74,8 @@ def poses_from_phase(reference: np.ndarray, photo: np.ndarray) -> list[CoarsePos
     if reference.std() < 1 or photo.std() < 1:
         return []
     (_, down), _ = cv2.phaseCorrelate(_polar(reference), _polar(photo))
-    window, poses = cv2.createHanningWindow(photo.shape[::-1], cv2.CV_32F), []
+    window = cv2.createHanningWindow(photo.shape[::-1], cv2.CV_32F)
+    poses = []
     for turn in (360 * down / _TURNS, 360 * down / _TURNS + 180, 0.0):
         pose = rotation_about_centre(photo.shape, turn)
         upright, _ = warp_onto(photo, pose, photo.shape)
@@ -170,7 +171,8 @@ def _narrowest(points: np.ndarray) -> float:
 
 def _fitted(here: np.ndarray, there: np.ndarray, *, scale: bool) -> np.ndarray:
     """Return the least-squares pose of pairs of points (Umeyama), of scale 1 unless that may change."""
-    middle, middle_there = here.mean(axis=0), there.mean(axis=0)
+    middle = here.mean(axis=0)
+    middle_there = there.mean(axis=0)
     a, b = np.complex128((here - middle) @ [1, 1j]), np.complex128((there - middle_there) @ [1, 1j])
     turn = np.vdot(a, b) / np.vdot(a, a).real
     turn = turn if scale else turn / abs(turn)

@@ -37,7 +37,8 @@ def mixed_shapes(photos: Sequence[Size]) -> str:
     aspects = [height / width for height, width in photos]
     if not aspects or max(aspects) <= ALIKE * min(aspects):
         return ""
-    (low, high), (height, width) = (min(aspects), max(aspects)), input_size(photos)
+    low, high = (min(aspects), max(aspects))
+    height, width = input_size(photos)
     return (
         f"The photos differ in shape, from {1 / high:.2f} to {1 / low:.2f} times as wide as high. All are shown to the "
         f"network as {width} × {height} px, so parts are stretched differently; crop the photos alike if you can."

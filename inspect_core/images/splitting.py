@@ -158,7 +158,8 @@ def _to_choose_by(defects: Sequence[PhotoFile], seed: int) -> list[PhotoFile]:
     groups: dict[str, list[PhotoFile]] = defaultdict(list)
     for sample in sorted(defects, key=_name):
         groups[sample.group or sample.name].append(sample)
-    rng, by_type = np.random.default_rng(seed), defaultdict(list)
+    rng = np.random.default_rng(seed)
+    by_type = defaultdict(list)
     for name in sorted(groups):
         by_type[groups[name][0].label].append(name)
     drawn = [groups[name] for _, names in sorted(by_type.items()) for name in rng.permutation(names)]
@@ -254,7 +255,8 @@ def _assign(sizes: Sequence[int], fractions: Sequence[float]) -> list[int]:
 def _notes(
     parts: Sequence[Sequence[PhotoFile]], fractions: Sequence[float], groups: int, moved: int
 ) -> tuple[str, ...]:
-    notes, jobs = [], ("for training", "for setting the limit", "for testing")
+    notes = []
+    jobs = ("for training", "for setting the limit", "for testing")
     if empty := [job for job, part, share in zip(jobs, parts, fractions, strict=True) if share > 0 and not part]:
         group_count = pluralise(groups, "group")
         notes.append(

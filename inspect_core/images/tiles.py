@@ -107,7 +107,9 @@ class TilePlan:
 
         Tiles are spread evenly, so that all neighbours overlap alike; the border is in the middle of their overlap.
         """
-        side, tile, cell = self.size[axis], self.tile[axis], self.cell
+        side = self.size[axis]
+        tile = self.tile[axis]
+        cell = self.cell
         free, step = (side - tile) // STEP, (tile - self.overlap) // STEP
         last = -(-free // step)
         starts = [STEP * (free * number // max(last, 1)) for number in range(last + 1)]

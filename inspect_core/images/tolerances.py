@@ -148,11 +148,13 @@ class Tolerances:
         much.
         """
         for _ in range(self.copies):
-            differs, signs = rng.uniform(size=5) < 0.5, rng.choice((-1.0, 1.0), 3)
+            differs = rng.uniform(size=5) < 0.5
+            signs = rng.choice((-1.0, 1.0), 3)
             light, right, down, noise, focus, jpeg = (
                 OVERSHOOT * np.sqrt(rng.uniform(size=6)) * differs[[0, 1, 1, 2, 3, 4]]
             )
-            gain, quality = 1 + self.light / 100 * signs[0] * light, max(round(100 - (100 - self.jpeg) * jpeg), 1)
+            gain = 1 + self.light / 100 * signs[0] * light
+            quality = max(round(100 - (100 - self.jpeg) * jpeg), 1)
             x, y = self.shift * signs[1] * right, self.shift * signs[2] * down
             yield CaptureVariation(self.noise * noise, gain, x, y, self.focus * focus, quality)
 

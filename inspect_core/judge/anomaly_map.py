@@ -59,7 +59,8 @@ def to_pixels(patch_scores: ArrayLike, size: tuple[int, int], *, sigma: float = 
     strange = ~np.isfinite(grid)
     if strange.any():
         raise ValueError(f"patch_scores is not finite at {index_of_first(strange)}; find the image that has no score")
-    (height, width), (to_height, to_width) = grid.shape[-2:], size
+    height, width = grid.shape[-2:]
+    to_height, to_width = size
     rows = _float32_operator(height, to_height, float(sigma))
     columns = _float32_operator(width, to_width, float(sigma))
     return rows @ grid @ columns.T

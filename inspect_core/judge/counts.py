@@ -125,7 +125,8 @@ def count_parts(
     good = as_finite(good_scores, name="good_scores")
     defects = as_finite(defect_scores, name="defect_scores")
     hit_limits = np.full(defects.shape, np.nan) if found_up_to is None else np.asarray(found_up_to, np.float64)
-    caught, known = defects > review, ~np.isnan(hit_limits)
+    caught = defects > review
+    known = ~np.isnan(hit_limits)
     return VerdictCounts(
         good_rejected=int((good > reject).sum()),
         good_total=good.size + good_unscored.total,
@@ -156,11 +157,13 @@ def counts_sentence(counts: VerdictCounts, *, limit_set_on_these: bool = False, 
     """
     clauses = []
     if counts.good_total:
-        most, total = format_upper_bound(counts.good_rejected, counts.good_inspected), counts.good_inspected
+        most = format_upper_bound(counts.good_rejected, counts.good_inspected)
+        total = counts.good_inspected
         inspected = "inspected " if counts.good_unscored.total else ""
         clauses.append(f"rejects {counts.good_rejected} of {total} {inspected}good parts (long-run upper bound {most})")
     if counts.defects_total:
-        total, noun = counts.defects_inspected, "defect" if counts.defects_inspected == 1 else "defects"
+        total = counts.defects_inspected
+        noun = "defect" if counts.defects_inspected == 1 else "defects"
         inspected = "inspected " if counts.defects_unscored.total else ""
         clauses.append(f"misses {counts.defects_missed} of {total} {inspected}{noun}")
         if counts.with_mask:

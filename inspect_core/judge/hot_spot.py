@@ -53,7 +53,8 @@ def bright_place(maps: np.ndarray, *, limit: float, area: int) -> HotSpot | None
         here = outer.any(axis=1)
         if here.sum() < SHARE * len(maps):
             return None
-        deep, (high, wide) = round(band), size
+        deep = round(band)
+        high, wide = size
         sides = (0, 0, deep, high), (0, 0, wide, deep), (wide - deep, 0, wide, high), (0, high - deep, wide, high)
         nearest = set(np.where(outer[here], ends[here], np.inf).argmin(axis=1).tolist())
         boxes = [side for i, side in enumerate(sides) if i in nearest]

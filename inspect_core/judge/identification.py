@@ -34,7 +34,8 @@ def identification_rate(
         raise ValueError(f"similarity has shape {similarity.shape}; give (n, n)")
     require_shape(identity, similarity.shape[:1], name="identity")
     same = identity[:, None] == identity
-    positive, negative = same & ~np.eye(len(identity), dtype=bool), ~same
+    positive = same & ~np.eye(len(identity), dtype=bool)
+    negative = ~same
     if not (positive.any() and negative.any()):
         what = "identification needs pairs of one identity and pairs of different ones"
         return nan_with_warning(f"{what}; there are {positive.sum()} and {negative.sum()}")

@@ -192,7 +192,8 @@ def _point(count: int, share: float) -> float:
     The mean over the tails of `_refitted`; below FEWEST scores, which tell too little of a tail, as for MIN_SCORES.
     """
     locations, scales = _refitted(max(count, MIN_SCORES))
-    low, high = _reduced(1 - share) - 2, 100.0
+    low = _reduced(1 - share) - 2
+    high = 100.0
     for _ in range(50):
         middle = (low + high) / 2
         above = float(-np.expm1(-np.exp(-(locations + scales * middle))).mean())

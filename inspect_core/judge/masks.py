@@ -28,7 +28,8 @@ def mask_at(mask: ArrayLike, size: tuple[int, int]) -> np.ndarray:
         raise ValueError(f"mask has shape {source.shape}; give one mask, (h, w), without a colour axis")
     if min(size) < 1:
         raise ValueError(f"size is {size}; give (height, width) of at least 1")
-    (height, width), (to_height, to_width) = source.shape, size
+    height, width = source.shape
+    to_height, to_width = size
     rows = (2 * np.arange(to_height) + 1) * height // (2 * to_height)
     columns = (2 * np.arange(to_width) + 1) * width // (2 * to_width)
     labels, count = label_regions(source)
@@ -42,5 +43,6 @@ def mask_at(mask: ArrayLike, size: tuple[int, int]) -> np.ndarray:
 
 def _cover(length: int, to_length: int) -> np.ndarray:
     """Return (to_length, length) float32: 1 where a new pixel overlaps an old one, decided in whole numbers."""
-    new, old = np.arange(to_length)[:, None], np.arange(length)
+    new = np.arange(to_length)[:, None]
+    old = np.arange(length)
     return ((new * length < (old + 1) * to_length) & ((new + 1) * length > old * to_length)).astype(np.float32)

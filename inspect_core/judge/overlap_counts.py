@@ -51,7 +51,8 @@ class OverlapCounts:
         at, length = classes - first, int(classes.max()) - first + 1
         labels, regions = label_regions(mask)
         share = 1 / np.maximum(np.bincount(labels.ravel(), minlength=regions + 1), 1)
-        everywhere, in_mask = np.bincount(at.ravel(), minlength=length), at[mask]
+        everywhere = np.bincount(at.ravel(), minlength=length)
+        in_mask = at[mask]
         defect = np.bincount(in_mask, minlength=length)
         there = np.flatnonzero(everywhere)
         return cls(

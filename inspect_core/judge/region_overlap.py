@@ -46,7 +46,8 @@ def pro_curve(maps: ArrayLike, masks: ArrayLike, *, max_fpr: float = 0.3) -> tup
     Raises ValueError as `aupro`, and when there is no region or no normal pixel.
     """
     maps, masks = _checked(maps, masks, max_fpr)
-    regions, normal = _region_pixels(maps, masks), np.sort(maps[~masks])
+    regions = _region_pixels(maps, masks)
+    normal = np.sort(maps[~masks])
     if not (regions and normal.size):
         raise ValueError(f"a PRO curve needs a region and a normal pixel; there are {len(regions)} and {normal.size}")
     at = np.ceil((1 - np.linspace(0, max_fpr, POINTS)) * normal.size).astype(int) - 1

@@ -102,7 +102,8 @@ def run(
         if journal is not None:
             until_the_end.callback(journal.close)
         batch = journal.run if journal is not None else secrets.token_hex(8)
-        reusable, paths = _reusable_rows(journal, inspector, photos, outputs.maps, record, report), dict(photos)
+        reusable = _reusable_rows(journal, inspector, photos, outputs.maps, record, report)
+        paths = dict(photos)
         rows = {
             name: row
             for name, row in reusable.items()

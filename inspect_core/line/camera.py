@@ -62,7 +62,10 @@ class Trigger:
 
     def __post_init__(self) -> None:
         self._asked = threading.Event()
-        self._last, self._before, self._moved, self._still_since = -np.inf, None, False, None
+        self._last = -np.inf
+        self._before = None
+        self._moved = False
+        self._still_since = None
 
     def ask(self) -> None:
         """Take the next frame."""
@@ -105,7 +108,8 @@ class Camera:
         self.source, self.folder, self.trigger, self._say = source, folder, trigger, say
         self._ends = Path(source).is_file()
         self._once = once and not self._ends
-        self.stop, self.written = threading.Event(), 0
+        self.stop = threading.Event()
+        self.written = 0
         _remove_unfinished(folder)
         self._capture = self._opened()
         if self._capture is None:
@@ -117,7 +121,8 @@ class Camera:
 
     def run(self) -> None:
         """Take photos until `stop` is set or a film ends. A lost camera and a full disk are said, and waited for."""
-        seconds, number = (1 / max(self._capture.get(cv2.CAP_PROP_FPS), 1) if self._ends and self._capture else 0.0), 0
+        seconds = 1 / max(self._capture.get(cv2.CAP_PROP_FPS), 1) if self._ends and self._capture else 0.0
+        number = 0
         while not self.stop.is_set():
             is_ok, frame = self._capture.read() if self._capture is not None else (False, None)
             if not is_ok or frame is None:
@@ -133,7 +138,8 @@ class Camera:
                 return
 
     def _opened(self) -> cv2.VideoCapture | None:
-        is_number, path = self.source.isascii() and self.source.isdigit(), Path(self.source)
+        is_number = self.source.isascii() and self.source.isdigit()
+        path = Path(self.source)
         if (is_number and int(self.source) > MAX_NUMBER) or path.is_fifo() or path.is_dir() or path.is_socket():
             return None
         capture = cv2.VideoCapture(int(self.source) if is_number else self.source)
@@ -150,7 +156,8 @@ class Camera:
 
     def _write(self, frame: np.ndarray) -> None:
         name = f"{datetime.now():%Y%m%d-%H%M%S-%f}.png"
-        content, is_reported = cv2.imencode(".png", frame)[1].tobytes(), False
+        content = cv2.imencode(".png", frame)[1].tobytes()
+        is_reported = False
         while not self.stop.is_set():
             hidden = self.folder / f".{name}.part"  # the watch passes over it
             try:

@@ -109,7 +109,8 @@ def _answer(inspector: Inspector, part: ChallengePart, path: Path | None) -> Cha
     elif (row.verdict, row.reason) != (part.verdict, part.reason):
         words = f"{_with_reason(row)} instead of {_with_reason(part)}"
     elif had is None:
-        has_margin, words = True, _with_reason(row)
+        has_margin = True
+        words = _with_reason(row)
     else:
         now = margin(inspector.limits, row.verdict, row.score)
         has_margin = now >= MARGIN_KEPT * had

@@ -57,7 +57,8 @@ def confusion(rows: Sequence[ResultRow]) -> dict[str, Counter[str]]:
 def counts_of(rows: Sequence[ResultRow]) -> VerdictCounts:
     """Overkill and escapes by the verdicts, whatever they go by."""
     table = confusion(rows)
-    good, defect = table.pop(GOOD, Counter()), sum(table.values(), Counter[str]())
+    good = table.pop(GOOD, Counter())
+    defect = sum(table.values(), Counter[str]())
     unscored = [_unscored(verdicts) for verdicts in (good, defect)]
     return VerdictCounts(
         good_rejected=good["reject"],

@@ -15,7 +15,8 @@ class DriftMonitor:
     """The signals of the recipe that is watched, from the parts in the log on. alarms: those that left their limits."""
 
     def __init__(self, record: AuditRecord):
-        self._record, self.alarms = record, list[SignalAlarm]()
+        self._record = record
+        self.alarms = list[SignalAlarm]()
         self._signals = DriftSignals(record.inspector.good_scores.tolist())
         earlier = [of_entry(entry) for entry in record.log.entries(kind=INSPECTION, newest=BEFORE)]
         for inspection in reversed(earlier):

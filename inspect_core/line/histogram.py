@@ -44,10 +44,12 @@ def stacked(
 
     limits: review, reject; width, height: pixels; ink: colour of the words; note: an SVG text to add.
     """
-    scores, (review, reject) = np.concatenate([values for _, _, values in groups]), limits
+    scores = np.concatenate([values for _, _, values in groups])
+    review, reject = limits
     # One part far off would squeeze all others into one bar, so the last bar holds everything beyond.
     spread = float(np.quantile(scores, 0.99) - scores.min())
-    low, high = min(scores.min(), review), max(np.quantile(scores, 0.99) + 0.1 * spread, reject)
+    low = min(scores.min(), review)
+    high = max(np.quantile(scores, 0.99) + 0.1 * spread, reject)
     low, high = low - 0.03 * (high - low or 1), high + 0.03 * (high - low or 1)
     edges = np.linspace(low, high, BINS + 1)
     counts = [np.histogram(np.minimum(values, high), edges)[0] for _, _, values in groups]
@@ -57,7 +59,8 @@ def stacked(
     def x(value: float) -> float:
         return round(LEFT + wide * (value - low) / (high - low), 1)
 
-    drawn, base = [], np.zeros(BINS)
+    drawn = []
+    base = np.zeros(BINS)
     for (word, colour, _), count in zip(groups, counts, strict=True):
         for i in np.flatnonzero(count):
             y, bar = floor - tall * (base[i] + count[i]) / most, tall * count[i] / most

@@ -70,10 +70,12 @@ class Journal:
         self._file.close()
 
     def _read(self, recipe: str) -> tuple[str, dict[str, tuple[str, ResultRow]]]:
-        head, rows = self._file.readline(), {}
+        head = self._file.readline()
+        rows = {}
         try:
             stated = json.loads(head)["unfinished batch of Loupe"]
-            run, whose = str(stated["run"]), stated["recipe"]
+            run = str(stated["run"])
+            whose = stated["recipe"]
         except _DAMAGE:  # nothing yet, or killed while creating it
             run = secrets.token_hex(8)
             self._cut(0)

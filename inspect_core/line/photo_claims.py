@@ -131,7 +131,8 @@ def _copy(source: Path, place: Path, digest: str) -> None:
 
 
 def _names(name: str, digest: str) -> Iterator[str]:
-    path, number = PurePosixPath(name), 1
+    path = PurePosixPath(name)
+    number = 1
     yield name
     while True:
         ending = f"-{digest[:8]}{f'-{number}' if number > 1 else ''}{path.suffix}"

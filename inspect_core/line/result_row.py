@@ -79,7 +79,10 @@ def inspect_photo(inspector: Inspector, name: str, path: Path, *, file: str = ""
 
     file: SHA-256 of the file, if already known.
     """
-    row, began, picture, verdict = uninspected_row(inspector, name), time.perf_counter(), None, None
+    row = uninspected_row(inspector, name)
+    began = time.perf_counter()
+    picture = None
+    verdict = None
     try:
         file = file or file_digest(path)
         picture = read(path, inspector.depth)
@@ -89,7 +92,8 @@ def inspect_photo(inspector: Inspector, name: str, path: Path, *, file: str = ""
         row = replace(row, reason=f"{error.reason}; {error.remedy}")
     except (ValueError, RuntimeError, MemoryError, OSError, cv2.error) as error:
         row = replace(row, digest=picture.digest if picture else "", reason=str(error) or type(error).__name__)
-    now, took = datetime.now(UTC).isoformat(timespec="milliseconds"), 1000 * (time.perf_counter() - began)
+    now = datetime.now(UTC).isoformat(timespec="milliseconds")
+    took = 1000 * (time.perf_counter() - began)
     return InspectedPhoto(replace(row, time=now, milliseconds=round(took, 1)), file, picture, verdict)
 
 

@@ -99,7 +99,8 @@ class Watch:
         written; UnprocessedPhotos, once all others are moved, for photos that cannot be. Nothing is lost then,
         and the next call goes on.
         """
-        now, moved_count = time.monotonic(), 0
+        now = time.monotonic()
+        moved_count = 0
         self._problems = {}
         self._seen = {path: self._since(path, state, now) for path, state in self._found()}
         ready = [
@@ -136,14 +137,17 @@ class Watch:
                 yield path, facts
 
     def _since(self, path: str, state: os.stat_result, now: float) -> _FileState:
-        before, file_state = self._seen.get(path), _FileState(state.st_size, state.st_mtime_ns, now)
+        before = self._seen.get(path)
+        file_state = _FileState(state.st_size, state.st_mtime_ns, now)
         return before if before is not None and before[:2] == file_state[:2] else file_state
 
     def _judge(self, path: str) -> _Arrival | None:
         """Return the photo with its record in the log, else the inspector's result; None when it must wait, has gone or
         cannot be claimed.
         """
-        file_state, name, file = self._seen[path], name_of(path), ""
+        file_state = self._seen[path]
+        name = name_of(path)
+        file = ""
         try:
             claimed = claim(self.folder / path)
         except FileNotFoundError:

@@ -148,7 +148,8 @@ def chosen_taps(methods: Sequence[str], extractor: FeatureExtractor) -> tuple[st
     """Return the taps that were chosen for all methods, as `with_taps` takes them; None: each sees those it works best
     on.
     """
-    current, known = [spec.taps for spec in extractor.looks], CATALOGUE.get(extractor.backbone.name)
+    current = [spec.taps for spec in extractor.looks]
+    known = CATALOGUE.get(extractor.backbone.name)
     return None if known is not None and current == _best_taps(methods, known.presets) else current[0]
 
 

@@ -113,7 +113,8 @@ class KernelSpaceErrors(nn.Module):
     def __init__(self, detector: KernelPCA, q: int) -> None:
         super().__init__()
         assert isinstance(detector.kernel, GaussianKernel)  # the only kernel that recipes hold
-        self.rate, origin = -0.5 / detector.kernel.sigma**2, detector.x.mean(0)
+        self.rate = -0.5 / detector.kernel.sigma**2
+        origin = detector.x.mean(0)
         samples = detector.x - origin
         grand_mean = detector.row_mean.mean()
         constant(self, origin=origin, samples=samples.T, squares=samples.square().sum(-1), grand_mean=grand_mean,

@@ -19,7 +19,9 @@ class PatchSampler:
     """
 
     def __init__(self, count: int, photos: int, seed: int) -> None:
-        self.count, self.each, self.seed = count, -(-count // photos), seed
+        self.count = count
+        self.each = -(-count // photos)
+        self.seed = seed
         self._rows: dict[int, Tensor] = {}
 
     def draw(self, patches: Tensor, photos: Sequence[int]) -> Self:

@@ -93,7 +93,8 @@ class QuadricsMethod(PatchSampleMethod):
 
     def costs(self, work: Workload, parameters: Parameters) -> Costs:
         """Return the closed form, the refinement when it is robust, and the distances of every patch shown."""
-        n, d = int(parameters["patches"]), min(int(parameters["components"]), work.width)
+        n = int(parameters["patches"])
+        d = min(int(parameters["components"]), work.width)
         m = count(d, parameters)
         scoring = 2.0 * work.places * work.shown * m * d * d
         fitting = forecast_seconds(n, d, m, operations_per_second=_RATE, refined=bool(parameters["robust"]))
@@ -150,16 +151,19 @@ class QuadricDistances(nn.Module):
         A, b, c = (part[:m].double().cpu() for part in (detector.A, detector.b, detector.c))
         first, second = torch.triu_indices(A.shape[1], A.shape[1])
         quadratic, linear, offset = monomial_coefficients(A, b, c).float().split([len(first), A.shape[1], 1], dim=1)
-        norm, shift = hilbert_schmidt_norm(A).float()[:, None], _coordinates(detector.shift[None], detector).float().T
+        norm = hilbert_schmidt_norm(A).float()[:, None]
+        shift = _coordinates(detector.shift[None], detector).float().T
         constant(self, first=first, second=second, quadratic=quadratic, linear=linear, offset=offset, norm=norm,
                  shift=shift)  # fmt: skip
-        self.unit, self.m = float(detector.scale), m
+        self.unit = float(detector.scale)
+        self.m = m
 
     def forward(self, features: Tensor) -> Tensor:
         x = features.flatten(2) - self.shift
         pairs = x.index_select(1, self.first) * x.index_select(1, self.second)
         forms = self.quadratic @ pairs + self.linear @ x + self.offset
-        size, square = forms[:, : self.m].abs(), forms[:, self.m :].clamp(min=0.0)
+        size = forms[:, : self.m].abs()
+        square = forms[:, self.m :].clamp(min=0.0)
         root = (square + size * self.norm).sqrt() + square.sqrt()
         distances = torch.where(size == 0, size, size / root)
         return (distances.mean(1) * self.unit).unflatten(1, features.shape[2:])

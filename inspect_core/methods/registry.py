@@ -108,7 +108,9 @@ DEFAULT_METHOD, *SECOND = _JOINED
 """The detector taught without a comparison, for few photos and for large photos in tiles; what Teach joins to it."""
 SCREENING_METHODS = (DEFAULT_METHOD, "corp")
 """Methods for a first look: one sees each place of the part, one the surface wherever it lies."""
-FIXED, LOOSE, ANYWHERE = f"{DEFAULT_METHOD}{JOIN}nearest", f"{DEFAULT_METHOD}{JOIN}corp{JOIN}nearest", "corp"
+FIXED = f"{DEFAULT_METHOD}{JOIN}nearest"
+LOOSE = f"{DEFAULT_METHOD}{JOIN}corp{JOIN}nearest"
+ANYWHERE = "corp"
 """Preferred for parts that show the same at each place of every photo, for others, and for those whose places have
 nothing in common (MEASUREMENTS section 3).
 """

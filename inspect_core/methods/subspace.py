@@ -39,7 +39,8 @@ class ThinnedCovariance(MappedCovariance):
 
     def update_photos(self, features: Tensor, photos: Sequence[int]) -> MappedCovariance:
         """Take in features (n, h, w, m) of the n photos of these numbers, as many of each."""
-        every, patches = self.every, features.flatten(1, -2)
+        every = self.every
+        patches = features.flatten(1, -2)
         count = patches.shape[1] // every
         thinned = [photo[number % every :: every][:count] for number, photo in zip(photos, patches, strict=True)]
         return self.update(torch.cat(thinned))

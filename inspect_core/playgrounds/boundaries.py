@@ -107,7 +107,8 @@ def fit_boundary(x: np.ndarray, title: str, knobs: PlaygroundSettings, places: n
         warnings.simplefilter("ignore", FitWarning)  # few points and far places are what is played with
         score = FITS[title](x, knobs)
         scorer = baselines.fit_nearest_neighbour(x, k=2).score if title == "Nearest neighbour" else score
-        scores, points = score(places).double().numpy(), scorer(x).double().numpy()
+        scores = score(places).double().numpy()
+        points = scorer(x).double().numpy()
     limit = SOLVED if title == "One-class SVM" else float(np.quantile(points, 1 - knobs.nu, method="higher"))
     return DetectorBoundary(scores, limit, points > limit)
 

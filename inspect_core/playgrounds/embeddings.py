@@ -30,7 +30,8 @@ def spectra(features: np.ndarray, k: int, seed: int = 0) -> dict[str, LocalSpect
     last.
     """
     embedded = {name: features @ draw(FEATURES, k, seed=seed).double().numpy() for name, draw in EMBEDDINGS.items()}
-    variants, n = {**embedded, "all features": features}, len(features)
+    variants = {**embedded, "all features": features}
+    n = len(features)
     return {
         name: LocalSpectrum(np.linalg.eigvalsh(np.cov(x.T, bias=True))[::-1].astype(np.float32)[None, None], n)
         for name, x in variants.items()

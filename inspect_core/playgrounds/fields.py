@@ -48,7 +48,8 @@ def beyond(scores: np.ndarray, limit: float) -> np.ndarray:
     """Return scores as shares from -1, the least of them, over 0, the limit, to 1, the largest: the same shape,
     float64.
     """
-    low, high = min(float(scores.min()), limit), max(float(scores.max()), limit)
+    low = min(float(scores.min()), limit)
+    high = max(float(scores.max()), limit)
     below, above = limit - low or 1.0, high - limit or 1.0
     excess = scores - limit
     return np.where(excess > 0, excess / above, excess / below)

@@ -38,7 +38,8 @@ def spiral(n: int, seed: int) -> tuple[np.ndarray, Inside]:
     """Return (0.07 φ + a)(cos φ, sin φ), a in [0, 0.1], φ in [0, 6π], uniform in area."""
 
     def contains(p: np.ndarray) -> np.ndarray:
-        radius, angle = np.hypot(p[:, 0], p[:, 1]), np.arctan2(p[:, 1], p[:, 0]) % (2.0 * np.pi)
+        radius = np.hypot(p[:, 0], p[:, 1])
+        angle = np.arctan2(p[:, 1], p[:, 0]) % (2.0 * np.pi)
         a = radius[:, None] - 0.07 * (angle[:, None] + 2.0 * np.pi * np.arange(3))
         return ((a >= 0.0) & (a <= 0.1)).any(axis=1)
 

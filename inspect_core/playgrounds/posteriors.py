@@ -62,7 +62,8 @@ def taught_shapes(seed: int = 0) -> dict[str, Posterior]:
     rng = np.random.default_rng(seed)
     images = GREY * np.concatenate([ellipses(centres(SHAPES, rng)), rectangles(centres(SHAPES, rng))])
     order = rng.permutation(len(images))
-    x, classes = _pooled(images[order]), (order >= SHAPES).astype(int)
+    x = _pooled(images[order])
+    classes = (order >= SHAPES).astype(int)
     count = len(x) // HELD_OUT
     model = fit_kdn(x[count:], classes[count:], held_out=(x[:count], classes[:count]), seed=seed)
     return {

@@ -54,7 +54,8 @@ def as_printed(points: np.ndarray, m: int) -> Quadrics:
 def of_coefficients(coefficients: NumpyCoefficients) -> Quadrics:
     """Return the quadrics of A (m, d, d), b (m, d) and c (m,), in the coordinates of the points."""
     A, b, c = map(torch.from_numpy, coefficients)
-    origin, unit = torch.zeros(A.shape[1], dtype=torch.float64), torch.ones((), dtype=torch.float64)
+    origin = torch.zeros(A.shape[1], dtype=torch.float64)
+    unit = torch.ones((), dtype=torch.float64)
     return Quadrics(A, b, c, origin, unit, None, 1.0, math.nan, "closed form")
 
 
@@ -78,7 +79,8 @@ def values(model: Quadrics, x: np.ndarray) -> np.ndarray:
 def onto(model: Quadrics, x: np.ndarray) -> np.ndarray:
     """Return where Gauss-Newton steps from x (n, d) meet all quadrics of a model without a reduction: (n, d)."""
     A, b, c = (part.double().numpy() for part in (model.A, model.b, model.c))
-    shift, scale = model.shift.numpy(), model.scale.item()
+    shift = model.shift.numpy()
+    scale = model.scale.item()
     at = (x - shift) / scale
     for _ in range(STEPS):
         value = np.einsum("ni,kij,nj->nk", at, A, at) + at @ b.T + c

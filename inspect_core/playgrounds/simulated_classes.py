@@ -103,7 +103,8 @@ def _on_circle(x: np.ndarray, kind: int) -> np.ndarray:
 
 
 def _on_arm(x: np.ndarray, kind: int) -> np.ndarray:
-    radius, side = np.hypot(*x.T), (1, -1)[kind]
+    radius = np.hypot(*x.T)
+    side = (1, -1)[kind]
     angle = np.arctan2(side * x[:, 1], side * x[:, 0])
     turns = norm.pdf(angle[:, None] + 2 * np.pi * np.arange(-1, 4), 4 * np.pi * radius[:, None], 0.3)
     return (radius < 1) * turns.sum(axis=1)

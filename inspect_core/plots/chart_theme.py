@@ -78,7 +78,8 @@ def mark_value(figure: go.Figure, value: float, text: str, theme: ChartTheme) ->
     """
     figure.add_vline(x=value, line={"color": theme.ink, "width": 1.5, "dash": "dot"})
     axis = figure.layout.xaxis
-    at, fraction = np.log10(value) if axis.type == "log" else value, 0.5
+    at = np.log10(value) if axis.type == "log" else value
+    fraction = 0.5
     if axis.range is not None:
         left, right = axis.range
         fraction = (at - left) / (right - left)

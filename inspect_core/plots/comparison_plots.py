@@ -17,9 +17,11 @@ def rates(
     """Return a line (x (n,), y (n,)) for each name, shares from 0 to `most` across and from 0 to 1 up; x, y: axis
     titles.
     """
-    figure, colours = new_figure(theme, height=380 + 18 * len(lines)), (theme.good, *theme.defect_types)
+    figure = new_figure(theme, height=380 + 18 * len(lines))
+    colours = (theme.good, *theme.defect_types)
     for number, (name, (across, up)) in enumerate(lines.items()):
-        dash, words = DASHES[number // len(colours) % len(DASHES)], as_text(name)
+        dash = DASHES[number // len(colours) % len(DASHES)]
+        words = as_text(name)
         line = {"color": colours[number % len(colours)], "width": 2, "dash": dash}
         hover = "%{y:.1%} at %{x:.1%}<extra>" + words + "</extra>"
         figure.add_scatter(x=across, y=up, mode="lines", name=words, line=line, hovertemplate=hover)
@@ -31,10 +33,12 @@ def rates(
 
 def scores(good: np.ndarray, defects: np.ndarray, limits: tuple[float, float], theme: ChartTheme) -> go.Figure:
     """Return counts of the scores of good parts (n,) and of defects (m,), with the limits (review, reject) marked."""
-    figure, both = new_figure(theme, height=230), np.concatenate([good, defects])
+    figure = new_figure(theme, height=230)
+    both = np.concatenate([good, defects])
     edges = np.histogram_bin_edges(np.concatenate([both, limits]), bins=BINS)
     for name, values, colour in (("good", good, theme.good), ("defect", defects, theme.defect)):
-        marker, hover = {"color": colour, "opacity": 0.65, "line": {"width": 0}}, "%{y} at %{x:.3g}<extra>" + name
+        marker = {"color": colour, "opacity": 0.65, "line": {"width": 0}}
+        hover = "%{y} at %{x:.3g}<extra>" + name
         bars = {"x": (edges[:-1] + edges[1:]) / 2, "y": np.histogram(values, edges)[0], "width": np.diff(edges)}
         figure.add_bar(**bars, name=name, marker=marker, hovertemplate=hover + "</extra>")
     figure.update_layout(barmode="overlay", bargap=0)

@@ -28,7 +28,8 @@ def confusion(counts: np.ndarray, names: Sequence[str], theme: ChartTheme) -> go
     for row, name in enumerate(names):
         for column, other in enumerate(called):
             if counts[row, column]:
-                words, font = str(int(counts[row, column])), {"size": 15, "color": theme.ink}
+                words = str(int(counts[row, column]))
+                font = {"size": 15, "color": theme.ink}
                 figure.add_annotation(x=other, y=name, text=words, showarrow=False, font=font)
     figure.update_xaxes(title="predicted type", side="top", showline=False, ticks="", type="category", tickangle=0)
     figure.update_yaxes(title="true type", autorange="reversed", showline=False, ticks="", type="category")
@@ -50,7 +51,8 @@ def reliability(curves: Mapping[str, ReliabilityCurve], theme: ChartTheme) -> go
     colours = (theme.good, *theme.defect_types)
     for number, ((name, curve), colour) in enumerate(zip(curves.items(), colours, strict=False)):
         filled, firm = curve.count > 0, curve.count >= FEW_IN_BIN
-        line, opacity = {"color": colour, "width": 1 if number else 2}, 0.7 if number else 1.0
+        line = {"color": colour, "width": 1 if number else 2}
+        opacity = 0.7 if number else 1.0
         figure.add_scatter(x=curve.confidence[firm], y=curve.accuracy[firm], line=line, opacity=opacity, **bare)
         size = 5 + 14 * np.sqrt(curve.count[filled] / curve.count.max())
         marker = {"size": size, "color": colour, "opacity": np.where(firm[filled], opacity, 0.3), "line": {"width": 0}}
@@ -78,7 +80,8 @@ def confidence_decay(
     figure.update_xaxes(title="distance from the centre of the examples, × their spread", type="log", **ticks)
     figure.update_xaxes(range=np.log10([min(distances), max(distances)]))
     for (name, ys), colour in zip(lines.items(), (theme.good, *theme.defect_types), strict=False):
-        line, hover = {"color": colour, "width": 2}, "%{x:.1f} × as far: %{y:.0%}<extra>" + name + "</extra>"
+        line = {"color": colour, "width": 2}
+        hover = "%{x:.1f} × as far: %{y:.0%}<extra>" + name + "</extra>"
         figure.add_scatter(x=list(distances), y=list(ys), mode="lines", name=name, line=line, hovertemplate=hover)
     # Beside their lines where a curve seldom runs: below at the near end, above at the far one.
     for level, text, dash, x, side, edge in (

@@ -42,14 +42,16 @@ def local_spectra(
     Colours as in `curves`; a line ends where nothing varies any more. level: words and variance of a line across; k:
     the value in force, marked.
     """
-    figure, longest = new_figure(theme, height=380), k or 1
+    figure = new_figure(theme, height=380)
+    longest = k or 1
     for (name, band), colour in zip(bands.items(), (theme.good, *theme.defect_types), strict=False):
         low, median, high = np.maximum(band[:, band[1] > VANISHED], VANISHED)
         number = np.arange(1, len(median) + 1)
         longest = max(longest, len(median))
         ring = {"x": np.r_[number, number[::-1]], "y": np.r_[high, low[::-1]], "fill": "toself", "line": {"width": 0}}
         figure.add_scatter(**ring, fillcolor=with_opacity(colour, 0.15), hoverinfo="skip")
-        line, hover = {"color": colour, "width": 2}, "eigenvalue %{x}: %{y:.2g}<extra>" + name + "</extra>"
+        line = {"color": colour, "width": 2}
+        hover = "eigenvalue %{x}: %{y:.2g}<extra>" + name + "</extra>"
         figure.add_scatter(x=number, y=median, mode="lines", line=line, name=name, hovertemplate=hover)
         if len(number):
             label(figure, name, colour, x=number[-1], y=np.log10(median[-1]), xanchor="left", xshift=6)
@@ -143,7 +145,8 @@ def curves(
         mark_value(figure, in_force, f"{words}: {figure_of(in_force)}", theme)
     if suggested not in (None, in_force):
         figure.add_vline(x=suggested, line={"color": theme.unknown, "width": 1.5, "dash": "dash"})
-        words, at = f"suggested: {figure_of(suggested)}", np.log10(suggested)
+        words = f"suggested: {figure_of(suggested)}"
+        at = np.log10(suggested)
         label(figure, words, theme.unknown, x=at, xanchor="center", y=0, yref="paper", yanchor="bottom")
     return figure
 
@@ -155,7 +158,8 @@ def figure_of(value: float) -> str:
 
 def _apart(values: Sequence[float], *, height: float = 240.0, least: float = LINE_HEIGHT) -> list[float]:
     """Upward shifts in pixels that keep labels at these shares, ascending, `least` pixels apart."""
-    shifts, reached = [], -np.inf
+    shifts = []
+    reached = -np.inf
     for value in values:
         reached = max(value * height, reached + least)
         shifts.append(reached - value * height)

@@ -30,7 +30,8 @@ def scores_over_time(
     """
     figure = new_figure(theme, height=340)
     verdicts = np.asarray(words)
-    limit, most = limits[:, 1].max(), float(np.quantile(scores, 0.98))
+    limit = limits[:, 1].max()
+    most = float(np.quantile(scores, 0.98))
     top = max(limit + abs(limit), most + 0.05 * abs(most))
     for word, colour in zip(SYMBOLS, (theme.good, theme.defect_types[2], theme.defect), strict=True):
         shown = _thinned(np.flatnonzero(verdicts == word), room=MOST_POINTS if word == "accept" else len(verdicts))
@@ -48,7 +49,8 @@ def scores_over_time(
     for column, name, dash in ((0, "review above", "dash"), (1, "reject above", "solid")):
         if column == 1 or two:
             x, y = _steps(when, limits[:, column])
-            line, hover = {"color": theme.ink, "width": 1.5, "dash": dash}, f"{name}%{{y:.4g}}<extra></extra>"
+            line = {"color": theme.ink, "width": 1.5, "dash": dash}
+            hover = f"{name}%{{y:.4g}}<extra></extra>"
             figure.add_scatter(x=x, y=y, mode="lines", name=name, line=line, hovertemplate=hover)
     low = min(float(scores.min()), float(limits.min()), 0.0)
     figure.update_yaxes(title=unit, range=[1.05 * low, top + 0.04 * abs(top) or 1.0])

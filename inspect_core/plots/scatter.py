@@ -52,7 +52,8 @@ def scatter_by_category(
 
     The index of a point is its customdata, so a click on any trace leads to it.
     """
-    figure, names = _field(theme), np.asarray(words, dtype=object)
+    figure = _field(theme)
+    names = np.asarray(words, dtype=object)
     for word, colour in colours.items():
         at = np.flatnonzero(names == word)
         if len(at):
@@ -73,7 +74,8 @@ def scatter_by_value(
     limit: float | None = None,
 ) -> go.Figure:
     """Return (n, 2) positions coloured by a number each; with a limit the colours turn hot exactly there."""
-    figure, order = _field(theme), np.argsort(values, kind="stable")
+    figure = _field(theme)
+    order = np.argsort(values, kind="stable")
     cloud = _cloud(positions, order, marks, hover, theme, title, values[order])
     low, high = float(values.min()), float(values.max())
     scale = "Viridis" if limit is None else _turning_hot(low, high, limit)
@@ -108,7 +110,8 @@ def _cloud(
     name: str,
     colour: str | np.ndarray,
 ) -> go.Scatter:
-    marked, size = marks.diamonds[at] | marks.rings[at], 6 if len(marks.rings) > CROWD else 10
+    marked = marks.diamonds[at] | marks.rings[at]
+    size = 6 if len(marks.rings) > CROWD else 10
     marker = {
         "color": colour,
         "opacity": np.where(marked, 1.0, 0.5),

@@ -131,7 +131,8 @@ def parts_to_prove(rate: float) -> int:
 
 def cohen(first: np.ndarray, other: np.ndarray) -> Kappa:
     """Cohen's kappa of two (n,) bool calls, with the interval of its large-sample standard error."""
-    n, agree = len(first), float((first == other).mean())
+    n = len(first)
+    agree = float((first == other).mean())
     a, b = float(first.mean()), float(other.mean())
     return _kappa(agree, a * b + (1 - a) * (1 - b), n)
 
@@ -158,7 +159,8 @@ def _kappa(agree: float, by_chance: float, n: int) -> Kappa:
 
 
 def _appraised(calls: np.ndarray, truth: np.ndarray) -> AppraiserResult:
-    right, known = calls == truth[:, None], np.broadcast_to(truth[:, None], calls.shape)
+    right = calls == truth[:, None]
+    known = np.broadcast_to(truth[:, None], calls.shape)
     same = (calls == calls[:, :1]).all(axis=1)
     return AppraiserResult(
         Proportion(int(right.all(axis=1).sum()), len(truth)),

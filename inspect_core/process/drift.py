@@ -62,7 +62,8 @@ class Monitor:
     def __init__(self, reference: Sequence[float]):
         """reference: values of the good parts of the release. Raises ValueError as `normal_scores`."""
         normal_scores([], reference)
-        self._known, size = np.sort(np.asarray(reference, np.float64)), len(reference)
+        self._known = np.sort(np.asarray(reference, np.float64))
+        size = len(reference)
         self._squares = _variance(size)
         self.limits = {chart: limit(chart, size, every=3 * EVERY) for chart in (STEP, RAMP, SPREAD)}
         self._position = -1
@@ -94,7 +95,9 @@ class RejectMonitor:
     def __init__(self, share: float):
         """share: of rejects that is expected. Raises ValueError unless 0 < share <= .4."""
         self.limits = {REJECTS: limit(REJECTS, 0, every=EVERY, share=share)}
-        self._steps, self._now, self._position = _evidence(share), 0.0, -1
+        self._steps = _evidence(share)
+        self._now = 0.0
+        self._position = -1
 
     def add(self, rejected: float) -> tuple[Alarm, ...]:
         """Return the alarm of this part, 1 for a reject and 0 for another, if it is one."""
@@ -143,7 +146,8 @@ def _lasts(chart: str, steps: np.ndarray, odds: np.ndarray, low: float, most: fl
     place = (_next(chart, cells[:, None], steps) - low) / width
     in_range = (place >= 0) & (place <= CELLS - 1)
     first = np.clip(place.astype(int), 0, CELLS - 2)
-    fraction, row = np.clip(place - first, 0, 1), np.arange(CELLS)[:, None] * CELLS
+    fraction = np.clip(place - first, 0, 1)
+    row = np.arange(CELLS)[:, None] * CELLS
     stays = np.zeros(CELLS * CELLS)
     for cell, part in ((first, 1 - fraction), (first + 1, fraction)):
         stays += np.bincount((row + cell).ravel(), (in_range * part * odds).ravel(), minlength=len(stays))

@@ -60,7 +60,8 @@ class DriftSignals:
     def add(self, score: float | None, *, rejected: bool, inputs: Mapping[str, float]) -> list[SignalAlarm]:
         """Return the signals that leave their limits with this part. Rejects never count as usual."""
         self._position += 1
-        alarms, values = [], dict(inputs) | ({} if score is None else {SCORE: score}) | {REJECTS: float(rejected)}
+        alarms = []
+        values = dict(inputs) | ({} if score is None else {SCORE: score}) | {REJECTS: float(rejected)}
         for name, value in values.items():
             monitor = self._monitors.get(name) or self._begin(name, value, rejected=rejected)
             if monitor is None:

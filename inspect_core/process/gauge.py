@@ -81,11 +81,14 @@ def gauge(scores: np.ndarray) -> Gauge:
     of_part = t * r * float(((by_part - grand) ** 2).sum()) / (p - 1)
     of_trial = p * r * float(((by_trial - grand) ** 2).sum()) / (t - 1)
     mixed = r * float(((cell - by_part[:, None] - by_trial + grand) ** 2).sum())
-    error, df_mixed, df_error = float(((values - cell[..., None]) ** 2).sum()), (p - 1) * (t - 1), p * t * (r - 1)
+    error = float(((values - cell[..., None]) ** 2).sum())
+    df_mixed = (p - 1) * (t - 1)
+    df_error = p * t * (r - 1)
     if df_error == 0 or (error > 0 and fdtrc(df_mixed, df_error, mixed / df_mixed / (error / df_error)) > POOLED):
         error, df_error = error + mixed, df_error + df_mixed  # no interaction, or none that can be told
         within = error / df_error
-        part_trial, mean_mixed = 0.0, within
+        part_trial = 0.0
+        mean_mixed = within
     else:
         within, mean_mixed = error / df_error, mixed / df_mixed
         part_trial = max((mean_mixed - within) / r, 0.0)

@@ -32,7 +32,8 @@ class Results:
 
 def results(readings: Sequence[Appraisal]) -> Results:
     """Return the results of complete readings. Raises ValueError as `agreement`."""
-    agreed, scored = agreement(readings), [reading for reading in readings if reading.score is not None]
+    agreed = agreement(readings)
+    scored = [reading for reading in readings if reading.score is not None]
     by_appraiser = {reading.appraiser for reading in scored}
     studied = None
     if len(by_appraiser) == 1 and len(scored) == sum(reading.appraiser in by_appraiser for reading in readings):
@@ -69,7 +70,8 @@ def report_sentences(results_of_study: Results) -> list[str]:
         words = [f"{what} {band}" for what, band in appraiser.bands.items() if band]
         report_lines.append(f"{name}: {', '.join(words)}.")
         if appraiser.misses.total and not appraiser.misses.count:
-            most, needed = appraiser.misses.interval[1], parts_to_prove(PROVEN)
+            most = appraiser.misses.interval[1]
+            needed = parts_to_prove(PROVEN)
             shown = _percent(_one_sided(appraiser.misses.total))
             report_lines.append(
                 f"{name} missed none of {appraiser.misses.total} appraisals of defective parts. At 95% confidence this "

@@ -106,7 +106,8 @@ class MsaStudy:
 
     def readings(self) -> list[Appraisal]:
         """Return what was said, of the appraisers who have said everything."""
-        truth, complete = dict(self.parts), {name for name in self.appraisers if self.next_for(name) is None}
+        truth = dict(self.parts)
+        complete = {name for name in self.appraisers if self.next_for(name) is None}
         return [
             Appraisal(
                 appraisal.part,
@@ -187,7 +188,8 @@ def load(stem: str) -> MsaStudy:
 
 def free_name(requested_name: str) -> str:
     """Return the name, with a number where a study has it."""
-    used_names, number = {workspace.file_name(name) for name in names()}, 1
+    used_names = {workspace.file_name(name) for name in names()}
+    number = 1
     while workspace.file_name(name := requested_name if number == 1 else f"{requested_name} {number}") in used_names:
         number += 1
     return name

@@ -222,7 +222,8 @@ def photo_bytes(size: tuple[int, int], grid: tuple[int, int], width: int, tiles:
 
     With tiles the network sees one of them at a time, beside the photo at its working size and the map.
     """
-    (height, breadth), (h, w) = size if tiles is None else tiles.map_size, grid
+    height, breadth = size if tiles is None else tiles.map_size
+    h, w = grid
     tiled_bytes = 0 if tiles is None else WORKING_BYTES * math.prod(tiles.size) + MAP_BYTES * height * breadth
     return PIXEL_BYTES * math.prod(size) + 16 * h * w * (width + 16) + 32 * (height * h + breadth * w) + tiled_bytes
 

@@ -102,7 +102,9 @@ VIEW = {
 }
 """A method, its detector's parameters, what it sees, the live values it has local scales for."""
 
-_LEVEL, _SHIFT, _TURN = whole(0, DEEPEST), number(-2, 2), number(-720, 720)
+_LEVEL = whole(0, DEEPEST)
+_SHIFT = number(-2, 2)
+_TURN = number(-720, 720)
 DEPTH = {"stored_bits": one_of(8, 16), "bits": one_of(8, *DEPTHS), "left_aligned": FLAG}
 DEPTH |= {"black": _LEVEL, "white": _LEVEL, "min_peak": _LEVEL}
 QUALITY = {"noise": _BOUNDS, "brightness": _BOUNDS, "sharpness": _BOUNDS}

@@ -103,7 +103,8 @@ class PhotoInspector(ABC):
         whole = whole_photo[0][0] if whole_photo else None
         view = Visibility.from_placement(placement, self.map_size, self.areas)
 
-        weighted, picture_of = mask_uninspected(anomaly_map, view.uninspected, self.areas), placement.picture
+        weighted = mask_uninspected(anomaly_map, view.uninspected, self.areas)
+        picture_of = placement.picture
         quality = None if self.quality is None else measure_quality(picture)
         return assemble(
             weighted,
@@ -128,7 +129,9 @@ def read_facts(
 
     Raises ValueError for parts that do not fit together; RecipeError, naming the part, for one that cannot be used.
     """
-    geometry, area, facts = document["geometry"], document["live_values"].get(AREA), {}
+    geometry = document["geometry"]
+    area = document["live_values"].get(AREA)
+    facts = {}
     for name, (kind, words) in parts.items():
         with recipe_errors(where, f"{words} cannot be used"):
             facts[name] = document[name] and kind.from_arrays(recipe_arrays.strip_prefix(name, arrays), document[name])

@@ -112,7 +112,8 @@ class Package:
         """Return the arrays by name: those of these parts ("product_check"), or all."""
         data = self.read(ARRAYS)
         start = 8 + int.from_bytes(data[:8], "little")
-        entries, arrays = from_json(data[8:start]), {}
+        entries = from_json(data[8:start])
+        arrays = {}
         for name, (kind, shape) in self.header.items():
             if parts is None or name.split(".")[0] in parts:
                 first = start + entries[name]["data_offsets"][0]
@@ -218,7 +219,9 @@ class _Folder:
 
 class _Zip:
     def __init__(self, path: Path, archive: zipfile.ZipFile) -> None:
-        self.path, self.archive, self.open = path, archive, archive.open
+        self.path = path
+        self.archive = archive
+        self.open = archive.open
 
     def entries(self) -> Iterator[tuple[str, int]]:
         names_so_far: set[str] = set()
@@ -282,7 +285,8 @@ def _parse_sums(listing: bytes, where: Path) -> dict[str, str]:
 
 
 def _stream_digest(file: IO[bytes], size: int, where: Path, name: str) -> str:
-    digest, byte_count = hashlib.sha256(), 0
+    digest = hashlib.sha256()
+    byte_count = 0
     while chunk := file.read(MEGABYTE):
         byte_count += len(chunk)
         if byte_count > size:
@@ -301,12 +305,14 @@ def _read_array_header(file: IO[bytes], size: int, where: Path) -> Header:
     length = int.from_bytes(prefix, "little")
     if len(prefix) < 8 or length > min(MAX_HEADER, size - 8):
         raise RecipeError(f"{where.name}: the header of {ARRAYS} says {length} bytes, which is impossible; refused")
-    header, spans = {}, []
+    header = {}
+    spans = []
     with recipe_errors(where, f"{ARRAYS} is damaged"):
         for name, entry in from_json(file.read(length)).items():
             if name == "__metadata__":
                 continue
-            (start, end), shape = entry["data_offsets"], tuple(map(operator.index, entry["shape"]))
+            start, end = entry["data_offsets"]
+            shape = tuple(map(operator.index, entry["shape"]))
             if min(shape, default=0) < 0 or end - start != math.prod(shape) * BYTES[entry["dtype"]]:
                 raise ValueError(f"the size of {name} does not match its shape")
             header[name] = entry["dtype"], shape

@@ -159,7 +159,8 @@ def read_challenge(document: Mapping) -> tuple[ChallengePart, ...]:
     """Return the challenge parts of recipe.json. Raises ValueError for a name twice and for one that its limits
     contradict or that lies right at a limit.
     """
-    parts, limits = tuple(ChallengePart(**part) for part in document["challenge_parts"]), Limits(**document["limits"])
+    parts = tuple(ChallengePart(**part) for part in document["challenge_parts"])
+    limits = Limits(**document["limits"])
     names = Counter(part.name for part in parts)
     for part in parts:
         if names[part.name] > 1:

@@ -18,6 +18,7 @@ def zipped(path: Path) -> bytes:
     """Return the recipe at `path`, a folder or a zip already, as the bytes of a zip."""
     if path.is_file():
         return path.read_bytes()
-    files, buffer = sorted(file for file in path.rglob("*") if file.is_file()), io.BytesIO()
+    files = sorted(file for file in path.rglob("*") if file.is_file())
+    buffer = io.BytesIO()
     write_zip(buffer, ((file.relative_to(path).as_posix(), file.read_bytes()) for file in files))
     return buffer.getvalue()

@@ -35,7 +35,9 @@ class FusedRecipe(LoadedRecipe):
 
     def __init__(self, recipe: Recipe, backbone: Backbone, source: Path, *, after: int = AFTER) -> None:
         super().__init__(recipe, backbone)
-        self._source, self._after, self._lock = source, after, Lock()
+        self._source = source
+        self._after = after
+        self._lock = Lock()
         self._model: ExportedModel | None = None
         self._writer: subprocess.Popen | None = None
         self._asked, self._looked, self._proved = 0, False, False
@@ -53,7 +55,8 @@ class FusedRecipe(LoadedRecipe):
             known = super().compute_map(image, placement, picture, head=head)
             scores = [float(image_score(outputs[0], area=self.area)) for outputs in (known, result)]
             if not golden_images.difference(*scores) <= golden_images.tolerance(self.good_scores, self.limits):
-                self._model, self._after = None, sys.maxsize
+                self._model = None
+                self._after = sys.maxsize
                 return known
             self._proved = True
         return result

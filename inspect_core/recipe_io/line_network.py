@@ -56,7 +56,9 @@ class CellExtractor(nn.Module):
 
     def __init__(self, network: TappedNetwork, taps: Sequence[Sequence[int]], views: Sequence[ViewCells]) -> None:
         super().__init__()
-        self.network, self.taps, self.views = network, [list(tap) for tap in taps], nn.ModuleList(views)
+        self.network = network
+        self.taps = [list(tap) for tap in taps]
+        self.views = nn.ModuleList(views)
 
     def forward(self, images: Tensor) -> tuple[Tensor, ...]:
         maps = self.network(images)
@@ -72,7 +74,8 @@ class MapHead(nn.Module):
 
     def __init__(self, recipe: Recipe, heads: Sequence[nn.Module]) -> None:
         super().__init__()
-        self.pools, self.heads = [view.spec.pool for view in recipe.views], nn.ModuleList(heads)
+        self.pools = [view.spec.pool for view in recipe.views]
+        self.heads = nn.ModuleList(heads)
         scales = [view.scales.get(view.value(recipe.live_values)) for view in recipe.views]
         for number, scale in enumerate(scales):
             level, gain, centre = _affine(scale, recipe.grid, is_single=len(scales) == 1)
@@ -113,8 +116,12 @@ def export_graphs(recipe: Recipe, backbone: Backbone) -> dict[str, bytes]:
     "cells_0" and so on, and a second graph takes those of the whole photo and gives the map.
     """
     head = [EMBEDDING, LOGITS] if recipe.product_check is not None or recipe.defect_types is not None else []
-    network, tiles = backbone.copied(head=bool(head)), recipe.tiles
-    grid, places, views, heads = recipe.grid if tiles is None else tiles.tile_grid, [], [], []
+    network = backbone.copied(head=bool(head))
+    tiles = recipe.tiles
+    grid = recipe.grid if tiles is None else tiles.tile_grid
+    places = []
+    views = []
+    heads = []
     for view in recipe.views:
         projection = None if view.spec.projection is None else torch.tensor(view.spec.projection)
         columns, errors = view.definition.graph(view.detector, projection, view.value(recipe.live_values))
@@ -122,7 +129,8 @@ def export_graphs(recipe: Recipe, backbone: Backbone) -> dict[str, bytes]:
         channels = [backbone.tap_channels[tap] for tap in places[-1]]
         views.append(ViewCells(columns, channels, grid, recipe.nearest_upsampling))
         heads.append(errors)
-    seeing, judging = CellExtractor(network, places, views).eval(), MapHead(recipe, heads).eval()
+    seeing = CellExtractor(network, places, views).eval()
+    judging = MapHead(recipe, heads).eval()
     # With one image the exporter would fix the batch at one.
     example = torch.zeros((2, *recipe.backbone.size, 3), dtype=torch.uint8)
     if tiles is None:

@@ -135,7 +135,8 @@ def _inputs(pixels: np.ndarray, recipe: Recipe) -> Iterator[np.ndarray]:
     if recipe.tiles is None:
         yield placement.render(pixels, recipe.backbone.size)
         return
-    picture, tiles = placement.render(pixels, recipe.tiles.size), recipe.tiles.tiles
+    picture = placement.render(pixels, recipe.tiles.size)
+    tiles = recipe.tiles.tiles
     for tile in tiles[:: -(-len(tiles) // QUANTISED_TILES)]:
         yield recipe.tiles.cut(picture, tile)
 
@@ -145,9 +146,12 @@ def _compare(
 ) -> list[tuple[ParityRow, GoldenImage]]:
     """Return every photo in the app and the graph, each content once, with its entry as a golden image."""
     app_inspector = LoadedRecipe(recipe, backbone)
-    sets, compared_photos = known_sets(recipe), {}
+    sets = known_sets(recipe)
+    compared_photos = {}
     for done, (path, picture) in enumerate(_pictures(paths, recipe.depth), start=1):
-        app, line, digest = app_inspector.inspect(picture.pixels), model.inspect(picture.pixels), picture.digest
+        app = app_inspector.inspect(picture.pixels)
+        line = model.inspect(picture.pixels)
+        digest = picture.digest
         texts = ["; ".join(filter(None, golden_images.verdict_key(verdict))) for verdict in (app, line)]
         row = ParityRow(picture.name, sets.get(digest, OTHER_PHOTO), digest, app.score, line.score, *texts)
         compared_photos[digest] = row, GoldenImage(str(path), picture.name, app.score, *golden_images.verdict_key(app))
@@ -197,14 +201,16 @@ def _golden_files(recipe: Recipe, compared: Sequence[tuple[ParityRow, GoldenImag
     would move most.
     """
     rows = sorted((row for _, row in compared), key=lambda row: math.inf if row.score is None else row.score)
-    scored, nearest = [row for row in rows if row.score is not None], []
+    scored = [row for row in rows if row.score is not None]
+    nearest = []
     for limit in (recipe.limits.review, recipe.limits.reject):
         split = bisect_right(scored, limit, key=attrgetter("score"))
         nearest += [row for row in scored[max(split - 1, 0) : split + 1] if row not in nearest]
     rest = [row for row in rows if row not in nearest]
     evenly = np.linspace(0, max(len(rest) - 1, 0), golden_images.MOST - len(nearest)).round().astype(int)
     spread = [rest[i] for i in np.unique(evenly) if i < len(rest)]
-    files, expected = {}, []
+    files = {}
+    expected = []
     for number, row in enumerate([*nearest, *spread], start=1):
         source = Path(row.file)
         name = f"golden/{number:02}{source.suffix.lower()}"

@@ -24,11 +24,13 @@ def quantise_float16(content: bytes) -> bytes:
 
     Raises ValueError when one leaves the range of float16.
     """
-    model, casts = onnx.load_from_string(content), []
+    model = onnx.load_from_string(content)
+    casts = []
     for tensor in model.graph.initializer:
         if tensor.data_type != TensorProto.FLOAT or np.prod(tensor.dims) < LEAST:
             continue
-        values, name = numpy_helper.to_array(tensor), tensor.name
+        values = numpy_helper.to_array(tensor)
+        name = tensor.name
         if not np.abs(values).max() <= np.finfo(np.float16).max:
             raise ValueError(f"{name} contains values outside the 16-bit range; export with 32")
         tensor.CopyFrom(numpy_helper.from_array(values.astype(np.float16), f"{name}.16"))

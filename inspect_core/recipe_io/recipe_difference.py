@@ -82,7 +82,8 @@ def _same_fit(before: Recipe, after: Recipe) -> bool:
     if before.method != after.method:
         return False
     for old, new in zip(before.views, after.views, strict=True):
-        arrays, others = old.detector.arrays(), new.detector.arrays()
+        arrays = old.detector.arrays()
+        others = new.detector.arrays()
         if arrays.keys() != others.keys() or not all(torch.equal(arrays[name], others[name]) for name in arrays):
             return False
     return True

@@ -106,7 +106,8 @@ def files_at(path: str | Path) -> dict[str, bytes]:
 def files_of(recipe: Recipe) -> dict[str, bytes]:
     """Return the files of a recipe by name, without their digests."""
     backbone, provenance = asdict(recipe.backbone), asdict(recipe.provenance)
-    size, note = backbone.pop("size"), provenance.pop("calibration_note")
+    size = backbone.pop("size")
+    note = provenance.pop("calibration_note")
     document = {
         "schema": SCHEMA,
         "product": recipe.product,

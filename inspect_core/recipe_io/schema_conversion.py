@@ -138,7 +138,8 @@ def _renamed(value: Any, place: str) -> Any:
         return [_renamed(item, place) for item in value]
     if not isinstance(value, dict):
         return value
-    names, renamed = _NAMES.get(place, {}), {}
+    names = _NAMES.get(place, {})
+    renamed = {}
     for former, item in value.items():
         name = names.get(former, former)
         new = FORMER_SUBSETS[item] if name == "subset" else item
@@ -155,7 +156,8 @@ def _array_name(former: str) -> str:
 def _table(content: bytes) -> bytes:
     """calibration.csv or parity.csv with today's columns; every other text as it stands."""
     head, *rows = csv.reader(io.StringIO(content.decode(), newline=""))
-    at, text = head.index("set"), io.StringIO(newline="")
+    at = head.index("set")
+    text = io.StringIO(newline="")
     lacks_label = "kind" not in head and "score" in head
     columns = [_PHOTO.get(name, name) for name in head] + ["label"] * lacks_label
     writer = csv.writer(text, lineterminator="\n")

@@ -29,7 +29,8 @@ def check_graph(content: bytes) -> None:
     Refused are operators of other domains, functions, training steps, and every attribute that holds a graph, which all
     of Loop, If, Scan and SequenceMap need.
     """
-    graphs, remaining = 0, iter(range(MOST_FIELDS))
+    graphs = 0
+    remaining = iter(range(MOST_FIELDS))
     for number, value in _fields(memoryview(content), remaining):
         if number in (_MODEL_FUNCTIONS, _MODEL_TRAINING):
             raise GraphError("it contains functions or training steps, which Loupe never exports")
@@ -66,7 +67,9 @@ def _fields(message: memoryview, remaining: Iterator[int]) -> Iterator[tuple[int
         if next(remaining, None) is None:
             raise GraphError(f"it has more than {MOST_FIELDS:,} fields")
         key, place = _varint(message, place)
-        number, kind, value = key >> 3, key & 7, None
+        number = key >> 3
+        kind = key & 7
+        value = None
         if kind == _VARINT:
             _, place = _varint(message, place)
         elif kind == _BYTES:

@@ -82,7 +82,8 @@ class Job:
         self._cancel.set()
         with self._beginning:
             if self.state is JobState.WAITING:
-                self.state, self.ended_at = JobState.CANCELLED, time.time()
+                self.state = JobState.CANCELLED
+                self.ended_at = time.time()
                 self._on_end()
 
     @property
@@ -114,7 +115,8 @@ class Job:
             self._begun_at = self.seconds, self.fraction
         at, fraction = self._begun_at
         if self.fraction < KNOWN or self.seconds - at < 1:
-            self._told, self._least = None, math.inf
+            self._told = None
+            self._least = math.inf
             return
         estimate = (self.seconds - at) * (1 - self.fraction) / (self.fraction - fraction)
         if self.fraction >= 0.1:
@@ -230,11 +232,13 @@ def _run(job: Job, work: Callable[[Job], Any]) -> None:
     with job._beginning:
         if job.cancelling:
             return
-        job._began, job.state = time.monotonic(), JobState.RUNNING
+        job._began = time.monotonic()
+        job.state = JobState.RUNNING
     state = JobState.FAILED
     try:
         job.result = work(job)
-        job.fraction, state = 1.0, JobState.DONE
+        job.fraction = 1.0
+        state = JobState.DONE
     except Cancelled:
         state = JobState.CANCELLED
     except (ValueError, OSError, RuntimeError, MemoryError) as error:
@@ -243,7 +247,8 @@ def _run(job: Job, work: Callable[[Job], Any]) -> None:
         job.error = f"unexpected {type(error).__name__}: {error}"
         raise
     finally:
-        job._ended, job.ended_at = time.monotonic(), time.time()
+        job._ended = time.monotonic()
+        job.ended_at = time.time()
         job._on_end()
         job.state = state
         return_memory()

@@ -65,7 +65,8 @@ def unpack(content: bytes, kinds: Iterable[type], former: Mapping[str, type] = M
     """
     end = _LENGTH + int.from_bytes(content[:_LENGTH], "little")
     try:
-        value, arrays = from_json(content[_LENGTH:end]), safetensors.numpy.load(content[end:])
+        value = from_json(content[_LENGTH:end])
+        arrays = safetensors.numpy.load(content[end:])
     except (ValueError, safetensors.SafetensorError) as error:
         raise ValueError(f"{len(content)} bytes are not facts and arrays ({error})") from error
 
@@ -103,7 +104,8 @@ def is_of(value: Any, hint: Any) -> bool:
 
     A whole number is a float too, as JSON writes one; a truth value is no number.
     """
-    origin, inner = get_origin(hint), get_args(hint)
+    origin = get_origin(hint)
+    inner = get_args(hint)
     if hint is Any:
         return True
     if origin in (Union, types.UnionType):

@@ -49,7 +49,9 @@ def recipes_folder() -> Path:
 
 def free_recipe_path(product: str) -> Path:
     """Return where a recipe of this product can be saved without replacing another."""
-    folder, stem, number = recipes_folder(), file_name(product), 1
+    folder = recipes_folder()
+    stem = file_name(product)
+    number = 1
     while (path := folder / (f"{stem}-{number}.zip" if number > 1 else f"{stem}.zip")).exists():
         number += 1
     return path

@@ -42,7 +42,8 @@ class ShardCheckpoints:
 
     def put(self, name: int | str, result: Any) -> None:
         """Store a result under its number. Raises OSError when the disk is full or not writable."""
-        new, content = process_folder(self.folder) / str(name), pack(result)
+        new = process_folder(self.folder) / str(name)
+        content = pack(result)
         with new.open("wb") as file:
             file.write(self._sum(name, content))
             file.write(content)

@@ -54,7 +54,8 @@ class Cluster:
     """
 
     def __init__(self, address: str, certificates: Certificates | None = None) -> None:
-        self.address, self._certificates = validate_address(address, certificates), certificates
+        self.address = validate_address(address, certificates)
+        self._certificates = certificates
         self._client = self._connected()
         try:
             self._check_workers()
@@ -78,13 +79,15 @@ class Cluster:
         """As `Executor.map`. The scheduler replaces a worker that dies; a scheduler restarted within PATIENCE is given
         the tasks that were not finished.
         """
-        source, content = iter(payloads), pickle.dumps(task)
+        source = iter(payloads)
+        content = pickle.dumps(task)
         waiting: dict[int, tuple[Any, Any]] = {}
         finished: Queue[tuple[int, Any]] = Queue()
         sent = self._client.scatter(content, hash=True)  # each worker fetches it once
 
         def submit(number: int, payload: Any) -> None:
-            future, where = self._client.submit(perform, environment_stamp(), sent, payload, pure=False), finished
+            future = self._client.submit(perform, environment_stamp(), sent, payload, pure=False)
+            where = finished
             future.add_done_callback(lambda ended: where.put((number, ended)))
             waiting[number] = payload, future
 
@@ -109,7 +112,8 @@ class Cluster:
                         yield number, result
                 elif future is not None or not self._is_there:
                     self._come_back()
-                    sent, finished = self._client.scatter(content, hash=True), Queue()
+                    sent = self._client.scatter(content, hash=True)
+                    finished = Queue()
                     for number, (payload, _) in list(waiting.items()):
                         submit(number, payload)
         finally:

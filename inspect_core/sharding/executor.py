@@ -67,7 +67,8 @@ class Executor(Protocol):
 @cache
 def environment_stamp() -> dict[str, str]:
     """Return what must be equal on both sides: library versions and a digest of Loupe's own code."""
-    digest, root = hashlib.sha256(), Path(__file__).resolve().parents[1]
+    digest = hashlib.sha256()
+    root = Path(__file__).resolve().parents[1]
     for path in sorted(root.rglob("*.py")):
         digest.update(f"{path.relative_to(root).as_posix()}\0".encode() + path.read_bytes().replace(b"\r\n", b"\n"))
     return library_versions() | {"Loupe": digest.hexdigest()[:16]}

@@ -46,7 +46,8 @@ class InspectionTask:
     @classmethod
     def from_inspector(cls, path: Path, inspector: Inspector, maps: MapFolder | None) -> "InspectionTask":
         """path: of the saved recipe that the inspector was opened from."""
-        backbone, network = getattr(inspector, "backbone", None), None
+        backbone = getattr(inspector, "backbone", None)
+        network = None
         if backbone is not None:
             from inspect_core.sharding.transport import SentBackbone  # which loads torch, as the recipe has
 
@@ -88,7 +89,8 @@ class WorkerBatchInspector:
         What a worker cannot judge is judged here; photos of a shard that failed in every attempt, or whose results
         could not be used, are not judged, and their rows say why. Raises ValueError for too little memory.
         """
-        task, parts = InspectionTask.from_inspector(self.path, inspector, maps), ranges(len(photos), PHOTOS)
+        task = InspectionTask.from_inspector(self.path, inspector, maps)
+        parts = ranges(len(photos), PHOTOS)
         self.executor.require(RESTING_EXPORTED if task.network is None else IDLE_WORKER_BYTES)
 
         def some_of(number: int) -> Sequence[Photo]:

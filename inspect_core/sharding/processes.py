@@ -44,7 +44,8 @@ class Processes:
 
     def map(self, task: Task, payloads: Iterable[Numbered]) -> Iterator[Numbered]:
         """As `Executor.map`; a payload whose process was killed has a Failure."""
-        content, source = pickle.dumps(task), iter(payloads)
+        content = pickle.dumps(task)
+        source = iter(payloads)
         running: dict[Future[Any], tuple[int, _Worker]] = {}
 
         def give(worker: _Worker) -> None:

@@ -57,7 +57,8 @@ def stored_results(
     results_of: as `results` of some numbers. Raises ShardsFailed after all others have been yielded.
     """
     reasons: dict[int, str] = {}
-    there, missing = checkpoints.numbers(), []
+    there = checkpoints.numbers()
+    missing = []
     for number in numbers:
         if (checkpoint := checkpoints.get(number) if number in there else None) is None:
             missing.append(number)
@@ -78,7 +79,8 @@ def in_order(results_by_number: Iterable[Numbered], first: int, checkpoints: Sha
 
     Raises OSError when it is no longer there.
     """
-    waiting, following = set(), first
+    waiting = set()
+    following = first
     for number, result in results_by_number:
         waiting.add(number)
         while following in waiting:

@@ -57,7 +57,8 @@ class RemoteTask:
 
     def __call__(self, shard: Shard) -> ShardResult:
         features = PhotoFeatures(extractor_of(self.prepared), feature_store(), shard.streamed)
-        content, masked = self.task.process(features, shard, ignore_progress), ()
+        content = self.task.process(features, shard, ignore_progress)
+        masked = ()
         if isinstance(self.task, FitTask):
             content = states(merged(self.task.fit, content))
         elif isinstance(self.task, EvaluationTask):
@@ -163,7 +164,9 @@ def merged_states(
     results_from(first): (number, `ShardResult`) in order, from the first that is not merged yet. Every KEEPING blocks
     the merged state is stored in their place.
     """
-    total, notes, following = StatisticsMerger(fit), PhotoNotes(), 0
+    total = StatisticsMerger(fit)
+    notes = PhotoNotes()
+    following = 0
     if whole and (before := checkpoints.get(MERGED)) is not None:
         following, shard_result = before
         total.add_block(restored(fit, shard_result.content))

@@ -162,7 +162,8 @@ def outcomes(evaluation: Evaluation) -> dict[str, int | None]:
     change when parts are photographed again within the tolerances, None without.
     """
     counts, changed = evaluation.counts, evaluation.changed
-    known, unscored = counts.with_mask > 0, (counts.good_unscored, counts.defects_unscored)
+    known = counts.with_mask > 0
+    unscored = (counts.good_unscored, counts.defects_unscored)
     return {
         "caught_at_defect": counts.caught_at_defect if known else None,
         "caught_elsewhere": counts.caught_elsewhere if known else None,
@@ -189,7 +190,8 @@ def forecast_sentence(
     for word, limit in (*reviewed, ("rejected", limits.reject)):
         forecast = overkill_at(limit, setting_scores, groups=groups, ceiling=ceiling)
         expected.append(f"{forecast.expected:.0f} {word} ({forecast.low} to {forecast.high})")
-    count, known = len(set(groups)), int(scored.chosen_defects().sum())
+    count = len(set(groups))
+    known = int(scored.chosen_defects().sum())
     sentence = f"The suggested limits are based on {number_of(count, 'good part')}"
     sentence += f" and {number_of(known, 'known defect')}." if known else "."
     sentence = f"Expected among the next 100 good parts: {', '.join(expected)}. {sentence}"
@@ -234,7 +236,8 @@ def found_up_to(scored: ScoredPhotos, **live: int) -> np.ndarray:
 def repeatability_counts(scored: ScoredPhotos, limits: Limits, **live: int) -> RepeatabilityCounts | None:
     """Return that of the parts that the sentence counts; None where no tolerances were taught."""
     good, defect, *_ = select_counted(scored.photos, scored.unscored)
-    scores, repeat_scores = scored.scores(**live), scored.repeat_scores(**live)
+    scores = scored.scores(**live)
+    repeat_scores = scored.repeat_scores(**live)
     known = good | defect
     return RepeatabilityCounts.from_scores(scores[known], repeat_scores[known], defect[known], limits)
 
@@ -258,7 +261,8 @@ def select_counted(
     """Return that of all parts, those that `select_counted_parts` counts; photos: anything with a kind and a part;
     set_on: scores of the good parts that set the limit, where their photos are not among these.
     """
-    known, elsewhere = [*photos, *unscored], [] if set_on is None else list(set_on)
+    known = [*photos, *unscored]
+    elsewhere = [] if set_on is None else list(set_on)
     count = len(elsewhere)
     good = np.array([photo.label == "good" for photo in known] + [True] * count, bool)
     defect = np.array([photo.label not in ("good", UNKNOWN) for photo in known] + [False] * count, bool)

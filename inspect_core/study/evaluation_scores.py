@@ -73,7 +73,8 @@ def truth_masks(scored: ScoredPhotos, which: Sequence[int] | None = None) -> lis
     """Return for every photo, or those at the given positions, its true mask at the input size: all False for a good
     part, None where it is unknown.
     """
-    size, photos = scored.size, scored.photos if which is None else [scored.photos[i] for i in which]
+    size = scored.size
+    photos = scored.photos if which is None else [scored.photos[i] for i in which]
     return [np.zeros(size, bool) if photo.label == "good" else photo.known_mask(size) for photo in photos]
 
 

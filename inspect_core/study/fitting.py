@@ -94,7 +94,8 @@ class StudyFitter:
 
     def finished(self, fit: FitPlan, gathered: Gathered, report: Report) -> tuple[FittedMethod, ...]:
         """Return the methods of a fit made from what was gathered."""
-        looks, detectors = self.features.extractor.looks, fit.finish(gathered, report)
+        looks = self.features.extractor.looks
+        detectors = fit.finish(gathered, report)
         fitted_views = zip(fit.methods, detectors, fit.views, strict=True)
         return tuple(
             FittedMethod(name, detector, looks[i], is_uncalibrated=self.order.as_published)
@@ -121,7 +122,8 @@ class CrossFitter:
     """
 
     def __init__(self, fitting: StudyFitter) -> None:
-        self.folds, self._fitting = fitting.order.photos.folds(fitting.order.seed), fitting
+        self.folds = fitting.order.photos.folds(fitting.order.seed)
+        self._fitting = fitting
         self._fit = fitting.fit_of([sample for fold in self.folds for sample in fold])
         self._total: Gathered = []
         self._file = tempfile.SpooledTemporaryFile(IN_MEMORY, prefix="loupe-folds-")  # noqa: SIM115 - closed with this
@@ -172,7 +174,9 @@ class CrossFitter:
         folds taught; and the photos made by `trying`, which are not among them. crossed: share of the progress for
         both.
         """
-        fitting, order, tried = self._fitting, self._fitting.order, []
+        fitting = self._fitting
+        order = self._fitting.order
+        tried = []
         features, split = fitting.features, order.photos
         scored = ScoredPhotos(views, features.extractor.grid, features.extractor.map_size, area=area)
         setters = split.limit_photos(order.seed) or [[]]
@@ -189,7 +193,8 @@ class CrossFitter:
                 step(done / photo_count, "trying synthetic defects")
                 tried += [made] if made else []
         parts = [("validation", sample) for sample in split.validation] + [("test", sample) for sample in split.test]
-        named, rest = {sample.name: part for part, sample in parts}, [sample for _, sample in parts]
+        named = {sample.name: part for part, sample in parts}
+        rest = [sample for _, sample in parts]
         if rest:
             for sample, errors in fitting.score(
                 scored.seen_by(), rest, stage(report, crossed, 1.0), fitting.repeat_tolerances

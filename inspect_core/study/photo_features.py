@@ -72,7 +72,8 @@ class PhotoFeatures:
         if (looked := self._looked(sample)) is None:
             return None
         digest, pixels, placement = looked
-        notes.placements[name], picture = (digest, placement), self.extractor.network_input(pixels, placement)
+        notes.placements[name] = (digest, placement)
+        picture = self.extractor.network_input(pixels, placement)
         notes.quality[name] = measure_quality(picture)
         if (stored := self.stored(digest)) is not None:
             return stored

@@ -51,12 +51,11 @@ def build_recipe(
     note = order.photos.note()
     if order.tolerances is not None:
         note = f"{note}, each within the tolerances {order.tolerances}"
-    made, root = (
-        datetime.now(UTC).isoformat(timespec="seconds"),
-        str(mode(sample.root for sample in order.photos.train)),
-    )
+    made = datetime.now(UTC).isoformat(timespec="seconds")
+    root = str(mode(sample.root for sample in order.photos.train))
     roots = {str(sample.root) for sample in (*order.photos.train, *order.scored)}
-    seeds, versions = {"split": order.seed, "detector": order.seed}, library_versions()
+    seeds = {"split": order.seed, "detector": order.seed}
+    versions = library_versions()
     by = author, reason, parent
     folders = tuple(sorted(roots - {root}))
     provenance = Provenance(made, *by, seeds, versions, root, folders, note)

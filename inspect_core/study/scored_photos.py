@@ -55,7 +55,11 @@ class ScoredPhotos:
         areas: InspectionAreas | None = None,
         set_on: Sequence[float] | None = None,
     ):
-        self.views, self.grid, self.size, self.areas, self.set_on = tuple(views), grid, size, areas, set_on
+        self.views = tuple(views)
+        self.grid = grid
+        self.size = size
+        self.areas = areas
+        self.set_on = set_on
         self.live: Mapping[str, int] = {
             view.live_parameter: view.start for view in self.views if view.live_parameter
         } | {AREA: default_area(size) if area is None else area}
@@ -102,12 +106,11 @@ class ScoredPhotos:
         """Return these with one more photo, given its (stops, h, w) float32 errors for each view; repeat_errors: those
         of the same part photographed again, none where it was not. Raises as `with_photo`.
         """
-        empty, packed = photo.placed.uninspected_mask(self.size), np.array([None], object)
+        empty = photo.placed.uninspected_mask(self.size)
+        packed = np.array([None], object)
         packed[0] = np.packbits(empty) if empty.any() else None
-        stored, empties = (
-            self.stored.with_photo(photo.name, errors, repeat_errors),
-            np.concatenate([self._empty, packed]),
-        )
+        stored = self.stored.with_photo(photo.name, errors, repeat_errors)
+        empties = np.concatenate([self._empty, packed])
         return self._with(photos=(*self.photos, photo), stored=stored, _empty=empties, _scales={})
 
     def index(self, image: int | str) -> int:
@@ -132,7 +135,8 @@ class ScoredPhotos:
 
     def typical_score(self, **live: int) -> float:
         """Return the median grid error of good photos, where colour begins; of all if none is good, 0 without any."""
-        good, errors = self.good_and_defect()[0], self.grid_errors(**live)
+        good = self.good_and_defect()[0]
+        errors = self.grid_errors(**live)
         chosen = errors[good] if good.any() else errors
         return float(np.median(chosen)) if chosen.size else 0.0
 
@@ -289,7 +293,8 @@ class ScoredPhotos:
         good = self.calibration_scores(**live)
         if not len(good):
             raise ValueError("no good photos are available to set the limit; reserve some and teach again")
-        ceiling, known = self.ceiling(**live), self.chosen_defects()
+        ceiling = self.ceiling(**live)
+        known = self.chosen_defects()
         if not known.any():
             return Limits(*limits_from_good(good, ceiling=ceiling))
         return Limits(*limits_with_defects(good, self.scores(**live)[known], ceiling=ceiling))
@@ -302,7 +307,8 @@ class ScoredPhotos:
 
     def scale(self, view: int, stop: int) -> LocalScale | None:
         """Return the local scale of a view at a kept value of its live parameter; None for a raw map."""
-        fitted_method, (good, _) = self.views[view], self.good_and_defect()
+        fitted_method = self.views[view]
+        good, _ = self.good_and_defect()
         setters = np.flatnonzero(good & self.of_subset("calibration"))
         if fitted_method.is_uncalibrated or fitted_method.scales or not len(setters):
             return fitted_method.scales.get(stop)
@@ -350,7 +356,8 @@ class ScoredPhotos:
 
     def _largest(self, stops: tuple[int, ...], which: np.ndarray) -> np.ndarray:
         """Return (n, m) the largest values of the maps at these positions, largest first."""
-        count, errors = largest_area(self.size), self._joined(which, stops)
+        count = largest_area(self.size)
+        errors = self._joined(which, stops)
         rows = [np.zeros((0, count), np.float32)]
         block = max(1, BLOCK_PIXELS // math.prod(self.size))
         for i in range(0, len(errors), block):

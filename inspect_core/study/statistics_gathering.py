@@ -66,7 +66,8 @@ class FitPlan:
 
         On a CPU the methods learn side by side, each from one batch after the other, while the next one is read.
         """
-        gathered, copies = self.begin(), photos_per_original(self.tolerances)
+        gathered = self.begin()
+        copies = photos_per_original(self.tolerances)
         numbered = (
             ((self.first + number) * copies + copy, features)
             for number, looks in photos
@@ -114,7 +115,8 @@ class StatisticsMerger:
     """The statistics of shards or whole blocks, added in their order; what is added must not be used afterwards."""
 
     def __init__(self, fit: FitPlan) -> None:
-        self._fit, self._shards = fit, 0
+        self._fit = fit
+        self._shards = 0
         self._total: Gathered = []
         self._block: Gathered = []
 

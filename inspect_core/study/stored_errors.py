@@ -21,8 +21,10 @@ class AppendOnlyArray:
     """Float32 arrays of one shape in a temporary file that only grows: a block once appended stays as it is."""
 
     def __init__(self, shape: tuple[int, ...]):
-        self.shape, self._bytes = shape, 4 * math.prod(shape)
-        self._count, self._appending = 0, threading.Lock()
+        self.shape = shape
+        self._bytes = 4 * math.prod(shape)
+        self._count = 0
+        self._appending = threading.Lock()
         self._file = tempfile.TemporaryFile(prefix="loupe-scores-")  # noqa: SIM115 - closed with the last
         weakref.finalize(self, self._file.close)
 
@@ -74,7 +76,8 @@ class StoredErrors:
 
         Raises ValueError with the photo's name when an error is not finite.
         """
-        row, other = self._stored(name, errors), self._stored(name, repeat_errors) if repeat_errors else -1
+        row = self._stored(name, errors)
+        other = self._stored(name, repeat_errors) if repeat_errors else -1
         return replace(self, rows=np.append(self.rows, row), repeat_rows=np.append(self.repeat_rows, other))
 
     def photographed_again(self) -> Self:

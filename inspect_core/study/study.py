@@ -66,14 +66,17 @@ class Study:
             order = TeachingConfig("part", order, backbone.name, size=backbone.size, tolerances=None)
         order = replace(order, **choices, method=method if isinstance(method, str) else order.method)
         order = replace(order, tolerances=order.copied)
-        self.order, self.split, self.store = order, order.photos, store
+        self.order = order
+        self.split = order.photos
+        self.store = store
         if not self.split.train:
             raise ValueError("no good photos for training; add good photos")
         self.method = method or order.method or DEFAULT_METHOD
         self.methods = methods_of(self.method) if isinstance(self.method, str) else self.method
         self.parameters = parameters_of(self.methods, order.parameters, order.tiles)
         nearest = published_with_nearest(backbone.name) if nearest is None else nearest
-        grid, looks = order.grid, patch_feature_specs(self.methods, self.parameters, backbone, taps, order.seed)
+        grid = order.grid
+        looks = patch_feature_specs(self.methods, self.parameters, backbone, taps, order.seed)
         if order.tiles is not None:
             grid = order.tiles.grid
         self.extractor = FeatureExtractor(backbone, grid, looks, nearest, order.alignment, order.tiles)

@@ -96,7 +96,8 @@ class TeachingConfig:
 
         None for more than MOST_RECORDED photos.
         """
-        sets, groups = {"train": self.photos.train, "calibration": self.photos.calibration}, self.photos.groups
+        sets = {"train": self.photos.train, "calibration": self.photos.calibration}
+        groups = self.photos.groups
         sets |= {"validation": self.photos.validation, "test": self.photos.test}
         photos = tuple(
             TeachingPhoto(sample.name, digests[sample.name], sample.label, part, groups.get(sample.name, ""))
@@ -106,7 +107,8 @@ class TeachingConfig:
         )
         if len(photos) > MOST_RECORDED:
             return None
-        lying, tolerances = (self.align, self.align_turn, self.align_shift), self.tolerances
+        lying = (self.align, self.align_turn, self.align_shift)
+        tolerances = self.tolerances
         within = None if tolerances is None else asdict(tolerances)
         return TeachingRecord(photos, taps, dict(self.parameters), *lying, within)
 

@@ -68,8 +68,10 @@ class StepTimes:
         Raises ValueError as `costs_of`.
         """
         # In a grey photo no part is located.
-        untiled, tiles = replace(extractor.untiled, alignment=None), extractor.tiles
-        whole, reading = _timed(untiled), READING
+        untiled = replace(extractor.untiled, alignment=None)
+        tiles = extractor.tiles
+        whole = _timed(untiled)
+        reading = READING
         run = whole * (1 if tiles is None else len(tiles.tiles))
         if tiles is not None:
             reading += READING_PIXEL * math.prod(tiles.size)
@@ -80,10 +82,13 @@ class StepTimes:
         def scoring(photos: int) -> float:
             return SIDE_BY_SIDE * (seconds(0, photos) - seconds(0, 0))
 
-        fit, shown, looks = len(order.photos.train), len(order.scored), photos_per_original(order.tolerances)
+        fit = len(order.photos.train)
+        shown = len(order.scored)
+        looks = photos_per_original(order.tolerances)
         folds = 0 if order.photos.calibration else len(order.photos.folds(order.seed))
         crossed = len(order.setters) if folds else 0
-        finish, has_copies = seconds(0, 0), order.tolerances is not None
+        finish = seconds(0, 0)
+        has_copies = order.tolerances is not None
         copy = COPYING + run
         return cls(
             extract=(fit + shown) * (reading + run),
@@ -99,10 +104,13 @@ class StepTimes:
 
 def _timed(extractor: FeatureExtractor) -> float:
     """Return seconds of one run of the network where nothing else runs."""
-    grey, walls, works = np.full((*extractor.size, 3), 128, np.uint8), [], []
+    grey = np.full((*extractor.size, 3), 128, np.uint8)
+    walls = []
+    works = []
     extractor.features(grey)
     for _ in range(RUNS):
-        wall, work = time.perf_counter(), time.process_time()
+        wall = time.perf_counter()
+        work = time.process_time()
         extractor.features(grey)
         walls.append(time.perf_counter() - wall)
         works.append(time.process_time() - work)

@@ -130,7 +130,8 @@ class UnsavedProductStore:
 
         Why it cannot be kept, as when all would take more than MOST_BYTES, is said in its line.
         """
-        problem, folder = "", self._folder / line.id
+        problem = ""
+        folder = self._folder / line.id
         try:
             if freeze is not None:
                 recipe_file.save(freeze(), folder / RECIPE)

@@ -95,7 +95,8 @@ def alignment_advice(order: TeachingConfig, report: Report) -> str:
 
 def default_extractor(order: TeachingConfig, methods: Sequence[str] = methods_of(DEFAULT_METHOD)) -> FeatureExtractor:
     """By which photos are compared before anything is learned, on the usual grid. Raises ValueError as `with_taps`."""
-    (backbone, taps), grid = order.network(methods), grid_of(order.size)
+    backbone, taps = order.network(methods)
+    grid = grid_of(order.size)
     return FeatureExtractor(
         backbone, grid, patch_feature_specs(methods, parameters_of(methods, {}, None), backbone, taps, 0)
     )

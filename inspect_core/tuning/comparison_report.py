@@ -114,7 +114,8 @@ def table_of(comparison: Comparison, current: str = "") -> dict[str, list[str]]:
 
     current: the title of the detector on the bench, if any.
     """
-    rows, table = comparison.rows, {"Detector": [row.title for row in comparison.rows]}
+    rows = comparison.rows
+    table = {"Detector": [row.title for row in comparison.rows]}
     marks = {comparison.chosen().title: ["recommended"]}
     marks.setdefault(current, []).append("in use")
     table["Choice"] = [", ".join(marks.get(row.title, ())) for row in rows]
@@ -133,7 +134,9 @@ def table_of(comparison: Comparison, current: str = "") -> dict[str, list[str]]:
 
 def _counted(evaluation: Evaluation) -> dict[str, str]:
     """Return the cells of a row that count parts, by column."""
-    count, changed, cells = evaluation.counts, evaluation.changed, dict[str, str]()
+    count = evaluation.counts
+    changed = evaluation.changed
+    cells = dict[str, str]()
     if count.good_total:
         aside = _aside(count.good_reviewed, count.good_unscored)
         cells["False rejects"] = f"{count.good_rejected} of {count.good_total} good{aside}"
@@ -169,7 +172,8 @@ def curves(rows: Sequence[ComparisonRow], theme: ChartTheme) -> dict[str, tuple[
 
 def judged_scores(row: ComparisonRow) -> tuple[np.ndarray, np.ndarray]:
     """Return scores of the good and of the defective judge photos."""
-    scores, judge = row.scored.scores(), row.scored.of_subset("test")
+    scores = row.scored.scores()
+    judge = row.scored.of_subset("test")
     good, defect = row.scored.good_and_defect()
     return scores[judge & good], scores[judge & defect]
 
@@ -190,7 +194,8 @@ def most_disputed(comparison: Comparison) -> list[int]:
 def side_by_side(comparison: Comparison, position: int) -> list[DetectorVerdict]:
     """Return one photo under every detector with limits. Raises ImageError for a photo that can no longer be read."""
     photo = comparison.rows[0].scored.photos[position]
-    pixels, verdicts = downscale(read(photo.path, photo.depth).pixels, SIDE), []
+    pixels = downscale(read(photo.path, photo.depth).pixels, SIDE)
+    verdicts = []
     for row in comparison.rows:
         if (limits := row.limits) is None:
             continue
@@ -216,7 +221,9 @@ def in_words(shown: DetectorVerdict) -> str:
 
 def html_of(comparison: Comparison, order: TeachingConfig) -> str:
     """Return the whole comparison as one page: pictures and figures are in it, names from outside only as text."""
-    columns, photos, drawn = table_of(comparison), order.photos, curves(comparison.rows, LIGHT).values()
+    columns = table_of(comparison)
+    photos = order.photos
+    drawn = curves(comparison.rows, LIGHT).values()
     return page(
         "tuning/report.html",
         begins=HTML_BEGINS,

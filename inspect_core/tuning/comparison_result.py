@@ -177,7 +177,9 @@ class Comparison:
         """Return the preferred row, unless another is better beyond chance on the same photos (on made-up defects
         alone: also by MARGIN); then the best one.
         """
-        rows, first, margin = self._eligible(), self.preferred(), 0.0 if self.known else MARGIN
+        rows = self._eligible()
+        first = self.preferred()
+        margin = 0.0 if self.known else MARGIN
         tried = max(len(rows) - 1, 1)
         better = [
             row
@@ -190,7 +192,8 @@ class Comparison:
 
     def reason(self) -> str:
         """Return the chosen one in the first line, why it was chosen in the second."""
-        chosen, first = self.chosen(), self.preferred()
+        chosen = self.chosen()
+        first = self.preferred()
         if chosen is not first:
             return (
                 f"Detector: {chosen.title}. It was clearly better than {first.title}.\nOn {self.basis} it separates "

@@ -154,7 +154,9 @@ def _of_judged(scored: ScoredPhotos, masks: list[np.ndarray | None] | None) -> d
         return figures
     figures["limits"] = limits = scored.default_limits()
     figures["evaluation"] = evaluation = evaluate_photos(scored, limits, masks)
-    (good, defect), judge, scores = scored.good_and_defect(), scored.of_subset("test"), scored.scores()
+    good, defect = scored.good_and_defect()
+    judge = scored.of_subset("test")
+    scores = scored.scores()
     if not ((good & judge).any() and (defect & judge).any()):
         return figures
     rows = np.flatnonzero(judge & (good | defect))
@@ -197,7 +199,8 @@ def _verdict_ms(study: Study, photo: ScoredPhoto, views: Sequence[FittedMethod])
     """Return median milliseconds from a photo's file to its grid errors; features that other detectors need do not
     count.
     """
-    look_at, took = replace(study.extractor, looks=tuple(view.spec for view in views)), []
+    look_at = replace(study.extractor, looks=tuple(view.spec for view in views))
+    took = []
     try:
         for _ in range(RUNS):
             began = time.perf_counter()

@@ -108,7 +108,8 @@ def screen_photos(samples: Dataset, order: TeachingConfig, store: FeatureStore, 
             if twins := [name for copies in samples.copies if sample.name in copies for name in copies]:
                 twins.remove(sample.name)
                 photo_findings.append(Finding(COPY, f"Near-duplicate of {join_first_names(twins, most=1)}."))
-        unlike, places = np.ones(len(photos)), [None] * len(photos)
+        unlike = np.ones(len(photos))
+        places = [None] * len(photos)
         groups = propose_groups(samples, few=True)
         pairs = _pairs(samples.good, groups, order.seed)
         if pairs and len(photos) >= FEWEST:
@@ -177,7 +178,8 @@ def _foreign(embeddings: dict[str, np.ndarray], pairs: Pairs) -> np.ndarray:
 
 def _note_foreign(findings_by_photo: list[list[Finding]], scores: np.ndarray) -> None:
     """Note other products: photos whose score is halfway or more from the usual one to that of an unrelated photo."""
-    median, apart = float(np.median(scores)), robust_z_scores(scores, least=_PRODUCT)
+    median = float(np.median(scores))
+    apart = robust_z_scores(scores, least=_PRODUCT)
     for photo_findings, score, distance in zip(findings_by_photo, scores.tolist(), apart.tolist(), strict=True):
         if distance > STANDS_OUT and score > (median + UNRELATED) / 2:
             words = f"product check {score:.2f} (0: the same, 1: nothing in common)"
@@ -189,7 +191,8 @@ def _scores(study: Study, pairs: Pairs, report: Report) -> tuple[np.ndarray, lis
     """Return (n,) score of each photo to fit by a detector that learned the photos of the other folds, and its
     strangest place; NaN and None for a photo that cannot be scored because its part is not located.
     """
-    scored, count = None, len(study.split.train)
+    scored = None
+    count = len(study.split.train)
     for fold, others in pairs:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore", UserWarning)  # few photos: all are scored alike
@@ -202,7 +205,8 @@ def _scores(study: Study, pairs: Pairs, report: Report) -> tuple[np.ndarray, lis
                 scored = scored.with_errors(photo[0], sweep_errors([(view, view.stops) for view in views], photo[1]))
     if scored is None:
         raise ValueError("there are too few photos to compare; add good photos")
-    scores, (height, width) = scored.calibration_scores(), study.extractor.grid
+    scores = scored.calibration_scores()
+    height, width = study.extractor.grid
     score_by_name = {}
     for photo, score, errors in zip(scored.photos, scores.tolist(), scored.grid_errors(), strict=True):
         shown = np.where(photo.placed.uninspected_mask(errors.shape), errors.min(), errors)

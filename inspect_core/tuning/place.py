@@ -24,7 +24,9 @@ def explained_by_place(photos: Iterable[Tensor]) -> float:
     near 1 where every photo shows the same at a place, 0 where places have nothing in common; -inf for a single photo
     or features that are all equal.
     """
-    count, sums, squares = 0, torch.zeros(1), torch.zeros(1)
+    count = 0
+    sums = torch.zeros(1)
+    squares = torch.zeros(1)
     for features in photos:
         values = features[0].double()
         count, sums, squares = count + 1, sums.to(values) + values, squares.to(values) + values.square()
@@ -40,10 +42,8 @@ def place_of(study: Study) -> float | None:
     """`explained_by_place` of the photos to fit; None where the study does not look at places."""
     if DEFAULT_METHOD not in study.methods:
         return None
-    samples, number = (
-        study.split.train[:: -(-len(study.split.train) // MOST_PHOTOS)],
-        study.methods.index(DEFAULT_METHOD),
-    )
+    samples = study.split.train[:: -(-len(study.split.train) // MOST_PHOTOS)]
+    number = study.methods.index(DEFAULT_METHOD)
     photos = (study.scored_photo(sample, "train") for sample in samples)
     return explained_by_place(photo[1][number] for photo in photos if photo is not None)
 

@@ -78,7 +78,8 @@ def fit(
     subspace = ProductSubspace.from_arrays(arrays, detector.params())
     product_check = ProductCheck(subspace, good_logits is not None, smallest, 0.0, mode)
     scores = product_check.score(held_out, held_out_logits) if len(held_out) else product_check.score(good, good_logits)
-    highest, unrelated = float(scores.max()), 0.0 if product_check.fused else 1.0
+    highest = float(scores.max())
+    unrelated = 0.0 if product_check.fused else 1.0
     halfway = (highest + max(highest, unrelated)) / 2
     return replace(product_check, limit=halfway if product_check.fused else max(halfway, LEAST_LIMIT))
 

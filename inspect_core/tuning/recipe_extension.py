@@ -148,7 +148,8 @@ def extend_recipe(
     Equal to the bit to teaching the order from nothing. Known cases, defect types, areas and live values are kept;
     challenge parts are left out, since their photos are to be judged again. Raises ValueError as `teach`.
     """
-    recipe, result = task.recipe, teach(task.order, store, report, workers)
+    recipe = task.recipe
+    result = teach(task.order, store, report, workers)
     if result.study.extractor.backbone.weight_digest != recipe.backbone.weight_digest:
         raise ValueError(f"the network's weights are not those of {recipe.product}; put that weights file in place")
     new = result.study.recipe(
@@ -217,9 +218,11 @@ def compare_with_previous(
 
 def _recorded(inspector: LoadedRecipe) -> dict[str, ResultRow]:
     """Return, by digest, the photos that set or judged the limits of a recipe, by their scores."""
-    recipe, rows = inspector.recipe, {}
+    recipe = inspector.recipe
+    rows = {}
     for part in (*recipe.calibration_photos, *recipe.test_photos):
-        row, verdict = uninspected_row(inspector, part.name), recipe.limits.verdict(part.score)
+        row = uninspected_row(inspector, part.name)
+        verdict = recipe.limits.verdict(part.score)
         rows[part.digest] = replace(row, digest=part.digest, score=part.score, verdict=verdict, truth=part.label)
     return rows
 

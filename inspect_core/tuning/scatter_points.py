@@ -75,7 +75,8 @@ def sample_patches(
     photos = len(scored.photos)
     if not 0 < photos <= count:
         raise ValueError(f"count is {count} for {photos} photos; show at least one patch of every photo")
-    scores, (h, w) = scored.grid_errors(**live), scored.grid
+    scores = scored.grid_errors(**live)
+    h, w = scored.grid
     fractions = np.full(photos, count // photos) + (np.arange(photos) < count % photos)
     children = np.random.SeedSequence(seed).spawn(photos)
     drawn: list[ScatterPoints] = []
@@ -101,13 +102,15 @@ def whole_photos(
     scored: ScoredPhotos, embed: Callable[[int], Tensor], report: Report = ignore_progress, **live: int
 ) -> ScatterPoints:
     """Return every scored photo as one point. embed: position -> (1, d) penultimate features of the backbone."""
-    photos, rows = len(scored.photos), []
+    photos = len(scored.photos)
+    rows = []
     if not photos:
         raise ValueError("there are no photos; add some on Inspect first")
     for i in range(photos):
         rows.append(embed(i).cpu().float().numpy())
         report((i + 1) / photos, f"reading photo {i + 1} of {photos}")
-    scores, truth = scored.scores(**live), np.array([photo.label for photo in scored.photos], dtype=object)
+    scores = scored.scores(**live)
+    truth = np.array([photo.label for photo in scored.photos], dtype=object)
     return ScatterPoints(np.concatenate(rows), np.arange(photos), np.full((photos, 2), WHOLE), scores, scores, truth)
 
 

@@ -81,7 +81,8 @@ def refit_sensitivity(
     live: values of the other live parameters; fraction: of the variance, which decides q of every detector. The other
     views keep the errors they have. A value whose fit raises ValueError reads NaN.
     """
-    readings, photos = [], len(scored.photos)
+    readings = []
+    photos = len(scored.photos)
     for done, value in enumerate(values):
         words = f"value {value:.3g}, {done + 1} of {len(values)}"
         report(done / len(values), words)

@@ -54,7 +54,8 @@ class DefectPaster:
                 yield partial(self._made, sample, number)
 
     def _made(self, sample: PhotoFile, number: int) -> Made | None:
-        extractor, donor = self._study.extractor, self._donors[sample.name]
+        extractor = self._study.extractor
+        donor = self._donors[sample.name]
         try:
             photo, donated = (read(file.path, file.depth).pixels for file in (sample, donor))
             placement = extractor.place(photo)
@@ -62,7 +63,8 @@ class DefectPaster:
             return None
         pixels, other = extractor.network_input(photo, placement), extractor.network_input(donated)
         rng = np.random.default_rng([self._study.order.seed, number])
-        here, mask = _window(extractor, rng), np.zeros(extractor.size, bool)
+        here = _window(extractor, rng)
+        mask = np.zeros(extractor.size, bool)
         pixels[here], mask[here] = KINDS[number % len(KINDS)](pixels[here], rng, other[here])
         mask &= ~placement.uninspected_mask(extractor.size)
         name = f"pasted {number}"
@@ -97,12 +99,14 @@ class Trial:
         scored: these photos under a detector.
         """
         good = np.sort(scored.calibration_scores(**live))
-        scores, quality_scores = scored.scores(**live), []
+        scores = scored.scores(**live)
+        quality_scores = []
         for i, photo in enumerate(self.photos):
             if not photo.is_defect:
                 continue
             sides = [np.searchsorted(good, scores[i], side=side) / len(good) for side in ("left", "right")]
-            shares, mask = [float(np.mean(sides))], self.masks.get(photo.name)
+            shares = [float(np.mean(sides))]
+            mask = self.masks.get(photo.name)
             if mask is not None and mask.any():
                 pixels = scored.map(i, **live)[SHRINK // 2 :: SHRINK, SHRINK // 2 :: SHRINK][None]
                 shares += [auroc(pixels, mask[None]), aupro(pixels, mask[None])]

@@ -52,7 +52,8 @@ def teach(order: TeachingConfig, store: FeatureStore, report: Report, workers: W
     report(0.0, "loading the network (can take a minute the first time)")
     by_defects = _by_known_defects(order, store, stage(report, 0.0, FITTED), workers)
     study, choice = by_defects or _unfitted(order, store, workers)
-    learned, product_check = FITTED, None
+    learned = FITTED
+    product_check = None
     with device_lock(study.extractor.backbone.device):
         if study.scored is None:
             expected, whole = _estimates(study)
@@ -79,7 +80,8 @@ def teach(order: TeachingConfig, store: FeatureStore, report: Report, workers: W
 
 def _estimates(study: Study) -> tuple[StepTimes, float]:
     """Return the seconds that the steps of a study are expected to take, and those of all with the product check."""
-    expected, order = study.expected(), study.order
+    expected = study.expected()
+    order = study.order
     return expected, expected.total + (len(order.photos.train) * expected.photo if order.product_check != OFF else 0.0)
 
 
@@ -103,11 +105,13 @@ def _by_known_defects(
     photos = order.photos
     step = -(-len(photos.train) // MOST_COMPARED)
     thinned = photos if step == 1 else replace(photos, train=photos.train[::step], test=())
-    order_of_some, candidates = replace(order, photos=thinned), tuple(shortlist.candidates)
+    order_of_some = replace(order, photos=thinned)
+    candidates = tuple(shortlist.candidates)
     comparison = compare(
         order_of_some, store, report, candidates, workers=workers, with_test_photos=False, pasted=False
     )
-    chosen, why = comparison.chosen(), " ".join(filter(None, (comparison.reason(), shortlist.sentence())))
+    chosen = comparison.chosen()
+    why = " ".join(filter(None, (comparison.reason(), shortlist.sentence())))
     if step == 1:
         return fitted(chosen), why
     return _study(order, chosen.detector, store, workers), why
@@ -133,7 +137,8 @@ def _by_place(order: TeachingConfig, study: Study) -> tuple[Study, str]:
     shortlist = Shortlist.of_order(order)
     either = shortlist.to_begin_with
     place = place_of(study) if len(either) > 1 else None
-    detector, lies = preferred(place, either), in_words(place)
+    detector = preferred(place, either)
+    lies = in_words(place)
     why = f"Detector: {title_of(detector)}.\n{lies}Compare tries all others on your photos. {shortlist.sentence()}"
     return study.with_method(detector, *order.network(methods_of(detector))), why.strip()
 

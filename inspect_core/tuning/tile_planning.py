@@ -25,7 +25,8 @@ def plan_tiles(
     (photo, _), *_ = Counter(sample.size for sample in photos).most_common(1)
     if smallest_defect is not None and not 0 < smallest_defect < math.inf:
         raise ValueError(f"the smallest defect is {smallest_defect:g} px; give its length, above 0")
-    pays, sentences = False, ()
+    pays = False
+    sentences = ()
     if smallest_defect is not None:
         pays, sentence = recommendation(photo, smallest_defect, size)
         sentences = (sentence,)

@@ -49,7 +49,8 @@ def embedding(product: TaughtProduct, position: int, box: Box | None) -> np.ndar
 
     Raises ImageError for a photo that can no longer be read.
     """
-    extractor, photo = product.extractor, product.scored.photos[position]
+    extractor = product.extractor
+    photo = product.scored.photos[position]
 
     def pixels() -> np.ndarray:  # the whole part as inspection sees it, warped once
         return product.pixels(position) if box else extractor.whole_network_input(product.photo(position), photo.placed)

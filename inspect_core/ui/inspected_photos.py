@@ -19,7 +19,8 @@ def inspector_of(recipe: str, digest: str, *, in_process: bool = True) -> tuple[
     (the same verdicts in less time). in_process: whether no other process judges with it. Raises ValueError and
     OSError, naming it, when it cannot be used.
     """
-    path, exported = workspace.recipes_folder() / recipe, workspace.export_of(digest)
+    path = workspace.recipes_folder() / recipe
+    exported = workspace.export_of(digest)
     for place in (exported, path):
         if place.exists() and recipe_package.is_exported(place):
             return Runner(place, threads=1), place

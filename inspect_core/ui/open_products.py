@@ -20,7 +20,8 @@ THUMBNAIL = 36  # pixels of the longer side
 
 def in_sidebar() -> None:
     """Show all open parts, and what is known of the one in use."""
-    product, parts = open_product_store.current(), open_product_store.open_parts()
+    product = open_product_store.current()
+    parts = open_product_store.open_parts()
     if not parts:
         st.caption("No product has been taught yet.")
     names = Counter(part.product for part in parts)
@@ -50,18 +51,21 @@ def open_last() -> bool:
 
 def _part(part: OpenProduct, detector: str, *, chosen: bool) -> None:
     """Show one product, with what can be done with it; detector: named where another product has the same name."""
-    name, state = shell.escape(part.product), "saved" if part.saved else "not saved"
+    name = shell.escape(part.product)
+    state = "saved" if part.saved else "not saved"
     if part.interrupted:
         state = "teaching was interrupted"
     with st.container(horizontal=True, vertical_alignment="center", gap="small"):
         if part.thumbnail:
             st.image(part.thumbnail, width=THUMBNAIL, alt=f"A good part of {name}")
         with st.container(gap=None):
-            label, widget_key = f"**{name}**" if chosen else name, f"open-{part.id}-sidebar"
+            label = f"**{name}**" if chosen else name
+            widget_key = f"open-{part.id}-sidebar"
             closed = part.interrupted or (bool(part.problem) and open_product_store.find(part.id) is None)
             now = st.button(label, key=widget_key, type="tertiary", disabled=closed, help="Open it on Inspect")
             st.caption(shell.escape(" · ".join(filter(None, (detector, state, _when(part.opened_at))))))
-        action, key = "Delete" if closed else "Close", f"close-{part.id}-sidebar"
+        action = "Delete" if closed else "Close"
+        key = f"close-{part.id}-sidebar"
         if st.button(action, key=key, type="tertiary", help=f"{action} {name}"):
             _close(part)
     if part.interrupted and st.button(

@@ -38,8 +38,10 @@ def buttons(recipe: Recipe, key: str, *, missing: bool) -> None:
                 open_product_store.take(open_product_store.put(product_from_recipe(recipe)))
             st.switch_page("pages/inspect.py")
     if any(existing_photo_path(recipe, row) for row in recipe.test_photos):
-        label, words = "Open with photos", f"The {len(recipe.test_photos):d} photos used to test its limits."
-        icon, widget_key = ":material/photo_library:", f"open-photos-{key}"
+        label = "Open with photos"
+        words = f"The {len(recipe.test_photos):d} photos used to test its limits."
+        icon = ":material/photo_library:"
+        widget_key = f"open-photos-{key}"
         if st.button(label, key=widget_key, icon=icon, help=words, disabled=missing):
             with shell.errors_shown(JobRejected):
                 shell.start(f"Opening {recipe.product} with its photos", partial(_judged, recipe))
@@ -112,7 +114,8 @@ def with_photos(recipe: Recipe, photos: Sequence[ScoredPhoto], job: Job) -> Taug
 
 
 def _judged(recipe: Recipe, job: Job) -> str:
-    masks, photos = masks_in(Path(recipe.provenance.photo_root or "")), []
+    masks = masks_in(Path(recipe.provenance.photo_root or ""))
+    photos = []
     for row in recipe.test_photos:
         path = existing_photo_path(recipe, row) or Path()
         photos.append(ScoredPhoto(row.name, row.digest, (0, 0), row.label or UNKNOWN, "test", path, masks.get(path)))

@@ -44,8 +44,12 @@ class PreviewRun:
         begin: int | None = None,
         areas: InspectionAreas | None = None,
     ):
-        self.number, self._model_live = next(_numbers), dict(model_live)
-        self.parameters, self.photos, self.begin, self.areas = dict(parameters), photos, begin, areas
+        self.number = next(_numbers)
+        self._model_live = dict(model_live)
+        self.parameters = dict(parameters)
+        self.photos = photos
+        self.begin = begin
+        self.areas = areas
         self.live: dict[str, int] = {}
         self.error = ""
         self.scored: ScoredPhotos

@@ -17,7 +17,8 @@ class ResultCache:
 
     def __init__(self, most: int) -> None:
         self._lock = threading.Lock()
-        self._most, self._items = most, []
+        self._most = most
+        self._items = []
 
     def get(self, key: object) -> Any:
         """Return the result under this key; None without one."""

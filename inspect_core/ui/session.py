@@ -52,7 +52,8 @@ class SessionSettings:
 def settings_of(product: TaughtProduct) -> SessionSettings:
     """Return this session's settings for a part; drops those of parts no longer on the shelf."""
     if _key(product.id) not in st.session_state:
-        opened, last = product.recipe if product.study is None else None, product.in_force
+        opened = product.recipe if product.study is None else None
+        last = product.in_force
         live = dict(opened.live_values if opened else product.scored.live) | dict(last.live)
         before = settings_at(product.refit_of)
         st.session_state[_key(product.id)] = SessionSettings(
@@ -95,7 +96,8 @@ def active_values(product: TaughtProduct) -> tuple[dict[str, int], Limits | None
 def show_on_bench(product: TaughtProduct, position: int, place: tuple[int, int] | None) -> None:
     """Go to Inspect with this photo on the bench and the patch in this row and column of the grid framed."""
     settings = settings_of(product)
-    settings.position, settings.framed_patch = position, None if place is None else (position, place)
+    settings.position = position
+    settings.framed_patch = None if place is None else (position, place)
     st.switch_page("pages/inspect.py")
 
 

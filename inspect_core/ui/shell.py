@@ -143,13 +143,16 @@ def _queue(waiting: Sequence[Job]) -> None:
     for place, job in enumerate(waiting, start=1):
         row = st.container(horizontal=True, vertical_alignment="center", gap="small")
         row.markdown(f"{place:d}\\. {escape(job.title)}, {_owner_phrase(job)}")
-        key, icon, words = f"cancel-{job.id}", ":material/close:", "Remove from the queue"
+        key = f"cancel-{job.id}"
+        icon = ":material/close:"
+        words = "Remove from the queue"
         row.button("Remove", key=key, icon=icon, help=words, on_click=_cancel, args=(job.id,))
 
 
 def show_job_status(subject: object, then: str = "") -> None:
     """In a page: the job whose result is of this, with what happens after; without one, what a start would wait for."""
-    matching_job, other = jobs().find_by_subject(subject), active_job()
+    matching_job = jobs().find_by_subject(subject)
+    other = active_job()
     if matching_job is not None:
         words = f"{escape(matching_job.title)}, {_owner_phrase(matching_job)}. Progress is shown in the sidebar."
         st.info(f"{words} {then}", icon=":material/hourglass_top:")

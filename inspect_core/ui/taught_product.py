@@ -119,7 +119,8 @@ class TaughtProduct:
             return replace(self.comparison_config, areas=self.scored.areas)
         config = self.teaching_config or self.own_study.order
         methods = [view.method for view in self.scored.views] if self.study is None else self.study.methods
-        plain, usual = config.with_defaults(), parameters_of(methods, {}, config.tiles)
+        plain = config.with_defaults()
+        usual = parameters_of(methods, {}, config.tiles)
         chosen = {
             name: value for name, value in plain.parameters.items()
             if value is not None and any(defaults.get(name, value) != value for defaults in usual)
@@ -141,7 +142,8 @@ class TaughtProduct:
         """
         if self.teaching_config is not None:
             return self.teaching_config
-        study, product_check = self.own_study, self.product_check.mode if self.product_check else OFF
+        study = self.own_study
+        product_check = self.product_check.mode if self.product_check else OFF
         chosen = {"method": str(study.method), "parameters": study.order.parameters, "product_check": product_check}
         order = replace(self.order(), **chosen)
         return order.published(order.method) if self.as_published else order
@@ -176,7 +178,8 @@ class TaughtProduct:
 
     def pixels(self, position: int) -> np.ndarray:
         """Return (H, W, 3) uint8 of one photo on the bench as placed; otherwise as `photo`."""
-        photo, picture = self.scored.photos[position], self._memo.picture
+        photo = self.scored.photos[position]
+        picture = self._memo.picture
         if picture is None or picture[0] != photo.path:
             picture = self._memo.picture = photo.path, photo.placed.picture(self.photo(position))
         return picture[1]
@@ -187,7 +190,8 @@ class TaughtProduct:
 
         Raises ImageError for a photo that can no longer be read.
         """
-        photo, image = self.scored.photos[position], self._memo.read
+        photo = self.scored.photos[position]
+        image = self._memo.read
         if image is None or image[0] != photo.path:
             image = self._memo.read = None  # frees the last before the next is read
             image = self._memo.read = photo.path, read(photo.path, photo.depth).pixels
@@ -241,7 +245,8 @@ class TaughtProduct:
         """Return those of a photo on the bench, measured once; None where those taught were not. Raises ImageError."""
         if self.quality is None:
             return None
-        photo, known = self.scored.photos[position], self._memo.quality
+        photo = self.scored.photos[position]
+        known = self._memo.quality
         if photo.digest not in known:
             known[photo.digest] = measure_quality(self.extractor.network_input(self.photo(position), photo.placed))
         return known[photo.digest]
@@ -335,7 +340,8 @@ def with_changes(product: TaughtProduct, photos: Sequence[ScoredPhoto], areas: I
 
     photos: all that had a score. An added one that is gone, or in which the part is not located, is named in a note.
     """
-    study, missing = product.own_study, []
+    study = product.own_study
+    missing = []
     learned = {sample.path for sample in (*study.split.train, *study.order.scored)}
     for photo in photos:
         if photo.subset == ADDED and photo.path not in learned:
@@ -383,7 +389,8 @@ def refitted(before: TaughtProduct, fitted: TaughtProduct, chosen: Mapping[str, 
         f"{name} {value}" if value == chosen[name] else f"{name} {chosen[name]} became {value}"
         for name, value in live.items()
     ]
-    limits, by_hand = None, last.limits_by_hand
+    limits = None
+    by_hand = last.limits_by_hand
     if by_hand is not None and len(scored.calibration_scores()):
         was, now = dict(before.scored.live) | dict(last.live), dict(scored.live) | live
         suggested = before.suggested_limits(was), new.suggested_limits(now)

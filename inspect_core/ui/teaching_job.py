@@ -38,7 +38,8 @@ def start(order: TeachingConfig, follows: str | None = None) -> None:
     """
 
     def work(job: Job) -> str:
-        product, before = teach(order, job.report), open_product_store.find(follows) if follows else None
+        product = teach(order, job.report)
+        before = open_product_store.find(follows) if follows else None
         return open_product_store.put(
             product if before is None else taught_product.refitted(before, product, before.chosen())
         )

@@ -46,7 +46,8 @@ def keep(files: Sequence[tuple[str, bytes | memoryview]], below: Path) -> Path:
 
 def keep_picture(picture: DecodedPhoto, below: Path) -> Path:
     """Return the picture as a PNG in `below`, named by its digest; the path. Raises OSError as `keep` does."""
-    path, content = below / f"{picture.digest[:32]}.png", png_of(Image.fromarray(picture.pixels))
+    path = below / f"{picture.digest[:32]}.png"
+    content = png_of(Image.fromarray(picture.pixels))
     if workspace.content(path, at_most=len(content)) != content:
         with atomic_replace(path) as new:
             new.write_bytes(content)
@@ -75,7 +76,8 @@ def paths_of(names: Sequence[str], *, windows: bool = WINDOWS) -> list[str]:
     """
     split = [_parts(name, windows) for name in names]
     used_names = {_key(folder) for *folders, _ in split for folder in accumulate(folders, "{}/{}".format)}
-    paths, tried = [], Counter()
+    paths = []
+    tried = Counter()
     for *folders, name in split:
         path = requested = "/".join([*folders, name])
         while _key(path) in used_names:

@@ -47,7 +47,9 @@ class CrossValidation:
         The power is that of the least log loss, the first of equals: with a score of examples, the calibration error
         of 20 bins is mostly chance. Every power is judged with the constant that belongs to it.
         """
-        best, least, chosen = 0, np.inf, -np.inf
+        best = 0
+        least = np.inf
+        chosen = -np.inf
         for number, log_density in enumerate(self.log_density[:, rows]):
             constant = calibrated_constant(log_density, outlying=OUTLYING)
             stated = posterior(log_density, constant, self.prior[rows])[np.arange(rows.sum()), self.y[rows]]

@@ -100,7 +100,8 @@ class KnownCases:
         neighbours only. Raises ValueError for another width and for an embedding that is not finite.
         """
         query = np.asarray(embedding, np.float64)[None]
-        score, off_surface = self.surface.score(query), self.surface.off_surface(query)
+        score = self.surface.score(query)
+        off_surface = self.surface.off_surface(query)
         cosine = to_unit(self.embeddings.astype(np.float64)) @ to_unit(query)[0]
         similarity = robust_similarity(cosine, self.outlier_scores, score, limit=self.limit)
         nearest_cases = []
@@ -112,7 +113,8 @@ class KnownCases:
 
     def add(self, case: KnownCase) -> "KnownCases":
         """Return these with one more case, vouched for by a person: it and parts like it are known from now on."""
-        surface, scores = self.surface.mark_as_known(case.embedding[None]), np.append(self.outlier_scores, 0.0)
+        surface = self.surface.mark_as_known(case.embedding[None])
+        scores = np.append(self.outlier_scores, 0.0)
         return replace(self, cases=(*self.cases, case), outlier_scores=scores, surface=surface)
 
     def without(self, row: int) -> "KnownCases":

@@ -72,7 +72,8 @@ def learnable(labels: Mapping[int, str], groups: Sequence[str]) -> tuple[str, ..
 
 def advice(labels: Mapping[int, str], groups: Sequence[str]) -> list[tuple[str, int, str]]:
     """Return (defect type, labelled photos, advice on what else would help) for every type, sorted by name."""
-    rows, ready = [], learnable(labels, groups)
+    rows = []
+    ready = learnable(labels, groups)
     for name, count in sorted(Counter(labels.values()).items()):
         if count < MIN_PARTS_PER_TYPE:
             remark = f"{MIN_PARTS_PER_TYPE - count} more needed for training"

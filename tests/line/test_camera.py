@@ -103,7 +103,7 @@ def test_a_lost_camera_and_a_full_disk_are_said_and_waited_for_and_nothing_is_ha
     monkeypatch.setattr(camera.os, "fsync", sync)
     line_camera.run()
     assert messages[0].endswith("(No space left on device); trying again")
-    assert messages[1:] == ["line_camera rtsp://cam disconnected; reconnecting", "line_camera rtsp://cam reconnected"]
+    assert messages[1:] == ["camera rtsp://cam disconnected; reconnecting", "camera rtsp://cam reconnected"]
     assert len(list(tmp_path.glob("*.png"))) == 3
     assert list(tmp_path.glob(".*")) == []
 

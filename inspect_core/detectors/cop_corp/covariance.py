@@ -142,7 +142,8 @@ def fit(x: Tensor | np.ndarray, feature_map: FeatureMap, *, explained_variance: 
     x = as_features(x, name="x", width=feature_map.m, dtype=dtype).reshape(-1, feature_map.m)
     require_samples(x, name="x")
     require_fraction(explained_variance)
-    samples, D = len(x), feature_map.D
+    samples = len(x)
+    D = feature_map.D
     if 2 * samples <= D:
         model = _fit_by_svd(x, feature_map, explained_variance=explained_variance)
     else:

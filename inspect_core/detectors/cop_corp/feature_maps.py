@@ -54,7 +54,8 @@ def draw_orthogonal(m: int, M: int, *, seed: int = 0) -> tuple[Tensor, Tensor]:
     """
     _require_dimensions(m, M)
     frequencies, phases = (np.random.default_rng(child) for child in np.random.SeedSequence(seed).spawn(2))
-    pairs, rows = -(-M // 2), []
+    pairs = -(-M // 2)
+    rows = []
     for _ in range(-(-pairs // m)):
         normal, lengths = frequencies.standard_normal((m, m)), frequencies.standard_normal((m, m))
         directions, triangle = np.linalg.qr(normal)

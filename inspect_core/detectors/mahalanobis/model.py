@@ -72,7 +72,8 @@ class Mahalanobis(Stored):
         1e-7 of the largest, after `rounded` to about 1e-3 of it; values made negative by rounding are returned as 0.
         """
         h, w, k = self.mean.shape
-        factors, values = self.cholesky.reshape(h * w, k, k), self.mean.new_empty(h * w, k)
+        factors = self.cholesky.reshape(h * w, k, k)
+        values = self.mean.new_empty(h * w, k)
         for here in matrix_blocks(factors):
             factor = factors[here].double()
             eigenvalues = torch.linalg.eigvalsh(factor @ factor.transpose(1, 2)).flip(-1)
@@ -86,7 +87,8 @@ class Mahalanobis(Stored):
         Raises ValueError when a factor leaves the range in which float16 keeps its 11 bits.
         """
         float16_range = torch.finfo(torch.float16)
-        largest, pivot = self.cholesky.abs().max().item(), self.cholesky.diagonal(dim1=-2, dim2=-1).min().item()
+        largest = self.cholesky.abs().max().item()
+        pivot = self.cholesky.diagonal(dim1=-2, dim2=-1).min().item()
         if largest > float16_range.max or pivot < float16_range.tiny:
             raise ValueError(
                 f"cholesky has a smallest pivot of {pivot:.2g} and a largest entry of {largest:.2g}, float16 holds "

@@ -103,7 +103,8 @@ def grid_distances(features: Tensor, mean: Tensor, whitening: Sequence[Tensor], 
     features. All coordinates are always computed and summed in one order, so a distance does not depend on which
     other k are asked for. Raises ValueError for a k that is not in 1..number of coordinates.
     """
-    n, (h, w, m) = len(features), mean.shape
+    n = len(features)
+    h, w, m = mean.shape
     last = prefix_ends(ks, sum(block.shape[-1] for block in whitening)).to(mean.device)
     rows, mean = features.to(mean.device).reshape(n, h * w, m), mean.reshape(h * w, m)
     distances = rows.new_empty(len(last), n, h * w)

@@ -53,7 +53,8 @@ class LocalGaussian:
         if h < 1 or w < 1:
             raise ValueError(f"grid is {grid}; give the height and width of the feature maps, each at least 1")
         self.grid = (h, w)
-        k, device = self.projection.shape[1], self.projection.device
+        k = self.projection.shape[1]
+        device = self.projection.device
         row, column = torch.tril_indices(k, k, device=device)
         self._triangle = row * k + column
         self._joined, self._waiting = 0, 0
@@ -112,7 +113,8 @@ class LocalGaussian:
             raise ValueError(f"cannot take {m} of {n} photos away; leave at least one")
         remaining._joined = n - m
         if not m:
-            remaining._mean, remaining._scatter = self._mean.clone(), self._scatter.clone()
+            remaining._mean = self._mean.clone()
+            remaining._scatter = self._scatter.clone()
             return remaining
         remaining._mean = self._mean + (self._mean - other._mean) * (m / (n - m))
         remaining._scatter = self._scatter - other._scatter
@@ -134,7 +136,8 @@ class LocalGaussian:
 
         Raises ValueError for arrays of other shapes or types.
         """
-        k, device = self.projection.shape[1], self.projection.device
+        k = self.projection.shape[1]
+        device = self.projection.device
         places = self.grid[0] * self.grid[1]
         shapes = {"mean": (places, k), "scatter": (places, k * (k + 1) // 2)}
         images = int(state["images"])
@@ -142,8 +145,10 @@ class LocalGaussian:
             tuple(state[name].shape) != shape or state[name].dtype != torch.float64 for name, shape in shapes.items()
         ):
             raise ValueError(f"state is not of a grid {self.grid} and k = {k}; it comes from another fit")
-        self._joined, self._waiting = images, 0
-        self._mean, self._scatter = state["mean"].to(device), state["scatter"].to(device)
+        self._joined = images
+        self._waiting = 0
+        self._mean = state["mean"].to(device)
+        self._scatter = state["scatter"].to(device)
         return self
 
     def finish(self, *, ridge: float = 0.01) -> Mahalanobis:
@@ -201,7 +206,9 @@ class LocalGaussian:
 
     def _join(self, count: int) -> Iterator[slice]:
         """Yield the locations, block by block, at which that many images are about to be added; none for no image."""
-        places, k, device = self.grid[0] * self.grid[1], self.projection.shape[1], self.projection.device
+        places = self.grid[0] * self.grid[1]
+        k = self.projection.shape[1]
+        device = self.projection.device
         if count and not len(self._mean):
             self._mean = torch.zeros(places, k, dtype=torch.float64, device=device)
             self._scatter = torch.zeros(places, len(self._triangle), dtype=torch.float64, device=device)
@@ -215,7 +222,8 @@ class LocalGaussian:
         return mean, self._lower(per_location_product(centred.transpose(1, 2), centred))
 
     def _take(self, here: slice, count: int, mean: Tensor, scatter: Tensor) -> None:
-        n, shift = self._joined, mean - self._mean[here]
+        n = self._joined
+        shift = mean - self._mean[here]
         between = shift * math.sqrt(n * count / (n + count))
         self._scatter[here] += scatter
         self._scatter[here] += self._lower(between[:, :, None] * between[:, None, :])

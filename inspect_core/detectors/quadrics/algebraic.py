@@ -32,7 +32,8 @@ def monomial_count(d: int) -> int:
 def monomials(x: Tensor) -> Tensor:
     """Return (x_i x_j for i <= j, x, 1) of every point, (p, n) with p = (d + 1)(d + 2) / 2, for x (n, d)."""
     n, d = x.shape
-    points, z = x.T.contiguous(), x.new_empty((d + 1) * (d + 2) // 2, n)
+    points = x.T.contiguous()
+    z = x.new_empty((d + 1) * (d + 2) // 2, n)
     on_cpu = x.device.type == "cpu"
     # On a CPU by NumPy: torch would start its threads for each of the d short products.
     values, products = (points.numpy(), z.numpy()) if on_cpu else (points, z)
@@ -41,7 +42,8 @@ def monomials(x: Tensor) -> Tensor:
     for i in range(d):
         multiply(values[i], values[i:], out=products[start : start + d - i])  # ty: ignore[no-matching-overload]
         start += d - i
-    z[start:-1], z[-1] = points, 1
+    z[start:-1] = points
+    z[-1] = 1
     return z
 
 

@@ -154,7 +154,8 @@ def _prepare(
     x = as_points(x)
     x = x.reshape(-1, x.shape[-1])
     coordinates = fit_coordinates(x, components=components)
-    n, r = len(x), x.shape[1] if components is None else components
+    n = len(x)
+    r = x.shape[1] if components is None else components
     m = max(1, r - coordinates.spanning) if m is None else m
     require_count(m, monomial_count(r), name="m", cure=f"{r} features carry that many orthonormal quadrics")
     unknowns = monomial_count(r) + r + 1

@@ -93,10 +93,12 @@ def refine_sgd(
     coefficients = A, b, c
     squares = [torch.zeros(len(part), device=x.device) for part in coefficients]
     batch = min(SGD_BATCH, len(x))
-    order, used = np.empty(0, dtype=np.int64), 0
+    order = np.empty(0, dtype=np.int64)
+    used = 0
     for step in range(steps):
         if used + batch > len(order):
-            order, used = rng.permutation(len(x)), 0
+            order = rng.permutation(len(x))
+            used = 0
         rows = x[torch.from_numpy(order[used : used + batch]).to(x.device)]
         used += batch
         rate = RATE * (1 + math.cos(math.pi * step / steps)) / 2

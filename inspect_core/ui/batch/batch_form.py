@@ -37,7 +37,9 @@ def new_batch(saved: list[Path]) -> None:
     if recipe is None:
         return
     words = "The table, the report and images of the worst parts are always saved."
-    label, say, key = "Also save for each photo", MAPS.__getitem__, "batch_maps"
+    label = "Also save for each photo"
+    say = MAPS.__getitem__
+    key = "batch_maps"
     map_choices = st.pills(label, list(MAPS), format_func=say, selection_mode="multi", key=key, help=words)
     workers, cluster = _worker_inputs()
     if start_button("Start", "batch_start", disabled=source is None) and source is not None:
@@ -45,7 +47,8 @@ def new_batch(saved: list[Path]) -> None:
             with st.spinner("Checking the photos…"):
                 count = len(photos_of([source.path]))
             asked = {"product": recipe.product, "recipe": path.name, "digest": recipe.digest or "", "count": count}
-            endings, user = tuple(ending for ending in ENDINGS if ending in map_choices), shell.current_user()
+            endings = tuple(ending for ending in ENDINGS if ending in map_choices)
+            user = shell.current_user()
             how = {"map_suffixes": endings, "user": user, "workers": workers, "cluster": cluster}
             _start(batch_store.new(**asked, **how, source=str(source.path)))
     if source is None:
@@ -58,14 +61,16 @@ def new_batch(saved: list[Path]) -> None:
 @st.fragment(run_every=shell.POLL_SECONDS)
 def running_batch() -> None:
     """Show the batch that runs now: how far, how long, pause, cancel."""
-    job, batch = shell.active_job(), batch_store.find(batch_jobs.running() or "")
+    job = shell.active_job()
+    batch = batch_store.find(batch_jobs.running() or "")
     if job is None or batch is None:
         st.rerun()
     with st.container(border=True):
         _head(batch)
         st.progress(job.fraction, text=shell.progress_in_words(job))
         row = st.container(horizontal=True)
-        stop, off = "Stopping…" if job.cancelling else "Pause", job.cancelling
+        stop = "Stopping…" if job.cancelling else "Pause"
+        off = job.cancelling
         for key, label, icon, work, words in (
             ("pause", stop, ":material/pause:", batch_jobs.pause, ON_PAUSE),
             ("cancel", "Cancel and discard", ":material/delete:", batch_jobs.cancel, ON_CANCEL),

@@ -48,7 +48,8 @@ def waits(batch: BatchRun) -> bool:
 
 def start(batch: BatchRun) -> None:
     """Start a batch, or resume it where it stopped. Raises JobRejected as `Jobs.submit`."""
-    unwanted, user = _unwanted(), shell.current_user()
+    unwanted = _unwanted()
+    user = shell.current_user()
 
     def work(job: Job) -> None:
         try:
@@ -98,7 +99,8 @@ def _judge(batch: BatchRun, job: Job, user: str) -> None:
         def report(fraction: float, step: str) -> None:
             job.report(fraction, step + by)
 
-        record, outputs = AuditRecord(log, inspector, user), batch.outputs()
+        record = AuditRecord(log, inspector, user)
+        outputs = batch.outputs()
         run(inspector, photos, outputs, record=record, report=report, judging=judging, truths=truths)
     if (before := batch_store.find(batch.baseline_batch)) is not None and before.finished:
         job.report(1.0, "drawing changed verdicts")
@@ -107,7 +109,8 @@ def _judge(batch: BatchRun, job: Job, user: str) -> None:
 
 def _draw_changes(before: BatchRun, batch: BatchRun, inspector: Inspector, photos: Sequence[Photo]) -> None:
     """Pictures of the first changes by rank, as both recipes see them."""
-    rows, (first, _) = read_table(batch.table), inspector_of(before.recipe, before.digest)
+    rows = read_table(batch.table)
+    first, _ = inspector_of(before.recipe, before.digest)
     paths = {row.digest: photo for row, photo in zip(rows, photos, strict=True)}
     with atomic_replace(batch.changed) as new:
         new.mkdir()

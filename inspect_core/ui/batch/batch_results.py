@@ -109,7 +109,9 @@ def _changes(batch: BatchRun, rows: list[ResultRow]) -> None:
 def _downloads(batch: BatchRun) -> None:
     row = st.container(horizontal=True)
     for label, path, mime in (("Table (CSV)", batch.table, "text/csv"), ("Report (HTML)", batch.report, "text/html")):
-        key, icon, is_missing = f"batch_{path.name}", ":material/download:", not path.is_file()
+        key = f"batch_{path.name}"
+        icon = ":material/download:"
+        is_missing = not path.is_file()
         row.download_button(
             label, path.read_bytes, path.name, mime, key, on_click="ignore", icon=icon, disabled=is_missing
         )
@@ -138,7 +140,8 @@ def _worst(batch: BatchRun, rows: list[ResultRow]) -> None:
 def _table(batch: BatchRun, rows: list[ResultRow]) -> None:
     """Show the photos, one row each, and the one that is selected with its heatmap."""
     st.markdown("**Photos**")
-    words, key = {word: VERDICT_PHRASES[word].capitalize() for word in ALL_VERDICTS}, "batch_outcomes"
+    words = {word: VERDICT_PHRASES[word].capitalize() for word in ALL_VERDICTS}
+    key = "batch_outcomes"
     outcome = st.segmented_control(
         "Show", words, format_func=words.__getitem__, selection_mode="multi", key=key, label_visibility="collapsed"
     )

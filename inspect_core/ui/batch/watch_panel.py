@@ -70,9 +70,12 @@ def _line(job_id: str) -> None:
             _head(watched)
             paused = shift is not None and shift.paused
             label, icon = ("Resume", "play_arrow") if paused else ("Pause", "pause")
-            key, off = f"watch_pause-{job_id}", shift is None or job.cancelling
+            key = f"watch_pause-{job_id}"
+            off = shift is None or job.cancelling
             st.button(label, key, icon=f":material/{icon}:", disabled=off, on_click=watches.pause, args=(job_id,))
-            key, icon, label = f"watch_stop-{job_id}", ":material/stop:", "Stopping…" if job.cancelling else "Stop"
+            key = f"watch_stop-{job_id}"
+            icon = ":material/stop:"
+            label = "Stopping…" if job.cancelling else "Stop"
             off, stop = job.cancelling, shell.jobs().cancel
             st.button(label, key, icon=icon, help=ON_STOP, disabled=off, on_click=stop, args=(job_id,))
         if shift is None:

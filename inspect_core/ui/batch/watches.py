@@ -58,7 +58,8 @@ def find(job_id: str) -> FolderWatch | None:
 
 def start(recipe: Recipe, file: str, folder: Path, out: Path) -> None:
     """Watch a folder with the saved recipe in this file. Raises JobRejected as `Jobs.run_unqueued`."""
-    user, digest = shell.current_user(), recipe.digest or ""
+    user = shell.current_user()
+    digest = recipe.digest or ""
     watched = FolderWatch(recipe.product, folder, out, time.strftime("%H:%M"))
 
     def work(job: Job) -> None:

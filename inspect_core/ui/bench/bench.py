@@ -107,7 +107,9 @@ def read_input(key: str) -> BenchInput:
 
     Called before anything is computed, so that one run puts it in force and draws it.
     """
-    moves, stamps, fresh = st.session_state.get(key) or {}, _stamps(key), {}
+    moves = st.session_state.get(key) or {}
+    stamps = _stamps(key)
+    fresh = {}
     for name, parse in _MOVES.items():
         if stamp_of(move := moves.get(name) or {}) != stamps.get(name, NEVER):
             stamps[name] = stamp_of(move)

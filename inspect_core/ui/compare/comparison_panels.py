@@ -117,7 +117,8 @@ def _downloads(order: TeachingConfig) -> None:
         ("Table (CSV)", "detectors.csv", "text/csv", comparison_report.csv_of),
         ("Report (HTML)", "detectors.html", "text/html", partial(comparison_report.html_of, order=order)),
     ):
-        data, icon = partial(_made, order, write), ":material/download:"
+        data = partial(_made, order, write)
+        icon = ":material/download:"
         st.download_button(label, data, name, kind, key=f"compare_{name}", icon=icon, on_click="ignore")
 
 

@@ -37,7 +37,8 @@ def gallery(product: TaughtProduct, by_region: bool) -> None:
         )
         return
     defect_types = sorted(set(labels.values()))
-    tools, brush = st.container(horizontal=True, vertical_alignment="bottom", gap="medium"), f"brush-{product.id}"
+    tools = st.container(horizontal=True, vertical_alignment="bottom", gap="medium")
+    brush = f"brush-{product.id}"
     say, words = "Defect type", "Select or type one"
     tools.selectbox(
         say, defect_types, index=None, key=brush, placeholder=words, accept_new_options=True, width=250, help=ON_BRUSH
@@ -67,7 +68,8 @@ def crop_of(product: TaughtProduct, position: int) -> Box | None:
 
 def _candidates(product: TaughtProduct, labels: dict[int, str]) -> list[int]:
     live, limits = active_values(product)
-    scores, photos = product.scored.scores(**live), product.scored.photos
+    scores = product.scored.scores(**live)
+    photos = product.scored.photos
     above = scores > (limits.review if limits is not None else np.inf)
     order = np.argsort(-scores, kind="stable").tolist()
     return [position for position in order if position in labels or photos[position].is_defect or above[position]]
@@ -81,7 +83,8 @@ def _cell(product: TaughtProduct, position: int, kind: str | None, by_region: bo
         st.image(_picture(product, product.id, position, box), width="stretch", alt=shown)
     except ImageError as error:
         st.caption(f":material/broken_image: {shell.escape(error)}")
-    key, kind_of = f"kind-{product.id}-{photo.digest}", "secondary" if kind else "tertiary"
+    key = f"kind-{product.id}-{photo.digest}"
+    kind_of = "secondary" if kind else "tertiary"
     label = shell.escape(kind or WITHOUT)
     words = shell.escape(photo.name)
     arguments = (product.id, position, kind, brush)
@@ -111,7 +114,8 @@ def _rename_or_remove(product: TaughtProduct, labels: dict[int, str], defect_typ
         label = f"Remove label from {pluralise(len(labelled_positions), 'photo')}"
         icon = ":material/label_off:"
         arguments = (product.id, labelled_positions, "")
-        off, key = kind is None, f"remove-{product.id}"
+        off = kind is None
+        key = f"remove-{product.id}"
         st.button(label, key=key, icon=icon, on_click=_keep, args=arguments, disabled=off, help=ON_REMOVE)
 
 
@@ -137,7 +141,8 @@ def _picture(_taught: TaughtProduct, taught_id: str, position: int, box: Box | N
     """
     pixels = _taught.pixels(position)
     if box is not None:
-        buffer, crop = io.BytesIO(), Image.fromarray(crop_square(pixels, box))
+        buffer = io.BytesIO()
+        crop = Image.fromarray(crop_square(pixels, box))
         crop.resize((PICTURE, PICTURE), Image.Resampling.BICUBIC).save(buffer, "JPEG", quality=88)
         return buffer.getvalue()
     whole = Image.fromarray(pixels)

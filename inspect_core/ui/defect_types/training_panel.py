@@ -65,7 +65,8 @@ def learn(product: TaughtProduct) -> bool:
     """Show the number of examples, what to look at, and Learn. Return whether regions are used instead of
     whole parts.
     """
-    labels, groups = defect_labels.labels_of(product), _groups(product)
+    labels = defect_labels.labels_of(product)
+    groups = _groups(product)
     rows = advice(labels, [groups[photo.name] for photo in product.scored.photos])
     row = st.container(horizontal=True, gap="large")
     with row.container(width=COUNTS_WIDTH):
@@ -82,15 +83,18 @@ def learn(product: TaughtProduct) -> bool:
         )
         _keep_together(product)
     with row.container(width=ORDER_WIDTH):
-        key, ways = f"look_at-{product.id}", [REGION, WHOLE]
+        key = f"look_at-{product.id}"
+        ways = [REGION, WHOLE]
         first = WHOLE if product.product == LEARNABLE_SAMPLE and LEARNABLE_SAMPLE in teaching_job.samples() else REGION
         look_at = st.segmented_control("Classify by", ways, default=first, required=True, key=key, help=ON_LOOKING)
         with st.expander("Settings"):
-            key, captions = f"parent-{product.id}", ["robust with few examples", "often better with many examples"]
+            key = f"parent-{product.id}"
+            captions = ["robust with few examples", "often better with many examples"]
             parent = st.radio(
                 "Model", PARENTS, format_func=PARENTS.get, key=key, horizontal=True, captions=captions, help=ON_MODEL
             )
-            key, words = f"kinds_seed-{product.id}", "A different seed changes the random draws in training."
+            key = f"kinds_seed-{product.id}"
+            words = "A different seed changes the random draws in training."
             seed = st.number_input("Random seed", 0, 9999, 0, key=key, help=words)
         _learn_button(product, groups, look_at == REGION, parent, int(seed))
     return look_at == REGION

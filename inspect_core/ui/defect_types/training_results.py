@@ -25,7 +25,8 @@ CURVE_WIDTH = 470
 @open_product_store.as_fragment
 def results(product: TaughtProduct) -> None:
     """First how often the name is right, then where the limit lies and how far the probability is right."""
-    learned, known = training_job.last(product), product.defect_types
+    learned = training_job.last(product)
+    known = product.defect_types
     if known is None:
         return
     if learned is None:
@@ -98,7 +99,8 @@ def at_limit(learned: TypeTrainingResult, defect_types: DefectTypes) -> list[str
 
 def confusion(learned: TypeTrainingResult, minimum_confidence: float) -> np.ndarray:
     """Return (C, C + 1) counts of true types by types named; the last column is for those without a name."""
-    posterior, kinds = learned.posterior, learned.posterior.shape[1]
+    posterior = learned.posterior
+    kinds = learned.posterior.shape[1]
     predicted = np.where(posterior.max(axis=1) >= minimum_confidence, posterior.argmax(axis=1), kinds)
     counts = np.zeros((kinds, kinds + 1), int)
     np.add.at(counts, (learned.unseen.y, predicted), 1)
@@ -108,7 +110,8 @@ def confusion(learned: TypeTrainingResult, minimum_confidence: float) -> np.ndar
 def _trust(known: DefectTypes, learned: TypeTrainingResult) -> None:
     """Is the stated probability right, and does it fall away from the examples?"""
     row = st.container(horizontal=True, gap="medium")
-    parent, kernel = PARENTS[learned.order.parent].lower(), KERNEL[learned.order.parent]
+    parent = PARENTS[learned.order.parent].lower()
+    kernel = KERNEL[learned.order.parent]
     stated = {f"{kernel} (in use)": learned.posterior, f"{parent} only": learned.unseen.parent}
     y = learned.unseen.y
     with row.container(width=CURVE_WIDTH):

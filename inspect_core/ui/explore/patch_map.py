@@ -84,7 +84,8 @@ def _choose(product: TaughtProduct) -> tuple[MapRequest, str]:
 def _show(
     product: TaughtProduct, drawn: ScatterMap, colour: str, chart: str, live: dict[str, int], limits: Limits | None
 ) -> None:
-    picked, theme = _picked(chart, len(drawn.points)), charts.current_theme()
+    picked = _picked(chart, len(drawn.points))
+    theme = charts.current_theme()
     left, right = st.columns([3, 1.3], gap="medium")
     with left:
         figure = _coloured_scatter(product, drawn, colour, limits, theme)
@@ -118,7 +119,8 @@ def _coloured_scatter(
         colours = scatter.colours_of_groups(words, theme)
     else:
         unknown = explore.UNMARKED, UNKNOWN
-        words, colours = list(points.truth), scatter.type_colours(points.truth, theme, unknown)
+        words = list(points.truth)
+        colours = scatter.type_colours(points.truth, theme, unknown)
     return scatter.scatter_by_category(drawn.positions, words, colours, marks, hover, theme)
 
 
@@ -126,7 +128,8 @@ def _show_picked(
     product: TaughtProduct, drawn: ScatterMap, i: int, live: dict[str, int], limits: Limits | None
 ) -> None:
     """Show the part behind a point, its patch framed, and the way to the bench."""
-    points, position = drawn.points, int(drawn.points.photo[i])
+    points = drawn.points
+    position = int(drawn.points.photo[i])
     photo = product.scored.photos[position]
     try:
         pixels = product.pixels(position)

@@ -20,7 +20,8 @@ PUBLISHED = 0.0, 10.0
 def show_unusual_parts(product: TaughtProduct) -> None:
     """Show the ten good parts of highest score with their heatmaps, in Loupe's colours or in those of the papers."""
     live, limits = active_values(product)
-    scores, good = product.scored.scores(**live), np.flatnonzero(product.scored.good_and_defect()[0])
+    scores = product.scored.scores(**live)
+    good = np.flatnonzero(product.scored.good_and_defect()[0])
     ranked = good[np.argsort(-scores[good], kind="stable")][:COUNT]
     if not len(ranked):
         st.info("No good photos yet. Add some on Inspect.")
@@ -34,11 +35,13 @@ def show_unusual_parts(product: TaughtProduct) -> None:
         help="The papers' fixed colour scale (jet, clamped), the same for every part and detector. Loupe's own scale "
             "turns warm at the limit.",
     )  # fmt: skip
-    limit, typical_score = np.inf if limits is None else limits.review, product.scored.typical_score(**live)
+    limit = np.inf if limits is None else limits.review
+    typical_score = product.scored.typical_score(**live)
     for rank, position in enumerate(ranked.tolist()):
         if rank % ACROSS == 0:
             columns = st.columns(ACROSS, gap="small")
-        name, score = product.scored.photos[position].name, float(scores[position])
+        name = product.scored.photos[position].name
+        score = float(scores[position])
         with columns[rank % ACROSS].container(border=True):
             try:
                 pixels = downscale(product.pixels(position), SIDE)

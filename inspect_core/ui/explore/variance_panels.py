@@ -48,7 +48,8 @@ def chosen_view(product: TaughtProduct) -> int:
 
 def variance(product: TaughtProduct) -> None:
     """Show where the variance of good patches goes: eigenvalues, and the remaining rank at every place."""
-    position, live = chosen_view(product), active_values(product)[0]
+    position = chosen_view(product)
+    live = active_values(product)[0]
     view = product.scored.views[position]
     if view.variances is not None:
         _one_spectrum(view, view.variances, live[view.live_parameter])
@@ -127,7 +128,8 @@ def _local_variance(product: TaughtProduct, local: LocalSpectrum, k: int) -> Non
     left, right = row.container(width=SPECTRUM_WIDTH), row.container(width=PLACES_WIDTH)
     with left:
         st.markdown("**Spectrum over all locations**")
-        level, alt = (f"ridge {local.ridge:g}", local.ridge), "median and 10–90% band"
+        level = (f"ridge {local.ridge:g}", local.ridge)
+        alt = "median and 10–90% band"
         figure = explore_plots.local_spectra({"typical location": local.band}, charts.current_theme(), level=level, k=k)
         charts.show(figure, key="local_spectrum", alt=f"Eigenvalues at each place on a log scale: {alt}.")
     with right:
@@ -171,7 +173,8 @@ def sensitivity(product: TaughtProduct) -> None:
 
 
 def _curves(product: TaughtProduct, name: str, value: float, readings: list[SensitivityPoint]) -> None:
-    values, notes = [reading.value for reading in readings], None
+    values = [reading.value for reading in readings]
+    notes = None
     view = next((view for view in product.scored.views if view.live_parameter == name), None)
     if view is not None and view.variances is not None:
         notes = [f" ({fraction:.1%} of the variance)" for fraction in explained(view, [int(v) for v in values])]

@@ -80,7 +80,8 @@ def _change(entry: LogEntry) -> str:
 @st.cache_resource(max_entries=4, show_spinner="Updating drift signals…")
 def _run_signals(numbers: tuple[int, ...], _found: Sequence[Inspection]) -> tuple[DriftSignals, list[SignalAlarm]]:
     """Followed once for the same entries of the log."""
-    signals, alarms = DriftSignals(_good_scores(_found[0].recipe)), []
+    signals = DriftSignals(_good_scores(_found[0].recipe))
+    alarms = []
     for inspection in _found:
         alarms += signals.add(inspection.score, rejected=inspection.final_verdict == REJECT, inputs=inspection.inputs)
     return signals, alarms

@@ -133,7 +133,8 @@ def _types(inspections: list[Inspection]) -> None:
 
 def _pictures(inspections: list[Inspection]) -> None:
     """Show the latest part of each type that can still be shown, in the order of the bars."""
-    shelf, types = st.container(horizontal=True, gap="small"), defect_types(inspections)
+    shelf = st.container(horizontal=True, gap="small")
+    types = defect_types(inspections)
     for kind, parts in list(types.items())[:MOST_TYPES]:
         for part, content in examples(parts, most=1):
             with shelf.container(width=SIDE):

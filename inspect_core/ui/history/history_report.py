@@ -39,7 +39,9 @@ def downloads(selection: Selection) -> None:
     """Show the selection as files, made on request."""
     row = st.container(horizontal=True, vertical_alignment="center")
     for label, make, kind in (("Table (CSV)", csv_of, "csv"), ("Report (HTML)", html_of, "html")):
-        data, name, icon = partial(make, selection), f"history.{kind}", ":material/download:"
+        data = partial(make, selection)
+        name = f"history.{kind}"
+        icon = ":material/download:"
         row.download_button(label, data, name, f"text/{kind}", f"history_{kind}", icon=icon, on_click="ignore")
     number, digest = selection.head
     entries = "1 log entry" if number == 1 else f"{number:,} log entries"

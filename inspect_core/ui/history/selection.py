@@ -64,12 +64,14 @@ def choose(log: AuditLog) -> Selection:
     chosen = [inspection for inspection in inspections if product in (inspection.product, ALL_PRODUCTS)]
     changes = [entry for entry in others if product in (entry.product, ALL_PRODUCTS) or not entry.product]
     recipes = list(dict.fromkeys(inspection.recipe for inspection in chosen))
-    key, options = "history_recipe", [ALL_RECIPES, *recipes]
+    key = "history_recipe"
+    options = [ALL_RECIPES, *recipes]
     recipe = row.selectbox("Recipe", options, key=key, width=140, format_func=lambda text: text[:12])
     if recipe != ALL_RECIPES:
         chosen = [inspection for inspection in chosen if inspection.recipe == recipe]
         changes = [entry for entry in changes if entry.recipe in (recipe, "")]
-    key, say = "history_verdict", VERDICT_PHRASES.__getitem__
+    key = "history_verdict"
+    say = VERDICT_PHRASES.__getitem__
     words = row.multiselect("Verdict", ALL_VERDICTS, key=key, width=200, placeholder="all", format_func=say)
     if words:
         chosen = [inspection for inspection in chosen if inspection.final_verdict in words]

@@ -114,7 +114,8 @@ def _heatmap(inspection: Inspection) -> bytes | None:
 def _override(inspection: Inspection) -> None:
     with st.form(f"override-{inspection.number}", clear_on_submit=True):
         options: list[VerdictWord] = [word for word in (ACCEPT, REVIEW, REJECT) if word != inspection.final_verdict]
-        key, say = f"override_verdict-{inspection.number}", VERDICT_PHRASES.__getitem__
+        key = f"override_verdict-{inspection.number}"
+        say = VERDICT_PHRASES.__getitem__
         verdict = st.segmented_control("Your verdict", options, format_func=say, key=key)
         key = f"override_reason-{inspection.number}"
         reason = st.text_input("Reason", key=key, placeholder="e.g. dust, wiped off", max_chars=200)

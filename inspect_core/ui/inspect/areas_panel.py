@@ -37,7 +37,8 @@ def take(product: TaughtProduct, settings: SessionSettings) -> TaughtProduct:
     drawn = (st.session_state.get(_key(product)) or {}).get("areas") or {}
     if stamp_of(drawn) in (NEVER, settings.areas_stamp):
         return product
-    settings.areas_stamp, settings.areas_problem = stamp_of(drawn), ""
+    settings.areas_stamp = stamp_of(drawn)
+    settings.areas_problem = ""
     scored, alignment = product.scored, product.extractor.alignment
     reference = alignment.digest if alignment else ""
     try:
@@ -63,7 +64,8 @@ def show(product: TaughtProduct, position: int, pixels: np.ndarray, drawn: Bench
         if areas is not None:
             st.caption("Areas are fixed by the recipe. Teach again to change them.")
         return
-    offer, opening = _bright_place(product, drawn), f"areas-open-{product.id}"
+    offer = _bright_place(product, drawn)
+    opening = f"areas-open-{product.id}"
     if offer is not None and not st.session_state.get(opening):
         row = st.container(horizontal=True, vertical_alignment="center")
         row.caption(f":material/flare: {shell.escape(offer['words'])}", width="content")

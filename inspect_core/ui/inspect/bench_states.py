@@ -20,7 +20,8 @@ NO_VERDICTS = "Preview: no verdicts until you apply it."
 
 def of_model(product: TaughtProduct, position: int, live: dict[str, int], limits: Limits | None) -> BenchState:
     """Return the fitted model at this live value; limits None: the suggested ones."""
-    scored, suggested = product.scored, product.suggested_limits(live)
+    scored = product.scored
+    suggested = product.suggested_limits(live)
     scores, limits, hit_limits = scored.scores(**live), limits or suggested, found_up_to(scored, **live)
     return BenchState(
         scored.photos, scores, position, scored.map(position, **live), limits, suggested,

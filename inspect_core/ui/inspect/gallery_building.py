@@ -22,7 +22,8 @@ MOST_GOOD = 100
 
 def known_types(product: TaughtProduct) -> dict[int, str]:
     """Kind by position of the parts that can be known cases: the labelled defects and at most MOST_GOOD good parts."""
-    labels, good = defect_labels.labels_of(product), good_parts(product)
+    labels = defect_labels.labels_of(product)
+    good = good_parts(product)
     chosen = {good[i] for i in np.unique(np.linspace(0, len(good) - 1, MOST_GOOD).astype(int))} if good else set()
     return dict(sorted({**labels, **dict.fromkeys(chosen, "good")}.items()))
 

@@ -57,7 +57,9 @@ def notes(product: TaughtProduct) -> None:
 
 def add_photos(product: TaughtProduct) -> TaughtProduct:
     """Add photos of new parts, dropped here; return the product with them."""
-    settings, uploads, camera = settings_of(product), f"added-{product.id}", f"taken-{product.id}"
+    settings = settings_of(product)
+    uploads = f"added-{product.id}"
+    camera = f"taken-{product.id}"
     files = [*(st.session_state.get(uploads) or []), st.session_state.get(camera)]
     if fresh := [file for file in files if file is not None and file.file_id not in settings.added]:
         product = _add_files(product, settings, fresh)
@@ -104,7 +106,9 @@ def bench_with_parameters(product: TaughtProduct) -> None:
     with adding:
         product = add_photos(product)
         save = st.container()
-    position, above, below = settings.position, st.container(), st.container()
+    position = settings.position
+    above = st.container()
+    below = st.container()
     with moving:
         run = live_parameters.choose(product, settings, busy=busy)
     with above:
@@ -220,7 +224,8 @@ def product_check_mode(product: TaughtProduct, settings: SessionSettings) -> Non
     """Show what happens when a photo does not show the product that was taught."""
     if product.product_check is None:
         return
-    words, key = {OFF: "Off", WARN: "Warn", STOP: "Stop"}, f"guard-{product.id}"
+    words = {OFF: "Off", WARN: "Warn", STOP: "Stop"}
+    key = f"guard-{product.id}"
     st.segmented_control(
         "Product check", list(words), default=settings.product_check_mode, format_func=words.__getitem__, key=key,
         required=True, on_change=_set_mode, args=(product.id, key), help=(
@@ -271,11 +276,14 @@ def with_picture(product: TaughtProduct, view: BenchState, pixels: np.ndarray, *
 
     Raises ValueError for a score that is not finite.
     """
-    settings, photos, position = settings_of(product), product.scored.photos, view.position
+    settings = settings_of(product)
+    photos = product.scored.photos
+    position = view.position
     product_check = settings.product_check(product)
     verdict = bench_states.verdict_of(product, view, product_check, photo_missing=photo_missing)
     checks = [product.checked(i, product_check, ask=False) for i in range(len(photos))]
-    notes, box = [view.note, verdict.photo_deviation and f"Photo quality: {verdict.photo_deviation}."], None
+    notes = [view.note, verdict.photo_deviation and f"Photo quality: {verdict.photo_deviation}."]
+    box = None
     if (patch := settings.framed_patch) is not None and patch[0] == position:
         box = boxes.patch_box(patch[1], product.scored.grid, pixels.shape[:2])
         notes.append("Frame: the patch selected on Explore.")

@@ -60,7 +60,8 @@ def show_similar_cases(
 def _offer(product: TaughtProduct, live: dict[str, int], limits: Limits, *, busy: bool) -> None:
     """Without a gallery: what it would be made of, and one button."""
     defect_types = gallery_building.known_types(product)
-    good, there = [i for i, kind in defect_types.items() if kind == "good"], gallery_building.good_parts(product)
+    good = [i for i, kind in defect_types.items() if kind == "good"]
+    there = gallery_building.good_parts(product)
     if len(defect_types) < LEAST:
         st.caption(
             f"A gallery shows whether a similar part was seen before. It needs at least {LEAST} good or labelled parts."
@@ -174,7 +175,8 @@ def _take_out(taught_id: str, digest: str) -> None:
 def _settings(product: TaughtProduct, cases: KnownCases, live: dict[str, int], limits: Limits, *, busy: bool) -> None:
     """Show the limit of what counts as known, and rebuilding the gallery."""
     with st.popover("Gallery", icon=":material/photo_library:"):
-        defect_types, suggested = [case.defect_type for case in cases.cases], cases.suggested
+        defect_types = [case.defect_type for case in cases.cases]
+        suggested = cases.suggested
         key = f"similar_limit-{product.id}"
         st.caption(
             ", ".join(f"{defect_types.count(kind)} {shell.escape(kind)}" for kind in sorted(set(defect_types)))
@@ -189,7 +191,8 @@ def _settings(product: TaughtProduct, cases: KnownCases, live: dict[str, int], l
         )  # fmt: skip
         st.caption(f"Suggested {suggested:.2f}, from good parts held out of training.")
         if product.study is not None:
-            known, look_at = gallery_building.known_types(product), REGION if cases.by_region else WHOLE
+            known = gallery_building.known_types(product)
+            look_at = REGION if cases.by_region else WHOLE
             _build(product, known, live, limits, words="Rebuild", look_at=look_at, busy=busy)
             st.caption("Uses the current labels and regions. Parts added by hand must be added again.")
 

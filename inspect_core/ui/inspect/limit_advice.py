@@ -68,7 +68,8 @@ def _suggest(product: TaughtProduct, drawn: BenchState, cost: float) -> tuple[Co
     """Return the limit, and the sets it is from: photos not used for figures, if there are any."""
     scored = product.scored
     defect = scored.good_and_defect()[1]
-    choose, setters = scored.of_subset("validation") & defect, scored.setters()
+    choose = scored.of_subset("validation") & defect
+    setters = scored.setters()
     chosen = choose if choose.any() else defect & scored.of_subset("test")
     good_parts, defect_parts = (
         {photo.subset for photo in compress(scored.photos, is_used)} for is_used in (setters, chosen)

@@ -54,7 +54,8 @@ def choose(product: TaughtProduct, settings: SessionSettings, *, busy: bool) -> 
         settings.preview = None
         run = None
     else:
-        view, preview = scored.views[product.refit_view], settings.preview
+        view = scored.views[product.refit_view]
+        preview = settings.preview
         chosen = settings.live[view.live_parameter] if settings.live[view.live_parameter] != view.start else None
         run = settings.preview = previews.ask(
             product.patch_sample, preview, chosen_values, scored.photos, settings.live, first=settings.position,
@@ -107,8 +108,10 @@ def _live_control(
 
     waiting: the preview has no values of its own yet, so nothing can be moved.
     """
-    key, stops = _key_of(product, settings, name, waiting=waiting), scored.stops(name)
-    control, fractions = CONTROLS[name], {}
+    key = _key_of(product, settings, name, waiting=waiting)
+    stops = scored.stops(name)
+    control = CONTROLS[name]
+    fractions = {}
     view = next(view for view in scored.views if view.live_parameter == name)
     if view.variances is not None:
         fractions = dict(zip(stops, explained(view, stops), strict=True))
@@ -126,7 +129,8 @@ def _area_control(product: TaughtProduct, settings: SessionSettings, live: Mappi
     """Show the slider of the smallest area that counts, in pixels of the map, with its size in pixels of the photo
     shown.
     """
-    key, size = _key_of(product, settings, AREA, waiting=waiting), product.scored.size
+    key = _key_of(product, settings, AREA, waiting=waiting)
+    size = product.scored.size
     photo = product.scored.photos[settings.position].size if product.scored.photos else size
     down, across = (pixels / cells for pixels, cells in zip(photo, size, strict=True))
     square_mm = across * down * product.mm_per_pixel**2 if product.mm_per_pixel else None
@@ -141,7 +145,8 @@ def _area_control(product: TaughtProduct, settings: SessionSettings, live: Mappi
         + (f" · {area * square_mm:.3g} mm²" if square_mm else ""),
         on_change=None if waiting else _move, args=(product.id, AREA, key),
     )  # fmt: skip
-    smaller, known = int((product.defect_areas() < live[AREA]).sum()), len(product.defect_areas())
+    smaller = int((product.defect_areas() < live[AREA]).sum())
+    known = len(product.defect_areas())
     if smaller:
         st.caption(f"{smaller} of {known} " + ("defects smaller" if _crowded(product) else "known defects are smaller"))
     else:
@@ -163,7 +168,8 @@ def _key_of(product: TaughtProduct, settings: SessionSettings, name: str, *, wai
 
 
 def _move(taught_id: str, name: str, key: str) -> None:
-    product, settings = open_product_store.find(taught_id), settings_at(taught_id)
+    product = open_product_store.find(taught_id)
+    settings = settings_at(taught_id)
     if product is None or settings is None or key != _key_of(product, settings, name):
         return  # the move is of a preview that another one followed
     if settings.preview is None:

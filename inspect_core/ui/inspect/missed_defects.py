@@ -20,7 +20,8 @@ WIDTH = 112
 def strip(product: TaughtProduct, drawn: BenchState) -> None:
     """Shown for the suggested limits alone; a limit set by hand is the engineer's own."""
     scored = product.scored
-    parts, setters = counted_parts(scored.photos, scored.unscored), np.flatnonzero(scored.setters())
+    parts = counted_parts(scored.photos, scored.unscored)
+    setters = np.flatnonzero(scored.setters())
     known = parts.defect
     if product.study is None or not known.any() or not len(setters) or drawn.limits != drawn.suggested:
         return

@@ -44,7 +44,8 @@ def show(product: TaughtProduct, position: int, live: Mapping[str, int], limits:
 
 
 def _show_simulation(product: TaughtProduct, position: int, live: dict[str, int], limits: Limits) -> None:
-    columns, key = st.columns(4), f"{product.id}-{position}"
+    columns = st.columns(4)
+    key = f"{product.id}-{position}"
     noise = columns[0].slider("Noise, grey levels", 0.0, 12.0, 0.0, step=0.5, key=f"again_noise-{key}")
     light = columns[1].slider("Brightness, %", -20.0, 20.0, 0.0, step=1.0, key=f"again_light-{key}")
     focus = columns[2].slider("Blur, pixels", 0.0, 3.0, 0.0, step=0.1, key=f"again_focus-{key}")
@@ -71,7 +72,8 @@ def _show_simulation(product: TaughtProduct, position: int, live: dict[str, int]
             )
         if word != was:
             st.warning("The verdict changes.", icon=":material/warning:")
-        asked, result = (product.id, position, live, limits), st.session_state.get(HELD)
+        asked = (product.id, position, live, limits)
+        result = st.session_state.get(HELD)
         if st.button("How stable is this verdict?", key=f"again_range-{key}", icon=":material/straighten:"):
             with st.spinner("Simulating repeat photos…"):
                 result = st.session_state[HELD] = asked, _verdict_range(product, position, live, limits, was)
@@ -83,7 +85,8 @@ def _map(
     product: TaughtProduct, position: int, live: dict[str, int], variation: CaptureVariation
 ) -> tuple[np.ndarray, np.ndarray]:
     """Show the picture that the network sees, (h, w, 3) uint8, and its (H, W) float32 map."""
-    photo, extractor = product.scored.photos[position], product.extractor
+    photo = product.scored.photos[position]
+    extractor = product.extractor
     picture = extractor.network_input(product.photo(position), photo.placed)
     if variation != AS_TAKEN:
         picture = variation.apply(picture, photo.placed.photo_size, np.random.default_rng(0))
@@ -108,7 +111,8 @@ def _verdict_range(product: TaughtProduct, position: int, live: dict[str, int], 
 
 def farthest(holds: Callable[[float], bool], end: float, step: float) -> float:
     """Return the last of 0, step, 2 step, ... towards `end` up to which `holds` is True, found by halving."""
-    sure, count = 0, round(abs(end) / step)
+    sure = 0
+    count = round(abs(end) / step)
     if holds(end):
         return end
     failing = count

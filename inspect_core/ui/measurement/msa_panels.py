@@ -119,7 +119,8 @@ def of_one(stem: str) -> None:
         who = st.segmented_control(
             "Appraiser", study.appraisers, default=LOUPE, required=True, format_func=shell.escape, key=_who_key(stem)
         )
-        turn, total = study.next_for(who), len(study.parts) * study.trials
+        turn = study.next_for(who)
+        total = len(study.parts) * study.trials
         done = sum(appraisal.appraiser == who for appraisal in study.appraisals)
         st.progress(done / total, f"{done} of {total} appraisals by {shell.escape(who)}")
         if turn is None:
@@ -136,7 +137,8 @@ def _photograph(stem: str, study: MsaStudy, part: msa_study.StudyPart, trial: in
     recipe = _recipe(study)
     if recipe is None:
         return
-    key, ways = f"{stem}-{part.name}-{trial}", ["One photo", "This device's camera", "All photos of one trial"]
+    key = f"{stem}-{part.name}-{trial}"
+    ways = ["One photo", "This device's camera", "All photos of one trial"]
     way = st.segmented_control("Photo source", ways, default=ways[0], required=True, key=f"way-{stem}")
     if way == ways[2]:
         words = f"Photos of trial {trial}, each named after its part"
@@ -153,7 +155,8 @@ def _photograph(stem: str, study: MsaStudy, part: msa_study.StudyPart, trial: in
 def _judge(stem: str, recipe: Recipe, photos: Sequence[tuple[str, int, str, bytes]]) -> None:
     """Judge the photos, (part, trial, name, content) each, and keeps what Loupe says; all of them or none."""
     with shell.errors_shown(ValueError, OSError):
-        loaded, appraisals = _loaded(str(recipe.digest), recipe), []
+        loaded = _loaded(str(recipe.digest), recipe)
+        appraisals = []
         with st.spinner("Inspecting…"):
             for part, trial, name, content in photos:
                 picture: DecodedPhoto = read_bytes(content, name, recipe.depth)
@@ -196,7 +199,8 @@ def _results(study: MsaStudy) -> None:
             hide_index=True,
         )
         st.caption("Brackets show 95% confidence intervals (exact for proportions).")
-        data, icon = partial(html_of, study, table, report_lines), ":material/download:"
+        data = partial(html_of, study, table, report_lines)
+        icon = ":material/download:"
         st.download_button("Report (HTML)", data, "measurement-study.html", "text/html", icon=icon, on_click="ignore")
 
 
@@ -228,7 +232,8 @@ def _part_of(study: MsaStudy, file: str) -> str:
     """Return the part that a file is named after: its stem, or the last word of it. Raises ValueError naming
     the file.
     """
-    stem, names = PurePosixPath(file).stem, {part.name for part in study.parts}
+    stem = PurePosixPath(file).stem
+    names = {part.name for part in study.parts}
     words = [stem, *stem.replace("-", "_").replace(" ", "_").split("_")[::-1]]
     name = next((word for word in words if word in names), None)
     if name is None:

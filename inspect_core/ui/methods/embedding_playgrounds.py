@@ -29,7 +29,8 @@ def semi_orthogonal() -> None:
     width = row[0].slider("k: dimensions kept", 1, embeddings.LARGEST_K, 40, key="embedding_width")
     photos = row[1].slider("Good photos", 5, 400, 200, 5, key="embedding_photos")
     distinct = row[2].slider("Distinct channels, of 120", 5, 120, 60, 5, key="embedding_distinct")
-    features, theme = embeddings.redundant_features(photos, distinct, 0), charts.current_theme()
+    features = embeddings.redundant_features(photos, distinct, 0)
+    theme = charts.current_theme()
     spectra = embeddings.spectra(features, width)
     left, right = st.columns(2, gap="medium")
     with left:
@@ -72,7 +73,8 @@ def corp() -> None:
         "Before: raw features": mapped_digits.before(data, explained),
         "After: mapped by CoRP": mapped_digits.after(data, explained, gamma=gamma, M=width),
     }
-    theme, columns = charts.current_theme(), st.columns(2, gap="medium")
+    theme = charts.current_theme()
+    columns = st.columns(2, gap="medium")
     for i, (column, (title, side)) in enumerate(zip(columns, sides.items(), strict=True)):
         with column:
             st.markdown(f"**{title}** · AUROC {auroc(side.errors, data.foreign):.3f}")

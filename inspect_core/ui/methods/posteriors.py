@@ -45,7 +45,8 @@ def posteriors() -> None:
     theme = charts.current_theme()
     colours = theme.defect_types[0], theme.defect_types[2]
     groups = [Group(f"class {'AB'[i]}", colour, adds=True) for i, colour in enumerate(colours)]
-    x, classes = shown[:, :2], shown[:, 2].astype(int)
+    x = shown[:, :2]
+    classes = shown[:, 2].astype(int)
     enough = np.bincount(classes, minlength=2).min() >= learned.LEAST_OF_A_CLASS
     models = learned.fitted(x, classes) if enough else {}
     panels = [_panel(title, proba, theme.ink) for title, proba in models.items()]
@@ -96,7 +97,8 @@ def _panel(title: str, proba: learned.Posterior, ink: str) -> Panel:
     box: Box = _BOX
     places = grid(box, _COLUMNS)
     posterior = proba(places.reshape(-1, 2))
-    sure, reach = posterior.max(axis=1), np.abs(places).max(axis=2).ravel()
+    sure = posterior.max(axis=1)
+    reach = np.abs(places).max(axis=2).ravel()
     words = (
         f"confidence {sure[reach <= _AMONG].mean():.0%} near the examples, {sure[reach >= _FAR].mean():.0%} far away"
     )

@@ -41,11 +41,13 @@ def _flat() -> None:
     begun = quadric_clouds.noisy_ellipse(0, 0.05)
     groups = np.array([*[_POINT] * (len(begun) - 1), _OUTLIER, _CLOUD])
     shown = plane.points("flat", "", np.column_stack([np.vstack([begun, [0, 0]]), groups]))
-    theme, places = charts.current_theme(), grid(_BOX)
+    theme = charts.current_theme()
+    places = grid(_BOX)
     x, outlier = shown[shown[:, 2] != _CLOUD, :2], shown[shown[:, 2] == _OUTLIER, :2]
     panels = []
     for title, model in quadric_clouds.fits(x, 1).items():
-        scores, limit = model.score(places).numpy(), float(np.quantile(model.score(x).numpy(), 0.9))
+        scores = model.score(places).numpy()
+        limit = float(np.quantile(model.score(x).numpy(), 0.9))
         line = isoline(quadric_clouds.values(model, places)[..., 0], _BOX)
         words = f"the outlier lies {float(model.score(outlier)[0]):.2f} from the curve"
         panels.append(Panel(title, words, beyond(scores, limit), [(line, theme.ink, 2.0)]))
@@ -54,14 +56,16 @@ def _flat() -> None:
 
 def _space(turn: int, tilt: int) -> None:
     """Keep the points in space; the browser moves them in the plane of the view, at their depth."""
-    rotation, version = quadric_clouds.view(turn, tilt), f"{turn} {tilt}"
+    rotation = quadric_clouds.view(turn, tilt)
+    version = f"{turn} {tilt}"
     begun = np.vstack([quadric_clouds.noisy_curve(5, 0.05, n=60), np.zeros(3)])
     groups = np.array([*[_POINT] * (len(begun) - 2), _OUTLIER, _CLOUD])
     rotated = st.session_state.setdefault("cloud-in-space", begun) @ rotation.T
     shown = plane.points("space", version, np.column_stack([rotated[:, :2], groups]))
     points = np.column_stack([shown[:, :2], rotated[:, 2]]) @ rotation
     st.session_state["cloud-in-space"] = points
-    theme, middle = charts.current_theme(), points[-1]
+    theme = charts.current_theme()
+    middle = points[-1]
     truth = quadric_clouds.curve(np.linspace(0, 2 * np.pi, 121)) + middle
     panels = []
     for title, model in quadric_clouds.fits(points[:-1], 2).items():

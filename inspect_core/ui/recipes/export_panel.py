@@ -28,7 +28,8 @@ def section(recipe: Recipe, source: Path) -> None:
     if reason := export_blocker(recipe):
         st.info(f"{shell.escape(reason)}.")
         return
-    key, path = source.name, workspace.export_of(str(recipe.digest))
+    key = source.name
+    path = workspace.export_of(str(recipe.digest))
     if path.is_file():
         _proof(path, recipe, key)
     st.markdown(
@@ -85,7 +86,8 @@ def _proof(path: Path, recipe: Recipe, key: str) -> None:
     )
     st.code(proof["release"], language=None)
     label = f"Download for the line ({path.stat().st_size / 2**20:.0f} MB)"
-    name, icon = f"{workspace.file_name(recipe.product)}-{str(recipe.digest)[:8]}.zip", ":material/download:"
+    name = f"{workspace.file_name(recipe.product)}-{str(recipe.digest)[:8]}.zip"
+    icon = ":material/download:"
     st.download_button(label, path.read_bytes, name, key=f"take-{key}", icon=icon, on_click="ignore")
 
 

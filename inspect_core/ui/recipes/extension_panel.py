@@ -61,7 +61,8 @@ def section(recipe: Recipe, key: str) -> None:
     photos = _choose(recipe, candidates, key)
     subject = ("learn", str(recipe.digest), tuple(str(path) for _, path in photos))
     if photos:
-        title, work = f"Adding {pluralise(len(photos), 'photo')} to {recipe.product}", partial(_work, recipe, photos)
+        title = f"Adding {pluralise(len(photos), 'photo')} to {recipe.product}"
+        work = partial(_work, recipe, photos)
         result_cache.job_button("Add and show changes", "", title, subject, work)
     result = result_cache.result_cache().get(subject)
     if result is not None:
@@ -145,7 +146,8 @@ def _choose(recipe: Recipe, candidates: list[Candidate], key: str) -> list[tuple
             with column:
                 if picture:
                     st.image(picture, width=PICTURE, alt=shell.escape(candidate.name))
-                label, widget_key = shell.escape(candidate.name.rsplit("/", 1)[-1]), f"learn-{key}-{candidate.path}"
+                label = shell.escape(candidate.name.rsplit("/", 1)[-1])
+                widget_key = f"learn-{key}-{candidate.path}"
                 st.checkbox(label, value=is_chosen, disabled=not digest, key=widget_key)
                 st.caption(shell.escape(words))
     return [

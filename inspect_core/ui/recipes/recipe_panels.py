@@ -37,7 +37,8 @@ PICTURE = 190
 def of_one(line: RecipeSummary, others: Sequence[RecipeSummary], states: dict[str, str] | None) -> None:
     """Show the chosen recipe. others: all that are saved; states: returned by `approval_panel.states`."""
     path, key = line.path, line.path.name
-    recipe, state = saved_recipes.checked(path), approval_panel.state_of(line.digest, states)
+    recipe = saved_recipes.checked(path)
+    state = approval_panel.state_of(line.digest, states)
     with st.container(border=True, width=FORM, horizontal=True, gap="medium"):
         with shell.errors_shown(Exception):  # the file is sound, and what can be done with it is below
             if (picture := _picture(recipe, line.digest)) is not None:
@@ -50,7 +51,9 @@ def of_one(line: RecipeSummary, others: Sequence[RecipeSummary], states: dict[st
             with st.container(horizontal=True, gap="xsmall"):
                 open_recipe.buttons(recipe, key, missing=missing)
                 approval_panel.change_state(recipe, state, key)
-                data, name, icon = partial(zipped, path), f"{path.stem}.zip", ":material/download:"
+                data = partial(zipped, path)
+                name = f"{path.stem}.zip"
+                icon = ":material/download:"
                 widget_key = f"download-{key}"
                 st.download_button(
                     "Download", data, name, "application/zip", key=widget_key, icon=icon, on_click="ignore"

@@ -34,7 +34,9 @@ class RecipeSummary(NamedTuple):
 
 def lines(paths: Sequence[Path]) -> tuple[list[RecipeSummary], list[Path], dict[Path, str]]:
     """Return the recipes at these paths, those of an earlier version, and why the others cannot be used, by path."""
-    recipes, former, refused = [], [], {}
+    recipes = []
+    former = []
+    refused = {}
     for path in paths:
         try:
             recipes.append(_line(path, path.lstat().st_mtime_ns))
@@ -97,6 +99,8 @@ def _line(path: Path, written: int) -> RecipeSummary:
         )
     )
     to_sort = ", ".join(counts.to_sort) or "none"
-    photos, when = len(recipe.calibration_photos) + len(recipe.test_photos) + len(recipe.unscored), made(recipe)[:16]
-    digest, author = str(recipe.digest), recipe.provenance.author
+    photos = len(recipe.calibration_photos) + len(recipe.test_photos) + len(recipe.unscored)
+    when = made(recipe)[:16]
+    digest = str(recipe.digest)
+    author = recipe.provenance.author
     return RecipeSummary(path, digest, recipe.product, missed, rejected, to_sort, photos, when, author)

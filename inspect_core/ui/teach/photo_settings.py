@@ -63,7 +63,8 @@ def choose_depth(samples: Dataset) -> Dataset:
     if depth is None or values is None:
         return samples
     with st.expander("Bit depth", expanded=True):
-        allowed, label = [bits for bits in DEPTHS if bits >= depth.bits], "Bit depth of the camera"
+        allowed = [bits for bits in DEPTHS if bits >= depth.bits]
+        label = "Bit depth of the camera"
         bits = st.selectbox(label, allowed, format_func=lambda bits: f"{bits} bits", key="depth_bits", help=TO_DEPTH)
         label = "Stretch contrast to the range of the good photos"
         chosen = samples.with_depth(bits=bits, learned=st.toggle(label, key="depth_learned", help=TO_STRETCH))
@@ -82,17 +83,21 @@ def choose_alignment(good: Sequence[PhotoFile], key: str) -> dict[str, Any]:
     """
     gain = _gain(key, good)
     begins = RIGID if gain is not None and gain.is_worthwhile else TeachingConfig.align
-    at, label, say = f"align-{key}", "Part position", ALIGN.__getitem__
+    at = f"align-{key}"
+    label = "Part position"
+    say = ALIGN.__getitem__
     align = st.segmented_control(label, ALIGN, default=begins, format_func=say, required=True, key=at, help=TO_LYING)
     if gain is not None and gain.is_worthwhile:
         st.caption(shell.escape(gain.sentence()))
     if align == NO_ALIGNMENT:
         return {"align": align}
     left, right = st.columns(2)
-    at, words = f"align_turn-{key}", "The range found in the good photos applies if it is larger."
+    at = f"align_turn-{key}"
+    words = "The range found in the good photos applies if it is larger."
     begins = round(max(TeachingConfig.align_turn, 0.0 if gain is None else min(gain.turned, MAX_ROTATION_DEGREES)))
     turn = left.number_input("Maximum rotation, degrees", 0, int(MAX_ROTATION_DEGREES), begins, key=at, help=words)
-    at, label = f"align_shift-{key}", "Maximum shift, % of the photo"
+    at = f"align_shift-{key}"
+    label = "Maximum shift, % of the photo"
     begins = round(100 * TeachingConfig.align_shift)
     shift = right.number_input(label, 0, round(100 * MOST_SHIFT), begins, key=at, help=words)
     return {"align": align, "align_turn": float(turn), "align_shift": shift / 100}
@@ -160,7 +165,8 @@ def choose_tolerances(good: Sequence[PhotoFile], key: str, size: tuple[int, int]
     with st.expander("Tolerances", key="tolerances", on_change="rerun") as opened:
         chosen = {}
         for column, (name, (label, least, most, step, words)) in zip(st.columns(5), SLIDERS.items(), strict=True):
-            begins, at = getattr(DEFAULT_TOLERANCES, name), f"tolerance_{name}"
+            begins = getattr(DEFAULT_TOLERANCES, name)
+            at = f"tolerance_{name}"
             chosen[name] = column.slider(label, least, most, begins, step=step, key=at, help=words)
         tolerances = Tolerances(**chosen)
         if opened.open and good:
@@ -175,7 +181,8 @@ def choose_tolerances(good: Sequence[PhotoFile], key: str, size: tuple[int, int]
 @st.cache_data(max_entries=16, show_spinner=False)
 def _pictures(key: str, _sample: PhotoFile, size: tuple[int, int], text: str) -> list[np.ndarray]:
     """Return the photo as taken, and photographed again at both ends of the tolerances."""
-    photo, tolerances = read(_sample.path, _sample.depth).pixels, Tolerances.parse(text)
+    photo = read(_sample.path, _sample.depth).pixels
+    tolerances = Tolerances.parse(text)
     picture = squash(photo, size)
     if tolerances is None:
         return [picture]

@@ -39,7 +39,8 @@ def choose_good(samples: Dataset, key: str) -> Dataset | None:
     key: of the files; it changes when they do.
     """
     order = _order(samples, key)
-    screening, excluded = _looks().get(_look_key(key, order)), _left_out(key)
+    screening = _looks().get(_look_key(key, order))
+    excluded = _left_out(key)
     with st.expander("Check the good photos first", expanded=True):
         st.caption(
             "Good photos may contain overlooked defects. Loupe compares each photo with the others: blur, exposure, "
@@ -95,13 +96,16 @@ def _gallery(screening: ScreeningResult, key: str, excluded: set[str]) -> None:
     topics = {topic: count for topic in TOPICS if (count := sum(_belongs(photo, topic) for photo in screening.photos))}
     counts = {STRANGEST: len(screening.photos)} | topics
     labels = {topic: f"{topic[0].upper()}{topic[1:]} ({count})" for topic, count in counts.items()}
-    at, say = f"look-topic-{key}", labels.__getitem__
+    at = f"look-topic-{key}"
+    say = labels.__getitem__
     chosen = st.pills("Show", list(labels), default=STRANGEST, required=True, key=at, format_func=say)
     shown = [photo for photo in screening.photos if _belongs(photo, chosen)]
     with st.container(horizontal=True, vertical_alignment="center"):
         names = [photo.sample.name for photo in shown]
         if chosen in topics and len(shown) > 1:
-            at, icon, off = f"look-all-{key}", ":material/playlist_remove:", excluded.issuperset(names)
+            at = f"look-all-{key}"
+            icon = ":material/playlist_remove:"
+            off = excluded.issuperset(names)
             label = f"Exclude these {len(shown)}"
             st.button(label, icon=icon, key=at, on_click=excluded.update, args=(names,), disabled=off)
         if excluded:
@@ -114,7 +118,8 @@ def _gallery(screening: ScreeningResult, key: str, excluded: set[str]) -> None:
 
 
 def _cell(photo: ScreenedPhoto, key: str, *, is_out: bool) -> None:
-    sample, box = photo.sample, f"leave-{key}-{photo.sample.name}"
+    sample = photo.sample
+    box = f"leave-{key}-{photo.sample.name}"
     try:
         picture = _picture(key, sample.name, sample.path, sample.depth, photo.peak_cell)
         st.image(picture, width="stretch", alt=f"{sample.name}{', excluded' if is_out else ''}")

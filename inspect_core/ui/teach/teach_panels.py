@@ -73,7 +73,8 @@ def choose_photos() -> PhotoSource | None:
     """Sample, folder or upload; None until a choice is made."""
     from_folder = partial(choose_folder, LAYOUTS, label="Folder, zip or list")
     ways = {SAMPLE: _choose_sample, FOLDER: from_folder, UPLOAD: choose_upload}
-    options, key = [SAMPLE, FOLDER, UPLOAD], "photos_from"
+    options = [SAMPLE, FOLDER, UPLOAD]
+    key = "photos_from"
     way = st.segmented_control("Photo source", options, default=SAMPLE, required=True, key=key, persist_state="session")
     return ways[way]()
 
@@ -91,7 +92,8 @@ def show_scan(source: PhotoSource, key: str) -> Dataset | None:
     st.header("Photos found")
     st.markdown(f"**{shell.escape(samples.summary())}.**")
     for row, sheet in zip(samples.table(), _strips(samples, key), strict=False):
-        what, remark = row.what.replace("_", " ").capitalize(), f", {row.remark}" if row.remark else ""
+        what = row.what.replace("_", " ").capitalize()
+        remark = f", {row.remark}" if row.remark else ""
         with st.container(gap="xxsmall"):
             st.caption(shell.escape(f"{what}: {row.count}{remark}"))
             st.image(sheet, alt=shell.escape(f"The first photos: {what}"))
@@ -145,7 +147,8 @@ def choose_split(samples: Dataset) -> tuple[Split, int, tuple[str, ...]] | None:
             words = "To set the limit, each good photo is scored by a detector trained without it"
             how = f"{words} ({count:d} folds)."
         else:
-            to_fit, how = f"{len(parts.train)} for training, {len(parts.calibration)} for setting the limit", None
+            to_fit = f"{len(parts.train)} for training, {len(parts.calibration)} for setting the limit"
+            how = None
         st.caption(f"{to_fit}{chosen_by}, {len(parts.test)} for testing.", help=how)
         for note in parts.notes:
             st.caption(shell.escape(note))
@@ -164,12 +167,15 @@ def choose_settings(product: str, photos: Split, seed: int, notes: tuple[str, ..
     lying = choose_alignment(photos.train, key)
     above, tolerating = st.container(), st.container()
     with st.expander("Advanced: detector, network, detail"):
-        words, say = f"Published methods: {REFERENCES}", TITLES.__getitem__
+        words = f"Published methods: {REFERENCES}"
+        say = TITLES.__getitem__
         chosen = st.radio("Detector", list(TITLES), format_func=say, key="method", captions=WHEN, help=words)
         method = None if chosen == COMPARED else chosen
         if chosen == JOINED:
-            at, say = "second_view", registry.title_of
-            first, label = SECOND[0], "Texture detector"
+            at = "second_view"
+            say = registry.title_of
+            first = SECOND[0]
+            label = "Texture detector"
             second = st.segmented_control(label, SECOND, default=first, required=True, key=at, format_func=say)
             method = f"{DEFAULT_METHOD}{registry.JOIN}{second}"
         as_published = method in METHODS and st.toggle(
@@ -177,7 +183,8 @@ def choose_settings(product: str, photos: Split, seed: int, notes: tuple[str, ..
         )
         backbone = st.selectbox("Backbone", available(), key="backbone", help=TO_BACKBONE)
         presets = {None: "recommended for the detector"} | {preset: preset for preset in CATALOGUE[backbone].presets}
-        at, say = f"taps-{backbone}", presets.__getitem__
+        at = f"taps-{backbone}"
+        say = presets.__getitem__
         taps = st.selectbox("Feature layers", list(presets), key=at, format_func=say, help=TO_TAPS)
         left, right = st.columns(2)
         sizes = {side: input_size([sample.size for sample in photos.train], side) for side in SIZES}
@@ -193,7 +200,8 @@ def choose_settings(product: str, photos: Split, seed: int, notes: tuple[str, ..
             size = size if tiles is None else tiles.tile
         with tolerating:
             tolerances = choose_tolerances(photos.train, key, size if tiles is None else tiles.size)
-        words, off = "A finer grid detects smaller defects; each step needs four times the memory.", tiles is not None
+        words = "A finer grid detects smaller defects; each step needs four times the memory."
+        off = tiles is not None
         grids = {cell: grid_of(size, cell) for cell in CELLS}
         cell = right.select_slider(
             "Patch grid", CELLS, CELL, key="grid", disabled=off, help=words,
@@ -206,7 +214,8 @@ def choose_settings(product: str, photos: Split, seed: int, notes: tuple[str, ..
             if photos.validation and method is None and tiles is None
             else TeachingConfig.budget
         )
-        say, key = CHECK_SCORES.__getitem__, "guard_scores"
+        say = CHECK_SCORES.__getitem__
+        key = "guard_scores"
         check_scores = st.segmented_control(
             "Product check", CHECK_SCORES, default=ALONE, format_func=say, required=True, key=key, help=TO_CHECK
         )
@@ -249,7 +258,8 @@ def _parameters(method: str | None, tiles: TilePlan | None) -> dict[str, float]:
     """Return the parameters of the fit to be set; none while the detector is not chosen yet."""
     if method is None:
         return {}
-    names, chosen = registry.methods_of(method), {}
+    names = registry.methods_of(method)
+    chosen = {}
     for name, defaults in zip(names, registry.parameters_of(names, {}, tiles), strict=True):
         chosen |= _of_method(METHODS[name], defaults, tiles)
     return chosen
@@ -261,8 +271,10 @@ def _of_method(row: Method, values: dict[str, Any], tiles: TilePlan | None) -> d
     sliders = [name for name, option in shown.items() if option.kind is not bool]
     key = "fit" if tiles is None else "tiled"
     for column, name in zip(st.columns(len(sliders)) if sliders else (), sliders, strict=True):
-        option, (stops, begin) = shown[name], row.slider_values(name, values, tiles)
-        ends, at = (stops[0], stops[-1]), f"{key}_{name}"
+        option = shown[name]
+        stops, begin = row.slider_values(name, values, tiles)
+        ends = (stops[0], stops[-1])
+        at = f"{key}_{name}"
         values[name] = column.slider(option.label, *ends, begin, step=stops.step, key=at, help=option.help)
     for name, option in shown.items():
         if option.kind is bool:
@@ -273,7 +285,8 @@ def _of_method(row: Method, values: dict[str, Any], tiles: TilePlan | None) -> d
 
 def _budget(grid: tuple[int, int], parameters: dict[str, float]) -> float:
     """Return the most time that a detector chosen for the photos may take, with what that leaves out."""
-    label, most = "Maximum time per photo, ms", TeachingConfig.budget
+    label = "Maximum time per photo, ms"
+    most = TeachingConfig.budget
     most = st.number_input(label, 1.0, 10_000.0, most, step=10.0, key="budget", help=TO_BUDGET)
     shortlist = Shortlist.from_budget(grid, parameters, budget=most)
     with st.popover(f"{len(shortlist.candidates)} of {len(CANDIDATES)} detectors considered"):
