@@ -21,10 +21,13 @@ from inspect_core.recipe_io.recipe_file import files_of, load, save
 from inspect_core.study.teaching_config import TeachingConfig
 from inspect_core.tuning.recipe_extension import extend_recipe, plan_extension
 from inspect_core.tuning.teaching import teach as taught_by
+from tests.examples import THOROUGH
 
 pytestmark = pytest.mark.slow
 GOOD_PHOTOS = sorted((Path(__file__).parents[2] / "sample_data/flange/train/good").iterdir())
 NEW, FURTHER = GOOD_PHOTOS[20:22], GOOD_PHOTOS[22]
+
+KILLS = 2 if THOROUGH else 1
 
 
 def silent(fraction: float, step: str) -> None:
@@ -156,8 +159,8 @@ def test_what_cannot_be_learned_is_refused_with_the_remedy(fit, product, tmp_pat
 def test_killed_at_any_moment_the_old_recipe_or_the_new_one_is_there(recipe_folder, tmp_path):
     good = new_photos(tmp_path / "more")
     (tmp_path / "out").mkdir()
-    outcomes = kills.learning(recipe_folder, good, tmp_path / "out", kills=2)
+    outcomes = kills.learning(recipe_folder, good, tmp_path / "out", kills=KILLS)
     assert [
         outcomes[fault] for fault in ("neither the old nor the new", "left over", "the recipe it learns from changed")
     ] == [0] * 3
-    assert outcomes["killed"] == 2
+    assert outcomes["killed"] == KILLS

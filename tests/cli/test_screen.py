@@ -17,7 +17,9 @@ def test_screen_names_the_photos_that_fit_leaves_out(teach, fit, product, tmp_pa
     assert set(named) <= set(good)
     assert len(named) >= 3
     out = [name for name in good if name.startswith("train")][:2]
-    assert fit(tmp_path / "r", "--leave-out", out[0], "--leave-out", out[1]) == 0
+    assert (
+        fit(tmp_path / "r", "--tolerance", str(DEFAULT_TOLERANCES), "--leave-out", out[0], "--leave-out", out[1]) == 0
+    )
     recipe = load(tmp_path / "r")
     assert recipe.provenance.calibration_note == (
         f"trained on 12 good photos, 2 excluded beforehand ({out[0]}, {out[1]}), each within the tolerances "

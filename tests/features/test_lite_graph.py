@@ -42,6 +42,8 @@ def test_it_gives_what_the_exported_graph_gives_to_the_bit(size, tmp_path):
 
 
 def test_other_modules_are_exported(tmp_path):
-    backbone = load("efficientnet_lite0", taps=("blocks.2.0.conv_pw", "bn1"), size=(64, 64), device="cpu", cache=tmp_path)
+    backbone = load(
+        "efficientnet_lite0", taps=("blocks.2.0.conv_pw", "bn1"), size=(64, 64), device="cpu", cache=tmp_path
+    )
     backbone.tap_maps(np.zeros((1, 64, 64, 3), np.uint8))
     assert len(list(tmp_path.iterdir())) == 2

@@ -325,7 +325,7 @@ def by_outline():
     """Of parts whose thread lies differently in each, which are also nearer or farther."""
     rng = np.random.default_rng(20)
     photos = [
-        thrown(spike(rng), rng, turn=rng.uniform(-180, 180), size=0.85 * rng.uniform(0.96, 1.04))[0] for _ in range(20)
+        thrown(spike(rng), rng, turn=rng.uniform(-180, 180), size=0.85 * rng.uniform(0.96, 1.04))[0] for _ in range(12)
     ]
     return learn_alignment(photos, scale=True, turn=180)
 

@@ -200,12 +200,12 @@ def test_defects_of_the_trial_are_as_large_as_in_a_photo_of_one_tile(study):
 @pytest.mark.slow
 def test_the_command_line_gives_what_the_study_gives(product, tmp_path, kept_graphs):
     out = tmp_path / "recipe"
-    arguments = ["--detector", "mahalanobis", "--k", "8", "--size", "128", "--tiles", "16", "--seed", "0"]
+    arguments = ["--detector", "mahalanobis", "--k", "8", "--size", "128", "--tiles", "16", "--tolerance", "none"]
     assert main(["fit", str(product), "--out", str(out), *arguments, "--guard", "off"]) == 0
     recipe = recipe_file.load(out)
     assert recipe.tiles == TilePlan((320, 320), (128, 128), 64, 16)
     photos = train_on_all(split(scan(product), seed=0))
-    order = TeachingConfig("flange", photos, size=(128, 128), parameters={"k": 8}, tiles=recipe.tiles)
+    order = TeachingConfig("flange", photos, size=(128, 128), parameters={"k": 8}, tiles=recipe.tiles, tolerances=None)
     backbone, taps = order.network(("mahalanobis",))
     study = Study(order, backbone, FeatureStore(tmp_path / "store"), taps=taps).fit()
     scores = study.scores()[study.results.of_subset("test")]
