@@ -155,6 +155,13 @@ class FeatureExtractor:
         )
         return tuple(hashlib.sha256(f"{shared} {spec.digest}".encode()).hexdigest() for spec in self.looks)
 
+    @cached_property
+    def embedding_key(self) -> str:
+        """Digest of everything that determines the embedding of a whole photo: its key, as those of `keys`."""
+        backbone = self.backbone
+        parts = (backbone.name, backbone.weight_digest, backbone.size, backbone.engine)
+        return hashlib.sha256(f"{parts} {self.alignment and self.alignment.digest} whole".encode()).hexdigest()
+
     def features(self, pixels: np.ndarray, placement: Placement | None = None) -> tuple[Tensor, ...]:
         """Return (H, W, 3) uint8 RGB of any size -> (1, h, w, k) float32 for each look, on the backbone's device.
 

@@ -21,6 +21,9 @@ from inspect_core.line.ordered_pool import in_order
 from inspect_core.study.scored_photo import ScoredPhoto, UnscoredPhoto
 from inspect_core.verdict import NOT_JUDGED, NOT_LOCATED
 
+INPUT_BYTES = 1 << 26
+"""Bytes of network inputs that are kept for the augmented copies of their photos."""
+
 
 @dataclass(frozen=True, eq=False)
 class PhotoNotes:
@@ -43,14 +46,17 @@ class PhotoNotes:
 class PhotoFeatures:
     """Features of photos by one extractor. Safe to use from several threads.
 
-    streamed: names of the photos whose features are not stored; notes: of the photos looked at so far; map_photos:
-    `map`, or as it works on several items at a time.
+    streamed: names of the photos whose features are not stored; embedded: of those whose embedding is stored with their
+    features, in the same run of the network; notes: of the photos looked at so far; inputs: what the network saw of
+    some of them, by name, until their copies are made; map_photos: `map`, or as it works on several items at a time.
     """
 
     extractor: FeatureExtractor
     store: FeatureStore
     streamed: Collection[str] = ()
+    embedded: Collection[str] = ()
     notes: PhotoNotes = field(default_factory=PhotoNotes)
+    inputs: dict[str, np.ndarray] = field(default_factory=dict)
     map_photos: Callable[..., Iterable[Any]] = map
 
     @classmethod
@@ -75,13 +81,26 @@ class PhotoFeatures:
         notes.placements[name] = (digest, placement)
         picture = self.extractor.network_input(pixels, placement)
         notes.quality[name] = measure_quality(picture)
+        if (1 + len(self.inputs)) * picture.nbytes <= INPUT_BYTES:
+            self.inputs[name] = picture
         if (stored := self.stored(digest)) is not None:
             return stored
-        features = self.extractor.features_of_input(picture)
+        if name in self.embedded:
+            features, embedding, _ = self.extractor.describe(pixels, placement, picture)
+            self.store.put(f"{digest}-{self.extractor.embedding_key}", embedding[0])
+        else:
+            features = self.extractor.features_of_input(picture)
         if name not in self.streamed:
             for key, spec_features in zip(self.extractor.keys, features, strict=True):
                 self.store.put(f"{digest}-{key}", spec_features.cpu().numpy())
         return features
+
+    def embedding(self, sample: PhotoFile) -> np.ndarray | None:
+        """Return the stored embedding (d,) of a whole photo that was looked at before, float32; None without one."""
+        if sample.name not in self.notes.placements:
+            return None
+        digest, _ = self.notes.placements[sample.name]
+        return self.store.get(f"{digest}-{self.extractor.embedding_key}", (self.extractor.backbone.embedding_width,))
 
     def embed_and_classify(self, sample: PhotoFile) -> tuple[np.ndarray, np.ndarray] | None:
         """Return embedding (d,) and logits (c,) of a whole photo, float32; None where `features_of` gives none."""
@@ -112,9 +131,10 @@ class PhotoFeatures:
         if features is None or tolerances is None:
             return [] if features is None else [features]
         digest, placement = self.notes.placements[sample.name]
-        photo = read(sample.path, sample.depth).pixels
-        picture = self.extractor.network_input(photo, placement)
-        copies = tolerances.copies_of(picture, photo.shape[:2], digest)
+        picture = self.inputs.pop(sample.name, None)
+        if picture is None:
+            picture = self.extractor.network_input(read(sample.path, sample.depth).pixels, placement)
+        copies = tolerances.copies_of(picture, placement.photo_size, digest)
         return [features, *map(self.extractor.features_of_input, copies)]
 
     def photo(self, sample: PhotoFile, part: str, groups: Mapping[str, str] | None = None) -> ScoredPhoto:

@@ -98,15 +98,20 @@ class Study:
             order, self.methods, self.parameters, self.photo_features, repeat_tolerances, workers
         )
 
-    def extract(self, progress: Report | None = None, cancelled: Cancel | None = None) -> "Study":
+    def extract(
+        self, progress: Report | None = None, cancelled: Cancel | None = None, *, embed: bool = False
+    ) -> "Study":
         """Run the network once over every photo whose features are stored; photos already stored need no run.
 
         The photos to fit are stored too if all of them fit into the store; else they are streamed during the fit.
-        Workers do this when they first process the photos.
+        Workers do this when they first process the photos. embed: store the embeddings of the photos to fit too.
         progress(share, step) is called after each photo. Raises Cancelled when `cancelled` returns True.
         """
         to_do = [*self.order.scored, *(() if self.photo_features.streamed else self.split.train)]
-        self.workers.extract(self.photo_features, to_do, partial(report_progress, progress, cancelled))
+        embedded = {sample.name for sample in self.split.train} if embed else ()
+        self.workers.extract(
+            replace(self.photo_features, embedded=embedded), to_do, partial(report_progress, progress, cancelled)
+        )
         return self
 
     def fit(
@@ -136,6 +141,7 @@ class Study:
         step = stage(report, learnt / all_of_it, 1.0)
         self.scored, self.tried = crossing.score(views, self.area, step, trying, crossed=crossed)
         self._exact = None
+        self.photo_features.inputs.clear()
         if self.scored.photos and isinstance(self.method, str):
             self.scored.scores()  # photos that cannot be judged raise here, not on the bench
         return self

@@ -115,12 +115,22 @@ class EvaluationTask:
 
 @dataclass(frozen=True, eq=False)
 class EmbeddingTask:
-    """Gives what the product check learns from a usable photo: embedding (d,) and logits (c,), float32."""
+    """Gives what the product check learns from a usable photo: embedding (d,) and logits (c,), float32; no logits
+    unless `fused`.
+    """
 
+    fused: bool
     words: ClassVar[str] = "describing"
 
     def process(self, features: PhotoFeatures, shard: Shard, report: Report) -> Iterator[tuple[np.ndarray, np.ndarray]]:
-        for done, embedding in enumerate(features.map_photos(features.embed_and_classify, shard.samples), 1):
+        def described(sample: PhotoFile) -> tuple[np.ndarray, np.ndarray] | None:
+            if not self.fused and (embedding := features.embedding(sample)) is not None:
+                return embedding, embedding[:0]
+            if (row := features.embed_and_classify(sample)) is None:
+                return None
+            return row if self.fused else (row[0], row[1][:0])
+
+        for done, embedding in enumerate(features.map_photos(described, shard.samples), 1):
             if embedding is not None:
                 yield embedding
             report(done / len(shard.samples), "training the product check")

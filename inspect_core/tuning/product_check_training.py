@@ -32,27 +32,30 @@ def train_product_check(
     alignment: Alignment | None = None,
     report: Report = ignore_progress,
     workers: Workers = IN_PROCESS,
+    known: PhotoFeatures | None = None,
 ) -> ProductCheck:
     """Return a product check from `good` photos, with its limit from `held_out` good ones.
 
     Raises ValueError for `fused` with a backbone that knows no classes.
     Photos that are damaged, or in which the part is not located, are skipped. alignment: locates the part; fused: with
     the energy of the backbone's logits. report(fraction, step) is called after each photo and may raise Cancelled;
-    workers: as `Study` takes them.
+    workers: as `Study` takes them; known: what a study of the photos has stored and noted of them.
     """
     if fused and not backbone.has_classes:
         raise ValueError(
             f"{backbone.name} has no class outputs, so the fused product check is not available; use the product "
             "check alone"
         )
-    extractor = FeatureExtractor(backbone, (1, 1), (), alignment=alignment)
+    features = PhotoFeatures.here(FeatureExtractor(backbone, (1, 1), (), alignment=alignment), feature_store())
+    if known is not None:
+        features = replace(features, store=known.store, notes=known.notes)
     share = len(good) / (len(good) + len(held_out))
-    known = _described(extractor, good, workers, stage(report, 0.0, share))
-    unseen = _described(extractor, held_out, workers, stage(report, share, 1.0))
+    rows = _described(features, good, workers, stage(report, 0.0, share), fused=fused)
+    unseen = _described(features, held_out, workers, stage(report, share, 1.0), fused=fused)
     if not len(unseen[0]):
-        unseen = tuple(np.zeros((0, embedding.shape[1]), np.float32) for embedding in known)
-    logits = {"good_logits": known[1], "held_out_logits": unseen[1]} if fused else {}
-    return fit(known[0], unseen[0], mode=mode, **logits)
+        unseen = tuple(np.zeros((0, values.shape[1]), np.float32) for values in rows)
+    logits = {"good_logits": rows[1], "held_out_logits": unseen[1]} if fused else {}
+    return fit(rows[0], unseen[0], mode=mode, **logits)
 
 
 def fit(
@@ -89,9 +92,9 @@ def _tensor(values: np.ndarray) -> torch.Tensor:
 
 
 def _described(
-    extractor: FeatureExtractor, samples: Sequence[PhotoFile], workers: Workers, report: Report
+    features: PhotoFeatures, samples: Sequence[PhotoFile], workers: Workers, report: Report, *, fused: bool
 ) -> tuple[np.ndarray, ...]:
     """Return (n, d) features and (n, c) logits of the photos that can be used; (0, 0) without any."""
     # What cannot be used is listed by the study.
-    rows = list(workers.results(EmbeddingTask(), PhotoFeatures.here(extractor, feature_store()), samples, report))
+    rows = list(workers.results(EmbeddingTask(fused), features, samples, report))
     return tuple(map(np.stack, zip(*rows, strict=True))) if rows else (np.zeros((0, 0), np.float32),) * 2

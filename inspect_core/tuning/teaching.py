@@ -57,7 +57,7 @@ def teach(order: TeachingConfig, store: FeatureStore, report: Report, workers: W
     with device_lock(study.extractor.backbone.device):
         if study.scored is None:
             expected, whole = _estimates(study)
-            study.extract(stage(report, 0.0, expected.extract / whole))
+            study.extract(stage(report, 0.0, expected.extract / whole), embed=order.product_check != OFF)
             if not isinstance(study.method, str):
                 study, choice = _by_place(order, study)
                 expected, whole = _estimates(study)
@@ -72,6 +72,7 @@ def teach(order: TeachingConfig, store: FeatureStore, report: Report, workers: W
                 alignment=order.alignment,
                 report=stage(report, learned, 1.0),
                 workers=workers,
+                known=study.photo_features,
             )
     skipped = tuple(f"{name} was skipped: {reason}" for name, reason in study.skipped)
     on_fit = study.remarks({})

@@ -1,12 +1,15 @@
 from pathlib import Path
 
+import numpy as np
 import pytest
 
 from inspect_core.features.store import FeatureStore
-from inspect_core.images.folders import scan
+from inspect_core.images.folders import scan, split
 from inspect_core.images.photo_reader import read
+from inspect_core.images.tiles import TilePlan
 from inspect_core.recipe import inspect
 from inspect_core.recipe_io.recipe_file import load, save
+from inspect_core.study import photo_features
 from inspect_core.study.study import Study
 from inspect_core.tuning.product_check_training import train_product_check
 from inspect_core.whole_part.product_check import STOP
@@ -44,3 +47,16 @@ def test_a_photo_of_another_product_is_stopped_and_the_taught_one_is_not(study, 
         inspect(pixels, checked_recipe, backbone=backbone).score for checked_recipe in (study.recipe(), recipe)
     )
     assert plain == guarded == study.scores()[0], "a product check does not change the score"
+
+
+@pytest.mark.parametrize("tiles", [None, TilePlan((256, 256), (128, 128), 64, 16)])
+def test_embeddings_stored_with_the_features_give_the_same_check(product, backbone, tmp_path, monkeypatch, tiles):
+    photos, grid = split(scan(product), seed=0), {} if tiles else {"grid": (8, 8)}
+    study = Study(photos, backbone, FeatureStore(tmp_path / "store"), parameters={"k": 8}, tiles=tiles, **grid)
+    study.extract(embed=True)
+    expected = train_product_check(backbone, photos.train, photos.calibration, mode=STOP)
+    monkeypatch.setattr(photo_features, "read", None)
+    stored = train_product_check(backbone, photos.train, photos.train[:3], mode=STOP, known=study.photo_features)
+    assert stored.detector.params() == expected.detector.params()
+    for name, values in expected.detector.arrays().items():
+        assert np.array_equal(stored.detector.arrays()[name], values)
