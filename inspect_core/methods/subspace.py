@@ -16,7 +16,7 @@ from inspect_core.recipe_format.arrays import ROW_BYTES
 COSINE_WORDS = "Only the direction of the features counts, not their strength (cosine map)."
 
 Q = Control(
-    "q: normal variation",
+    "q: variation",
     "components · share of the good patches' variance",
     "higher tolerates more",
     "Higher tolerates more normal variation, so only unusual patches score high; too high also tolerates defects. "
