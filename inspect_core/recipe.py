@@ -17,8 +17,6 @@ from inspect_core.images.depth import Depth
 from inspect_core.images.photo_quality import QualityRange
 from inspect_core.images.placement import Placement
 from inspect_core.images.tiles import TilePlan
-from inspect_core.judge.anomaly_map import AREA, SIGMA, to_pixels
-from inspect_core.judge.counts import VerdictCounts
 from inspect_core.methods.fitted_method import FittedMethod, joined_errors
 from inspect_core.methods.registry import JOIN
 from inspect_core.recipe_format.photo_inspector import PhotoInspector
@@ -30,6 +28,8 @@ from inspect_core.recipe_format.recorded_photos import (
     counts_of,
 )
 from inspect_core.runtime.users import UNKNOWN
+from inspect_core.scoring.anomaly_map import AREA, SIGMA, to_pixels
+from inspect_core.scoring.counts import VerdictCounts
 from inspect_core.verdict import Limits, Verdict
 from inspect_core.whole_part.defect_types import DefectTypes
 from inspect_core.whole_part.known_cases import KnownCases

@@ -14,11 +14,11 @@ import numpy as np
 from inspect_core.images.photo_reader import read_bytes, squash
 from inspect_core.images.placement import Placement
 from inspect_core.images.tiles import TilePlan
-from inspect_core.judge.anomaly_map import AREA
 from inspect_core.recipe_format import arrays, golden_images, recipe_package, recorded_photos
 from inspect_core.recipe_format.photo_inspector import PARTS, PhotoInspector, read_facts
 from inspect_core.recipe_format.recipe_package import RecipeError, recipe_errors
 from inspect_core.runtime.graph import EMBEDDING, IMAGES, LOGITS, MAP, REFUSALS, InferenceSession, cells_of, session_of
+from inspect_core.scoring.anomaly_map import AREA
 
 
 class ExportedModel(PhotoInspector):

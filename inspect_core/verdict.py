@@ -9,9 +9,9 @@ import numpy as np
 from inspect_core.images.areas import InspectionAreas
 from inspect_core.images.photo_quality import PhotoQuality, QualityRange
 from inspect_core.images.placement import AS_TAKEN, Placement
-from inspect_core.judge.anomaly_map import Region, image_score, regions, scale_region
-from inspect_core.judge.input_checks import as_finite_number
-from inspect_core.judge.limits import rescale_limit
+from inspect_core.scoring.anomaly_map import Region, image_score, regions, scale_region
+from inspect_core.scoring.input_checks import as_finite_number
+from inspect_core.scoring.limits import rescale_limit
 
 VerdictWord = Literal["accept", "review", "reject", "not located"]
 NOT_LOCATED: Literal["not located"] = "not located"
@@ -51,7 +51,7 @@ class Limits:
         """Return these limits, set by hand when `before` were the suggested ones, converted to scores for which `after`
         are.
 
-        See `judge.limits.rescale_limit`.
+        See `scoring.limits.rescale_limit`.
         """
         if self == before:
             return after

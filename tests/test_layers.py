@@ -12,10 +12,10 @@ import pytest
 ROOT = Path(__file__).parent.parent
 ROOMS = (
     "__main__", "cli", "ui", "playgrounds", "tuning", "sharding", "study", "recipe_io", "recipe", "methods",
-    "features", "plots", "detectors", "line", "audit", "process", "runner", "recipe_format", "whole_part", "classify",
-    "verdict", "judge", "images", "runtime",
+    "features", "plots", "detectors", "line", "audit", "spc", "runner", "recipe_format", "whole_part", "classify",
+    "verdict", "judge", "scoring", "images", "runtime",
 )  # fmt: skip
-CLOSED = {"detectors", "classify", "judge"}
+CLOSED = {"detectors", "classify", "scoring"}
 """Rooms that import no other of ours but SHARED."""
 SHARED = {"inspect_core.runtime.stored.Stored", "inspect_core.runtime.threads.cores"}
 """The form in which a fitted value is kept, and how many threads share work."""

@@ -9,7 +9,7 @@ from inspect_core.images.alignment import Alignment
 from inspect_core.images.areas import InspectionArea, InspectionAreas
 from inspect_core.images.part_pose import PartPose
 from inspect_core.images.placement import Placement
-from inspect_core.judge.counts import count_parts
+from inspect_core.scoring.counts import count_parts
 from inspect_core.verdict import (
     OTHER_PRODUCT,
     PARTLY_OUT,

@@ -18,9 +18,9 @@ from benchmarks.main_job.setting import QUICK, Setting, all_shown, study
 from benchmarks.main_job.start import FINISHED, ON_THE_BENCH, PATIENCE_S, open_browser, served
 from benchmarks.measure import Stopwatch, spread, timed
 from inspect_core.features.store import FeatureStore
-from inspect_core.judge.anomaly_map import largest_area, regions
 from inspect_core.methods.registry import LOOSE
 from inspect_core.runtime.threads import cores
+from inspect_core.scoring.anomaly_map import largest_area, regions
 from inspect_core.study import scored_photos
 from inspect_core.study.evaluation import counts_sentence_for
 from inspect_core.study.scored_photos import ScoredPhotos

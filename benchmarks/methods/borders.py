@@ -26,10 +26,10 @@ from inspect_core.features.backbones import Backbone, load
 from inspect_core.features.store import FeatureStore
 from inspect_core.images.folders import scan, split
 from inspect_core.images.splitting import Split
-from inspect_core.judge.anomaly_map import AREA, image_score, to_pixels
-from inspect_core.judge.metrics import aupro, auroc
 from inspect_core.methods.fitted_method import with_taps
 from inspect_core.methods.registry import methods_in, methods_of
+from inspect_core.scoring.anomaly_map import AREA, image_score, to_pixels
+from inspect_core.scoring.metrics import aupro, auroc
 from inspect_core.study.evaluation_scores import truth_masks
 from inspect_core.study.scored_photos import ScoredPhotos
 from inspect_core.study.study import Study

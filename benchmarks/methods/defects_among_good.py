@@ -20,10 +20,10 @@ from inspect_core.features.store import FeatureStore
 from inspect_core.images.folders import scan, split
 from inspect_core.images.samples import GOOD, Dataset
 from inspect_core.images.splitting import Split
-from inspect_core.judge.metrics import auroc
 from inspect_core.methods.fitted_method import with_taps
 from inspect_core.methods.registry import LOOSE, methods_of
 from inspect_core.runtime import workspace
+from inspect_core.scoring.metrics import auroc
 from inspect_core.study.scored_photos import ScoredPhotos
 from inspect_core.study.study import Study
 from inspect_core.study.teaching_config import TeachingConfig

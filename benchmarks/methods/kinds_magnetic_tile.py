@@ -20,7 +20,7 @@ from inspect_core.images.folders import scan
 from inspect_core.images.grouping import propose_groups
 from inspect_core.images.photo_reader import read, read_mask
 from inspect_core.images.samples import Dataset, PhotoFile
-from inspect_core.judge.metrics import accuracy, expected_calibration_error, ood_calibration_error
+from inspect_core.scoring.metrics import accuracy, expected_calibration_error, ood_calibration_error
 from inspect_core.whole_part import defect_type_training
 from inspect_core.whole_part.training_crops import boxes_of_mask
 

@@ -26,9 +26,9 @@ from inspect_core.images.grouping import propose_groups
 from inspect_core.images.samples import Dataset
 from inspect_core.images.splitting import Split
 from inspect_core.images.tolerances import DEFAULT_TOLERANCES, Tolerances
-from inspect_core.judge.limits import limits_from_good
 from inspect_core.methods.fitted_method import with_taps
 from inspect_core.methods.registry import CANDIDATES, FIXED, LOOSE, methods_in, methods_of
+from inspect_core.scoring.limits import limits_from_good
 from inspect_core.study.evaluation import evaluate_photos
 from inspect_core.study.evaluation_scores import truth_masks
 from inspect_core.study.study import Study

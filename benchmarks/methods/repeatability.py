@@ -24,9 +24,9 @@ from inspect_core.images.folders import Split, scan, split
 from inspect_core.images.photo_reader import read
 from inspect_core.images.splitting import train_on_all
 from inspect_core.images.tolerances import DEFAULT_TOLERANCES, Tolerances
-from inspect_core.judge.limits import limits_from_good
 from inspect_core.methods.fitted_method import with_taps
 from inspect_core.methods.registry import methods_in, methods_of
+from inspect_core.scoring.limits import limits_from_good
 from inspect_core.study.evaluation import evaluate_photos
 from inspect_core.study.evaluation_scores import truth_masks
 from inspect_core.study.scored_photo import ScoredPhoto

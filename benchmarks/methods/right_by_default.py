@@ -19,10 +19,10 @@ from benchmarks.measure import kept, parser, sets, write
 from inspect_core.features.store import FeatureStore
 from inspect_core.images.folders import scan, split
 from inspect_core.images.splitting import train_on_all
-from inspect_core.judge.limits import DEFAULT_OVERKILL, limit_for_overkill, overkill_at
-from inspect_core.judge.metrics import aupro, auroc
 from inspect_core.methods.fitted_method import with_taps
 from inspect_core.methods.registry import methods_of
+from inspect_core.scoring.limits import DEFAULT_OVERKILL, limit_for_overkill, overkill_at
+from inspect_core.scoring.metrics import aupro, auroc
 from inspect_core.study.evaluation_scores import truth_masks
 from inspect_core.study.scored_photos import ScoredPhotos
 from inspect_core.study.study import Study

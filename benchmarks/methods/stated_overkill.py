@@ -16,8 +16,8 @@ from benchmarks.measure import parser, sets, write
 from inspect_core.features.store import FeatureStore
 from inspect_core.images.folders import scan, split
 from inspect_core.images.splitting import Split, train_on_all
-from inspect_core.judge.limits import overkill_at
 from inspect_core.methods.fitted_method import with_taps
+from inspect_core.scoring.limits import overkill_at
 from inspect_core.study.study import Study
 
 LEFT = 20

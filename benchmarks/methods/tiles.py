@@ -19,9 +19,9 @@ from inspect_core.features.store import FeatureStore
 from inspect_core.images.folders import Split, scan, split
 from inspect_core.images.photo_reader import read
 from inspect_core.images.tiles import TilePlan, proposed
-from inspect_core.judge.anomaly_map import SIGMA, to_pixels
 from inspect_core.methods.fitted_method import joined_errors, with_taps
 from inspect_core.recipe import inspect
+from inspect_core.scoring.anomaly_map import SIGMA, to_pixels
 from inspect_core.study.evaluation import evaluate_photos
 from inspect_core.study.evaluation_scores import truth_masks
 from inspect_core.study.study import Study

@@ -26,8 +26,8 @@ from inspect_core.features.backbones import load
 from inspect_core.images.folders import scan
 from inspect_core.images.photo_reader import read_mask
 from inspect_core.images.shape import input_size
-from inspect_core.judge.masks import mask_at
-from inspect_core.judge.metrics import aupro, auroc
+from inspect_core.scoring.masks import mask_at
+from inspect_core.scoring.metrics import aupro, auroc
 
 HERE = Path(__file__).parent
 COSTS = HERE.parents[1] / "docs/COSTS.md"

@@ -16,8 +16,8 @@ from plotly.subplots import make_subplots
 
 from benchmarks.main_job.start import open_browser
 from benchmarks.measure import RESULTS, kept, machine, sets, write
-from inspect_core.judge.metrics import auroc
 from inspect_core.plots.chart_theme import LIGHT, new_figure
+from inspect_core.scoring.metrics import auroc
 
 ROOT = Path(__file__).resolve().parents[2]
 FOLDER = RESULTS / "studies"

@@ -26,7 +26,7 @@ from benchmarks.studies.common import area, line, panels, run
 from benchmarks.studies.crops import PLACES, Crops, crops_of
 from inspect_core.detectors import baselines, cop_corp, kernel_pca
 from inspect_core.detectors.cop_corp import KernelPCAMap, covariance
-from inspect_core.judge.metrics import fpr95_of_foreign
+from inspect_core.scoring.metrics import fpr95_of_foreign
 
 RATIOS = (0.3, 0.5, 0.7, 0.8, 0.9, 0.95, 0.99)
 GAMMAS = (0.1, 0.25, 0.5, 1.0, 2.0, 4.0, 8.0)

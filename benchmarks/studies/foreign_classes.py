@@ -16,7 +16,7 @@ from benchmarks.studies.calibrated_parents import with_parents
 from benchmarks.studies.common import area
 from benchmarks.studies.crops import PLACES, crops_of
 from inspect_core.classify.kernel_density import PAPER_LOG_B, fit_kdn
-from inspect_core.judge.metrics import (
+from inspect_core.scoring.metrics import (
     expected_calibration_error,
     fpr95_of_foreign,
     mean_max_confidence,

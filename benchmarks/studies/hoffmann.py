@@ -18,9 +18,9 @@ from sklearn.datasets import load_digits
 from benchmarks.studies.cancer_table import cancer
 from benchmarks.studies.common import area, boundary, line, panels, run
 from inspect_core.detectors import baselines, kernel_pca
-from inspect_core.judge.metrics import roc_curve
 from inspect_core.playgrounds import planar_sets
 from inspect_core.playgrounds.boundaries import SOLVED
+from inspect_core.scoring.metrics import roc_curve
 
 SEED = 1
 SIGMAS = (0.05, 0.1, 0.2, 0.3, 0.4, 0.6, 0.8)

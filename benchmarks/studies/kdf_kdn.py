@@ -25,8 +25,13 @@ from benchmarks.studies.foreign_classes import foreign
 from benchmarks.studies.shifted_shapes import SHIFTS, repetition
 from inspect_core.classify.kernel_density import PAPER_LOG_B, KernelDensityClassifier, fit_kdf, fit_kdn
 from inspect_core.classify.relu_net import ReluNet
-from inspect_core.judge.metrics import expected_calibration_error, hellinger, mean_max_confidence, ood_calibration_error
 from inspect_core.playgrounds.simulated_classes import SIMULATIONS, posterior, ring, trunk
+from inspect_core.scoring.metrics import (
+    expected_calibration_error,
+    hellinger,
+    mean_max_confidence,
+    ood_calibration_error,
+)
 
 RADII = (1, 2, 5)
 TEST_POINTS, RING_POINTS = 2_000, 500

@@ -25,9 +25,9 @@ from inspect_core.features.backbones import load
 from inspect_core.features.extraction import FeatureExtractor, PatchFeatureSpec
 from inspect_core.images.folders import scan
 from inspect_core.images.photo_reader import read, read_mask
-from inspect_core.judge.anomaly_map import image_score, to_pixels
-from inspect_core.judge.masks import mask_at
-from inspect_core.judge.metrics import aupro, auroc
+from inspect_core.scoring.anomaly_map import image_score, to_pixels
+from inspect_core.scoring.masks import mask_at
+from inspect_core.scoring.metrics import aupro, auroc
 
 SIZE = (704, 256)
 GRID = (88, 32)

@@ -27,9 +27,9 @@ from inspect_core.detectors.cop_corp import KernelPCAMap
 from inspect_core.detectors.quadrics.algebraic import least_squares_coefficients, least_squares_hs, monomial_moments
 from inspect_core.features.backbones import load
 from inspect_core.features.store import FeatureStore
-from inspect_core.judge.metrics import identification_rate
 from inspect_core.playgrounds.quadric_clouds import curve, noisy_curve, of_coefficients, onto
 from inspect_core.runtime import workspace
+from inspect_core.scoring.metrics import identification_rate
 
 FITS = {
     "algebraic, coefficients": quadrics.fit_algebraic,

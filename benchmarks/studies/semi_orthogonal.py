@@ -30,9 +30,9 @@ from inspect_core.images.folders import scan
 from inspect_core.images.photo_reader import read, read_mask
 from inspect_core.images.samples import PhotoFile
 from inspect_core.images.splitting import split
-from inspect_core.judge.anomaly_map import image_score, to_pixels
-from inspect_core.judge.masks import mask_at
-from inspect_core.judge.metrics import aupro, auroc
+from inspect_core.scoring.anomaly_map import image_score, to_pixels
+from inspect_core.scoring.masks import mask_at
+from inspect_core.scoring.metrics import aupro, auroc
 
 GRID, SIZE = (32, 32), (256, 256)
 HERE = slice(None, None, 2)

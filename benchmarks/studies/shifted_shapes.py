@@ -18,8 +18,8 @@ from inspect_core.classify.polytope_gaussians import fit_gaussians, log_class_ra
 from inspect_core.classify.posterior import calibrated_constant, calibration_error
 from inspect_core.classify.posterior import posterior as mixed
 from inspect_core.classify.relu_net import ReluNet
-from inspect_core.judge.metrics import mean_max_confidence
 from inspect_core.playgrounds.shifted_shapes import GREY, SHIFTS, SIDE, centres, ellipses, rectangles, shifted
+from inspect_core.scoring.metrics import mean_max_confidence
 
 EPOCHS, BATCH = 10, 50
 TEST_IMAGES = 100

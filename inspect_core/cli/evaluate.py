@@ -9,11 +9,11 @@ from pathlib import Path
 from inspect_core.cli import teaching_options, worker_options
 from inspect_core.cli.console import ACCEPTED, path_argument, print_line, print_notes, print_table, progress_bar
 from inspect_core.features.store import feature_store
-from inspect_core.judge.counts import count_parts, counts_sentence
 from inspect_core.methods.registry import ALL
 from inspect_core.recipe_format.output_paths import require_distinct_paths, require_own_file
 from inspect_core.runtime.atomic_write import atomic_replace
 from inspect_core.runtime.progress import stage
+from inspect_core.scoring.counts import count_parts, counts_sentence
 from inspect_core.study.evaluation import figures, outcomes, score_test_photos, unscored_counts
 from inspect_core.study.evaluation_scores import EvaluationScores
 from inspect_core.study.scored_photo import UnscoredPhoto

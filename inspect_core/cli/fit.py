@@ -7,10 +7,10 @@ from inspect_core.audit.log import AuditLog
 from inspect_core.cli import teaching_options, worker_options
 from inspect_core.cli.console import ACCEPTED, path_argument, print_line, scale_argument
 from inspect_core.images.samples import escape_line
-from inspect_core.judge.limits import limit_for_overkill
 from inspect_core.recipe_io.recipe_file import save
 from inspect_core.recipe_io.recipe_path import check_place
 from inspect_core.runtime import users
+from inspect_core.scoring.limits import limit_for_overkill
 from inspect_core.study.evaluation import counts_sentence_for, forecast_sentence, found_up_to
 from inspect_core.study.study import Study
 from inspect_core.study.teaching_config import TeachingConfig

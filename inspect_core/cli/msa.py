@@ -7,10 +7,10 @@ import math
 import re
 
 from inspect_core.cli.console import ACCEPTED, path_argument, print_line
-from inspect_core.process.agreement import Appraisal
-from inspect_core.process.msa_report import report_sentences, results, table_of
-from inspect_core.process.msa_study import WORDS
 from inspect_core.runtime import workspace
+from inspect_core.spc.agreement import Appraisal
+from inspect_core.spc.msa_report import report_sentences, results, table_of
+from inspect_core.spc.msa_study import WORDS
 
 COLUMNS = ("part", "truth", "appraiser", "trial", "verdict")
 STOPPED = WORDS | {"accept": False, "review": True, "reject": True, "not located": True}

@@ -17,8 +17,8 @@ from inspect_core.line.drift_watch import DriftMonitor
 from inspect_core.line.record import Facts
 from inspect_core.line.watch import FOLDERS, GIVE_UP_SECONDS, UnprocessedPhotos, Watch, watching
 from inspect_core.line.watch_session import POLL_SECONDS, WatchSession, require_challenge
-from inspect_core.process.drift_signals import SignalAlarm
 from inspect_core.runtime import users
+from inspect_core.spc.drift_signals import SignalAlarm
 from inspect_core.verdict import ALL_VERDICTS
 
 

@@ -20,8 +20,8 @@ from inspect_core.images.boxes import Box, crop_square
 from inspect_core.images.photo_reader import squash
 from inspect_core.images.placement import Placement, place
 from inspect_core.images.tiles import TilePlan
-from inspect_core.judge.anomaly_map import default_area
 from inspect_core.recipe_format.arrays import photo_bytes
+from inspect_core.scoring.anomaly_map import default_area
 
 
 def embed(pixels: np.ndarray, backbone: Backbone) -> np.ndarray:

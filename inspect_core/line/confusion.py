@@ -9,9 +9,9 @@ from inspect_core.images.layout import labels
 from inspect_core.images.listing import photos_in
 from inspect_core.images.manifests.photo_list import is_list, read_photo_list
 from inspect_core.images.samples import GOOD, pluralise
-from inspect_core.judge.counts import UnscoredCounts, VerdictCounts, counts_sentence
-from inspect_core.judge.limits import format_upper_bound
 from inspect_core.line.result_row import ResultRow
+from inspect_core.scoring.counts import UnscoredCounts, VerdictCounts, counts_sentence
+from inspect_core.scoring.limits import format_upper_bound
 from inspect_core.verdict import ALL_VERDICTS, NOT_JUDGED, NOT_LOCATED, VERDICT_PHRASES
 
 TAUGHT = "good, taught"

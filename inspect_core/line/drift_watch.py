@@ -4,7 +4,7 @@ from inspect_core.audit.entry import DRIFT, INSPECTION
 from inspect_core.audit.inspections import REJECT, of_entry
 from inspect_core.line.audit_record import AuditRecord
 from inspect_core.line.record import Facts
-from inspect_core.process.drift_signals import DriftSignals, SignalAlarm
+from inspect_core.spc.drift_signals import DriftSignals, SignalAlarm
 from inspect_core.verdict import INPUTS
 
 BEFORE = 5000

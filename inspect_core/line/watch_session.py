@@ -9,7 +9,7 @@ from inspect_core.line.audit_record import AuditRecord
 from inspect_core.line.drift_watch import DriftMonitor
 from inspect_core.line.record import Facts
 from inspect_core.line.watch import Watch
-from inspect_core.process.drift_signals import SignalAlarm
+from inspect_core.spc.drift_signals import SignalAlarm
 
 POLL_SECONDS = 0.5
 """Seconds between two looks at the folder."""

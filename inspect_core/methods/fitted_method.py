@@ -11,7 +11,6 @@ from torch import Tensor
 from inspect_core.features.backbone_catalogue import CATALOGUE, spec_of
 from inspect_core.features.backbones import Backbone, load, shared
 from inspect_core.features.extraction import FeatureExtractor, PatchFeatureSpec
-from inspect_core.judge.local_scale import LocalScale, sum_error_maps
 from inspect_core.methods.method import (
     LARGEST_FIT,
     LARGEST_TILED_FIT,
@@ -24,6 +23,7 @@ from inspect_core.methods.method import (
     stops_up_to,
 )
 from inspect_core.methods.registry import METHODS
+from inspect_core.scoring.local_scale import LocalScale, sum_error_maps
 
 
 @dataclass(frozen=True, eq=False)

@@ -10,9 +10,9 @@ from concurrent.futures import ThreadPoolExecutor
 import numpy as np
 
 from inspect_core.classify.kernel_density import fit_kdf, fit_kdn
-from inspect_core.judge.metrics import ReliabilityCurve, reliability_curve
 from inspect_core.playgrounds.shifted_shapes import GREY, SIDE, centres, ellipses, rectangles
 from inspect_core.playgrounds.simulated_classes import SIMULATIONS
+from inspect_core.scoring.metrics import ReliabilityCurve, reliability_curve
 
 LEAST_OF_A_CLASS = 5
 TREES = 20

@@ -5,8 +5,8 @@ from collections.abc import Mapping, Sequence
 import numpy as np
 import plotly.graph_objects as go
 
-from inspect_core.judge.metrics import ReliabilityCurve
 from inspect_core.plots.chart_theme import ChartTheme, as_text, label, mark_value, new_figure, with_opacity
+from inspect_core.scoring.metrics import ReliabilityCurve
 
 FEW_IN_BIN = 5
 DOUBLINGS = (0.5, 1, 2, 4, 8)

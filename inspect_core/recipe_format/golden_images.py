@@ -8,10 +8,10 @@ from dataclasses import astuple, dataclass, fields
 
 import numpy as np
 
-from inspect_core.judge.input_checks import as_finite_number
 from inspect_core.recipe_format import recipe_package
 from inspect_core.recipe_format.csv_text import csv_text
 from inspect_core.recipe_format.recipe_package import Package, RecipeError, recipe_errors
+from inspect_core.scoring.input_checks import as_finite_number
 from inspect_core.verdict import NOT_LOCATED, UNKNOWN_TYPE, Limits, Verdict
 
 MOST = 12

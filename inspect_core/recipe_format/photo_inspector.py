@@ -15,10 +15,10 @@ from inspect_core.images.depth import Depth
 from inspect_core.images.photo_quality import QualityRange, measure_quality
 from inspect_core.images.placement import Placement, place
 from inspect_core.images.tiles import TilePlan
-from inspect_core.judge.anomaly_map import AREA, largest_area
 from inspect_core.recipe_format import arrays as recipe_arrays
 from inspect_core.recipe_format.recipe_package import recipe_errors
 from inspect_core.recipe_format.recorded_photos import CalibrationPhoto, ChallengePart, read_challenge
+from inspect_core.scoring.anomaly_map import AREA, largest_area
 from inspect_core.verdict import Limits, Verdict, Visibility, assemble, mask_uninspected, not_located
 from inspect_core.whole_part.defect_types import DefectTypes
 from inspect_core.whole_part.product_check import ProductCheck

@@ -8,11 +8,11 @@ from typing import Any, Self
 import numpy as np
 
 from inspect_core.images.samples import CALIBRATION, GOOD, TEST
-from inspect_core.judge.counts import UnscoredCounts, VerdictCounts, count_parts, select_counted_parts
-from inspect_core.judge.input_checks import as_finite_number
 from inspect_core.recipe_format import recipe_package
 from inspect_core.recipe_format.csv_text import csv_text
 from inspect_core.recipe_format.recipe_package import Package, recipe_errors
+from inspect_core.scoring.counts import UnscoredCounts, VerdictCounts, count_parts, select_counted_parts
+from inspect_core.scoring.input_checks import as_finite_number
 from inspect_core.verdict import OTHER_PRODUCT, Limits, VerdictWord
 
 UNKNOWN = "unknown"

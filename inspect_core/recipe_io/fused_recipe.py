@@ -13,13 +13,13 @@ import numpy as np
 from inspect_core.features.backbones import Backbone
 from inspect_core.features.onnx_graph import store, use_cached
 from inspect_core.images.placement import Placement
-from inspect_core.judge.anomaly_map import image_score
 from inspect_core.recipe import LoadedRecipe, Recipe, loaded_backbone
 from inspect_core.recipe_format import golden_images, recipe_package
 from inspect_core.recipe_io import line_network, recipe_file
 from inspect_core.runner import ExportedModel
 from inspect_core.runtime import workspace
 from inspect_core.runtime.threads import cores
+from inspect_core.scoring.anomaly_map import image_score
 
 AFTER = 100
 """Photos after which it pays to write the graph, which takes a process of its own some ten seconds."""

@@ -16,12 +16,12 @@ from torch.nn import functional
 from inspect_core.features.backbones import Backbone
 from inspect_core.features.onnx_graph import graph_of
 from inspect_core.features.tapped_network import TappedNetwork
-from inspect_core.judge.anomaly_map import SIGMA, pixel_operator
-from inspect_core.judge.local_scale import LocalScale
 from inspect_core.methods.graphs import constant
 from inspect_core.recipe import Recipe
 from inspect_core.recipe_format import recipe_package
 from inspect_core.runtime.graph import EMBEDDING, IMAGES, LOGITS, MAP, cells_of
+from inspect_core.scoring.anomaly_map import SIGMA, pixel_operator
+from inspect_core.scoring.local_scale import LocalScale
 
 OPSET = 20
 
@@ -155,7 +155,7 @@ def _graph(module: nn.Module, examples: tuple[Tensor, ...], inputs: list[str], o
 
 
 def _affine(scale: LocalScale | None, grid: tuple[int, int], *, is_single: bool) -> tuple[Tensor, Tensor, Tensor]:
-    """level, gain and centre that `judge.local_scale.joined` applies to the errors of one view."""
+    """level, gain and centre that `scoring.local_scale.joined` applies to the errors of one view."""
     if scale is None:
         return torch.zeros(()), torch.ones(()), torch.zeros(())
     level = torch.tensor(scale.level if is_single else 0.0, dtype=torch.float32)

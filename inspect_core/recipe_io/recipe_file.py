@@ -15,8 +15,6 @@ from torch import Tensor
 
 from inspect_core.features.extraction import PatchFeatureSpec
 from inspect_core.images.alignment import Alignment
-from inspect_core.judge.anomaly_map import AREA, SIGMA
-from inspect_core.judge.local_scale import LocalScale
 from inspect_core.methods.fitted_method import FittedMethod
 from inspect_core.methods.registry import ARRAYS, FIELDS, JOIN, METHODS, methods_of
 from inspect_core.recipe import BackboneChoice, Provenance, Recipe
@@ -29,6 +27,8 @@ from inspect_core.recipe_format.zipped import write_zip
 from inspect_core.recipe_io.recipe_path import check_place
 from inspect_core.recipe_io.self_test import run_self_test
 from inspect_core.runtime.atomic_write import atomic_replace
+from inspect_core.scoring.anomaly_map import AREA, SIGMA
+from inspect_core.scoring.local_scale import LocalScale
 from inspect_core.whole_part.defect_types import DefectTypes
 from inspect_core.whole_part.known_cases import KnownCases
 from inspect_core.whole_part.product_check import ProductCheck

@@ -17,9 +17,9 @@ from inspect_core.images.part_pose import PartPose
 from inspect_core.images.photo_quality import PhotoQuality
 from inspect_core.images.photo_reader import ImageError, read, read_mask
 from inspect_core.images.placement import Placement
-from inspect_core.judge.overlap_counts import OverlapCounts
 from inspect_core.line.ordered_pool import ranges
 from inspect_core.runtime.progress import Report, ignore_progress
+from inspect_core.scoring.overlap_counts import OverlapCounts
 from inspect_core.sharding.checkpoints import MERGED, ShardCheckpoints
 from inspect_core.sharding.executor import IDLE_WORKER_BYTES, Executor, Failure, Numbered, attempt, environment_stamp
 from inspect_core.sharding.shard_runner import in_order, results, stored_results

@@ -10,12 +10,18 @@ import numpy as np
 
 from inspect_core.images.folders import PhotoFile
 from inspect_core.images.samples import pluralise as number_of
-from inspect_core.judge.anomaly_map import AREA
-from inspect_core.judge.counts import UnscoredCounts, VerdictCounts, count_parts, counts_sentence, select_counted_parts
-from inspect_core.judge.defect_hits import hit_limit as found_in_map
-from inspect_core.judge.limits import overkill_at, provable_bound
-from inspect_core.judge.metrics import auroc, fpr95_of_foreign, fpr_at_tpr
 from inspect_core.runtime.progress import Report, ignore_progress
+from inspect_core.scoring.anomaly_map import AREA
+from inspect_core.scoring.counts import (
+    UnscoredCounts,
+    VerdictCounts,
+    count_parts,
+    counts_sentence,
+    select_counted_parts,
+)
+from inspect_core.scoring.defect_hits import hit_limit as found_in_map
+from inspect_core.scoring.limits import overkill_at, provable_bound
+from inspect_core.scoring.metrics import auroc, fpr95_of_foreign, fpr_at_tpr
 from inspect_core.study.evaluation_scores import AT_ONCE, EvaluationScores, Live
 from inspect_core.study.scored_photo import ADDED, RELABELLED, UNKNOWN, ScoredPhoto, UnscoredPhoto
 from inspect_core.study.scored_photos import ScoredPhotos
@@ -213,7 +219,7 @@ def most_promised(groups: int, *, photos: int) -> str:
 
 
 def found_up_to(scored: ScoredPhotos, **live: int) -> np.ndarray:
-    """Return (photos,) float64, read-only, of `judge.defect_hits` at a stored live value; NaN where no true mask is
+    """Return (photos,) float64, read-only, of `scoring.defect_hits` at a stored live value; NaN where no true mask is
     known.
     """
     values = {**scored.live, **live}

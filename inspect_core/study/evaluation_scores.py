@@ -8,10 +8,10 @@ import numpy as np
 
 from inspect_core.images.samples import PhotoFile
 from inspect_core.images.tolerances import Tolerances
-from inspect_core.judge.anomaly_map import AREA, image_score
-from inspect_core.judge.defect_hits import dilate_mask, hit_limit
-from inspect_core.judge.overlap_counts import OverlapCounts
 from inspect_core.methods.fitted_method import FittedMethod
+from inspect_core.scoring.anomaly_map import AREA, image_score
+from inspect_core.scoring.defect_hits import dilate_mask, hit_limit
+from inspect_core.scoring.overlap_counts import OverlapCounts
 from inspect_core.study.photo_features import PhotoFeatures
 from inspect_core.study.scored_photos import ScoredPhotos
 

@@ -10,11 +10,11 @@ import numpy as np
 
 from inspect_core.features.extraction import FeatureExtractor
 from inspect_core.images.photo_quality import QualityRange
-from inspect_core.judge.anomaly_map import AREA
 from inspect_core.recipe import BackboneChoice, Provenance, Recipe
 from inspect_core.recipe_format.recorded_photos import CalibrationPhoto, TeachingRecord, UnscoredPart
 from inspect_core.runtime.users import UNKNOWN
 from inspect_core.runtime.versions import library_versions
+from inspect_core.scoring.anomaly_map import AREA
 from inspect_core.study.scored_photos import ScoredPhotos
 from inspect_core.study.teaching_config import TeachingConfig
 from inspect_core.verdict import Limits

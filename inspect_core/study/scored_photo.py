@@ -10,8 +10,8 @@ from inspect_core.images.depth import Depth
 from inspect_core.images.photo_reader import ImageError, read_mask
 from inspect_core.images.placement import Placement
 from inspect_core.images.samples import PhotoFile
-from inspect_core.judge.defect_hits import dilate_mask
-from inspect_core.judge.masks import mask_at
+from inspect_core.scoring.defect_hits import dilate_mask
+from inspect_core.scoring.masks import mask_at
 
 UNKNOWN = "unknown"
 ADDED, RELABELLED = "added", "relabelled"

@@ -14,11 +14,11 @@ from torch import Tensor
 
 from inspect_core.images.areas import InspectionAreas
 from inspect_core.images.placement import Placement
-from inspect_core.judge.anomaly_map import AREA, SIGMA, default_area, largest_area, largest_values, to_pixels
-from inspect_core.judge.cost_limit import limits_with_defects
-from inspect_core.judge.limits import limits_from_good
-from inspect_core.judge.local_scale import GoodMaps, LocalScale, sum_error_maps
 from inspect_core.methods.fitted_method import FittedMethod
+from inspect_core.scoring.anomaly_map import AREA, SIGMA, default_area, largest_area, largest_values, to_pixels
+from inspect_core.scoring.cost_limit import limits_with_defects
+from inspect_core.scoring.limits import limits_from_good
+from inspect_core.scoring.local_scale import GoodMaps, LocalScale, sum_error_maps
 from inspect_core.study.scored_photo import ScoredPhoto, UnscoredPhoto
 from inspect_core.study.stored_errors import StoredErrors, Which
 from inspect_core.verdict import Limits, Visibility, is_partly_out, mask_uninspected

@@ -17,11 +17,11 @@ from inspect_core.images.folders import Dataset, PhotoFile, Split, split
 from inspect_core.images.photo_quality import QualityRange, noise_as_read
 from inspect_core.images.photo_reader import read
 from inspect_core.images.tolerances import photos_per_original
-from inspect_core.judge.anomaly_map import AREA, largest_area
 from inspect_core.methods.fitted_method import FittedMethod, chosen_taps, costs_of, patch_feature_specs, remarks
 from inspect_core.methods.registry import DEFAULT_METHOD, methods_of, parameters_of
 from inspect_core.recipe import Recipe
 from inspect_core.runtime.progress import Cancel, Report, ignore_progress, report_progress, stage
+from inspect_core.scoring.anomaly_map import AREA, largest_area
 from inspect_core.study.fitting import CrossFitter, StudyFitter, Tried, Trying
 from inspect_core.study.photo_features import PhotoFeatures
 from inspect_core.study.recipe_builder import build_recipe

@@ -12,14 +12,14 @@ from plotly.graph_objects import Figure
 from inspect_core.images import heatmap
 from inspect_core.images.boxes import downscale
 from inspect_core.images.photo_reader import ImageError, read
-from inspect_core.judge.counts import UnscoredCounts, counts_sentence
-from inspect_core.judge.metrics import roc_curve
 from inspect_core.line.histogram import stacked
 from inspect_core.line.html_page import page, webp
 from inspect_core.plots import comparison_plots as plots
 from inspect_core.plots.chart_theme import LIGHT, ChartTheme
 from inspect_core.plots.svg import svg
 from inspect_core.recipe_format.csv_text import csv_text
+from inspect_core.scoring.counts import UnscoredCounts, counts_sentence
+from inspect_core.scoring.metrics import roc_curve
 from inspect_core.study.evaluation import Evaluation, outcomes
 from inspect_core.study.scored_photo import ScoredPhoto
 from inspect_core.study.teaching_config import TeachingConfig

@@ -10,13 +10,13 @@ import numpy as np
 from inspect_core.features.store import FeatureStore
 from inspect_core.images.alignment import NotLocated
 from inspect_core.images.photo_reader import ImageError, read
-from inspect_core.judge.masks import mask_at
-from inspect_core.judge.metrics import aupro, auroc, pro_curve
 from inspect_core.methods.fitted_method import FittedMethod, remarks
 from inspect_core.methods.method import Workload
 from inspect_core.methods.registry import ALL, METHODS, methods_in, methods_of, title_of
 from inspect_core.runtime.jobs import device_lock
 from inspect_core.runtime.progress import Report, stage
+from inspect_core.scoring.masks import mask_at
+from inspect_core.scoring.metrics import aupro, auroc, pro_curve
 from inspect_core.study.evaluation import evaluate_photos
 from inspect_core.study.evaluation_scores import truth_masks
 from inspect_core.study.scored_photo import ScoredPhoto

@@ -15,7 +15,6 @@ from inspect_core.images.photo_reader import ImageError, read
 from inspect_core.images.samples import CALIBRATION, GOOD, SUBSETS, TRAIN, PhotoFile, join_first_names, pluralise
 from inspect_core.images.splitting import Split
 from inspect_core.images.tolerances import Tolerances
-from inspect_core.judge.anomaly_map import AREA
 from inspect_core.line.ordered_pool import in_order
 from inspect_core.line.result_row import ResultRow, inspect_photo, uninspected_row
 from inspect_core.line.verdict_changes import VerdictChanges, compare_verdicts
@@ -23,6 +22,7 @@ from inspect_core.recipe import LoadedRecipe, Recipe
 from inspect_core.recipe_format.recorded_photos import TeachingRecord
 from inspect_core.recipe_io.parity_photos import by_content, masks_in
 from inspect_core.runtime.progress import Report, ignore_progress
+from inspect_core.scoring.anomaly_map import AREA
 from inspect_core.study.study import Study
 from inspect_core.study.study_tasks import IN_PROCESS, Workers
 from inspect_core.study.teaching_config import TeachingConfig

@@ -8,10 +8,10 @@ from dataclasses import dataclass, replace
 import numpy as np
 from torch import Tensor
 
-from inspect_core.judge.anomaly_map import AREA
-from inspect_core.judge.metrics import auroc, fpr_at_tpr
 from inspect_core.methods.method import Detector
 from inspect_core.runtime.progress import Report, ignore_progress
+from inspect_core.scoring.anomaly_map import AREA
+from inspect_core.scoring.metrics import auroc, fpr_at_tpr
 from inspect_core.study.evaluation_scores import EvaluationScores
 from inspect_core.study.scored_photos import ScoredPhotos
 from inspect_core.tuning.patch_sample import stop_explaining

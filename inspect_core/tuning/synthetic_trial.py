@@ -17,8 +17,8 @@ from inspect_core.images.folders import PhotoFile
 from inspect_core.images.photo_reader import ImageError, read
 from inspect_core.images.placement import Placement
 from inspect_core.images.synthetic_defects import KINDS
-from inspect_core.judge.masks import mask_at
-from inspect_core.judge.metrics import aupro, auroc
+from inspect_core.scoring.masks import mask_at
+from inspect_core.scoring.metrics import aupro, auroc
 from inspect_core.study.fitting import Made
 from inspect_core.study.scored_photo import ScoredPhoto
 from inspect_core.study.scored_photos import ScoredPhotos

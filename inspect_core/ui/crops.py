@@ -12,7 +12,7 @@ from inspect_core.features.extraction import stored_embedding
 from inspect_core.features.store import feature_store
 from inspect_core.images.boxes import Box
 from inspect_core.images.photo_reader import ImageError
-from inspect_core.judge.anomaly_map import AREA, regions, scale_region
+from inspect_core.scoring.anomaly_map import AREA, regions, scale_region
 from inspect_core.study.scored_photo import ScoredPhoto
 from inspect_core.ui.taught_product import TaughtProduct
 from inspect_core.verdict import Limits

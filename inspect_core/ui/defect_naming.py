@@ -5,7 +5,7 @@ from dataclasses import replace
 
 import streamlit as st
 
-from inspect_core.judge.anomaly_map import Region
+from inspect_core.scoring.anomaly_map import Region
 from inspect_core.ui import crops, open_product_store
 from inspect_core.ui.taught_product import TaughtProduct
 from inspect_core.verdict import UNKNOWN_TYPE, Verdict

@@ -12,9 +12,9 @@ from itertools import count
 import numpy as np
 
 from inspect_core.images.areas import InspectionAreas
-from inspect_core.judge.anomaly_map import AREA
 from inspect_core.runtime.jobs import device_lock
 from inspect_core.runtime.progress import Cancelled
+from inspect_core.scoring.anomaly_map import AREA
 from inspect_core.study.scored_photo import ScoredPhoto
 from inspect_core.study.scored_photos import ScoredPhotos
 from inspect_core.tuning.patch_sample import PatchSample

@@ -20,10 +20,10 @@ from inspect_core.images.photo_quality import PhotoQuality, QualityRange, measur
 from inspect_core.images.photo_reader import ImageError, read
 from inspect_core.images.placement import Placement
 from inspect_core.images.samples import join_first_names
-from inspect_core.judge.anomaly_map import AREA, default_area, largest_area
 from inspect_core.methods.fitted_method import chosen_taps
 from inspect_core.methods.registry import parameters_of
 from inspect_core.recipe import Recipe
+from inspect_core.scoring.anomaly_map import AREA, default_area, largest_area
 from inspect_core.study.evaluation_scores import truth_masks
 from inspect_core.study.scored_photo import ADDED, ScoredPhoto, UnscoredPhoto
 from inspect_core.study.scored_photos import ScoredPhotos

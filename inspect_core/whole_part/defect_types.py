@@ -10,7 +10,7 @@ import numpy as np
 
 from inspect_core.classify.kernel_density import KernelDensityClassifier
 from inspect_core.images.boxes import Box, crop_square
-from inspect_core.judge.anomaly_map import Region
+from inspect_core.scoring.anomaly_map import Region
 
 MARGIN = 1.5
 _LOG_OF_NOTHING = float(np.finfo(np.float64).min)

@@ -13,7 +13,7 @@ import numpy as np
 
 from inspect_core.images.boxes import Box, crop_square
 from inspect_core.images.photo_reader import squash
-from inspect_core.judge.input_checks import as_finite, as_finite_number
+from inspect_core.scoring.input_checks import as_finite, as_finite_number
 from inspect_core.whole_part.known_surface import KnownSurface, finite_unit, to_unit
 
 PICTURE = 64

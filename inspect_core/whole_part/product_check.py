@@ -13,8 +13,8 @@ from typing import Any, Self
 import numpy as np
 from scipy.special import logsumexp
 
-from inspect_core.judge.input_checks import as_finite, as_finite_number
 from inspect_core.runtime.stored import Stored
+from inspect_core.scoring.input_checks import as_finite, as_finite_number
 from inspect_core.verdict import ProductCheckResult
 
 OFF, WARN, STOP = "off", "warn", "stop"

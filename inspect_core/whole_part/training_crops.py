@@ -10,7 +10,7 @@ import numpy as np
 from inspect_core.images.boxes import Box
 from inspect_core.images.grouping import propose_groups
 from inspect_core.images.samples import Dataset, PhotoFile
-from inspect_core.judge.anomaly_map import regions
+from inspect_core.scoring.anomaly_map import regions
 
 MIN_PARTS_PER_TYPE = 2
 """Parts of a type needed to learn it at all."""

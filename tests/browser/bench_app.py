@@ -12,9 +12,9 @@ import streamlit as st
 
 from inspect_core.images import heatmap
 from inspect_core.images.samples import PhotoFile
-from inspect_core.judge.anomaly_map import image_score, to_pixels
-from inspect_core.judge.counts import count_parts, counts_sentence
-from inspect_core.judge.limits import limit_for_overkill
+from inspect_core.scoring.anomaly_map import image_score, to_pixels
+from inspect_core.scoring.counts import count_parts, counts_sentence
+from inspect_core.scoring.limits import limit_for_overkill
 from inspect_core.study.evaluation import unscored_counts
 from inspect_core.study.scored_photo import ScoredPhoto, UnscoredPhoto
 from inspect_core.ui.bench import bench

@@ -7,9 +7,9 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from inspect_core.judge.anomaly_map import image_score, regions, scale_region, to_pixels
-from inspect_core.judge.counts import count_parts, counts_sentence
-from inspect_core.judge.limits import limit_for_overkill
+from inspect_core.scoring.anomaly_map import image_score, regions, scale_region, to_pixels
+from inspect_core.scoring.counts import count_parts, counts_sentence
+from inspect_core.scoring.limits import limit_for_overkill
 from inspect_core.study.evaluation import unscored_counts
 from inspect_core.verdict import Limits
 

@@ -10,9 +10,9 @@ import pytest
 
 from inspect_core.images import heatmap
 from inspect_core.images.placement import Placement
-from inspect_core.judge.anomaly_map import regions, scale_region
-from inspect_core.judge.counts import UnscoredCounts, count_parts, counts_sentence
-from inspect_core.judge.limits import format_upper_bound, limit_for_overkill
+from inspect_core.scoring.anomaly_map import regions, scale_region
+from inspect_core.scoring.counts import UnscoredCounts, count_parts, counts_sentence
+from inspect_core.scoring.limits import format_upper_bound, limit_for_overkill
 from inspect_core.ui.bench import bench
 from inspect_core.ui.inspect import areas_panel
 from inspect_core.verdict import Limits, ProductCheckResult, Visibility, assemble

@@ -62,10 +62,10 @@ def recipes(recipe, network) -> dict:
     from inspect_core.detectors.cop_corp import fit_corp
     from inspect_core.detectors.mahalanobis.projections import semi_orthogonal
     from inspect_core.features.extraction import PatchFeatureSpec
-    from inspect_core.judge.local_scale import GoodMaps
     from inspect_core.methods.fitted_method import FittedMethod
     from inspect_core.methods.method import Patches
     from inspect_core.methods.registry import METHODS, parameters_of
+    from inspect_core.scoring.local_scale import GoodMaps
     from inspect_core.tuning import product_check_training
     from inspect_core.tuning.known_cases_training import learn
     from inspect_core.whole_part.defect_types import DefectTypes

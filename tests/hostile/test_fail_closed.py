@@ -10,8 +10,8 @@ import pytest
 import torch
 
 from inspect_core.classify.posterior import posterior
-from inspect_core.judge.counts import count_parts
 from inspect_core.recipe import inspect
+from inspect_core.scoring.counts import count_parts
 from inspect_core.verdict import Limits
 from inspect_core.whole_part import product_check
 from inspect_core.whole_part.product_check import ProductCheck

@@ -5,13 +5,13 @@ import csv
 import pytest
 
 from inspect_core.images.samples import GOOD
-from inspect_core.judge.limits import format_upper_bound
 from inspect_core.line import confusion
 from inspect_core.line.batch import Outputs, photos_of, run
 from inspect_core.line.batch_report import html_of
 from inspect_core.line.result_row import ResultRow
 from inspect_core.line.verdict_changes import compare_verdicts
 from inspect_core.line.verdict_table import read_table
+from inspect_core.scoring.limits import format_upper_bound
 
 
 def row(name: str, verdict: str, truth: str = "", digest: str = "") -> ResultRow:

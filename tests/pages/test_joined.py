@@ -6,8 +6,8 @@ import numpy as np
 import pytest
 
 from inspect_core.images.photo_reader import read
-from inspect_core.judge.anomaly_map import image_score
 from inspect_core.recipe import inspect
+from inspect_core.scoring.anomaly_map import image_score
 from inspect_core.study.evaluation_scores import truth_masks
 from inspect_core.study.study import Study
 from inspect_core.tuning import tsne

@@ -7,9 +7,9 @@ import numpy as np
 import pytest
 from PIL import Image
 
-from inspect_core.process import msa_study
 from inspect_core.recipe import LoadedRecipe
 from inspect_core.recipe_io.recipe_file import save
+from inspect_core.spc import msa_study
 from inspect_core.ui.measurement import msa_panels
 from inspect_core.ui.measurement.msa_panels import html_of
 from inspect_core.verdict import Verdict

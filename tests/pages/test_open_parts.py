@@ -16,7 +16,6 @@ from inspect_core.images.areas import InspectionArea, InspectionAreas
 from inspect_core.images.folders import scan
 from inspect_core.images.listing import photos_in
 from inspect_core.images.photo_reader import read
-from inspect_core.judge.counts import counts_sentence
 from inspect_core.line.confusion import escape_sentence, truths_of, with_truth
 from inspect_core.line.result_row import inspect_photo
 from inspect_core.recipe import LoadedRecipe
@@ -24,6 +23,7 @@ from inspect_core.recipe_format import photo_inspector
 from inspect_core.recipe_io.recipe_file import load
 from inspect_core.runtime.jobs import Job
 from inspect_core.runtime.progress import Cancelled
+from inspect_core.scoring.counts import counts_sentence
 from inspect_core.study import unsaved_products
 from inspect_core.study.study import Study
 from inspect_core.ui import open_product_store, shell, taught_product, teaching_job

@@ -4,8 +4,8 @@ import numpy as np
 import pytest
 
 from inspect_core.images.photo_reader import DecodedPhoto, read
-from inspect_core.judge.anomaly_map import AREA
 from inspect_core.recipe_io import recipe_file
+from inspect_core.scoring.anomaly_map import AREA
 from inspect_core.tuning.known_cases_training import LEAST
 from inspect_core.ui import crops, open_product_store, taught_product
 from inspect_core.ui.inspect import gallery_building

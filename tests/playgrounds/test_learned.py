@@ -3,10 +3,10 @@
 import numpy as np
 import pytest
 
-from inspect_core.judge.metrics import auroc
 from inspect_core.playgrounds import embeddings, mapped_digits, posteriors, quadric_clouds
 from inspect_core.playgrounds.shifted_shapes import SHIFTS, centres, shifted
 from inspect_core.playgrounds.simulated_classes import SIMULATIONS
+from inspect_core.scoring.metrics import auroc
 
 T = np.linspace(0, 2 * np.pi, 60)
 ELLIPSE = np.stack([np.cos(T), 0.6 * np.sin(T)], axis=1)

@@ -1,9 +1,9 @@
 import numpy as np
 import pytest
 
-from inspect_core.judge.metrics import reliability_curve
 from inspect_core.plots.chart_theme import DARK, LIGHT
 from inspect_core.plots.defect_type_plots import FEW_IN_BIN, confidence_decay, confusion, reliability
+from inspect_core.scoring.metrics import reliability_curve
 
 
 @pytest.fixture

@@ -6,12 +6,12 @@ import numpy as np
 import pytest
 
 from inspect_core.images.photo_reader import read
-from inspect_core.judge.anomaly_map import AREA
 from inspect_core.recipe import LoadedRecipe
 from inspect_core.recipe_format import golden_images, recipe_package
 from inspect_core.recipe_io import fused_recipe, line_network
 from inspect_core.recipe_io.fused_recipe import FusedRecipe
 from inspect_core.recipe_io.recipe_file import save
+from inspect_core.scoring.anomaly_map import AREA
 
 pytestmark = pytest.mark.slow
 

@@ -11,13 +11,13 @@ from inspect_core.detectors import cop_corp
 from inspect_core.features.extraction import PatchFeatureSpec
 from inspect_core.images.depth import EIGHT, Depth
 from inspect_core.images.photo_quality import QualityRange
-from inspect_core.judge.local_scale import GoodMaps
 from inspect_core.methods.fitted_method import FittedMethod, joined_errors
 from inspect_core.recipe_format import recipe_package
 from inspect_core.recipe_format.zipped import zipped
 from inspect_core.recipe_io import recipe_file
 from inspect_core.recipe_io.recipe_difference import in_words
 from inspect_core.recipe_io.recipe_file import files_of, load, save, write
+from inspect_core.scoring.local_scale import GoodMaps
 
 
 @pytest.mark.parametrize("name", ["recipe", "recipe.zip"])

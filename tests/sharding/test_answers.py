@@ -9,9 +9,9 @@ import pytest
 
 from inspect_core.images.placement import Placement
 from inspect_core.images.samples import PhotoFile
-from inspect_core.judge.overlap_counts import OverlapCounts
 from inspect_core.line.map_folder import MapFolder
 from inspect_core.runtime.serialisation import pack, unpack
+from inspect_core.scoring.overlap_counts import OverlapCounts
 from inspect_core.sharding import inspection_tasks
 from inspect_core.sharding.checkpoints import ShardCheckpoints
 from inspect_core.sharding.executor import attempt

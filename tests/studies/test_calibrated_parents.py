@@ -9,7 +9,7 @@ from sklearn.isotonic import IsotonicRegression
 from benchmarks.studies.calibrated_parents import calibrated, of_unseen, with_parents
 from inspect_core.classify.kernel_density import fit_kdf
 from inspect_core.classify.posterior import calibration_error
-from inspect_core.judge.metrics import expected_calibration_error
+from inspect_core.scoring.metrics import expected_calibration_error
 from inspect_core.whole_part.cross_validation import cross_validate
 
 BOTH = pytest.mark.parametrize("method", ["isotonic", "sigmoid"])

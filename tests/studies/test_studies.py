@@ -12,8 +12,8 @@ import pytest
 from benchmarks.studies import hoffmann, kdf_kdn, quadrics, reproduction
 from inspect_core.classify.kernel_density import PAPER_LOG_B
 from inspect_core.classify.posterior import calibrated_constant
-from inspect_core.judge.metrics import expected_calibration_error
 from inspect_core.playgrounds import simulated_classes
+from inspect_core.scoring.metrics import expected_calibration_error
 from inspect_core.whole_part import cross_validation
 
 

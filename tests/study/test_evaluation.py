@@ -12,9 +12,9 @@ from inspect_core.features.store import FeatureStore
 from inspect_core.images.alignment import NotLocated
 from inspect_core.images.folders import scan
 from inspect_core.images.photo_reader import read
-from inspect_core.judge import defect_hits as rule
-from inspect_core.judge.counts import UnscoredCounts
-from inspect_core.judge.limits import provable_bound
+from inspect_core.scoring import defect_hits as rule
+from inspect_core.scoring.counts import UnscoredCounts
+from inspect_core.scoring.limits import provable_bound
 from inspect_core.study.evaluation import (
     counts_sentence_for,
     evaluate_photos,

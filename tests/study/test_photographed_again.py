@@ -10,7 +10,7 @@ from inspect_core.images.folders import scan, split
 from inspect_core.images.photo_reader import read
 from inspect_core.images.splitting import train_on_all
 from inspect_core.images.tolerances import DEFAULT_TOLERANCES, CaptureVariation, Tolerances
-from inspect_core.judge.anomaly_map import image_score
+from inspect_core.scoring.anomaly_map import image_score
 from inspect_core.study import fitting
 from inspect_core.study.evaluation import RepeatabilityCounts, evaluate_photos, repeatability_counts, score_test_photos
 from inspect_core.study.evaluation_scores import truth_masks

@@ -6,9 +6,9 @@ import torch
 
 from inspect_core.detectors import cop_corp
 from inspect_core.features.extraction import PatchFeatureSpec
-from inspect_core.judge.anomaly_map import image_score, to_pixels
-from inspect_core.judge.local_scale import GoodMaps
 from inspect_core.methods.fitted_method import FittedMethod, joined_errors
+from inspect_core.scoring.anomaly_map import image_score, to_pixels
+from inspect_core.scoring.local_scale import GoodMaps
 from inspect_core.study import scored_photos
 from inspect_core.study.scored_photos import ScoredPhotos
 from tests.study.made_up import bench, patches, photo

@@ -11,13 +11,13 @@ from inspect_core.images import splitting
 from inspect_core.images.folders import scan, split
 from inspect_core.images.photo_reader import read
 from inspect_core.images.splitting import FOLDS
-from inspect_core.judge.anomaly_map import image_score, to_pixels
-from inspect_core.judge.limits import limits_from_good
-from inspect_core.judge.local_scale import GoodMaps, sum_error_maps
-from inspect_core.judge.metrics import aupro, auroc
 from inspect_core.recipe import inspect
 from inspect_core.recipe_io.recipe_file import load, save
 from inspect_core.runtime.progress import Cancelled, ignore_progress
+from inspect_core.scoring.anomaly_map import image_score, to_pixels
+from inspect_core.scoring.limits import limits_from_good
+from inspect_core.scoring.local_scale import GoodMaps, sum_error_maps
+from inspect_core.scoring.metrics import aupro, auroc
 from inspect_core.study.evaluation import counts_sentence_for, evaluate_photos, figures, score_test_photos
 from inspect_core.study.evaluation_scores import truth_masks
 from inspect_core.study.fitting import CrossFitter

@@ -6,9 +6,9 @@ import torch
 
 from inspect_core.detectors import cop_corp, mahalanobis
 from inspect_core.features.extraction import PatchFeatureSpec
-from inspect_core.judge.metrics import aupro, auroc, fpr_at_tpr
 from inspect_core.methods.fitted_method import FittedMethod
 from inspect_core.runtime.progress import Cancelled
+from inspect_core.scoring.metrics import aupro, auroc, fpr_at_tpr
 from inspect_core.study.scored_photos import ScoredPhotos
 from inspect_core.tuning import sensitivity
 from tests.study import made_up

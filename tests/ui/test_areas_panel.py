@@ -5,7 +5,7 @@ from types import SimpleNamespace
 import numpy as np
 import pytest
 
-from inspect_core.judge.anomaly_map import image_score, to_pixels
+from inspect_core.scoring.anomaly_map import image_score, to_pixels
 from inspect_core.ui.inspect import areas_panel
 from inspect_core.verdict import Limits
 

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 import streamlit as st
 
-from inspect_core.judge.counts import UnscoredCounts
+from inspect_core.scoring.counts import UnscoredCounts
 from inspect_core.study.scored_photo import UnscoredPhoto
 from inspect_core.ui.inspect import limit_advice
 from inspect_core.verdict import NOT_JUDGED, NOT_LOCATED

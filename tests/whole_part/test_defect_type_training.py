@@ -2,7 +2,7 @@ import numpy as np
 import pytest
 
 from inspect_core.classify import net_training
-from inspect_core.judge.metrics import accuracy
+from inspect_core.scoring.metrics import accuracy
 from inspect_core.whole_part.defect_type_training import (
     FOREST,
     NETWORK,

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from inspect_core.images.boxes import square_around
-from inspect_core.judge.anomaly_map import Region
+from inspect_core.scoring.anomaly_map import Region
 from inspect_core.whole_part.defect_type_training import fit
 from inspect_core.whole_part.defect_types import DefectTypes
 

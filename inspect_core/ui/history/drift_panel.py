@@ -9,8 +9,8 @@ from inspect_core.audit.changes import describe_entry
 from inspect_core.audit.entry import LogEntry
 from inspect_core.audit.inspections import REJECT, Inspection
 from inspect_core.plots import history_plots as plots
-from inspect_core.process.drift import EVERY
-from inspect_core.process.drift_signals import NAMES, REFERENCE, DriftSignals, SignalAlarm
+from inspect_core.spc.drift import EVERY
+from inspect_core.spc.drift_signals import NAMES, REFERENCE, DriftSignals, SignalAlarm
 from inspect_core.ui import charts, saved_recipes, shell
 from inspect_core.ui.history.selection import Selection, local
 

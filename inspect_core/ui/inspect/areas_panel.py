@@ -7,9 +7,9 @@ import streamlit as st
 
 from inspect_core.images.areas import InspectionAreas, areas_of
 from inspect_core.images.boxes import downscale
-from inspect_core.judge.anomaly_map import AREA
-from inspect_core.judge.hot_spot import bright_place
 from inspect_core.line.html_page import data_url
+from inspect_core.scoring.anomaly_map import AREA
+from inspect_core.scoring.hot_spot import bright_place
 from inspect_core.ui import open_product_store, shell
 from inspect_core.ui.bench import pixels as bytes_of
 from inspect_core.ui.bench.bench import MALFORMED, NEVER, ignore_callback, stamp_of

@@ -5,7 +5,7 @@ from functools import partial
 
 import numpy as np
 
-from inspect_core.judge.anomaly_map import AREA, image_score
+from inspect_core.scoring.anomaly_map import AREA, image_score
 from inspect_core.study.evaluation import counts_sentence_for, found_up_to
 from inspect_core.ui import defect_naming
 from inspect_core.ui.bench.bench_state import BenchState

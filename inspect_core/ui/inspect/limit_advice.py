@@ -5,8 +5,8 @@ from itertools import compress
 import streamlit as st
 from streamlit.delta_generator import DeltaGenerator
 
-from inspect_core.judge.cost_limit import ESCAPE_COST, CostLimit, cost_limit
-from inspect_core.judge.counts import counts_sentence
+from inspect_core.scoring.cost_limit import ESCAPE_COST, CostLimit, cost_limit
+from inspect_core.scoring.counts import counts_sentence
 from inspect_core.study.evaluation import unscored_counts
 from inspect_core.ui import open_product_store, shell
 from inspect_core.ui.bench.bench_state import SETS, BenchState

@@ -11,9 +11,9 @@ import numpy as np
 import streamlit as st
 
 from inspect_core.images.areas import inspected_pixels
-from inspect_core.judge.anomaly_map import AREA, default_area, largest_area
 from inspect_core.methods.registry import CONTROLS
 from inspect_core.plots.explore_plots import figure_of
+from inspect_core.scoring.anomaly_map import AREA, default_area, largest_area
 from inspect_core.study.scored_photos import ScoredPhotos
 from inspect_core.tuning.patch_sample import explained
 from inspect_core.ui import open_product_store, previews, shell

@@ -8,8 +8,8 @@ import streamlit as st
 
 from inspect_core.images import boxes, heatmap
 from inspect_core.images.tolerances import AS_TAKEN, CaptureVariation
-from inspect_core.judge.anomaly_map import AREA, image_score
 from inspect_core.runtime.jobs import device_lock
+from inspect_core.scoring.anomaly_map import AREA, image_score
 from inspect_core.ui import shell
 from inspect_core.ui.taught_product import TaughtProduct
 from inspect_core.verdict import Limits

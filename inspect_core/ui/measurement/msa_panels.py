@@ -10,11 +10,11 @@ import streamlit as st
 
 from inspect_core.images.photo_reader import DecodedPhoto, ImageError, read_bytes
 from inspect_core.line.html_page import page
-from inspect_core.process import msa_study
-from inspect_core.process.msa_report import guard_bands, report_sentences, results, table_of
-from inspect_core.process.msa_study import LOUPE, AppraisalRecord, MsaStudy
 from inspect_core.recipe import LoadedRecipe, Recipe, loaded_backbone
 from inspect_core.runtime.jobs import device_lock
+from inspect_core.spc import msa_study
+from inspect_core.spc.msa_report import guard_bands, report_sentences, results, table_of
+from inspect_core.spc.msa_study import LOUPE, AppraisalRecord, MsaStudy
 from inspect_core.ui import saved_recipes, shell
 from inspect_core.ui.photo_source import TYPES
 

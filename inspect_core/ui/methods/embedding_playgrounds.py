@@ -3,11 +3,11 @@
 import numpy as np
 import streamlit as st
 
-from inspect_core.judge.metrics import auroc
 from inspect_core.methods.spectrum import COLLAPSED
 from inspect_core.playgrounds import embeddings, mapped_digits
 from inspect_core.plots import explore_plots, playgrounds, scatter
 from inspect_core.plots.scatter import PointMarkers
+from inspect_core.scoring.metrics import auroc
 from inspect_core.tuning.tsne import tsne
 from inspect_core.ui import charts
 

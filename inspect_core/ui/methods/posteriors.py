@@ -3,12 +3,12 @@
 import numpy as np
 import streamlit as st
 
-from inspect_core.judge.metrics import mean_max_confidence
 from inspect_core.playgrounds import posteriors as learned
 from inspect_core.playgrounds.fields import Box, grid, isoline
 from inspect_core.playgrounds.shifted_shapes import SHIFTS, centres, shifted
 from inspect_core.playgrounds.simulated_classes import SIMULATIONS
 from inspect_core.plots import defect_type_plots, playgrounds
+from inspect_core.scoring.metrics import mean_max_confidence
 from inspect_core.ui import charts
 from inspect_core.ui.methods import plane
 from inspect_core.ui.methods.plane import Group, Panel

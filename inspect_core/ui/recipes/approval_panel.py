@@ -9,9 +9,9 @@ import streamlit as st
 from inspect_core.audit import life_cycle
 from inspect_core.audit.life_cycle import APPROVED, DRAFT, RETIRED
 from inspect_core.audit.log import AuditLog, LogError
-from inspect_core.judge.counts import counts_sentence
 from inspect_core.recipe import Recipe
 from inspect_core.recipe_io.recipe_difference import difference
+from inspect_core.scoring.counts import counts_sentence
 from inspect_core.ui import saved_recipes, shell
 
 ICONS = {DRAFT: ":material/edit_note:", APPROVED: ":material/verified:", RETIRED: ":material/inventory:"}

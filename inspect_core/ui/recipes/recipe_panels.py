@@ -16,7 +16,6 @@ from inspect_core.audit.log import AuditLog, LogError
 from inspect_core.images import heatmap
 from inspect_core.images.photo_reader import ImageError, read
 from inspect_core.images.samples import join_first_names, pluralise
-from inspect_core.judge.counts import counts_sentence
 from inspect_core.methods.registry import title_of
 from inspect_core.recipe import Recipe
 from inspect_core.recipe_format.recipe_package import RecipeError
@@ -24,6 +23,7 @@ from inspect_core.recipe_format.zipped import zipped
 from inspect_core.recipe_io import recipe_file, schema_conversion
 from inspect_core.recipe_io.recipe_difference import in_words, made
 from inspect_core.runtime import workspace
+from inspect_core.scoring.counts import counts_sentence
 from inspect_core.ui import open_recipe, saved_recipes, shell, weights_panel
 from inspect_core.ui.recipes import approval_panel, challenge_panel, export_panel, extension_panel
 from inspect_core.ui.recipes.recipe_table import RecipeSummary

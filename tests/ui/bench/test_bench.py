@@ -15,9 +15,9 @@ from hypothesis import strategies as st
 from PIL import Image
 from streamlit.testing.v1 import AppTest
 
-from inspect_core.judge.counts import VerdictCounts, counts_sentence
-from inspect_core.judge.limits import limit_for_overkill
 from inspect_core.line import histogram
+from inspect_core.scoring.counts import VerdictCounts, counts_sentence
+from inspect_core.scoring.limits import limit_for_overkill
 from inspect_core.study.evaluation import counts_sentence_for
 from inspect_core.study.scored_photo import ScoredPhoto
 from inspect_core.ui.bench import bench, pixels

@@ -1,5 +1,5 @@
 /**
- * The arithmetic of limits, the same as in judge/counts.py, judge/limits.py and verdict.py to the bit and to the word.
+ * The arithmetic of limits, the same as in scoring/counts.py, scoring/limits.py and verdict.py to the bit and to the word.
  * Scores are float32 from Python; JavaScript's numbers are float64, in which Python compares too.
  */
 const VERDICTS = {
@@ -37,7 +37,7 @@ const hasReviewBand = (limits) => limits.review < limits.reject;
 
 const sameLimits = (a, b) => a.review === b.review && a.reject === b.reject;
 
-/** Whether a defect is caught, but not where it is; found_up_to: of judge/defect_hits.py, null where that is not known. */
+/** Whether a defect is caught, but not where it is; found_up_to: of scoring/defect_hits.py, null where that is not known. */
 const isElsewhere = ({ score, found_up_to: found }, limits) =>
   found !== null && score > limits.review && found <= limits.review;
 
@@ -140,7 +140,7 @@ function whereCaught({ caught, there, elsewhere }) {
   return ` (${there} at the defect, ${elsewhere} elsewhere${unknown ? `, ${unknown} without a mask` : ""})`;
 }
 
-/** The limit that rejects at most the share `rate` of the given good scores: limit_for_overkill of judge/limits.py. */
+/** The limit that rejects at most the share `rate` of the given good scores: limit_for_overkill of scoring/limits.py. */
 function limitForOverkill(goodScores, rate) {
   const scores = Float64Array.from(goodScores).sort();
   const allowed = Math.min(Math.trunc(rate * scores.length + 1e-9), scores.length - 1);

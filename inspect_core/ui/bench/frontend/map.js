@@ -11,7 +11,7 @@ function areaAbove({ values }, limit) {
 }
 
 /**
- * Connected regions of pixels strictly above the limit, as judge.anomaly_map.regions finds them: none with fewer than
+ * Connected regions of pixels strictly above the limit, as scoring.anomaly_map.regions finds them: none with fewer than
  * `area` pixels above it in the whole map; touching at a corner connects; box [x0, y0, x1, y1] half-open in pixels of
  * the map; highest peak first, then the largest.
  */
@@ -52,7 +52,7 @@ function regionsAbove(map, limit, area) {
   return found.sort((a, b) => b.peak - a.peak || b.area - a.area || left(a) - left(b) || top(a) - top(b));
 }
 
-/** The region of a map on a photo of another size, as judge.anomaly_map.scale_region: the covering whole-pixel box. */
+/** The region of a map on a photo of another size, as scoring.anomaly_map.scale_region: the covering whole-pixel box. */
 function scaleRegion(region, map, [toHeight, toWidth]) {
   const [x0, y0, x1, y1] = region.box;
   return {

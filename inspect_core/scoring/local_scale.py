@@ -1,0 +1,178 @@
+"""Local scale: a map of detector errors divided, place by place, by the spread that good parts show there.
+
+Errors vary more at some places than at others, and near the border, where the network saw its own padding, their size
+is different altogether: one limit for the whole map then depends mostly on those places. With s(p) the spread of good
+maps at place p, S their spread over all places and c(p) the level of good maps there,
+
+    m'(p) = c + S (m(p) - c(p)) / sqrt(b(p) (s(p)^2 + f^2 S^2)),    f = 1/2,
+
+so that the unit stays the detector's and a place that hardly ever varies is not amplified without bound. c is the mean
+over all places, and so is c(p), except within 16 pixels of the border: there it is the mean over the cells at the same
+distances from the nearest two sides, a class of their own. s(p)^2 is smoothed, and with few photos shrunk, as a
+multiple of its mean over the class. b(p) is 1 but for the outermost cells, which have fewer neighbours to be smoothed
+with. Each place has a level of its own only where the good photos show that content is fixed: where the mean of the
+other photos explains at least half of how the errors of a photo differ from c(p).
+
+The scale acts on the patch grid, before the map is made, so that several detectors can be added cell by cell. Learn it
+from good photos that the detector has not seen, by folds or kept apart (six are enough); statistics of the fit
+down-dated by one photo at a time do not show the spread of new photos (docs/METHODS.md).
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Self
+
+import numpy as np
+from numpy.typing import ArrayLike
+from scipy import ndimage
+
+from inspect_core.scoring.input_checks import require_shape
+
+FLOOR = 0.5
+"""f: the least spread of a place, as a share of the spread over all places."""
+SMOOTHING = 8.0
+"""Standard deviation, in pixels of the map, with which the variances of places are smoothed."""
+BORDER = 16
+"""Pixels from the border of the map within which places have a level and a spread of their own."""
+EDGE = 1.15
+"""b: how much more the variance of errors counts in an outermost cell, for each side of the map that it lies at."""
+SMALLEST = 1e-12
+"""Least spread: photos that differ by rounding only must not amplify the next one without bound."""
+FIXED = 0.5
+"""Fraction of the variance of good errors explained by their place from which on the place's own mean is its level."""
+PRIOR_PHOTOS = 8
+"""Photos whose evidence on the variance of a place weighs as much as the mean over its class."""
+
+
+@dataclass(frozen=True, eq=False)
+class LocalScale:
+    """What calibrates the grid errors of one detector.
+
+    centre, gain: (h, w) float32; level: c; spread: standard deviation of the calibrated errors of good photos, over
+    all places. A calibrated error is level + gain (error - centre).
+    """
+
+    centre: np.ndarray
+    gain: np.ndarray
+    level: float
+    spread: float
+
+    def apply(self, errors: ArrayLike) -> np.ndarray:
+        """Calibrated errors in the detector's unit, (..., h, w) -> float32 of that shape."""
+        return np.float32(self.level) + self.gain * self._centred(errors)
+
+    def standardised(self, errors: ArrayLike) -> np.ndarray:
+        """Return (apply(errors) - level) / spread: comparable between detectors of different units. (..., h, w)
+        float32.
+        """
+        return self.gain * np.float32(1 / self.spread) * self._centred(errors)
+
+    def _centred(self, errors: ArrayLike) -> np.ndarray:
+        errors = np.asarray(errors, np.float32)
+        require_shape(errors, (*errors.shape[:-2], *self.centre.shape), name="errors")
+        return errors - self.centre
+
+
+@dataclass(frozen=True, eq=False)
+class GoodMaps:
+    """Count, mean and scatter of grid errors of good photos, place by place, in float64.
+
+    mean, scatter: (h, w), scatter the sum of squares about the mean.
+    """
+
+    count: int
+    mean: np.ndarray
+    scatter: np.ndarray
+
+    @classmethod
+    def from_errors(cls, errors: ArrayLike) -> Self:
+        """Create it from grid errors (n, h, w) of good photos. Raises ValueError without any, or when one is not
+        finite.
+        """
+        maps = np.asarray(errors, np.float64)
+        if maps.ndim != 3 or 0 in maps.shape:
+            raise ValueError(f"errors has shape {maps.shape}; give (n, h, w), at least one photo")
+        if not np.isfinite(maps).all():
+            photo = int(np.flatnonzero(~np.isfinite(maps).all(axis=(1, 2)))[0])
+            raise ValueError(f"errors of photo {photo} are not finite; find out why it has no score")
+        mean = maps.mean(axis=0)
+        return cls(len(maps), mean, ((maps - mean) ** 2).sum(axis=0))
+
+    def finish(self, size: tuple[int, int], *, uniform: bool = False, fixed: bool | None = None) -> LocalScale:
+        """Return the scale for maps of `size` (H, W) pixels made of these grid errors.
+
+        Where good maps do not differ at all, they stay as they are. uniform: one scale for all places, which leaves
+        maps as they are and gives their spread only to joined maps; for errors with an upper bound, which strange
+        patches reach wherever they lie. fixed: whether each place has its own level; None decides by `is_fixed`.
+        """
+        cells = self.mean.shape
+        sigma = [SMOOTHING * count / pixels for count, pixels in zip(cells, size, strict=True)]
+        level = self.mean.mean()
+        expected = self._by_class(self.scatter / self.count, size)
+        multiple = np.divide(self.scatter / self.count, expected, out=np.ones(cells), where=expected > 0)
+        multiple = ndimage.gaussian_filter(multiple, sigma, mode="reflect")
+        variance = expected * (self.count * multiple + PRIOR_PHOTOS) / (self.count + PRIOR_PHOTOS)
+        centre = np.full(cells, level) if uniform else self._by_class(self.mean, size)
+        if not uniform and (self.is_fixed(size) if fixed is None else fixed):
+            centre = (self.count * self.mean + PRIOR_PHOTOS * centre) / (self.count + PRIOR_PHOTOS)
+        total = (self.scatter / self.count + (self.mean - centre) ** 2).mean()
+        if total == 0:
+            return LocalScale(np.full(cells, level, np.float32), np.ones(cells, np.float32), float(level), 1.0)
+        gain = np.ones(cells) if uniform else np.sqrt(total / (_edges(cells) * (variance + FLOOR**2 * total)))
+        spread = np.sqrt((gain**2 * (self.scatter / self.count + (self.mean - centre) ** 2)).mean())
+        return LocalScale(
+            centre.astype(np.float32), gain.astype(np.float32), float(level), max(float(spread), SMALLEST)
+        )
+
+    def is_fixed(self, size: tuple[int, int]) -> bool:
+        """Return whether content is fixed: places explain at least `FIXED` of the variance of errors."""
+        return self.explained(self._by_class(self.mean, size)) >= FIXED
+
+    def explained(self, levels: np.ndarray) -> float:
+        """Return the fraction of the variance of errors about `levels` (h, w) that the mean of the other photos
+        explains.
+
+        Leave-one-out: below 0 where places have nothing in common; -inf for a single photo.
+        """
+        squares = float((self.scatter + self.count * (self.mean - levels) ** 2).sum())
+        if self.count < 2 or squares == 0:
+            return -np.inf
+        return 1 - (self.count / (self.count - 1)) ** 2 * float(self.scatter.sum()) / squares
+
+    @staticmethod
+    def _by_class(values: np.ndarray, size: tuple[int, int]) -> np.ndarray:
+        """Return (h, w): the mean over the cells of a class, those at the same distances from the nearest two sides."""
+        steps = [
+            np.minimum(np.minimum(np.arange(count), np.arange(count)[::-1]), -(-BORDER * count // pixels))
+            for count, pixels in zip(values.shape, size, strict=True)
+        ]
+        classes = steps[0][:, None] * (steps[1].max() + 1) + steps[1]
+        sums = np.bincount(classes.ravel(), weights=values.ravel())
+        return (sums / np.maximum(np.bincount(classes.ravel()), 1))[classes]
+
+
+def _edges(cells: tuple[int, ...]) -> np.ndarray:
+    """Return (h, w): EDGE for each side of the map at which a cell lies, 1 inside."""
+    sides = [np.ones(count) for count in cells]
+    for side in sides:
+        side[[0, -1]] = EDGE
+    return np.outer(*sides)
+
+
+def sum_error_maps(errors: Sequence[ArrayLike], scales: Sequence[LocalScale | None]) -> np.ndarray:
+    """Return the errors of all detectors as one map: (h, w) or (n, h, w) each -> one float32 of that shape.
+
+    The errors of a single detector keep their unit: calibrated by its scale, unchanged without one. Of several, the
+    standardised errors are added: a good part is about 0 everywhere, and 1 is the spread of one detector's good errors.
+    Raises ValueError for several detectors of which one has no scale.
+    """
+    if len(errors) == 1:
+        return np.asarray(errors[0], np.float32) if scales[0] is None else scales[0].apply(errors[0])
+    standardised = [
+        scale.standardised(view_errors) for view_errors, scale in zip(errors, scales, strict=True) if scale is not None
+    ]
+    if len(standardised) < len(errors):
+        raise ValueError(
+            "a detector has no local scale, so its map cannot be added to another; keep good photos for it"
+        )
+    return np.sum(standardised, axis=0)

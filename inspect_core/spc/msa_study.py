@@ -1,0 +1,213 @@
+"""A measurement study on disk: which parts, who appraises them how often, and what was said so far. Only data."""
+
+import json
+import random
+import threading
+from collections.abc import Sequence
+from dataclasses import asdict, dataclass, replace
+from pathlib import Path
+from typing import Any, NamedTuple, Self, get_type_hints
+
+from inspect_core.runtime import workspace
+from inspect_core.runtime.atomic_write import atomic_replace, lock
+from inspect_core.runtime.json_text import from_json
+from inspect_core.runtime.serialisation import is_of
+from inspect_core.spc.agreement import Appraisal
+
+LOUPE = "Loupe"
+WORDS = {"good": False, "defective": True, "defect": True, "bad": True}
+MOST_PARTS = 500
+MOST_TRIALS = 20
+MOST_BYTES = 1 << 24
+_writing = threading.Lock()
+_FORMER = {"said": "appraisals", "people": "human_appraisers", "begun": "started_at"}
+"""Names of fields in the studies of earlier versions."""
+
+
+class StudyPart(NamedTuple):
+    """A part of the tray: the name on it, and what it is known to be."""
+
+    name: str
+    defective: bool
+
+
+class AppraisalRecord(NamedTuple):
+    """One appraisal. digest: of the photo's file, "" for a person, who sees the part itself."""
+
+    part: str
+    appraiser: str
+    trial: int
+    not_accepted: bool
+    score: float | None = None
+    digest: str = ""
+
+
+@dataclass(frozen=True)
+class MsaStudy:
+    """parts: the tray; trials: how often everyone appraises it; human_appraisers: those besides Loupe; recipe: file
+    name and digest of what judges for Loupe; appraisals: in their order.
+    """
+
+    name: str
+    parts: tuple[StudyPart, ...]
+    trials: int
+    human_appraisers: tuple[str, ...]
+    recipe: str
+    digest: str
+    started_at: str
+    appraisals: tuple[AppraisalRecord, ...] = ()
+
+    def __post_init__(self) -> None:
+        names = [part.name for part in self.parts]
+        for most, count, what in ((MOST_PARTS, len(names), "parts"), (MOST_TRIALS, self.trials, "trials")):
+            if not 2 <= count <= most:
+                raise ValueError(f"the study has {count} {what}; give 2 to {most}")
+        if len(set(names)) < len(names) or not all(name.strip() for name in names):
+            raise ValueError("each part needs a unique name, written on it")
+        if len({LOUPE, *self.human_appraisers}) < 1 + len(self.human_appraisers) or not all(
+            name.strip() for name in self.human_appraisers
+        ):
+            raise ValueError(f"each appraiser needs a unique name other than {LOUPE}")
+        if len({part.defective for part in self.parts}) < 2:
+            raise ValueError("the study needs good and defective parts, some of them close to the limit")
+
+    @property
+    def appraisers(self) -> tuple[str, ...]:
+        return (LOUPE, *self.human_appraisers)
+
+    def next_for(self, appraiser: str) -> tuple[StudyPart, int] | None:
+        """Return the part to appraise now and the trial; each trial in an order of its own. None when all is said."""
+        done = {(appraisal.part, appraisal.trial) for appraisal in self.appraisals if appraisal.appraiser == appraiser}
+        for trial in range(1, self.trials + 1):
+            order = list(self.parts)
+            random.Random(f"{self.name} {appraiser} {trial}").shuffle(order)
+            for part in order:
+                if (part.name, trial) not in done:
+                    return part, trial
+        return None
+
+    def with_appraisal(self, appraisal: AppraisalRecord) -> Self:
+        """Return the study with one more appraisal. Raises ValueError for a part, trial or appraiser that is not in it,
+        for what was said already, and for a photo that was used before: a trial is a new photo.
+        """
+        if appraisal.part not in {part.name for part in self.parts} or appraisal.appraiser not in self.appraisers:
+            raise ValueError(f"{appraisal.part} by {appraisal.appraiser} is not in this study")
+        if not 1 <= appraisal.trial <= self.trials:
+            raise ValueError(f"trial {appraisal.trial} is not in this study; it has {self.trials}")
+        for other in self.appraisals:
+            if (other.part, other.appraiser, other.trial) == appraisal[:3]:
+                raise ValueError(
+                    f"{appraisal.appraiser} has already appraised part {appraisal.part} in trial {appraisal.trial}"
+                )
+            if appraisal.digest and other.digest == appraisal.digest:
+                same = f"this is the same photo as for part {other.part}, trial {other.trial}"
+                raise ValueError(f"{same}; put part {appraisal.part} back into the fixture and photograph it again")
+        return replace(self, appraisals=(*self.appraisals, appraisal))
+
+    def readings(self) -> list[Appraisal]:
+        """Return what was said, of the appraisers who have said everything."""
+        truth = dict(self.parts)
+        complete = {name for name in self.appraisers if self.next_for(name) is None}
+        return [
+            Appraisal(
+                appraisal.part,
+                truth[appraisal.part],
+                appraisal.appraiser,
+                appraisal.trial,
+                appraisal.not_accepted,
+                appraisal.score,
+            )
+            for appraisal in self.appraisals
+            if appraisal.appraiser in complete
+        ]
+
+
+def parts_of(text: str) -> tuple[StudyPart, ...]:
+    """Return the parts of a tray, one a line: "7, good" or "8, defective". Raises ValueError naming the line."""
+    parts = []
+    for number, line in enumerate(text.splitlines(), start=1):
+        name, _, truth = (word.strip() for word in line.replace(";", ",").replace("\t", ",").rpartition(","))
+        if not line.strip():
+            continue
+        if not name or truth.lower() not in WORDS:
+            raise ValueError(f"line {number}: {line.strip()!r} is not a name, a comma and good or defective")
+        parts.append(StudyPart(name, WORDS[truth.lower()]))
+    return tuple(parts)
+
+
+def folder() -> Path:
+    return workspace.root() / "measurements"
+
+
+def save(study: MsaStudy, stem: str | None = None) -> None:
+    """Write a study in place of the last state of it; stem: of its file, by default after its name. Raises OSError."""
+    folder().mkdir(parents=True, exist_ok=True)
+    with atomic_replace(_path(study.name) if stem is None else folder() / f"{stem}.json") as new:
+        new.write_text(json.dumps(asdict(study), ensure_ascii=False, indent=1), encoding="utf-8")
+
+
+def record(stem: str, *appraisals: AppraisalRecord) -> MsaStudy:
+    """Return the study with more appraisals, as it is on disk now, also when two windows or two servers add to it; all
+    of them or none.
+
+    Raises ValueError as `with_appraisal`, and OSError.
+    """
+    folder().mkdir(parents=True, exist_ok=True)
+    with _writing, (folder() / ".lock").open("ab") as file:
+        lock(file, wait=True)
+        study = _replayed(load(stem), appraisals)
+        save(study, stem)
+    return study
+
+
+def names() -> list[str]:
+    """Return the studies on disk by file, the latest first."""
+    files = [path for path in folder().glob("*.json") if workspace.regular_file_stat(path)]
+    return [path.stem for path in sorted(files, key=lambda path: path.stat().st_mtime_ns, reverse=True)]
+
+
+def load(stem: str) -> MsaStudy:
+    """Return a study by the name of its file. Raises ValueError for one that is damaged."""
+    path = folder() / f"{stem}.json"
+    try:
+        document = from_json(workspace.content(path, at_most=MOST_BYTES) or b"")
+        document = {_FORMER.get(name, name): value for name, value in document.items()}
+        if not isinstance(document.get("appraisals"), list):
+            raise ValueError("its appraisals are no list")
+        parts = tuple(_typed(StudyPart, values) for values in document.pop("parts"))
+        appraisals = tuple(_typed(AppraisalRecord, values) for values in document.pop("appraisals"))
+        hints = dict.fromkeys(("name", "recipe", "digest", "started_at"), str)
+        for name, hint in (hints | {"trials": int, "human_appraisers": list[str]}).items():
+            if not is_of(document.get(name), hint):
+                raise ValueError(f"its field {name!r} is {document.get(name)!r:.40}")
+        study = MsaStudy(parts=parts, human_appraisers=tuple(document.pop("human_appraisers")), **document)
+        return _replayed(study, appraisals)
+    except (KeyError, TypeError, AttributeError, ValueError) as error:
+        raise ValueError(f"{path.name} is damaged ({error}); delete it, or put a copy in its place") from error
+
+
+def free_name(requested_name: str) -> str:
+    """Return the name, with a number where a study has it."""
+    used_names = {workspace.file_name(name) for name in names()}
+    number = 1
+    while workspace.file_name(name := requested_name if number == 1 else f"{requested_name} {number}") in used_names:
+        number += 1
+    return name
+
+
+def _replayed(study: MsaStudy, appraisals: Sequence[AppraisalRecord]) -> MsaStudy:
+    for appraisal in appraisals:
+        study = study.with_appraisal(appraisal)
+    return study
+
+
+def _typed(kind: Any, values: Any) -> Any:
+    """Return a named tuple of values that are of the types it declares."""
+    hints = get_type_hints(kind)
+    if not isinstance(values, list) or len(values) != len(hints) or not all(map(is_of, values, hints.values())):
+        raise ValueError(f"{values!r:.60} is not {kind.__name__.lower()}: {', '.join(hints)}")
+    return kind(*values)
+
+
+def _path(name: str) -> Path:
+    return folder() / f"{workspace.file_name(name)}.json"

@@ -1,0 +1,86 @@
+import numpy as np
+import pytest
+
+from inspect_core.scoring.counts import UnscoredCounts, VerdictCounts, count_parts, counts_sentence
+
+
+def test_counts_with_one_limit_and_with_two():
+    good, defects = [1, 2, 3, 4, 5], [2, 4, 6, 8]
+    assert count_parts(good, defects, review=4, reject=4) == VerdictCounts(1, 5, 2, 4)
+    assert count_parts(good, defects, review=2, reject=4) == VerdictCounts(1, 5, 1, 4, 2, 1, two_limits=True)
+    assert count_parts(good, [], review=4, reject=4) == VerdictCounts(1, 5, 0, 0)
+
+
+def test_counts_compare_as_a_verdict_does():
+    score = np.array([0.1], dtype=np.float32)
+    assert count_parts(score, score, review=0.1, reject=0.1) == VerdictCounts(1, 1, 0, 1)
+
+
+def test_counts_refuse_swapped_limits():
+    with pytest.raises(ValueError, match="review is 4, reject 2"):
+        count_parts([1], [1], review=4, reject=2)
+
+
+def test_a_caught_defect_counts_where_it_was_caught_and_nothing_without_a_score_disappears():
+    defects, hit_limits = [2, 4, 6, 8, 9], [1, np.nan, 4, 7, 5]
+    unscored = {"good_unscored": UnscoredCounts(1, 2), "defects_unscored": UnscoredCounts(3)}
+    counts = count_parts([1, 5], defects, review=4, reject=5, found_up_to=hit_limits, **unscored)
+    assert counts == VerdictCounts(0, 5, 2, 8, 1, 0, True, 4, 2, 1, UnscoredCounts(1, 2), UnscoredCounts(3))
+    assert counts.defects_caught == 3
+    assert count_parts([], defects, review=3, reject=3, found_up_to=hit_limits).caught_elsewhere == 0
+    assert count_parts([], defects, review=3, reject=3, found_up_to=[np.nan] * 5).with_mask == 0
+
+
+@pytest.mark.parametrize(
+    ("counts", "sentence"),
+    [
+        (
+            VerdictCounts(3, 120, 1, 18),
+            "Rejects 3 of 120 good parts (long-run upper bound 7 of 100), misses 1 of 18 defects.",
+        ),
+        (
+            VerdictCounts(0, 20, 0, 1),
+            "Rejects 0 of 20 good parts (long-run upper bound 14 of 100), misses 0 of 1 defect.",
+        ),
+        (VerdictCounts(0, 20, 0, 0), "Rejects 0 of 20 good parts (long-run upper bound 14 of 100)."),
+        (VerdictCounts(0, 0, 1, 2), "Misses 1 of 2 defects."),
+        (VerdictCounts(0, 0, 0, 0), "No parts to count."),
+        (
+            VerdictCounts(2, 2, 0, 1),
+            "Rejects 2 of 2 good parts (long-run upper bound 100 of 100), misses 0 of 1 defect.",
+        ),
+        (VerdictCounts(0, 10_000, 0, 0), "Rejects 0 of 10000 good parts (long-run upper bound 1 of 1,000)."),
+        (
+            VerdictCounts(3, 120, 1, 18, 4, 3, two_limits=True),
+            "Rejects 3 of 120 good parts (long-run upper bound 7 of 100), misses 1 of 18 defects, "
+            "sends 7 to review: 3 defects, 4 good.",
+        ),
+        (
+            VerdictCounts(0, 20, 0, 0, two_limits=True),
+            "Rejects 0 of 20 good parts (long-run upper bound 14 of 100), sends 0 to review.",
+        ),
+        (
+            VerdictCounts(
+                0, 0, 5, 32, with_mask=32, caught_at_defect=18, caught_elsewhere=7, defects_unscored=UnscoredCounts(2)
+            ),
+            "Misses 5 of 30 inspected defects, detects 25 of 30 (18 at the defect, 7 elsewhere); 2 of 32 defects not "
+            "located, sort by hand.",
+        ),
+        (
+            VerdictCounts(0, 21, 4, 60, good_unscored=UnscoredCounts(0, 1), defects_unscored=UnscoredCounts(2, 3)),
+            "Rejects 0 of 20 inspected good parts (long-run upper bound 14 of 100), misses 4 of 55 inspected "
+            "defects; 2 of 60 defects not located, 3 of 60 defects not judged, 1 of 21 good parts not judged, sort "
+            "by hand.",
+        ),
+        (
+            VerdictCounts(0, 0, 1, 3, 0, 1, True, with_mask=2, caught_at_defect=1),
+            "Misses 1 of 3 defects, detects 2 of 3 (1 at the defect, 0 elsewhere, 1 without a mask), sends 1 to "
+            "review.",
+        ),
+        (VerdictCounts(0, 0, 3, 3, with_mask=2), "Misses 3 of 3 defects, detects 0 of 3."),
+    ],
+)
+def test_sentence_in_parts(counts, sentence):
+    assert counts_sentence(counts) == sentence
+    if sentence != "No parts to count.":
+        assert counts_sentence(counts, limit_set_on_these=True) == sentence + " These parts also set the limit."
