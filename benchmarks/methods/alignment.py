@@ -139,7 +139,7 @@ def figures(folder: Path, store: FeatureStore, alignment: Alignment | None) -> d
     evaluation = evaluate_photos(study.results, study.default_limits(), truth_masks(study.results))
     return {
         "image_auroc": evaluation.image_auroc, "pixel_auroc": evaluation.pixel_auroc, "aupro": evaluation.aupro,
-        "not_located": len(study.lost),
+        "not_located": len(study.not_located),
     }  # fmt: skip
 
 

@@ -73,11 +73,11 @@ def _evaluate(options: argparse.Namespace) -> int:
         moves, name = _moves(study, options.ks)
         lives = [study.live | move for move in moves]
         lives += () if study.live in lives else (study.live,)
-        known = {*dict(study.skipped), *study.lost}
+        known = {*dict(study.skipped), *study.not_located}
         scores_by_move = score_test_photos(study, shown, lives, stage(report, TEACHING, 1.0))
     unscored = study.photo_features.unscored(("test", sample) for sample in shown)
     teaching_options.print_teaching_result(result)
-    lost = [(photo, reason) for photo, reason in [*study.skipped, *study.lost.items()] if photo not in known]
+    lost = [(photo, reason) for photo, reason in [*study.skipped, *study.not_located.items()] if photo not in known]
     print_notes(f"{photo} was not judged: {reason}" for photo, reason in lost)
     print(f"{name:>6} {'image AUROC':>12} {'pixel AUROC':>12} {'AUPRO':>12} {'FPR95':>12} {'good at 95%':>12}")
     rows = []

@@ -28,13 +28,13 @@ INPUT_BYTES = 1 << 26
 @dataclass(frozen=True, eq=False)
 class PhotoNotes:
     """What is known of photos, by name. placements: digest and placement of those read; quality: of these; damaged,
-    lost: why a photo cannot be read, why the part was not located in it.
+    not_located: why a photo cannot be read, why the part was not located in it.
     """
 
     placements: dict[str, tuple[str, Placement]] = field(default_factory=dict)
     quality: dict[str, PhotoQuality] = field(default_factory=dict)
     damaged: dict[str, str] = field(default_factory=dict)
-    lost: dict[str, str] = field(default_factory=dict)
+    not_located: dict[str, str] = field(default_factory=dict)
 
     def add(self, other: "PhotoNotes") -> None:
         """Note what is known elsewhere."""
@@ -71,7 +71,7 @@ class PhotoFeatures:
         None for a photo that is damaged, or in which the part is not located.
         """
         notes, name = self.notes, sample.name
-        if name in notes.lost:
+        if name in notes.not_located:
             return None
         if name in notes.placements and (stored := self.stored(notes.placements[name][0])) is not None:
             return stored
@@ -120,7 +120,7 @@ class PhotoFeatures:
         except ImageError as error:
             self.notes.damaged[sample.name] = str(error)
         except NotLocated as error:
-            self.notes.lost[sample.name] = str(error)
+            self.notes.not_located[sample.name] = str(error)
         return None
 
     def augmented_features(self, sample: PhotoFile, tolerances: Tolerances | None) -> list[tuple[Tensor, ...]]:
@@ -148,18 +148,18 @@ class PhotoFeatures:
         notes = self.notes
         known = {name: digest for name, (digest, _) in notes.placements.items()}
         for sample in samples:
-            if sample.name not in {**known, **notes.damaged, **notes.lost}:
+            if sample.name not in {**known, **notes.damaged, **notes.not_located}:
                 with suppress(ImageError):
                     known[sample.name] = read(sample.path, sample.depth).digest
         return known
 
     def unscored(self, photos: Iterable[tuple[str, PhotoFile]]) -> tuple[UnscoredPhoto, ...]:
         """Return those of these photos, (part, sample), that have no features, each under its first part."""
-        why = self.notes.damaged | self.notes.lost
+        why = self.notes.damaged | self.notes.not_located
         unscored_by_name: dict[str, UnscoredPhoto] = {}
         for part, sample in photos:
             if (name := sample.name) in why:
-                word = NOT_LOCATED if name in self.notes.lost else NOT_JUDGED
+                word = NOT_LOCATED if name in self.notes.not_located else NOT_JUDGED
                 unscored_by_name.setdefault(name, UnscoredPhoto(sample, part, word, why[name]))
         return tuple(unscored_by_name.values())
 

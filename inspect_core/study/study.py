@@ -42,8 +42,8 @@ class Study:
     backbone's taps that it sees, None: all see all. nearest: repeat coarse taps instead of interpolating; None follows
     the published backbone. workers: who processes the photos, with results equal to the bit.
 
-    Photos that turn out damaged are left out and listed in `skipped` as (name, reason); `lost` holds, by name, why the
-    part was not located in a photo. After `fit`, `scored` holds the calibrate, choose and judge photos.
+    Photos that turn out damaged are left out and listed in `skipped` as (name, reason); `not_located` holds, by name,
+    why the part was not located in a photo. After `fit`, `scored` holds the calibration, validation and test photos.
     Raises ValueError for no photo to learn from, an unknown method or parameter, and more memory than a fit may take.
     """
 
@@ -338,6 +338,6 @@ class Study:
         return sorted(self.photo_features.notes.damaged.items())
 
     @property
-    def lost(self) -> dict[str, str]:
+    def not_located(self) -> dict[str, str]:
         """By name, why the part was not located in a photo."""
-        return self.photo_features.notes.lost
+        return self.photo_features.notes.not_located

@@ -48,7 +48,7 @@ def alignment_notes(study: Study) -> tuple[str, ...]:
     """Return notes on how parts lie, and which photos were left out."""
     if study.extractor.alignment is None:
         return ()
-    lost = (f"{name} was excluded: the part was not located ({reason})" for name, reason in study.lost.items())
+    lost = (f"{name} was excluded: the part was not located ({reason})" for name, reason in study.not_located.items())
     return (*study.extractor.alignment.sentences(), *lost)
 
 

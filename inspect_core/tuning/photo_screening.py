@@ -121,8 +121,8 @@ def screen_photos(samples: Dataset, order: TeachingConfig, store: FeatureStore, 
             study.extract(stage(report, 0.4, 0.8))
             scores, places = _scores(study, pairs, stage(report, 0.8, 1.0))
             for photo_findings, sample in zip(findings_by_photo, samples.good, strict=True):
-                if sample.name in study.lost:
-                    photo_findings.append(Finding(LOST, f"The part was not located: {study.lost[sample.name]}."))
+                if sample.name in study.not_located:
+                    photo_findings.append(Finding(LOST, f"The part was not located: {study.not_located[sample.name]}."))
             ratios = scores / max(float(np.nanmedian(scores)), np.finfo(np.float32).tiny)
             _note_unlike(findings_by_photo, np.nan_to_num(ratios, nan=1.0))
             unlike = np.nan_to_num(ratios, nan=float(np.nanmax(ratios)))

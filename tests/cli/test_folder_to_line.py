@@ -109,7 +109,7 @@ def test_a_study_and_its_recipe_say_the_same_to_the_bit(moved, small_backbone, t
     pixels = [read(sample.path).pixels for sample in parts.train]
     alignment = learn_alignment(pixels)
     study = Study(parts, small_backbone, store, parameters={"k": 8}, grid=(16, 16), alignment=alignment).fit()
-    assert len(study.lost) <= 1
+    assert len(study.not_located) <= 1
     recipe = study.recipe()
     for photo, score in zip(study.photos, study.scores(), strict=True):
         if photo.subset != "calibration":

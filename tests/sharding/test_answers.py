@@ -120,7 +120,7 @@ def test_a_result_is_of_the_photos_of_its_shard_and_its_numbers_are_finite():
     infinite = "a", [[np.full((3, 2, 2), np.inf)]]
     for content in ([{"mean": np.array([np.nan])}], [scored[1], infinite]):
         assert "not finite" in fault(SHARD, ShardResult(ALL, content))
-    foreign = ShardResult(PhotoNotes(lost={"d": "gone"}), state), ShardResult(ALL, state, unreadable_masks=["d"])
+    foreign = ShardResult(PhotoNotes(not_located={"d": "gone"}), state), ShardResult(ALL, state, unreadable_masks=["d"])
     assert all("other photos" in fault(SHARD, foreign_result) for foreign_result in foreign)
     assert "no result" in fault(SHARD, None)
 
