@@ -64,6 +64,13 @@ def test_no_banned_identifier_is_bound() -> None:
     assert {(path, name) for path, name in _bindings() if name in BANNED} == set()
 
 
+def test_no_parameter_is_a_question() -> None:
+    questions = {"what", "which", "how", "why", "where", "then"}
+    for path in SOURCES:
+        for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+            assert not (isinstance(node, ast.arg) and node.arg in questions), (path.name, node.lineno)
+
+
 def test_docstrings_name_what_exists() -> None:
     """Names in backticks, errors that are raised, and constants."""
     trees = {path: ast.parse(path.read_text(encoding="utf-8")) for path in SOURCES}

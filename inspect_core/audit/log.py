@@ -161,8 +161,8 @@ class AuditLog:
             missing_end = (
                 f"the log ended with entry {head['number']!s:.20}, digest {head['digest']!s:.64}, which is missing"
             )
-            why = "entries were removed from the end, or the last one or the head was changed"
-            problems.append(f"{missing_end}: {why}")
+            reason = "entries were removed from the end, or the last one or the head was changed"
+            problems.append(f"{missing_end}: {reason}")
         elif all(after > now["number"] for now in self._rows(sa.select(HEAD))):
             problems.append(f"entry {after} was appended by another program")
         if noted:

@@ -67,15 +67,15 @@ def problems(connection: sa.Connection) -> list[str]:
 def are_installed(connection: sa.Connection) -> bool:
     """Return whether all of them are there, unaltered."""
     expected, _, actual = _expected_and_found(connection)
-    return all(actual.get(name) == what for name, what in expected.items())
+    return all(actual.get(name) == trigger for name, trigger in expected.items())
 
 
 def install_triggers(connection: sa.Connection) -> None:
     """Create those that are missing or altered. Others that lie on the tables stay, and stay a problem."""
     if connection.dialect.name == "sqlite":
-        for name, what in _SQLITE.items():
+        for name, trigger in _SQLITE.items():
             connection.exec_driver_sql(f"DROP TRIGGER IF EXISTS {name}")
-            connection.exec_driver_sql(f"CREATE TRIGGER {name} {what}")
+            connection.exec_driver_sql(f"CREATE TRIGGER {name} {trigger}")
     if connection.dialect.name == "postgresql":
         for name, body in _FUNCTIONS.items():
             connection.exec_driver_sql(
@@ -97,7 +97,7 @@ def _expected_and_found(connection: sa.Connection) -> tuple[dict, dict, dict]:
             map(tuple, connection.exec_driver_sql(f"SELECT name, sql FROM sqlite_master WHERE {table_filter}"))
         )
         expected, first = (
-            {name: f"CREATE TRIGGER {name} {what}" for name, what in statements.items()}
+            {name: f"CREATE TRIGGER {name} {trigger}" for name, trigger in statements.items()}
             for statements in (_SQLITE, _SQLITE_FIRST)
         )
         return expected, first, actual

@@ -51,13 +51,13 @@ def run(options: argparse.Namespace) -> int:
     if not options.compare and (options.csv or options.report or options.detectors is not ALL):
         raise ValueError("--csv, --report and --detectors require --compare")
     require_distinct_paths([options.json, options.csv, options.report])
-    for path, begins, what in (
+    for path, begins, subject in (
         (options.json, FIGURES_BEGIN, "a file of figures"),
         (options.csv, CSV_BEGINS.encode(), "a table of detectors"),
         (options.report, HTML_BEGINS.encode(), "a report"),
     ):
         if path:
-            require_own_file(path, begins, what)
+            require_own_file(path, begins, subject)
     return _compare(options) if options.compare else _evaluate(options)
 
 

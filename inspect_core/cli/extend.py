@@ -86,8 +86,8 @@ def run(options: argparse.Namespace) -> int:
     print_line(verdict_changes.sentence())
     print_notes(notes)
     if verdict_changes.escapes and options.override is None:
-        what = f"{pluralise(len(verdict_changes.escapes), 'known defect')} would now be accepted"
-        print_line(f"Not saved: {what}. Remove photos added by mistake, or use --override with a reason.")
+        subject = f"{pluralise(len(verdict_changes.escapes), 'known defect')} would now be accepted"
+        print_line(f"Not saved: {subject}. Remove photos added by mistake, or use --override with a reason.")
         return NOT_ACCEPTED
     saved = save(new, options.out)
     with AuditLog.open() as log:

@@ -62,8 +62,8 @@ def run(options: argparse.Namespace) -> int:
         with AuditLog.open() as log, worker_options.workers(options) as executor, progress_bar() as report:
             record = AuditRecord(log, inspector, users.local_user())
             judging = None if executor is None else _judging(executor, options.recipe)
-            how: dict[str, Any] = {"report": report, "on_row": _tell, "judging": judging, "strict": options.strict}
-            rows = run_batch(inspector, photos, outputs, record=record, truths=truths, **how)
+            option: dict[str, Any] = {"report": report, "on_row": _tell, "judging": judging, "strict": options.strict}
+            rows = run_batch(inspector, photos, outputs, record=record, truths=truths, **option)
     except KeyboardInterrupt:
         resume_hint = f"; run the same command again to resume from {options.csv}" if options.csv else ""
         print_line(f"loupe: stopped{resume_hint}", sys.stderr)

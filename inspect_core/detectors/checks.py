@@ -40,8 +40,8 @@ def as_features(
     # The minimum and the maximum show whether all are finite, NaN included, forty times faster than a check of each.
     if tensor.numel() and not torch.isfinite(torch.stack(tensor.aminmax())).all():
         finite = torch.isfinite(tensor).all(dim=-1)
-        where = tuple(int(i) for i in torch.nonzero(~finite)[0])
-        place = f"row {where[0]}" if len(where) == 1 else f"row {where[0]}, location {where[1:]}"
+        position = tuple(int(i) for i in torch.nonzero(~finite)[0])
+        place = f"row {position[0]}" if len(position) == 1 else f"row {position[0]}, location {position[1:]}"
         raise ValueError(f"{name} is not finite in {place}; remove or repair that sample before going on")
     return tensor
 

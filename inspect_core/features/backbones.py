@@ -205,11 +205,11 @@ def load(
     """
     spec = spec_of(name, has_weights=weights is not None)
     _check_size(size)
-    where, cache = _device(device), workspace.root() / "onnx" if cache is None else Path(cache)
+    target, cache = _device(device), workspace.root() / "onnx" if cache is None else Path(cache)
     path = require_weights(spec) if weights is None else Path(weights)
     file = read_weights(path, sha256=spec.sha256 if weights is None and path.name == spec.file else "")
-    network = TorchNetwork(spec, size, file, where)
-    taps, on_gpu = _taps(spec, network, taps), where.type == "cuda"
+    network = TorchNetwork(spec, size, file, target)
+    taps, on_gpu = _taps(spec, network, taps), target.type == "cuda"
     identity = (spec.name, file.digest, taps, tuple(size), spec.mean, spec.sd)
     write = partial(_written, spec=spec, file=file, taps=taps, size=size)
     content = None if on_gpu else write(False)
@@ -230,8 +230,8 @@ def load(
         size=tuple(size),
         mean=spec.mean,
         sd=spec.sd,
-        device=where,
-        engine=f"torch on {where} ({torch.cuda.get_device_name(where)})" if on_gpu else "ONNX Runtime on the CPU",
+        device=target,
+        engine=f"torch on {target} ({torch.cuda.get_device_name(target)})" if on_gpu else "ONNX Runtime on the CPU",
         weight_digest=file.digest,
         classifier=spec.classifier,
         cache=cache,

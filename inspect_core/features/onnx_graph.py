@@ -124,13 +124,13 @@ def export(network: TappedNetwork, size: tuple[int, int]) -> bytes:
     return graph_of(network, (torch.zeros((1, *size, 3), dtype=torch.uint8),), input_names=["images"])
 
 
-def graph_of(module: nn.Module, examples: tuple[Tensor, ...], **how: Any) -> bytes:
-    """Return ONNX bytes of a module on the CPU, without external data; how: what else `torch.onnx.export` takes."""
+def graph_of(module: nn.Module, examples: tuple[Tensor, ...], **options: Any) -> bytes:
+    """Return ONNX bytes of a module on the CPU, without external data; options: what else `torch.onnx.export` takes."""
     with CALLS, torch.no_grad(), warnings.catch_warnings():
         # The exporter reports on its own internals and those of its libraries; none of it is about the network.
         warnings.simplefilter("ignore")
         # Any: torch's types do not say that there always is a program here, and that it saves into memory.
-        program: Any = torch.onnx.export(module, examples, dynamo=True, external_data=False, verbose=False, **how)
+        program: Any = torch.onnx.export(module, examples, dynamo=True, external_data=False, verbose=False, **options)
     buffer = io.BytesIO()
     program.save(buffer)
     return buffer.getvalue()

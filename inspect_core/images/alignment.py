@@ -339,8 +339,8 @@ def _evenly(photos: Sequence[RegistrationImage], most: int) -> list[Registration
 
 
 def _unreliable_alignment_error(located_count: int, count: int) -> ValueError:
-    why = "it has too little structure or a repeating pattern; teach without alignment"
-    return ValueError(f"the part was located in {located_count} of {count} good photos, but not reliably: {why}")
+    reason = "it has too little structure or a repeating pattern; teach without alignment"
+    return ValueError(f"the part was located in {located_count} of {count} good photos, but not reliably: {reason}")
 
 
 def _outside(name: str, value: float, allowed: ValueRange) -> str:

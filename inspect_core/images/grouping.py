@@ -80,7 +80,7 @@ def _from_names(samples: Dataset, *, few: bool) -> Grouping:
     good = samples.good
     bursts, gap = _bursts(good)
     offered = None
-    for labels, why, most in (
+    for labels, reason, most in (
         (_lots_by_folder(good), "Folders look like lots", len(good)),
         (_lots_by_name(good), "File names give lots or days", len(good)),
         (_views(good), "File names give several views of one part", MOST_VIEWS),
@@ -89,7 +89,7 @@ def _from_names(samples: Dataset, *, few: bool) -> Grouping:
     ):
         if not _is_useful(labels, len(good), most):
             continue
-        grouping = _grouping(good, labels, why)
+        grouping = _grouping(good, labels, reason)
         if few or (
             grouping.count >= MANY_GROUPS and max(Counter(labels.values()).values()) <= LARGEST_SHARE * len(good)
         ):
@@ -97,8 +97,10 @@ def _from_names(samples: Dataset, *, few: bool) -> Grouping:
         offered = offered or grouping
     ungrouped_labels = ungrouped(samples)
     if offered is not None:
-        why = offered.reason.partition(":")[0]
-        warning = f"{why}: {offered.count} groups, which stay together only if you say so; they may be kinds of parts."
+        reason = offered.reason.partition(":")[0]
+        warning = (
+            f"{reason}: {offered.count} groups, which stay together only if you say so; they may be kinds of parts."
+        )
         return Grouping(ungrouped_labels, f"{ungrouped_labels.reason} {warning}", offered)
     lots = set((_lots_by_folder(good) or _lots_by_name(good)).values())
     if 1 < len(lots) < FEWEST_GROUPS:
@@ -115,10 +117,10 @@ def _is_useful(labels: Mapping[str, str], images: int, most: int) -> bool:
     return enough and max(sizes) <= min(most, images - 1)
 
 
-def _grouping(good: Sequence[PhotoFile], labels: Mapping[str, str], why: str) -> Grouping:
+def _grouping(good: Sequence[PhotoFile], labels: Mapping[str, str], reason: str) -> Grouping:
     full = {sample.name: f"{_side(sample)}{labels.get(sample.name, sample.name)}" for sample in good}
     groups = pluralise(len(set(full.values())), "group")
-    return Grouping(full, f"{why}: {groups} among {len(full)} good photos. Each group stays within one set.")
+    return Grouping(full, f"{reason}: {groups} among {len(full)} good photos. Each group stays within one set.")
 
 
 def _lots_by_folder(good: Sequence[PhotoFile]) -> dict[str, str]:

@@ -55,8 +55,8 @@ def _mixed_sizes(samples: Sequence[PhotoFile]) -> str:
         largest = max(sizes, key=np.prod)
         size_sentence = f"The photos have {len(sizes)} different sizes, from {smallest[1]} × {smallest[0]} to "
         size_sentence += f"{largest[1]} × {largest[0]} px"
-    why = "All are resized to one size, so the same defect looks larger in one than in another"
-    return f"{size_sentence}. {why}; crop them to the same size if you can."
+    reason = "All are resized to one size, so the same defect looks larger in one than in another"
+    return f"{size_sentence}. {reason}; crop them to the same size if you can."
 
 
 def _copies(samples: Sequence[PhotoFile], file_digests: Sequence[bytes]) -> str:

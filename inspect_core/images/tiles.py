@@ -195,11 +195,11 @@ def smallest_seen(photo: Size, size: Size) -> int:
 def recommendation(photo: Size, smallest_defect: float, size: Size) -> tuple[bool, str]:
     """Return whether tiles help for photos of (height, width), otherwise squashed to `size`, and why, in a sentence."""
     left = smallest_defect * min(input_side / side for side, input_side in zip(photo, size, strict=True))
-    why = (
+    reason = (
         f"A defect of {smallest_defect:g} px is {left:.2g} px after resizing to {_sides(size)}; at least {SEEN} px "
         "is needed"
     )
-    return left < SEEN, f"{why}: {'use tiles' if left < SEEN else 'tiles are not needed'}."
+    return left < SEEN, f"{reason}: {'use tiles' if left < SEEN else 'tiles are not needed'}."
 
 
 def _sides(size: Size) -> str:

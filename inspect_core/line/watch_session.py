@@ -64,5 +64,5 @@ class WatchSession:
 def require_challenge(record: AuditRecord) -> None:
     """Raise ValueError when the recipe has challenge parts whose last challenge was missed, LogError."""
     inspector = record.inspector
-    if inspector.challenge_parts and (why := why_blocked(record.log, inspector.digest)):
-        raise ValueError(f"{inspector.product} cannot be used for watching: {why}")
+    if inspector.challenge_parts and (reason := why_blocked(record.log, inspector.digest)):
+        raise ValueError(f"{inspector.product} cannot be used for watching: {reason}")

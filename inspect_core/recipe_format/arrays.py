@@ -228,11 +228,11 @@ def photo_bytes(size: tuple[int, int], grid: tuple[int, int], width: int, tiles:
     return PIXEL_BYTES * math.prod(size) + 16 * h * w * (width + 16) + 32 * (height * h + breadth * w) + tiled_bytes
 
 
-def require_memory(needed: int, most: int, what: str) -> None:
-    """Raise ValueError with both figures when `what` needs more than `most` bytes."""
+def require_memory(needed: int, most: int, subject: str) -> None:
+    """Raise ValueError with both figures when `subject` needs more than `most` bytes."""
     if needed > most:
         raise ValueError(
-            f"{what} would need {needed / 1e9:,.1f} GB of memory, at most {most / 1e9:.1f} GB are allowed; "
+            f"{subject} would need {needed / 1e9:,.1f} GB of memory, at most {most / 1e9:.1f} GB are allowed; "
             "a coarser grid, a smaller photo size or fewer features take less"
         )
 

@@ -42,8 +42,8 @@ def require_distinct_paths(files: Iterable[Path | None]) -> None:
         folders.update(place.parents)
 
 
-def require_own_file(path: Path, begins: bytes, what: str, *, begun: bool = False) -> None:
-    """Raise OutputPathError, naming it, when there is a file at `path` that does not begin like Loupe's own `what`.
+def require_own_file(path: Path, begins: bytes, subject: str, *, begun: bool = False) -> None:
+    """Raise OutputPathError, naming it, when there is a file at `path` that does not begin like Loupe's own `subject`.
 
     begun: whether it may have been cut short, or be empty, since a process was stopped when it had just begun.
     """
@@ -56,6 +56,6 @@ def require_own_file(path: Path, begins: bytes, what: str, *, begun: bool = Fals
         if first == begins or (begun and begins.startswith(first)):
             return
     raise OutputPathError(
-        f"{path} already exists and is not {what} written by Loupe, so it is not replaced; choose another name, or "
+        f"{path} already exists and is not {subject} written by Loupe, so it is not replaced; choose another name, or "
         "delete it yourself"
     )

@@ -122,7 +122,7 @@ class PhotoInspector(ABC):
 
 
 def read_facts(
-    document: Mapping, arrays: Mapping[str, np.ndarray], where: Path, parts: Mapping[str, tuple] = PARTS
+    document: Mapping, arrays: Mapping[str, np.ndarray], path: Path, parts: Mapping[str, tuple] = PARTS
 ) -> dict[str, Any]:
     """Return what recipe.json, its fields checked, and the arrays of the parts say of an inspection, by the names of
     fields.
@@ -133,7 +133,7 @@ def read_facts(
     area = document["live_values"].get(AREA)
     facts = {}
     for name, (kind, words) in parts.items():
-        with recipe_errors(where, f"{words} cannot be used"):
+        with recipe_errors(path, f"{words} cannot be used"):
             facts[name] = document[name] and kind.from_arrays(recipe_arrays.strip_prefix(name, arrays), document[name])
     size = tuple(geometry["size"])
     tiles = document["tiles"] and TilePlan.from_params(document["tiles"], size)

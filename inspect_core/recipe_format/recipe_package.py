@@ -57,8 +57,8 @@ class FormerSchemaError(RecipeError):
 
 
 @contextmanager
-def recipe_errors(where: Path, what: str) -> Generator[None]:
-    """Any exception inside becomes a RecipeError: the name of the recipe, `what` is wrong, the reason, a remedy.
+def recipe_errors(path: Path, subject: str) -> Generator[None]:
+    """Any exception inside becomes a RecipeError: the name of the recipe, `subject` is wrong, the reason, a remedy.
 
     Any, since the content of an untrusted file passes through unpackers, parsers and solvers that promise nothing: a
     list of their errors would never be complete.
@@ -69,11 +69,11 @@ def recipe_errors(where: Path, what: str) -> Generator[None]:
         raise
     except OSError as error:
         message = f"cannot be read ({error.strerror or error}); check disk and permissions"
-        raise RecipeError(f"{where.name}: {message}") from error
+        raise RecipeError(f"{path.name}: {message}") from error
     except Exception as error:
         reason = str(error) if isinstance(error, ValueError) else f"{type(error).__name__}: {error}"
         raise RecipeError(
-            f"{where.name}: {what} ({reason}); copy it again from the source, or teach it again"
+            f"{path.name}: {subject} ({reason}); copy it again from the source, or teach it again"
         ) from error
 
 
@@ -121,42 +121,42 @@ class Package:
         return arrays
 
 
-def check(where: Path, *, former_names: Collection[str] = ()) -> Package:
-    """Return the package at `where`, a folder or a .zip, after every check that needs no trust in its content.
+def check(path: Path, *, former_names: Collection[str] = ()) -> Package:
+    """Return the package at `path`, a folder or a .zip, after every check that needs no trust in its content.
 
     former_names: of graphs, allowed beside today's names.
     Raises RecipeError for a missing, extra, linked, escaping, oversized or over-compressed entry, for an array file
     whose header does not fit it, and for a digest that differs.
     """
-    where = Path(where)
-    with _opened(where) as source:
-        sizes = _sizes(source, where.name, former_names)
+    path = Path(path)
+    with _opened(path) as source:
+        sizes = _sizes(source, path.name, former_names)
         if missing := [name for name in REQUIRED if name not in sizes]:
             raise RecipeError(
-                f"{where.name}: {missing[0]} is missing; the recipe is incomplete, copy it again from the source"
+                f"{path.name}: {missing[0]} is missing; the recipe is incomplete, copy it again from the source"
             )
         with source.open(SUMS) as file:
-            sums = _parse_sums(file.read(sizes[SUMS] + 1), where)
+            sums = _parse_sums(file.read(sizes[SUMS] + 1), path)
         present = set(sizes) - {SUMS}
         if odd := sorted(set(sums) ^ present):
             reason = "is not listed in" if odd[0] in present else "is listed but missing beside"
             raise RecipeError(
-                f"{where.name}: {odd[0]} {reason} {SUMS}; the recipe was changed, copy it again from the source"
+                f"{path.name}: {odd[0]} {reason} {SUMS}; the recipe was changed, copy it again from the source"
             )
         with source.open(ARRAYS) as file:
-            header = _read_array_header(file, sizes[ARRAYS], where)
+            header = _read_array_header(file, sizes[ARRAYS], path)
         for name, expected in sums.items():
             with source.open(name) as file:
-                if _stream_digest(file, sizes[name], where, name) != expected:
-                    raise RecipeError(f"{where.name}: {name} does not match its digest; the file is damaged or changed")
-    return Package(where, sizes, sums, header, digest_of(sums))
+                if _stream_digest(file, sizes[name], path, name) != expected:
+                    raise RecipeError(f"{path.name}: {name} does not match its digest; the file is damaged or changed")
+    return Package(path, sizes, sums, header, digest_of(sums))
 
 
-def is_exported(where: Path) -> bool:
+def is_exported(path: Path) -> bool:
     """Return whether a package holds a graph for the line; False also for anything that is not a package."""
     try:
-        with _opened(Path(where)) as source:
-            return MODEL in _sizes(source, Path(where).name, ())
+        with _opened(Path(path)) as source:
+            return MODEL in _sizes(source, Path(path).name, ())
     except RecipeError:
         return False
 
@@ -165,14 +165,14 @@ def read_document(package: Package, detectors: Mapping[str, Mapping[str, fields.
     """Return recipe.json as a dictionary of checked fields. detectors: as for `fields.check`."""
     with recipe_errors(package.where, f"{RECIPE} is not valid JSON"):
         document = from_json(package.read(RECIPE), constant=_refuse_constant)
-    where = package.where.name
+    path = package.where.name
     if not isinstance(document, dict):
-        raise RecipeError(f"{where}: {RECIPE} is not a table of fields; copy the recipe again from the source")
+        raise RecipeError(f"{path}: {RECIPE} is not a table of fields; copy the recipe again from the source")
     version = document.get("schema")
     if type(version) is not int or version != fields.SCHEMA:
         is_former = type(version) is int and 0 < version < fields.SCHEMA
         remedy = "convert it: python -m inspect_core convert" if is_former else "open it with the version that wrote it"
-        reason = f"{where}: schema version is {version!r:.20}, this Loupe reads {fields.SCHEMA} only; {remedy}"
+        reason = f"{path}: schema version is {version!r:.20}, this Loupe reads {fields.SCHEMA} only; {remedy}"
         raise FormerSchemaError(reason) if is_former else RecipeError(reason)
     with recipe_errors(package.where, "a field is damaged"):
         fields.check(document, detectors)
@@ -226,76 +226,78 @@ class _Zip:
     def entries(self) -> Iterator[tuple[str, int]]:
         names_so_far: set[str] = set()
         for entry in self.archive.infolist():
-            where = f"{self.path.name}: {entry.filename}"
+            path = f"{self.path.name}: {entry.filename}"
             if entry.filename in names_so_far:
-                raise RecipeError(f"{where} appears twice; copy the recipe again from the source")
+                raise RecipeError(f"{path} appears twice; copy the recipe again from the source")
             if stat.S_ISLNK(entry.external_attr >> 16):
-                raise RecipeError(f"{where} is a link; a recipe may contain only files")
+                raise RecipeError(f"{path} is a link; a recipe may contain only files")
             if entry.flag_bits & 1:
-                raise RecipeError(f"{where} is encrypted; save the recipe without a password")
+                raise RecipeError(f"{path} is encrypted; save the recipe without a password")
             if entry.file_size > MAX_RATIO * max(entry.compress_size, 1):
-                raise RecipeError(f"{where} expands more than {MAX_RATIO} times when read; refused")
+                raise RecipeError(f"{path} expands more than {MAX_RATIO} times when read; refused")
             names_so_far.add(entry.filename)
             yield entry.filename, entry.file_size
 
 
 @contextmanager
-def _opened(where: Path) -> Generator[_Folder | _Zip]:
-    if not where.exists():
-        raise RecipeError(f"{where.name}: there is no recipe at {where}; check the path")
-    if where.is_dir():
-        with recipe_errors(where, "not a recipe folder"):
-            yield _Folder(where)
-    elif where.is_file():
+def _opened(path: Path) -> Generator[_Folder | _Zip]:
+    if not path.exists():
+        raise RecipeError(f"{path.name}: there is no recipe at {path}; check the path")
+    if path.is_dir():
+        with recipe_errors(path, "not a recipe folder"):
+            yield _Folder(path)
+    elif path.is_file():
         with (
-            recipe_errors(where, "not a complete recipe zip: truncated, or not a zip"),
-            zipfile.ZipFile(where) as archive,
+            recipe_errors(path, "not a complete recipe zip: truncated, or not a zip"),
+            zipfile.ZipFile(path) as archive,
         ):
-            yield _Zip(where, archive)
+            yield _Zip(path, archive)
     else:  # a pipe would keep a reader waiting
-        raise RecipeError(f"{where.name}: it is neither a folder nor a file; name a recipe")
+        raise RecipeError(f"{path.name}: it is neither a folder nor a file; name a recipe")
 
 
-def _sizes(source: _Folder | _Zip, where: str, former_names: Collection[str]) -> dict[str, int]:
+def _sizes(source: _Folder | _Zip, recipe_path: str, former_names: Collection[str]) -> dict[str, int]:
     """Return bytes of every file by name, each within its cap."""
     sizes: dict[str, int] = {}
     for name, size in source.entries():
         path, sizes[name] = PurePosixPath(name), size
         if "\\" in name or "\0" in name or path.is_absolute() or ".." in path.parts or ":" in name:
-            raise RecipeError(f"{where}: the path {name!r} points outside the recipe; refused")
+            raise RecipeError(f"{recipe_path}: the path {name!r} points outside the recipe; refused")
         cap = BYTE_CAPS.get(MODEL if name in former_names else name, GOLDEN_CAP if GOLDEN.fullmatch(name) else None)
         if cap is None:
-            raise RecipeError(f"{where}: {name!r} does not belong in a recipe; remove it or copy the recipe again")
+            raise RecipeError(
+                f"{recipe_path}: {name!r} does not belong in a recipe; remove it or copy the recipe again"
+            )
         if size > cap:
             larger, most = size / MEGABYTE, cap / MEGABYTE
-            raise RecipeError(f"{where}: {name} is {larger:.0f} MB, more than the {most:.0f} MB allowed")
+            raise RecipeError(f"{recipe_path}: {name} is {larger:.0f} MB, more than the {most:.0f} MB allowed")
         if len(sizes) > MAX_FILES:
-            raise RecipeError(f"{where}: more than {MAX_FILES} files; this is not a recipe")
+            raise RecipeError(f"{recipe_path}: more than {MAX_FILES} files; this is not a recipe")
     return sizes
 
 
-def _parse_sums(listing: bytes, where: Path) -> dict[str, str]:
+def _parse_sums(listing: bytes, path: Path) -> dict[str, str]:
     sums: dict[str, str] = {}
     for line in listing.decode("utf-8", "replace").splitlines():
         match = re.fullmatch(r"([0-9a-f]{64})  (\S.*)", line)
         if not match or match[2] in sums:
-            raise RecipeError(f"{where.name}: {SUMS} has an unreadable line; copy the recipe again from the source")
+            raise RecipeError(f"{path.name}: {SUMS} has an unreadable line; copy the recipe again from the source")
         sums[match[2]] = match[1]
     return sums
 
 
-def _stream_digest(file: IO[bytes], size: int, where: Path, name: str) -> str:
+def _stream_digest(file: IO[bytes], size: int, path: Path, name: str) -> str:
     digest = hashlib.sha256()
     byte_count = 0
     while chunk := file.read(MEGABYTE):
         byte_count += len(chunk)
         if byte_count > size:
-            raise RecipeError(f"{where.name}: {name} is larger than declared; refused")
+            raise RecipeError(f"{path.name}: {name} is larger than declared; refused")
         digest.update(chunk)
     return digest.hexdigest()
 
 
-def _read_array_header(file: IO[bytes], size: int, where: Path) -> Header:
+def _read_array_header(file: IO[bytes], size: int, path: Path) -> Header:
     """Type and shape of every array, once they are known to fill the file. Raises RecipeError when they do not.
 
     safetensors has a reader, but it takes a file of its own or all bytes in memory, where this reads a stream from a
@@ -304,10 +306,10 @@ def _read_array_header(file: IO[bytes], size: int, where: Path) -> Header:
     prefix = file.read(8)
     length = int.from_bytes(prefix, "little")
     if len(prefix) < 8 or length > min(MAX_HEADER, size - 8):
-        raise RecipeError(f"{where.name}: the header of {ARRAYS} says {length} bytes, which is impossible; refused")
+        raise RecipeError(f"{path.name}: the header of {ARRAYS} says {length} bytes, which is impossible; refused")
     header = {}
     spans = []
-    with recipe_errors(where, f"{ARRAYS} is damaged"):
+    with recipe_errors(path, f"{ARRAYS} is damaged"):
         for name, entry in from_json(file.read(length)).items():
             if name == "__metadata__":
                 continue

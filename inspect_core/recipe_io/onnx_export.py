@@ -108,8 +108,8 @@ def export(
 def export_blocker(recipe: Recipe) -> str:
     """Return why the recipe cannot be exported, without a full stop; "" for one that can."""
     missing = [view.definition.title for view in recipe.views if not view.definition.exportable]
-    why = "cannot be exported and runs in the app only; for the line, teach another detector"
-    return f"“{missing[0]}” {why}" if missing else ""
+    reason = "cannot be exported and runs in the app only; for the line, teach another detector"
+    return f"“{missing[0]}” {reason}" if missing else ""
 
 
 def _graphs(recipe: Recipe, backbone: Backbone, check_images: Sequence[str | Path], bits: int) -> dict[str, bytes]:

@@ -62,7 +62,7 @@ def difference(before: Recipe, after: Recipe) -> list[RecipeDifference]:
     agree.
     """
     old, new = in_words(before), in_words(after)
-    rows = [RecipeDifference(what, old.get(what, ""), new.get(what, "")) for what in old | new]
+    rows = [RecipeDifference(subject, old.get(subject, ""), new.get(subject, "")) for subject in old | new]
     differing = [row for row in rows if row.before != row.after]
     digests, others = ({part.digest for part in recipe.calibration_photos} for recipe in (before, after))
     if digests != others:

@@ -217,11 +217,11 @@ def _recipe_of(document: dict, arrays: dict, package: recipe_package.Package) ->
     )
 
 
-def _view_of(number: int, part: dict, arrays: dict[str, np.ndarray], where: Path) -> FittedMethod:
+def _view_of(number: int, part: dict, arrays: dict[str, np.ndarray], path: Path) -> FittedMethod:
     view_arrays = recipe_arrays.strip_prefix(recipe_arrays.view(number), arrays)
     tensors = {name: torch.from_numpy(value) for name, value in view_arrays.items()}
     projection = tensors.get("columns", tensors.get("projection"))
-    with recipe_errors(where, "the detector cannot be used"):
+    with recipe_errors(path, "the detector cannot be used"):
         detector = METHODS[part["name"]].detector_class.from_arrays(tensors, part["params"])
     scales = {}
     for row, value in enumerate(part["scale_stops"]):

@@ -28,7 +28,7 @@ LONGEST = 6
 """The largest."""
 
 
-def run_self_test(recipe: Recipe, where: Path, *, widths: Sequence[int], embedding: int | None) -> None:
+def run_self_test(recipe: Recipe, path: Path, *, widths: Sequence[int], embedding: int | None) -> None:
     """Score one patch grid with the detector, and some photos with the product check, gallery and kinds.
 
     widths: features of a patch for each view; embedding: width of the penultimate features, None when no part looks
@@ -40,22 +40,22 @@ def run_self_test(recipe: Recipe, where: Path, *, widths: Sequence[int], embeddi
     patches = [torch.from_numpy(_vectors(rng, *recipe.grid, width)[None]) for width in widths]
     photos = _vectors(rng, PHOTOS, embedding or 0)
     with np.errstate(all="ignore"):
-        with recipe_errors(where, "the detector cannot be used"):
+        with recipe_errors(path, "the detector cannot be used"):
             _prove_detector(recipe, patches)
         if recipe.product_check is not None:
-            with recipe_errors(where, f"{PARTS['product_check'][-1]} cannot be used"):
+            with recipe_errors(path, f"{PARTS['product_check'][-1]} cannot be used"):
                 logits = _vectors(rng, PHOTOS, CLASSES) if recipe.product_check.fused else None
                 as_finite(recipe.product_check.score(photos, logits), name="its score")
         if recipe.known_cases is not None:
-            with recipe_errors(where, "the gallery of known cases cannot be used"):
+            with recipe_errors(path, "the gallery of known cases cannot be used"):
                 for photo in photos:
                     recipe.known_cases.nearest(photo, count=1)
         if recipe.defect_types is not None:
-            with recipe_errors(where, f"{PARTS['defect_types'][-1]} cannot be used"):
+            with recipe_errors(path, f"{PARTS['defect_types'][-1]} cannot be used"):
                 for photo in photos:
                     recipe.defect_types.of_embedding(photo)
         if recipe.alignment is not None:
-            with recipe_errors(where, f"{PARTS['alignment'][-1]} cannot be used"):
+            with recipe_errors(path, f"{PARTS['alignment'][-1]} cannot be used"):
                 recipe.alignment.locate(recipe.alignment.reference)
 
 

@@ -155,9 +155,9 @@ class Jobs:
         """The job that ended last."""
         return max((job for job in self._jobs if not job.active), key=lambda job: job.ended_at, default=None)
 
-    def find_by_subject(self, what: object) -> Job | None:
+    def find_by_subject(self, subject: object) -> Job | None:
         """Return the job that waits or runs whose result is of this; None without one."""
-        return next((job for job in [*self._jobs, *self._beside] if job.active and job.subject == what), None)
+        return next((job for job in [*self._jobs, *self._beside] if job.active and job.subject == subject), None)
 
     def submit(
         self,

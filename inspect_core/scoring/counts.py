@@ -182,8 +182,8 @@ def _sent_to_review(counts: VerdictCounts) -> str:
     good, defects = counts.good_reviewed, counts.defects_reviewed
     noun = "defect" if defects == 1 else "defects"
     kinds = ", ".join(words for count, words in ((defects, f"{defects} {noun}"), (good, f"{good} good")) if count)
-    which = f": {kinds}" if counts.good_total and counts.defects_total and kinds else ""
-    return f"sends {good + defects} to review{which}"
+    positions = f": {kinds}" if counts.good_total and counts.defects_total and kinds else ""
+    return f"sends {good + defects} to review{positions}"
 
 
 def _where_caught(counts: VerdictCounts) -> str:

@@ -37,8 +37,8 @@ def identification_rate(
     positive = same & ~np.eye(len(identity), dtype=bool)
     negative = ~same
     if not (positive.any() and negative.any()):
-        what = "identification needs pairs of one identity and pairs of different ones"
-        return nan_with_warning(f"{what}; there are {positive.sum()} and {negative.sum()}")
+        subject = "identification needs pairs of one identity and pairs of different ones"
+        return nan_with_warning(f"{subject}; there are {positive.sum()} and {negative.sum()}")
     matched = similarity >= _threshold(similarity[negative], fpr)
     if distractors is not None:
         strangers = as_scores(distractors, name="distractors")

@@ -12,9 +12,9 @@ def index_of_first(wrong: np.ndarray) -> tuple[int, ...]:
     return tuple(np.argwhere(wrong)[0].tolist())
 
 
-def nan_with_warning(why: str) -> float:
+def nan_with_warning(message: str) -> float:
     """NaN, with the warning that says why a measure is not defined on its data."""
-    warnings.warn(f"{why}, so it is NaN", UserWarning, stacklevel=3)
+    warnings.warn(f"{message}, so it is NaN", UserWarning, stacklevel=3)
     return math.nan
 
 
@@ -45,8 +45,8 @@ def as_finite(values: ArrayLike, *, name: str) -> np.ndarray:
     numbers = as_scores(values, name=name).astype(np.float64)
     endless = np.isinf(numbers)
     if endless.any():
-        where = index_of_first(endless)
-        raise ValueError(f"{name} is {numbers[where]} at {where}; find out why that part has no finite score")
+        position = index_of_first(endless)
+        raise ValueError(f"{name} is {numbers[position]} at {position}; find out why that part has no finite score")
     return numbers
 
 
@@ -74,8 +74,10 @@ def as_labels(labels: ArrayLike, *, name: str, shape: tuple[int, ...]) -> np.nda
     array = np.asarray(labels)
     require_shape(array, shape, name=name)
     if array.dtype != bool and (other := (array != 0) & (array != 1)).any():
-        where = index_of_first(other)
-        raise ValueError(f"{name} is {array[where]!r} at {where}; give True (or 1) for a defect, False (or 0) for good")
+        position = index_of_first(other)
+        raise ValueError(
+            f"{name} is {array[position]!r} at {position}; give True (or 1) for a defect, False (or 0) for good"
+        )
     return array.astype(bool)
 
 

@@ -67,12 +67,12 @@ class OverlapCounts:
     def merged(cls, counts: Iterable[Self]) -> Self:
         """Create it from the maps of all, added in their order."""
         all_counts = [cls.none(), *counts]
-        classes, where = np.unique(
+        classes, bins = np.unique(
             np.concatenate([counts_of_photo.classes for counts_of_photo in all_counts]), return_inverse=True
         )
         normal, defect, weight = (
             np.bincount(
-                where,
+                bins,
                 np.concatenate([getattr(counts_of_photo, name) for counts_of_photo in all_counts]),
                 minlength=len(classes),
             )

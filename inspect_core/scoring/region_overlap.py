@@ -30,8 +30,8 @@ def aupro(maps: ArrayLike, masks: ArrayLike, *, max_fpr: float = 0.3) -> float:
     regions = _region_pixels(maps, masks)
     normal = maps[~masks]
     if not (regions and normal.size):
-        what = f"there are {len(regions)} regions and {normal.size} normal pixels"
-        return nan_with_warning(f"AUPRO needs a true region and a normal pixel; {what}")
+        subject = f"there are {len(regions)} regions and {normal.size} normal pixels"
+        return nan_with_warning(f"AUPRO needs a true region and a normal pixel; {subject}")
     normal.sort()
     weights = np.concatenate([np.full(pixels.size, 1 / pixels.size) for pixels in regions]) / len(regions)
     scores = np.concatenate(regions)

@@ -87,8 +87,8 @@ class Cluster:
 
         def submit(number: int, payload: Any) -> None:
             future = self._client.submit(perform, environment_stamp(), sent, payload, pure=False)
-            where = finished
-            future.add_done_callback(lambda ended: where.put((number, ended)))
+            results = finished
+            future.add_done_callback(lambda ended: results.put((number, ended)))
             waiting[number] = payload, future
 
         try:

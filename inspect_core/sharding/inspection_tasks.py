@@ -100,8 +100,8 @@ class WorkerBatchInspector:
             return [(name, Path(os.path.abspath(path))) for name, path in some_of(number)]
 
         def checked_answer(number: int, shard_answer: Any) -> Any:
-            why = fault(shard_answer, [name for name, _ in some_of(number)], inspector)
-            return Failure(why) if why else shard_answer
+            reason_given = fault(shard_answer, [name for name, _ in some_of(number)], inspector)
+            return Failure(reason_given) if reason_given else shard_answer
 
         for number, rows_of_shard in results(self.executor, task, sent, checked_answer, range(len(parts))):
             if isinstance(rows_of_shard, Failure):

@@ -151,8 +151,8 @@ class _Work:
     def _taken(self, number: int, result: Any) -> Any:
         """Return the result; that of this machine where it can read what the worker could not."""
         shard = self._shard(number)
-        if why := fault(shard, result):
-            return Failure(why)
+        if reason := fault(shard, result):
+            return Failure(reason)
         return attempt(self.task, shard) if _readable_here(shard, result) else result
 
 

@@ -42,12 +42,12 @@ def backbone_of(network: SentBackbone) -> Backbone:
         path = Path(folder, network.file)
         path.write_bytes(network.weights)
         backbone = load(network.name, taps=network.taps, size=network.size, weights=path, device=network.device)
-    for what, actual, asked in (
+    for subject, actual, asked in (
         ("weights", backbone.weight_digest, network.weight_digest),
         ("an engine", backbone.engine, network.engine),
     ):
         if actual != asked:
-            raise Refused(f"a worker has {what} {actual!r} instead of {asked!r}; use identical machines")
+            raise Refused(f"a worker has {subject} {actual!r} instead of {asked!r}; use identical machines")
     return backbone
 
 

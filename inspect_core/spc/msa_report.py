@@ -67,7 +67,7 @@ def report_sentences(results_of_study: Results) -> list[str]:
     """Return what the study says, in order of importance."""
     report_lines = []
     for name, appraiser in results_of_study.agreement.appraisers.items():
-        words = [f"{what} {band}" for what, band in appraiser.bands.items() if band]
+        words = [f"{subject} {band}" for subject, band in appraiser.bands.items() if band]
         report_lines.append(f"{name}: {', '.join(words)}.")
         if appraiser.misses.total and not appraiser.misses.count:
             most = appraiser.misses.interval[1]

@@ -59,9 +59,9 @@ class MsaStudy:
 
     def __post_init__(self) -> None:
         names = [part.name for part in self.parts]
-        for most, count, what in ((MOST_PARTS, len(names), "parts"), (MOST_TRIALS, self.trials, "trials")):
+        for most, count, subject in ((MOST_PARTS, len(names), "parts"), (MOST_TRIALS, self.trials, "trials")):
             if not 2 <= count <= most:
-                raise ValueError(f"the study has {count} {what}; give 2 to {most}")
+                raise ValueError(f"the study has {count} {subject}; give 2 to {most}")
         if len(set(names)) < len(names) or not all(name.strip() for name in names):
             raise ValueError("each part needs a unique name, written on it")
         if len({LOUPE, *self.human_appraisers}) < 1 + len(self.human_appraisers) or not all(

@@ -49,10 +49,10 @@ class RepeatabilityCounts:
 
     def sentence(self) -> str:
         """For the bench: the verdicts that change, and which way."""
-        which = f": {self.stopped} good no longer accepted, {number_of(self.accepted, 'defect')} accepted"
+        positions = f": {self.stopped} good no longer accepted, {number_of(self.accepted, 'defect')} accepted"
         return (
             f"For repeat photos within the tolerances, {self.changed} of {number_of(self.total, 'part')} would get "
-            f"a different verdict{(which if self.changed else '')}."
+            f"a different verdict{(positions if self.changed else '')}."
         )
 
     @classmethod

@@ -35,15 +35,15 @@ class EvaluationScores:
 
     @classmethod
     def from_scored(
-        cls, scored: ScoredPhotos, live: Live, which: Sequence[int], masks: Sequence[np.ndarray | None]
+        cls, scored: ScoredPhotos, live: Live, indices: Sequence[int], masks: Sequence[np.ndarray | None]
     ) -> Self:
         """Create it from the photos at these positions, at stored live values; masks: of all photos, as
         `truth_masks`.
         """
-        area, which = live.get(AREA, scored.live[AREA]), list(which)
+        area, indices = live.get(AREA, scored.live[AREA]), list(indices)
         scores, hit_limits, counts = [np.zeros(0, np.float32)], [], []
-        for first in range(0, len(which), AT_ONCE):
-            positions = which[first : first + AT_ONCE]
+        for first in range(0, len(indices), AT_ONCE):
+            positions = indices[first : first + AT_ONCE]
             maps = scored.maps(positions, **live)
             scores.append(image_score(maps, area=area))
             pairs = [(anomaly_map, masks[i]) for anomaly_map, i in zip(maps, positions, strict=True)]
@@ -55,7 +55,7 @@ class EvaluationScores:
                 hit_limits.append(
                     np.nan if mask is None or not mask.any() else hit_limit(anomaly_map, dilate_mask(mask), area=area)
                 )
-        repeat_scores, defect = scored.repeat_scores(**live)[which], scored.good_and_defect()[1][which]
+        repeat_scores, defect = scored.repeat_scores(**live)[indices], scored.good_and_defect()[1][indices]
         return cls(
             np.concatenate(scores), repeat_scores, defect, np.array(hit_limits, float), OverlapCounts.merged(counts)
         )
@@ -69,12 +69,12 @@ class EvaluationScores:
         return cls(*columns, OverlapCounts.merged(part.counts for part in parts))
 
 
-def truth_masks(scored: ScoredPhotos, which: Sequence[int] | None = None) -> list[np.ndarray | None]:
+def truth_masks(scored: ScoredPhotos, positions: Sequence[int] | None = None) -> list[np.ndarray | None]:
     """Return for every photo, or those at the given positions, its true mask at the input size: all False for a good
     part, None where it is unknown.
     """
     size = scored.size
-    photos = scored.photos if which is None else [scored.photos[i] for i in which]
+    photos = scored.photos if positions is None else [scored.photos[i] for i in positions]
     return [np.zeros(size, bool) if photo.label == "good" else photo.known_mask(size) for photo in photos]
 
 

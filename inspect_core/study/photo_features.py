@@ -155,12 +155,12 @@ class PhotoFeatures:
 
     def unscored(self, photos: Iterable[tuple[str, PhotoFile]]) -> tuple[UnscoredPhoto, ...]:
         """Return those of these photos, (part, sample), that have no features, each under its first part."""
-        why = self.notes.damaged | self.notes.not_located
+        reason = self.notes.damaged | self.notes.not_located
         unscored_by_name: dict[str, UnscoredPhoto] = {}
         for part, sample in photos:
-            if (name := sample.name) in why:
+            if (name := sample.name) in reason:
                 word = NOT_LOCATED if name in self.notes.not_located else NOT_JUDGED
-                unscored_by_name.setdefault(name, UnscoredPhoto(sample, part, word, why[name]))
+                unscored_by_name.setdefault(name, UnscoredPhoto(sample, part, word, reason[name]))
         return tuple(unscored_by_name.values())
 
     def stored(self, digest: str) -> tuple[Tensor, ...] | None:

@@ -61,8 +61,8 @@ def build_recipe(
     provenance = Provenance(made, *by, seeds, versions, root, folders, note)
     scores = scored.scores(**live)
 
-    def recorded(part: str, which: np.ndarray) -> tuple[CalibrationPhoto, ...]:
-        photos = ((scored.photos[i], float(scores[i])) for i in np.flatnonzero(which & scored.of_subset(part)))
+    def recorded(part: str, is_chosen: np.ndarray) -> tuple[CalibrationPhoto, ...]:
+        photos = ((scored.photos[i], float(scores[i])) for i in np.flatnonzero(is_chosen & scored.of_subset(part)))
         return tuple(CalibrationPhoto(photo.name, photo.digest, score, photo.label) for photo, score in photos)
 
     return Recipe(

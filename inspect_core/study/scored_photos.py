@@ -173,11 +173,11 @@ class ScoredPhotos:
         began = {name: int(value) if name == AREA else self.stop_of(name, int(value)) for name, value in live.items()}
         return self._with(live={**self.live, **began})
 
-    def of_views(self, which: Sequence[int]) -> Self:
+    def of_views(self, positions: Sequence[int]) -> Self:
         """Return these photos under some of the views, by position."""
-        views = tuple(self.views[i] for i in which)
+        views = tuple(self.views[i] for i in positions)
         live = {view.live_parameter: view.start for view in views if view.live_parameter} | {AREA: self.live[AREA]}
-        return self._with(views=views, live=live, stored=self.stored.of_views(which), _scales={})
+        return self._with(views=views, live=live, stored=self.stored.of_views(positions), _scales={})
 
     def seen_by(self, views: Sequence[FittedMethod] = ()) -> list[tuple[FittedMethod, tuple[int, ...]]]:
         """Return (view, values of its live parameter) for the errors of a photo; views: to use instead, fitted without
@@ -226,12 +226,12 @@ class ScoredPhotos:
         """
         return self._joined(slice(None), self._chosen(live)[0])
 
-    def maps(self, which: Which = slice(None), *, view: int | None = None, **live: int) -> np.ndarray:
+    def maps(self, positions: Which = slice(None), *, view: int | None = None, **live: int) -> np.ndarray:
         """Return (photos, H, W) float32 anomaly maps of all photos, or of those at the given positions.
 
         view: position of a view, for its own calibrated map in its own unit; None: all views together.
         """
-        return self._in_pixels(self._joined(which, self._chosen(live)[0], view), which)
+        return self._in_pixels(self._joined(positions, self._chosen(live)[0], view), positions)
 
     def map(self, image: int | str, *, view: int | None = None, **live: int) -> np.ndarray:
         """Return (H, W) float32 anomaly map of one photo, by position or name; otherwise as `maps`."""
@@ -334,16 +334,16 @@ class ScoredPhotos:
         group_means = np.stack([errors[groups == group].mean(axis=0) for group in dict.fromkeys(groups)])
         return {"fixed": GoodMaps.from_errors(group_means).is_fixed(self.size)}
 
-    def _joined(self, which: Which, stops: Sequence[int], view: int | None = None) -> np.ndarray:
+    def _joined(self, positions: Which, stops: Sequence[int], view: int | None = None) -> np.ndarray:
         chosen = range(len(self.views)) if view is None else (view,)
         return sum_error_maps(
-            [self.stored.at(which, i, stops[i]) for i in chosen], [self.scale(i, stops[i]) for i in chosen]
+            [self.stored.at(positions, i, stops[i]) for i in chosen], [self.scale(i, stops[i]) for i in chosen]
         )
 
-    def _in_pixels(self, errors: np.ndarray, which: Which) -> np.ndarray:
+    def _in_pixels(self, errors: np.ndarray, positions: Which) -> np.ndarray:
         """Maps of the grid errors of the photos at these positions, under the areas and 0 where a photo is empty."""
         maps = to_pixels(errors, self.size, sigma=SIGMA)
-        empty = self._empty[which] if maps.ndim == 3 else [self._empty[which]]
+        empty = self._empty[positions] if maps.ndim == 3 else [self._empty[positions]]
         for anomaly_map, packed in zip(maps.reshape(-1, *self.size), empty, strict=True):
             if packed is not None or self.areas is not None:
                 bits = (
@@ -354,14 +354,14 @@ class ScoredPhotos:
                 anomaly_map[:] = mask_uninspected(anomaly_map, bits.reshape(anomaly_map.shape).astype(bool), self.areas)
         return maps
 
-    def _largest(self, stops: tuple[int, ...], which: np.ndarray) -> np.ndarray:
+    def _largest(self, stops: tuple[int, ...], positions: np.ndarray) -> np.ndarray:
         """Return (n, m) the largest values of the maps at these positions, largest first."""
         count = largest_area(self.size)
-        errors = self._joined(which, stops)
+        errors = self._joined(positions, stops)
         rows = [np.zeros((0, count), np.float32)]
         block = max(1, BLOCK_PIXELS // math.prod(self.size))
         for i in range(0, len(errors), block):
-            maps = self._in_pixels(errors[i : i + block], which[i : i + block])
+            maps = self._in_pixels(errors[i : i + block], positions[i : i + block])
             rows.append(largest_values(maps, count))
         return np.concatenate(rows)
 

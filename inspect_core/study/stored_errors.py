@@ -66,9 +66,11 @@ class StoredErrors:
         first = np.cumsum([0, *map(len, stops)]).tolist()
         return cls(AppendOnlyArray((first[-1], *grid)), tuple(stops), tuple(first[:-1]))
 
-    def of_views(self, which: Sequence[int]) -> Self:
+    def of_views(self, positions: Sequence[int]) -> Self:
         """Return those under some of the views, by position."""
-        return replace(self, stops=tuple(self.stops[i] for i in which), first=tuple(self.first[i] for i in which))
+        return replace(
+            self, stops=tuple(self.stops[i] for i in positions), first=tuple(self.first[i] for i in positions)
+        )
 
     def with_photo(self, name: str, errors: Sequence[np.ndarray], repeat_errors: Sequence[np.ndarray] = ()) -> Self:
         """Return these and one more photo's, (stops, h, w) float32 for each view; repeat_errors: none where there are
@@ -89,9 +91,9 @@ class StoredErrors:
         block = self.blocks.read()[self.rows[position]]
         return [np.array(block[at : at + len(stops)]) for at, stops in zip(self.first, self.stops, strict=True)]
 
-    def at(self, which: Which, view: int, stop: int) -> np.ndarray:
+    def at(self, positions: Which, view: int, stop: int) -> np.ndarray:
         """Return a copy under one view at one stop, (h, w) of one photo and (n, h, w) of several."""
-        return np.array(self.blocks.read()[self.rows[which], self.first[view] + self.stops[view].index(stop)])
+        return np.array(self.blocks.read()[self.rows[positions], self.first[view] + self.stops[view].index(stop)])
 
     def _stored(self, name: str, errors: Sequence[np.ndarray]) -> int:
         block = np.zeros(self.blocks.shape, np.float32)  # with room for views that are not among these

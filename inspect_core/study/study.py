@@ -164,12 +164,12 @@ class Study:
         backbone, taps: as `TeachingConfig.network` gives them for this detector. Equal to the bit to a study of that
         detector alone. Raises ValueError for a method that was not fitted here on such features.
         """
-        which = [self.methods.index(name) for name in methods_of(method)]
+        positions = [self.methods.index(name) for name in methods_of(method)]
         other = self.with_method(method, backbone, taps)
-        if other.extractor.keys != tuple(self.extractor.keys[i] for i in which):
+        if other.extractor.keys != tuple(self.extractor.keys[i] for i in positions):
             raise ValueError(f"{method} was not fitted on the features of {backbone.name}; create a separate study")
-        other.scored = self.results.of_views(which)
-        other.tried = [(photo, [errors[i] for i in which]) for photo, errors in self.tried]
+        other.scored = self.results.of_views(positions)
+        other.tried = [(photo, [errors[i] for i in positions]) for photo, errors in self.tried]
         return other
 
     def with_method(self, method: str, backbone: Backbone, taps: Sequence[tuple[str, ...]]) -> "Study":

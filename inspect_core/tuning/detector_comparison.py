@@ -103,14 +103,14 @@ def _compared(
         rows = []
         for number, detector in enumerate(detectors):
             report(share + (1 - share) * number / len(detectors), f"comparing: {title_of(detector)}")
-            which = [methods.index(name) for name in methods_of(detector)]
-            scored = study.results.of_views(which).with_areas(order.areas)
+            positions = [methods.index(name) for name in methods_of(detector)]
+            scored = study.results.of_views(positions).with_areas(order.areas)
             rows.append(
                 ComparisonRow(
                     detector,
-                    **_of_trial(trial, tried.of_views(which)),
+                    **_of_trial(trial, tried.of_views(positions)),
                     **_of_judged(scored, masks),
-                    fit_seconds=_fit_seconds(study, which),
+                    fit_seconds=_fit_seconds(study, positions),
                     verdict_ms=_verdict_ms(study, timed, scored.views) if with_test_photos and timed else math.nan,
                     arrays_mb=sum(map(_megabytes, scored.views)),
                     scored=scored,
@@ -127,14 +127,14 @@ def fitted(row: ComparisonRow) -> Study:
     return row.study.of_detector(row.detector, *row.study.order.network(methods_of(row.detector)))
 
 
-def _fit_seconds(study: Study, which: Sequence[int]) -> float:
+def _fit_seconds(study: Study, positions: Sequence[int]) -> float:
     """Return seconds that fitting these methods of a study is expected to take, without the network."""
     places = math.prod(study.extractor.grid)
     return sum(
         METHODS[study.methods[i]]
         .costs(Workload(len(study.split.train), 0, places, study.extractor.shapes[i][-1]), study.parameters[i])
         .seconds
-        for i in which
+        for i in positions
     )
 
 

@@ -105,8 +105,8 @@ def plan_extension(
             if digest in original_photos and original_photos[digest][0] == "test":
                 tested.append(sample.name)
     if not new:
-        why = f"{pluralise(len(known), 'photo')} already used" if known else "no readable photo"
-        raise ValueError(f"nothing to add: {why}; choose good photos that are new to this recipe")
+        reason_given = f"{pluralise(len(known), 'photo')} already used" if known else "no readable photo"
+        raise ValueError(f"nothing to add: {reason_given}; choose good photos that are new to this recipe")
     split = _split(original_photos.values()).with_labels(new.values())
     names = tuple(sample.name for sample in new.values())
     known_of = tuple(known), tuple(skipped), tuple(defective), tuple(tested)

@@ -90,7 +90,7 @@ class Trial:
         """What the trial is based on, in words: "36 good photos with synthetic defects pasted in"."""
         known = sum(photo.is_defect for photo in self.photos) - self.pasted
         made = (self.pasted, "good photos with synthetic defects pasted in"), (known, "known defects")
-        return " and ".join(f"{count} {what}" for count, what in made if count)
+        return " and ".join(f"{count} {subject}" for count, subject in made if count)
 
     def qualities(self, scored: ScoredPhotos, **live: int) -> np.ndarray:
         """Return (defects,) from 0 to 1: the mean of up to three shares for each photo with a defect.

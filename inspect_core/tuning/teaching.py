@@ -112,10 +112,10 @@ def _by_known_defects(
         order_of_some, store, report, candidates, workers=workers, with_test_photos=False, pasted=False
     )
     chosen = comparison.chosen()
-    why = " ".join(filter(None, (comparison.reason(), shortlist.sentence())))
+    reason = " ".join(filter(None, (comparison.reason(), shortlist.sentence())))
     if step == 1:
-        return fitted(chosen), why
-    return _study(order, chosen.detector, store, workers), why
+        return fitted(chosen), reason
+    return _study(order, chosen.detector, store, workers), reason
 
 
 def _unfitted(order: TeachingConfig, store: FeatureStore, workers: Workers) -> tuple[Study, str | None]:
@@ -125,12 +125,12 @@ def _unfitted(order: TeachingConfig, store: FeatureStore, workers: Workers) -> t
     if order.method is not None:
         return _study(order, order.method, store, workers), None
     if order.tiles is not None:
-        why = f"Large photos in tiles use the detector {METHODS[DEFAULT_METHOD].title}."
-        return _study(order, DEFAULT_METHOD, store, workers), why
+        reason = f"Large photos in tiles use the detector {METHODS[DEFAULT_METHOD].title}."
+        return _study(order, DEFAULT_METHOD, store, workers), reason
     if either := Shortlist.of_order(order).to_begin_with:
         return _study(order, methods_in(either), store, workers), None
-    why = f"Too few photos to choose a detector by; {METHODS[DEFAULT_METHOD].title} needs the fewest."
-    return _study(order, DEFAULT_METHOD, store, workers), why
+    reason = f"Too few photos to choose a detector by; {METHODS[DEFAULT_METHOD].title} needs the fewest."
+    return _study(order, DEFAULT_METHOD, store, workers), reason
 
 
 def _by_place(order: TeachingConfig, study: Study) -> tuple[Study, str]:
@@ -140,8 +140,8 @@ def _by_place(order: TeachingConfig, study: Study) -> tuple[Study, str]:
     place = place_of(study) if len(either) > 1 else None
     detector = preferred(place, either)
     lies = in_words(place)
-    why = f"Detector: {title_of(detector)}.\n{lies}Compare tries all others on your photos. {shortlist.sentence()}"
-    return study.with_method(detector, *order.network(methods_of(detector))), why.strip()
+    reason = f"Detector: {title_of(detector)}.\n{lies}Compare tries all others on your photos. {shortlist.sentence()}"
+    return study.with_method(detector, *order.network(methods_of(detector))), reason.strip()
 
 
 def _study(order: TeachingConfig, method: str | tuple[str, ...], store: FeatureStore, workers: Workers) -> Study:

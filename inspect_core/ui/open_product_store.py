@@ -147,7 +147,7 @@ def find(taught_id: str) -> TaughtProduct | None:
     return _shelf().get(taught_id)
 
 
-def change(taught_id: str, how: Callable[[TaughtProduct], TaughtProduct]) -> TaughtProduct | None:
+def change(taught_id: str, make_change: Callable[[TaughtProduct], TaughtProduct]) -> TaughtProduct | None:
     """Replace a part by `how(part)`, for all sessions; None when the part was dropped.
 
     One change at a time: none is lost when two sessions, or a session and a job, change the same part.
@@ -157,7 +157,7 @@ def change(taught_id: str, how: Callable[[TaughtProduct], TaughtProduct]) -> Tau
         product = shelf.get(taught_id)
         if product is None:
             return None
-        changed = how(product)
+        changed = make_change(product)
         shelf.put(changed)
         if changed.is_saved:
             shelf.unsaved.drop(taught_id)

@@ -118,8 +118,8 @@ def _ask(taught_id: str, product: str) -> None:
 
 def _when(made: float) -> str:
     """Return the time of today, or the day."""
-    then, today = time.localtime(made), time.localtime()
-    return time.strftime("%H:%M" if then[:3] == today[:3] else "%d %b", then)
+    moment, today = time.localtime(made), time.localtime()
+    return time.strftime("%H:%M" if moment[:3] == today[:3] else "%d %b", moment)
 
 
 def _state(product: TaughtProduct) -> str:

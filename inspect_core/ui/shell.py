@@ -149,22 +149,22 @@ def _queue(waiting: Sequence[Job]) -> None:
         row.button("Remove", key=key, icon=icon, help=words, on_click=_cancel, args=(job.id,))
 
 
-def show_job_status(subject: object, then: str = "") -> None:
+def show_job_status(subject: object, follow_up: str = "") -> None:
     """In a page: the job whose result is of this, with what happens after; without one, what a start would wait for."""
     matching_job = jobs().find_by_subject(subject)
     other = active_job()
     if matching_job is not None:
         words = f"{escape(matching_job.title)}, {_owner_phrase(matching_job)}. Progress is shown in the sidebar."
-        st.info(f"{words} {then}", icon=":material/hourglass_top:")
+        st.info(f"{words} {follow_up}", icon=":material/hourglass_top:")
     elif other is not None:
         show_running_job("Anything you start here is queued and starts automatically.")
     show_problem()
 
 
-def show_running_job(then: str) -> None:
+def show_running_job(follow_up: str) -> None:
     """Show the job of another page that runs, whose it is, and what may be done meanwhile; nothing when none runs."""
     if (job := active_job()) is not None:
-        st.caption(f":material/hourglass_top: Running: {escape(job.title)}, {_owner_phrase(job)}. {then}")
+        st.caption(f":material/hourglass_top: Running: {escape(job.title)}, {_owner_phrase(job)}. {follow_up}")
 
 
 def show_ready() -> None:

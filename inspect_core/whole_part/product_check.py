@@ -125,9 +125,9 @@ class ProductCheck:
         if as_finite_number(score, name="the product check's score") <= self.limit:
             return ProductCheckResult(False, False, "Product OK.", score)
         stops = self.mode == STOP
-        what = "so the recipe rejects it" if stops else "so do not rely on the verdict"
+        finding = "so the recipe rejects it" if stops else "so do not rely on the verdict"
         figures = f"(product check {score:.2f}, limit {self.limit:.2f})"
-        sentence = f"This does not look like the taught product, {what} {figures}."
+        sentence = f"This does not look like the taught product, {finding} {figures}."
         return ProductCheckResult(True, stops, sentence, score)
 
     def with_mode(self, mode: str) -> Self:

@@ -43,10 +43,10 @@ def entries(text: str) -> list[ManifestEntry]:
             annotations_of[image].append((kind, row))
     entries = []
     for number, row in enumerate(images):
-        where = f"image {number}"
+        location = f"image {number}"
         if not isinstance(row.get("file_name"), str) or _id(row) is None:
-            raise ManifestError(where, "it has no id or no file_name", AGAIN)
-        entries.append(_entry(where, row, annotations_of[row["id"]]))
+            raise ManifestError(location, "it has no id or no file_name", AGAIN)
+        entries.append(_entry(location, row, annotations_of[row["id"]]))
     return entries
 
 
@@ -82,21 +82,21 @@ def rasterise(shape: Mapping, size: tuple[int, int]) -> np.ndarray:
     return mask
 
 
-def _entry(where: str, row: Mapping, annotations: Sequence[tuple[str, Mapping]]) -> ManifestEntry:
+def _entry(location: str, row: Mapping, annotations: Sequence[tuple[str, Mapping]]) -> ManifestEntry:
     photo = row["file_name"]
     if not annotations:
-        return ManifestEntry(photo, GOOD, where)
+        return ManifestEntry(photo, GOOD, location)
     types = tuple(dict.fromkeys(kind for kind, _ in annotations))
     if len(types) > manifest_entry.MOST_TYPES or len(annotations) > manifest_entry.MOST_SHAPES:
         reason = f"it has {len(annotations):,} annotations of {len(types)} defect types"
         raise ManifestError(
-            where, reason, f"give it at most {manifest_entry.MOST_SHAPES:,} of {manifest_entry.MOST_TYPES}"
+            location, reason, f"give it at most {manifest_entry.MOST_SHAPES:,} of {manifest_entry.MOST_TYPES}"
         )
     polygons = [shape["segmentation"] for _, shape in annotations if isinstance(shape.get("segmentation"), list)]
     corners = sum(len(polygon) // 2 for several in polygons for polygon in several if isinstance(polygon, list))
     if corners > MOST_CORNERS:
         reason = f"its polygons have {corners:,} corners"
-        raise ManifestError(where, reason, f"simplify them to at most {MOST_CORNERS:,} in all")
+        raise ManifestError(location, reason, f"simplify them to at most {MOST_CORNERS:,} in all")
     drawn = [
         (types.index(kind) + 1, shape) for kind, shape in annotations if shape.get("segmentation") or shape.get("bbox")
     ]
@@ -113,8 +113,8 @@ def _entry(where: str, row: Mapping, annotations: Sequence[tuple[str, Mapping]])
                 raise ImageError(photo, str(error), AGAIN) from error
         return mask
 
-    marks = Annotation(f"{manifest_entry.display_name(photo)} ({where})", types, paint) if drawn else None
-    return ManifestEntry(photo, types[0], where, marks)
+    marks = Annotation(f"{manifest_entry.display_name(photo)} ({location})", types, paint) if drawn else None
+    return ManifestEntry(photo, types[0], location, marks)
 
 
 def _rows(document: Any, name: str) -> list[dict]:

@@ -37,21 +37,21 @@ def entries(text: str, find: Callable[[str], Path]) -> list[ManifestEntry]:
     return [_entry(f"line {number}", line, find) for number, line in lines if line.strip()]
 
 
-def _entry(where: str, line: str, find: Callable[[str], Path]) -> ManifestEntry:
+def _entry(location: str, line: str, find: Callable[[str], Path]) -> ManifestEntry:
     try:
         row = from_json(line)
     except ValueError as error:
-        raise ManifestError(where, "it is not a JSON object", AGAIN) from error
+        raise ManifestError(location, "it is not a JSON object", AGAIN) from error
     if not isinstance(row, dict) or not isinstance(row.get("source-ref"), str):
-        raise ManifestError(where, "it names no photo in source-ref", AGAIN)
+        raise ManifestError(location, "it names no photo in source-ref", AGAIN)
     kinds = [label_from_text(metadata.get("class-name")) for _, metadata in _metadata(row, _CLASS)]
     if not kinds or kinds[0] is None:
-        raise ManifestError(where, "it has no class-name", "label the photo as normal or anomaly")
+        raise ManifestError(location, "it has no class-name", "label the photo as normal or anomaly")
     for name, metadata in _metadata(row, _MASK):
         reference = row.get(name.removesuffix(_METADATA))
         if kinds[0] != GOOD and isinstance(reference, str):
-            return ManifestEntry(row["source-ref"], kinds[0], where, _marks(where, reference, metadata, find))
-    return ManifestEntry(row["source-ref"], kinds[0], where)
+            return ManifestEntry(row["source-ref"], kinds[0], location, _marks(location, reference, metadata, find))
+    return ManifestEntry(row["source-ref"], kinds[0], location)
 
 
 def _metadata(row: Mapping, kind: str) -> Iterator[tuple[str, Mapping]]:
@@ -61,7 +61,7 @@ def _metadata(row: Mapping, kind: str) -> Iterator[tuple[str, Mapping]]:
             yield name, metadata
 
 
-def _marks(where: str, reference: str, metadata: Mapping, find: Callable[[str], Path]) -> Annotation:
+def _marks(location: str, reference: str, metadata: Mapping, find: Callable[[str], Path]) -> Annotation:
     colours: dict[int, str] = {}
     classes = metadata.get("internal-color-map")
     for label in classes.values() if isinstance(classes, dict) else ():
@@ -69,12 +69,12 @@ def _marks(where: str, reference: str, metadata: Mapping, find: Callable[[str], 
             colours[int(label["hex-color"].removeprefix("#"), 16)] = str(label["class-name"])
         except (TypeError, KeyError, AttributeError, ValueError) as error:
             reason = "a class of internal-color-map has no class-name or hex-color"
-            raise ManifestError(where, reason, AGAIN) from error
+            raise ManifestError(location, reason, AGAIN) from error
     kinds = {colour: _defect_type(name) for colour, name in colours.items()}
     types = tuple(dict.fromkeys(filter(None, kinds.values())))
     if not types or len(colours) > MOST_TYPES:
         reason = f"internal-color-map names {len(types)} defect types in {len(colours)} colours"
-        raise ManifestError(where, reason, f"give the mask at least one, in at most {MOST_TYPES} colours")
+        raise ManifestError(location, reason, f"give the mask at least one, in at most {MOST_TYPES} colours")
     values = {colour: types.index(kind) + 1 if kind else 0 for colour, kind in kinds.items()}
 
     def paint(size: tuple[int, int]) -> np.ndarray:

@@ -26,8 +26,8 @@ _GOOD_NUMBERS = ("0", "0.0")
 class ManifestError(ValueError):
     """A list of photos that cannot be used: the message names the place in it, the reason and the remedy."""
 
-    def __init__(self, where: str, reason: str, remedy: str):
-        super().__init__(f"{where}: {reason}; {remedy}")
+    def __init__(self, location: str, reason: str, remedy: str):
+        super().__init__(f"{location}: {reason}; {remedy}")
 
 
 class Annotation(NamedTuple):

@@ -49,8 +49,8 @@ def new_batch(saved: list[Path]) -> None:
             asked = {"product": recipe.product, "recipe": path.name, "digest": recipe.digest or "", "count": count}
             endings = tuple(ending for ending in ENDINGS if ending in map_choices)
             user = shell.current_user()
-            how = {"map_suffixes": endings, "user": user, "workers": workers, "cluster": cluster}
-            _start(batch_store.new(**asked, **how, source=str(source.path)))
+            option = {"map_suffixes": endings, "user": user, "workers": workers, "cluster": cluster}
+            _start(batch_store.new(**asked, **option, source=str(source.path)))
     if source is None:
         st.caption("Choose photos to start.")
     else:

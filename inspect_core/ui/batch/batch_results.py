@@ -188,8 +188,8 @@ def _selected(batch: BatchRun, row: ResultRow) -> None:
             if drawn is not None:
                 st.image(drawn, alt=f"{row.name} with its heatmap")
             else:
-                why = "the photo or the recipe has changed" if row.digest else "the photo could not be read"
-                st.info(f"No image: {why}.", icon=":material/hide_image:")
+                reason = "the photo or the recipe has changed" if row.digest else "the photo could not be read"
+                st.info(f"No image: {reason}.", icon=":material/hide_image:")
         with st.container():
             st.markdown(f"**{shell.escape(row.name)}**  \n{shell.escape(_in_short(row))}")
             limits = f"review above {row.review:.4g}, " if row.review < row.reject else ""

@@ -63,8 +63,8 @@ def start(order: TeachingConfig) -> None:
 
 def results(product: TaughtProduct, order: TeachingConfig, comparison: Comparison) -> None:
     """Show everything found, from the table down to single parts."""
-    recommended, why = comparison.reason().splitlines()
-    st.markdown(shell.escape(recommended), help=shell.escape(why))
+    recommended, reason = comparison.reason().splitlines()
+    st.markdown(shell.escape(recommended), help=shell.escape(reason))
     for sentence in comparison.notes:
         st.caption(shell.escape(sentence))
     current = title_of(JOIN.join(view.method for view in product.scored.views), as_published=product.as_published)

@@ -90,10 +90,10 @@ def at_limit(learned: TypeTrainingResult, defect_types: DefectTypes) -> list[str
         "defects of a type left out of training": learned.left_out,
         "defects of other products": learned.foreign.max(axis=1),
     }
-    for what, sure in others.items():
+    for subject, sure in others.items():
         if len(sure):
             unknown = f"{(sure < defect_types.minimum_confidence).sum()} of {len(sure)}"
-            lines.append(f"**{unknown}** {what} are reported as “unknown defect type”.")
+            lines.append(f"**{unknown}** {subject} are reported as “unknown defect type”.")
     return lines
 
 

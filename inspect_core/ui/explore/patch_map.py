@@ -184,10 +184,10 @@ def _name_point(product: TaughtProduct, drawn: ScatterMap, i: int) -> str:
 def _how_to_read(points: explore.ScatterPoints, limits: Limits | None) -> str:
     defect = int(points.defect.sum())
     above = int((points.peak > limits.review).sum()) if limits is not None else 0
-    what = "photos" if points.whole else f"patches of {len(np.unique(points.photo))} photos"
+    subject = "photos" if points.whole else f"patches of {len(np.unique(points.photo))} photos"
     shown = "" if points.whole else " Anomalous patches are over-represented."
     return (
-        f"{len(points)} {what}. Diamonds: {defect} {('defects' if points.whole else 'inside a ground-truth mask')}. "
+        f"{len(points)} {subject}. Diamonds: {defect} {('defects' if points.whole else 'inside a ground-truth mask')}. "
         f"Ringed: {above} above the review limit.{shown} Neighbouring points are similar; group sizes and gaps carry "
         "no meaning."
     )

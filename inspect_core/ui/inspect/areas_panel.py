@@ -103,10 +103,10 @@ def _bright_place(product: TaughtProduct, drawn: BenchState) -> dict | None:
     place = bright_place(maps, limit=drawn.limits.review, area=drawn.area)
     if place is None:
         return None
-    where = "along the border" if place.at_border else "in one spot"
+    location = "along the border" if place.at_border else "in one spot"
     words = (
-        f"{place.peak_count} of the {len(highest)} highest-scoring good parts peak {where}. Ignoring this area lowers "
-        f"their scores by {place.score_drop:.0%}, but defects there would be missed."
+        f"{place.peak_count} of the {len(highest)} highest-scoring good parts peak {location}. Ignoring this area "
+        f"lowers their scores by {place.score_drop:.0%}, but defects there would be missed."
     )
     return {"words": words, "outlines": [[(x0, y0), (x1, y0), (x1, y1), (x0, y1)] for x0, y0, x1, y1 in place.boxes]}
 

@@ -40,10 +40,10 @@ def of_preview(product: TaughtProduct, position: int, run: PreviewRun, model: Be
     therefore brought to the preview's by the medians of the two maps shown. Those of several views are in spreads of
     good errors, the same scale for every fit.
     """
-    what = describe(run.parameters)
+    subject = describe(run.parameters)
     model = replace(model, sentence=NO_VERDICTS, setting_scores=np.zeros(0), preview=True)
     if not run.ready(position):
-        return replace(model, note=f"Computing the preview of {what}. The current model is still shown.")
+        return replace(model, note=f"Computing the preview of {subject}. The current model is still shown.")
     anomaly_map = run.map(position, run.live)
     if not run.complete:
         is_single = len(product.scored.views) == 1
@@ -53,7 +53,7 @@ def of_preview(product: TaughtProduct, position: int, run: PreviewRun, model: Be
         return replace(
             model, scores=scores, anomaly_map=anomaly_map, limits=_scaled(model.limits, fraction),
             suggested=_scaled(model.suggested, fraction), typical_score=model.typical_score * fraction, ceiling=None,
-            note=f"Preview of {what}, not applied. Gallery scores are still updating.",
+            note=f"Preview of {subject}, not applied. Gallery scores are still updating.",
         )  # fmt: skip
     scores = run.scores(run.live)
     suggested = run.scored.default_limits(**run.live)
@@ -63,7 +63,7 @@ def of_preview(product: TaughtProduct, position: int, run: PreviewRun, model: Be
         model, scores=scores, anomaly_map=anomaly_map, limits=limits, suggested=suggested,
         typical_score=run.scored.typical_score(**run.live), area=run.live[AREA],
         partly_out=product.scored.partly_out(run.live[AREA]), found_up_to=None, ceiling=None,
-        note=f"Preview of {what}, not applied.",
+        note=f"Preview of {subject}, not applied.",
     )  # fmt: skip
 
 

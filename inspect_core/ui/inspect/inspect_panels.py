@@ -196,8 +196,8 @@ def apply_bench_input(product: TaughtProduct, settings: SessionSettings) -> Taug
 def show_choice(product: TaughtProduct) -> None:
     """This detector, and why."""
     if product.detector_reason is not None:
-        chosen, _, why = product.detector_reason.partition("\n")
-        st.caption(shell.escape(chosen), help=shell.escape(why) or None)
+        chosen, _, reason = product.detector_reason.partition("\n")
+        st.caption(shell.escape(chosen), help=shell.escape(reason) or None)
 
 
 def each_view(product: TaughtProduct, position: int, live: Mapping[str, int], pixels: np.ndarray) -> None:

@@ -22,7 +22,7 @@ def show(product: TaughtProduct, run: PreviewRun, position: int, drawn: tuple[bo
     elif not ended:
         _follow(product.id, position, drawn)
     left, middle, _ = st.columns([2, 2, 5])
-    what = live_parameters.describe(run.parameters)
+    parameter = live_parameters.describe(run.parameters)
     if left.button(
         "Apply", key=f"apply-{product.id}", type="primary", icon=":material/check:", disabled=not run.live,
         width="stretch", help=(
@@ -30,16 +30,16 @@ def show(product: TaughtProduct, run: PreviewRun, position: int, drawn: tuple[bo
             "recipes."
         ),
     ):  # fmt: skip
-        shell.begin(lambda: _apply(product, run, what))
+        shell.begin(lambda: _apply(product, run, parameter))
     middle.button(
         "Discard preview", key=f"leave-{product.id}", width="stretch", icon=":material/close:",
         on_click=live_parameters.discard_preview, args=(product.id,),
     )  # fmt: skip
 
 
-def _apply(product: TaughtProduct, run: PreviewRun, what: str) -> None:
+def _apply(product: TaughtProduct, run: PreviewRun, parameter: str) -> None:
     open_product_store.require_room()
-    shell.start(f"Applying {what}", lambda job: previews.apply(product, run, job.report))
+    shell.start(f"Applying {parameter}", lambda job: previews.apply(product, run, job.report))
 
 
 @st.fragment(run_every=POLL_SECONDS)

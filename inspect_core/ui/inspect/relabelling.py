@@ -53,11 +53,11 @@ def teach_again(product: TaughtProduct) -> None:
     row.caption(shell.escape(f"{names}." if relabelled_photos else REOPENED))
 
 
-def start_again(product: TaughtProduct, how: Callable[[Split], Split]) -> None:
-    """Teach the photos of a part as `how` changes them, with its detector and product check."""
+def start_again(product: TaughtProduct, resplit: Callable[[Split], Split]) -> None:
+    """Teach the photos of a part as `resplit` changes them, with its detector and product check."""
     try:
         order = product.config_with_choice()
-        teaching_job.start(replace(order, photos=how(order.photos)), product.id)
+        teaching_job.start(replace(order, photos=resplit(order.photos)), product.id)
     except (JobRejected, ValueError, OSError) as error:
         st.warning(shell.escape(error))
     else:

@@ -28,8 +28,8 @@ def quadric_fits() -> None:
         "2022), eqs. 7 and 8, Figs. 1 to 3. In space: the toy curve of the paper, the intersection of two quadrics."
     )
     row = st.columns([1.2, 1, 1, 1.5], vertical_alignment="bottom")
-    where = row[0].segmented_control("Cloud", [_FLAT, _SPACE], default=_FLAT, required=True, key="quadric_cloud")
-    if where == _FLAT:
+    location = row[0].segmented_control("Cloud", [_FLAT, _SPACE], default=_FLAT, required=True, key="quadric_cloud")
+    if location == _FLAT:
         _flat()
     else:
         turn = row[1].slider("Rotate", -180, 180, 20, 5, key="quadric_turn", format="%d°")

@@ -40,13 +40,13 @@ def _show_clearance(recipe: Recipe, key: str) -> None:
         },
         hide_index=True,
     )
-    why = ""
+    reason_given = ""
     with shell.errors_shown(LogError), AuditLog.open() as log:
-        why = challenges.why_blocked(log, str(recipe.digest))
-    if why is None:
+        reason_given = challenges.why_blocked(log, str(recipe.digest))
+    if reason_given is None:
         st.success("This recipe is cleared for watched folders.", icon=":material/check_circle:")
-    if why:
-        st.warning(f"Watching is blocked: {shell.escape(why)}.", icon=":material/block:")
+    if reason_given:
+        st.warning(f"Watching is blocked: {shell.escape(reason_given)}.", icon=":material/block:")
         with st.popover("Override", icon=":material/gavel:"):
             reason = st.text_input("Reason", key=f"override-reason-{key}", max_chars=200)
             if st.button("Allow watching", key=f"override-{key}", type="primary", disabled=not reason.strip()):

@@ -96,10 +96,10 @@ def convert_former(paths: list[Path]) -> None:
                 st.rerun()
 
 
-def damaged(path: Path, why: str) -> None:
+def damaged(path: Path, reason: str) -> None:
     """Show a file among the recipes that is none: why, and it can be deleted."""
     with st.container(border=True, width=FORM):
-        st.error(shell.escape(why), icon=":material/broken_image:")
+        st.error(shell.escape(reason), icon=":material/broken_image:")
         _delete(path)
 
 

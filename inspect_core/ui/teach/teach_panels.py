@@ -92,11 +92,11 @@ def show_scan(source: PhotoSource, key: str) -> Dataset | None:
     st.header("Photos found")
     st.markdown(f"**{shell.escape(samples.summary())}.**")
     for row, sheet in zip(samples.table(), _strips(samples, key), strict=False):
-        what = row.what.replace("_", " ").capitalize()
+        subject = row.what.replace("_", " ").capitalize()
         remark = f", {row.remark}" if row.remark else ""
         with st.container(gap="xxsmall"):
-            st.caption(shell.escape(f"{what}: {row.count}{remark}"))
-            st.image(sheet, alt=shell.escape(f"The first photos: {what}"))
+            st.caption(shell.escape(f"{subject}: {row.count}{remark}"))
+            st.image(sheet, alt=shell.escape(f"The first photos: {subject}"))
     for line in samples.warnings:
         st.warning(shell.escape(line), icon=":material/info:")
     if samples.skipped:
@@ -145,11 +145,11 @@ def choose_split(samples: Dataset) -> tuple[Split, int, tuple[str, ...]] | None:
         if count := len(parts.folds(int(seed))):
             to_fit = f"{len(parts.train)} for training and setting the limit"
             words = "To set the limit, each good photo is scored by a detector trained without it"
-            how = f"{words} ({count:d} folds)."
+            option = f"{words} ({count:d} folds)."
         else:
             to_fit = f"{len(parts.train)} for training, {len(parts.calibration)} for setting the limit"
-            how = None
-        st.caption(f"{to_fit}{chosen_by}, {len(parts.test)} for testing.", help=how)
+            option = None
+        st.caption(f"{to_fit}{chosen_by}, {len(parts.test)} for testing.", help=option)
         for note in parts.notes:
             st.caption(shell.escape(note))
     with shell.errors_shown(ValueError):
