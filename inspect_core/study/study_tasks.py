@@ -55,7 +55,7 @@ class FitTask:
         def features_of(numbers: range) -> Iterator[tuple[int, list[tuple[Tensor, ...]]]]:
             for number, looks in zip(numbers, features.map_photos(looks_of, numbers), strict=True):
                 yield shard.start_index + number, looks
-                report((number + 1) / count, "learning what good looks like")
+                report((number + 1) / count, "learning from the good photos")
 
         for numbers in ranges(count, SHARD):
             yield self.fit.shard(features_of(numbers))

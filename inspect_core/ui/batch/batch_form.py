@@ -158,7 +158,7 @@ def recipe_at(path: Path, key: str) -> Recipe | None:
 
 def _photos() -> PhotoSource | None:
     ways = [FOLDER, UPLOAD]
-    way = st.segmented_control("Photos from", ways, default=FOLDER, required=True, key="batch_photos_from")
+    way = st.segmented_control("Photo source", ways, default=FOLDER, required=True, key="batch_photos_from")
     return choose_folder(LAYOUTS, page="batch_") if way == FOLDER else choose_upload(page="batch_")
 
 
