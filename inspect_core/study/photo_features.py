@@ -21,8 +21,10 @@ from inspect_core.line.ordered_pool import in_order
 from inspect_core.study.scored_photo import ScoredPhoto, UnscoredPhoto
 from inspect_core.verdict import NOT_JUDGED, NOT_LOCATED
 
-INPUT_BYTES = 1 << 26
+INPUT_BYTES = 1 << 25
 """Bytes of network inputs that are kept for the augmented copies of their photos."""
+LARGE = 16
+"""Pixels of a photo for each of its network input from which it is not decoded twice."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -48,7 +50,7 @@ class PhotoFeatures:
 
     streamed: names of the photos whose features are not stored; embedded: of those whose embedding is stored with their
     features, in the same run of the network; notes: of the photos looked at so far; inputs: what the network saw of
-    some of them, by name, until their copies are made; map_photos: `map`, or as it works on several items at a time.
+    some large ones, by name, until their copies are made; map_photos: `map`, or as it works on several items at a time.
     """
 
     extractor: FeatureExtractor
@@ -81,7 +83,7 @@ class PhotoFeatures:
         notes.placements[name] = (digest, placement)
         picture = self.extractor.network_input(pixels, placement)
         notes.quality[name] = measure_quality(picture)
-        if (1 + len(self.inputs)) * picture.nbytes <= INPUT_BYTES:
+        if pixels.size >= LARGE * picture.size and (1 + len(self.inputs)) * picture.nbytes <= INPUT_BYTES:
             self.inputs[name] = picture
         if (stored := self.stored(digest)) is not None:
             return stored

@@ -122,7 +122,7 @@ class StatisticsMerger:
 
     def add_shard(self, shard: Gathered) -> None:
         """Add the next shard."""
-        self._block = _merged(self._block, shard) if self._block else shard
+        self._block = _merged(self._block or self._fit.begin(), shard)
         self._shards += 1
         if self._shards % BLOCK == 0:
             self._close()

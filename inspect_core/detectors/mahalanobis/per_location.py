@@ -17,8 +17,8 @@ from inspect_core.detectors.checks import full_precision, require_between
 from inspect_core.detectors.warned import FitWarning
 from inspect_core.runtime.threads import cores
 
-# Entries of the float64 matrices processed at one time: 20 MB of each.
-MATRIX_ENTRIES = 2_560_000
+# Entries of the float64 matrices processed at one time on each core: 10 MB of each.
+MATRIX_ENTRIES = 1_280_000
 # Numbers processed at one time for distances, which stay in a core's cache, and the least number of locations.
 SCORED_NUMBERS = 32768
 SCORED_LOCATIONS = 32
