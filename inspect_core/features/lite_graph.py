@@ -14,7 +14,8 @@ STRIDED_STAGES = (1, 2, 3, 5)
 """Those whose first block halves the map. A stage is a run of blocks that give the same number of channels."""
 EPSILON = np.float32(1e-3)
 """Of the batch normalisations."""
-OPSET, IR_VERSION = 20, 10
+OPSET = 20
+IR_VERSION = 10
 
 
 def write(

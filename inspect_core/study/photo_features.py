@@ -24,7 +24,7 @@ from inspect_core.verdict import NOT_JUDGED, NOT_LOCATED
 INPUT_BYTES = 1 << 25
 """Bytes of network inputs that are kept for the augmented copies of their photos."""
 LARGE = 16
-"""Pixels of a photo for each of its network input from which it is not decoded twice."""
+"""How many times the pixels of its network input a photo has from which on it is not decoded twice."""
 
 
 @dataclass(frozen=True, eq=False)

@@ -11,7 +11,7 @@ from inspect_core.images.photo_reader import read
 from inspect_core.images.splitting import train_on_all
 from inspect_core.images.tolerances import DEFAULT_TOLERANCES, CaptureVariation, Tolerances
 from inspect_core.scoring.anomaly_map import image_score
-from inspect_core.study import fitting
+from inspect_core.study import fitting, photo_features
 from inspect_core.study.evaluation import RepeatabilityCounts, evaluate_photos, repeatability_counts, score_test_photos
 from inspect_core.study.evaluation_scores import truth_masks
 from inspect_core.study.study import Study
@@ -23,7 +23,7 @@ pytestmark = pytest.mark.slow
 
 @pytest.fixture(scope="module")
 def fit_with(product, backbone, tmp_path_factory):
-    """taught(tolerances) is a fitted study of the product, by folds."""
+    """fit_with(tolerances) is a fitted study of the product, by folds."""
     photos, store = train_on_all(split(scan(product), seed=0)), FeatureStore(tmp_path_factory.mktemp("features"))
 
     def made(tolerances: Tolerances | None) -> Study:
@@ -49,9 +49,20 @@ def test_copies_are_learned_from_with_their_photo_and_never_stored(study, fit_wi
     refit, photos = fit_with(NOISY), len(study.split.train)
     assert set(study.store.folder.iterdir()) == stored
     assert study.results.views[0].detector.images == 4 * photos
-    assert fold_calls == [(fold_names, 4 * (photos - fold_names)) for fold_names, _ in fold_calls]
+    assert fold_calls == [(size, 4 * (photos - size)) for size, _ in fold_calls]
     assert refit.scores().tobytes() == study.scores().tobytes()
     assert refit.results.repeat_scores().tobytes() == study.results.repeat_scores().tobytes()
+
+
+def test_a_large_photo_is_decoded_once_for_itself_and_its_copies(study, fit_with, monkeypatch):
+    paths = []
+    monkeypatch.setattr(photo_features, "LARGE", 1)
+    monkeypatch.setattr(photo_features, "read", lambda path, depth: paths.append(path) or read(path, depth))
+    refit = fit_with(NOISY)
+    assert len(paths) == len(set(paths)) == len(study.split.train) + len(study.split.test)
+    assert refit.scores().tobytes() == study.scores().tobytes()
+    assert refit.results.repeat_scores().tobytes() == study.results.repeat_scores().tobytes()
+    assert not refit.photo_features.inputs, "nothing is held after the fit"
 
 
 def test_a_part_counts_once_where_limits_are_set(study):
