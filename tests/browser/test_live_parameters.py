@@ -116,7 +116,7 @@ def test_q_gamma_and_m_with_apply_and_the_way_back(bench):
     move(page, "M", "ArrowRight")
     of_m = wait_for(page, lambda page_state: finished(page_state) and "M 256" in page_state.note)
     assert of_m.followed(of_gamma)
-    page.get_by_role("button", name="Apply", exact=True).click()
+    page.get_by_role("button", name="Apply", exact=True, disabled=False).click()  # a stale one is disabled
     applied = wait_for(page, lambda page_state: page_state.note == "" and page_state.score != of_q.score)
     assert applied.followed(of_q)
     assert (q.get_attribute("aria-valuetext") or "").split(" ")[0] == chosen, "the q that was set stays"
@@ -133,7 +133,7 @@ def test_sigma_of_the_exact_kernel_gives_what_its_preview_showed(bench):
     move(page, "σ", "ArrowRight", "ArrowRight")
     shown = wait_for(page, finished)
     assert shown.followed(start)
-    page.get_by_role("button", name="Apply", exact=True).click()
+    page.get_by_role("button", name="Apply", exact=True, disabled=False).click()  # a stale one is disabled
     applied = wait_for(page, lambda page_state: page_state.note == "" and page_state.followed(start))
     assert (applied.score, applied.limit) == (shown.score, shown.limit)
     assert applied.overlay != shown.overlay, "the contours of what lies above the limit came with it"
