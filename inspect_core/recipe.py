@@ -188,8 +188,7 @@ class LoadedRecipe(PhotoInspector):
 
 
 def inspect(image: np.ndarray, recipe: Recipe, *, backbone: Backbone | None = None) -> Verdict:
-    """Return the recipe's verdict on one part, as `PhotoInspector.inspect`. `backbone`: the recipe's, when already
-    loaded.
+    """Return the recipe's verdict on one part, as `PhotoInspector.inspect`. `backbone`: the recipe's, if loaded.
 
     Raises ValueError also when the backbone's weights are missing or differ.
     """

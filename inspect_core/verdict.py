@@ -48,8 +48,7 @@ class Limits:
             raise ValueError(f"review is {self.review}, above reject {self.reject}; lower review or raise reject")
 
     def carried(self, before: Self, after: Self, ceilings: tuple[float | None, float | None]) -> Self:
-        """Return these limits, set by hand when `before` were the suggested ones, converted to scores for which `after`
-        are.
+        """Return these limits, set by hand when `before` were suggested, as scores for which `after` are.
 
         See `scoring.limits.rescale_limit`.
         """
@@ -191,8 +190,7 @@ class Visibility:
 
 
 def is_partly_out(missing: Any, inspected: Any, area: int) -> Any:
-    """Return whether parts are partly out of view: at least `area` pixels are missing, or fewer than `area` are
-    inspected.
+    """Return whether parts are partly out of view: `area` pixels or more missing, or fewer than `area` inspected.
 
     missing, inspected: pixels of one part or as arrays of several.
     """

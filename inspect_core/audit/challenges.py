@@ -26,9 +26,7 @@ def last(log: AuditLog, recipe: str) -> LogEntry | None:
 
 
 def why_blocked(log: AuditLog, recipe: str) -> str | None:
-    """Return why `watch` is blocked for a recipe with challenge parts, with the remedy; None when it is not. Raises
-    LogError.
-    """
+    """Return why `watch` is blocked for a recipe with challenge parts, and the remedy; None if not. Raises LogError."""
     entry = last(log, recipe)
     if entry is None:
         return "its challenge has never been run here; run the challenge first"

@@ -27,18 +27,14 @@ def limits_changed(
 
 
 def override(inspection: Inspection, verdict: VerdictWord, *, reason: str, user: str) -> NewLogEntry:
-    """Return the operator's verdict on an inspection, whose entry stays as it is. Raises ValueError without a
-    reason.
-    """
+    """Return the operator's verdict on an inspection, whose entry stays as it is. Raises ValueError for no reason."""
     facts = {"entry": inspection.number, "name": inspection.name, "digest": inspection.digest}
     facts |= {"original": inspection.verdict, "verdict": verdict, "reason": require_reason(reason)}
     return NewLogEntry(kinds.OVERRIDE, facts, user, inspection.product, inspection.recipe)
 
 
 def relabelled(name: str, digest: str, before: str, after: str, *, product: str, recipe: str, user: str) -> NewLogEntry:
-    """Return what the engineer says a part is, good or a defect type, against what it was taken for; digest: of its
-    photo.
-    """
+    """Return what the engineer says a part is, good or a defect type, with its former label; digest: its photo's."""
     facts = {"name": name, "digest": digest, "before": before, "after": after}
     return NewLogEntry(kinds.RELABELLED, facts, user, product, recipe)
 

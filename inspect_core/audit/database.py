@@ -218,8 +218,6 @@ def _identity(address: sa.URL) -> tuple[int, int] | None:
 
 
 def _require_same(before: tuple[int, int] | None, now: tuple[int, int] | None) -> None:
-    """Raise LogError for another file: an open connection would continue to write to a file that was moved or deleted
-    meanwhile.
-    """
+    """Raise LogError for another file: an open connection would go on writing to one that was moved or deleted."""
     if before != now:
         raise DisconnectionError

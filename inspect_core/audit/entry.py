@@ -49,8 +49,7 @@ class NewLogEntry:
     key: str | None = None
 
     def stored(self) -> dict[str, Any]:
-        """Return its columns as stored in the database: facts as canonical JSON, without characters that a database
-        refuses.
+        """Return its columns as stored: facts as canonical JSON, without characters that a database refuses.
 
         Raises ValueError for an unknown kind, no user, a key that is too long, facts that are not JSON or not finite.
         """
@@ -90,9 +89,7 @@ class LogEntry:
 
 
 def canonical(value: object) -> str:
-    """Return JSON text with sorted keys, in ASCII. Raises ValueError or TypeError for what is not JSON or not
-    finite.
-    """
+    """Return JSON text, keys sorted, in ASCII. Raises ValueError or TypeError for what is not JSON or not finite."""
     return json.dumps(value, sort_keys=True, separators=(",", ":"), allow_nan=False)
 
 

@@ -82,9 +82,7 @@ def of_entry(entry: LogEntry, overridden: LogEntry | None = None) -> Inspection:
 
 
 def read(log: AuditLog, *, since: datetime | None = None, until: datetime | None = None, most: int) -> list[Inspection]:
-    """Return the inspections of a period, the latest first, at most `most`, each with its last override. Raises
-    LogError.
-    """
+    """Return the inspections of a period, latest first, at most `most`, with their last override. Raises LogError."""
     overrides = {str(entry.facts.get("entry")): entry for entry in log.entries(kind=OVERRIDE, since=since)}
     entries = log.entries(kind=INSPECTION, since=since, until=until, newest=most)
     return [of_entry(entry, overrides.get(str(entry.number))) for entry in entries]

@@ -50,9 +50,7 @@ _BEFORE = 2
 
 
 def problems(connection: sa.Connection) -> list[str]:
-    """Return what differs from the triggers that belong to the log, in plain words, one each; a log of an earlier
-    version, which has its own, lacks nothing.
-    """
+    """Return what the log's triggers lack, a sentence each; a log of an earlier version has its own."""
     expected, first, actual = _expected_and_found(connection)
     if actual == first:
         return []

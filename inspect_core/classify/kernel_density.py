@@ -244,9 +244,7 @@ def _choose(
 def _assemble(
     parent: Forest | ReluNet, sample: LabelledSample, part: Part, settings: _Settings, power: float, constant: float
 ) -> KernelDensityClassifier:
-    """Return the classifier on `part`, with the power and, unless log_b was given, the constant that were chosen
-    before.
-    """
+    """Return the classifier on `part`, with the power and, unless log_b was given, the constant chosen before."""
     gaussians, counts = _fit_gaussians(parent, sample, part, settings)
     return KernelDensityClassifier(
         parent=parent,

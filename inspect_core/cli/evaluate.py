@@ -97,9 +97,7 @@ def _evaluate(options: argparse.Namespace) -> int:
 
 
 def _sentence(study: Study, evaluated: EvaluationScores, unscored: Sequence[UnscoredPhoto]) -> str:
-    """Return what the suggested limits do at the current live values, in parts; without other good photos, to their
-    own.
-    """
+    """Return what the suggested limits do at the live values, in parts; without other good photos, to their own."""
     limits = study.default_limits()
     good = evaluated.scores[~evaluated.defect]
     same_parts_set_limit = not (len(good) or any(photo.label == "good" for photo in unscored))

@@ -48,9 +48,7 @@ def open_inspector(options: argparse.Namespace) -> Inspector:
 
 
 def load_recipe(path: Path, *, device: str = "auto", download: bool = False, fused: bool = False) -> "LoadedRecipe":
-    """Return the recipe at `path` with its backbone; `fused` goes over to its graph, whose last digits may differ from
-    those that workers give. Raises as `open_inspector`.
-    """
+    """Return the recipe at `path`, with its backbone; `fused`: as one graph. Raises as `open_inspector`."""
     # Imported where they are used: an exported recipe needs none of them.
     from inspect_core.features.backbone_catalogue import spec_of
     from inspect_core.features.weights import download_weights

@@ -129,8 +129,7 @@ def fit_nearest_neighbour(x: Tensor | np.ndarray, *, k: int = 1) -> NearestNeigh
 
 
 def spread_out(x: Tensor, count: int) -> Tensor:
-    """Return (count, d) rows of x (n, d) that leave no other row far away, first the most typical one; all when n <=
-    count.
+    """Return (count, d) rows of x (n, d) that leave no row far away, the most typical first; all when n <= count.
 
     Greedy k-centre selection, as PatchCore makes its bank: always the row that is farthest from those taken, by the
     distance in at most SKETCH principal components of x. Raises ValueError for non-finite rows.

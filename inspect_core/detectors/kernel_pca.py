@@ -146,16 +146,12 @@ def fit(x: Tensor | np.ndarray, *, sigma: float, q: int | None = None) -> Kernel
 
 
 def fit_linear(x: Tensor | np.ndarray, *, q: int | None = None) -> KernelPCA:
-    """Return kernel PCA with k(a, b) = a · b: the squared reconstruction error of PCA. Arguments and errors as
-    `fit`.
-    """
+    """Return kernel PCA with k(a, b) = a · b: PCA's squared reconstruction error. Arguments and errors as `fit`."""
     return _fit(x, PolynomialKernel(degree=1, offset=0.0), q=q)
 
 
 def fit_polynomial(x: Tensor | np.ndarray, *, degree: int, offset: float = 1.0, q: int | None = None) -> KernelPCA:
-    """Return kernel PCA with k(a, b) = (a · b + offset)^degree. Raises ValueError as `fit`, or for degree < 1, offset <
-    0.
-    """
+    """Return kernel PCA with k(a, b) = (a · b + offset)^degree. Raises as `fit`, and for degree < 1 or offset < 0."""
     return _fit(x, PolynomialKernel(degree, float(offset)), q=q)
 
 
@@ -178,8 +174,7 @@ def suggest_sigma(x: Tensor | np.ndarray, *, seed: int = 0) -> float:
 
 
 def suggest_q(eigenvalues: Tensor | np.ndarray, *, fraction: float = 0.9999) -> int:
-    """Return the smallest number of components whose eigenvalues reach `fraction` of their sum; 0 for an empty
-    spectrum.
+    """Return the fewest components whose eigenvalues reach `fraction` of their sum; 0 for an empty spectrum.
 
     eigenvalues: (rank,) largest first. Raises ValueError when fraction is not in (0, 1].
     """

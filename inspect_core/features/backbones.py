@@ -81,9 +81,7 @@ class Backbone:
         return self._run(images, head=True)[-2]
 
     def describe(self, images: np.ndarray) -> tuple[tuple[Tensor, ...], Tensor, Tensor]:
-        """Return (tap maps, embedding, logits) in one pass; logits: class scores before the softmax, (n, classes)
-        float32.
-        """
+        """Return (tap maps, embedding, logits) in one pass; logits: scores before softmax, (n, classes) float32."""
         *maps, embedding, logits = self._run(images, head=True)
         return tuple(maps), embedding, logits
 
@@ -274,9 +272,7 @@ def shared(
 
 
 def _channels_last(values: Tensor) -> Tensor:
-    """Return (1, d, h, w) -> (1, h, w, d) in memory too; (1, d) unchanged. Transposed as a matrix, five times faster in
-    torch than a permutation of four axes.
-    """
+    """Return (1, d, h, w) as (1, h, w, d) in memory; (1, d) unchanged. As a matrix: five times as fast as `permute`."""
     if values.ndim != 4:
         return values
     _, channels, height, width = values.shape

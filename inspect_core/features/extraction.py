@@ -205,9 +205,7 @@ class FeatureExtractor:
         return features, embedding.cpu().numpy(), logits.cpu().numpy()
 
     def network_input(self, pixels: np.ndarray, placement: Placement | None = None) -> np.ndarray:
-        """Return (height, width, 3) uint8: a photo as the network sees it, whole or in tiles; otherwise as
-        `features`.
-        """
+        """Return (height, width, 3) uint8: a photo as the network sees it, whole or in tiles; else as `features`."""
         return (placement or self.place(pixels)).render(pixels, self.size)
 
     def whole_network_input(self, pixels: np.ndarray, placement: Placement | None = None) -> np.ndarray:

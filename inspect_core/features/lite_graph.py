@@ -69,9 +69,7 @@ def write(
 
 
 class _LiteGraph:
-    """The nodes, weights and shapes (1, d, h, w) written so far; a node is named by its output, and the output of a
-    module of the network by the module.
-    """
+    """The nodes, weights and shapes (1, d, h, w) written so far, by output; the output of a module by the module."""
 
     def __init__(self, tensors: Mapping[str, Tensor], size: tuple[int, int]) -> None:
         self.nodes: list[Any] = []
@@ -122,9 +120,7 @@ class _LiteGraph:
         return nodes[::-1]
 
     def _conv(self, before: str, module: str, conv: str, norm: str, stride: int = 1, *, active: bool = True) -> str:
-        """Write a convolution with its normalisation folded into it, padded to 1 / stride of the map's even size, then
-        ReLU6 where it is `active`.
-        """
+        """Write a convolution with normalisation folded in, padded to 1 / stride of the map; ReLU6 if `active`."""
         weight = self._tensors[f"{conv}.weight"].numpy()
         parts = ("weight", "bias", "running_mean", "running_var")
         gain, bias, mean, variance = (self._tensors[f"{norm}.{part}"].numpy() for part in parts)

@@ -26,8 +26,7 @@ def join_taps(
     pool: int = 1,
     nearest: bool = False,
 ) -> Tensor:
-    """Return one (n, h_l, w_l, d_l) map per tap -> (n, h, w, d), or (n, h, w, k) under a projection; float32, same
-    device.
+    """Return one (n, h_l, w_l, d_l) map per tap as (n, h, w, d), under a projection (n, h, w, k); float32, same device.
 
     grid: (h, w). Along an axis where a tap has fewer cells it is interpolated linearly between half-pixel centres,
     the ends held, or with `nearest` its cells are repeated (the published setting for ResNets); where it has more,
@@ -53,9 +52,7 @@ def join_taps(
 
 
 def average_neighbours(patches: Tensor, pool: int) -> Tensor:
-    """Return (n, h, w, k) averaged over the square of `pool` patches around each, an odd side; beyond the border is
-    zero.
-    """
+    """Return (n, h, w, k) averaged over `pool` x `pool` patches around each, `pool` odd; beyond the border is 0."""
     if pool == 1:
         return patches
     means = functional.avg_pool2d(patches.permute(0, 3, 1, 2), pool, stride=1, padding=pool // 2)

@@ -48,9 +48,7 @@ class FeatureStore:
         self._bytes = self._scan_total()
 
     def get(self, key: str, shape: tuple[int, ...]) -> np.ndarray | None:
-        """Return the array of this shape stored under `key`, in memory and writable, or None. A damaged file is
-        removed.
-        """
+        """Return the array of this shape stored under `key`, in memory, or None. A damaged file is removed."""
         path = self._path(key)
         content = workspace.content(path, at_most=len(_header(shape)) + math.prod(shape) * VALUE.itemsize + CHECK_BYTES)
         if content is None:

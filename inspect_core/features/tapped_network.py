@@ -19,8 +19,7 @@ class _StopForward(Exception):
 
 
 class TappedNetwork(nn.Module):
-    """(n, H, W, 3) uint8 RGB -> one (n, d_l, h_l, w_l) float32 map per tap, then, with `classifier`, the embedding
-    (n, d) and the logits (n, classes).
+    """Run (n, H, W, 3) uint8 RGB: (n, d_l, h_l, w_l) float32 per tap and, with `classifier`, embedding (n, d), logits.
 
     Pixels are scaled inside: (x / 255 - mean) / sd per colour. Without a classifier the network stops after its last
     tap. Not re-entrant: its hooks sit on the network while it runs, so calls must come one at a time.
@@ -74,9 +73,7 @@ class TappedNetwork(nn.Module):
 
 
 def _as_map(network: Any, output: Tensor) -> Tensor:
-    """Return what a tap gives as an (n, d, h, w) map: a transformer's patch tokens without class and register
-    tokens.
-    """
+    """Return what a tap gives as an (n, d, h, w) map: of a transformer the patch tokens only."""
     if output.ndim == 3 and hasattr(network, "num_prefix_tokens"):
         patches = output[:, network.num_prefix_tokens :]
         return patches.transpose(1, 2).unflatten(2, network.patch_embed.grid_size)

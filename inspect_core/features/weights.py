@@ -52,9 +52,7 @@ def require_weights(spec: BackboneSpec) -> Path:
 
 
 def weights_advice(spec: BackboneSpec) -> str:
-    """Return the message that a backbone has no weights here, which file it takes, and where to put it; text may
-    follow.
-    """
+    """Return the message that a backbone has no weights here, which file it takes, and where to put it."""
     return f"{spec.name} has no weights on this machine: put the file {spec.file} into {weights_folder().resolve()}"
 
 
@@ -99,8 +97,7 @@ class WeightsFile(NamedTuple):
 
 
 def read_weights(path: str | os.PathLike[str], *, sha256: str = "") -> WeightsFile:
-    """Return a weights file: `.safetensors`, or what `torch.save(network.state_dict())` wrote, read without running
-    code.
+    """Return the tensors of a `.safetensors` or `torch.save(network.state_dict())` file, read without running code.
 
     sha256: the digest the file must have, or its first digits; "" takes any.
     Raises ValueError when the file is missing or has another digest.

@@ -165,9 +165,7 @@ class Alignment:
 
     @cached_property
     def digest(self) -> str:
-        """Return a digest of all fields, under their first names and without `outlined` where it is not: areas hold it,
-        of alignments saved long ago too.
-        """
+        """Return a digest of all fields, by former names, `outlined` only where it is: areas of old recipes hold it."""
         facts = {_FIRST_NAMES.get(name, name): value for name, value in self.params().items()}
         if not self.outlined:
             del facts["outlined"]

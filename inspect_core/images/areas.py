@@ -72,9 +72,7 @@ class InspectionAreas:
         return _weights(self.areas, size)
 
     def check(self, size: tuple[int, int], alignment: Alignment | None, *, least: int) -> None:
-        """Raise ValueError when they were drawn on another reference, when one of them covers nothing of a map of this
-        size, and when they leave fewer pixels to inspect than `least`.
-        """
+        """Raise ValueError for another reference, an area without a pixel of the map, and fewer than `least` left."""
         if self.reference != (alignment.digest if alignment else ""):
             raise ValueError("the areas were drawn on another reference; draw them again on this one")
         for number, area in enumerate(self.areas, start=1):

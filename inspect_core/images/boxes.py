@@ -35,9 +35,7 @@ def context_box(box: Box, size: tuple[int, int]) -> Box:
 
 
 def draw_frame(pixels: np.ndarray, box: Box, colour: tuple[int, int, int]) -> np.ndarray:
-    """Return a copy of (H, W, 3) uint8 with a frame around the box, in `colour` inside white, which shows on any
-    ground.
-    """
+    """Return a copy of (H, W, 3) uint8 with a frame around the box, `colour` inside white, seen on any ground."""
     framed = pixels.copy()
     height, width = pixels.shape[:2]
     line = max(1, round(max(height, width) / 256))

@@ -114,9 +114,7 @@ def _samples(
     masks: Mapping[PurePosixPath, PurePosixPath | Annotation],
     skipped: list[SkippedFile],
 ) -> Dataset:
-    """Return the samples from the images at these places; masks: by image, a file below `root` or marks to be
-    painted.
-    """
+    """Return the samples of the images at these places; masks: by image, a file below `root` or marks to paint."""
     masks = {file: mask for file, mask in masks.items() if images[file].label != GOOD}
     with ThreadPoolExecutor(min(MAX_WORKERS, os.cpu_count() or 1)) as pool:
         looks = list(pool.map(lambda file: _scan_photo(root, file, images[file], masks.get(file)), images))
@@ -149,9 +147,7 @@ def _copies(looks: Sequence[_ScannedPhoto]) -> tuple[tuple[str, ...], ...]:
 
 
 def _distinct(looks: list[_ScannedPhoto], skipped: list[SkippedFile]) -> list[_ScannedPhoto]:
-    """Return the photos without good ones that are byte for byte another good one of the same side: they show one part,
-    and would count as several.
-    """
+    """Return the photos without good ones that are byte for byte another of the same side: they show one part."""
     first: dict[tuple[bytes, str | None], str] = {}
     distinct = []
     for scanned in looks:

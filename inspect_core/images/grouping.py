@@ -37,9 +37,7 @@ _LAST_NUMBER = re.compile(r"(\d+)(?=\D*$)")
 
 
 class Grouping(dict[str, str]):
-    """The group of every good image by its name, and one sentence that says how it was found; offered: another grouping
-    that the user may choose.
-    """
+    """The group of every good image by name, and how it was found; offered: another that the user may choose."""
 
     def __init__(self, labels: Mapping[str, str], reason: str, offered: "Grouping | None" = None) -> None:
         super().__init__(labels)
@@ -57,8 +55,7 @@ def ungrouped(samples: Dataset) -> Grouping:
 
 
 def propose_groups(samples: Dataset, *, few: bool = False) -> Grouping:
-    """Find groups among the good images from folders and file names, and put photos that are nearly the same together;
-    `ungrouped` when nothing points to any.
+    """Group the good images by folders and file names, near duplicates together; `ungrouped` where nothing says how.
 
     The groups of train/ and test/ are kept apart: the author of the folders made that split. few: also take groups that
     are few or large, which are else only offered.

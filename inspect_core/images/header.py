@@ -49,9 +49,7 @@ DAMAGE = (*_OF_PYTHON, EOFError, MemoryError, struct.error, zlib.error, Image.De
 
 
 class ImageError(ValueError):
-    """A file that cannot be read as an image: `name` of the file, `reason` and `remedy`, all three in the message;
-    `why` is the message without the name.
-    """
+    """A file that cannot be read as an image: `name`, `reason`, `remedy`, all in the message; `why`: without name."""
 
     def __init__(self, name: str, reason: str, remedy: str):
         self.name = name

@@ -64,9 +64,7 @@ def overlay(
 
 
 def rainbow(pixels: np.ndarray, anomaly_map: np.ndarray, low: float, high: float) -> Image.Image:
-    """Return the photo, (H, W, 3) uint8, under the colours of the papers (jet): scores clamped to low .. high, blue to
-    red.
-    """
+    """Return the photo, (H, W, 3) uint8, under the papers' colours (jet): scores clamped to low .. high."""
     place = np.clip((anomaly_map - low) / (high - low), 0, 1)[..., None]
     ramp = np.clip(1.5 - np.abs(4 * place - np.array([3, 2, 1])), 0, 1) * 255
     colours = np.concatenate([ramp, np.full_like(place, HOT_ALPHA[0])], axis=-1).round().astype(np.uint8)

@@ -137,9 +137,7 @@ def _folders(path: PurePosixPath) -> tuple[str, ...]:
 
 
 def _place(folders: tuple[str, ...], side: Side | None, *, labelled: bool) -> PathLabels | None:
-    """Return what the folders of one image say; None when they do not. labelled: some folder of the tree is
-    named good.
-    """
+    """Return what the folders of one image say; None when they do not. labelled: some folder is named good."""
     good_unless_said = side == "train" or (side is None and not labelled)
     if not folders:
         return PathLabels(GOOD, side, None) if good_unless_said else None

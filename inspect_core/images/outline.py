@@ -103,9 +103,7 @@ class Outline:
         return [candidate for candidate in candidates if candidate[2] >= candidates[0][2] - _ALIKE]
 
     def _refined(self, other: "Outline", start: np.ndarray, *, scale: bool) -> np.ndarray:
-        """Return the pose near `start` in which both agree best; `start` where there is none. The size is that along
-        the part, as across it there are few pixels.
-        """
+        """Return the pose near `start` in which both agree best, or `start`. The size is that along the part."""
         moved, _ = registration.warp_onto(other.fill, start, self.fill.shape)
         still = np.eye(2, 3, dtype=np.float32)
         everywhere = np.ones(moved.shape, np.uint8)

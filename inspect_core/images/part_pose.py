@@ -90,9 +90,7 @@ class PartPose:
         return ~(is_inside[:-1, :-1] & is_inside[1:, :-1] & is_inside[:-1, 1:] & is_inside[1:, 1:])
 
     def box_in_photo(self, box: Box, size: tuple[int, int]) -> Box:
-        """Return the smallest upright box in pixels of the photo that covers a box in pixels of `squash` at
-        this size.
-        """
+        """Return the smallest upright box of the photo's pixels that covers a box of `squash` at this size."""
         left, top, right, bottom = box
         corners = np.array([(x - 0.5, y - 0.5, 1) for x in (left, right) for y in (top, bottom)])
         x, y = self._to_photo(size) @ corners.T + 0.5
@@ -106,8 +104,7 @@ class PartPose:
         return max(1, round(area * abs(float(np.linalg.det(self._to_photo(size)[:, :2])))))
 
     def mask(self, mask: np.ndarray, size: tuple[int, int]) -> np.ndarray:
-        """Return a mask of the photo, (H, W) bool, as it lies on `squash` at size = (height, width): nearest pixel,
-        bool.
+        """Return a mask of the photo, (H, W) bool, as on `squash` at size = (height, width): nearest pixel, bool.
 
         False where the photo leaves it empty.
         """
@@ -115,8 +112,7 @@ class PartPose:
         return cv2.warpAffine(mask.astype(np.uint8), self._to_photo(size), size[::-1], flags=flags) > 0
 
     def over_photo(self, values: np.ndarray, size: tuple[int, int]) -> tuple[np.ndarray, np.ndarray]:
-        """Return values at the pixels of `squash`, (h, w) float32, as they lie over the photo drawn at size = (height,
-        width).
+        """Return values on `squash`, (h, w) float32, as they lie over the photo drawn at size = (height, width).
 
         Also where there are any, (height, width) bool; elsewhere the values mean nothing.
         """
@@ -137,9 +133,7 @@ class PartPose:
 
 
 def resized(size: tuple[int, int], other: tuple[int, int]) -> np.ndarray:
-    """Return (2, 3): from pixels (x, y) of a picture of this (height, width) to those of the same picture at
-    the other.
-    """
+    """Return (2, 3): from pixels (x, y) of a picture of this (height, width) to those at the other."""
     across, down = other[1] / size[1], other[0] / size[0]
     return np.array([[across, 0, (across - 1) / 2], [0, down, (down - 1) / 2]])
 

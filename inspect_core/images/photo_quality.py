@@ -70,9 +70,7 @@ def measure_quality(pixels: np.ndarray) -> PhotoQuality:
 
 
 def noise_as_read(spread: float, photo: tuple[int, int], size: tuple[int, int]) -> float:
-    """Return what is measured of noise of this spread, in grey levels, in a photo (height, width) squashed to this
-    size.
-    """
+    """Return what is measured of noise of this spread, in grey levels, in a (height, width) photo at this size."""
     height, width = (max(_TRIED * side // to, 1) for side, to in zip(photo, size, strict=True))
     grey = 128 + spread * np.random.default_rng(0).standard_normal((height, width, 1))
     noisy = np.clip(np.rint(grey), 0, 255).astype(np.uint8).repeat(3, axis=2)

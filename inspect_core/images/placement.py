@@ -26,15 +26,11 @@ class Placement:
         return self.pose.reference if self.pose else self.photo_size
 
     def picture(self, pixels: np.ndarray) -> np.ndarray:
-        """Return (H, W, 3) uint8: the photo as it is looked at; over the reference, at the size of the photos learned
-        from.
-        """
+        """Return (H, W, 3) uint8: the photo as looked at; over the reference, at the size of the good photos."""
         return self.render(pixels, self.size) if self.pose else pixels
 
     def render(self, pixels: np.ndarray, size: tuple[int, int]) -> np.ndarray:
-        """Return (height, width, 3) uint8: `picture` at this size, interpolated once; the reference where the photo
-        ends.
-        """
+        """Return (height, width, 3) uint8: `picture` interpolated once; the reference where the photo ends."""
         ground = self.alignment.reference if self.alignment else None
         return self.pose.squash(pixels, size, ground) if self.pose else squash(pixels, size)
 
@@ -73,7 +69,5 @@ AS_TAKEN = Placement((1, 1))  # for a verdict or a photo of which nothing but th
 
 
 def place(pixels: np.ndarray, alignment: Alignment | None) -> Placement:
-    """Return the placement of a photo, (H, W, 3) uint8 RGB. Raises NotLocated when the alignment does not find its
-    part.
-    """
+    """Return the placement of a photo, (H, W, 3) uint8 RGB. Raises NotLocated where the alignment finds no part."""
     return Placement(pixels.shape[:2], alignment.locate_or_raise(pixels) if alignment else None, alignment)

@@ -60,9 +60,7 @@ class Reference(RegistrationImage):
         return Keypoints.from_image(self.grey, self.mask)
 
     def turns(self, lowest: float) -> tuple[int, ...]:
-        """Degrees by which the part can be turned about its middle, or the picture's where the part has no outline, and
-        still correlate with itself at least `lowest`, as good photos must.
-        """
+        """Return by which degrees the part (else the picture) can be turned and match itself at least `lowest`."""
         if self.outlined:
             ways = [] if self.outline is None else self.outline.poses(self.outline, scale=False)
             alike = [registration.correlation(self.grey, self.mask, self.grey, pose) for _, pose, _ in ways]
@@ -88,9 +86,7 @@ class Reference(RegistrationImage):
         return bool(alike.max() >= lowest)
 
     def least_visible(self, x: Pair, y: Pair, angle: Pair) -> float:
-        """Return the least share of the mask that a photo covers, of parts at both ends of these ranges of shift and
-        turn.
-        """
+        """Return the least share of the mask that a photo covers at the ends of these ranges of shift and turn."""
         height, width = self.mask.shape
         shares = []
         for right, down, degrees in product(x, y, angle):
@@ -118,8 +114,7 @@ class Reference(RegistrationImage):
         return Reference(_median_where(warped, covers), covered > 0.5, always, self.scale, self.outlined)
 
     def pose(self, small: RegistrationImage) -> tuple[CoarsePose, np.ndarray, float] | None:
-        """Return the coarse pose, the fine one and its correlation; by phase correlation when features do not lead
-        there.
+        """Return the coarse pose, the fine one and its correlation; by phase correlation where features lead nowhere.
 
         Of an outlined one the correlation of the outlines; where both directions fit, that in which the pictures agree.
         """
@@ -144,9 +139,7 @@ class Reference(RegistrationImage):
 
 
 def pick_medoid(smalls: Sequence[RegistrationImage], *, scale: bool, outlined: bool) -> Reference | None:
-    """Return the one of these photos that agrees best with the others, in the median; None when no part is common to
-    them.
-    """
+    """Return the photo that agrees best with the others, in the median; None when no part is common to them."""
     everywhere = np.ones(smalls[0].grey.shape, bool)
     candidates = [Reference(small.picture, everywhere, everywhere, scale, outlined) for small in smalls]
     agreement = np.full((len(smalls), len(smalls)), np.nan)

@@ -87,8 +87,7 @@ def poses_from_phase(reference: np.ndarray, photo: np.ndarray) -> list[CoarsePos
 def refine_pose(
     reference: np.ndarray, mask: np.ndarray, photo: np.ndarray, start: np.ndarray, *, alike: bool = False
 ) -> tuple[np.ndarray, float] | None:
-    """Return the pose near `start`, turned and shifted, with the largest correlation, and that correlation; None if not
-    found.
+    """Return the pose near `start` of the largest correlation, and that correlation; None if not found.
 
     reference, photo: uint8; mask: (h, w) bool, where the reference counts. The scale stays that of `start`: that of
     this step would be biased. alike: `start` is close, and only places that look alike in it draw the pose, so that
@@ -139,9 +138,7 @@ def _alike(reference: np.ndarray, moved: np.ndarray) -> np.ndarray:
 
 
 def correlation(reference: np.ndarray, mask: np.ndarray, photo: np.ndarray, pose: np.ndarray) -> float:
-    """Return that of the reference and the photo laid over it, where the mask counts and the photo covers it;
-    -1 to 1.
-    """
+    """Return that of reference and photo laid over it, where the mask counts and the photo covers; -1 to 1."""
     moved, covered = warp_onto(photo, pose, reference.shape)
     a, b = (cv2.GaussianBlur(grey, (_BLUR, _BLUR), 0)[mask & covered].astype(np.float32) for grey in (reference, moved))
     a, b = a - a.mean(), b - b.mean()
@@ -149,9 +146,7 @@ def correlation(reference: np.ndarray, mask: np.ndarray, photo: np.ndarray, pose
 
 
 def _agreed(here: np.ndarray, there: np.ndarray, *, scale: bool) -> tuple[np.ndarray | None, np.ndarray]:
-    """Return the pose of most pairs of points, and which have it, (n,) bool; None and no pair when fewer than FEWEST
-    do.
-    """
+    """Return the pose of most pairs of points and which have it, (n,) bool; None and no pair below FEWEST."""
     none = None, np.zeros(len(here), bool)
     if len(here) < FEWEST:
         return none

@@ -108,8 +108,7 @@ class Dataset:
         return replace(self, good=good, defects=defects)
 
     def without(self, names: Collection[str]) -> Self:
-        """Return these without the good images of these names, which are neither taught nor judged; the files are
-        unchanged.
+        """Return these without the good images of these names, neither taught nor judged; files are unchanged.
 
         Raises ValueError for a name that is not that of a good image, and when none is left to learn from.
         """

@@ -44,24 +44,18 @@ class Split:
         return iter((self.train, self.calibration, self.test))
 
     def folds(self, seed: int) -> list[list[PhotoFile]]:
-        """Return the photos to fit in the folds by which they set limits; none where photos are kept for that, or too
-        few.
-        """
+        """Return the photos to fit in the folds that set limits; none where photos are kept for that, or too few."""
         return [] if self.calibration else folds(self.train, self.groups, seed=seed)
 
     def limit_photos(self, seed: int) -> list[list[PhotoFile]]:
-        """Return the good photos that set limits: those kept for that, else of each fold all, or of more than
-        MOST_CROSSED photos every second, third, ...
-        """
+        """Return the good photos that set limits: those kept for that, else of each fold at most MOST_CROSSED."""
         if self.calibration:
             return [list(self.calibration)]
         step = max(1, -(-len(self.train) // MOST_CROSSED))
         return [fold[::step] for fold in self.folds(seed)]
 
     def without(self, names: Collection[str]) -> "Split":
-        """Return the same without some good photos, which the user leaves out. Raises ValueError when none is left to
-        train on.
-        """
+        """Return the same without good photos that the user leaves out. Raises ValueError when none is left."""
         train, calibration = (
             tuple(sample for sample in part if sample.name not in names) for part in (self.train, self.calibration)
         )
@@ -200,9 +194,7 @@ def train_on_all(photos: Split) -> Split:
 def folds(
     samples: Sequence[PhotoFile], groups: Mapping[str, str], *, seed: int, count: int = FOLDS
 ) -> list[list[PhotoFile]]:
-    """Return the samples in `count` folds that split no group, fewer where groups are fewer; none below MIN_FOLDS
-    groups.
-    """
+    """Return the samples in `count` folds that split no group, fewer where groups are; none below MIN_FOLDS groups."""
     labels = [groups.get(sample.name, sample.name) for sample in samples]
     names = sorted(set(labels))
     if len(names) < MIN_FOLDS:

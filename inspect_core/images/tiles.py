@@ -186,9 +186,7 @@ def proposed(
 
 
 def smallest_seen(photo: Size, size: Size) -> int:
-    """Return the pixels of a photo of (height, width) that a defect needs to be seen when the photo is squashed
-    to `size`.
-    """
+    """Return the pixels of a (height, width) photo that a defect needs to be seen when squashed to `size`."""
     return math.ceil(SEEN * max(side / input_side for side, input_side in zip(photo, size, strict=True)))
 
 

@@ -43,9 +43,7 @@ class CaptureVariation:
     jpeg: int = 100
 
     def apply(self, picture: np.ndarray, photo: tuple[int, int], rng: np.random.Generator) -> np.ndarray:
-        """Return the picture that the network would see, (h, w, 3) uint8; picture: as it saw it; photo: (H, W) as
-        taken.
-        """
+        """Return what the network would see, (h, w, 3) uint8; picture: as it saw it; photo: (H, W) as taken."""
         size = picture.shape[:2]
         if self.right or self.down:
             shift = np.array([[1, 0, self.right], [0, 1, self.down]], np.float32)
@@ -84,9 +82,7 @@ def photos_per_original(tolerances: "Tolerances | None") -> int:
 
 @lru_cache(maxsize=64)
 def _left(photo: int, to: int) -> np.float32:
-    """Return the share of the spread of independent pixels that squashing a side to fewer leaves
-    (`photo_reader.squash`: a triangle).
-    """
+    """Return the share of the spread of independent pixels that squashing leaves (`photo_reader.squash`: triangle)."""
     times = max(photo / to, 1.0)
     centres = (np.arange(min(to, 64)) + 0.5) * times
     weights = np.maximum(1 - np.abs(np.arange(math.ceil(66 * times)) + 0.5 - centres[:, None]) / times, 0)
@@ -99,8 +95,7 @@ AS_TAKEN = CaptureVariation()
 
 @dataclass(frozen=True)
 class Tolerances:
-    """The most by which photos of the same part may differ, on either side: light in percent, the others as in
-    `CaptureVariation`.
+    """The most by which photos of one part may differ, either way: light in percent, others as in `CaptureVariation`.
 
     copies: how many are made of every photo; seed: by which they are drawn. Raises ValueError for a value out of range.
     """
@@ -122,9 +117,7 @@ class Tolerances:
 
     @classmethod
     def parse(cls, text: str) -> Self | None:
-        """Create it from "noise=2,light=4", those not named 0; None from "none". Raises ValueError with what is
-        wrong.
-        """
+        """Create it from "noise=2,light=4", others 0; None from "none". Raises ValueError with what is wrong."""
         if text.strip() == NONE:
             return None
         values: dict[str, Any] = dict.fromkeys(RANGES, 0.0) | {"jpeg": 100}
@@ -144,9 +137,7 @@ class Tolerances:
         return ",".join(f"{name}={getattr(self, name):g}" for name in RANGES)
 
     def sample_variations(self, rng: np.random.Generator) -> Iterator[CaptureVariation]:
-        """Yield how the copies of one photo are taken: each time differing in about half of the ways, mostly by
-        much.
-        """
+        """Yield how the copies of one photo are taken: each differs in about half of the ways, mostly by much."""
         for _ in range(self.copies):
             differs = rng.uniform(size=5) < 0.5
             signs = rng.choice((-1.0, 1.0), 3)

@@ -44,8 +44,7 @@ class Outputs:
     pictures: Path | None = None
 
     def check(self, names: Sequence[str] = ()) -> None:
-        """Raise OutputPathError, naming it, for a file in the way and for two outputs at one place, before a photo is
-        read.
+        """Raise OutputPathError, naming it, for a file in the way or two outputs at one place, before a photo is read.
 
         names: of the photos, whose maps then have their places.
         """
@@ -152,9 +151,7 @@ def _reusable_rows(
     record: Record | None,
     report: Report,
 ) -> dict[str, ResultRow]:
-    """Return the rows that are still valid: the photo is the one that was judged, by this release, its maps are there,
-    and so is its record.
-    """
+    """Return the rows still valid: photo as judged, by this release, with its maps and its record."""
     rows: dict[str, ResultRow] = {}
     if journal is None or not journal.rows:
         return rows

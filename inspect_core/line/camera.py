@@ -30,8 +30,7 @@ cv2.utils.logging.setLogLevel(cv2.utils.logging.LOG_LEVEL_SILENT)  # it prints a
 
 
 def without_password(address: str) -> str:
-    """Return the source of a camera as it may be shown: a number, the name of a file, or the scheme and host of an
-    address.
+    """Return a camera's source as it may be shown: a number, a file's name, or scheme and host of an address.
 
     A password may be anywhere else: before an @, in a query, in a pipeline. Where it is not certain which part is the
     host, that is left out too.

@@ -40,9 +40,7 @@ def truths_of(paths: Sequence[Path], names: Collection[str]) -> dict[str, str]:
 
 
 def with_truth(row: ResultRow, truth: str, training_digests: Collection[str]) -> ResultRow:
-    """Return the row with what its photo shows. training_digests: digests of the photos that the recipe learned
-    from.
-    """
+    """Return the row with what its photo shows. training_digests: of the photos that the recipe learned from."""
     return replace(row, truth=TAUGHT if truth == GOOD and row.digest in training_digests else truth)
 
 

@@ -23,9 +23,7 @@ ENDINGS = (".png", ".npy")
 
 
 def render_map_files(pixels: np.ndarray, verdict: Verdict, limit: float, endings: Sequence[str]) -> dict[str, bytes]:
-    """Return the content of a photo's files by ending: of (H, W, 3) uint8, its verdict, the limit where colour
-    begins.
-    """
+    """Return a photo's files by ending: of (H, W, 3) uint8, its verdict and the limit where colour begins."""
     files = {}
     if ".png" in endings:
         overlay = heatmap.overlay(pixels, verdict.photo_map, limit, left_out=verdict.photo_uninspected)

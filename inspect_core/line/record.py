@@ -29,9 +29,7 @@ class Record(Protocol):
 
 
 def key_of(*parts: str) -> str:
-    """Return a key from everything that distinguishes one inspection from another, of a length that every database
-    takes.
-    """
+    """Return a key of everything that distinguishes inspections, of a length that every database takes."""
     return hashlib.sha256("\0".join(parts).encode("utf-8", "backslashreplace")).hexdigest()
 
 

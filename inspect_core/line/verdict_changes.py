@@ -64,9 +64,7 @@ class VerdictChanges:
 
 
 def compare_verdicts(before: Sequence[ResultRow], after: Sequence[ResultRow]) -> VerdictChanges:
-    """Return what changes from one recipe to the other, for photos of the same content; unread ones go by their
-    name.
-    """
+    """Return what changes between the recipes for photos of the same content; unread ones go by name."""
     known = {row.digest or row.name: row for row in before}
     pairs = [(known[key], row) for row in after if (key := row.digest or row.name) in known]
     changes = [VerdictChange(*pair) for pair in pairs if pair[0].verdict != pair[1].verdict]

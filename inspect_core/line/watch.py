@@ -142,9 +142,7 @@ class Watch:
         return before if before is not None and before[:2] == file_state[:2] else file_state
 
     def _judge(self, path: str) -> _Arrival | None:
-        """Return the photo with its record in the log, else the inspector's result; None when it must wait, has gone or
-        cannot be claimed.
-        """
+        """Return the photo with its record, else the inspector's result; None when it must wait or is gone."""
         file_state = self._seen[path]
         name = name_of(path)
         file = ""
@@ -213,9 +211,7 @@ class Watch:
         self._claims.clear()
 
     def _require_out(self) -> None:
-        """Raise OSError for a missing folder. It may be a drive that was removed: anything written in its place would
-        be lost.
-        """
+        """Raise OSError for a missing folder: a removed drive, perhaps; what is written instead would be lost."""
         if not self.out.is_dir():
             raise OSError(f"the output folder {self.out} is missing; restore it and watching continues")
 

@@ -145,9 +145,7 @@ def with_taps(
 
 
 def chosen_taps(methods: Sequence[str], extractor: FeatureExtractor) -> tuple[str, ...] | None:
-    """Return the taps that were chosen for all methods, as `with_taps` takes them; None: each sees those it works best
-    on.
-    """
+    """Return the taps chosen for all methods, as `with_taps` takes them; None: each sees those it works best on."""
     current = [spec.taps for spec in extractor.looks]
     known = CATALOGUE.get(extractor.backbone.name)
     return None if known is not None and current == _best_taps(methods, known.presets) else current[0]
@@ -164,9 +162,7 @@ def patch_feature_specs(
     taps: Sequence[tuple[str, ...]] | None,
     seed: int,
 ) -> tuple[PatchFeatureSpec, ...]:
-    """Return what each method sees of a patch; taps: for each method, those of the backbone's that it sees,
-    None: all.
-    """
+    """Return what each method sees of a patch; taps: for each method, of the backbone's; None: all."""
     channels = dict(zip(backbone.taps, backbone.tap_channels, strict=True))
     looks = []
     for name, parameters_of_method, method_taps in zip(
@@ -182,9 +178,7 @@ def patch_feature_specs(
 def costs_of(
     methods: Sequence[str], parameters: Sequence[Parameters], extractor: FeatureExtractor, *, fit: int, shown: int
 ) -> Costs:
-    """Return what fitting the methods one after another takes. Raises ValueError for more memory than a fit may
-    take.
-    """
+    """Return the cost of fitting the methods in turn. Raises ValueError for more memory than a fit may take."""
     places = extractor.grid[0] * extractor.grid[1]
     costs = [
         METHODS[name].costs(Workload(fit, shown, places, shape[-1]), parameters_of_method)

@@ -99,9 +99,7 @@ class MahalanobisMethod(Method):
         return LocalSpectrum(detector.spectrum().cpu().numpy(), detector.images, detector.ridge)
 
     def to_space(self, detector: Mahalanobis, features: Tensor, places: np.ndarray, value: int | None) -> Tensor:
-        """Return y = L⁻¹ (z - mean) of each patch at its own location, in the first k dimensions; ‖y‖ is the patch's
-        score.
-        """
+        """Return y = L⁻¹ (z - mean) of each patch at its place, in the first k dimensions; ‖y‖ is its score."""
         k = detector.mean.shape[-1] if value is None else value
         z = features.to(detector.mean.device)
         y = z.new_empty(len(z), k)

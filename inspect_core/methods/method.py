@@ -127,9 +127,7 @@ class Option:
 
 
 class Method(ABC):
-    """How the app uses a detector. An instance named METHOD in a file of this folder is a row of the table, under the
-    name of the file.
-    """
+    """How the app uses a detector: METHOD in a file of this folder is a row of the table, named by the file."""
 
     title: str
     """Name on the pages."""
@@ -183,9 +181,7 @@ class Method(ABC):
     features."""
 
     def project(self, d: int, seed: int, parameters: Parameters) -> Tensor | None:
-        """Return (d, k) float32 columns applied to the d joined channels, None for all unchanged: every channel up to
-        WIDEST of them, else WIDEST mixed ones.
-        """
+        """Return (d, k) float32 columns for the d joined channels: all up to WIDEST (None), else WIDEST mixed ones."""
         return None if d <= WIDEST else semi_orthogonal(d, WIDEST, seed=seed)
 
     @abstractmethod
@@ -230,9 +226,7 @@ class Method(ABC):
         return self.max_value(detector)
 
     def ceiling(self, detector: Any, value: int) -> float | None:
-        """Return largest score, which strange patches reach, at a live value; the local scale is then the same at every
-        place. None without one.
-        """
+        """Return the most that strange patches score at a live value, None for no bound; local scales are then one."""
         return None
 
     def refit_values(self, detector: Any) -> dict[str, float]:
@@ -244,21 +238,15 @@ class Method(ABC):
         return max(LEAST_PATCHES, PATCHES_A_COMPONENT * value)
 
     def slider_values(self, name: str, chosen: Parameters, tiles: TilePlan | None) -> tuple[range, int]:
-        """Return values of the slider of an option on Teach, and the one to begin with; chosen: the parameters
-        so far.
-        """
+        """Return values of an option's slider on Teach, and the one to begin with; chosen: the parameters so far."""
         return self.options[name].values, int(chosen[name])
 
     def variances(self, detector: Any) -> Tensor | None:
-        """Return (r,) of the good patches along each component, largest first, where the live parameter counts
-        components.
-        """
+        """Return (r,) of good patches along each component, largest first, if the live parameter counts components."""
         return None
 
     def spectrum(self, detector: Any) -> LocalSpectrum | str:
-        """Return where the variance of good patches goes, for a method without `variances`: place by place, or in
-        words.
-        """
+        """Return where the variance of good patches goes, for a method without `variances`: by place, or in words."""
         return "This detector does not use variances, so it has no spectrum to show."
 
     def to_space(self, detector: Any, features: Tensor, places: np.ndarray, value: int | None) -> Tensor:
@@ -266,9 +254,7 @@ class Method(ABC):
         return features
 
     def fit_warning(self, detector: Any, patches: Patches, parameters: Parameters, value: int) -> str | None:
-        """Return what an engineer should know of a fit on these patches at a live value, and what to do about it, in
-        plain words; None for nothing.
-        """
+        """Return what to know of a fit on these patches at a live value, and what to do about it; None for nothing."""
         return None
 
     @property
@@ -277,16 +263,12 @@ class Method(ABC):
         return type(self).graph is not Method.graph
 
     def graph(self, detector: Any, columns: Tensor | None, value: int) -> Graph:
-        """Return what an exported graph applies to the joined channels, and to the result, at one live value; columns:
-        of `project`.
-        """
+        """Return what an exported graph applies to the joined channels, then to the result, at one live value."""
         raise NotImplementedError(f"{self.title} has no graph")
 
 
 def stops_up_to(top: int, count: int = STOPS) -> tuple[int, ...]:
-    """Return at most `count` whole numbers from 1 to `top`: every one up to count / 2, then round ones, and `top`
-    itself.
-    """
+    """Return at most `count` whole numbers from 1 to `top`: every one up to count / 2, round ones, `top`."""
     if top <= count:
         return tuple(range(1, top + 1))
     dense = count // 2

@@ -128,9 +128,7 @@ class QuadricsMethod(PatchSampleMethod):
         return None
 
     def graph(self, detector: Quadrics, columns: Tensor | None, value: int) -> Graph:
-        """Return the reduction to the fit's coordinates is linear, so it is applied to the channels with the
-        columns.
-        """
+        """Return the reduction to the fit's coordinates, which is linear, as columns for the channels."""
         basis = torch.eye(len(detector.shift)) if columns is None else columns
         return _coordinates(basis.double(), detector).float(), QuadricDistances(detector, value)
 

@@ -12,9 +12,7 @@ BAND = (0.1, 0.5, 0.9)
 
 
 def variance_fractions(variances: Tensor) -> np.ndarray:
-    """Return (r,) float64 fraction of variance along each principal component, largest first; empty when nothing
-    varied.
-    """
+    """Return (r,) float64 share of variance along each principal component, largest first; empty if nothing varied."""
     values = variances.double().cpu().numpy()
     return values / values.sum() if values.sum() > 0 else values[:0]
 
@@ -46,7 +44,5 @@ class LocalSpectrum:
         return (self.values > above).sum(axis=-1)
 
     def fraction(self, above: float = COLLAPSED) -> float:
-        """Return mean over locations of the rank as a fraction of the possible one; 1 is no collapse, NaN for one
-        photo.
-        """
+        """Return the mean over places of rank over possible rank; 1 is no collapse, NaN for one photo."""
         return float(self.rank_map(above).mean() / self.possible) if self.possible else math.nan

@@ -24,8 +24,7 @@ def places(shape: tuple[int, ...], box: Box) -> np.ndarray:
 
 
 def isoline(values: np.ndarray, box: Box, level: float = 0.0) -> np.ndarray:
-    """Return where values (rows, columns) on the grid of a box pass a level: (k, 2, 2), pieces from one place to
-    another.
+    """Return where (rows, columns) values on a box's grid pass a level: (k, 2, 2), pieces from place to place.
 
     One piece for each cell that the line crosses, two at a saddle, with straight lines between corners (marching
     squares). Values that are not finite count as lying above.
@@ -45,9 +44,7 @@ def isoline(values: np.ndarray, box: Box, level: float = 0.0) -> np.ndarray:
 
 
 def beyond(scores: np.ndarray, limit: float) -> np.ndarray:
-    """Return scores as shares from -1, the least of them, over 0, the limit, to 1, the largest: the same shape,
-    float64.
-    """
+    """Return scores as shares from -1, their least, over 0, the limit, to 1, their largest: float64, same shape."""
     low = min(float(scores.min()), limit)
     high = max(float(scores.max()), limit)
     below, above = limit - low or 1.0, high - limit or 1.0

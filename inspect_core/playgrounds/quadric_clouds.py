@@ -28,9 +28,7 @@ def curve(t: np.ndarray, *, a: float = 0.8, b: float = 0.2) -> np.ndarray:
 
 
 def noisy_curve(seed: int, sd: float, *, n: int = 100) -> np.ndarray:
-    """Return (n + 1, 3): n points about the curve, with noise of `sd` in each coordinate, and one outlier of norm 2,
-    last.
-    """
+    """Return (n + 1, 3): n points about the curve, each coordinate with noise of `sd`, then one outlier of norm 2."""
     rng = np.random.default_rng(seed)
     points = curve(rng.uniform(0, 2 * np.pi, n)) + sd * rng.standard_normal((n, 3))
     outlier = rng.standard_normal(3)

@@ -15,9 +15,7 @@ XOR_SD = 0.25
 
 
 def spiral(n: int, rng: np.random.Generator) -> tuple[np.ndarray, np.ndarray]:
-    """Return two arms of two turns with noise of .3 on the angle, the second minus the first (as printed, they
-    coincide).
-    """
+    """Return two arms of two turns, noise .3 on the angle, the second minus the first (as printed, they coincide)."""
     classes = _halves(n)
     points = np.empty((n, 2))
     for arm, sign in ((0, 1), (1, -1)):

@@ -73,9 +73,7 @@ def label(figure: go.Figure, text: str, colour: str, **place: Any) -> None:
 
 
 def mark_value(figure: go.Figure, value: float, text: str, theme: ChartTheme) -> None:
-    """Draw the value in force as a thin upright line with its words at the top; on an axis with a range they stay
-    inside.
-    """
+    """Draw the value in force as a thin upright line, its words at the top; inside an axis that has a range."""
     figure.add_vline(x=value, line={"color": theme.ink, "width": 1.5, "dash": "dot"})
     axis = figure.layout.xaxis
     at = np.log10(value) if axis.type == "log" else value

@@ -14,9 +14,7 @@ BINS = 30
 def rates(
     lines: Mapping[str, tuple[np.ndarray, np.ndarray]], theme: ChartTheme, *, x: str, y: str, most: float = 1.0
 ) -> go.Figure:
-    """Return a line (x (n,), y (n,)) for each name, shares from 0 to `most` across and from 0 to 1 up; x, y: axis
-    titles.
-    """
+    """Return a line (x (n,), y (n,)) for each name, from 0 to `most` across and to 1 up; x, y: axis titles."""
     figure = new_figure(theme, height=380 + 18 * len(lines))
     colours = (theme.good, *theme.defect_types)
     for number, (name, (across, up)) in enumerate(lines.items()):

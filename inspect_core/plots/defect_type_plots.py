@@ -38,8 +38,7 @@ def confusion(counts: np.ndarray, names: Sequence[str], theme: ChartTheme) -> go
 
 
 def reliability(curves: Mapping[str, ReliabilityCurve], theme: ChartTheme) -> go.Figure:
-    """Return fraction named correctly against stated probability; marks are as large as their bins' counts, the first
-    is bold.
+    """Return the share named correctly against stated probability; marks as large as bins' counts, the first bold.
 
     Lines lead through bins of `FEW_IN_BIN` examples or more only: the fraction of fewer is chance.
     """
@@ -72,9 +71,7 @@ def confidence_decay(
     minimum_confidence: float,
     theme: ChartTheme,
 ) -> go.Figure:
-    """Return mean stated probability against distance from the examples, 1 at the examples, with the prior and the
-    limit.
-    """
+    """Return mean stated probability against distance from the examples (1 at them), with prior and limit."""
     figure = new_figure(theme, height=380)
     ticks = {"tickvals": DOUBLINGS, "ticktext": [f"{factor:g} ×" for factor in DOUBLINGS]}
     figure.update_xaxes(title="distance from the centre of the examples, × their spread", type="log", **ticks)

@@ -17,9 +17,7 @@ COUNTS = ((0.0, "#c2410c"), (0.5, "#e6dfd3"), (1.0, "#0f766e"))
 
 
 def eigenvalues(fractions: np.ndarray, q: int, explained: float, theme: ChartTheme) -> go.Figure:
-    """Return shares of variance (r,) on log scales, largest first, the cut at q components that explain that much of
-    it.
-    """
+    """Return shares of variance (r,) on log scales, largest first, cut at the q components that explain that much."""
     figure = new_figure(theme, height=380)
     number = np.arange(1, len(fractions) + 1)
     line = {"color": theme.good, "width": 2}
@@ -104,8 +102,7 @@ def curves(
     notes: Sequence[str] | None = None,
     fractions: bool = True,
 ) -> go.Figure:
-    """Return figures against a parameter on a log scale, each line labelled at its right end, the value in force and
-    the suggested one marked.
+    """Return figures against a parameter (log scale), lines labelled at the right, value in force and suggested marked.
 
     notes: what the hover adds at every value; fractions: the axis runs from 0 to 100 %.
     """

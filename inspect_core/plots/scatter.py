@@ -23,9 +23,7 @@ class PointMarkers:
 def type_colours(
     defect_types: Iterable[str], theme: ChartTheme, unknown: Sequence[str] = ("unknown",)
 ) -> dict[str, str]:
-    """Return the colour of each type: good and unknown ones have their own, a lone defect type that of defects,
-    several one each.
-    """
+    """Return each type's colour: good and unknown have their own, a lone defect type that of defects."""
     others = sorted(set(defect_types) - {"good", *unknown})
     several = {kind: theme.defect_types[i % len(theme.defect_types)] for i, kind in enumerate(others)}
     return (

@@ -273,9 +273,7 @@ def _key(word: str, name: str) -> str:
 
 
 def _needed(document: Mapping, header: Header, lengths: Mapping[str, int]) -> dict[str, int]:
-    """Return bytes by purpose: the file as read, the arrays as used, a working copy of each, one photo, and blocks of
-    it.
-    """
+    """Return bytes by purpose: the file, the arrays as used, a working copy of each, one photo, and blocks of it."""
     counts = {name: math.prod(shape) for name, (_, shape) in header.items()}
     file = {name: BYTES[kind] * counts[name] for name, (kind, _) in header.items()}
     used, copies = dict(file), dict(file)

@@ -11,8 +11,7 @@ FORMULA_SIGNS = ("=", "+", "-", "@", "'")
 
 
 def cell(value: str | float | None) -> str | float | None:
-    """Return a value as written to a CSV: a number unchanged; a text on one line, with escapes for unprintable
-    characters.
+    """Return a value as written to a CSV: a number unchanged; a text on one line, unprintable characters escaped.
 
     A text that begins with a character of FORMULA_SIGNS gets `'` in front, so that a spreadsheet takes it for text.
     """

@@ -74,8 +74,7 @@ class PhotoInspector(ABC):
     def compute_map(
         self, image: np.ndarray, placement: Placement, picture: np.ndarray, *, head: bool
     ) -> Sequence[np.ndarray]:
-        """Return the calibrated map (H, W) float32 and, with `head`, embedding (1, d) and logits (1, c) of the whole
-        photo.
+        """Return the calibrated map (H, W) float32 and, with `head`, embedding (1, d) and logits (1, c) of the photo.
 
         picture: (h, w, 3) uint8, the image as placed, at the size of the network's input or of the tiles.
         """
@@ -124,8 +123,7 @@ class PhotoInspector(ABC):
 def read_facts(
     document: Mapping, arrays: Mapping[str, np.ndarray], path: Path, parts: Mapping[str, tuple] = PARTS
 ) -> dict[str, Any]:
-    """Return what recipe.json, its fields checked, and the arrays of the parts say of an inspection, by the names of
-    fields.
+    """Return what recipe.json, checked, and the parts' arrays say of an inspection, by the names of fields.
 
     Raises ValueError for parts that do not fit together; RecipeError, naming the part, for one that cannot be used.
     """

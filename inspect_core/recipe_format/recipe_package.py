@@ -185,9 +185,7 @@ def listing_of(sums: Mapping[str, str]) -> bytes:
 
 
 def digest_of(sums: Mapping[str, str]) -> str:
-    """Return SHA-256 of the listing of the files that every recipe has, from their SHA-256: an export keeps this
-    digest.
-    """
+    """Return the digest that an export keeps: SHA-256 of the listing of the files that every recipe has."""
     return hashlib.sha256(listing_of({name: sums[name] for name in REQUIRED if name != SUMS})).hexdigest()
 
 

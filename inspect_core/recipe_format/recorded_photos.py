@@ -73,9 +73,7 @@ class TeachingRecord:
 
 @dataclass(frozen=True)
 class UnscoredPart:
-    """A part of its teaching that has no score; verdict: "not located" or "not judged"; reason: why; the others as of a
-    `TeachingPhoto`.
-    """
+    """A part of its teaching without a score; verdict: "not located" or "not judged"; else as a `TeachingPhoto`."""
 
     name: str
     label: str
@@ -145,9 +143,7 @@ class ChallengePart:
         return None if self.reason == OTHER_PRODUCT else margin(limits, self.verdict, self.score)
 
     def with_limits(self, limits: Limits) -> Self | None:
-        """Return the same part under other limits; None when it would prove nothing: good and not accepted, defective
-        and accepted, or right at a limit.
-        """
+        """Return the same part under other limits; None where it proves nothing: on the wrong side or at a limit."""
         if self.reason == OTHER_PRODUCT:
             return self if self.verdict == "reject" and not self.good else None
         verdict = limits.verdict(self.score)
@@ -156,9 +152,7 @@ class ChallengePart:
 
 
 def read_challenge(document: Mapping) -> tuple[ChallengePart, ...]:
-    """Return the challenge parts of recipe.json. Raises ValueError for a name twice and for one that its limits
-    contradict or that lies right at a limit.
-    """
+    """Return the challenge parts of recipe.json. Raises ValueError for a name twice or one its limits contradict."""
     parts = tuple(ChallengePart(**part) for part in document["challenge_parts"])
     limits = Limits(**document["limits"])
     names = Counter(part.name for part in parts)

@@ -108,8 +108,7 @@ class LineNetwork(nn.Module):
 
 
 def export_graphs(recipe: Recipe, backbone: Backbone) -> dict[str, bytes]:
-    """Return the recipe's network as ONNX, by the name of the file: fixed opset, no external data, standard operators
-    only.
+    """Return the recipe's network as ONNX, by file name: fixed opset, no external data, standard operators.
 
     One graph takes any number of photos: its outputs are "map" and, when product check or defect types are in the
     recipe, "embedding" and "logits". With tiles it takes any number of them and gives the cells of each view instead,

@@ -194,8 +194,7 @@ def _table(rows: Sequence[ParityRow]) -> bytes:
 
 
 def _golden_files(recipe: Recipe, compared: Sequence[tuple[ParityRow, GoldenImage]]) -> dict[str, bytes]:
-    """Return at most MOST original files: the nearest to each limit on either side of it, the others spread over all
-    scores.
+    """Return at most MOST original files: the nearest to each limit on either side, others over all scores.
 
     With parts on both sides a graph whose scores end at a limit shows; the spread holds the strangest part, which it
     would move most.

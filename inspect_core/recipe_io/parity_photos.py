@@ -72,9 +72,7 @@ def masks_in(folder: Path) -> dict[Path, Path]:
 
 
 def existing_path(recipe: Recipe, row: CalibrationPhoto, roots: Sequence[Path]) -> Path | None:
-    """Return the file of this name where the recipe was taught, if it lies there and within these roots; its content
-    may have changed.
-    """
+    """Return the file of this name where the recipe was taught, within these roots; None when it is gone."""
     try:
         folder = resolve_allowed_path(recipe.provenance.photo_root or "", roots)
         path = resolve_allowed_path(folder / row.name, [folder])

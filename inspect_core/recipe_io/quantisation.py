@@ -19,8 +19,7 @@ LEAST = 1024
 
 
 def quantise_float16(content: bytes) -> bytes:
-    """Return the graph with its large constants stored in float16; they are widened as it is loaded, and used in
-    float32.
+    """Return the graph with its large constants in float16, widened as it is loaded and used in float32.
 
     Raises ValueError when one leaves the range of float16.
     """
@@ -50,8 +49,7 @@ class _Images(CalibrationDataReader):
 
 
 def quantise_int8(content: bytes, images: Sequence[np.ndarray]) -> bytes:
-    """Return the graph with the convolutions of the network in 8 bits, their ranges from `images`, (H, W, 3) uint8 at
-    size.
+    """Return the graph with the network's convolutions in 8 bits, ranges from `images`, (H, W, 3) uint8 at size.
 
     Results differ between processors: the proof holds on the PC that ran it.
     """

@@ -58,9 +58,7 @@ def in_words(recipe: Recipe) -> dict[str, str]:
 
 
 def difference(before: Recipe, after: Recipe) -> list[RecipeDifference]:
-    """Return the differences, in the order of `in_words`; another fit or other photos are named even if the words
-    agree.
-    """
+    """Return the differences, in the order of `in_words`; another fit or other photos even if the words agree."""
     old, new = in_words(before), in_words(after)
     rows = [RecipeDifference(subject, old.get(subject, ""), new.get(subject, "")) for subject in old | new]
     differing = [row for row in rows if row.before != row.after]

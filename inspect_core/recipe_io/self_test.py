@@ -60,9 +60,7 @@ def run_self_test(recipe: Recipe, path: Path, *, widths: Sequence[int], embeddin
 
 
 def _prove_detector(recipe: Recipe, patches: Sequence[torch.Tensor]) -> None:
-    """Compute the map of (1, h, w, k) features at the live values in force, and each view's at its first and
-    its last.
-    """
+    """Compute the map of (1, h, w, k) features at the live values in force, and each view's at its first and last."""
     views = [replace(view, detector=copy(view.detector)) for view in recipe.views]
     errors = [joined_errors(views, patches, recipe.live_values)]
     for view, view_patches in zip(views, patches, strict=True):

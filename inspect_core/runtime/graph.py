@@ -18,9 +18,7 @@ IMAGES, MAP, EMBEDDING, LOGITS = "images", "map", "embedding", "logits"
 
 
 def cells_of(views: int) -> list[str]:
-    """Return names of the outputs of a tile's graph, which are the inputs of the whole photo's graph, one for each
-    view.
-    """
+    """Return the outputs of a tile's graph, which are the inputs of the whole photo's, one for each view."""
     return [f"cells_{number}" for number in range(views)]
 
 

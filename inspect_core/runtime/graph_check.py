@@ -57,8 +57,7 @@ def _check_node(node: memoryview, remaining: Iterator[int]) -> None:
 
 
 def _fields(message: memoryview, remaining: Iterator[int]) -> Iterator[tuple[int, memoryview | None]]:
-    """Yield (number, bytes) of every field, None for numbers. remaining: one for each field that may still be looked
-    at.
+    """Yield (number, bytes) of every field, None for numbers. remaining: one for each field that may still be read.
 
     Raises GraphError for what is no protobuf message, and for too many fields.
     """

@@ -169,8 +169,7 @@ class Jobs:
         session: str = "",
         on_end: Callable[[], None] = lambda: None,
     ) -> Job:
-        """Do `work(job)` in the background once what was asked for before has ended; its return value becomes
-        job.result.
+        """Do `work(job)` in the background after what was asked for before; its return value is job.result.
 
         subject: what the result is of, None for the title; on_end: called once, however the job ends. Raises
         JobRejected while the same waits or runs, and when MOST wait.
@@ -207,9 +206,7 @@ class Jobs:
         return job
 
     def cancel(self, job_id: str) -> None:
-        """Ask the job with this id to stop, or take it out of the queue, if it still exists: for the callbacks of
-        buttons, which hold no job.
-        """
+        """Ask the job with this id to stop, or take it out of the queue: for buttons' callbacks without a job."""
         for job in [*self._jobs, *self._beside]:
             if job.id == job_id:
                 job.cancel()

@@ -22,8 +22,7 @@ _LENGTH = 8
 
 
 def pack(value: Any) -> bytes:
-    """Return a value of dataclasses, named tuples, mappings, tuples, lists, paths, bytes, arrays, tensors, numbers and
-    texts.
+    """Return a value of dataclasses, named tuples, containers, paths, bytes, arrays, tensors, numbers, texts as bytes.
 
     Equal values give equal bytes.
     """
@@ -57,8 +56,7 @@ def pack(value: Any) -> bytes:
 
 
 def unpack(content: bytes, kinds: Iterable[type], former: Mapping[str, type] = MappingProxyType({})) -> Any:
-    """Return what was packed; kinds: the dataclasses and named tuples that it may hold; former: some by names of
-    before.
+    """Return what was packed; kinds: dataclasses and named tuples it may hold; former: some by former names.
 
     Raises ValueError, or whatever reading malformed values raises, for any other bytes, and for a dataclass with a
     field of another type than it declares.

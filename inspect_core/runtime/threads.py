@@ -29,9 +29,7 @@ def limit_to_one_core() -> None:
 
 
 def cores() -> int:
-    """Return the number of threads to share work: OMP_NUM_THREADS, or as many as torch used before it was
-    limited to one.
-    """
+    """Return the number of threads to share work: OMP_NUM_THREADS, or torch's before it was limited to one."""
     setting = os.environ.get("OMP_NUM_THREADS", "")
     return int(setting) if setting.isdecimal() and int(setting) else _of_this_machine()
 

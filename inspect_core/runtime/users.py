@@ -65,8 +65,7 @@ def proxies() -> tuple[Network, ...]:
 
 
 def user_from_proxy(values: Sequence[str], address: str | None) -> str:
-    """Return the name in the values of the header, in a request from this address; UNKNOWN unless one proxy gave one
-    name.
+    """Return the name in the header's values in a request from this address; UNKNOWN unless one proxy gave one.
 
     address: None for a request from this machine. Raises ValueError as `proxies`.
     """

@@ -19,9 +19,7 @@ APP_FILES = Path(__file__).resolve().parents[1] / "app_files"
 
 
 def app_folder() -> Path:
-    """Return the folder of app.py, its pages and the sample products: the checkout, or one inside the installed
-    package.
-    """
+    """Return the folder of app.py, its pages and sample products: the checkout, or one inside the package."""
     return APP_FILES if APP_FILES.is_dir() else APP_FILES.parents[1]
 
 
@@ -85,9 +83,7 @@ def locks_folder() -> Path:
 
 
 def is_generated_name(path: Path, *digits: int, ending: str = "") -> bool:
-    """Return whether Loupe gave this name, digests of so many hex digits joined by dashes: what may be deleted from a
-    folder of the workspace when that is full.
-    """
+    """Return whether Loupe named it, dashed digests of so many hex digits: what may be deleted from a full folder."""
     named = "-".join(f"[0-9a-f]{{{count}}}" for count in digits) + re.escape(ending)
     return re.fullmatch(named, path.name) is not None
 
@@ -119,9 +115,7 @@ def allowed_roots() -> tuple[Path, ...]:
 
 
 def regular_file_stat(path: str | os.PathLike[str]) -> os.stat_result | None:
-    """Return the `stat` result of an ordinary file; None for a folder, a link, a pipe, a device, and if nothing is
-    there.
-    """
+    """Return the `stat` result of an ordinary file; None for a folder, a link, a pipe, a device, or nothing."""
     try:
         facts = os.lstat(path)
     except OSError:
@@ -138,9 +132,7 @@ def open_regular_file(path: str | os.PathLike[str], mode: Literal["rb", "r+b"] =
 
 
 def content(path: str | os.PathLike[str], *, at_most: int) -> bytes | None:
-    """Return the bytes of a file in the workspace; None if it is not an ordinary file, unreadable or longer than
-    `at_most`.
-    """
+    """Return the bytes of an ordinary file; None if it is another thing, unreadable or longer than `at_most`."""
     try:
         with open_regular_file(path) as file:
             size = os.fstat(file.fileno()).st_size
@@ -160,9 +152,7 @@ def _open_ordinary(path: str, flags: int) -> int:
 
 
 def expand_path(path: str | Path) -> Path:
-    """Return the path with `~` expanded. Raises ValueError, naming it, for one that the system cannot look up
-    at all.
-    """
+    """Return the path with `~` expanded. Raises ValueError, naming it, for one that the system cannot look up."""
     try:
         expanded = Path(path).expanduser()
         os.lstat(expanded)
@@ -175,9 +165,7 @@ def expand_path(path: str | Path) -> Path:
 
 
 def parse_pasted_path(text: str) -> str:
-    """Return a path as a file manager copies it, without quotes. Raises ValueError for one of Windows on another
-    system.
-    """
+    """Return a path pasted from a file manager, unquoted. Raises ValueError for one of Windows on another system."""
     path = text.strip().strip("\"'").strip()
     if os.name != "nt" and re.match(r"[A-Za-z]:\\|\\\\", path):
         reason = "is a Windows path, but Loupe is not running on Windows"
@@ -186,9 +174,7 @@ def parse_pasted_path(text: str) -> str:
 
 
 def is_inside(path: Path, folder: Path) -> bool:
-    """Return whether `path`, which need not exist, is `folder` or lies below it, by whatever links, mounts or letter
-    case.
-    """
+    """Return whether `path`, which need not exist, is `folder` or below it, by any links, mounts or letter case."""
     real = Path(os.path.realpath(path))
     return folder.exists() and any(place.samefile(folder) for place in (real, *real.parents) if place.exists())
 

@@ -98,9 +98,7 @@ def _float32_operator(cells: int, pixels: int, sigma: float) -> np.ndarray:
 
 
 def _bilinear(cells: int, pixels: int) -> np.ndarray:
-    """Return (pixels, cells): weights of the two cells around each pixel's centre, the border cell repeated
-    beyond it.
-    """
+    """Return (pixels, cells): weights of the two cells around each pixel's centre, the border cell repeated."""
     position = np.clip((np.arange(pixels) + 0.5) * cells / pixels - 0.5, 0, cells - 1)
     before = np.floor(position).astype(int)
     after = np.minimum(before + 1, cells - 1)
@@ -136,18 +134,14 @@ def image_score(anomaly_map: np.ndarray, *, area: int = 1) -> np.ndarray:
 
 
 def largest_values(anomaly_maps: np.ndarray, count: int) -> np.ndarray:
-    """Return (n, H, W) -> (n, count), the largest first: column N - 1 is the image score for the area N, in the same
-    dtype.
-    """
+    """Return (n, H, W) as (n, count), largest first: column N - 1 is the image score for the area N; same dtype."""
     values = anomaly_maps.reshape(len(anomaly_maps), -1)
     first = values.shape[1] - _whole_area(count, values.shape[1])
     return np.sort(np.partition(values, first, axis=1)[:, first:], axis=1)[:, ::-1]
 
 
 def default_area(size: tuple[int, int]) -> int:
-    """Return the pixels of a map of `size` (H, W) that have to exceed the limit unless chosen otherwise: 131 of
-    256 x 256.
-    """
+    """Return the default number of pixels of a (H, W) map that have to exceed the limit: 131 of 256 x 256."""
     return max(1, round(AREA_SHARE * size[0] * size[1]))
 
 

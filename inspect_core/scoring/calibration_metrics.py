@@ -30,9 +30,7 @@ class ReliabilityCurve:
 
 
 def accuracy(proba: ArrayLike, y: ArrayLike) -> float:
-    """Return the share of samples whose largest probability is in the true column. NaN with a warning when
-    there is none.
-    """
+    """Return the share of samples with the largest probability in the true column. NaN with a warning for none."""
     proba, y = _judged(proba, y)
     if not len(y):
         return nan_with_warning(_EMPTY)
@@ -120,9 +118,7 @@ def _probabilities(values: ArrayLike, *, name: str) -> np.ndarray:
 
 
 def _judged(proba: ArrayLike, y: ArrayLike) -> tuple[np.ndarray, np.ndarray]:
-    """Return both as arrays. Raises ValueError unless proba has probabilities and y one of their columns for
-    every row.
-    """
+    """Return both as arrays. Raises ValueError unless proba has probabilities and y a column of them per row."""
     proba, y = _probabilities(proba, name="proba"), np.asarray(y)
     require_shape(y, proba.shape[:1], name="y")
     if y.size and (y.dtype.kind not in "iub" or y.min() < 0 or y.max() >= proba.shape[1]):

@@ -56,8 +56,7 @@ def limit_for_cost(good_scores: ArrayLike, defect_scores: ArrayLike, *, escape_c
 def limits_with_defects(
     good_scores: ArrayLike, defect_scores: ArrayLike, *, ceiling: float | None = None
 ) -> tuple[float, float]:
-    """Return limits (review, reject) as `limits_from_good`, with the review limit lowered where that finds known
-    defects.
+    """Return limits (review, reject) as `limits_from_good`, review lowered where that finds known defects.
 
     good_scores (n,), of parts the detector was not fitted to; defect_scores (m,), at least one; both finite. Of the
     limits between those that the shares MOST_REVIEWED and DEFAULT_REVIEW of good parts exceed, the one at which good

@@ -112,8 +112,7 @@ def count_parts(
     good_unscored: UnscoredCounts = NONE_UNSCORED,
     defects_unscored: UnscoredCounts = NONE_UNSCORED,
 ) -> VerdictCounts:
-    """Return counts of accepted (score <= review), reviewed (<= reject) and rejected parts; one limit: review ==
-    reject.
+    """Return counts of accepted (score <= review), reviewed (<= reject), rejected parts; one limit: review == reject.
 
     good_scores: (n,), defect_scores: (m,), either may be empty; found_up_to: (m,) of `scoring.defect_hits`, NaN where
     the place of a defect is not known, as everywhere by default. Compares in float64, as a single verdict does.

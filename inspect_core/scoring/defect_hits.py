@@ -18,9 +18,7 @@ SIDE = 256
 
 
 def dilate_mask(mask: np.ndarray) -> np.ndarray:
-    """Return (H, W) bool: a mask, (H, W) bool, and all pixels whose centres lie within the smoothing of one of
-    its own.
-    """
+    """Return (H, W) bool: a mask, (H, W) bool, and all pixels with centres within the smoothing of its own."""
     if not mask.any():
         return np.zeros(mask.shape, bool)
     distance = cv2.distanceTransform((~mask).view(np.uint8), cv2.DIST_L2, cv2.DIST_MASK_PRECISE)
@@ -54,9 +52,7 @@ def hit_limit(anomaly_map: np.ndarray, near: np.ndarray, *, area: int) -> float:
 
 
 def _is_found_from(anomaly_map: np.ndarray, places: np.ndarray, value: np.floating, area: int) -> bool:
-    """Return whether a region of pixels of at least this value is as large as `area` and has one of the flat
-    indices.
-    """
+    """Return whether a region of pixels of at least this value is as large as `area` and has one of these indices."""
     above = anomaly_map >= value
     if np.count_nonzero(above) < area:
         return False

@@ -15,8 +15,7 @@ from inspect_core.scoring.input_checks import as_scores, nan_with_warning, requi
 def identification_rate(
     similarity: ArrayLike, identity: ArrayLike, *, fpr: float, distractors: ArrayLike | None = None
 ) -> float:
-    """Return the share of the pairs of one identity that are found when at most the share `fpr` of all other pairs is
-    matched.
+    """Return the share of pairs of one identity found when at most the share `fpr` of other pairs is matched.
 
     similarity: (n, n), higher is more alike, -inf allowed for "never similar"; the diagonal is not used. identity: (n,)
     labels. fpr: 0 <= fpr <= 1. Pairs are all ordered (i, j), i != j; a pair is found when its similarity is at least

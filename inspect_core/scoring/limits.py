@@ -38,8 +38,7 @@ def limits_from_good(
     reject: float = DEFAULT_OVERKILL,
     ceiling: float | None = None,
 ) -> tuple[float, float]:
-    """Return limits (review, reject) that the shares `review` and `reject` of good parts exceed, from a fitted upper
-    tail.
+    """Return limits (review, reject) that the shares `review` and `reject` of good parts exceed, by a fitted tail.
 
     good_scores: (n,) finite, of parts that the detector was not fitted to. The tail is Gumbel's, through three
     quantiles of the scores, so that a few odd parts among the good ones do not move it: with g(u) = -ln(-ln u), scale
@@ -67,8 +66,7 @@ def limits_from_good(
 def rescale_limit(
     limit: float, *, before: float, after: float, ceilings: tuple[float | None, float | None] = (None, None)
 ) -> float:
-    """Return a limit set by hand when `before` was suggested, converted to scores of another scale, for which `after`
-    is.
+    """Return a limit set by hand when `before` was suggested, as a score of another scale where `after` is.
 
     It keeps its ratio to the suggested limit; under a ceiling, the ratio of the values without an end (-ln(1 - s / c)).
     If one of these is not positive, the limit is unchanged. ceilings: as for `limits_from_good`, of the scores before
@@ -83,9 +81,7 @@ def rescale_limit(
 
 @dataclass(frozen=True)
 class RejectForecast:
-    """How many of the next `sample_size` good parts a limit will stop: the expected number, and its interval low to
-    high.
-    """
+    """How many of the next `sample_size` good parts a limit stops: the expected number, and its interval."""
 
     expected: float
     low: int
@@ -102,8 +98,7 @@ def overkill_at(
     sample_size: int = 100,
     confidence: float = 0.95,
 ) -> RejectForecast:
-    """Return how many of the next `sample_size` good parts the limit will stop, judged by good scores, which may be
-    those that set it.
+    """Return how many of the next `sample_size` good parts the limit will stop, by good scores, also those that set it.
 
     good_scores: (n,) finite; groups: the group of each; the photos of a group count as one part. ceiling: as for
     `limits_from_good`. expected: the mean over the Gumbel tails that so few scores allow; at the 5 % point of 12 scores
@@ -186,8 +181,7 @@ def _refitted(count: int) -> tuple[np.ndarray, np.ndarray]:
 
 @lru_cache(maxsize=64)
 def _point(count: int, share: float) -> float:
-    """Return where a limit lies, in scales above the location fitted to `count` scores, that the share of good parts
-    exceeds.
+    """Return the limit that the share of good parts exceeds, in scales above the location fitted to `count` scores.
 
     The mean over the tails of `_refitted`; below FEWEST scores, which tell too little of a tail, as for MIN_SCORES.
     """

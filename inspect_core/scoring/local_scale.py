@@ -62,9 +62,7 @@ class LocalScale:
         return np.float32(self.level) + self.gain * self._centred(errors)
 
     def standardised(self, errors: ArrayLike) -> np.ndarray:
-        """Return (apply(errors) - level) / spread: comparable between detectors of different units. (..., h, w)
-        float32.
-        """
+        """Return (apply(errors) - level) / spread: comparable between detectors. (..., h, w) float32."""
         return self.gain * np.float32(1 / self.spread) * self._centred(errors)
 
     def _centred(self, errors: ArrayLike) -> np.ndarray:
@@ -86,9 +84,7 @@ class GoodMaps:
 
     @classmethod
     def from_errors(cls, errors: ArrayLike) -> Self:
-        """Create it from grid errors (n, h, w) of good photos. Raises ValueError without any, or when one is not
-        finite.
-        """
+        """Create it from errors (n, h, w) of good photos. Raises ValueError for none, or when one is not finite."""
         maps = np.asarray(errors, np.float64)
         if maps.ndim != 3 or 0 in maps.shape:
             raise ValueError(f"errors has shape {maps.shape}; give (n, h, w), at least one photo")
@@ -129,8 +125,7 @@ class GoodMaps:
         return self.explained(self._by_class(self.mean, size)) >= FIXED
 
     def explained(self, levels: np.ndarray) -> float:
-        """Return the fraction of the variance of errors about `levels` (h, w) that the mean of the other photos
-        explains.
+        """Return the share of the variance of errors about `levels` (h, w) that the mean of the others explains.
 
         Leave-one-out: below 0 where places have nothing in common; -inf for a single photo.
         """

@@ -9,9 +9,7 @@ from numpy.typing import ArrayLike
 
 
 def label_regions(mask: np.ndarray) -> tuple[np.ndarray, int]:
-    """Return the number of its region for every pixel of a mask (0 = none), (H, W) int32, and how many regions
-    there are.
-    """
+    """Return each pixel's region in a mask (0 = none), (H, W) int32, and the number of regions."""
     count, labels = cv2.connectedComponents((np.asarray(mask) != 0).view(np.uint8), connectivity=8)
     return labels, count - 1
 

@@ -41,9 +41,7 @@ class OverlapCounts:
 
     @classmethod
     def from_map(cls, anomaly_map: np.ndarray, mask: np.ndarray) -> Self:
-        """Create it from one map (H, W), float32 and finite, and its mask, True = defect. Raises ValueError for another
-        shape.
-        """
+        """Create it from a map (H, W), float32, finite, and its mask. Raises ValueError for another shape."""
         mask = np.asarray(mask) != 0
         require_shape(mask, anomaly_map.shape, name="mask")
         classes = _classes(anomaly_map)

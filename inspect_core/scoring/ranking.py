@@ -30,8 +30,7 @@ def auroc(scores: ArrayLike, labels: ArrayLike) -> float:
 
 
 def fpr_at_tpr(scores: ArrayLike, labels: ArrayLike, *, tpr: float = 0.95) -> float:
-    """Return the share of good parts at or above the highest threshold that catches at least the share `tpr` of the
-    defects.
+    """Return the share of good parts at or above the highest threshold that catches the share `tpr` of defects.
 
     scores, labels: any equal shape. A part is caught when its score is at least the threshold, which is the score of
     a defect. tpr: 0 < tpr <= 1. NaN with a warning when one class is missing; raises ValueError as `auroc` does.

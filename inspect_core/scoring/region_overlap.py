@@ -79,8 +79,7 @@ def _region_pixels(maps: np.ndarray, masks: np.ndarray) -> list[np.ndarray]:
 
 
 def partial_area(above: np.ndarray, at_least: np.ndarray, weights: np.ndarray, max_fpr: float) -> float:
-    """Return area up to max_fpr under a sum of ramps that rise by `weights` from FPR = above to FPR = at_least, per
-    max_fpr.
+    """Return area up to max_fpr, per max_fpr, of ramps that rise by `weights` from FPR = above to FPR = at_least.
 
     A ramp of no width is a step; one that max_fpr cuts counts only up to there.
     """

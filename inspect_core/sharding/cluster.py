@@ -76,9 +76,7 @@ class Cluster:
         return self._client.status == "running"
 
     def map(self, task: Task, payloads: Iterable[Numbered]) -> Iterator[Numbered]:
-        """As `Executor.map`. The scheduler replaces a worker that dies; a scheduler restarted within PATIENCE is given
-        the tasks that were not finished.
-        """
+        """As `Executor.map`. A dead worker is replaced; a scheduler back within PATIENCE gets the open tasks."""
         source = iter(payloads)
         content = pickle.dumps(task)
         waiting: dict[int, tuple[Any, Any]] = {}
@@ -209,9 +207,7 @@ class Cluster:
 
 
 def validate_address(address: str, certificates: Certificates | None) -> str:
-    """Return the address with its protocol. Raises ValueError unless it is TLS with certificates or TCP to this
-    machine.
-    """
+    """Return the address with its protocol. Raises ValueError unless TLS with certificates or TCP to this machine."""
     full = address if "://" in address else f"{'tls' if certificates else 'tcp'}://{address}"
     parts = urlsplit(full)
     if parts.scheme == "tls" and parts.hostname and certificates is not None:

@@ -84,9 +84,7 @@ def check_stamp(asked: dict[str, str]) -> None:
 
 
 def perform(asked: dict[str, str], task: bytes, payload: Any) -> Any:
-    """Return the result of a pickled task in a worker, as `attempt`. Raises Refused for the stamp of another
-    program.
-    """
+    """Return the result of a pickled task in a worker, as `attempt`. Raises Refused for another program's stamp."""
     check_stamp(asked)
     return attempt(lambda sent: _opened(task)(sent), payload)
 

@@ -200,9 +200,7 @@ def restored(fit: FitPlan, content: list[dict[str, np.ndarray]]) -> Gathered:
 
 
 def fault(shard: Shard, result: Any) -> str:
-    """Return why the result of a worker, which may be a faulty machine, is not one of this shard; "" for a
-    sound one.
-    """
+    """Return why the result of a worker, maybe a faulty machine, is not one of this shard; "" for a sound one."""
     if not isinstance(result, ShardResult):
         return "it gave no result"
     if not set().union(result.unreadable_masks, *vars(result.notes).values()) <= set(_names(shard)):
@@ -211,9 +209,7 @@ def fault(shard: Shard, result: Any) -> str:
 
 
 def _is_finite(content: Any) -> bool:
-    """Return whether the arrays in lists, tuples and tables are; what is judged may lack a place, and is not looked
-    into.
-    """
+    """Return whether the arrays in lists, tuples and tables are; a judged photo is not looked into."""
     if isinstance(content, np.ndarray):
         return bool(np.isfinite(content).all())
     if isinstance(content, dict):

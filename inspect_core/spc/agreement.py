@@ -23,9 +23,7 @@ CONFIDENCE = 0.95
 
 
 class Appraisal(NamedTuple):
-    """One appraisal of a part. defective: the truth; not_accepted: what the appraiser said, anything but accept; score:
-    of Loupe, None for a person.
-    """
+    """One appraisal. defective: the truth; not_accepted: what the appraiser said; score: Loupe's, None for a person."""
 
     part: str
     defective: bool
@@ -185,9 +183,7 @@ def _band(value: float, good: float, fair: float, *, total: int) -> str:
 
 
 def _table(readings: Sequence[Appraisal]) -> tuple[dict[str, np.ndarray], np.ndarray]:
-    """Return ((parts, trials) bool calls by appraiser, (parts,) bool truth), parts and trials in order of
-    appearance.
-    """
+    """Return ((parts, trials) bool calls by appraiser, (parts,) bool truth), in order of appearance."""
     parts, trials = (list(dict.fromkeys(getattr(reading, name) for reading in readings)) for name in ("part", "trial"))
     if len(trials) < 2:
         raise ValueError("every part is appraised at least twice; add a second trial")

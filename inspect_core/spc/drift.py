@@ -44,8 +44,7 @@ class Alarm:
 
 
 def normal_scores(values: ArrayLike, reference: ArrayLike) -> np.ndarray:
-    """Return (n,) float64 normal scores of values by their places among (m,) reference values: 0 in the middle, finite
-    beyond.
+    """Return (n,) float64 normal scores of values by place among (m,) reference ones: 0 in the middle, finite beyond.
 
     Raises ValueError for fewer than FEWEST reference values.
     """

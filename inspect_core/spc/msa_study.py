@@ -147,8 +147,7 @@ def save(study: MsaStudy, stem: str | None = None) -> None:
 
 
 def record(stem: str, *appraisals: AppraisalRecord) -> MsaStudy:
-    """Return the study with more appraisals, as it is on disk now, also when two windows or two servers add to it; all
-    of them or none.
+    """Return the study with more appraisals, as it is on disk now, also where others add to it; all of them or none.
 
     Raises ValueError as `with_appraisal`, and OSError.
     """

@@ -219,9 +219,7 @@ def most_promised(groups: int, *, photos: int) -> str:
 
 
 def found_up_to(scored: ScoredPhotos, **live: int) -> np.ndarray:
-    """Return (photos,) float64, read-only, of `scoring.defect_hits` at a stored live value; NaN where no true mask is
-    known.
-    """
+    """Return (photos,) float64, read-only, of `scoring.defect_hits` at a stored live value; NaN without a mask."""
     values = {**scored.live, **live}
 
     def look() -> np.ndarray:
@@ -289,9 +287,7 @@ def labelled_since(photos: Sequence[ScoredPhoto]) -> int:
 def counts_sentence_for(
     scored: ScoredPhotos, scores: np.ndarray, limits: Limits, hit_limits: np.ndarray | None = None
 ) -> str:
-    """Return what the limits do to the photos, in parts; hit_limits: (photos,) up to which limit each defect is
-    found.
-    """
+    """Return what the limits do, in parts; hit_limits: (photos,) up to which limit each defect is found."""
     good, defect, unscored, set_on_these, hidden = select_counted(scored.photos, scored.unscored, scored.set_on)
     good_scores = np.concatenate([scores[good], hidden])
     counts = _counts(good_scores, scores[defect], limits, None if hit_limits is None else hit_limits[defect], unscored)

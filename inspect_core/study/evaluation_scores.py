@@ -37,9 +37,7 @@ class EvaluationScores:
     def from_scored(
         cls, scored: ScoredPhotos, live: Live, indices: Sequence[int], masks: Sequence[np.ndarray | None]
     ) -> Self:
-        """Create it from the photos at these positions, at stored live values; masks: of all photos, as
-        `truth_masks`.
-        """
+        """Create it from the photos at these positions, at stored live values; masks: of all, as `truth_masks`."""
         area, indices = live.get(AREA, scored.live[AREA]), list(indices)
         scores, hit_limits, counts = [np.zeros(0, np.float32)], [], []
         for first in range(0, len(indices), AT_ONCE):

@@ -103,9 +103,7 @@ class StudyFitter:
         )
 
     def patch_sample(self, samples: Sequence[PhotoFile], count: int, view: int, report: Report) -> Tensor:
-        """Return (n, k) patches as one view sees them, drawn evenly over the photos with the seed; n is `count`
-        or all.
-        """
+        """Return (n, k) patches as one view sees them, evenly over the photos, by seed; n is `count` or all."""
         fit = FitPlan.of_sample(view, self._patches(len(samples), view), count, self.order.seed)
         return self.gather(fit, samples, report)[0].rows()
 

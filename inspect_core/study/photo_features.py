@@ -126,9 +126,7 @@ class PhotoFeatures:
         return None
 
     def augmented_features(self, sample: PhotoFile, tolerances: Tolerances | None) -> list[tuple[Tensor, ...]]:
-        """Return the features of a photo and of its copies within the tolerances, which are never stored; empty where
-        `features_of` gives none.
-        """
+        """Return the features of a photo and of its copies in the tolerances, never stored; empty if it has none."""
         features = self.features_of(sample)
         if features is None or tolerances is None:
             return [] if features is None else [features]

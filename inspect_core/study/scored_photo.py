@@ -67,9 +67,7 @@ class ScoredPhoto:
         return None if known is None else mask_at(known, size)
 
     def dilated_mask(self, size: tuple[int, int]) -> np.ndarray | None:
-        """Return (height, width) bool, the true mask of a defect as `defect_hits.dilate_mask`, made once; None where it
-        is not known.
-        """
+        """Return (height, width) bool, a defect's mask as `defect_hits.dilate_mask`, made once; None if not known."""
         if size not in self._near:
             known = self.known_mask(size) if self.is_defect else None
             self._near[size] = np.packbits(dilate_mask(known)) if known is not None and known.any() else None

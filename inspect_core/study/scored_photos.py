@@ -75,9 +75,7 @@ class ScoredPhotos:
         self._in_view: np.ndarray | None = None
 
     def _with(self, **changed: Any) -> Self:
-        """Return these with other attributes, and nothing remembered of the photos, apart from scales unless they
-        change.
-        """
+        """Return these with other attributes; of what is remembered, scales alone stay unless they change."""
         other = copy.copy(self)
         vars(other).update(changed)
         other._clear_cache()
@@ -93,8 +91,7 @@ class ScoredPhotos:
         return made
 
     def with_photo(self, photo: ScoredPhoto, *looks: Sequence[Tensor]) -> Self:
-        """Return these with one more photo at the end, given its (1, h, w, k) features for each view, then those of a
-        copy.
+        """Return these with one more photo at the end, given its (1, h, w, k) features by view, then a copy's.
 
         Raises ValueError naming the photo when an error is not finite.
         """
@@ -114,9 +111,7 @@ class ScoredPhotos:
         return self._with(photos=(*self.photos, photo), stored=stored, _empty=empties, _scales={})
 
     def index(self, image: int | str) -> int:
-        """Return the position of a photo given its position or its name. Raises ValueError for a name that is
-        not here.
-        """
+        """Return a photo's position, given that or its name. Raises ValueError for a name that is not here."""
         if isinstance(image, int):
             return image
         for position, photo in enumerate(self.photos):
@@ -141,9 +136,7 @@ class ScoredPhotos:
         return float(np.median(chosen)) if chosen.size else 0.0
 
     def setters(self) -> np.ndarray:
-        """Return (photos,) bool: the good photos that set limits, the calibrate photos or else the judge photos; none
-        where their scores alone are here.
-        """
+        """Return (photos,) bool: the good photos that set limits, calibrate photos or else judge photos."""
         good, _ = self.good_and_defect()
         calibration = good & self.of_subset("calibration")
         return (calibration if calibration.any() else good & self.of_subset("test")) & (self.set_on is None)
@@ -180,9 +173,7 @@ class ScoredPhotos:
         return self._with(views=views, live=live, stored=self.stored.of_views(positions), _scales={})
 
     def seen_by(self, views: Sequence[FittedMethod] = ()) -> list[tuple[FittedMethod, tuple[int, ...]]]:
-        """Return (view, values of its live parameter) for the errors of a photo; views: to use instead, fitted without
-        it.
-        """
+        """Return (view, value of its live parameter) for a photo's errors; views: others, fitted without it."""
         return [
             (other, tuple(min(stop, other.stops[-1]) for stop in view.stops))
             for view, other in zip(self.views, views or self.views, strict=True)
@@ -202,9 +193,7 @@ class ScoredPhotos:
         return is_partly_out(*self._in_view.T, area)
 
     def stops(self, name: str) -> tuple[int, ...]:
-        """Return the values of a live parameter at which errors are kept, ascending. Raises ValueError for another
-        name.
-        """
+        """Return the values of a live parameter with stored errors, ascending. Raises ValueError for another name."""
         for view in self.views:
             if view.live_parameter == name:
                 return view.stops
@@ -238,9 +227,7 @@ class ScoredPhotos:
         return self.maps(self.index(image), view=view, **live)
 
     def map_from_features(self, features: Sequence[Tensor], placement: Placement, **live: int) -> np.ndarray:
-        """Return (H, W) float32 anomaly map of any photo, given its (1, h, w, k) features for each view; nothing is
-        kept.
-        """
+        """Return (H, W) float32 anomaly map of any photo, given its (1, h, w, k) features by view; nothing is kept."""
         stops, _ = self._chosen(live)
         errors = sweep_errors([(view, (stop,)) for view, stop in zip(self.views, stops, strict=True)], features)
         scaled = sum_error_maps(
@@ -325,9 +312,7 @@ class ScoredPhotos:
         return {stop: scale for stop, scale in scales.items() if scale is not None}
 
     def _manner(self, view: FittedMethod, errors: np.ndarray, setters: np.ndarray) -> dict[str, bool]:
-        """Return how a view's scales are learned from its errors on these photos; photos of one group count as one
-        there.
-        """
+        """Return how a view's scales are learned from its errors on these photos; a group counts as one there."""
         if view.definition.ceiling(view.detector, view.start) is not None:
             return {"uniform": True}
         groups = np.array([self.photos[i].split_group or f"alone {i}" for i in setters])

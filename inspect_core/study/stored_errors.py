@@ -73,8 +73,7 @@ class StoredErrors:
         )
 
     def with_photo(self, name: str, errors: Sequence[np.ndarray], repeat_errors: Sequence[np.ndarray] = ()) -> Self:
-        """Return these and one more photo's, (stops, h, w) float32 for each view; repeat_errors: none where there are
-        none.
+        """Return these and one more photo's, (stops, h, w) float32 by view; repeat_errors: none where there are none.
 
         Raises ValueError with the photo's name when an error is not finite.
         """

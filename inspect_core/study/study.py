@@ -158,8 +158,7 @@ class Study:
         return self.fitting.views(samples, report, numbers=[number])[0]
 
     def of_detector(self, method: str, backbone: Backbone, taps: Sequence[tuple[str, ...]]) -> "Study":
-        """Return the fitted study of one detector, of methods that were fitted one by one here; nothing is computed
-        again.
+        """Return the fitted study of one detector, of methods fitted one by one here; nothing is computed again.
 
         backbone, taps: as `TeachingConfig.network` gives them for this detector. Equal to the bit to a study of that
         detector alone. Raises ValueError for a method that was not fitted here on such features.
@@ -177,8 +176,7 @@ class Study:
         return self._like(backbone, method, taps, self.order.parameters_for(methods_of(method)))
 
     def with_parameters(self, parameters: Mapping[str, float | None]) -> "Study":
-        """Return an unfitted study of the same photos and features with other parameters of the fit; nothing is read
-        again.
+        """Return an unfitted study of the same features with other parameters of the fit; nothing is read again.
 
         Raises ValueError for a parameter that determines the features (k), or one that the methods do not know.
         """
@@ -265,18 +263,14 @@ class Study:
         return build_recipe(self.order, self.extractor, self.results, scored, live, limits, **chosen)
 
     def errors(self, photo: ScoredPhoto) -> list[np.ndarray]:
-        """Return (stops, h, w) float32 errors of a photo under each view, as scored; computed for one added on the
-        bench.
-        """
+        """Return (stops, h, w) float32 errors of a photo by view, as scored; computed for one added on the bench."""
         for position, known in enumerate(self.photos):
             if (known.name, known.digest) == (photo.name, photo.digest):
                 return self.results.errors(position)
         return sweep_errors(self.results.seen_by(), self.features(photo))
 
     def features(self, photo: ScoredPhoto) -> tuple[Tensor, ...]:
-        """Return (1, h, w, k) patch features of a photo for each view, from the store when there, else from the
-        network.
-        """
+        """Return (1, h, w, k) patch features of a photo by view, from the store, else from the network."""
         stored = self.photo_features.stored(photo.digest)
         if stored is not None:
             return stored

@@ -95,9 +95,7 @@ class ScoringTask:
 
 @dataclass(frozen=True, eq=False)
 class EvaluationTask:
-    """Gives the photos, AT_ONCE at a time, at each of the moves, as `evaluation_scores.judge`; repeat_tolerances: as
-    there.
-    """
+    """Gives the photos, AT_ONCE at a time, at each of the moves, as `evaluation_scores.judge`."""
 
     views: tuple[FittedMethod, ...]
     moves: tuple[Live, ...]
@@ -115,9 +113,7 @@ class EvaluationTask:
 
 @dataclass(frozen=True, eq=False)
 class EmbeddingTask:
-    """Gives what the product check learns from a usable photo: embedding (d,) and logits (c,), float32; no logits
-    unless `fused`.
-    """
+    """Gives what the product check learns from a photo: embedding (d,), logits (c,), float32; these if `fused`."""
 
     fused: bool
     words: ClassVar[str] = "describing"

@@ -91,8 +91,7 @@ class TeachingConfig:
         return replace(self.tolerances, seed=self.seed, copies=min(self.tolerances.copies, copies))
 
     def record(self, digests: Mapping[str, str], taps: tuple[str, ...] | None) -> TeachingRecord | None:
-        """Return what a recipe keeps of it; digests: of the content of the photos that could be read, by name; taps: by
-        layer.
+        """Return what a recipe keeps of it; digests: of the photos that could be read, by name; taps: by layer.
 
         None for more than MOST_RECORDED photos.
         """

@@ -62,8 +62,7 @@ class StepTimes:
         *,
         made: int = 0,
     ) -> "StepTimes":
-        """Create it for an order, timing the network on one grey photo here; made: photos scored beside those that set
-        limits.
+        """Create it for an order, timing the network on one grey photo; made: photos scored besides the usual ones.
 
         Raises ValueError as `costs_of`.
         """

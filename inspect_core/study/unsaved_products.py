@@ -173,9 +173,7 @@ def interrupted(folder: Path) -> TeachingConfig:
 
 
 def load_unsaved(folder: Path) -> tuple[UnsavedProduct, Recipe]:
-    """Return a part and the recipe that it would be. Raises ValueError, with reason and remedy, for anything
-    damaged.
-    """
+    """Return a part and the recipe that it would be. Raises ValueError, reason and remedy, for anything damaged."""
     part = _read(folder)
     if workspace.regular_file_stat(folder / RECIPE) is None:
         raise ValueError(f"{folder.name}/{RECIPE} is missing; teach the part again")

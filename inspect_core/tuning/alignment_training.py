@@ -84,9 +84,7 @@ class AlignmentGain:
 
 
 def alignment_advice(order: TeachingConfig, report: Report) -> str:
-    """That alignment would help, by the features that the first of the methods sees; "" where it would not, or is asked
-    for. Raises ValueError as `with_taps`.
-    """
+    """Return that alignment would help, by what the first method sees; "" if not or asked for (see `with_taps`)."""
     if order.align != NO_ALIGNMENT or order.alignment is not None:
         return ""
     gain = gain_on(order.photos.train, default_extractor(order, methods_to_fit(order)), report)

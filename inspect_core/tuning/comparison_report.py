@@ -109,8 +109,7 @@ def csv_of(comparison: Comparison) -> str:
 
 
 def table_of(comparison: Comparison, current: str = "") -> dict[str, list[str]]:
-    """Return the table to read: cells by column, in the order of the rows; a figure that no photo can give has no
-    column.
+    """Return the table to read: cells by column, rows in order; a figure that no photo can give has no column.
 
     current: the title of the detector on the bench, if any.
     """
@@ -151,9 +150,7 @@ def _counted(evaluation: Evaluation) -> dict[str, str]:
 
 
 def curves(rows: Sequence[ComparisonRow], theme: ChartTheme) -> dict[str, tuple[str, Figure]]:
-    """Return (title, figure) of the ROC and PRO curves on the judge photos, a line per row; none where these have no
-    good photo or no defect, or no mask.
-    """
+    """Return (title, figure) of ROC and PRO curves on the judge photos, a line per row; none without such photos."""
     roc = {}
     for row in rows:
         good, defects = judged_scores(row)

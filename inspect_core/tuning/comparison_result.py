@@ -65,9 +65,7 @@ class Shortlist:
 
     @classmethod
     def of_order(cls, order: TeachingConfig) -> "Shortlist":
-        """Return the detectors that teaching an order compares: none where it names one, for large photos in tiles, and
-        with too few photos to set limits.
-        """
+        """Return the detectors that teaching compares: none where one is named, in tiles, or with too few photos."""
         if order.method is not None or order.tiles is not None or not order.setters:
             return cls({}, {}, order.budget)
         return cls.from_budget(order.grid, order.parameters, budget=order.budget)
@@ -174,9 +172,7 @@ class Comparison:
         return named[place.preferred(self.location_variance_share, named)]
 
     def chosen(self) -> ComparisonRow:
-        """Return the preferred row, unless another is better beyond chance on the same photos (on made-up defects
-        alone: also by MARGIN); then the best one.
-        """
+        """Return the preferred row unless another is better beyond chance (on made-up defects also by MARGIN)."""
         rows = self._eligible()
         first = self.preferred()
         margin = 0.0 if self.known else MARGIN
@@ -203,9 +199,7 @@ class Comparison:
         return f"Detector: {first.title}. No other was clearly better.\n{lies}Compared on {self.basis}."
 
     def tie_marks(self, figure: str) -> tuple[str, ...]:
-        """Return, for each row "best", "tie" for one within the interval of the best, or "", by a figure with an
-        interval.
-        """
+        """Return, for each row, "best", "tie" within the best one's interval, or "", by a figure with an interval."""
         estimates: list[Estimate] = [getattr(row, figure) for row in self.rows]
         best = max(
             (estimate for estimate in estimates if not math.isnan(estimate.value)),

@@ -146,9 +146,7 @@ def _of_trial(trial: Trial, tried: ScoredPhotos) -> dict:
 
 
 def _of_judged(scored: ScoredPhotos, masks: list[np.ndarray | None] | None) -> dict:
-    """Return the fields of a row that come from the judge photos; masks: of `truth_masks`, None when these were not
-    scored.
-    """
+    """Return a row's fields that come from judge photos; masks: of `truth_masks`, None where not scored."""
     figures = {"limits": None, "evaluation": None, "image_auroc": Estimate(), "aupro": Estimate(), "pro": None}
     if masks is None:
         return figures
@@ -196,9 +194,7 @@ def _megabytes(view: FittedMethod) -> float:
 
 
 def _verdict_ms(study: Study, photo: ScoredPhoto, views: Sequence[FittedMethod]) -> float:
-    """Return median milliseconds from a photo's file to its grid errors; features that other detectors need do not
-    count.
-    """
+    """Return median ms from a photo's file to its grid errors, without features that only other detectors need."""
     look_at = replace(study.extractor, looks=tuple(view.spec for view in views))
     took = []
     try:

@@ -18,9 +18,7 @@ RUNNING_APP = 700 << 20
 
 @dataclass(frozen=True)
 class Forecast:
-    """seconds to teach where nothing else runs; memory at its peak and disk for features, in bytes; engine: of the
-    backbone.
-    """
+    """seconds to teach where nothing else runs; memory at its peak and disk, in bytes; engine: of the backbone."""
 
     seconds: float
     memory: int

@@ -71,9 +71,7 @@ class ScreenedPhoto:
 
 @dataclass(frozen=True)
 class ScreeningResult:
-    """photos: the good ones, those least like the others first, since defects are among these; skipped: (name, reason)
-    of damaged ones.
-    """
+    """photos: good ones, those least like the others first, since defects are there; skipped: (name, reason)."""
 
     photos: tuple[ScreenedPhoto, ...]
     skipped: tuple[tuple[str, str], ...] = ()

@@ -142,8 +142,7 @@ def order_of(recipe: Recipe, teaching_record: TeachingRecord, photos: Split) -> 
 def extend_recipe(
     task: ExtensionPlan, store: FeatureStore, report: Report, workers: Workers = IN_PROCESS, **facts: Any
 ) -> tuple[Recipe, Study]:
-    """Return the recipe taught again, unsaved, with the limits suggested for it, and its study; facts: author and
-    reason.
+    """Return the recipe taught again, unsaved, with suggested limits, and its study; facts: author and reason.
 
     Equal to the bit to teaching the order from nothing. Known cases, defect types, areas and live values are kept;
     challenge parts are left out, since their photos are to be judged again. Raises ValueError as `teach`.
@@ -174,8 +173,7 @@ def compare_with_previous(
     inspections: Sequence[Inspection] = (),
     report: Report = ignore_progress,
 ) -> tuple[VerdictChanges, list[str]]:
-    """Return which verdicts change of all parts that the recipe has judged before; and sentences on those not judged
-    again.
+    """Return which verdicts change of all parts judged before, and sentences on those not judged again.
 
     Those of its teaching go by their scores, each good one scored by a detector that has not learned from it; defects
     that only chose settings, and the inspected parts whose photo still lies where it lay, are inspected. What a person
@@ -230,9 +228,7 @@ def _recorded(inspector: LoadedRecipe) -> dict[str, ResultRow]:
 def _own_photos(
     recipe: Recipe, teaching_record: TeachingRecord, folders: Sequence[Path]
 ) -> dict[str, tuple[str, PhotoFile, str]]:
-    """Return (set, photo, group) of every photo that it was taught from, by digest. Raises ValueError for
-    missing ones.
-    """
+    """Return (set, photo, group) of every photo it was taught from, by digest. Raises ValueError for missing ones."""
     by_digest = by_content(teaching_record.photos, folders, recipe.depth)
     if missing := [photo.name for photo in teaching_record.photos if photo.digest not in by_digest]:
         raise ValueError(

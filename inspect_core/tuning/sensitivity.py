@@ -36,9 +36,7 @@ class SensitivityPoint:
 
 
 def chosen_stops(scored: ScoredPhotos, name: str, value: int) -> tuple[int, ...]:
-    """Return at most STOPS + 1 of a live parameter's stops, evenly spaced on a log scale, the one in force
-    among them.
-    """
+    """Return at most STOPS + 1 of a live parameter's stops, spread on a log scale, with the one in force."""
     stops = scored.stops(name)
     targets = np.geomspace(max(stops[0], 1), stops[-1], STOPS)
     nearest = {min(stops, key=lambda stop: abs(stop - target)) for target in targets}
@@ -53,9 +51,7 @@ def live_sensitivity(
     live: Mapping[str, int],
     report: Report = ignore_progress,
 ) -> list[SensitivityPoint]:
-    """Return figures at values of one live parameter, the others as in `live`, from stored errors: no network and no
-    fit.
-    """
+    """Return figures at values of one live parameter, the others as in `live`: no network and no fit."""
     readings = []
     for done, stop in enumerate(stops):
         report(done / len(stops), f"{name} = {stop}, {done + 1} of {len(stops)}")
@@ -125,8 +121,7 @@ def read_figures(scored: ScoredPhotos, value: float, masks: list[np.ndarray | No
 
 
 def spread(good_scores: np.ndarray) -> float:
-    """Return (largest - median) / median: how far the strangest good part stands out; NaN with fewer than 2, or median
-    <= 0.
+    """Return (largest - median) / median: how far the strangest stands out; NaN below 2 or for median <= 0.
 
     The larger it is, the more small defects a limit above all good parts misses.
     """

@@ -148,17 +148,13 @@ def crossed_trial(study: Study, pasting: DefectPaster) -> tuple[Trial, ScoredPho
 
 
 def masks_of(photos: Sequence[ScoredPhoto], size: tuple[int, int]) -> dict[str, np.ndarray]:
-    """Return, by name, the known masks of the defects that were kept to choose by, at every SHRINK-th pixel of
-    the map.
-    """
+    """Return by name the known masks of the defects kept to choose by, at every SHRINK-th pixel of the map."""
     masks = {photo.name: photo.known_mask(shrunk_size(size)) for photo in photos if photo.is_defect and photo.mask}
     return {name: mask for name, mask in masks.items() if mask is not None}
 
 
 def _window(extractor: FeatureExtractor, rng: np.random.Generator) -> tuple[slice, slice]:
-    """Return where a defect is pasted: anywhere in a photo that the network sees whole, within one tile's size in a
-    large one.
-    """
+    """Return where a defect is pasted: anywhere in a photo seen whole, within one tile's size in a large one."""
     free = [whole - input_side for whole, input_side in zip(extractor.size, extractor.backbone.size, strict=True)]
     top, left = (int(rng.integers(most + 1)) if most else 0 for most in free)
     height, width = extractor.backbone.size

@@ -41,8 +41,7 @@ class TeachingResult:
 
 
 def teach(order: TeachingConfig, store: FeatureStore, report: Report, workers: Workers = IN_PROCESS) -> TeachingResult:
-    """Load the backbone, extract, choose the detector unless the order names it, fit, learn the product; holds the
-    device all the while.
+    """Load the backbone, extract, choose the detector unless named, fit, learn the product; the device is held.
 
     The same order on the same machine gives the same recipe to the bit, with or without workers (processes that process
     the photos in place of this one).
@@ -97,9 +96,7 @@ def _for_product_check(photos: Split) -> tuple[Sequence[PhotoFile], Sequence[Pho
 def _by_known_defects(
     order: TeachingConfig, store: FeatureStore, report: Report, workers: Workers
 ) -> tuple[Study, str] | None:
-    """Return the study of the candidate that separates the known defects best, and why; None where there are none to
-    choose by, or the order names its detector.
-    """
+    """Return the study that best separates the known defects, and why; None without any or with a named detector."""
     shortlist = Shortlist.of_order(order)
     if not shortlist.candidates or not order.photos.validation:
         return None
@@ -119,9 +116,7 @@ def _by_known_defects(
 
 
 def _unfitted(order: TeachingConfig, store: FeatureStore, workers: Workers) -> tuple[Study, str | None]:
-    """Return the study of the detector that the order names or has to take, and why; else of the methods of those of
-    which places name one.
-    """
+    """Return the study of the detector that is named or has to be taken, else of that which places name, and why."""
     if order.method is not None:
         return _study(order, order.method, store, workers), None
     if order.tiles is not None:

@@ -22,18 +22,14 @@ def name_type(product: TaughtProduct, position: int, regions: Sequence[Region]) 
 
 
 def in_words(verdict: Verdict) -> str | None:
-    """Return the text under the verdict: "scratch, 87 %", "unknown defect type", the reason of a stopped photo, or
-    None.
-    """
+    """Return the text under the verdict: "scratch, 87 %", "unknown defect type", a stopped photo's reason, or None."""
     if verdict.defect_type is not None:
         return f"{verdict.defect_type[0]}, {100 * verdict.defect_type[1]:.0f}%"
     return UNKNOWN_TYPE if verdict.of_unknown_type else verdict.reason
 
 
 def limit_slider(product: TaughtProduct, page: str) -> None:
-    """Show the slider of the least probability at which a defect type is named, live; nothing while none was
-    learned.
-    """
+    """Show the slider of the least probability that names a defect type; nothing while none was learned."""
     if product.defect_types is None:
         return
     key = f"minimum_confidence-{page}-{product.id}"

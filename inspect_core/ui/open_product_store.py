@@ -171,8 +171,7 @@ def change(taught_id: str, make_change: Callable[[TaughtProduct], TaughtProduct]
 
 
 def add(product: TaughtProduct, picture: DecodedPhoto) -> TaughtProduct | None:
-    """Return the part with an uploaded photo on its bench, stored losslessly in the workspace; None when it was
-    dropped.
+    """Return the part with an uploaded photo on its bench, stored losslessly; None when it was dropped.
 
     Raises NotLocated when the part is not found in it.
     """
@@ -193,8 +192,7 @@ def take(taught_id: str) -> None:
 
 
 def current() -> TaughtProduct | None:
-    """Return the part this session works with: the one it took last, or, if it has taken none, the one used last by
-    anyone.
+    """Return the part this session works with: the one it took last, else the one used last by anyone.
 
     None when there is none, or when its part was dropped (see `is_unloaded`): no other part replaces it unasked.
     """

@@ -141,9 +141,7 @@ def _kept(taught_id: str, job: Job) -> str:
 
 
 def _fitted_again(unsaved: unsaved_products.UnsavedProduct, recipe: Recipe, job: Job) -> TaughtProduct | None:
-    """Return the product as it was, fitted to its photos again, with features from the store where they still are; None
-    where a photo is gone or has changed.
-    """
+    """Return the product fitted to its photos again, features from the store if there; None if a photo is missing."""
     if not all(sample.path.is_file() for sample in unsaved.samples):
         return None
     job.report(0.0, "fitting it to its photos again")

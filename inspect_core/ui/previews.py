@@ -74,15 +74,11 @@ class PreviewRun:
         self._stop.set()
 
     def ready(self, position: int) -> bool:
-        """Return whether the photo at this place of the gallery has its map, and enough good ones theirs to
-        scale it.
-        """
+        """Return whether this photo of the gallery has its map, and enough good ones theirs to scale it."""
         return position in self._order and self._lead <= set(self._order)
 
     def state(self, position: int) -> tuple[bool, bool]:
-        """Return what a page drawn now shows of it: whether the photo at this place is ready, and whether all has
-        ended.
-        """
+        """Return what a page drawn now shows: whether the photo at this place is ready, and whether all has ended."""
         ended = self.ended.is_set()
         return self.ready(position), ended
 

@@ -37,9 +37,7 @@ def show_no_recipes() -> None:
 
 
 def names(paths: Sequence[Path]) -> dict[Path, str]:
-    """Return what each recipe is called where one is chosen, "aliens, draft 2": by its product, state and file's
-    number.
-    """
+    """Return what each recipe is called in a choice, "aliens, draft 2": product, state and file's number."""
     states: dict[str, str] = {}
     with contextlib.suppress(LogError), AuditLog.open() as log:
         states = life_cycle.states(log)

@@ -82,9 +82,7 @@ def _is_own(headers: Headers) -> bool:
 
 
 def product_checks() -> list[Middleware]:
-    """Check of every request: the names in `server.allowedHosts`, which Streamlit checks for the websocket only, and
-    the origin.
-    """
+    """Check of every request: the origin, and `server.allowedHosts`, which Streamlit checks for websockets only."""
     hosts = config.get_option("server.allowedHosts") or ["*"]
     return [
         Middleware(PolicyHeaders),

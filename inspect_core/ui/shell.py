@@ -75,8 +75,7 @@ def jobs() -> Jobs:
 def start(
     title: str, work: Callable[[Job], Any], *, subject: object = None, on_end: Callable[[], None] = lambda: None
 ) -> Job:
-    """Work in the background for this session, after what was asked for before; returns the job. Raises as
-    `Jobs.submit`.
+    """Work in the background for this session, after what it asked for before. Raises as `Jobs.submit`.
 
     `work` returns None, or the id of a product that it has opened, for this session to take.
     """
@@ -111,9 +110,7 @@ def begin(work: Callable[[], object]) -> None:
 
 
 def sidebar() -> None:
-    """Who is at the screen, and the running job with its cancel button, above the open products: in view however many
-    there are.
-    """
+    """Show who is at the screen, and the running job with its cancel button, above the open products."""
     with st.sidebar:
         _show_user()
         every = POLL_SECONDS if active_job() is not None else IDLE_SECONDS
@@ -282,9 +279,7 @@ def paginate(items: Sequence[T], size: int, key: str) -> Sequence[T]:
 
 
 def _show_user() -> None:
-    """Show, where nothing says who is at the screen, a field that asks for the name once, or says why none is
-    recorded.
-    """
+    """Show a field that asks who is at the screen, where nothing says so, or why no name is recorded."""
     if current_user() != users.UNKNOWN:
         return
     if users.header():
@@ -341,8 +336,7 @@ def _collect() -> None:
 
 
 def escape(words: object) -> str:
-    """Return text from outside as Markdown that shows it literally: names, paths, recipe fields, errors that contain
-    them.
+    """Return text from outside as Markdown that shows it literally: names, paths, errors that contain them.
 
     White space becomes single spaces, so that it contains no line break; invalid UTF-8 is shown as an escape.
     """

@@ -110,8 +110,7 @@ class TaughtProduct:
         return self.study
 
     def order(self) -> TeachingConfig:
-        """Return the order it was taught with, without detector and product check: the same for every fit of these
-        photos, and with Loupe's own choices for a method as published.
+        """Return the order it was taught with, but detector and product check: the same for all fits of these photos.
 
         Parameters that have their default are left out, as another method may have another.
         """
@@ -137,9 +136,7 @@ class TaughtProduct:
         return made is not None and made.as_published
 
     def config_with_choice(self) -> TeachingConfig:
-        """Return the order that teaches it again, with its detector and product check. Raises ValueError as
-        `own_study`.
-        """
+        """Return the order that teaches it again, with detector and product check. Raises ValueError as `own_study`."""
         if self.teaching_config is not None:
             return self.teaching_config
         study = self.own_study
@@ -154,8 +151,7 @@ class TaughtProduct:
         return self.recipe is not None and self.recipe.digest is not None
 
     def to_recipe(self, limits: Limits | None, live: Mapping[str, int], **recipe_fields: Any) -> Recipe:
-        """Return the recipe of the part as it is; limits: None for those it began with, and for a part from a recipe
-        its own.
+        """Return the recipe of the part as it is; limits: None for those it began with, or its recipe's own.
 
         recipe_fields: who, why and what else `Study.recipe` and `Recipe.with_changes` take. Raises ValueError as
         `Study.recipe`.
@@ -185,8 +181,7 @@ class TaughtProduct:
         return picture[1]
 
     def photo(self, position: int) -> np.ndarray:
-        """Return (H, W, 3) uint8 of one photo on the bench as taken, read from its file; the last one is kept in
-        memory.
+        """Return (H, W, 3) uint8 of one photo on the bench as taken, from its file; the last one stays in memory.
 
         Raises ImageError for a photo that can no longer be read.
         """
@@ -309,9 +304,7 @@ class TaughtProduct:
         return next((i for i, photo in enumerate(self.scored.photos) if photo.digest == digest), None)
 
     def with_photo(self, photo: ScoredPhoto, features: Sequence[Tensor], thumbnail: bytes) -> "TaughtProduct":
-        """Return the part with one more photo at the end, given its features for each view; unchanged if it is
-        there.
-        """
+        """Return the part with one more photo at the end, given its features by view; unchanged if it is there."""
         if self.position_of(photo.digest) is not None:
             return self
         scored = self.scored.with_photo(photo, features)

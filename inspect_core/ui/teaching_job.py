@@ -74,9 +74,7 @@ def samples() -> tuple[str, ...]:
 
 @st.cache_data(max_entries=32, show_spinner="Timing one photo…", hash_funcs={TeachingConfig: repr})
 def expected(order: TeachingConfig, detectors: Sequence[str] = ()) -> Forecast:
-    """Return what teaching an order will cost, or comparing detectors on its photos. Raises ValueError as
-    `forecast`.
-    """
+    """Return what teaching an order, or comparing detectors on its photos, costs. Raises ValueError as `forecast`."""
     return forecast(order, feature_store(), detectors)
 
 

@@ -55,9 +55,7 @@ def keep_picture(picture: DecodedPhoto, below: Path) -> Path:
 
 
 def _holds(folder: Path, contents: Mapping[str, bytes | memoryview]) -> bool:
-    """Return whether all files, given by path and content, lie in the folder unchanged. Raises OSError for one that is
-    not among them.
-    """
+    """Return whether all files, by path and content, lie there unchanged. Raises OSError for a missing one."""
     names = set(map(_key, contents))
     for path in folder.rglob("*"):
         passed = is_clutter(path.name) or (path.is_dir() and not path.is_symlink())
@@ -67,8 +65,7 @@ def _holds(folder: Path, contents: Mapping[str, bytes | memoryview]) -> bool:
 
 
 def paths_of(names: Sequence[str], *, windows: bool = WINDOWS) -> list[str]:
-    """Return a relative POSIX path for each uploaded name, in their order; none leads elsewhere and no two are the
-    same.
+    """Return a relative POSIX path for each uploaded name, in order; none leads elsewhere, no two are the same.
 
     Names are unchanged except for those that a scan passes over or the system reserves, unprintable characters, a
     leading dot, and what exceeds NAME_BYTES bytes. Of two that differ by case or by how accents are written, the second

@@ -125,9 +125,7 @@ def assign_folds(numbers: np.ndarray, groups: np.ndarray, *, folds: int, seed: i
 
 
 def _at_powers(model: KernelDensityClassifier, x: np.ndarray, y: np.ndarray, new: np.ndarray) -> np.ndarray:
-    """Return (P, m, C) log densities of new points under a model fitted on x and y, had it been fitted at each
-    power.
-    """
+    """Return (P, m, C) log densities of new points under a model on x and y, as if fitted at each power."""
     gaussians, counts = fit_gaussians(
         model.parent, x / model.scale, y, classes=len(model.classes), lam=model.lam, lam_undivided=False
     )

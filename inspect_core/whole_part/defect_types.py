@@ -55,9 +55,7 @@ class DefectTypes:
         return self.of_embedding(whole if box is None and whole is not None else embed(crop_square(image, box)))
 
     def box_of(self, regions: Sequence[Region]) -> Box | None:
-        """Return what to look at on a part: the box of its largest region, the first of equals; None for the whole
-        part.
-        """
+        """Return what to look at on a part: the box of its largest region, the first of equals; None: the whole."""
         return max(regions, key=lambda region: region.area).box if self.by_region and regions else None
 
     def of_embedding(self, embedding: np.ndarray) -> tuple[str, float] | None:

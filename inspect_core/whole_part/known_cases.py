@@ -92,8 +92,7 @@ class KnownCases:
     def nearest(
         self, embedding: np.ndarray, *, count: int, besides: str | None = None
     ) -> list[tuple[KnownCase, float]]:
-        """Return at most `count` (case, similarity), the most like a (d,) embedding first, ties in the order of the
-        cases.
+        """Return at most `count` (case, similarity), most like a (d,) embedding first, ties in the cases' order.
 
         The similarity is the cosine where eq. 17 lets it count, above 0; an empty list: nothing like this. besides:
         digest of a photo to leave out. A part that is known only because one near it was vouched for is similar to its
@@ -118,9 +117,7 @@ class KnownCases:
         return replace(self, cases=(*self.cases, case), outlier_scores=scores, surface=surface)
 
     def without(self, row: int) -> "KnownCases":
-        """Return these without the case in that row. The surface keeps what it learned; a vouch for that part is
-        withdrawn.
-        """
+        """Return these without the case in that row. The surface keeps it; a vouch for that part is withdrawn."""
         apart = np.abs(self.surface.accepted - finite_unit(self.embeddings[row : row + 1])).max(axis=1)
         return replace(
             self,
@@ -130,9 +127,7 @@ class KnownCases:
         )
 
     def with_limit(self, limit: float) -> "KnownCases":
-        """Return the same cases with another t: lower calls more parts unlike anything. Raises ValueError for one below
-        0.
-        """
+        """Return the same cases with another t: lower calls more parts unlike any. Raises ValueError below 0."""
         return replace(self, limit=float(limit))
 
     def arrays(self) -> dict[str, np.ndarray]:

@@ -60,9 +60,7 @@ class KnownSurface(Stored):
         return np.hypot(within.astype(np.float64), np.linalg.norm(centred - reduced @ self.basis.T, axis=1))
 
     def _mean_distance(self, z: np.ndarray) -> np.ndarray:
-        """Return (n,) mean second-order distance (eqs. 8 and 16) of (n, r) points to the quadrics, in the embeddings'
-        unit.
-        """
+        """Return (n,) mean second-order distance (eqs. 8 and 16) of (n, r) points to the quadrics, in their unit."""
         A, b, c = (part.astype(np.float64) for part in (self.A, self.b, self.c))
         half_gradient = np.einsum("nr,msr->nms", z, A) + b / 2
         size = np.abs((half_gradient * z[:, None]).sum(axis=2) + z @ b.T / 2 + c)

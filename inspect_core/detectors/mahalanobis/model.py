@@ -81,8 +81,7 @@ class Mahalanobis(Stored):
         return values.reshape(h, w, k)
 
     def rounded(self) -> Self:
-        """Return the model with its Cholesky factors in float16: half the storage, scores computed from the rounded
-        factors.
+        """Return the model with Cholesky factors in float16: half the storage, scores from the rounded factors.
 
         Raises ValueError when a factor leaves the range in which float16 keeps its 11 bits.
         """

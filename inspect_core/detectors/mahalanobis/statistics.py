@@ -152,8 +152,7 @@ class LocalGaussian:
         return self
 
     def finish(self, *, ridge: float = 0.01) -> Mahalanobis:
-        """Return the fitted model: moments and factors in float64, stored as float32. More images may follow
-        afterwards.
+        """Return the fitted model: moments and factors in float64, stored as float32. More images may follow.
 
         ridge: added to the diagonal of every covariance, in squared feature units; the paper's epsilon.
         Warns when there are no more images than dimensions. Raises ValueError without images, for a ridge that is

@@ -23,9 +23,7 @@ NumpyCoefficients = tuple[np.ndarray, np.ndarray, np.ndarray]
 
 
 def monomial_count(d: int) -> int:
-    """Return the number of monomials x_i x_j with i <= j: the largest number of quadrics with orthonormal
-    quadratic parts.
-    """
+    """Return the number of monomials x_i x_j, i <= j: the most quadrics with orthonormal quadratic parts."""
     return d * (d + 1) // 2
 
 
@@ -77,9 +75,7 @@ def least_squares_quadratic(moments: np.ndarray, d: int, m: int) -> NumpyCoeffic
 
 
 def least_squares_coefficients(moments: np.ndarray, d: int, m: int) -> NumpyCoefficients:
-    """Return the m quadrics of least mean f^2 whose monomial coefficients, linear and constant ones too, are
-    orthonormal.
-    """
+    """Return the m quadrics of least mean f^2 whose monomial coefficients, linear and constant too, are orthonormal."""
     vectors = _smallest_eigenvectors(moments, m)
     count = monomial_count(d)
     linear = vectors[:, count:]

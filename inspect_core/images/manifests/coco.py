@@ -139,8 +139,7 @@ def _numbers(values: object, *, count: int | None = None) -> np.ndarray:
 
 
 def decode_run_lengths(counts: Sequence[int] | str, size: tuple[int, int]) -> np.ndarray:
-    """Return (H, W) bool of runs, column by column, the first of pixels that are not marked; plain, or as
-    `_uncompressed`.
+    """Return (H, W) bool of runs, column by column, the first unmarked; plain, or as `_uncompressed`.
 
     Raises ValueError for lengths that are not whole numbers from 0, or do not add up to all pixels.
     """

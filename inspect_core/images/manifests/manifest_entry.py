@@ -60,9 +60,7 @@ class Annotation(NamedTuple):
 
 
 class ManifestEntry(NamedTuple):
-    """photo: as the file names it; kind: `GOOD`, a defect type, or None without a label; where: its place in the file;
-    marks: of a defect, None when it has none.
-    """
+    """photo: as the file names it; kind: `GOOD`, a defect type or None; where: place in the file; marks: a defect's."""
 
     photo: str
     kind: str | None

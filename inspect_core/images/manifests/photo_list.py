@@ -57,8 +57,7 @@ def folder_of(path: Path) -> Path:
 def read_photo_list(
     path: Path, files: Iterable[PurePosixPath], problems: Mapping[str, str]
 ) -> tuple[dict[PurePosixPath, PathLabels], dict[PurePosixPath, Annotation], list[SkippedFile]]:
-    """Return the photos that a file lists among `files` below its folder, the marks of the defects, and what was
-    skipped.
+    """Return the photos that a file lists among `files` below its folder, the defects' marks, and what was skipped.
 
     problems: why other files there cannot be used, by name. Raises ScanError, naming the place, for a damaged list, and
     OSError.
@@ -109,9 +108,7 @@ def _entries(path: Path, find: Callable[[str], Path]) -> list[ManifestEntry]:
 
 
 def _text_of(path: Path) -> str:
-    """Return its text: UTF-8, or UTF-16 with a byte order mark. Raises ManifestError for another and for a
-    large file.
-    """
+    """Return its text: UTF-8, or UTF-16 with a byte order mark. Raises ManifestError for any other or a large file."""
     with path.open("rb") as file:
         content = file.read(MOST_BYTES + 1)
     if len(content) > MOST_BYTES:

@@ -64,8 +64,7 @@ def send_assets(key: str, token: str, thumbnails: Sequence[bytes]) -> None:
 
 
 def bench(key: str, drawn: BenchState, thumbs: str) -> None:
-    """Draw the bench. thumbs: the token given to `_send_asset`: pictures of the photos in order, of those without a
-    score, and of the reference.
+    """Draw the bench. thumbs: the token given to `_send_asset`: photos in order, unscored ones, the reference.
 
     What the engineer sets on it is asked for by `read_input` at the top of the next run. Raises ValueError for what
     cannot be drawn.

@@ -17,8 +17,7 @@ _numbers = itertools.count()
 
 
 def pack(token: str, blobs: Sequence[bytes] | None) -> bytes:
-    """Return bytes of an asset: length of the header (little-endian uint32), the header (token, lengths) as JSON, the
-    blobs.
+    """Return an asset's bytes: length of the header (little-endian uint32), header (token, lengths) as JSON, blobs.
 
     blobs: None names a asset that the browser should still have; no two such are equal, so each makes it look again.
     """
@@ -47,9 +46,7 @@ def _photo_file(digest: str, _image: np.ndarray) -> tuple[bytes, list[int]]:
 
 
 def planes(anomaly_map: np.ndarray, mask: np.ndarray | None) -> list[bytes]:
-    """Return the (h, w) map as little-endian float32, row by row, then the mask as a byte per pixel when there
-    is one.
-    """
+    """Return the (h, w) map as little-endian float32, row by row, then a byte per pixel of the mask if any."""
     sent = [np.ascontiguousarray(anomaly_map, "<f4").tobytes()]
     if mask is not None:
         sent.append(np.ascontiguousarray(mask, np.uint8).tobytes())

@@ -62,9 +62,7 @@ def show_sample_hint() -> None:
 
 
 def learn(product: TaughtProduct) -> bool:
-    """Show the number of examples, what to look at, and Learn. Return whether regions are used instead of
-    whole parts.
-    """
+    """Show the number of examples, what to look at, and Learn. Return whether regions are used, not whole parts."""
     labels = defect_labels.labels_of(product)
     groups = _groups(product)
     rows = advice(labels, [groups[photo.name] for photo in product.scored.photos])

@@ -71,9 +71,7 @@ def accuracy_sentences(learned: TypeTrainingResult) -> tuple[str, str]:
 
 
 def is_guessing(learned: TypeTrainingResult) -> bool:
-    """Return whether always naming the most frequent type could well have got as many right: within two standard
-    errors.
-    """
+    """Return whether always naming the most frequent type may well have got as many right (two standard errors)."""
     y = learned.unseen.y
     chance = np.bincount(y).max() / len(y)
     fraction = float((learned.posterior.argmax(axis=1) == y).mean())
@@ -153,9 +151,7 @@ def _trust(known: DefectTypes, learned: TypeTrainingResult) -> None:
 
 
 def elsewhere(learned: TypeTrainingResult, prior: np.ndarray) -> dict[str, list[str]]:
-    """Return the column of errors on defects of other products, in the order of the models; none without such
-    defects.
-    """
+    """Return the column of errors on other products' defects, in the order of the models; none without such defects."""
     if not len(learned.foreign):
         return {}
     stated = learned.foreign, learned.foreign_parent

@@ -88,9 +88,7 @@ def follow_refits(
 
 
 def values_about(name: str, in_force: float) -> tuple[float, ...]:
-    """Return values to try around the one in force: an eighth of it to eight times it; whole numbers, whose cost grows,
-    from a quarter to twice.
-    """
+    """Return values to try around the one in force: 1/8 to 8 times; whole numbers, whose cost grows, 1/4 to twice."""
     if CONTROLS[name].stops:
         return tuple(max(2, round(in_force * 2**step)) for step in STEPS_OF_TWO if -2 <= step <= 1)
     return tuple(in_force * 2.0**step for step in STEPS_OF_TWO)
@@ -106,9 +104,7 @@ def spectrum(product: TaughtProduct, view: FittedMethod) -> LocalSpectrum | str:
 
 
 def patch_variances(product: TaughtProduct, view: int, job: Job) -> np.ndarray:
-    """Return (d,) float64 variance of good patches along each principal direction, largest first, from a sample of
-    them.
-    """
+    """Return (d,) float64 variance of good patches along principal directions, largest first, from a sample."""
     job.report(0.0, "sampling good patches")
     sample = product.own_study.patch_sample(SAMPLED, lambda: job.cancelling, view=view).double().cpu()
     return torch.linalg.eigvalsh(torch.cov(sample.T, correction=0)).flip(0).clamp_min(0).numpy()

@@ -52,9 +52,7 @@ def downloads(selection: Selection) -> None:
 
 
 def csv_of(selection: Selection) -> str:
-    """Return a line per inspection, the latest first, under COLUMNS; time in UTC; spreadsheets run no formula
-    from it.
-    """
+    """Return a line per inspection, latest first, under COLUMNS; time in UTC; no formula for a spreadsheet to run."""
     return csv_text([COLUMNS, *map(_line, selection.inspections)])
 
 

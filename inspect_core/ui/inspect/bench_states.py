@@ -33,8 +33,7 @@ def of_model(product: TaughtProduct, position: int, live: dict[str, int], limits
 
 
 def of_preview(product: TaughtProduct, position: int, run: PreviewRun, model: BenchState) -> BenchState:
-    """Return the preview's map as soon as it is there, its scores when all photos are done; nothing is counted or
-    judged.
+    """Return the preview's map as soon as it is there, its scores when all are done; nothing is counted or judged.
 
     Scores of two fits of one view have no common scale. Until the good photos are scored, all figures of the model are
     therefore brought to the preview's by the medians of the two maps shown. Those of several views are in spreads of

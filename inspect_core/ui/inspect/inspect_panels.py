@@ -183,8 +183,7 @@ def _without_photos(product: TaughtProduct, settings: SessionSettings, save: Del
 
 
 def apply_bench_input(product: TaughtProduct, settings: SessionSettings) -> TaughtProduct:
-    """Put what was set on the bench in force: the limits, unless a preview is shown, the photo shown, what a part is
-    said to be. Returns the part with it."""
+    """Put what was set on the bench in force: limits, but in a preview; photo; labels. Return the part with it."""
     limits, position, label = bench.read_input(_key(product))
     if limits is not None and settings.preview is None:
         settings.limits = limits

@@ -44,9 +44,7 @@ def from_known_defects(product: TaughtProduct, drawn: BenchState) -> None:
 
 
 def offer_limit(row: DeltaGenerator, product: TaughtProduct, drawn: BenchState) -> None:
-    """Show a button in this row that takes the limit known defects suggest, with what it does to them; none
-    without it.
-    """
+    """Show a button in this row that takes the limit known defects suggest, with its effect; none without it."""
     try:
         suggestion, sets = _suggest(product, drawn, ESCAPE_COST)
     except ValueError:

@@ -126,9 +126,7 @@ def _live_control(
 
 
 def _area_control(product: TaughtProduct, settings: SessionSettings, live: Mapping[str, int], *, waiting: bool) -> None:
-    """Show the slider of the smallest area that counts, in pixels of the map, with its size in pixels of the photo
-    shown.
-    """
+    """Show the slider of the smallest area that counts, in map pixels, with its size in pixels of the photo."""
     key = _key_of(product, settings, AREA, waiting=waiting)
     size = product.scored.size
     photo = product.scored.photos[settings.position].size if product.scored.photos else size
@@ -160,9 +158,7 @@ def _areas(size: tuple[int, int]) -> list[int]:
 
 
 def _key_of(product: TaughtProduct, settings: SessionSettings, name: str, *, waiting: bool = False) -> str:
-    """Return that of the slider of a live value: another for each preview, and another while that has no values of its
-    own.
-    """
+    """Return the slider's key of a live value: another for each preview, and while that has no values of its own."""
     preview = "" if settings.preview is None else f"-{settings.preview.number}"
     return f"{name}-{product.id}{preview}{'-waiting' if waiting else ''}"
 

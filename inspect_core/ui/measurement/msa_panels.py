@@ -205,9 +205,7 @@ def _results(study: MsaStudy) -> None:
 
 
 def html_of(study: MsaStudy, table: Mapping[str, Sequence[str]], report_lines: Sequence[str]) -> str:
-    """Return the report: what the study says, its table of figures, and every call, in one page that needs no
-    network.
-    """
+    """Return the report: what the study says, its figures, and every call, in one page that needs no network."""
     truth = dict(study.parts)
     calls = [
         [appraisal.part, "defective" if truth[appraisal.part] else "good", appraisal.appraiser, str(appraisal.trial),
@@ -229,9 +227,7 @@ def html_of(study: MsaStudy, table: Mapping[str, Sequence[str]], report_lines: S
 
 
 def _part_of(study: MsaStudy, file: str) -> str:
-    """Return the part that a file is named after: its stem, or the last word of it. Raises ValueError naming
-    the file.
-    """
+    """Return the part that a file is named after: its stem, or that's last word. Raises ValueError naming the file."""
     stem = PurePosixPath(file).stem
     names = {part.name for part in study.parts}
     words = [stem, *stem.replace("-", "_").replace(" ", "_").split("_")[::-1]]

@@ -31,9 +31,7 @@ MEANING = {
 
 
 def states() -> dict[str, str] | None:
-    """Return the state of every recipe that is not a draft, by digest; None, with an error on the page, without
-    a log.
-    """
+    """Return the state of every recipe but drafts, by digest; None, with an error shown, without a log."""
     with shell.errors_shown(LogError), AuditLog.open() as log:
         return life_cycle.states(log)
     return None

@@ -134,9 +134,7 @@ def choose_tiles(photos: Sequence[PhotoFile], size: Size, tile: Size) -> TilePla
 
 
 def show_input(photos: Sequence[PhotoFile], size: Size, key: str) -> None:
-    """Show what the network will see of the first photo, and the smallest defect that this can show; key: of
-    the files.
-    """
+    """Show what the network will see of the first photo, and the smallest defect to be seen; key: of the files."""
     height, width = size
     with shell.errors_shown(ImageError, icon=":material/broken_image:"):
         picture, words = st.columns((1, 3), vertical_alignment="center")

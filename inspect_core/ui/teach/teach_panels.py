@@ -110,9 +110,7 @@ def show_scan(source: PhotoSource, key: str) -> Dataset | None:
 
 @st.cache_data(max_entries=4, show_spinner="Checking the photos…")
 def _strips(_samples: Dataset, key: str) -> list[str]:
-    """Return the first photos of every kind, in the order of the table: good, then the defect types; key: of
-    the files.
-    """
+    """Return the first photos of every kind, in the table's order: good, then defect types; key: of the files."""
     types = sorted({sample.label for sample in _samples.defects})
     kinds = [_samples.good, *([defect for defect in _samples.defects if defect.label == kind] for kind in types)]
     return [contact_sheet.sheet(contact_sheet.small(photos[: contact_sheet.ACROSS])) for photos in kinds]
@@ -306,9 +304,7 @@ def _choose_sample() -> PhotoSource | None:
 
 
 def fingerprint(path: Path) -> str:
-    """Return a key of what was found: changes when a file below `path`, or beside a list, is added, removed or
-    written.
-    """
+    """Return a key of what was found: it changes with any file below `path`, or beside a list."""
     digest = hashlib.sha256(os.fsencode(path))
     with contextlib.suppress(OSError):  # `scan` reports the problem
         folder = folder_of(path)
