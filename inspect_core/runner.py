@@ -58,10 +58,8 @@ class ExportedModel(PhotoInspector):
 
     def _map_of_tiles(self, picture: np.ndarray, plan: TilePlan) -> np.ndarray:
         """Return (1, H, W): the first graph on each tile, the second on all cells, channels first."""
-        whole = {
-            graph_input.name: np.empty((1, *graph_input.shape[1:]), np.float32)
-            for graph_input in self._whole.get_inputs()
-        }
+        whole = {entry.name: np.empty((1, *entry.shape[1:]), np.float32) for entry in self._whole.get_inputs()}
+
         plan.fill(
             [np.moveaxis(cells, 1, -1) for cells in whole.values()],
             picture,

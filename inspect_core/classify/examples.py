@@ -67,7 +67,7 @@ def as_points(x: ArrayLike, *, name: str = "x", width: int | None = None) -> np.
         raise ValueError(f"{name} has shape {points.shape}; give (n, d), with a row for every example")
     if width is not None and points.shape[1] != width:
         raise ValueError(
-            f"{name} is {points.shape[1]} wide, the classifier expects {width}; use the same embedding as in the fit"
+            f"{name} is {points.shape[1]} wide, the classifier expects {width}; use the embedding of the fit"
         )
     finite = np.isfinite(points).all(axis=1)
     if not finite.all():
@@ -88,9 +88,7 @@ def as_classes(y: Iterable, *, count: int) -> tuple[np.ndarray, np.ndarray]:
         ordered = sorted(set(labels))
     except TypeError as error:
         kinds = ", ".join(sorted({type(label).__name__ for label in labels}))
-        raise ValueError(
-            f"y contains labels of types {kinds}; use hashable labels of one type, such as text"
-        ) from error
+        raise ValueError(f"y contains labels of {kinds}; use hashable labels of one type, such as text") from error
     if any(label != label for label in ordered):
         raise ValueError("y contains NaN, which is not a label; remove or label those examples")
     number = {label: i for i, label in enumerate(ordered)}

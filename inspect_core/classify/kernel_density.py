@@ -208,9 +208,7 @@ class _Settings:
         if not (np.isfinite(self.lam) and self.lam > 0):
             raise ValueError(f"lam is {self.lam}; give a positive number, such as 1e-6 or 1e-3")
         if self.log_b is not None and not self.log_b < np.inf:
-            raise ValueError(
-                f"log_b is {self.log_b}; give a number, -inf for no constant, or None to have it calibrated"
-            )
+            raise ValueError(f"log_b is {self.log_b}; give a number, -inf for no constant, or None to calibrate it")
 
 
 def _prior(numbers: np.ndarray, sample: LabelledSample) -> np.ndarray:

@@ -35,9 +35,7 @@ def run(options: argparse.Namespace) -> int:
     for answer in answers:
         print_line(f"{'passed' if answer.passed else 'FAILED'}  {answer.part.name}: {answer.words}")
     passed = sum(answer.passed for answer in answers)
-    print_line(
-        f"{passed} of {len(answers)} challenge parts passed; recipe {inspector.product} {inspector.digest[:12]}."
-    )
+    print_line(f"{passed} of {len(answers)} challenge parts passed; {inspector.product} {inspector.digest[:12]}.")
     return ACCEPTED if passed == len(answers) else NOT_ACCEPTED
 
 

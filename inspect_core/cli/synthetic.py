@@ -54,9 +54,7 @@ def _move(folder: Path, out: Path) -> None:
     places = {path: out / path.relative_to(folder) for path in sorted(folder.rglob("*")) if path.is_file()}
     for path, place in places.items():
         if os.path.lexists(place) and not (place.is_file() and place.read_bytes() == path.read_bytes()):
-            raise OutputPathError(
-                f"{place} is there already and is not the same file, so nothing was written; name another --out"
-            )
+            raise OutputPathError(f"{place} is another file, so nothing was written; name another --out")
     for path, place in places.items():
         place.parent.mkdir(parents=True, exist_ok=True)
         path.replace(place)

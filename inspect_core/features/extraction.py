@@ -186,7 +186,7 @@ class FeatureExtractor:
 
         plan.fill(whole, picture, see, at_once=self.backbone.at_once)
         return tuple(
-            average_neighbours(cells, layers.pool).contiguous() for layers, cells in zip(self.looks, whole, strict=True)
+            average_neighbours(cells, spec.pool).contiguous() for spec, cells in zip(self.looks, whole, strict=True)
         )
 
     def describe(

@@ -88,9 +88,7 @@ class WeightsFile(NamedTuple):
             else:
                 tensors = torch.load(io.BytesIO(self.content), map_location="cpu", weights_only=True)
         except Exception as error:  # torch's reader raises exceptions of any type on files of another format
-            raise ValueError(
-                f"weights file {self.path} cannot be read as tensors alone; {SAVE} or a .safetensors file"
-            ) from error
+            raise ValueError(f"weights file {self.path} is not tensors alone; {SAVE} or a .safetensors file") from error
         if not (isinstance(tensors, dict) and tensors and all(isinstance(value, Tensor) for value in tensors.values())):
             raise ValueError(f"weights file {self.path} does not map names to tensors; {SAVE} itself")
         return tensors
@@ -129,9 +127,7 @@ def load_weights_into(
         network.load_state_dict(tensors, assign=True)
     except (RuntimeError, KeyError, IndexError, ValueError) as error:
         detail = " ".join(str(error).split())[:300]
-        raise ValueError(
-            f"weights file {path} does not match the network: {detail}; use the file for this network"
-        ) from error
+        raise ValueError(f"weights file {path} does not match the network: {detail}; use its own file") from error
     if hollow := [name for name, buffer in network.named_buffers() if buffer.is_meta]:
         with torch.random.fork_rng(devices=()):
             first, other = build(), build()

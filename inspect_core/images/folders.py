@@ -127,9 +127,7 @@ def _samples(
     skipped.sort()
     _require_good(root, good, defects, skipped)
     warnings = preflight.warnings(samples, skipped, file_digests=[scanned.file_digest for scanned in usable])
-    empty = [
-        scanned.sample.name for scanned in usable if scanned.sample.label == GOOD and int(np.ptp(scanned.grey)) <= FLAT
-    ]
+    empty = [photo.sample.name for photo in usable if photo.sample.label == GOOD and int(np.ptp(photo.grey)) <= FLAT]
     if empty:
         warnings += (
             f"{pluralise(len(empty), 'good photo')} of one even tone ({join_first_names(empty)}): they show nothing.",
@@ -161,7 +159,7 @@ def _distinct(looks: list[_ScannedPhoto], skipped: list[SkippedFile]) -> list[_S
             distinct.append(scanned)
         else:
             skipped.append(
-                SkippedFile(sample.name, f"it is a copy of {escape_line(name)}; one photo counts as one part", "photo")
+                SkippedFile(sample.name, f"it is a copy of {escape_line(name)}; one photo is one part", "photo")
             )
     return distinct
 

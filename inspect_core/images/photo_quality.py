@@ -102,7 +102,7 @@ class QualityRange:
             return None
         ranges = {}
         for name, (least, _, _) in _WIDENED.items():
-            values = [getattr(quality, name) for quality in qualities]
+            values = [getattr(photo, name) for photo in qualities]
             wider = max(_WIDER * (max(values) - min(values)), least * float(np.median(values)))
             ranges[name] = (max(min(values) - wider, 0.0), max(values) + wider)
         low = min(quality.sharpness for quality in qualities)

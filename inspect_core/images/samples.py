@@ -102,9 +102,7 @@ class Dataset:
             depth = depth.with_bits(bits, self.values)
         if learned:
             depth = depth.with_learned_window(self.values)
-        good, defects = (
-            tuple(replace(sample, depth=depth) for sample in photos) for photos in (self.good, self.defects)
-        )
+        good, defects = (tuple(replace(photo, depth=depth) for photo in photos) for photos in (self.good, self.defects))
         return replace(self, good=good, defects=defects)
 
     def without(self, names: Collection[str]) -> Self:

@@ -48,9 +48,7 @@ class Journal:
         self._file = self.path.open("r+b")
         try:
             if not lock(self._file, wait=False):
-                raise OutputPathError(
-                    f"{self.path} is being written by another batch; wait for it to end, or choose another table"
-                )
+                raise OutputPathError(f"{self.path} is being written by another batch; wait, or choose another table")
             self.run, self.rows = self._read(recipe)
         except BaseException:
             self._file.close()

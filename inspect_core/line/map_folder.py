@@ -85,9 +85,7 @@ class MapFolder:
 
     def _check(self, path: Path) -> None:
         if Path(os.path.realpath(path.parent)) != path.parent:
-            raise OutputPathError(
-                f"{path} leads through a link; remove the link, or choose another folder for the maps"
-            )
+            raise OutputPathError(f"{path} leads through a link; remove it, or choose another folder for the maps")
         check_folder(path)
         if os.path.lexists(path) and not self._written.holds(path):
             raise OutputPathError(

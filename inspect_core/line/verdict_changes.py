@@ -70,5 +70,5 @@ def compare_verdicts(before: Sequence[ResultRow], after: Sequence[ResultRow]) ->
     changes = [VerdictChange(*pair) for pair in pairs if pair[0].verdict != pair[1].verdict]
     order = (WORSE, UNKNOWN, BETTER)
     return VerdictChanges(
-        len(pairs), tuple(sorted(changes, key=lambda change: (order.index(change.direction), change.after.name)))
+        len(pairs), tuple(sorted(changes, key=lambda item: (order.index(item.direction), item.after.name)))
     )

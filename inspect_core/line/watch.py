@@ -152,9 +152,7 @@ class Watch:
             return None
         except OSError as error:
             reason = error.strerror or error
-            self._problems[path] = (
-                f"{self.folder / path} cannot be picked up ({reason}); check its folder and permissions"
-            )
+            self._problems[path] = f"{self.folder / path} cannot be picked up ({reason}); check its permissions"
             return None
         if claimed is not None:
             self._claims[claimed] = False

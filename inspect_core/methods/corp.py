@@ -11,9 +11,7 @@ from inspect_core.recipe_format import arrays, fields
 class CorpMethod(SubspaceMethod):
     title = "Texture, flexible"
     short_title = "Flexible"
-    use_case = (
-        "For textures and parts in any orientation: learns the normal appearance of patches, regardless of location."
-    )
+    use_case = "For textures and parts in any orientation: learns what patches look like, wherever they are."
     reference = "CoRP, kernel PCA with a cosine and a random-Fourier map (Fang et al. 2024)"
     published_words = (
         "The maps, independent random features and the fused product check are those of Fang et al., who "

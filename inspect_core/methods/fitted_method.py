@@ -93,9 +93,7 @@ def joined_errors(views: Sequence[FittedMethod], features: Sequence[Tensor], liv
     values = [view.value(live) for view in views]
     if any(view.scales and value not in view.scales for view, value in zip(views, values, strict=True)):
         raise ValueError("a view has no local scale at its live value; take a value it was learned at")
-    errors = [
-        view.errors(view_features, value) for view, view_features, value in zip(views, features, values, strict=True)
-    ]
+    errors = [view.errors(patches, value) for view, patches, value in zip(views, features, values, strict=True)]
     return sum_error_maps(errors, [view.scales.get(value) for view, value in zip(views, values, strict=True)])
 
 
@@ -139,7 +137,7 @@ def with_taps(
     all_taps = {tap for choice in tap_choices for tap in choice or ()}
     # In one order whatever that of the methods: it is one network.
     network = loaded(
-        taps=tuple(dict.fromkeys(tap for preset in presets.values() for tap in preset if tap in all_taps)), **more
+        taps=tuple(dict.fromkeys(tap for taps in presets.values() for tap in taps if tap in all_taps)), **more
     )
     return network, [choice or network.taps for choice in tap_choices]
 

@@ -45,9 +45,7 @@ def methods_of(detector: str) -> tuple[str, ...]:
     names = tuple(detector.split(JOIN))
     for name in names:
         if name not in METHODS:
-            raise ValueError(
-                f"detector is {detector!r}; choose one of {', '.join(METHODS)}, or several joined by {JOIN!r}"
-            )
+            raise ValueError(f"detector is {detector!r}; choose of {', '.join(METHODS)}, or join several by {JOIN!r}")
     live = [METHODS[name].live_parameter for name in names if METHODS[name].live_parameter]
     if len(set(live)) < len(live) or len(set(names)) < len(names):
         raise ValueError(f"detector is {detector!r}, whose methods move the same parameter; join methods that differ")
@@ -89,9 +87,7 @@ def parameters_of(
         raise ValueError(
             f"{JOIN.join(methods)} has no parameter {unknown[0]!r}; it takes {', '.join(sorted(known)) or 'none'}"
         )
-    return tuple(
-        {name: values.get(name, value) for name, value in method_defaults.items()} for method_defaults in defaults
-    )
+    return tuple({name: values.get(name, value) for name, value in known.items()} for known in defaults)
 
 
 def title_of(detector: str, *, as_published: bool = False, is_short: bool = False) -> str:

@@ -30,9 +30,7 @@ def as_scores(values: ArrayLike, *, name: str) -> np.ndarray:
         scores = scores.astype(np.float64)
     missing = np.isnan(scores)
     if missing.any():
-        raise ValueError(
-            f"{name} is NaN at {index_of_first(missing)}; remove that sample, or find out why it has no score"
-        )
+        raise ValueError(f"{name} is NaN at {index_of_first(missing)}; remove that sample, or see why it has no score")
     return scores
 
 
@@ -76,7 +74,7 @@ def as_labels(labels: ArrayLike, *, name: str, shape: tuple[int, ...]) -> np.nda
     if array.dtype != bool and (other := (array != 0) & (array != 1)).any():
         position = index_of_first(other)
         raise ValueError(
-            f"{name} is {array[position]!r} at {position}; give True (or 1) for a defect, False (or 0) for good"
+            f"{name} is {array[position]!r} at {position}; give True or 1 for a defect, False or 0 for good"
         )
     return array.astype(bool)
 

@@ -167,7 +167,5 @@ def sum_error_maps(errors: Sequence[ArrayLike], scales: Sequence[LocalScale | No
         scale.standardised(view_errors) for view_errors, scale in zip(errors, scales, strict=True) if scale is not None
     ]
     if len(standardised) < len(errors):
-        raise ValueError(
-            "a detector has no local scale, so its map cannot be added to another; keep good photos for it"
-        )
+        raise ValueError("a detector without local scale cannot be added to another; keep good photos for it")
     return np.sum(standardised, axis=0)

@@ -65,9 +65,7 @@ class OverlapCounts:
     def merged(cls, counts: Iterable[Self]) -> Self:
         """Create it from the maps of all, added in their order."""
         all_counts = [cls.none(), *counts]
-        classes, bins = np.unique(
-            np.concatenate([counts_of_photo.classes for counts_of_photo in all_counts]), return_inverse=True
-        )
+        classes, bins = np.unique(np.concatenate([counts.classes for counts in all_counts]), return_inverse=True)
         normal, defect, weight = (
             np.bincount(
                 bins,

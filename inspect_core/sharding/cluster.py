@@ -176,17 +176,13 @@ class Cluster:
         try:
             self._client.wait_for_workers(1, timeout=RECONNECT_SECONDS)
         except TimeoutError as error:
-            raise OSError(
-                f"no worker has joined the scheduler at {self.address}; start one with dask worker"
-            ) from error
+            raise OSError(f"no worker has joined the scheduler {self.address}; start one with dask worker") from error
         for address, facts in self._workers().items():
             if facts["nthreads"] != 1:
                 raise ValueError(f"{address} has {facts['nthreads']} threads; start dask worker with --nthreads 1")
         for address, worker_stamp in self._client.run(check_stamp, environment_stamp(), on_error="return").items():
             if isinstance(worker_stamp, Exception):
-                raise ValueError(
-                    f"{address} cannot be used: {worker_stamp}; Loupe has to be installed there: pip install ."
-                )
+                raise ValueError(f"{address} cannot be used: {worker_stamp}; install Loupe there: pip install .")
 
     def _come_back(self) -> None:
         """Connect again to a scheduler that was restarted. Raises OSError if it was not."""

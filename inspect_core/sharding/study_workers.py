@@ -185,10 +185,7 @@ def merged_states(
 
 def states(gathered: Gathered) -> list[dict[str, np.ndarray]]:
     """Return the statistics of each method as arrays."""
-    return [
-        {name: array.cpu().contiguous().numpy() for name, array in statistics.state().items()}
-        for statistics in gathered
-    ]
+    return [{name: array.cpu().contiguous().numpy() for name, array in method.state().items()} for method in gathered]
 
 
 def restored(fit: FitPlan, content: list[dict[str, np.ndarray]]) -> Gathered:
@@ -221,9 +218,9 @@ def _add(features: PhotoFeatures, notes: PhotoNotes) -> None:
     """Note what workers found of photos."""
     alignment = features.extractor.alignment
     placed = {
-        name: (digest, replace(placement, alignment=alignment))
-        for name, (digest, placement) in notes.placements.items()
+        name: (digest, replace(placed, alignment=alignment)) for name, (digest, placed) in notes.placements.items()
     }
+
     features.notes.add(replace(notes, placements=placed))
 
 

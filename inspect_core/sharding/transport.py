@@ -60,9 +60,7 @@ class SentExtractor:
 
     @classmethod
     def from_extractor(cls, extractor: FeatureExtractor, network: SentBackbone) -> Self:
-        rest = {
-            field.name: bare(getattr(extractor, field.name)) for field in fields(extractor) if field.name != "backbone"
-        }
+        rest = {item.name: bare(getattr(extractor, item.name)) for item in fields(extractor) if item.name != "backbone"}
         return cls(network, rest)
 
 

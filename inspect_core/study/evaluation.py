@@ -100,10 +100,7 @@ def score_test_photos(
     ValueError for a value outside the fit, and whatever `report` raises to stop.
     """
     lives = [study.live | dict(move) for move in moves]
-    views = [
-        replace(view, selected_stops=tuple(sorted({view.value(live) for live in lives})))
-        for view in study.results.views
-    ]
+    views = [replace(view, selected_stops=tuple(sorted(set(map(view.value, lives))))) for view in study.results.views]
     for live in lives:
         scored = study.at(live)
         for i, view in enumerate(views):
@@ -114,9 +111,7 @@ def score_test_photos(
     scores_by_setting = [EvaluationScores.merged([]) for _ in lives]
     task = EvaluationTask(tuple(views), tuple(lives), study.fitting.repeat_tolerances)
     for shard_scores in study.workers.results(task, features, samples, report):
-        scores_by_setting = [
-            EvaluationScores.merged(both) for both in zip(scores_by_setting, shard_scores, strict=True)
-        ]
+        scores_by_setting = [EvaluationScores.merged(two) for two in zip(scores_by_setting, shard_scores, strict=True)]
     return scores_by_setting
 
 
@@ -213,9 +208,7 @@ def most_promised(groups: int, *, photos: int) -> str:
     is_ungrouped = groups == photos
     setting = f"{groups} good parts" if is_ungrouped else f"{groups} groups of good parts ({photos} photos)"
     further = "photos" if is_ungrouped else "groups"
-    return (
-        f"With {setting}, no limit can guarantee fewer than {least} in 100; {more} {further} would at least halve it."
-    )
+    return f"With {setting}, no limit guarantees fewer than {least} in 100; {more} {further} would at least halve it."
 
 
 def found_up_to(scored: ScoredPhotos, **live: int) -> np.ndarray:
@@ -225,7 +218,7 @@ def found_up_to(scored: ScoredPhotos, **live: int) -> np.ndarray:
     def look() -> np.ndarray:
         limits = np.full(len(scored.photos), math.nan)
         masks = {
-            i: near for i, photo in enumerate(scored.photos) if (near := photo.dilated_mask(scored.size)) is not None
+            i: mask for i, photo in enumerate(scored.photos) if (mask := photo.dilated_mask(scored.size)) is not None
         }
         known = list(masks)
         for first in range(0, len(known), AT_ONCE):

@@ -230,9 +230,7 @@ class ScoredPhotos:
         """Return (H, W) float32 anomaly map of any photo, given its (1, h, w, k) features by view; nothing is kept."""
         stops, _ = self._chosen(live)
         errors = sweep_errors([(view, (stop,)) for view, stop in zip(self.views, stops, strict=True)], features)
-        scaled = sum_error_maps(
-            [photo_errors[0] for photo_errors in errors], [self.scale(i, stop) for i, stop in enumerate(stops)]
-        )
+        scaled = sum_error_maps([first for first, *_ in errors], [self.scale(i, stop) for i, stop in enumerate(stops)])
         return mask_uninspected(
             to_pixels(scaled, self.size, sigma=SIGMA), placement.uninspected_mask(self.size), self.areas
         )

@@ -79,9 +79,7 @@ class FitPlan:
                 for future in learning:
                     future.result()
                 if batch[0][1][0].device.type == "cpu":
-                    learning = [
-                        pool.submit(self._see, place, statistics, batch) for place, statistics in enumerate(gathered)
-                    ]
+                    learning = [pool.submit(self._see, place, method, batch) for place, method in enumerate(gathered)]
                 else:
                     for place, statistics in enumerate(gathered):
                         self._see(place, statistics, batch)

@@ -46,9 +46,7 @@ class _Store:
             self.items[product.id] = product
             self.items.move_to_end(product.id)
             known = self.unsaved.lines
-            products = [
-                other for other in self.items if other != product.id and not (other in known and known[other].problem)
-            ]
+            products = [key for key in self.items if key != product.id and not (key in known and known[key].problem)]
             products.sort(key=lambda other: other in known)
             for other in products[: max(0, len(self.items) - SIZE)]:
                 del self.items[other]

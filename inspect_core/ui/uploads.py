@@ -87,9 +87,7 @@ def paths_of(names: Sequence[str], *, windows: bool = WINDOWS) -> list[str]:
 
 def _parts(name: str, windows: bool) -> list[str]:
     *folders, file = [part for part in PurePosixPath(name).parts if part not in ("/", "//", "..")] or [""]
-    clean_parts = (
-        f"_{part}" if not part or part.startswith(".") or is_clutter(part) else part for part in (*folders, file)
-    )
+    clean_parts = (f"_{part}" if not part or part[0] == "." or is_clutter(part) else part for part in (*folders, file))
     return [_fitted(_allowed(part, windows)) for part in clean_parts]
 
 

@@ -157,9 +157,7 @@ class KnownCases:
         texts = [params["digests"], *(params["cases"][name] for name in ("names", "defect_types", "notes"))]
         columns = [arrays["embeddings"], np.asarray(arrays["pictures"], np.uint8), *texts]
         if len(counts := {len(column) for column in columns}) != 1:
-            raise ValueError(
-                f"the columns of the known parts have {sorted(counts)} rows; give one entry for every part"
-            )
+            raise ValueError(f"the columns of the known parts have {sorted(counts)} rows; give one for every part")
         return cls(
             cases=tuple(KnownCase(*row) for row in zip(*columns, strict=True)),
             outlier_scores=np.asarray(arrays["outlier_scores"], np.float64),

@@ -143,9 +143,7 @@ def require_fraction(explained_variance: float) -> None:
 
 def _warn_of_count(q: int, *, rank: int, D: int) -> None:
     if q == rank == D:
-        warnings.warn(
-            f"q = {q} keeps all {D} dimensions, so every error is 0; keep fewer components", FitWarning, stacklevel=3
-        )
+        warnings.warn(f"q = {q} keeps all {D} dimensions, so every error is 0; keep fewer", FitWarning, stacklevel=3)
     elif q > rank:
         warnings.warn(
             f"q = {q} exceeds the {rank} components that the training samples determine; {rank} are used",

@@ -96,7 +96,7 @@ def fit(
         begun = START_FRACTION if closed else 0.0
         start = _on_device(first, points.device)
         fitted = _refine(
-            start, points, penalty=penalty, rng=rng, report=lambda fraction: report(begun + (1 - begun) * fraction)
+            start, points, penalty=penalty, rng=rng, report=lambda done: report(begun + (1 - begun) * done)
         )
         model = _finish(fitted, points, coordinates, start="closed form" if closed else "random")
     if model.penalty_value > PENALTY_WARNING:

@@ -105,10 +105,7 @@ def compare(batch: BatchRun, place) -> None:
         say = saved_recipes.names(others).__getitem__
         path = st.selectbox("Recipe", others, format_func=say, key=f"batch_other-{batch.id}")
         recipe = recipe_at(path, f"compare-{batch.id}")
-        if (
-            start_button("Inspect the same photos", f"batch_compare-{batch.id}", disabled=recipe is None)
-            and recipe is not None
-        ):
+        if start_button("Inspect the same photos", f"batch_compare-{batch.id}", disabled=not recipe) and recipe:
             asked = {"product": recipe.product, "recipe": path.name, "digest": recipe.digest or ""}
             with shell.errors_shown(OSError):
                 new = replace(batch, **asked, baseline_batch=batch.id, user=shell.current_user())

@@ -203,7 +203,7 @@ def _selected(batch: BatchRun, row: ResultRow) -> None:
                 "Recipe": _recipe_name(batch),
             }
             st.markdown(
-                "  \n".join(f"{shell.escape(name)}: {shell.escape(words)}" for name, words in facts.items() if words)
+                "  \n".join(f"{shell.escape(name)}: {shell.escape(fact)}" for name, fact in facts.items() if fact)
             )
 
 

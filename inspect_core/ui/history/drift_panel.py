@@ -26,39 +26,26 @@ def signals(selection: Selection) -> None:
     recipes = list(dict.fromkeys(inspection.recipe for inspection in selection.inspections))
     recipe = recipes[0]
     if len(recipes) > 1:
-        names = {
-            inspection.recipe: f"{inspection.product} {inspection.recipe[:8]}" for inspection in selection.inspections
-        }
+        names = {part.recipe: f"{part.product} {part.recipe[:8]}" for part in selection.inspections}
 
         def named(digest: str) -> str:
             return shell.escape(names[digest])
 
         recipe = st.pills("Recipe", recipes, default=recipe, required=True, format_func=named, key="drift_recipe")
-    inspections_of_recipe = [
-        inspection for inspection in reversed(selection.inspections) if inspection.recipe == recipe
-    ]
-    followed, alarms = _run_signals(
-        tuple(inspection.number for inspection in inspections_of_recipe), inspections_of_recipe
-    )
+    inspected = [part for part in reversed(selection.inspections) if part.recipe == recipe]
+    followed, alarms = _run_signals(tuple(part.number for part in inspected), inspected)
     st.caption("Each signal relative to its control limits.", help=HOW)
     if not followed.levels:
-        st.info(
-            f"Drift signals appear after {REFERENCE} inspected parts; there are {len(inspections_of_recipe)} so far."
-        )
+        st.info(f"Drift signals appear after {REFERENCE} inspected parts; there are {len(inspected)} so far.")
         return
-    when = np.array(
-        [local(inspection.time).replace(tzinfo=None) for inspection in inspections_of_recipe], "datetime64[ms]"
-    )
+    when = np.array([local(part.time).replace(tzinfo=None) for part in inspected], "datetime64[ms]")
     for name in (name for name in NAMES if name in followed.levels):
         signal_alarms = [alarm for alarm in alarms if alarm.signal == name]
         positions, levels = (np.array(column) for column in zip(*followed.levels[name], strict=True))
         marks = [(int(np.searchsorted(positions, alarm.position)), alarm.words) for alarm in signal_alarms]
         st.markdown(f"**{NAMES[name]}**")
         if signal_alarms:
-            st.warning(
-                shell.escape(_alarm_sentence(signal_alarms, inspections_of_recipe, selection)),
-                icon=":material/warning:",
-            )
+            st.warning(shell.escape(_alarm_sentence(signal_alarms, inspected, selection)), icon=":material/warning:")
         drawn = plots.levels_over_time(when[positions], levels, marks, charts.current_theme())
         charts.show(drawn, key=f"drift_{name}", alt=f"{NAMES[name]}: {len(signal_alarms)} alarms.")
 

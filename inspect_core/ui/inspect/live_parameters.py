@@ -196,7 +196,4 @@ def _stops(product: TaughtProduct, name: str) -> list[float]:
 
 def _percent(fraction: float) -> str:
     """Return a fraction in percent with enough digits to distinguish it from 100."""
-    return (
-        next((text for digits in (1, 2, 3) if not (text := f"{100 * fraction:.{digits}f}").startswith("100")), "100")
-        + " %"
-    )
+    return next((text for n in (1, 2, 3) if not (text := f"{100 * fraction:.{n}f}").startswith("100")), "100") + " %"

@@ -71,9 +71,7 @@ def section(recipe: Recipe, key: str) -> None:
 
 def _work(recipe: Recipe, photos: list[tuple[str, Path]], job: Job) -> ExtensionResult:
     with AuditLog.open() as log:
-        past_inspections = [
-            inspection for inspection in inspections.read(log, most=MOST) if inspection.recipe == recipe.digest
-        ]
+        past_inspections = [part for part in inspections.read(log, most=MOST) if part.recipe == recipe.digest]
     roots = [
         resolve_allowed_path(folder, [*workspace.allowed_roots(), workspace.root()])
         for folder in recipe.provenance.folders
@@ -132,9 +130,7 @@ def _choose(recipe: Recipe, candidates: list[Candidate], key: str) -> list[tuple
         return []
     known = {} if recipe.teaching_record is None else {photo.digest: photo for photo in recipe.teaching_record.photos}
     with st.spinner("Reading the photos…"):
-        scanned = [
-            _looked_at(str(candidate.path), candidate.path.stat().st_mtime_ns, recipe.depth) for candidate in candidates
-        ]
+        scanned = [_looked_at(str(part.path), part.path.stat().st_mtime_ns, recipe.depth) for part in candidates]
     described = [
         _described(candidate, known.get(digest), digest in {row.digest for row in recipe.test_photos})
         for candidate, (digest, _) in zip(candidates, scanned, strict=True)
