@@ -79,7 +79,7 @@ def add_options(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--align", choices=ALIGN, default=TeachingConfig.align, help=align)
     turn = "with --align: maximum rotation, or the range in the good photos if larger (default: %(default)g)"
     parser.add_argument("--align-turn", type=float, metavar="DEGREES", default=TeachingConfig.align_turn, help=turn)
-    shift = "with --align: maximum shift in %% of the photo, or that of the good photos if larger (%(default)g)"
+    shift = "with --align: maximum shift in %% of the photo, or of the good photos if larger (default: %(default)g)"
     parser.add_argument(
         "--align-shift", type=float, metavar="PERCENT", default=100 * TeachingConfig.align_shift, help=shift
     )
