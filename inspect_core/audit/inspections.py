@@ -18,10 +18,9 @@ NOTCH = 0.05  # share of the limit for rejection by which both limits are moved,
 @dataclass(frozen=True)
 class Inspection:
     """One inspected photo. number: of its entry; time: with its time zone; digest: of the pixels; score: None where it
-    could not be judged; verdict: one of ALL_VERDICTS, of Loupe; review, reject: limits in force; path:
-    where the photo lay; release: digest of the export that judged it, "" for the recipe itself; override: the entry
-    of the operator's verdict on it; inputs: what else was measured on the photo, by name. A text that was
-    not recorded is "".
+    could not be judged; verdict: one of ALL_VERDICTS, of Loupe; review, reject: limits in force; path: where the photo
+    lay; release: digest of the export that judged it, "" for the recipe itself; override: the entry of the operator's
+    verdict on it; inputs: what else was measured on the photo, by name. A text that was not recorded is "".
     """
 
     number: int

@@ -1,7 +1,6 @@
 """The effect of limits in numbers of parts, and which parts are counted, for the page and the command line alike.
 
-Counts come with a bound at 95 %, because 0 of 20 and 0 of 2,000 are different
-findings.
+Counts come with a bound at 95 %, because 0 of 20 and 0 of 2,000 are different findings.
 """
 
 from collections.abc import Sequence
@@ -150,9 +149,8 @@ def counts_sentence(counts: VerdictCounts, *, limit_set_on_these: bool = False, 
 
     A set without parts is left out. With masks, ", catches 17 of 18 (15 at the defect, 2 elsewhere)" follows; with two
     limits, ", sends 4 to review: 3 defects, 1 good". Where parts have no score, the totals are of the inspected ones,
-    and "; 3 of 30 defects not located, sort by hand" ends the sentence.
-    `limit_set_on_these` marks a rate measured on the very parts that set the limit, which flatters it; `relabelled`
-    parts are named as left out.
+    and "; 3 of 30 defects not located, sort by hand" ends the sentence. `limit_set_on_these` marks a rate measured on
+    the very parts that set the limit, which flatters it; `relabelled` parts are named as left out.
     """
     clauses = []
     if counts.good_total:
