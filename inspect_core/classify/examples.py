@@ -88,7 +88,9 @@ def as_classes(y: Iterable, *, count: int) -> tuple[np.ndarray, np.ndarray]:
         ordered = sorted(set(labels))
     except TypeError as error:
         kinds = ", ".join(sorted({type(label).__name__ for label in labels}))
-        raise ValueError(f"y contains labels of {kinds}; use hashable labels of one type, such as text") from error
+        raise ValueError(
+            f"y contains labels of types {kinds}; use hashable labels of one type, such as text"
+        ) from error
     if any(label != label for label in ordered):
         raise ValueError("y contains NaN, which is not a label; remove or label those examples")
     number = {label: i for i, label in enumerate(ordered)}

@@ -38,7 +38,9 @@ def forest_kernel(leaves_a: np.ndarray, leaves_b: np.ndarray) -> np.ndarray:
     """
     leaves_a, leaves_b = np.asarray(leaves_a), np.asarray(leaves_b)
     if leaves_a.ndim != 2 or leaves_b.ndim != 2 or leaves_a.shape[1] != leaves_b.shape[1] or not leaves_a.shape[1]:
-        raise ValueError(f"leaves_a has shape {leaves_a.shape}, leaves_b {leaves_b.shape}; give (n, trees) twice")
+        raise ValueError(
+            f"leaves_a has shape {leaves_a.shape}, leaves_b {leaves_b.shape}; give (n, trees) twice, from one forest"
+        )
     trees_a, trees_b = (
         np.ascontiguousarray(leaves.T, dtype=_leaf_type(leaves_a, leaves_b)) for leaves in (leaves_a, leaves_b)
     )
@@ -65,7 +67,9 @@ def network_kernel(codes_a: Sequence[np.ndarray], codes_b: Sequence[np.ndarray])
     """
     widths_a, widths_b = [layer.shape[1:] for layer in codes_a], [layer.shape[1:] for layer in codes_b]
     if widths_a != widths_b or not all(len(width) == 1 and width[0] for width in widths_a) or not widths_a:
-        raise ValueError(f"codes_a has layers {widths_a}, codes_b {widths_b}; give one (n, units) array a layer")
+        raise ValueError(
+            f"codes_a has layers {widths_a}, codes_b {widths_b}; give one (n, units) array a layer, from one net"
+        )
     agreeing = np.ones((len(codes_a[0]), len(codes_b[0])))
     # Whole counts are multiplied before the single division, so that equal shares of paths are exactly equal and tie.
     for layer_a, layer_b in zip(codes_a, codes_b, strict=True):

@@ -18,7 +18,9 @@ def posterior(log_density: np.ndarray, constant: float, prior: np.ndarray) -> np
     normalised = shares / shares.sum(axis=1, keepdims=True)
     finite = np.isfinite(normalised).all(axis=1)
     if not finite.all():
-        raise ValueError(f"example {int(np.argmin(finite))} has no finite probabilities; train again")
+        raise ValueError(
+            f"the probabilities of example {int(np.argmin(finite))} are not finite; train the classifier again"
+        )
     return normalised
 
 

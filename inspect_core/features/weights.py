@@ -88,7 +88,9 @@ class WeightsFile(NamedTuple):
             else:
                 tensors = torch.load(io.BytesIO(self.content), map_location="cpu", weights_only=True)
         except Exception as error:  # torch's reader raises exceptions of any type on files of another format
-            raise ValueError(f"weights file {self.path} is not tensors alone; {SAVE} or a .safetensors file") from error
+            raise ValueError(
+                f"weights file {self.path} cannot be read as tensors alone; {SAVE} or a .safetensors file"
+            ) from error
         if not (isinstance(tensors, dict) and tensors and all(isinstance(value, Tensor) for value in tensors.values())):
             raise ValueError(f"weights file {self.path} does not map names to tensors; {SAVE} itself")
         return tensors

@@ -95,7 +95,9 @@ def _from_names(samples: Dataset, *, few: bool) -> Grouping:
     ungrouped_labels = ungrouped(samples)
     if offered is not None:
         reason = offered.reason.partition(":")[0]
-        warning = f"{reason}: {offered.count} groups, kept together only if you say so; they may be kinds of parts."
+        warning = (
+            f"{reason}: {offered.count} groups, which stay together only if you say so; they may be kinds of parts."
+        )
         return Grouping(ungrouped_labels, f"{ungrouped_labels.reason} {warning}", offered)
     lots = set((_lots_by_folder(good) or _lots_by_name(good)).values())
     if 1 < len(lots) < FEWEST_GROUPS:

@@ -144,7 +144,9 @@ def damage_error(name: str, kind: str, error: BaseException) -> ImageError:
 def _raised(megapixels: float) -> str:
     """Say how to have this many megapixels read, and what that takes."""
     least = math.ceil(megapixels)
-    return f"set {decode_memory.SETTING} to {least}, taking up to {MEMORY_PER_PIXEL * least:,} MB of memory per photo"
+    return (
+        f"set {decode_memory.SETTING} to {least}, which takes up to {MEMORY_PER_PIXEL * least:,} MB of memory per photo"
+    )
 
 
 def _refuse_mosaic(file: SparingFile, name: str) -> None:

@@ -251,7 +251,9 @@ def _notes(
     jobs = ("for training", "for setting the limit", "for testing")
     if empty := [job for job, part, share in zip(jobs, parts, fractions, strict=True) if share > 0 and not part]:
         group_count = pluralise(groups, "group")
-        notes.append(f"Only {group_count} of good photos, so none {' or '.join(empty)}; add good parts or lots.")
+        notes.append(
+            f"Only {group_count} of good photos, so none is left {' or '.join(empty)}; add more good parts or lots."
+        )
     if moved:
         notes.append(
             f"{pluralise(moved, 'photo')} of train/ moved to the test photos: their group has photos in test/."

@@ -66,6 +66,31 @@ class CellExtractor(nn.Module):
         return *cells, *maps[len(self.network.taps) :]
 
 
+class Calibration(nn.Module):
+    """What `scoring.local_scale` makes of the errors (n, h, w) of a view, one of several unless `is_single`."""
+
+    level: Tensor
+    gain: Tensor
+    centre: Tensor
+
+    def __init__(self, scale: LocalScale | None, *, is_single: bool) -> None:
+        super().__init__()
+        scale = scale or LocalScale(np.zeros((1, 1), np.float32), np.ones((1, 1), np.float32), 0.0, 1.0)
+        unit = 1.0 if is_single else 1 / scale.spread
+        level = torch.tensor(scale.level if is_single else 0.0, dtype=torch.float32)
+        gain = torch.from_numpy(scale.gain * np.float32(unit))
+        constant(self, level=level, gain=gain, centre=torch.from_numpy(scale.centre))
+        self.photo_level, self.reach = unit * scale.photo_level, unit * scale.reach
+
+    def forward(self, errors: Tensor) -> Tensor:
+        deviations = self.gain * (errors - self.centre)
+        if self.reach:
+            flat = deviations.flatten(1)
+            median = flat.topk(flat.shape[1] - flat.shape[1] // 2, dim=1).values[:, -1, None, None]
+            deviations = deviations - (median - self.photo_level).clamp(-self.reach, self.reach)
+        return self.level + deviations
+
+
 class MapHead(nn.Module):
     """The cells of each view (n, k, h, w) -> the calibrated map (n, H, W) float32."""
 
@@ -77,20 +102,17 @@ class MapHead(nn.Module):
         self.pools = [view.spec.pool for view in recipe.views]
         self.heads = nn.ModuleList(heads)
         scales = [view.scales.get(view.value(recipe.live_values)) for view in recipe.views]
-        for number, scale in enumerate(scales):
-            level, gain, centre = _affine(scale, recipe.grid, is_single=len(scales) == 1)
-            constant(self, **{f"level_{number}": level, f"gain_{number}": gain, f"centre_{number}": centre})
+        self.scales = nn.ModuleList(Calibration(scale, is_single=len(scales) == 1) for scale in scales)
         sides = zip(recipe.grid, recipe.map_size, strict=True)
         rows, columns = (pixel_operator(cells, pixels, sigma=SIGMA) for cells, pixels in sides)
         constant(self, rows=torch.from_numpy(rows).float(), columns=torch.from_numpy(columns.T).float())
 
     def forward(self, *views: Tensor) -> Tensor:
         calibrated = []
-        for number, (cells, pool, head) in enumerate(zip(views, self.pools, self.heads, strict=True)):
+        for cells, pool, head, scale in zip(views, self.pools, self.heads, self.scales, strict=True):
             if pool > 1:
                 cells = functional.avg_pool2d(cells, pool, stride=1, padding=pool // 2)
-            level, gain, centre = (getattr(self, f"{name}_{number}") for name in ("level", "gain", "centre"))
-            calibrated.append(level + gain * (head(cells) - centre))
+            calibrated.append(scale(head(cells)))
         return self.rows @ torch.stack(calibrated).sum(0) @ self.columns
 
 
@@ -151,12 +173,3 @@ def _graph(module: nn.Module, examples: tuple[Tensor, ...], inputs: list[str], o
     return graph_of(
         module, examples, input_names=inputs, output_names=outputs, opset_version=OPSET, dynamic_shapes=shaped
     )
-
-
-def _affine(scale: LocalScale | None, grid: tuple[int, int], *, is_single: bool) -> tuple[Tensor, Tensor, Tensor]:
-    """level, gain and centre that `scoring.local_scale.joined` applies to the errors of one view."""
-    if scale is None:
-        return torch.zeros(()), torch.ones(()), torch.zeros(())
-    level = torch.tensor(scale.level if is_single else 0.0, dtype=torch.float32)
-    gain = scale.gain if is_single else scale.gain * np.float32(1 / scale.spread)
-    return level, torch.from_numpy(gain), torch.from_numpy(scale.centre)

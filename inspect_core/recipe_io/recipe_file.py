@@ -175,8 +175,8 @@ def _scale_arrays(view: FittedMethod) -> dict[str, np.ndarray]:
     scales = list(view.scales.values())
     if not scales:
         return {}
-    kinds = {"centre": np.float32, "gain": np.float32, "level": np.float64, "spread": np.float64}
-    return {f"scale_{name}": np.array([getattr(scale, name) for scale in scales], kind) for name, kind in kinds.items()}
+    columns = {field.name: [getattr(scale, field.name) for scale in scales] for field in fields(LocalScale)}
+    return {f"scale_{name}": np.array(values) for name, values in columns.items()}
 
 
 def _extras(recipe: Recipe) -> dict[str, ProductCheck | KnownCases | DefectTypes | Alignment | None]:
@@ -223,12 +223,11 @@ def _view_of(number: int, part: dict, arrays: dict[str, np.ndarray], path: Path)
     projection = tensors.get("columns", tensors.get("projection"))
     with recipe_errors(path, "the detector cannot be used"):
         detector = METHODS[part["name"]].detector_class.from_arrays(tensors, part["params"])
-    scales = {}
-    for row, value in enumerate(part["scale_stops"]):
-        centre, gain, level, spread = (
-            view_arrays[f"scale_{name}"][row] for name in ("centre", "gain", "level", "spread")
-        )
-        scales[value] = LocalScale(centre, gain, float(level), float(spread))
+    columns = {name.removeprefix("scale_"): column for name, column in view_arrays.items() if "scale_" in name}
+    scales = {
+        value: LocalScale(**{name: column[row] for name, column in columns.items()})
+        for row, value in enumerate(part["scale_stops"])
+    }
     spec = PatchFeatureSpec(tuple(part["taps"]), None if projection is None else projection.numpy(), part["pool"])
     return FittedMethod(part["name"], detector, spec, scales, is_uncalibrated=not scales)
 

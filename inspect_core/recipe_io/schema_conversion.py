@@ -106,7 +106,9 @@ def _convert(package: Package, place: Path, log: AuditLog, user: str) -> Recipe:
 def _package(path: Path) -> Package:
     package = recipe_package.check(path, former_names=tuple(_GRAPHS))
     if (schema := _document(package).get("schema")) != FORMER_SCHEMA:
-        raise RecipeError(f"{path.name}: its schema is {schema!r:.20}; only schema {FORMER_SCHEMA} is converted")
+        raise RecipeError(
+            f"{path.name}: its schema is {schema!r:.20}; only recipes of schema {FORMER_SCHEMA} are converted"
+        )
     return package
 
 

@@ -65,7 +65,7 @@ def bright_place(maps: np.ndarray, *, limit: float, area: int) -> HotSpot | None
     for left, top, right, bottom in boxes:
         window[top:bottom, left:right] = True
     rest = np.median(maps)
-    with_it, without = (float(np.median(image_score(kept, area=area))) for kept in (maps, np.where(window, rest, maps)))
+    with_it, without = (float(np.median(image_score(both, area=area))) for both in (maps, np.where(window, rest, maps)))
     drop = (with_it - without) / (with_it - rest) if with_it > rest else 0.0
     if window.mean() > LARGEST or drop < DROP:
         return None

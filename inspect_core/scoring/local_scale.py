@@ -13,13 +13,18 @@ multiple of its mean over the class. b(p) is 1 but for the outermost cells, whic
 with. Each place has a level of its own only where the good photos show that content is fixed: where the mean of the
 other photos explains at least half of how the errors of a photo differ from c(p).
 
+A photo that is noisier, darker or less sharp than the others differs a little everywhere, and more where it differs
+most. Where the good photos show that, their highest values rising with the level of the photo, the median of m'(p) - c
+over places, that level is taken off, as far as it lies within REACH standard deviations of theirs; what lies beyond
+stays, so that a part which is strange all over is still seen.
+
 The scale acts on the patch grid, before the map is made, so that several detectors can be added cell by cell. Learn it
 from good photos that the detector has not seen, by folds or kept apart (six are enough); statistics of the fit
 down-dated by one photo at a time do not show the spread of new photos (docs/METHODS.md).
 """
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Self
 
 import numpy as np
@@ -42,6 +47,12 @@ FIXED = 0.5
 """Fraction of the variance of good errors explained by their place from which on the place's own mean is its level."""
 PRIOR_PHOTOS = 8
 """Photos whose evidence on the variance of a place weighs as much as the mean over its class."""
+REACH = 3.0
+"""Standard deviations of the levels of good photos within which the level of a photo is taken off."""
+HIGHEST = 0.99
+"""Quantile over places that stands for the highest values of a photo."""
+RISING = 0.5
+"""How much these rise, over good photos, for each unit of the level from which on levels are taken off."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -49,26 +60,46 @@ class LocalScale:
     """What calibrates the grid errors of one detector.
 
     centre, gain: (h, w) float32; level: c; spread: standard deviation of the calibrated errors of good photos, over
-    all places. A calibrated error is level + gain (error - centre).
+    all places; photo_level: mean over good photos of the median of gain (error - centre); reach: how far from it that
+    of a photo is taken off, 0 for not at all. A calibrated error is level + gain (error - centre), less what is taken
+    off.
     """
 
     centre: np.ndarray
     gain: np.ndarray
     level: float
     spread: float
+    photo_level: float = 0.0
+    reach: float = 0.0
 
     def apply(self, errors: ArrayLike) -> np.ndarray:
         """Calibrated errors in the detector's unit, (..., h, w) -> float32 of that shape."""
-        return np.float32(self.level) + self.gain * self._centred(errors)
+        return np.float32(self.level) + self._deviations(errors)
 
     def standardised(self, errors: ArrayLike) -> np.ndarray:
         """Return (apply(errors) - level) / spread: comparable between detectors. (..., h, w) float32."""
-        return self.gain * np.float32(1 / self.spread) * self._centred(errors)
+        return np.float32(1 / self.spread) * self._deviations(errors)
 
-    def _centred(self, errors: ArrayLike) -> np.ndarray:
+    def with_photo_levels(self, errors: ArrayLike) -> Self:
+        """Return the same scale that also takes off a photo's own level, where good errors (n, h, w) ask for it.
+
+        Raises ValueError for another shape.
+        """
+        deviations = self._deviations(errors).astype(np.float64)
+        levels = _photo_levels(deviations)
+        highest = np.quantile(deviations, HIGHEST, axis=(1, 2))
+        if np.mean((levels - levels.mean()) * highest) < RISING * levels.var() or not levels.var():
+            return self
+        return replace(self, photo_level=float(levels.mean()), reach=REACH * float(levels.std()))
+
+    def _deviations(self, errors: ArrayLike) -> np.ndarray:
         errors = np.asarray(errors, np.float32)
         require_shape(errors, (*errors.shape[:-2], *self.centre.shape), name="errors")
-        return errors - self.centre
+        deviations = self.gain * (errors - self.centre)
+        if not self.reach:
+            return deviations
+        off = np.clip(_photo_levels(deviations) - np.float32(self.photo_level), -self.reach, self.reach)
+        return deviations - off.astype(np.float32)[..., None, None]
 
 
 @dataclass(frozen=True, eq=False)
@@ -144,6 +175,13 @@ class GoodMaps:
         classes = steps[0][:, None] * (steps[1].max() + 1) + steps[1]
         sums = np.bincount(classes.ravel(), weights=values.ravel())
         return (sums / np.maximum(np.bincount(classes.ravel()), 1))[classes]
+
+
+def _photo_levels(deviations: np.ndarray) -> np.ndarray:
+    """Return the median over places, the upper of two: (..., h, w) -> (...), the dtype kept."""
+    *photos, height, width = deviations.shape
+    middle = height * width // 2
+    return np.partition(deviations.reshape(*photos, height * width), middle, axis=-1)[..., middle]
 
 
 def _edges(cells: tuple[int, ...]) -> np.ndarray:

@@ -192,7 +192,9 @@ def _table(readings: Sequence[Appraisal]) -> tuple[dict[str, np.ndarray], np.nda
     for reading in readings:
         key = reading.appraiser, reading.part, reading.trial
         if key in calls:
-            raise ValueError(f"{reading.appraiser} rated part {reading.part} twice in trial {reading.trial}; keep one")
+            raise ValueError(
+                f"{reading.appraiser} appraised part {reading.part} twice in trial {reading.trial}; keep one"
+            )
         if truth[reading.part] != reading.defective:
             raise ValueError(f"part {reading.part} is once good and once defective; give one truth")
         calls[key] = reading.not_accepted

@@ -208,7 +208,9 @@ def most_promised(groups: int, *, photos: int) -> str:
     is_ungrouped = groups == photos
     setting = f"{groups} good parts" if is_ungrouped else f"{groups} groups of good parts ({photos} photos)"
     further = "photos" if is_ungrouped else "groups"
-    return f"With {setting}, no limit guarantees fewer than {least} in 100; {more} {further} would at least halve it."
+    return (
+        f"With {setting}, no limit can guarantee fewer than {least} in 100; {more} {further} would at least halve it."
+    )
 
 
 def found_up_to(scored: ScoredPhotos, **live: int) -> np.ndarray:

@@ -299,9 +299,7 @@ class ScoredPhotos:
             return fitted_method.scales.get(stop)
         if (view, stop) not in self._scales:
             errors = self.stored.at(setters, view, stop)
-            self._scales[view, stop] = GoodMaps.from_errors(errors).finish(
-                self.size, **self._manner(fitted_method, errors, setters)
-            )
+            self._scales[view, stop] = self._learned_scale(fitted_method, errors, setters)
         return self._scales[view, stop]
 
     def scales(self, view: int, stops: Iterable[int]) -> dict[int, LocalScale]:
@@ -309,13 +307,15 @@ class ScoredPhotos:
         scales = {stop: self.scale(view, stop) for stop in stops}
         return {stop: scale for stop, scale in scales.items() if scale is not None}
 
-    def _manner(self, view: FittedMethod, errors: np.ndarray, setters: np.ndarray) -> dict[str, bool]:
-        """Return how a view's scales are learned from its errors on these photos; a group counts as one there."""
+    def _learned_scale(self, view: FittedMethod, errors: np.ndarray, setters: np.ndarray) -> LocalScale:
+        """Return the scale of a view's errors on these photos; whether content is fixed, a group tells as one photo."""
+        maps = GoodMaps.from_errors(errors)
         if view.definition.ceiling(view.detector, view.start) is not None:
-            return {"uniform": True}
+            return maps.finish(self.size, uniform=True)
         groups = np.array([self.photos[i].split_group or f"alone {i}" for i in setters])
         group_means = np.stack([errors[groups == group].mean(axis=0) for group in dict.fromkeys(groups)])
-        return {"fixed": GoodMaps.from_errors(group_means).is_fixed(self.size)}
+        is_fixed = GoodMaps.from_errors(group_means).is_fixed(self.size)
+        return maps.finish(self.size, fixed=is_fixed).with_photo_levels(errors)
 
     def _joined(self, positions: Which, stops: Sequence[int], view: int | None = None) -> np.ndarray:
         chosen = range(len(self.views)) if view is None else (view,)

@@ -3,7 +3,7 @@ import pytest
 from scipy import ndimage
 
 from inspect_core.scoring.anomaly_map import to_pixels
-from inspect_core.scoring.local_scale import PRIOR_PHOTOS, GoodMaps, sum_error_maps
+from inspect_core.scoring.local_scale import PRIOR_PHOTOS, REACH, GoodMaps, sum_error_maps
 
 SIZE = (256, 256)
 
@@ -109,8 +109,41 @@ def test_constant_maps_stay_as_they_are():
 
 
 def test_a_map_does_not_depend_on_its_batch():
-    scale, new = GoodMaps.from_errors(errors(20)).finish(SIZE), errors(5, seed=2)
+    good = errors(20)
+    scale, new = GoodMaps.from_errors(good).finish(SIZE).with_photo_levels(good), errors(5, seed=2)
     assert np.array_equal(scale.apply(new)[3], scale.apply(new[3]))
+
+
+def of_levels(levels, seed=0):
+    """Good errors of photos that differ in their level too."""
+    return errors(len(levels), seed=seed) + np.array(levels, np.float32)[:, None, None]
+
+
+def test_the_level_of_a_photo_is_taken_off_within_what_good_photos_show():
+    """Against the formula in float64: the median over places, at most REACH standard deviations from its mean."""
+    good, new = of_levels(np.random.default_rng(5).normal(0, 0.5, 40)), of_levels([0, 0.4, -0.9, 9], seed=1)
+    plain = GoodMaps.from_errors(good).finish(SIZE)
+    scale = plain.with_photo_levels(good)
+    before, learned = (plain.apply(maps).astype(np.float64) - plain.level for maps in (new, good))
+    typical, levels = (np.sort(maps.reshape(len(maps), -1))[:, 512] for maps in (learned, before))
+    off = np.clip(levels - typical.mean(), -REACH * typical.std(), REACH * typical.std())
+    np.testing.assert_allclose(scale.apply(new), plain.level + before - off[:, None, None], rtol=1e-5)
+    assert off[3] < 2.5 < levels[3]  # strange all over: most of it stays
+
+
+def test_photos_of_another_level_score_alike():
+    good, new = of_levels(np.linspace(-1, 1, 40)), errors(30, seed=2)
+    plain = GoodMaps.from_errors(good).finish(SIZE)
+    before, after = (
+        np.mean(scale.apply(new + 0.5) - scale.apply(new)) for scale in (plain, plain.with_photo_levels(good))
+    )
+    assert abs(after) < 0.1 * before
+
+
+def test_photos_of_one_level_keep_theirs():
+    good = np.full((4, 6, 6), 3.0, np.float32)
+    scale = GoodMaps.from_errors(good).finish((48, 48))
+    assert scale.with_photo_levels(good) == scale
 
 
 def test_views_of_different_units_weigh_the_same():
@@ -139,3 +172,11 @@ def test_maps_that_cannot_be_learned_from_are_named(given_errors, message):
 def test_another_grid_is_refused():
     with pytest.raises(ValueError, match="errors has shape"):
         GoodMaps.from_errors(errors(3)).finish(SIZE).apply(errors(1, h=16))
+
+
+def test_a_level_that_the_highest_values_do_not_follow_stays():
+    """Photos that show more or less of a calm kind of place differ in their median, and not in what stands out."""
+    calm = np.random.default_rng(7).uniform(size=(60, 32, 32)) < np.linspace(0.2, 0.8, 60)[:, None, None]
+    good = np.where(calm, errors(60) - 20, errors(60))
+    scale = GoodMaps.from_errors(good).finish(SIZE)
+    assert scale.with_photo_levels(good) == scale

@@ -133,16 +133,21 @@ def own_errors(scored: ScoredPhotos, k: int, q: int) -> list[np.ndarray]:
 
 def added(errors: list[np.ndarray], scales: list) -> np.ndarray:
     """The sum of standardised errors, in float64."""
-    return sum(
-        scale.gain.astype(float) * (view_errors.astype(float) - scale.centre) / scale.spread
-        for view_errors, scale in zip(errors, scales, strict=True)
-    )
+    joined = np.zeros(errors[0].shape)
+    for view_errors, scale in zip(errors, scales, strict=True):
+        deviations = scale.gain.astype(float) * (view_errors.astype(float) - scale.centre)
+        medians = np.sort(deviations.reshape(len(deviations), -1))[:, deviations[0].size // 2]
+        off = np.clip(medians - scale.photo_level, -scale.reach, scale.reach)
+        joined += (deviations - off[:, None, None]) / scale.spread
+    return joined
 
 
 @pytest.mark.parametrize(("k", "q"), [(5, 2), (2, 1), (4, 3)])
 def test_errors_of_two_views_are_standardised_and_added(fused, k, q):
     errors = own_errors(fused, k, q)
-    scales = [GoodMaps.from_errors(view_map[:8]).finish(fused.size) for view_map in errors]
+    scales = [
+        GoodMaps.from_errors(view_map[:8]).finish(fused.size).with_photo_levels(view_map[:8]) for view_map in errors
+    ]
     np.testing.assert_allclose(fused.grid_errors(k=k, q=q), added(errors, scales), rtol=1e-4, atol=1e-5)
     for view in (0, 1):
         view_map = to_pixels(scales[view].apply(errors[view]), fused.size)

@@ -134,7 +134,7 @@ def test_a_value_between_the_stops_equals_a_fresh_computation_to_the_bit(product
     assert 37 not in view.stops
     errors = np.stack([view.errors(*study.features(photo), 37) for photo in study.photos])
     setters = study.scored.setters()
-    scale = GoodMaps.from_errors(errors[setters]).finish(size)
+    scale = GoodMaps.from_errors(errors[setters]).finish(size).with_photo_levels(errors[setters])
     maps = to_pixels(sum_error_maps([errors], [scale]), size)
     assert np.array_equal(study.map(3, k=37), maps[3])
     assert np.array_equal(study.scores(k=37, area=5), image_score(maps, area=5))

@@ -90,7 +90,7 @@ def pause(job_id: str) -> None:
 
 def in_words(shift: WatchSession) -> str:
     """ "12 accepted, 1 rejected"."""
-    verdict_counts = [f"{shift.counts[word]:,} {said}" for word, said in VERDICT_PHRASES.items() if shift.counts[word]]
+    verdict_counts = [f"{shift.counts[word]:,} {text}" for word, text in VERDICT_PHRASES.items() if shift.counts[word]]
     return ", ".join(verdict_counts) or "no photos yet"
 
 
