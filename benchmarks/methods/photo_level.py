@@ -94,7 +94,7 @@ def _figures(study: Study, errors: list, again: dict[str, list], map_of: Maps) -
     }
     return {
         "image_auroc": auroc(scores[judged], defect[judged]),
-        "aupro": OverlapCounts.merged(counts).aupro(),
+        "aupro": OverlapCounts.merged(counts).aupro() if counts else None,
         "stopped": int((scores[judged & ~defect] > limit).sum()), "judged_good": int((judged & ~defect).sum()),
         "missed": int((scores[judged & defect] <= limit).sum()), "judged_defects": int((judged & defect).sum()),
         "shifts": {name: float((of_again[name] - of_again[""]) / setting.std(ddof=1)) for name in SHIFTS},
