@@ -46,10 +46,10 @@ def of_set(folder: Path, store: FeatureStore) -> dict:
     study = teach(order, store, ignore_progress).study
     errors = [study.results.errors(i) for i in range(len(study.photos))]
     good = [photo for photo in study.photos if photo.label == "good" and photo.subset == "test"][:AGAIN]
-    again = {name: [_again(study, photo, name) for photo in good] for name in ("", *SHIFTS)}
+    repeats = {name: [_again(study, photo, name) for photo in good] for name in ("", *SHIFTS)}
     figures = {"detector": study.method, "good": len(good)}
     for name, keeps in (("with", 1.0), ("without", 0.0)):
-        figures[name] = _figures(study, errors, again, _maps(study, keeps))
+        figures[name] = _figures(study, errors, repeats, _maps(study, keeps))
     return figures
 
 
@@ -77,27 +77,27 @@ def _again(study: Study, photo, name: str) -> list[np.ndarray]:
     return [view.sweep(cells, view.stops) for view, cells in zip(study.results.views, features, strict=True)]
 
 
-def _figures(study: Study, errors: list, again: dict[str, list], map_of: Maps) -> dict:
+def _figures(study: Study, errors: list, repeats: dict[str, list], map_of: Maps) -> dict:
     scored, area = study.results, study.live[AREA]
     maps = [map_of(photo_errors) for photo_errors in errors]
     scores = np.array([image_score(anomaly_map, area=area) for anomaly_map in maps], float)
     setting = scores[scored.setters()]
     limit = limits_from_good(setting, ceiling=scored.ceiling())[0]
-    judged, defect = scored.of_subset("test"), scored.good_and_defect()[1]
+    tested, defect = scored.of_subset("test"), scored.good_and_defect()[1]
     counts = [
         OverlapCounts.from_map(maps[i], mask)
         for i, mask in enumerate(truth_masks(scored))
-        if judged[i] and mask is not None
+        if tested[i] and mask is not None
     ]
-    of_again = {
-        name: np.mean([image_score(map_of(photo), area=area) for photo in photos]) for name, photos in again.items()
+    mean_scores = {
+        name: np.mean([image_score(map_of(photo), area=area) for photo in photos]) for name, photos in repeats.items()
     }
     return {
-        "image_auroc": auroc(scores[judged], defect[judged]),
+        "image_auroc": auroc(scores[tested], defect[tested]),
         "aupro": OverlapCounts.merged(counts).aupro() if counts else None,
-        "stopped": int((scores[judged & ~defect] > limit).sum()), "judged_good": int((judged & ~defect).sum()),
-        "missed": int((scores[judged & defect] <= limit).sum()), "judged_defects": int((judged & defect).sum()),
-        "shifts": {name: float((of_again[name] - of_again[""]) / setting.std(ddof=1)) for name in SHIFTS},
+        "stopped": int((scores[tested & ~defect] > limit).sum()), "judged_good": int((tested & ~defect).sum()),
+        "missed": int((scores[tested & defect] <= limit).sum()), "judged_defects": int((tested & defect).sum()),
+        "shifts": {name: float((mean_scores[name] - mean_scores[""]) / setting.std(ddof=1)) for name in SHIFTS},
     }  # fmt: skip
 
 

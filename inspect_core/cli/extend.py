@@ -53,7 +53,9 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 def run(options: argparse.Namespace) -> int:
     check_place(options.out)
     if options.out.resolve() == options.recipe.resolve():
-        raise OutputPathError(f"{options.out} is the recipe to teach further, which is kept; choose another name")
+        raise OutputPathError(
+            f"{options.out} is the recipe to teach further, which stays as it is; choose another name"
+        )
     inspector = inspector_options.load_recipe(options.recipe, download=options.download)
     recipe = inspector.recipe
     who = users.local_user()

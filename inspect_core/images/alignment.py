@@ -109,7 +109,7 @@ class Alignment:
         ratio = (height / width) / (self.photo_size[0] / self.photo_size[1])
         if abs(np.log(ratio)) > _OTHER_SHAPE:
             raise NotLocated(
-                f"the photo is {width} × {height} px, the reference {self.photo_size[1]} × {self.photo_size[0]}"
+                f"the photo is {width} × {height} px, and the reference {self.photo_size[1]} × {self.photo_size[0]}"
             )
         small = _small(pixels, self.mask.shape)
         if small.grey.std() < _FLAT:

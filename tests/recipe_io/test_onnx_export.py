@@ -76,7 +76,7 @@ def test_only_what_is_in_force_is_stored(small_recipe, small_backbone):
         len(line_network.export_graphs(item, small_backbone)[recipe_package.MODEL]) for item in (recipe, few)
     )
     places, row = 8 * 12, 4
-    assert whole - trimmed > 0.9 * places * row * (8 * 8 - 2 * 2)
+    assert whole - trimmed > 0.7 * places * row * (8 * 8 - 2 * 2)
 
 
 def test_the_package_holds_the_proof(small_recipe, tmp_path):

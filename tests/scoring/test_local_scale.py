@@ -176,7 +176,7 @@ def test_another_grid_is_refused():
 
 def test_a_level_that_the_highest_values_do_not_follow_stays():
     """Photos that show more or less of a calm kind of place differ in their median, and not in what stands out."""
-    calm = np.random.default_rng(7).uniform(size=(60, 32, 32)) < np.linspace(0.2, 0.8, 60)[:, None, None]
-    good = np.where(calm, errors(60) - 20, errors(60))
+    quiet = np.random.default_rng(7).uniform(size=(60, 32, 32)) < np.linspace(0.2, 0.8, 60)[:, None, None]
+    good = np.where(quiet, errors(60) - 20, errors(60))
     scale = GoodMaps.from_errors(good).finish(SIZE)
     assert scale.with_photo_levels(good) == scale

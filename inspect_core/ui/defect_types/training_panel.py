@@ -124,7 +124,9 @@ def _learn_button(product: TaughtProduct, groups: dict[str, str], by_region: boo
     left_out = sorted(set(defect_labels.labels_of(product).values()) - set(labels.values()))
     few = len(set(labels.values())) < 2
     if few:
-        words = f"Training needs at least two defect types, {MIN_PARTS_PER_TYPE} parts each. Label more photos below."
+        words = (
+            f"Training needs at least two defect types with {MIN_PARTS_PER_TYPE} parts each. Label more photos below."
+        )
         st.warning(words, icon=":material/label:")
     elif left_out:
         st.caption(f"Skipped (too few examples): {shell.escape(', '.join(left_out))}.")
