@@ -112,10 +112,8 @@ def _local_variance(product: TaughtProduct, local: LocalSpectrum, k: int) -> Non
     above = st.segmented_control(
         "Count directions with a variance of at least", THRESHOLDS, default=1e-2, required=True, key="rank_above",
         format_func=lambda value: f"{value:g}",
-        help=(
-            "At the ridge value (usually 0.01), half of the regularised variance is the ridge. 0.0001 is the "
-            "threshold of Kim et al. (2021)."
-),
+        help="At the ridge value (usually 0.01), half of the regularised variance is the ridge. 0.0001 is the "
+            "threshold of Kim et al. (2021).",
     )  # fmt: skip
     counts = local.rank_map(above)
     st.markdown(

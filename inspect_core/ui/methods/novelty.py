@@ -29,11 +29,8 @@ def novelty() -> None:
     knobs = boundaries.PlaygroundSettings(
         row.slider("σ", 0.05, 2.0, start.sigma, 0.05, key=f"sigma-{name}", width=_WIDE,
                    help="Width of the Gaussian kernel: kernel PCA, one-class SVM, Parzen window."),
-        row.slider("q: components", 0, 80, start.q, key=f"components-{name}", width=_WIDE,
-                   help=(
-                       "Components of kernel PCA and CoRP. With 0, kernel PCA gives the same ranking as the Parzen "
-                       "window."
-)),
+        row.slider("q: components", 0, 80, start.q, key=f"components-{name}", width=_WIDE + 24,
+                   help="Components of kernel PCA and CoRP. With 0, kernel PCA ranks as the Parzen window does."),
         row.slider("ν: outliers", 0.01, 0.5, 0.05, 0.01, key="novelty_nu", width=_WIDE,
                    help="Maximum share of points outside the boundary."),
         row.slider("γ: CoRP", 0.1, 10.0, 1.0, 0.1, key="novelty_gamma", width=_WIDE,
