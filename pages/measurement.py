@@ -10,7 +10,9 @@ shell.gate("pages/measurement.py")
 if msa_panels.appraise(msa_panels.chosen()):
     st.stop()
 st.title("MSA study")
-st.caption("Measurement system analysis: is the inspection capable? Loupe and people rate known parts several times.")
+st.caption(
+    "Measurement system analysis: is the inspection capable? Loupe and human appraisers rate known parts several times."
+)
 stem = msa_panels.choose()
 if stem is None:
     msa_panels.new()

@@ -97,7 +97,9 @@ class Database:
             self._engine = _engine(address, self.is_sqlite)
         except (ImportError, NoSuchModuleError) as error:
             remedy = "install it, for PostgreSQL with: pip install psycopg[binary]"
-            raise LogError(f"the audit log {self.name} needs a missing driver ({error}); {remedy}") from error
+            raise LogError(
+                f"the audit log {self.name} needs a driver that is not installed ({error}); {remedy}"
+            ) from error
         except (ArgumentError, TypeError, ValueError) as error:
             raise LogError(f"the audit log {self.name} cannot be used ({error}); {_OTHERWISE}") from error
         try:

@@ -158,7 +158,9 @@ class AuditLog:
                 met = met or head == last
             after = last["number"]
         if not met:
-            missing_end = f"the log ended with entry {head['number']!s:.20}, digest {head['digest']!s:.64}, now missing"
+            missing_end = (
+                f"the log ended with entry {head['number']!s:.20}, digest {head['digest']!s:.64}, which is missing"
+            )
             reason = "entries were removed from the end, or the last one or the head was changed"
             problems.append(f"{missing_end}: {reason}")
         elif all(after > now["number"] for now in self._rows(sa.select(HEAD))):

@@ -90,8 +90,10 @@ def install_triggers(connection: sa.Connection) -> None:
 def _expected_and_found(connection: sa.Connection) -> tuple[dict, dict, dict]:
     """Return by name, what must be there, what an earlier version had, and what is there."""
     if connection.dialect.name == "sqlite":
-        of_table = "type = 'trigger' AND tbl_name IN ('audit_entries', 'audit_head')"
-        actual = dict(map(tuple, connection.exec_driver_sql(f"SELECT name, sql FROM sqlite_master WHERE {of_table}")))
+        trigger_filter = "type = 'trigger' AND tbl_name IN ('audit_entries', 'audit_head')"
+        actual = dict(
+            map(tuple, connection.exec_driver_sql(f"SELECT name, sql FROM sqlite_master WHERE {trigger_filter}"))
+        )
         expected, first = (
             {name: f"CREATE TRIGGER {name} {trigger}" for name, trigger in statements.items()}
             for statements in (_SQLITE, _SQLITE_FIRST)

@@ -35,7 +35,9 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     worker_options.add_options(parser)
     ks = "values of the (first) live parameter to measure (default: the current one)"
     parser.add_argument("--ks", type=int, nargs="+", help=ks)
-    parser.add_argument("--json", type=path_argument, help="JSON file for the figures; overwrites only such a file")
+    parser.add_argument(
+        "--json", type=path_argument, help="JSON file for the figures; overwrites only a file of figures"
+    )
     parser.add_argument("--compare", action="store_true", help="measure all detectors side by side, at their defaults")
     only = "with --compare: these only, separated by commas"
     parser.add_argument("--detectors", type=_detectors, default=ALL, help=only)

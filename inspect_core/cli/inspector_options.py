@@ -23,7 +23,10 @@ def add_options(parser: argparse.ArgumentParser) -> None:
 
 def add_strict(parser: argparse.ArgumentParser) -> None:
     """For the commands whose verdicts count."""
-    words = "review photos noisier, darker, blurrier, ... than the training photos instead of accepting them"
+    words = (
+        "send photos that are noisier, darker, blurrier, ... than the training photos to review instead of "
+        "accepting them"
+    )
     parser.add_argument("--strict", action="store_true", help=words)
 
 

@@ -30,7 +30,9 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--out", type=path_argument, required=True, help=out)
     parser.add_argument("--once", action="store_true", help="inspect the photos already there, then stop")
     source = "capture photos into the folder from a camera number, an address such as rtsp://…, or a video file"
-    parser.add_argument("--camera", metavar="SOURCE", help=f"{source}. Without --every or --at-rest: press Enter")
+    parser.add_argument(
+        "--camera", metavar="SOURCE", help=f"{source}. Without --every or --at-rest, press Enter to take a photo"
+    )
     parser.add_argument("--every", type=seconds, metavar="SECONDS", help="with --camera: seconds between photos")
     parser.add_argument("--at-rest", action="store_true", help="with --camera: take a photo when the part stops moving")
 

@@ -129,7 +129,9 @@ def load_weights_into(
         network.load_state_dict(tensors, assign=True)
     except (RuntimeError, KeyError, IndexError, ValueError) as error:
         detail = " ".join(str(error).split())[:300]
-        raise ValueError(f"weights file {path} does not match the network: {detail}; use its own file") from error
+        raise ValueError(
+            f"weights file {path} does not match the network: {detail}; use the file for this network"
+        ) from error
     if hollow := [name for name, buffer in network.named_buffers() if buffer.is_meta]:
         with torch.random.fork_rng(devices=()):
             first, other = build(), build()

@@ -149,7 +149,9 @@ class Alignment:
             f"{inspected}: the area visible in nearly all good photos.",
         ]
         if alike := " or ".join(f"{turn}°" for turn in self.symmetry_angles):
-            sentences.append(f"The part looks the same when rotated by {alike}: Loupe cannot tell these apart.")
+            sentences.append(
+                f"The part looks the same when rotated by {alike}: Loupe cannot distinguish these orientations."
+            )
         return sentences
 
     def arrays(self) -> dict[str, np.ndarray]:

@@ -82,7 +82,9 @@ class Depth:
         if self.stored_bits == self.bits == 8 and not self.left_aligned and self.is_full:
             return
         if self.stored_bits != 16:
-            raise ValueError(f"the depth is {self.bits} bits in {self.stored_bits}; it can be 8 in 8, {DEPTHS} in 16")
+            raise ValueError(
+                f"the depth is {self.bits} bits in {self.stored_bits}; there are 8 in 8, and {DEPTHS} in 16"
+            )
         if not 0 <= self.black < self.white <= self.largest:
             raise ValueError(f"the window is {self.black} to {self.white}, outside 0 to {self.largest} or empty")
 

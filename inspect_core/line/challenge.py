@@ -63,7 +63,9 @@ def name_parts(inspector: Inspector, good: Sequence[Path], defects: Sequence[Pat
             raise ValueError(f"{path.name}: the part is {PARTLY_OUT}; photograph all of it")
         if (word == "accept") != is_good:
             sort = "good" if is_good else "defective"
-            raise ValueError(f"{path.name}: a {sort} part with verdict {word} is no challenge part; choose another")
+            raise ValueError(
+                f"{path.name}: a {sort} part with verdict {word} cannot be a challenge part; choose another"
+            )
         if path.stem in parts:
             raise ValueError(f"{path.name}: two challenge parts are called {path.stem}; rename one")
         part = ChallengePart(path.stem, is_good, word, score, inspected.row.reason)

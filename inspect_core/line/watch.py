@@ -152,7 +152,9 @@ class Watch:
             return None
         except OSError as error:
             reason = error.strerror or error
-            self._problems[path] = f"{self.folder / path} cannot be picked up ({reason}); check its permissions"
+            self._problems[path] = (
+                f"{self.folder / path} cannot be picked up ({reason}); check its folder and permissions"
+            )
             return None
         if claimed is not None:
             self._claims[claimed] = False

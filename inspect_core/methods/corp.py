@@ -11,7 +11,9 @@ from inspect_core.recipe_format import arrays, fields
 class CorpMethod(SubspaceMethod):
     title = "Texture, flexible"
     short_title = "Flexible"
-    use_case = "For textures and parts in any orientation: learns what patches look like, wherever they are."
+    use_case = (
+        "For textures and parts in any orientation: learns the normal appearance of patches, regardless of location."
+    )
     reference = "CoRP, kernel PCA with a cosine and a random-Fourier map (Fang et al. 2024)"
     published_words = (
         "The maps, independent random features and the fused product check are those of Fang et al., who "

@@ -49,7 +49,9 @@ class KernelPCAMethod(PatchSampleMethod):
             "(Hoffmann 2007).",
         ),
     }
-    space = "Coordinates on the q principal components in kernel space; patches unlike any good one meet there."
+    space = (
+        "Coordinates on the q principal components in kernel space; patches unlike any good one fall together there."
+    )
 
     def finish(self, statistics: PatchSampler, seed: int, parameters: Parameters, report: Tell) -> KernelPCA:
         sample = statistics.rows()

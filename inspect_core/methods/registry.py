@@ -45,7 +45,9 @@ def methods_of(detector: str) -> tuple[str, ...]:
     names = tuple(detector.split(JOIN))
     for name in names:
         if name not in METHODS:
-            raise ValueError(f"detector is {detector!r}; choose of {', '.join(METHODS)}, or join several by {JOIN!r}")
+            raise ValueError(
+                f"detector is {detector!r}; choose one of {', '.join(METHODS)}, or several joined by {JOIN!r}"
+            )
     live = [METHODS[name].live_parameter for name in names if METHODS[name].live_parameter]
     if len(set(live)) < len(live) or len(set(names)) < len(names):
         raise ValueError(f"detector is {detector!r}, whose methods move the same parameter; join methods that differ")

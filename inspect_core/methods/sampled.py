@@ -12,7 +12,9 @@ class SampledMahalanobisMethod(MahalanobisMethod):
     short_title = "Sampled"
     use_case = "Baseline: by location, with randomly chosen channels instead of mixed ones."
     reference = "PaDiM-style channel sampling (Defard et al. 2021)"
-    published_words = "k = 100, the ridge and three layers are PaDiM's; PaDiM also crops the photo's middle."
+    published_words = (
+        "k = 100, the ridge and three layers are PaDiM's; PaDiM crops the middle of the photo, this does not."
+    )
     rank = 6
     is_offered = False
     ensemble_rank = 0

@@ -72,7 +72,9 @@ def recipe_errors(path: Path, subject: str) -> Generator[None]:
         raise RecipeError(f"{path.name}: {message}") from error
     except Exception as error:
         reason = str(error) if isinstance(error, ValueError) else f"{type(error).__name__}: {error}"
-        raise RecipeError(f"{path.name}: {subject} ({reason}); copy it again, or teach it again") from error
+        raise RecipeError(
+            f"{path.name}: {subject} ({reason}); copy it again from the source, or teach it again"
+        ) from error
 
 
 @dataclass(frozen=True)
@@ -130,13 +132,17 @@ def check(path: Path, *, former_names: Collection[str] = ()) -> Package:
     with _opened(path) as source:
         sizes = _sizes(source, path.name, former_names)
         if missing := [name for name in REQUIRED if name not in sizes]:
-            raise RecipeError(f"{path.name}: {missing[0]} is missing; copy the recipe again from the source")
+            raise RecipeError(
+                f"{path.name}: {missing[0]} is missing; the recipe is incomplete, copy it again from the source"
+            )
         with source.open(SUMS) as file:
             sums = _parse_sums(file.read(sizes[SUMS] + 1), path)
         present = set(sizes) - {SUMS}
         if odd := sorted(set(sums) ^ present):
             reason = "is not listed in" if odd[0] in present else "is listed but missing beside"
-            raise RecipeError(f"{path.name}: {odd[0]} {reason} {SUMS}; it was changed, copy it again from the source")
+            raise RecipeError(
+                f"{path.name}: {odd[0]} {reason} {SUMS}; the recipe was changed, copy it again from the source"
+            )
         with source.open(ARRAYS) as file:
             header = _read_array_header(file, sizes[ARRAYS], path)
         for name, expected in sums.items():
@@ -257,7 +263,9 @@ def _sizes(source: _Folder | _Zip, recipe_path: str, former_names: Collection[st
             raise RecipeError(f"{recipe_path}: the path {name!r} points outside the recipe; refused")
         cap = BYTE_CAPS.get(MODEL if name in former_names else name, GOLDEN_CAP if GOLDEN.fullmatch(name) else None)
         if cap is None:
-            raise RecipeError(f"{recipe_path}: {name!r} does not belong in a recipe; remove it, or copy it again")
+            raise RecipeError(
+                f"{recipe_path}: {name!r} does not belong in a recipe; remove it or copy the recipe again"
+            )
         if size > cap:
             larger, most = size / MEGABYTE, cap / MEGABYTE
             raise RecipeError(f"{recipe_path}: {name} is {larger:.0f} MB, more than the {most:.0f} MB allowed")

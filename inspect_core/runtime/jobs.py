@@ -178,7 +178,9 @@ class Jobs:
         with self._lock:
             if (same := self.find_by_subject(job.subject)) is not None:
                 doing = "running" if same.state is JobState.RUNNING else "waiting"
-                raise JobRejected(f"“{same.title}” by {same.owner} is already {doing}; wait for it, or cancel it")
+                raise JobRejected(
+                    f"“{same.title}” by {same.owner} is already {doing}; wait for it to finish, or cancel it"
+                )
             if len(self.waiting) >= MAX_QUEUED_JOBS:
                 raise JobRejected(f"the queue is full ({MAX_QUEUED_JOBS} jobs); remove one in the sidebar first")
             ended = [job for job in self._jobs if not job.active]

@@ -176,7 +176,9 @@ class Cluster:
         try:
             self._client.wait_for_workers(1, timeout=RECONNECT_SECONDS)
         except TimeoutError as error:
-            raise OSError(f"no worker has joined the scheduler {self.address}; start one with dask worker") from error
+            raise OSError(
+                f"no worker has joined the scheduler at {self.address}; start one with dask worker"
+            ) from error
         for address, facts in self._workers().items():
             if facts["nthreads"] != 1:
                 raise ValueError(f"{address} has {facts['nthreads']} threads; start dask worker with --nthreads 1")

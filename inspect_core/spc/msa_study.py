@@ -97,7 +97,7 @@ class MsaStudy:
         for other in self.appraisals:
             if (other.part, other.appraiser, other.trial) == appraisal[:3]:
                 raise ValueError(
-                    f"{appraisal.appraiser} already appraised part {appraisal.part} in trial {appraisal.trial}"
+                    f"{appraisal.appraiser} has already appraised part {appraisal.part} in trial {appraisal.trial}"
                 )
             if appraisal.digest and other.digest == appraisal.digest:
                 same = f"this is the same photo as for part {other.part}, trial {other.trial}"

@@ -52,7 +52,9 @@ def results(product: TaughtProduct) -> None:
         figure = defect_type_plots.confusion(
             confusion(learned, known.minimum_confidence), known.names, charts.current_theme()
         )
-        charts.show(figure, key="confusion", alt="Confusion matrix: true types (rows), predicted types (columns).")
+        charts.show(
+            figure, key="confusion", alt="Confusion matrix: true defect types (rows), predicted types (columns)."
+        )
     _trust(known, learned)
 
 

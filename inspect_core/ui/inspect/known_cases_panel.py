@@ -63,7 +63,9 @@ def _offer(product: TaughtProduct, live: dict[str, int], limits: Limits, *, busy
     good = [i for i, kind in defect_types.items() if kind == "good"]
     there = gallery_building.good_parts(product)
     if len(defect_types) < LEAST:
-        st.caption(f"A gallery shows whether a similar part was seen before. It needs {LEAST} good or labelled parts.")
+        st.caption(
+            f"A gallery shows whether a similar part was seen before. It needs at least {LEAST} good or labelled parts."
+        )
         return
     st.caption(
         "A gallery of known parts shows whether a similar part was seen before. It would contain "

@@ -35,7 +35,9 @@ def from_known_defects(product: TaughtProduct, drawn: BenchState) -> None:
             f"**{suggestion.limit:.4g}** has the lowest cost on {sets}. Cross-validated: "
             f"{counts_sentence(suggestion.counts)}"
         )
-        st.caption("The suggested limits need only good parts. This one assumes that known defects are typical.")
+        st.caption(
+            "The suggested limits need only good parts. This one assumes that your known defects are representative."
+        )
         st.button(
             "Use this limit", key=f"use_cost-{product.id}", on_click=_use, args=(product.id, suggestion.limit)
         )  # fmt: skip

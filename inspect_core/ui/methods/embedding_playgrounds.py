@@ -88,7 +88,7 @@ def corp() -> None:
                 _arranged(side.features), words, {"known": theme.good, "foreign": theme.defect}, plain, words, theme
             )
             charts.show(
-                figure, key=f"methods_tsne_{i}", alt="t-SNE map of the digits; similar ones lie close together."
+                figure, key=f"methods_tsne_{i}", alt="t-SNE map of the digits; similar digits lie close together."
             )
 
 

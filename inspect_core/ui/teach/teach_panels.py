@@ -63,7 +63,9 @@ TO_SIZE = (
     "Photos keep their shape; the area is that of a square. More pixels take longer and are not better by themselves: "
     "on some parts they show finer defects, on others more of what does not matter."
 )
-TO_BUDGET = "Detector time only, estimated for two cores; the network adds about 10 ms. Slower ones are not considered."
+TO_BUDGET = (
+    "Detector time only, estimated for two cores; the network adds about 10 ms. Slower detectors are not considered."
+)
 CHECK_SCORES = {ALONE: "Features of the photo", FUSED: "Fused with class confidence"}
 
 
@@ -126,7 +128,7 @@ def choose_split(samples: Dataset) -> tuple[Split, int, tuple[str, ...]] | None:
         st.markdown(shell.escape(grouping.reason))
         if has_groups and not st.toggle("Keep groups together", value=True, key="use_groups"):
             st.warning(
-                "The same part may now be in training and test photos, so results may look better than they are."
+                "The same part may now be in both training and test photos, so results may look better than they are."
             )
             grouping = ungrouped(samples)
         offered = grouping.offered or grouping
@@ -245,7 +247,9 @@ def show_forecast(order: TeachingConfig) -> None:
     if limited := most_promised(len(groups), photos=len(order.setters)):
         st.caption(f"Good parts rejected of the next 100: {shell.escape(limited)}")
     if not expected.fits_store:
-        st.caption("The feature cache is too small for all photos, so training photos are read one by one (slower).")
+        st.caption(
+            "The feature cache is too small for all photos, so training photos are processed one by one (slower)."
+        )
 
 
 def _parameters(method: str | None, tiles: TilePlan | None) -> dict[str, float]:
