@@ -29,6 +29,14 @@ def parser(name: str, description: str | None) -> argparse.ArgumentParser:
     return arguments
 
 
+def folder_parser(name: str, description: str | None) -> argparse.ArgumentParser:
+    """As `parser`, for one that measures folders of photos (`sets`) and keeps their features in a store."""
+    arguments = parser(name, description)
+    arguments.add_argument("sets", nargs="*", metavar="NAME=FOLDER", help="instead of the sample parts")
+    arguments.add_argument("--store", type=Path, required=True, help="folder for the features")
+    return arguments
+
+
 def sets(folders: Sequence[str]) -> dict[str, Path]:
     """Folders of photos by name from texts NAME=FOLDER, or FOLDER for its own name; the sample parts without any."""
     split = ((Path(text).name, text) if "=" not in text else text.split("=", 1) for text in folders)

@@ -21,7 +21,7 @@ from typing import Any
 import numpy as np
 from torch import Tensor
 
-from benchmarks.measure import kept, parser, sets, write
+from benchmarks.measure import folder_parser, kept, sets, write
 from inspect_core.features.backbones import Backbone, load
 from inspect_core.features.store import FeatureStore
 from inspect_core.images.folders import scan, split
@@ -149,9 +149,7 @@ def measured(
 
 
 def main() -> None:
-    asked = parser("borders", __doc__)
-    asked.add_argument("sets", nargs="*", metavar="NAME=FOLDER", help="instead of the sample parts")
-    asked.add_argument("--store", type=Path, required=True, help="folder for the features")
+    asked = folder_parser("borders", __doc__)
     asked.add_argument("--detectors", default=",".join(DETECTORS))
     asked.add_argument("--sizes", type=int, nargs="+", default=[25, 60], help="good photos to learn from")
     asked.add_argument("--seeds", type=int, nargs="+", default=[0, 1])

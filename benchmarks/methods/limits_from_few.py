@@ -15,11 +15,10 @@ import warnings
 from collections import defaultdict
 from collections.abc import Callable, Sequence
 from dataclasses import replace
-from pathlib import Path
 
 import numpy as np
 
-from benchmarks.measure import kept, parser, sets, write
+from benchmarks.measure import folder_parser, kept, sets, write
 from inspect_core.features.store import FeatureStore
 from inspect_core.images.folders import scan
 from inspect_core.images.grouping import propose_groups
@@ -161,9 +160,7 @@ def by_set(cases: dict[str, dict]) -> dict[str, dict]:
 
 
 def main() -> None:
-    asked = parser("limits_from_few", __doc__)
-    asked.add_argument("sets", nargs="*", metavar="NAME=FOLDER", help="instead of the sample parts")
-    asked.add_argument("--store", type=Path, required=True, help="folder for the features")
+    asked = folder_parser("limits_from_few", __doc__)
     asked.add_argument("--counts", type=int, nargs="+", default=[25, 40, 60])
     asked.add_argument("--seeds", type=int, default=2)
     options = asked.parse_args()

@@ -9,7 +9,7 @@ import tempfile
 import warnings
 from pathlib import Path
 
-from benchmarks.measure import kept, parser, sets, write
+from benchmarks.measure import folder_parser, kept, sets, write
 from inspect_core.features.store import FeatureStore
 from inspect_core.images.folders import scan
 from inspect_core.methods.fitted_method import with_taps
@@ -37,10 +37,8 @@ def figures(folder: Path, detector: str, store: FeatureStore) -> dict:
 
 
 def main() -> None:
-    asked = parser("parity", __doc__)
-    asked.add_argument("sets", nargs="*", metavar="NAME=FOLDER", help="instead of the sample parts")
+    asked = folder_parser("parity", __doc__)
     asked.add_argument("--detectors", default=",".join(DETECTORS))
-    asked.add_argument("--store", type=Path, required=True)
     options = asked.parse_args()
     warnings.simplefilter("ignore", UserWarning)
     results = kept(options.name)

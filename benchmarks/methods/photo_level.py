@@ -14,7 +14,7 @@ from pathlib import Path
 
 import numpy as np
 
-from benchmarks.measure import kept, parser, sets, write
+from benchmarks.measure import folder_parser, kept, sets, write
 from benchmarks.methods.repeatability import CHANGES
 from inspect_core.features.store import FeatureStore
 from inspect_core.images.folders import scan, split
@@ -102,9 +102,7 @@ def _figures(study: Study, errors: list, repeats: dict[str, list], map_of: Maps)
 
 
 def main() -> None:
-    asked = parser("photo_level", __doc__)
-    asked.add_argument("sets", nargs="*", metavar="NAME=FOLDER", help="instead of the sample parts")
-    asked.add_argument("--store", type=Path, required=True, help="folder for the features")
+    asked = folder_parser("photo_level", __doc__)
     options = asked.parse_args()
     warnings.simplefilter("ignore")
     store = FeatureStore(options.store, limit=40 << 30)

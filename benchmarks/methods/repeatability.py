@@ -18,7 +18,7 @@ import cv2
 import numpy as np
 from PIL import Image
 
-from benchmarks.measure import kept, parser, sets, write
+from benchmarks.measure import folder_parser, kept, sets, write
 from inspect_core.features.store import FeatureStore
 from inspect_core.images.folders import Split, scan, split
 from inspect_core.images.photo_reader import read
@@ -184,9 +184,7 @@ def summary(results: dict[str, dict]) -> dict:
 
 
 def main() -> None:
-    asked = parser("repeatability", __doc__)
-    asked.add_argument("sets", nargs="*", metavar="NAME=FOLDER", help="instead of the sample parts")
-    asked.add_argument("--store", type=Path, required=True, help="folder for the features")
+    asked = folder_parser("repeatability", __doc__)
     options = asked.parse_args()
     warnings.simplefilter("ignore")
     store = FeatureStore(options.store, limit=40 << 30)

@@ -15,7 +15,7 @@ from pathlib import Path
 
 import numpy as np
 
-from benchmarks.measure import kept, parser, sets, write
+from benchmarks.measure import folder_parser, kept, sets, write
 from inspect_core.features.store import FeatureStore
 from inspect_core.images.folders import scan, split
 from inspect_core.images.splitting import train_on_all
@@ -96,9 +96,7 @@ def _figures(scored: ScoredPhotos, area: int, limits: Limits) -> dict:
 
 
 def main() -> None:
-    asked = parser("right_by_default", __doc__)
-    asked.add_argument("sets", nargs="*", metavar="NAME=FOLDER", help="instead of the sample parts")
-    asked.add_argument("--store", type=Path, required=True, help="folder for the features")
+    asked = folder_parser("right_by_default", __doc__)
     asked.add_argument("--detectors", default=",".join(DETECTORS))
     options = asked.parse_args()
     warnings.simplefilter("ignore")

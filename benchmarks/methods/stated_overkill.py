@@ -12,7 +12,7 @@ from pathlib import Path
 
 import numpy as np
 
-from benchmarks.measure import parser, sets, write
+from benchmarks.measure import folder_parser, sets, write
 from inspect_core.features.store import FeatureStore
 from inspect_core.images.folders import scan, split
 from inspect_core.images.splitting import Split, train_on_all
@@ -53,9 +53,7 @@ def held(folder: Path, store: FeatureStore, method: str, splits: int) -> dict:
 
 
 def main() -> None:
-    asked = parser("stated_overkill", __doc__)
-    asked.add_argument("sets", nargs="*", metavar="NAME=FOLDER", help="instead of the sample parts")
-    asked.add_argument("--store", type=Path, required=True, help="folder for the features")
+    asked = folder_parser("stated_overkill", __doc__)
     asked.add_argument("--splits", type=int, default=200)
     asked.add_argument("--method", default="mahalanobis")
     options = asked.parse_args()

@@ -223,7 +223,7 @@ def _view_of(number: int, part: dict, arrays: dict[str, np.ndarray], path: Path)
     projection = tensors.get("columns", tensors.get("projection"))
     with recipe_errors(path, "the detector cannot be used"):
         detector = METHODS[part["name"]].detector_class.from_arrays(tensors, part["params"])
-    columns = {name.removeprefix("scale_"): column for name, column in view_arrays.items() if "scale_" in name}
+    columns = {name[6:]: column for name, column in view_arrays.items() if name.startswith("scale_")}
     scales = {
         value: LocalScale(**{name: column[row] for name, column in columns.items()})
         for row, value in enumerate(part["scale_stops"])

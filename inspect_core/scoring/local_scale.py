@@ -86,8 +86,7 @@ class LocalScale:
         Raises ValueError for another shape.
         """
         deviations = self._deviations(errors).astype(np.float64)
-        levels = _photo_levels(deviations)
-        highest = np.quantile(deviations, HIGHEST, axis=(1, 2))
+        levels, highest = _quantile(deviations, 0.5), _quantile(deviations, HIGHEST)
         if np.mean((levels - levels.mean()) * highest) < RISING * levels.var() or not levels.var():
             return self
         return replace(self, photo_level=float(levels.mean()), reach=REACH * float(levels.std()))
@@ -98,7 +97,7 @@ class LocalScale:
         deviations = self.gain * (errors - self.centre)
         if not self.reach:
             return deviations
-        off = np.clip(_photo_levels(deviations) - np.float32(self.photo_level), -self.reach, self.reach)
+        off = np.clip(_quantile(deviations, 0.5) - np.float32(self.photo_level), -self.reach, self.reach)
         return deviations - off.astype(np.float32)[..., None, None]
 
 
@@ -177,11 +176,11 @@ class GoodMaps:
         return (sums / np.maximum(np.bincount(classes.ravel()), 1))[classes]
 
 
-def _photo_levels(deviations: np.ndarray) -> np.ndarray:
-    """Return the median over places, the upper of two: (..., h, w) -> (...), the dtype kept."""
+def _quantile(deviations: np.ndarray, share: float) -> np.ndarray:
+    """Return the value that this share of the places does not reach: (..., h, w) -> (...), the dtype kept."""
     *photos, height, width = deviations.shape
-    middle = height * width // 2
-    return np.partition(deviations.reshape(*photos, height * width), middle, axis=-1)[..., middle]
+    place = int(share * height * width)
+    return np.partition(deviations.reshape(*photos, height * width), place, axis=-1)[..., place]
 
 
 def _edges(cells: tuple[int, ...]) -> np.ndarray:

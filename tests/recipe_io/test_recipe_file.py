@@ -5,6 +5,7 @@ from dataclasses import asdict, replace
 
 import numpy as np
 import pytest
+import safetensors.numpy
 import torch
 
 from inspect_core.detectors import cop_corp
@@ -52,7 +53,7 @@ def test_two_views_come_back_to_the_bit_with_a_scale_for_every_stop(recipe, tmp_
     for view in (*recipe.views, FittedMethod("cop", cop, PatchFeatureSpec(("blocks.1.1",), columns, pool=3))):
         maps = rng.gamma(2, size=(len(view.stops), 9, *recipe.grid))
         scales = {
-            stop: GoodMaps.from_errors(map_at_stop).finish((64, 96))
+            stop: replace(GoodMaps.from_errors(map_at_stop).finish((64, 96)), photo_level=0.1, reach=0.4)
             for stop, map_at_stop in zip(view.stops, maps, strict=True)
         }
         views.append(replace(view, scales=scales))
@@ -65,12 +66,28 @@ def test_two_views_come_back_to_the_bit_with_a_scale_for_every_stop(recipe, tmp_
         for stop, scale in theirs.scales.items():
             restored = ours.scales[stop]
             assert (restored.level, restored.spread) == (scale.level, scale.spread)
+            assert (restored.photo_level, restored.reach) == (0.1, 0.4)
             assert np.array_equal(restored.centre, scale.centre)
             assert np.array_equal(restored.gain, scale.gain)
     features = [torch.from_numpy(rng.normal(size=(1, 4, 3, width)).astype(np.float32)) for width in (5, 4)]
     for k, q in ((1, 1), (3, 2), (5, 3)):
         live = {"k": k, "q": q}
         assert np.array_equal(joined_errors(opened.views, features, live), joined_errors(views, features, live))
+
+
+def test_a_recipe_of_before_photo_levels_scores_as_it_did(recipe, tmp_path):
+    (view,) = recipe.views
+    maps = np.random.default_rng(6).gamma(2, size=(9, *recipe.grid))
+    scales = {stop: GoodMaps.from_errors(maps).finish((64, 96)) for stop in view.stops}
+    former = replace(recipe, views=(replace(view, scales=scales),))
+    files = files_of(former)
+    arrays = safetensors.numpy.load(files[recipe_package.ARRAYS])
+    fewer = {name: values for name, values in arrays.items() if not name.endswith(("scale_photo_level", "scale_reach"))}
+    assert len(arrays) - len(fewer) == 2
+    write(files | {recipe_package.ARRAYS: safetensors.numpy.save(fewer)}, tmp_path / "r")
+    features = [torch.from_numpy(np.random.default_rng(7).normal(size=(1, *recipe.grid, 5)).astype(np.float32))]
+    opened = load(tmp_path / "r").views
+    assert np.array_equal(joined_errors(opened, features, {"k": 3}), joined_errors(former.views, features, {"k": 3}))
 
 
 def refused(files: dict[str, bytes], path, reason: str, **changed: object) -> None:
