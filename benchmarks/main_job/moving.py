@@ -26,7 +26,7 @@ from inspect_core.study.evaluation import counts_sentence_for
 from inspect_core.study.scored_photos import ScoredPhotos
 from inspect_core.study.study import Study
 from inspect_core.tuning.patch_sample import PatchSample
-from inspect_core.ui import taught_product
+from inspect_core.ui import fitted_product
 from inspect_core.ui.bench import pixels
 from inspect_core.ui.inspect import bench_states
 from inspect_core.ui.session import SessionSettings
@@ -104,7 +104,7 @@ def move_on_page(fitted: Study, repeats: int, *, by_hand: bool) -> dict:
     by_hand: whether the limit was set by hand, so that it is carried over. scoring_passes: how often a move computes
     each photo's score.
     """
-    part = taught_product.of_study("flange", fitted)
+    part = fitted_product.product_from_study("flange", fitted)
     scored = part.scored
     stops = _other_stops(part.scored)
     scored._latest.clear()

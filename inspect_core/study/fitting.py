@@ -185,8 +185,10 @@ class CrossFitter:
             step = stage(report, crossed * number / len(setters), crossed * (number + 1) / len(setters))
             further = () if trying is None else tuple(trying(samples))
             photo_count = len(samples) + len(further)
-            for sample, errors in fitting.score(by_fold, samples, stage(step, 0.0, len(samples) / max(photo_count, 1))):
-                scored = scored.with_errors(features.photo(sample, "calibration", split.groups), *errors)
+            fold_scores = fitting.score(by_fold, samples, stage(step, 0.0, len(samples) / max(photo_count, 1)))
+            scored = scored.with_errors(
+                (features.photo(sample, "calibration", split.groups), errors) for sample, errors in fold_scores
+            )
             for done, made in enumerate(features.map_photos(partial(_tried, by_fold), further), len(samples) + 1):
                 step(done / photo_count, "trying synthetic defects")
                 tried += [made] if made else []
@@ -194,10 +196,11 @@ class CrossFitter:
         named = {sample.name: part for part, sample in parts}
         rest = [sample for _, sample in parts]
         if rest:
-            for sample, errors in fitting.score(
-                scored.seen_by(), rest, stage(report, crossed, 1.0), fitting.repeat_tolerances
-            ):
-                scored = scored.with_errors(features.photo(sample, named[sample.name], split.groups), *errors)
+            step = stage(report, crossed, 1.0)
+            rest_scores = fitting.score(scored.seen_by(), rest, step, fitting.repeat_tolerances)
+            scored = scored.with_errors(
+                (features.photo(sample, named[sample.name], split.groups), errors) for sample, errors in rest_scores
+            )
         every = (
             [("calibration", sample) for sample in order.setters]
             + parts

@@ -95,20 +95,30 @@ class ScoredPhotos:
 
         Raises ValueError naming the photo when an error is not finite.
         """
-        return self.with_errors(photo, *(sweep_errors(self.seen_by(), features) for features in looks))
+        return self.with_errors([(photo, [sweep_errors(self.seen_by(), features) for features in looks])])
 
-    def with_errors(
-        self, photo: ScoredPhoto, errors: Sequence[np.ndarray], repeat_errors: Sequence[np.ndarray] = ()
-    ) -> Self:
-        """Return these with one more photo, given its (stops, h, w) float32 errors for each view; repeat_errors: those
-        of the same part photographed again, none where it was not. Raises as `with_photo`.
+    def with_errors(self, rows: Iterable[tuple[ScoredPhoto, Sequence[Sequence[np.ndarray]]]]) -> Self:
+        """Return these with more photos at the end, each with its (stops, h, w) float32 errors for each view, then
+        those of the same part photographed again where it was. Raises as `with_photo`.
         """
-        empty = photo.placed.uninspected_mask(self.size)
-        packed = np.array([None], object)
-        packed[0] = np.packbits(empty) if empty.any() else None
-        stored = self.stored.with_photo(photo.name, errors, repeat_errors)
-        empties = np.concatenate([self._empty, packed])
-        return self._with(photos=(*self.photos, photo), stored=stored, _empty=empties, _scales={})
+        photos = list(self.photos)
+        empties = list(self._empty)
+        blocks = []
+        for photo, errors_by_copy in rows:
+            empty = photo.placed.uninspected_mask(self.size)
+            photos.append(photo)
+            empties.append(np.packbits(empty) if empty.any() else None)
+            blocks.append([self.stored.append(photo.name, errors) for errors in errors_by_copy])
+        return self._with(
+            photos=tuple(photos),
+            stored=self.stored.with_blocks(blocks),
+            _empty=np.fromiter(empties, object),
+            _scales={},
+        )
+
+    def under(self, views: Sequence[FittedMethod]) -> "ScoredPhotos":
+        """Return no photo yet, under other views of the same grid, with the same size, area and areas."""
+        return ScoredPhotos(views, self.grid, self.size, area=self.live[AREA], areas=self.areas)
 
     def index(self, image: int | str) -> int:
         """Return a photo's position, given that or its name. Raises ValueError for a name that is not here."""

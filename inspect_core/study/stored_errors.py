@@ -72,14 +72,15 @@ class StoredErrors:
             self, stops=tuple(self.stops[i] for i in positions), first=tuple(self.first[i] for i in positions)
         )
 
-    def with_photo(self, name: str, errors: Sequence[np.ndarray], repeat_errors: Sequence[np.ndarray] = ()) -> Self:
-        """Return these and one more photo's, (stops, h, w) float32 by view; repeat_errors: none where there are none.
-
-        Raises ValueError with the photo's name when an error is not finite.
-        """
-        row = self._stored(name, errors)
-        other = self._stored(name, repeat_errors) if repeat_errors else -1
-        return replace(self, rows=np.append(self.rows, row), repeat_rows=np.append(self.repeat_rows, other))
+    def with_blocks(self, blocks: Sequence[Sequence[int]]) -> Self:
+        """Return these and more photos', each with its block, and that of the same part photographed again if any."""
+        rows = [block[0] for block in blocks]
+        repeat_rows = [block[1] if len(block) > 1 else -1 for block in blocks]
+        return replace(
+            self,
+            rows=np.concatenate([self.rows, np.array(rows, int)]),
+            repeat_rows=np.concatenate([self.repeat_rows, np.array(repeat_rows, int)]),
+        )
 
     def photographed_again(self) -> Self:
         """Return those of the parts photographed again in place of the photos'."""
@@ -94,7 +95,11 @@ class StoredErrors:
         """Return a copy under one view at one stop, (h, w) of one photo and (n, h, w) of several."""
         return np.array(self.blocks.read()[self.rows[positions], self.first[view] + self.stops[view].index(stop)])
 
-    def _stored(self, name: str, errors: Sequence[np.ndarray]) -> int:
+    def append(self, name: str, errors: Sequence[np.ndarray]) -> int:
+        """Store the (stops, h, w) float32 errors of a photo by view, and return their block for `with_blocks`.
+
+        Raises ValueError with the photo's name when an error is not finite.
+        """
         block = np.zeros(self.blocks.shape, np.float32)  # with room for views that are not among these
         for at, stops, photo_errors in zip(self.first, self.stops, errors, strict=True):
             block[at : at + len(stops)] = photo_errors

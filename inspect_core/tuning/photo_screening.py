@@ -200,7 +200,8 @@ def _scores(study: Study, pairs: Pairs, report: Report) -> tuple[np.ndarray, lis
         for sample in fold:
             report(len(scored.photos) / count, f"comparing photo {len(scored.photos) + 1} of {count} with the others")
             if (photo := study.scored_photo(sample, "calibration")) is not None:
-                scored = scored.with_errors(photo[0], sweep_errors([(view, view.stops) for view in views], photo[1]))
+                errors = sweep_errors([(view, view.stops) for view in views], photo[1])
+                scored = scored.with_errors([(photo[0], [errors])])
     if scored is None:
         raise ValueError("there are too few photos to compare; add good photos")
     scores = scored.calibration_scores()

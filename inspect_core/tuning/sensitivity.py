@@ -10,7 +10,6 @@ from torch import Tensor
 
 from inspect_core.methods.method import Detector
 from inspect_core.runtime.progress import Report, ignore_progress
-from inspect_core.scoring.anomaly_map import AREA
 from inspect_core.scoring.metrics import auroc, fpr_at_tpr
 from inspect_core.study.evaluation_scores import EvaluationScores
 from inspect_core.study.scored_photos import ScoredPhotos
@@ -90,7 +89,7 @@ def refit_sensitivity(
         chosen = {**live, refit.live_parameter: stop_explaining(refit, fraction)}
         views = [*scored.views[:view], refit, *scored.views[view + 1 :]]
         only = [replace(fitted, selected_stops=(fitted.value(chosen),)) for fitted in views]
-        other = ScoredPhotos(only, scored.grid, scored.size, area=scored.live[AREA], areas=scored.areas)
+        other = scored.under(only)
         for i, photo in enumerate(scored.photos):
             errors = [
                 after.sweep(features_of(i)[n], after.stops)
@@ -98,7 +97,7 @@ def refit_sensitivity(
                 else view_errors[[before.stops.index(after.stops[0])]]
                 for n, (view_errors, before, after) in enumerate(zip(scored.errors(i), scored.views, only, strict=True))
             ]
-            other = other.with_errors(photo, errors)
+            other = other.with_errors([(photo, [errors])])
             report((done + (i + 1) / photos) / len(values), words)
         readings.append(read_figures(other, value, masks, **chosen))
     return readings

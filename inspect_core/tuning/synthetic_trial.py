@@ -136,13 +136,12 @@ def crossed_trial(study: Study, pasting: DefectPaster) -> tuple[Trial, ScoredPho
     results = study.results
     views = [replace(view, selected_stops=(view.start,)) for view in results.views]
     first = [view.stops.index(view.start) for view in results.views]
-    scored = ScoredPhotos(views, results.grid, results.size, area=study.area)
     chosen = results.setters() | results.of_subset("validation")
     photo_errors = [(results.photos[i], results.errors(i)) for i in np.flatnonzero(chosen).tolist()]
-    for photo, errors in (*photo_errors, *study.tried):
-        scored = scored.with_errors(
-            photo, [view_errors[[stop]] for view_errors, stop in zip(errors, first, strict=True)]
-        )
+    scored = results.under(views).with_errors(
+        (photo, [[view_errors[[stop]] for view_errors, stop in zip(errors, first, strict=True)]])
+        for photo, errors in (*photo_errors, *study.tried)
+    )
     masks = pasting.masks | masks_of(scored.photos, results.size)
     return Trial(scored.photos, masks, len(study.tried)), scored
 

@@ -24,7 +24,8 @@ from inspect_core.study.scored_photo import UNKNOWN, ScoredPhoto, UnscoredPhoto
 from inspect_core.study.scored_photos import ScoredPhotos
 from inspect_core.tuning.teaching import teach
 from inspect_core.ui import open_product_store, shell
-from inspect_core.ui.taught_product import TaughtProduct, of_study, pictures_of, with_changes
+from inspect_core.ui.fitted_product import product_from_study, unscored_pictures, with_changes
+from inspect_core.ui.taught_product import TaughtProduct
 from inspect_core.whole_part.product_check import OFF
 
 GONE = "Not all photos that it was taught with are there unchanged."
@@ -81,7 +82,7 @@ def product_from_recipe(recipe: Recipe) -> TaughtProduct:
         scored.with_unscored(unscored),
         recipe.prepare(backbone),
         recipe=recipe,
-        without_score=pictures_of(unscored, recipe.alignment),
+        without_score=unscored_pictures(unscored, recipe.alignment),
         mm_per_pixel=recipe.mm_per_pixel,
         product_check=recipe.product_check,
         defect_types=recipe.defect_types,
@@ -156,7 +157,7 @@ def _fitted_again(unsaved: unsaved_products.UnsavedProduct, recipe: Recipe, job:
         "known_cases": recipe.known_cases,
         "mm_per_pixel": recipe.mm_per_pixel,
     }
-    product = of_study(unsaved.product, study, unsaved.notes, recipe.product_check, **learned)
+    product = product_from_study(unsaved.product, study, unsaved.notes, recipe.product_check, **learned)
     return with_changes(product, unsaved.photos, recipe.areas)
 
 
@@ -170,7 +171,7 @@ def _fixed(unsaved: unsaved_products.UnsavedProduct, recipe: Recipe, job: Job) -
     shown = [photo for photo in unsaved.photos if photo.subset != CALIBRATION]
     part = with_photos(recipe, shown, job)
     scored = part.scored.with_unscored(unsaved.unscored)
-    pictures = pictures_of(unsaved.unscored, recipe.alignment)
+    pictures = unscored_pictures(unsaved.unscored, recipe.alignment)
     notes = (*unsaved.notes, *part.notes, f"{GONE} Its values are fixed as they were; teach again to change them.")
     return replace(part, scored=scored, without_score=pictures, notes=notes, teaching_config=unsaved.order)
 

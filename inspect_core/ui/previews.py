@@ -14,11 +14,10 @@ import numpy as np
 from inspect_core.images.areas import InspectionAreas
 from inspect_core.runtime.jobs import device_lock
 from inspect_core.runtime.progress import Cancelled
-from inspect_core.scoring.anomaly_map import AREA
 from inspect_core.study.scored_photo import ScoredPhoto
 from inspect_core.study.scored_photos import ScoredPhotos
 from inspect_core.tuning.patch_sample import PatchSample
-from inspect_core.ui import open_product_store, taught_product
+from inspect_core.ui import fitted_product, open_product_store
 from inspect_core.ui.taught_product import TaughtProduct
 
 _numbers = count(1)
@@ -117,7 +116,7 @@ class PreviewRun:
             refit = replace(fitted.views[view], detector=detector, scales={}, selected_stops=None)
             views = [*fitted.views[:view], refit, *fitted.views[view + 1 :]]
             begin = refit.start if self.begin is None else self.begin
-            self.scored = ScoredPhotos(views, fitted.grid, fitted.size, area=fitted.live[AREA], areas=self.areas)
+            self.scored = fitted.under(views).with_areas(self.areas)
             self.live = self._model_live | {refit.live_parameter: self.scored.stop_of(refit.live_parameter, begin)}
             while self._to_do and not self._stop.is_set():
                 position = self._to_do.popleft()
@@ -126,7 +125,7 @@ class PreviewRun:
                         photo = self.photos[position]
                         errors = study.errors(photo)
                         errors[view] = refit.sweep(study.features(photo)[view], refit.stops)
-                        self.scored = self.scored.with_errors(photo, errors)
+                        self.scored = self.scored.with_errors([(photo, [errors])])
                     self._order.append(position)
         except Cancelled:
             self.cancel()
@@ -175,7 +174,7 @@ def apply(product: TaughtProduct, run: PreviewRun, report: Callable[[float, str]
     chosen = {name: value for name, value in latest.chosen().items() if name != live_name}
     if (value := run.chosen(position)) is not None:
         chosen[live_name] = value
-    fitted = taught_product.of_study(
+    fitted = fitted_product.product_from_study(
         latest.product, study, latest.notes, latest.product_check, detector_reason=latest.detector_reason
     )
-    return open_product_store.put(taught_product.refitted(latest, fitted, chosen))
+    return open_product_store.put(fitted_product.refitted(latest, fitted, chosen))

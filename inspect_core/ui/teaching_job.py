@@ -16,7 +16,7 @@ from inspect_core.runtime.progress import Report
 from inspect_core.study.teaching_config import TeachingConfig
 from inspect_core.tuning import teaching
 from inspect_core.tuning.forecast import Forecast, forecast
-from inspect_core.ui import open_product_store, shell, taught_product
+from inspect_core.ui import fitted_product, open_product_store, shell, taught_product
 
 SAMPLES = workspace.app_folder() / "sample_data"
 FIRST_SAMPLE = "flange"
@@ -41,7 +41,7 @@ def start(order: TeachingConfig, follows: str | None = None) -> None:
         product = teach(order, job.report)
         before = open_product_store.find(follows) if follows else None
         return open_product_store.put(
-            product if before is None else taught_product.refitted(before, product, before.chosen())
+            product if before is None else fitted_product.refitted(before, product, before.chosen())
         )
 
     key = open_product_store.begin(order)
@@ -81,4 +81,4 @@ def expected(order: TeachingConfig, detectors: Sequence[str] = ()) -> Forecast:
 def teach(order: TeachingConfig, report: Report) -> taught_product.TaughtProduct:
     """Return the taught part of an order. Raises ValueError in words the page can show."""
     product = teaching.teach(order, feature_store(), report)
-    return taught_product.of_study(order.product, **vars(product))
+    return fitted_product.product_from_study(order.product, **vars(product))

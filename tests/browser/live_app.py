@@ -7,7 +7,7 @@ from inspect_core.features.store import feature_store
 from inspect_core.images.folders import scan, split
 from inspect_core.study.study import Study
 from inspect_core.tuning.product_check_training import train_product_check
-from inspect_core.ui import open_product_store, shell, taught_product, teaching_job
+from inspect_core.ui import fitted_product, open_product_store, shell, taught_product, teaching_job
 from inspect_core.ui.inspect import inspect_panels
 
 PARAMETERS = {"corp": {"M": 128}, "kernel_pca": {"patches": 200}}
@@ -22,7 +22,7 @@ def teach(method: str) -> taught_product.TaughtProduct:
     parts = split(scan(teaching_job.SAMPLES / "flange"), seed=0)
     backbone = load("efficientnet_lite0", size=(128, 128), device="cpu")
     study = Study(parts, backbone, feature_store(), method=method, parameters=PARAMETERS[method], grid=(16, 16))
-    return taught_product.of_study(
+    return fitted_product.product_from_study(
         "flange",
         study.fit(),
         product_check=train_product_check(study.extractor.backbone, study.split.train, study.split.calibration),

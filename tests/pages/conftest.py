@@ -11,7 +11,7 @@ from streamlit.components.v2 import manifest_scanner
 from streamlit.runtime.pages_manager import PagesManager
 from streamlit.testing.v1 import AppTest
 
-from inspect_core.ui import open_product_store, shell, taught_product, teaching_job
+from inspect_core.ui import fitted_product, open_product_store, shell, teaching_job
 from inspect_core.ui.bench import bench
 from inspect_core.ui.teach import photo_settings
 from tests.pages.waiting import wait_for_job
@@ -113,7 +113,7 @@ def flange(product, backbone, tmp_path_factory):
     )
     study.fit()
     product_check = train_product_check(study.extractor.backbone, study.split.train, study.split.calibration)
-    return taught_product.of_study("flange", study, product_check=product_check)
+    return fitted_product.product_from_study("flange", study, product_check=product_check)
 
 
 @pytest.fixture(scope="session")
@@ -128,7 +128,7 @@ def flange_under(flange):
             learned, backbone = flange.study, flange.extractor.backbone
             options = {"method": detector, "parameters": parameters, "grid": (16, 16)}
             study = Study(learned.split, backbone, learned.store, **options).fit()
-            made[detector] = taught_product.of_study("flange", study, product_check=flange.product_check)
+            made[detector] = fitted_product.product_from_study("flange", study, product_check=flange.product_check)
         return made[detector]
 
     return part

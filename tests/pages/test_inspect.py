@@ -7,7 +7,7 @@ from inspect_core.audit.entry import LIMITS_CHANGED, RELABELLED
 from inspect_core.audit.log import AuditLog
 from inspect_core.features.backbones import Backbone
 from inspect_core.images.photo_reader import read
-from inspect_core.ui import crops, open_product_store, shell, taught_product, teaching_job
+from inspect_core.ui import crops, fitted_product, open_product_store, shell, taught_product, teaching_job
 from inspect_core.verdict import Limits
 from tests.pages.waiting import finish, press, save_recipe, words
 
@@ -144,7 +144,9 @@ def test_a_photo_of_another_product_is_known_as_soon_as_it_is_added(open_app, in
     assert not any(check.is_foreign for check in known if check is not None)
     assert "does not look like" in changed.checked(added, changed.product_check, ask=False).sentence
     study = changed.study.with_parameters({}).fit()
-    refitted = taught_product.refitted(changed, taught_product.of_study("x", study, (), changed.product_check), {})
+    refitted = fitted_product.refitted(
+        changed, fitted_product.product_from_study("x", study, (), changed.product_check), {}
+    )
     assert refitted.checked(added, changed.product_check, ask=False).is_foreign, "the check is the same one"
 
 

@@ -10,7 +10,7 @@ from inspect_core.images.folders import scan
 from inspect_core.images.photo_reader import read
 from inspect_core.study import scored_photos
 from inspect_core.study.study import Study
-from inspect_core.ui import open_product_store, previews, taught_product
+from inspect_core.ui import fitted_product, open_product_store, previews, taught_product
 from inspect_core.ui.inspect import inspect_panels
 from inspect_core.ui.session import SessionSettings
 from inspect_core.verdict import Limits
@@ -24,7 +24,7 @@ def store(tmp_path_factory) -> FeatureStore:
 
 def teach(product, backbone, store, method: str, **parameters):
     study = Study(scan(product), backbone, store, method=method, parameters=parameters, grid=(16, 16)).fit()
-    return taught_product.of_study("flange", study)
+    return fitted_product.product_from_study("flange", study)
 
 
 @pytest.fixture(scope="module")
@@ -248,7 +248,7 @@ def test_apply_keeps_what_was_set_and_says_what_became_of_it(open_app, corp_in_h
     assert settings(app, applied).live == {"q": stop, "area": 1}
     now = applied.suggested_limits(settings(app, applied).live)
     assert settings(app, applied).limits.reject == pytest.approx(2 * now.reject)
-    (note,) = (note for note in applied.notes if note.startswith(taught_product.KEPT))
+    (note,) = (note for note in applied.notes if note.startswith(fitted_product.KEPT))
     assert f"q {stop}; area 1; limits" in note
     assert "became" in note
 

@@ -26,7 +26,7 @@ from inspect_core.runtime.progress import Cancelled
 from inspect_core.scoring.counts import counts_sentence
 from inspect_core.study import unsaved_products
 from inspect_core.study.study import Study
-from inspect_core.ui import open_product_store, shell, taught_product, teaching_job
+from inspect_core.ui import fitted_product, open_product_store, shell, teaching_job
 from inspect_core.verdict import Limits
 from tests.pages.waiting import another, finish, press, save_recipe, wait_for_job, wait_until, words
 
@@ -202,7 +202,7 @@ def test_without_its_photos_a_product_opens_with_what_was_in_force_and_can_be_sa
     photos = shutil.copytree(product, tmp_path / "photos")
     monkeypatch.setenv("LOUPE_ROOTS", str(tmp_path))
     study = Study(scan(photos), flange.extractor.backbone, flange.study.store, parameters={"k": 8}, grid=(16, 16))
-    part = taught_product.of_study("moved", study.fit())
+    part = fitted_product.product_from_study("moved", study.fit())
     open_product_store.put(part)
     app = open_app("pages/inspect.py")
     app.select_slider(key=f"k-{part.id}").set_value(stop := part.scored.stops("k")[2]).run()
@@ -236,7 +236,7 @@ def test_teaching_again_keeps_what_was_set_and_added(open_app, flange, folder, t
     assert new.id != part.id
     assert app.session_state[f"settings-{new.id}"].live["k"] == stop
     assert [photo.name for photo in new.scored.photos if photo.subset == "added"] == ["added.png"]
-    assert f"k {stop}" in next(note for note in new.notes if note.startswith(taught_product.KEPT))
+    assert f"k {stop}" in next(note for note in new.notes if note.startswith(fitted_product.KEPT))
 
 
 def test_a_job_that_a_restart_interrupted_is_listed_and_taught_again(open_app, flange, folder, monkeypatch):
@@ -308,7 +308,7 @@ def test_every_count_is_the_same_from_teaching_to_the_line_and_after_a_restart(
     monkeypatch.setattr(photo_inspector, "place", place)
     monkeypatch.setattr(FeatureExtractor, "place", lambda self, pixels: place(pixels, None))
     study = Study(scan(root), flange.extractor.backbone, flange.study.store, parameters={"k": 8}, grid=(16, 16))
-    part = taught_product.of_study("walk", study.fit())
+    part = fitted_product.product_from_study("walk", study.fit())
     open_product_store.put(part)
 
     def counted(sentence: str) -> tuple[str, ...]:

@@ -11,8 +11,9 @@ from inspect_core.study.teaching_config import TeachingConfig
 from inspect_core.tuning.comparison_result import Comparison, ComparisonRow
 from inspect_core.tuning.detector_comparison import compare, fitted
 from inspect_core.ui import open_product_store, shell
+from inspect_core.ui.fitted_product import product_from_study
 from inspect_core.ui.result_cache import ResultCache
-from inspect_core.ui.taught_product import TaughtProduct, of_study
+from inspect_core.ui.taught_product import TaughtProduct
 
 
 @st.cache_resource(show_spinner=False)
@@ -51,7 +52,7 @@ def put_on_bench(product: TaughtProduct, row: ComparisonRow) -> None:
     def work(job: Job) -> str:
         job.report(0.0, "loading the network")
         study = fitted(row)
-        part = of_study(product.product, study, product.notes, product.product_check)
+        part = product_from_study(product.product, study, product.notes, product.product_check)
         return open_product_store.put(replace(part.with_areas(order.areas), comparison_config=order))
 
     shell.start(f"Opening {row.title} on Inspect", work)

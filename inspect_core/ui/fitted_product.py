@@ -1,0 +1,119 @@
+"""Products made from a finished fit: a new one, or one that takes the place of a product fitted before."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from typing import Any
+
+from inspect_core.images import heatmap
+from inspect_core.images.alignment import Alignment, NotLocated
+from inspect_core.images.areas import InspectionAreas
+from inspect_core.images.photo_reader import ImageError, read
+from inspect_core.images.samples import join_first_names
+from inspect_core.scoring.anomaly_map import AREA, largest_area
+from inspect_core.study.scored_photo import ADDED, ScoredPhoto, UnscoredPhoto
+from inspect_core.study.study import Study
+from inspect_core.study.unsaved_products import InForce
+from inspect_core.ui.taught_product import TaughtProduct
+from inspect_core.verdict import Limits
+from inspect_core.whole_part.product_check import ProductCheck
+
+PICTURE_SIDE = 480
+"""Pixels of the longer side of a photo without a score, and of the reference beside it."""
+KEPT = "Kept from before: "
+"""How the note begins that says what became of what a user had set."""
+
+
+def product_from_study(
+    product: str, study: Study, notes: tuple[str, ...] = (), product_check: ProductCheck | None = None, **known: Any
+) -> TaughtProduct:
+    """Return the product of a finished fit; known: further fields of it."""
+    made = TaughtProduct(
+        product,
+        study.results,
+        study.extractor,
+        study,
+        notes=notes,
+        product_check=product_check,
+        without_score=unscored_pictures(study.results.unscored, study.extractor.alignment),
+        **known,
+    )
+    return replace(made, thumbnails=tuple(heatmap.thumbnail(made.pixels(i)) for i in range(len(study.photos))))
+
+
+def with_changes(product: TaughtProduct, photos: Sequence[ScoredPhoto], areas: InspectionAreas | None) -> TaughtProduct:
+    """Return the product of a fit with what a user did before: photos added and labelled, areas drawn.
+
+    photos: all that had a score. An added one that is gone, or in which the part is not located, is named in a note.
+    """
+    study = product.own_study
+    missing = []
+    learned = {sample.path for sample in (*study.split.train, *study.order.scored)}
+    for photo in photos:
+        if photo.subset == ADDED and photo.path not in learned:
+            try:
+                pixels = read(photo.path, photo.depth).pixels
+                placed = replace(photo, placement=study.extractor.place(pixels))
+            except (ImageError, NotLocated):
+                missing.append(photo.name)
+                continue
+            thumbnail = heatmap.thumbnail(placed.placed.picture(pixels))
+            product = product.with_photo(placed, study.features(placed), thumbnail)
+    labels = {photo.digest: photo.label for photo in photos if photo.original_label is not None}
+    note = [f"Added before, and gone since or not located: {join_first_names(missing)}."] if missing else []
+    return replace(product.labelled(labels).with_areas(areas), notes=(*product.notes, *note))
+
+
+def unscored_pictures(unscored: Sequence[UnscoredPhoto], alignment: Alignment | None) -> tuple[bytes, ...]:
+    """Return a WebP picture of each photo without a score, b"" where it is gone, then one of the reference."""
+    if not unscored:
+        return ()
+    pictures = []
+    for photo in unscored:
+        try:
+            pictures.append(heatmap.thumbnail(read(photo.sample.path, photo.sample.depth).pixels, side=PICTURE_SIDE))
+        except ImageError:
+            pictures.append(b"")
+    return (*pictures, b"" if alignment is None else heatmap.thumbnail(alignment.reference, side=PICTURE_SIDE))
+
+
+def refitted(before: TaughtProduct, fitted: TaughtProduct, chosen: Mapping[str, int]) -> TaughtProduct:
+    """Return a product under another fit with what was set, added, labelled, learned and drawn before.
+
+    chosen: values of live parameters that a user chose. What cannot stay, or stays in another unit, is named in a note.
+    """
+    if fitted.product_check is before.product_check:
+        fitted._memo.foreign.update(before._memo.foreign)
+    new = with_changes(fitted, before.scored.photos, before.scored.areas)
+    scored, last = new.scored, before.in_force
+    most = {view.live_parameter: view.definition.max_value(view.detector) for view in scored.views} | {
+        AREA: largest_area(scored.size)
+    }
+    live = {name: min(chosen[name], most[name]) for name in scored.live if name in chosen}
+    live = {name: value if name == AREA else scored.stop_of(name, value) for name, value in live.items()}
+    photos = [
+        f"{name} {value}" if value == chosen[name] else f"{name} {chosen[name]} became {value}"
+        for name, value in live.items()
+    ]
+    limits = None
+    by_hand = last.limits_by_hand
+    if by_hand is not None and len(scored.calibration_scores()):
+        was, now = dict(before.scored.live) | dict(last.live), dict(scored.live) | live
+        suggested = before.suggested_limits(was), new.suggested_limits(now)
+        limits = by_hand.carried(*suggested, (before.scored.ceiling(**was), scored.ceiling(**now)))
+        photos.append(f"limits {_in_words(by_hand)} became {_in_words(limits)}, as scores have another scale")
+    notes = [note for note in new.notes if not note.startswith(KEPT)]
+    return replace(
+        new,
+        notes=(*notes, *([f"{KEPT}{'; '.join(photos)}."] if photos else ())),
+        in_force=InForce(
+            dict(scored.live) | live, limits, limits is not None, product_check_mode=last.product_check_mode
+        ),
+        defect_types=before.defect_types,
+        known_cases=before.known_cases,
+        mm_per_pixel=before.mm_per_pixel,
+        refit_of=before.id,
+    )
+
+
+def _in_words(limits: Limits) -> str:
+    return f"{limits.review:.4g} / {limits.reject:.4g}"
