@@ -118,7 +118,7 @@ class KernelPCAMap:
         errors = x.new_empty(len(suffix), math.prod(x.shape[:-1]))
         with full_precision():
             for place, block in blocks(x, rows=_ROWS):
-                errors[:, place] = self._squared_suffixes(block)[:, suffix].sqrt_().T
+                errors[:, place] = self._squared_suffixes(block).index_select(1, suffix).sqrt_().T
         return errors.view(len(suffix), *x.shape[:-1])
 
     def _squared_suffixes(self, block: Tensor) -> Tensor:

@@ -3,6 +3,7 @@
 Arrays here have one leading axis of p = h * w locations in row-major order.
 """
 
+import contextlib
 import operator
 import warnings
 from collections import deque
@@ -17,8 +18,8 @@ from inspect_core.detectors.checks import full_precision, require_between
 from inspect_core.detectors.warned import FitWarning
 from inspect_core.runtime.threads import cores
 
-# Entries of the float64 matrices processed at one time on each core: 10 MB of each.
-MATRIX_ENTRIES = 1_280_000
+# Entries of the float64 matrices processed at one time on each core: 1.3 MB, for which its cache has room.
+MATRIX_ENTRIES = 160_000
 # Numbers processed at one time for distances, which stay in a core's cache, and the least number of locations.
 SCORED_NUMBERS = 32768
 SCORED_LOCATIONS = 32
@@ -60,17 +61,30 @@ def factorise(covariance: Tensor, ridge: float, *, place: Callable[[int], str]) 
     Raises ValueError when a matrix is not positive definite or its factor does not fit float32; place(i) names it.
     """
     covariance.diagonal(dim1=-2, dim2=-1).add_(ridge)
-    factors, info = torch.linalg.cholesky_ex(covariance)
+    factors, is_definite = _cholesky(covariance)
     factors = factors.float()
     # A sum, not one flag per number: an entry that is not finite shows in it.
     finite = factors.sum((1, 2), dtype=torch.float64).isfinite()
-    sound = (info == 0) & (factors.diagonal(dim1=-2, dim2=-1) > 0).all(-1) & finite
+    sound = is_definite & (factors.diagonal(dim1=-2, dim2=-1) > 0).all(-1) & finite
     if not sound.all():
         raise ValueError(
             f"the covariance at {place(int(torch.nonzero(~sound)[0]))} cannot be factorised with ridge = {ridge}; "
             "raise ridge, or scale the features towards a standard deviation of 1"
         )
     return factors
+
+
+def _cholesky(matrices: Tensor) -> tuple[Tensor, Tensor]:
+    """Return lower factors (p, k, k), and (p,) bool: which matrices are positive definite.
+
+    On a CPU by NumPy, in half of torch's time; only torch says which matrix has no factor.
+    """
+    if matrices.device.type == "cpu":
+        with contextlib.suppress(np.linalg.LinAlgError):
+            factors = torch.from_numpy(np.linalg.cholesky(matrices.numpy()))
+            return factors, torch.ones(len(factors), dtype=torch.bool)
+    factors, info = torch.linalg.cholesky_ex(matrices)
+    return factors, info == 0
 
 
 def location_name(start: int, width: int, index: int) -> str:

@@ -90,12 +90,15 @@ class LocalGaussian:
         if other._joined:
             other._join_gathered()
         device = self.projection.device
-        for here in self._join(other.images):
+
+        def add(here: slice) -> None:
             if other._waiting:
                 mean, scatter = other._waiting_moments(here)
             else:
                 mean, scatter = other._mean[here], other._scatter[here]
             self._take(here, other.images, mean.to(device), scatter.to(device))
+
+        in_parallel(add, self._join(other.images))
         self._joined += other.images
         return self
 
@@ -116,11 +119,15 @@ class LocalGaussian:
             remaining._mean = self._mean.clone()
             remaining._scatter = self._scatter.clone()
             return remaining
-        remaining._mean = self._mean + (self._mean - other._mean) * (m / (n - m))
-        remaining._scatter = self._scatter - other._scatter
-        for here in location_blocks(len(remaining._mean), FIT_LOCATIONS):
-            between = (other._mean[here] - remaining._mean[here]) * math.sqrt((n - m) * m / n)
-            remaining._scatter[here] -= remaining._lower(between[:, :, None] * between[:, None, :])
+        mean = remaining._mean = self._mean + (self._mean - other._mean) * (m / (n - m))
+        scatter = remaining._scatter = torch.empty_like(self._scatter)
+
+        def subtract(here: slice) -> None:
+            between = (other._mean[here] - mean[here]) * math.sqrt((n - m) * m / n)
+            scatter[here] = self._scatter[here] - other._scatter[here]
+            scatter[here] -= self._lower(between[:, :, None] * between[:, None, :])
+
+        in_parallel(subtract, location_blocks(len(mean), FIT_LOCATIONS))
         return remaining
 
     def state(self) -> dict[str, Tensor]:
@@ -168,8 +175,7 @@ class LocalGaussian:
         cholesky = torch.empty(places, k, k, device=self._scatter.device)
 
         def factor(here: slice) -> None:
-            covariance = self._scatter.new_zeros(here.stop - here.start, k, k)  # only its lower triangle is read
-            covariance.flatten(1).index_copy_(1, self._triangle, self._scatter[here] / self._joined)
+            covariance = self._square(self._scatter[here]).div_(self._joined)  # only its lower triangle is read
             cholesky[here] = factorise(covariance, ridge, place=partial(location_name, here.start, self.grid[1]))
 
         in_parallel(factor, location_blocks(places, max(1, MATRIX_ENTRIES // k**2)))
@@ -199,8 +205,10 @@ class LocalGaussian:
                 self._join_gathered()
 
     def _join_gathered(self) -> None:
-        for here in self._join(self._waiting):
+        def add(here: slice) -> None:
             self._take(here, self._waiting, *self._waiting_moments(here))
+
+        in_parallel(add, self._join(self._waiting))
         self._joined, self._waiting = self.images, 0
 
     def _join(self, count: int) -> Iterator[slice]:
@@ -233,6 +241,16 @@ class LocalGaussian:
         if matrices.device.type == "cpu":
             return torch.from_numpy(np.take(matrices.flatten(1).numpy(), self._triangle.numpy(), axis=1))
         return matrices.flatten(1).index_select(1, self._triangle)
+
+    def _square(self, lower: Tensor) -> Tensor:
+        """Return (p, k (k + 1) / 2) -> (p, k, k), 0 above the diagonal: the inverse of `_lower`, by NumPy likewise."""
+        k = self.projection.shape[1]
+        matrices = lower.new_zeros(len(lower), k, k)
+        if lower.device.type == "cpu":
+            matrices.flatten(1).numpy()[:, self._triangle.numpy()] = lower.numpy()
+        else:
+            matrices.flatten(1).index_copy_(1, self._triangle, lower)
+        return matrices
 
 
 def fit(
