@@ -46,7 +46,7 @@ def test_all_judge_alike(study, small_backbone, tmp_path, monkeypatch):
         assert np.array_equal(line.uninspected, verdict.uninspected)
 
 
-def test_areas_that_leave_less_than_counts_are_refused_before_anything_is_saved(study):
+def test_areas_below_the_minimum_are_refused_before_saving(study):
     small = InspectionAreas((InspectionArea("inspect", ((0.0, 0.0), (0.06, 0.0), (0.06, 0.06))),))
     assert study.recipe(areas=small, area=5).areas == small
     with pytest.raises(ValueError, match="fewer than the smallest area"):

@@ -119,7 +119,7 @@ def test_the_table_judges_medians_against_budgets():
     assert rate == "| extraction | 40 (40 to 40) photos/s |  |  |"
 
 
-def test_the_table_names_the_machine_and_marks_figures_of_a_busy_one():
+def test_table_names_the_machine_and_marks_busy_figures():
     busy = RESULTS | {"teaching": {**RESULTS["teaching"], "machine": MACHINE | {"others": 0.5}}}
     assert "*" not in budgets.table(RESULTS, ROWS[:1])
     lines = budgets.table(busy, ROWS).splitlines()
@@ -145,9 +145,7 @@ def test_the_costs_have_a_place_for_the_table():
 
 @pytest.mark.slow
 @pytest.mark.parametrize("module", MODULES)
-def test_every_module_answers_help_and_the_table_gives_it_the_place_of_its_result(
-    module, tmp_path, monkeypatch, capsys
-):
+def test_every_module_answers_help_and_has_its_place(module, tmp_path, monkeypatch, capsys):
     script, called, name = importlib.import_module(f"benchmarks.{module}"), [], module.split(".")[1]
     if not hasattr(script, "main"):
         assert name not in runner.METHODS

@@ -100,7 +100,7 @@ def outcomes(study: Study, photo: np.ndarray) -> dict[str, np.ndarray]:
 @pytest.mark.slow
 @pytest.mark.filterwarnings("ignore::UserWarning")
 @pytest.mark.parametrize("method", METHODS)
-def test_every_method_is_taught_and_inspects_on_a_gpu_as_on_the_cpu(fit_on, product, method):
+def test_every_method_agrees_on_gpu_and_cpu(fit_on, product, method):
     photo = read(next((product / "test/scratch").iterdir())).pixels
     expected = outcomes(fit_on(CPU, method), photo)
     with pretended():
@@ -114,7 +114,7 @@ def test_every_method_is_taught_and_inspects_on_a_gpu_as_on_the_cpu(fit_on, prod
 
 @pytest.mark.slow
 @pytest.mark.filterwarnings("ignore::UserWarning")
-def test_what_was_taught_on_a_gpu_is_exported_and_inspects_a_batch_and_names_defects(fit_on, product, tmp_path):
+def test_gpu_product_is_exported_inspects_and_names_types(fit_on, product, tmp_path):
     photos = photos_of([product / "test"])
     with pretended():
         study = fit_on(GPU, "mahalanobis+nearest")

@@ -75,7 +75,7 @@ def test_a_recipe_saved_before_gives_the_same_scores(stored, backbone, name, mod
 
 
 @pytest.mark.parametrize("name", NAMES)
-def test_a_recipe_saved_before_judges_by_the_largest_value_of_its_raw_map(stored, backbone, tmp_path, name):
+def test_older_recipe_judges_by_the_largest_raw_map_value(stored, backbone, tmp_path, name):
     save(stored, tmp_path / "again.zip")
     pixels, restored = read(PHOTOS / name).pixels, load(tmp_path / "again.zip")
     first, second = (inspect(pixels, recipe, backbone=backbone) for recipe in (stored, restored))

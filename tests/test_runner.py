@@ -102,7 +102,7 @@ def test_only_the_release_that_is_named(line):
 
 
 @pytest.mark.parametrize("at", ["review", "reject"])
-def test_a_graph_whose_scores_end_at_a_limit_fails_its_golden_images(small_recipe, tmp_path, at):
+def test_graph_with_bounded_scores_fails_its_golden_images(small_recipe, tmp_path, at):
     """Nearest to each limit one golden image lies on either side."""
     recipe, line = small_recipe("cop"), tmp_path / "line"
     scores = np.sort([part.score for part in (*recipe.calibration_photos, *recipe.test_photos)])
@@ -178,7 +178,7 @@ def test_defect_types_are_named_as_in_the_app(small_recipe, small_backbone, prod
         assert there.defect_type[1] == pytest.approx(here.defect_type[1], abs=1e-3)
 
 
-def test_how_a_photo_differs_is_said_as_in_the_app_and_changes_no_verdict(small_recipe, small_backbone, tmp_path):
+def test_photo_deviation_is_stated_and_changes_no_verdict(small_recipe, small_backbone, tmp_path):
     silent = small_recipe("cop")
     photos = [read(path).pixels for path in find_photos(silent).paths]
     quality = QualityRange.from_qualities(2 * [measure_quality(squash(pixels, (64, 96))) for pixels in photos])

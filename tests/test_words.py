@@ -7,6 +7,7 @@ from collections import Counter
 from collections.abc import Iterator
 from importlib import import_module
 from pathlib import Path
+from typing import TypeGuard
 
 import pytest
 
@@ -62,6 +63,13 @@ def test_the_former_name_of_scoring_stays_importable(module: str) -> None:
 
 def test_no_banned_identifier_is_bound() -> None:
     assert {(path, name) for path, name in _bindings() if name in BANNED} == set()
+
+
+def test_names_of_tests_have_at_most_60_characters() -> None:
+    trees = {path: ast.parse(path.read_text(encoding="utf-8")) for path in (ROOT / "tests").rglob("test_*.py")}
+    tests = [(path.name, node.name) for path, tree in trees.items() for node in ast.walk(tree) if _is_test(node)]
+    assert len(tests) > 1000
+    assert [test for test in tests if len(test[1]) > 60] == []
 
 
 def test_no_parameter_is_a_question() -> None:
@@ -128,6 +136,10 @@ def _imported(node: ast.AST) -> list[str]:
 
 def test_no_banned_phrase_is_shown() -> None:
     assert [text for text in _texts() if PHRASES.search(text)] == []
+
+
+def _is_test(node: ast.AST) -> TypeGuard[ast.FunctionDef]:
+    return isinstance(node, ast.FunctionDef) and node.name.startswith("test_")
 
 
 def _bindings() -> Iterator[tuple[str, str]]:

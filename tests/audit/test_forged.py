@@ -23,7 +23,7 @@ def forged(number, **columns):
     return row | {"digest": digest_of(row)}
 
 
-def test_the_database_takes_only_the_next_number_and_a_head_that_goes_forward(filled, execute):
+def test_database_takes_only_the_next_number_and_a_later_head(filled, execute):
     insert = "INSERT INTO audit_entries VALUES ({}, 't', 'k', 'u', '', '', NULL, '{{}}', '', '')"
     statements = [
         *(insert.format(number) for number in (0, -1, 5, LENGTH, LENGTH + 2)),
@@ -68,7 +68,7 @@ CHANGES = {
 
 
 @pytest.mark.parametrize("words", CHANGES)
-def test_a_trigger_that_was_removed_or_altered_is_named_and_put_back(filled, url, execute, words, monkeypatch, capsys):
+def test_missing_or_altered_trigger_is_named_and_restored(filled, url, execute, words, monkeypatch, capsys):
     on_sqlite, on_postgresql = CHANGES[words]
     execute(*(on_sqlite if url.startswith("sqlite") else on_postgresql))
     assert filled.verify() == [f"the trigger {NAME}, which protects the log, {words}"]
@@ -85,7 +85,7 @@ def test_a_foreign_trigger_on_the_log_is_named(log, execute):
     assert log.verify() == ["the log has an unknown trigger, swallow"]
 
 
-def test_a_log_of_an_earlier_version_gets_the_new_triggers_without_a_finding(filled, url, execute):
+def test_log_of_an_earlier_version_gets_triggers_without_finding(filled, url, execute):
     is_sqlite = url.startswith("sqlite")
     first = triggers._SQLITE_FIRST if is_sqlite else triggers._POSTGRESQL_FIRST
     for name in {*(triggers._SQLITE if is_sqlite else triggers._POSTGRESQL)} - {*first}:
@@ -107,7 +107,7 @@ DEEP = '{"a":' * 100_000 + "1" + "}" * 100_000
     [{"time": "zzz"}, {"facts": DEEP}, {"facts": "[1]"}, {"facts": "null"}, {"facts": '{"i": ' + "9" * 5000 + "}"}],
 )
 @pytest.mark.parametrize("resealed", [False, True])
-def test_an_entry_that_was_tampered_with_is_a_finding_and_an_error_that_can_be_read(filled, tamper, columns, resealed):
+def test_altered_entry_is_a_finding_and_a_readable_error(filled, tamper, columns, resealed):
     last = next(filled.entries(newest=1))
     row = vars(last) | {"facts": json.dumps(last.facts)} | columns
     row = row | ({"digest": digest_of(row)} if resealed else {})

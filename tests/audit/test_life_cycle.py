@@ -168,7 +168,7 @@ def test_challenges_are_told_in_words(log):
     assert [describe_entry(entry) for entry in log.entries()] == expected
 
 
-def test_an_approval_names_the_exports_so_far_and_later_ones_are_recorded(log):
+def test_approval_names_earlier_exports_and_records_later_ones(log):
     facts = {"product": "flange", "user": "Ana"}
     life_cycle.released(log, "e1", recipe="a", **facts)
     entry = life_cycle.approve(log, "a", reason="proved", **facts)

@@ -82,7 +82,7 @@ def expected_rows(anomaly_map: np.ndarray, limit: float, original: tuple[int, in
     ]
 
 
-def test_everything_follows_a_drag_without_the_server_and_python_agrees(open_page, address, app):
+def test_drag_updates_all_in_the_browser_and_agrees_with_python(open_page, address, app):
     from playwright.sync_api import expect
 
     page = open_page(address)
@@ -132,7 +132,7 @@ def test_a_defect_caught_elsewhere_says_so_while_the_limit_moves(open_page, addr
     page.get_by_text("↗ Detected elsewhere: no region above the minimum area overlaps the true defect.").wait_for()
 
 
-def test_a_photo_without_a_score_is_shown_beside_the_reference_with_its_reason(open_page, address):
+def test_photo_without_score_shows_reference_and_reason(open_page, address):
     from playwright.sync_api import expect
 
     page = open_page(f"{address}?told=1")
@@ -257,7 +257,7 @@ def test_less_than_the_smallest_area_is_dashed_and_no_region(open_page, address,
         assert [box["width"], box["height"]] == pytest.approx([14 * fit * zoom / 100, 10.5 * fit * zoom / 100], abs=0.1)
 
 
-def test_two_suggested_limits_are_shown_and_their_tags_stay_apart(open_page, address):
+def test_two_suggested_limits_have_tags_that_do_not_overlap(open_page, address):
     from playwright.sync_api import expect
 
     page = open_page(f"{address}/?band=1", width=1366, height=768)
@@ -392,7 +392,7 @@ def test_the_gallery_chooses_filters_and_shows_names_as_they_are(open_page, addr
     assert page.locator(".tip i, .title i, .name i").count() == 0
 
 
-def test_zoom_stays_when_a_parameter_moves_and_goes_with_the_part(open_page, address):
+def test_zoom_survives_a_parameter_and_ends_with_the_product(open_page, address):
     from playwright.sync_api import expect
 
     page = open_page(address)
@@ -413,7 +413,7 @@ def test_zoom_stays_when_a_parameter_moves_and_goes_with_the_part(open_page, add
     expect(page.locator(".zoom-value")).not_to_have_text("100%")
 
 
-def test_a_photo_is_sent_once_and_again_only_when_the_browser_lost_it(open_page, address):
+def test_photo_is_sent_again_only_when_the_browser_lost_it(open_page, address):
     from playwright.sync_api import expect
 
     page, received = open_page("about:blank"), []

@@ -38,7 +38,7 @@ def exec_form(instruction: str) -> list[str]:
     return json.loads(re.search(rf"^{instruction}\b.*?(\[.*\])$", DOCKERFILE, re.MULTILINE)[1])
 
 
-def test_the_installed_app_starts_and_keeps_its_things_in_the_users_folder(site, tmp_path, open_page):
+def test_installed_app_starts_and_uses_the_users_folder(site, tmp_path, open_page):
     with socket.socket() as free:
         free.bind(("127.0.0.1", 0))
         port = str(free.getsockname()[1])

@@ -140,7 +140,7 @@ def test_sigma_of_the_exact_kernel_gives_what_its_preview_showed(bench):
     assert page.get_by_test_id("stException").count() == 0
 
 
-def test_a_photo_of_another_product_is_told_of_above_the_verdict_and_stopped(bench):
+def test_other_product_is_named_above_the_verdict_and_rejected(bench):
     page = bench("kernel_pca")
     page.get_by_role("button", name="Add photos").click()
     page.locator("input[type=file]").set_input_files(ANOTHER)
@@ -161,7 +161,7 @@ def test_a_photo_of_another_product_is_told_of_above_the_verdict_and_stopped(ben
     expect(alarm).to_be_hidden()
 
 
-def test_areas_are_drawn_by_mouse_and_by_keys_and_what_cannot_be_is_said(bench):
+def test_areas_are_drawn_by_mouse_and_keys_and_refused_by_name(bench):
     page = bench("kernel_pca", width=1280, height=2400)
     start = wait_until_ready(page)
     page.get_by_text("Areas", exact=True).click()

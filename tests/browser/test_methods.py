@@ -7,7 +7,7 @@ from playwright.sync_api import expect
 WORK = 120_000
 
 
-def test_points_follow_mouse_and_keys_and_the_boundaries_follow_them(sample_app, open_page):
+def test_points_follow_mouse_and_keys_and_move_the_boundaries(sample_app, open_page):
     page = open_page(f"{sample_app}/methods")
     plane, marks = page.locator(".plane"), page.locator(".plane figure:first-child circle")
     expect(marks).to_have_count(120, timeout=WORK)

@@ -10,9 +10,7 @@ APP = Path(__file__).resolve().parents[2] / "app.py"
 SECONDS = 30_000
 
 
-def test_what_is_taught_reaches_a_window_loaded_again_and_every_other_and_outlives_the_server(
-    serve, open_page, sample_workspace
-):
+def test_product_survives_a_reload_another_window_and_a_restart(serve, open_page, sample_workspace):
     address = serve(APP, sample_workspace, small=True)
     other, limit = open_page(address), "Reject limit"
     expect(other.get_by_role("slider", name=limit)).to_be_visible(timeout=240_000)

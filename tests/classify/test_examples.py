@@ -85,7 +85,7 @@ def test_every_example_is_held_out_by_some_seed():
 
 
 @pytest.mark.parametrize("factor", [1e-200, 1.0, 1e200])
-def test_the_scale_is_the_largest_norm_even_where_squares_overflow(factor):
+def test_scale_is_the_largest_norm_even_where_squares_overflow(factor):
     x = factor * np.array([[3.0, 4.0], [1.0, 0.0]] * 5)
     sample = LabelledSample.from_labelled(x, [0, 1] * 5, None, seed=0)
     assert sample.scale == pytest.approx(5 * factor, rel=1e-14)

@@ -29,7 +29,7 @@ def test_leaves_and_posterior_are_those_of_scikit_learn(seed, d, classes):
     np.testing.assert_allclose(ours.proba(new), theirs.predict_proba(new), rtol=0, atol=1e-12)
 
 
-def test_values_on_and_beside_every_threshold_fall_as_in_scikit_learn():
+def test_values_at_every_threshold_fall_as_in_scikit_learn():
     rng = np.random.default_rng(1)
     x, y = rng.standard_normal((60, 1)), rng.integers(2, size=60)
     ours, theirs = both(x, y)

@@ -26,7 +26,7 @@ def test_forest_kernel_counts_past_a_byte(trees):
     np.testing.assert_array_equal(forest_kernel(leaves, leaves), np.ones((3, 3)))
 
 
-def test_forest_kernel_tells_apart_leaves_that_agree_in_their_low_16_bits():
+def test_forest_kernel_separates_leaves_with_equal_low_16_bits():
     a, b = np.array([[70_000, -1]]), np.array([[70_000 - (1 << 16), (1 << 16) - 1]])
     assert forest_kernel(a, b) == 0
 

@@ -34,7 +34,7 @@ def test_the_papers_constant_is_divided_by_log_n(n, expected):
     assert fixed_constant(-1e7, n) == pytest.approx(expected, abs=1e-4)
 
 
-def test_the_calibrated_constant_is_a_tenth_of_the_least_of_the_likeliest():
+def test_calibrated_constant_is_a_tenth_of_the_least_likeliest():
     log_density = np.log(
         [[5.0, 1.0], [2.0, 4.0], [0.0, 3.0]],
         where=np.array([[1, 1], [1, 1], [0, 1]], dtype=bool),

@@ -28,7 +28,7 @@ def test_a_detector_without_a_live_parameter_is_evaluated_too(product, kept_grap
     assert "has no live parameter" in capsys.readouterr().err
 
 
-def test_evaluate_measures_a_value_that_is_not_kept_and_says_once_that_photos_are_few(teach, tmp_path, capsys, recwarn):
+def test_evaluate_measures_a_value_between_stops_and_warns_once(teach, tmp_path, capsys, recwarn):
     """Of 100 values of k the scored photos keep 64; 37 is none of them."""
     out = tmp_path / "figures.json"
     values = ["--detector", "mahalanobis", "--grid", "8", "--k", "100", "--ks", "36", "37"]
@@ -67,7 +67,7 @@ def test_detectors_are_compared_and_nothing_else_is_replaced(teach, tmp_path, ca
         path.unlink()
 
 
-def test_two_files_of_a_comparison_at_one_place_are_refused_before_it(teach, tmp_path, capsys):
+def test_two_comparison_files_at_one_place_are_refused_first(teach, tmp_path, capsys):
     for first, other in (("--csv", "--report"), ("--json", "--csv")):
         assert teach("evaluate", "--compare", first, tmp_path / "x", other, tmp_path / "y" / ".." / "x") == 2
         assert "; choose another name" in capsys.readouterr().err

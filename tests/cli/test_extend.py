@@ -73,7 +73,7 @@ def test_the_result_is_that_of_teaching_everything_anew(product, backbone, tmp_p
     assert len(extended.teaching_record.photos) == len(recipe.teaching_record.photos) + 2
 
 
-def test_a_draft_that_follows_once_it_lets_no_known_defect_through(fit, product, tmp_path, capsys):
+def test_extended_recipe_is_a_draft_that_accepts_no_known_defect(fit, product, tmp_path, capsys):
     old, new = tmp_path / "old", tmp_path / "new.zip"
     assert fit(old, "--limit", "0.01") == 0  # it stops everything
     good = next((product / "test/good").iterdir())
@@ -94,7 +94,7 @@ def test_a_draft_that_follows_once_it_lets_no_known_defect_through(fit, product,
     assert len(recipe.calibration_photos) == len(load(old).calibration_photos) + 2
 
 
-def test_known_defects_are_learned_only_with_a_reason_and_stay_defects(fit, product, tmp_path, capsys):
+def test_known_defects_need_a_reason_and_stay_defects(fit, product, tmp_path, capsys):
     old, new = tmp_path / "old", tmp_path / "new.zip"
     assert fit(old) == 0
     before = load(old)
@@ -119,7 +119,7 @@ def test_known_defects_are_learned_only_with_a_reason_and_stay_defects(fit, prod
     assert len(after.test_photos) == len(before.test_photos) - 2, "what is learned leaves the test photos"
 
 
-def test_the_recipe_itself_stays_and_a_learned_one_is_learned_further_where_its_photos_lie(fit, tmp_path, capsys):
+def test_extension_keeps_the_recipe_and_can_be_extended_again(fit, tmp_path, capsys):
     old, new, further = tmp_path / "old", tmp_path / "new", tmp_path / "again"
     assert fit(old) == 0
     digest = load(old).digest
@@ -156,7 +156,7 @@ def test_what_cannot_be_learned_is_refused_with_the_remedy(fit, product, tmp_pat
 
 
 @pytest.mark.skipif(not hasattr(os, "waitid"), reason="needs a system that can wait for a process")
-def test_killed_at_any_moment_the_old_recipe_or_the_new_one_is_there(recipe_folder, tmp_path):
+def test_kill_at_any_moment_leaves_the_old_recipe_or_the_new(recipe_folder, tmp_path):
     good = new_photos(tmp_path / "more")
     (tmp_path / "out").mkdir()
     outcomes = kills.learning(recipe_folder, good, tmp_path / "out", kills=KILLS)

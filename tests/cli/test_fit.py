@@ -26,7 +26,7 @@ def test_fit_says_what_it_found_and_what_the_limit_does(fit, tmp_path, capsys):
 
 
 @pytest.mark.parametrize("verb", ["fit", "evaluate"])
-def test_that_alignment_would_help_is_said_before_anything_is_learned(teach, verb, tmp_path, capsys, monkeypatch):
+def test_fit_suggests_alignment_before_it_fits(teach, verb, tmp_path, capsys, monkeypatch):
     def learning(*_, **__):
         raise ValueError(f"before: {capsys.readouterr().out}")
 
@@ -68,7 +68,7 @@ def test_a_size_that_is_none(size, capsys, tmp_path):
         (("--size", "100000"), "not a size of 1 to 16,384"),
     ],
 )
-def test_values_that_no_recipe_can_hold_are_refused_before_anything_is_learned(product, tmp_path, capsys, option, why):
+def test_values_that_no_recipe_can_hold_are_refused_before_a_fit(product, tmp_path, capsys, option, why):
     with pytest.raises(SystemExit):
         main(["fit", str(product), "--out", str(tmp_path / "out"), *option])
     assert why in capsys.readouterr().err

@@ -56,7 +56,7 @@ def test_inspect_writes_the_columns_and_the_maps(recipe_folder, product, tmp_pat
         assert Image.open(maps / row["name"].replace(".jpg", ".png")).size == Image.open(product / row["name"]).size
 
 
-def test_labelled_photos_are_counted_and_set_against_an_earlier_table(recipe_folder, product, tmp_path, capsys):
+def test_labelled_photos_are_counted_and_compared_with_a_table(recipe_folder, product, tmp_path, capsys):
     table, lower = tmp_path / "v.csv", tmp_path / "lower.zip"
     arguments = [str(product / "test"), "--csv", str(table)]
     main(["inspect", str(recipe_folder), *arguments])

@@ -76,7 +76,7 @@ def test_a_training_sample_is_its_own_neighbour():
 
 @settings(deadline=None, max_examples=20)
 @given(st.integers(0, 1000), st.integers(1, 10))
-def test_neighbour_distances_grow_with_k_and_shrink_with_the_bank(seed, k):
+def test_neighbour_distances_grow_with_k_and_fall_with_the_bank(seed, k):
     x, z = features(12, 3, seed), features(5, 3, seed + 1)
     nearer, farther = fit_nearest_neighbour(x, k=k).score(z), fit_nearest_neighbour(x, k=k + 1).score(z)
     assert bool((nearer <= farther).all())
@@ -181,7 +181,7 @@ def test_parameters_outside_their_range_are_refused():
             fit_one_class_svm(x, sigma=1.0, nu=nu)
 
 
-def test_rows_that_are_spread_out_are_those_of_greedy_k_centre_selection():
+def test_spread_out_is_greedy_k_centre_selection():
     x = np.random.default_rng(3).standard_normal((60, 5))
     chosen = [int(np.linalg.norm(x - x.mean(0), axis=1).argmin())]
     while len(chosen) < 12:

@@ -80,7 +80,7 @@ def test_wide_kernels_keep_no_noise_directions():
     assert fit(x, sigma=1000.0, q=1).rank == 5
 
 
-def test_a_far_offset_adds_no_noise_directions_to_the_linear_kernel():
+def test_far_offset_adds_no_noise_to_the_linear_kernel():
     assert fit_linear(features(100, 3) + 1e5, q=1).rank == 3
 
 
@@ -232,7 +232,7 @@ def test_an_ordinary_sigma_is_not_warned_of(recwarn):
     assert not recwarn.list
 
 
-def test_sigma_is_a_third_of_the_median_distance_or_that_of_the_nearest_other():
+def test_sigma_is_a_third_of_the_median_or_the_nearest_distance():
     for width in (3, 60):
         x = features(61, width)
         apart = np.linalg.norm(x[:, None] - x[None], axis=-1) + np.diag(np.full(61, np.inf))

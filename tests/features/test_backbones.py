@@ -134,7 +134,7 @@ def test_expansions_are_the_relu6_of_the_1x1_expansion(lite, images):
         assert relative(got, reference) < 2e-5
 
 
-def test_describe_gives_maps_embedding_and_logits_of_the_whole_network(lite, images):
+def test_describe_gives_maps_embedding_and_logits(lite, images):
     network, x = plain_lite(images)
     maps, embedding, logits = lite.describe(images)
     assert relative(logits, network(x)) < 2e-5
@@ -188,7 +188,7 @@ def test_no_images_give_no_rows(lite):
     assert logits.shape == (0, 1000)
 
 
-def test_packaged_weights_need_neither_their_network_nor_an_export(lite, images, tmp_path, monkeypatch):
+def test_packaged_weights_need_no_network_and_no_export(lite, images, tmp_path, monkeypatch):
     monkeypatch.setattr("inspect_core.features.onnx_graph.export", None)
     monkeypatch.setattr("inspect_core.features.weights.TorchNetwork.hollow", None)
     restored = load("efficientnet_lite0", size=SIZE, device="cpu", cache=tmp_path)
@@ -199,9 +199,7 @@ def test_packaged_weights_need_neither_their_network_nor_an_export(lite, images,
     assert not any(tmp_path.iterdir())
 
 
-def test_a_second_backbone_takes_the_graphs_from_the_cache_and_runs_without_its_network(
-    tiny_weights, images, tmp_path, monkeypatch
-):
+def test_second_backbone_runs_from_cached_graphs_alone(tiny_weights, images, tmp_path, monkeypatch):
     first = load(TINY, weights=tiny_weights, size=SIZE, device="cpu", cache=tmp_path)
     maps, embedding, logits = first.describe(images)
     monkeypatch.setattr("inspect_core.features.onnx_graph.export", None)

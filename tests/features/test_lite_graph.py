@@ -21,7 +21,7 @@ def every_tap(request, tmp_path):
     return load(request.param, taps=taps, size=(64, 160), device="cpu", cache=tmp_path)
 
 
-def test_every_tap_the_embedding_and_the_logits_are_those_of_torch(every_tap):
+def test_all_outputs_are_those_of_torch(every_tap):
     images = np.random.default_rng(0).integers(0, 256, (2, 64, 160, 3), dtype=np.uint8)
     written, in_torch = every_tap._with_onnx(images, True), every_tap._with_torch(images, True)
     assert len(written) == len(every_tap.taps) + 2

@@ -225,7 +225,7 @@ class Announced(nn.Conv2d):
         return super().forward(photos)
 
 
-def test_another_thread_may_look_at_a_network_while_one_is_exported():
+def test_network_can_be_read_while_it_is_exported():
     runs = threading.Event()
     tapped = TappedNetwork(nn.Sequential(Announced(runs)).eval(), ("0",), mean=(0.4,) * 3, sd=(0.2,) * 3).eval()
     with ThreadPoolExecutor(1) as pool:

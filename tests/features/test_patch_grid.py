@@ -90,7 +90,7 @@ def test_projecting_first_equals_resizing_first(cells, grid, k, nearest, seed):
     np.testing.assert_allclose(got.numpy(), slow_join(maps, grid, projection, nearest), atol=2e-5)
 
 
-def test_pool_averages_the_neighbours_and_counts_zeros_beyond_the_border():
+def test_pool_averages_neighbours_and_counts_zeros_outside():
     values = np.stack([np.arange(9), np.full(9, 3.5)], axis=1).astype(np.float32).reshape(1, 3, 3, 2)
     pooled, constant = join_taps([values], grid=(3, 3), pool=3)[0].unbind(-1)
     assert constant[1, 1] == pytest.approx(3.5)

@@ -58,7 +58,7 @@ def test_any_text_is_a_key_and_stays_in_the_folder(keys, tmp_path_factory):
     assert {path.parent for path in files(folder.parent)} == {folder}
 
 
-def test_what_was_put_is_seen_by_another_store_on_the_folder_and_replaced_by_the_next(store, tmp_path):
+def test_put_is_seen_by_another_store_and_replaced_by_the_next(store, tmp_path):
     assert store.get("a", ONE) is None
     store.put("a", entry(1))
     other = FeatureStore(tmp_path)
@@ -71,7 +71,7 @@ def test_what_was_put_is_seen_by_another_store_on_the_folder_and_replaced_by_the
     assert store.bytes_used() == SIZE
 
 
-def test_the_least_recently_used_goes_first_and_a_replaced_entry_takes_no_other_with_it(tmp_path):
+def test_least_recently_used_entry_goes_first_and_alone(tmp_path):
     store = FeatureStore(tmp_path, limit=3 * SIZE)
     for key in "abc":
         store.put(key, entry(ord(key)))
@@ -156,7 +156,7 @@ def test_only_float32_goes_in(store, tmp_path, array):
     assert files(tmp_path) == []
 
 
-def test_an_array_beyond_the_limit_is_refused_and_nothing_is_lost(tmp_path):
+def test_array_beyond_the_limit_is_refused_without_loss(tmp_path):
     with pytest.raises(ValueError, match="limit is 0 bytes"):
         FeatureStore(tmp_path, limit=0)
     store = FeatureStore(tmp_path, limit=2000)

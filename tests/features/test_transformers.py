@@ -59,9 +59,7 @@ def published(name: str, path: Path) -> tuple[torch.nn.Module, torch.Tensor, np.
 
 
 @pytest.mark.parametrize("name", SIZES)
-def test_patch_tokens_are_maps_and_the_whole_photo_is_its_class_token_or_what_enters_the_classes(
-    name, weights, tmp_path
-):
+def test_patch_tokens_are_maps_and_the_class_token_is_the_photo(name, weights, tmp_path):
     network, scaled, images = published(name, weights[name])
     backbone = loaded(name, weights, cache=tmp_path)
     if name == PLAIN or THOROUGH:
@@ -88,7 +86,7 @@ def test_default_taps_are_at_half_three_quarters_and_the_end(weights, tmp_path):
     assert loaded(WINDOWS, weights, cache=tmp_path).taps == ("layers.0", "layers.1", "layers.2")
 
 
-def test_a_size_that_does_not_divide_into_patches_is_refused_with_sizes_that_do(weights, tmp_path):
+def test_size_that_no_patches_fill_is_refused_with_others(weights, tmp_path):
     with pytest.raises(
         ValueError, match="size is 256 x 256, and this network sees patches of 14 x 14 pixels; take 224"
     ):
@@ -101,6 +99,6 @@ def test_weights_of_another_network_are_refused(weights, tmp_path):
         loaded(ROTARY, swapped, cache=tmp_path)
 
 
-def test_a_network_without_classes_teaches_a_product_check_that_is_not_fused(weights, tmp_path):
+def test_network_without_classes_gives_an_unfused_product_check(weights, tmp_path):
     with pytest.raises(ValueError, match="has no class outputs"):
         train_product_check(loaded(ROTARY, weights, cache=tmp_path), [], [], fused=True)

@@ -123,7 +123,7 @@ def with_table(draw: Callable[[int], torch.Tensor]) -> nn.Module:
     return network
 
 
-def test_what_a_network_computes_when_it_is_built_is_kept_and_what_it_draws_is_refused():
+def test_computed_buffers_are_kept_and_random_ones_refused():
     with torch.device("meta"):
         network, other = with_table(torch.arange), with_table(torch.rand)
     tensors, state = small().state_dict(), torch.random.get_rng_state()
@@ -190,7 +190,7 @@ def test_the_published_file_comes_before_the_users_own(folder):
         assert find_weights(spec) == folder / name
 
 
-def test_without_weights_the_message_names_the_file_the_place_and_the_flag(folder, monkeypatch):
+def test_missing_weights_name_the_file_the_folder_and_the_flag(folder, monkeypatch):
     monkeypatch.setattr(torch.hub, "download_url_to_file", failing(urllib.error.URLError("no way out")))
     for ask in (require_weights, download_weights):
         with pytest.raises(ValueError, match=r"put the file resnet50-0676ba61\.pth into ") as caught:
@@ -211,7 +211,7 @@ def test_nothing_is_fetched_unasked(name, monkeypatch):
         load(name)
 
 
-def test_torchvisions_download_lands_in_the_weights_folder_with_its_digest_checked(folder, monkeypatch):
+def test_torchvision_download_is_checked_and_stored(folder, monkeypatch):
     asked = []
 
     def download(url, destination, hash_prefix, **_options):

@@ -177,14 +177,14 @@ def test_noise_is_refused(data):
 
 
 @pytest.mark.skipif(not hasattr(os, "mkfifo"), reason="no named pipes on this system")
-def test_missing_files_folders_and_pipes_are_refused_without_blocking(tmp_path):
+def test_missing_files_folders_and_pipes_are_refused_at_once(tmp_path):
     os.mkfifo(tmp_path / "pipe.png")
     for name, reason in (("none.png", "no such file"), ("pipe.png", "not a file"), (".", "not a file")):
         with pytest.raises(photo_reader.ImageError, match=reason):
             photo_reader.read(tmp_path / name)
 
 
-def test_a_folder_of_bad_files_teaches_from_the_rest_and_lists_each(tmp_path):
+def test_folder_of_bad_files_lists_each_and_uses_the_rest(tmp_path):
     for number in range(3):
         (tmp_path / f"{number}.png").write_bytes(encoded(np.roll(RGB, number * 7, axis=0), "PNG"))
     for name, (data, _, _) in BAD.items():

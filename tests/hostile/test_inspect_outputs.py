@@ -93,9 +93,7 @@ ALIKE = {
 
 @pytest.mark.parametrize("given_as", ["absolute", "relative", "from beside"])
 @pytest.mark.parametrize("names", ALIKE.values(), ids=ALIKE)
-def test_every_photo_has_maps_of_its_own_and_nothing_else_is_touched(
-    line, tmp_path, tree, monkeypatch, names, given_as
-):
+def test_every_photo_has_its_own_maps_and_no_other_file_changes(line, tmp_path, tree, monkeypatch, names, given_as):
     photos = [photo(tmp_path / "photos" / name, level) for level, name in enumerate(names)]
     before = tree(tmp_path)
     if given_as == "from beside":
@@ -131,7 +129,7 @@ SOME_NAMES = st.builds(
 @given(st.lists(SOME_NAMES, unique=True, min_size=1, max_size=12))
 @settings(deadline=None)
 @example(["a.png", "a.jpg", "a-2.png", "A.png", "/a.png", "../a.png"])
-def test_output_names_are_relative_and_told_apart_by_every_file_system(names):
+def test_output_names_are_relative_and_distinct_on_any_system(names):
     outputs = output_names(names)
     assert outputs == output_names(names)
     files = [f"{name}{ending}" for name in outputs for ending in (".png", ".npy")]
@@ -189,7 +187,7 @@ def refused(line, tmp_path, tree, capsys):
 
 
 @pytest.mark.parametrize("what", IN_THE_WAY)
-def test_what_is_in_the_way_of_a_map_is_named_before_anything_is_judged(refused, tmp_path, what):
+def test_obstacles_to_a_map_are_named_before_inspecting(refused, tmp_path, what):
     photo(tmp_path / "photos" / "sub" / "part.png")
     photo(tmp_path / "photos" / "another.png")
     IN_THE_WAY[what](tmp_path / "maps", photo(tmp_path / "elsewhere" / "part.png").parent)
@@ -270,7 +268,7 @@ AT_ONE_PLACE = {
 
 
 @pytest.mark.parametrize("what", AT_ONE_PLACE)
-def test_two_outputs_at_one_place_are_refused_before_a_photo_is_read(refused, tmp_path, what):
+def test_two_outputs_at_one_place_are_refused_before_reading(refused, tmp_path, what):
     photo(tmp_path / "photos" / "sub" / "part.png")
     (tmp_path / "new").mkdir()
     (tmp_path / "link").symlink_to("new")

@@ -147,7 +147,7 @@ def filled(store: FeatureStore) -> None:
 
 
 @pytest.mark.parametrize("what", PLACED)
-def test_whatever_lies_in_an_entrys_place_is_a_miss_and_replaced_by_the_next_put(tmp_path, what):
+def test_anything_in_an_entrys_place_is_a_miss_and_replaced(tmp_path, what):
     if what == "unreadable" and os.geteuid() == 0:
         pytest.skip("the superuser can read everything")
     path, sound = entry(tmp_path / "store")
@@ -198,7 +198,7 @@ def test_whatever_lies_in_a_shards_place_is_missing(workspace, what):
 
 
 @pytest.mark.parametrize("what", PLACED)
-def test_whatever_lies_among_the_records_of_what_is_unfinished_is_passed_over(workspace, what):
+def test_foreign_files_among_unfinished_records_are_ignored(workspace, what):
     records = workspace / "unfinished"
     records.mkdir()
     PLACED[what](records / ("a" * 32), b"")
@@ -223,7 +223,7 @@ LABELS = PLACED | {f"text: {name}": (lambda path, _, text=text: path.write_text(
 
 
 @pytest.mark.parametrize("what", LABELS)
-def test_labels_that_cannot_be_read_or_are_no_words_are_asked_for_again(workspace, what):
+def test_unreadable_labels_are_asked_for_again(workspace, what):
     from inspect_core.ui import defect_labels
 
     LABELS[what](workspace / "kinds.json", b"")
@@ -245,7 +245,7 @@ def test_only_an_ordinary_file_has_content(tmp_path):
 
 
 @pytest.mark.parametrize("what", ["a folder", "a pipe", "a link to a device", "a link to a sound entry", "a device"])
-def test_what_becomes_no_ordinary_file_while_it_is_opened_is_refused(tmp_path, monkeypatch, what):
+def test_file_that_changes_its_kind_on_opening_is_refused(tmp_path, monkeypatch, what):
     (tmp_path / "store").mkdir()
     PLACED[what](tmp_path / "store" / "file", b"12345")
     monkeypatch.setattr(workspace_module, "regular_file_stat", lambda path: True)

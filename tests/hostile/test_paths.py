@@ -124,7 +124,7 @@ def test_paths_that_the_system_cannot_take_at_all(tmp_path):
     assert expand_path(tmp_path / "gone" / "r.zip") == tmp_path / "gone" / "r.zip"
 
 
-def test_odd_files_among_the_photos_are_listed_and_the_rest_is_used(tmp_path):
+def test_odd_files_among_photos_are_listed_and_the_rest_used(tmp_path):
     for number in range(3):
         photo(tmp_path / "photos" / f"{number}.png", number)
     folder = tmp_path / "photos"
@@ -215,7 +215,7 @@ def unusable_workspaces(tmp: Path) -> list[Path]:
 
 
 @pytest.mark.parametrize("verb", VERBS)
-def test_a_workspace_that_cannot_be_written_is_named_with_the_remedy(recipe, tmp_path, monkeypatch, refused, verb):
+def test_unwritable_workspace_is_named_with_the_remedy(recipe, tmp_path, monkeypatch, refused, verb):
     photo(tmp_path / "photos" / "0.png")
     save(recipe, tmp_path / "recipe.zip")
     for place in unusable_workspaces(tmp_path):

@@ -128,7 +128,7 @@ def test_reading_takes_six_bytes_a_pixel_and_100_mb(tmp_path, kind):
 
 @pytest.mark.slow
 @pytest.mark.skipif(not sys.platform.startswith("linux"), reason="peaks are read from /proc")
-def test_scanning_takes_the_memory_of_one_photo_and_keeps_nothing_of_damaged_ones(tmp_path):
+def test_scan_holds_one_photo_and_none_of_the_damaged(tmp_path):
     data = encoded(TRANSPARENT, "PNG", compress_level=1)
     for number in range(3):
         (tmp_path / f"{number}.png").write_bytes(data)

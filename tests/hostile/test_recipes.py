@@ -94,7 +94,7 @@ def test_a_name_twice_in_a_zip_and_one_that_would_explode(folder):
     refused(zip_of(folder, [(recipe_package.ARRAYS, bytes(50_000_000))], zipfile.ZIP_DEFLATED), "expands more than")
 
 
-def test_a_listed_file_that_is_missing_and_a_file_that_is_not_listed(folder):
+def test_missing_and_unlisted_files_are_refused(folder):
     listing = (folder / recipe_package.SUMS).read_text()
     (folder / recipe_package.SUMS).write_text(listing + "0" * 64 + "  parity.csv\n")
     refused(folder, r"parity\.csv is listed but missing")

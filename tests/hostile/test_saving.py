@@ -200,7 +200,7 @@ def killed_at(step: int, work) -> bool:
 @pytest.mark.forks
 @pytest.mark.parametrize("name", NAMES)
 @pytest.mark.parametrize("replaced", [False, True])
-def test_killed_at_any_touch_of_a_file_the_old_or_the_new_is_there(recipe, tmp_path, workspace, name, replaced):
+def test_kill_at_any_file_access_leaves_the_old_or_the_new(recipe, tmp_path, workspace, name, replaced):
     new, step, products = replace(recipe, product="new"), 0, set()
     place = tmp_path / "recipes" / name
     place.parent.mkdir()
@@ -251,7 +251,7 @@ def test_killed_while_unpacking_the_copy_goes_at_the_next_start(tmp_path, worksp
 
 @pytest.mark.slow
 @pytest.mark.forks
-def test_killed_while_storing_features_no_rest_stays_after_the_next_start(tmp_path):
+def test_kill_while_storing_leaves_nothing_after_the_next_start(tmp_path):
     store, array = FeatureStore(tmp_path / "store"), np.ones(8, np.float32)
 
     def all_or_nothing() -> None:

@@ -126,7 +126,7 @@ def test_an_export_keeps_its_graph_and_golden_images(recipes, tmp_path, log):
     assert [entry.facts["release"] for entry in log.entries(kind=EXPORT)] == [package.release]
 
 
-def test_a_workspace_is_converted_in_order_and_keeps_the_former_files(recipes, tmp_path, log, monkeypatch):
+def test_workspace_is_converted_in_order_and_keeps_former_files(recipes, tmp_path, log, monkeypatch):
     monkeypatch.setenv("LOUPE_WORKSPACE", str(tmp_path / "workspace"))
     folder = workspace.recipes_folder()
     folder.mkdir(parents=True)

@@ -95,7 +95,7 @@ def test_titles_without_latin_letters_stay_apart():
 
 
 @pytest.mark.parametrize("same", [True, False])
-def test_sessions_that_upload_at_once_keep_out_of_each_others_way(tmp_path, same):
+def test_simultaneous_uploads_stay_separate(tmp_path, same):
     pictures = photos(60)
     sets = [[(f"{i}.jpg", pictures[i if same else 6 * session + i]) for i in range(6)] for session in range(8)]
     ready, folders = threading.Barrier(len(sets)), {}
@@ -134,7 +134,7 @@ def test_a_photo_changed_since_it_was_kept_is_written_again(tmp_path, swapped):
     assert [*(tmp_path / "uploads").iterdir()] == [folder]
 
 
-def test_a_photo_that_was_not_uploaded_is_neither_taken_nor_deleted(tmp_path):
+def test_foreign_photo_is_neither_used_nor_deleted(tmp_path):
     folder = uploads.keep([("a.jpg", b"one")], tmp_path)
     (folder / ".DS_Store").write_bytes(b"of the system")
     assert uploads.keep([("a.jpg", b"one")], tmp_path) == folder

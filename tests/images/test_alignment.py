@@ -87,7 +87,7 @@ def test_shift_turn_and_scale_are_those_of_the_part(part):
     assert np.subtract(turned.shift, level.shift) == pytest.approx((0.05, -0.03), abs=0.02)
 
 
-def test_a_part_that_lacks_a_piece_lies_where_the_rest_of_it_lies(part, learned):
+def test_part_with_a_missing_piece_is_located_by_the_rest(part, learned):
     rng, places = np.random.default_rng(10), []
     for _ in range(8):
         whole, pose = lying(part, rng, **drawn(rng))
@@ -105,7 +105,7 @@ def test_a_part_that_lacks_a_piece_lies_where_the_rest_of_it_lies(part, learned)
     )
 
 
-def test_a_part_taught_lying_still_is_found_turned_and_shifted_as_far_as_was_said(part):
+def test_part_taught_at_rest_is_found_within_the_stated_range(part):
     rng = np.random.default_rng(11)
     still = [lying(part, rng)[0] for _ in range(4)]
     usual, narrow = learn_alignment(still), learn_alignment(still, turn=3, shift=0.02)
@@ -119,7 +119,7 @@ def test_a_part_taught_lying_still_is_found_turned_and_shifted_as_far_as_was_sai
     assert narrow.locate(lying(part, rng, x=0.01, turn=-2)[0])
 
 
-def test_a_photo_just_outside_is_told_with_the_decimals_that_show_it(part):
+def test_photo_just_outside_is_reported_with_enough_decimals(part):
     rng = np.random.default_rng(4)
     learned = learn_alignment([lying(part, rng)[0] for _ in range(4)])
     photo = lying(part, rng, turn=3)[0]
@@ -221,7 +221,7 @@ def test_photos_that_teach_no_alignment_are_refused(photos, reason):
 
 
 @pytest.mark.parametrize("how", [{"turn": -1}, {"turn": 181}, {"shift": 0.6}, {"shift": float("nan")}])
-def test_a_turn_or_shift_that_cannot_be_is_refused_before_a_photo_is_read(how):
+def test_impossible_turn_or_shift_is_refused_before_reading(how):
     with pytest.raises(ValueError, match="give 0° to 180° and 0% to 50%"):
         learn_alignment(iter(lambda: pytest.fail("a photo was read"), None), **how)
 
@@ -250,7 +250,7 @@ def placed(photo, turn=0.0, x=0.0, y=0.0):
     return PartPose(np.array([[c, -s, x], [s, c, y]]), photo, photo, 1, 1, 1)
 
 
-def test_a_photo_that_lies_as_the_reference_is_not_changed_and_what_a_shifted_one_leaves_empty_is_masked(part):
+def test_photo_at_the_reference_is_unchanged_and_gaps_are_masked(part):
     located = placed(part.shape[:2])
     assert np.array_equal(located.squash(part, part.shape[:2]), part)
     assert not located.empty((96, 64)).any()
@@ -283,7 +283,7 @@ def test_a_box_in_the_photo_covers_the_box_on_the_map(place, turn, shift):
         assert y0 - 0.5 <= y <= y1 - 0.5
 
 
-def test_maps_lie_over_the_photo_where_the_part_is_and_masks_over_the_map():
+def test_maps_lie_over_the_part_and_masks_over_the_map():
     located = placed((300, 200), 0.2, 30, -25)
     marked = np.zeros((300, 200), bool)
     marked[140:170, 90:120] = True
@@ -330,7 +330,7 @@ def by_outline():
     return learn_alignment(photos, scale=True, turn=180)
 
 
-def test_a_long_part_at_any_angle_is_found_by_its_outline_whatever_its_thread_shows(by_outline):
+def test_long_part_at_any_angle_is_found_by_its_outline(by_outline):
     assert by_outline.outlined
     rng, places = np.random.default_rng(21), []
     for turn in np.linspace(-175, 175, 25):
@@ -364,7 +364,7 @@ def test_two_long_parts_and_one_cut_by_the_edge_are_refused(by_outline):
         by_outline.locate_or_raise(np.roll(photo, 60, axis=1))
 
 
-def test_an_outlined_reference_is_kept_and_one_of_before_is_read_as_it_was(by_outline, learned):
+def test_outlined_reference_is_stored_and_older_ones_are_read(by_outline, learned):
     restored = Alignment.from_arrays(by_outline.arrays(), json.loads(json.dumps(by_outline.params())))
     assert restored.outlined
     assert restored.digest == by_outline.digest

@@ -39,7 +39,7 @@ def test_a_frame_goes_around_the_patch_and_leaves_it_as_it_is():
     assert changed.sum() <= 14 * 10 - 10 * 6
 
 
-def test_enlarging_makes_up_no_value_and_reducing_keeps_the_aspect():
+def test_enlarging_invents_no_value_and_reducing_keeps_aspect():
     pixels = np.random.default_rng(0).integers(0, 255, size=(5, 7, 3), dtype=np.uint8)
     large = boxes.upscale(pixels)
     assert large.shape == (5 * 37, 7 * 37, 3)

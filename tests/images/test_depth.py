@@ -68,7 +68,7 @@ TWELVE, LEFT = depth_from(stored(12)), depth_from(stored(12, left=True))
         (EIGHT, stored(16), "stores 16 bits"),
     ],
 )
-def test_a_photo_of_another_depth_is_refused_with_a_remedy_and_any_is_read_without_a_depth(depth, photo, reason):
+def test_photo_of_another_depth_is_refused_with_a_remedy(depth, photo, reason):
     with pytest.raises(photo_reader.ImageError, match=f"{reason}.*; restore the camera settings"):
         photo_reader.read_bytes(encoded(photo), "part.png", depth)
     assert photo_reader.read_bytes(encoded(photo), "part.png").pixels.any()
@@ -82,7 +82,7 @@ def test_a_dim_lamp_stays_dim():
     assert dim.mean() < 0.75 * bright.mean()
 
 
-def test_a_learned_window_spreads_what_the_good_photos_fill_and_a_hot_pixel_does_not_set_it():
+def test_learned_window_spreads_good_values_despite_hot_pixels():
     photo = (920 + 800 * SCENE).astype(np.uint16)
     photo[0, 0] = 4095
     depth = depth_from(photo).with_learned_window(ValueStatistics.from_photo(photo))
@@ -99,7 +99,7 @@ def test_photos_that_are_white_everywhere_still_give_a_window(bits):
     assert (depth.black, depth.white) == (2**bits - 2, 2**bits - 1)
 
 
-def test_another_window_gives_another_photo_and_more_bits_can_be_chosen_but_not_fewer():
+def test_window_changes_the_photo_and_bits_can_only_increase():
     values, data, full = ValueStatistics.from_photo(stored(12)), encoded(stored(12)), TWELVE
     digests = {
         photo_reader.read_bytes(data, "part.png", depth).digest
@@ -126,7 +126,7 @@ def test_the_histogram_is_of_the_range_and_complete():
         assert sum(share > 0 for _, share in bars) > 6
 
 
-def test_a_folder_is_of_the_depth_of_most_good_photos_and_one_of_8_bits_has_nothing_to_choose(tmp_path):
+def test_folder_depth_is_that_of_most_good_photos(tmp_path):
     rng = np.random.default_rng(1)
     (tmp_path / "good").mkdir()
     for number in range(6):

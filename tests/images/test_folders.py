@@ -94,7 +94,7 @@ def test_the_order_of_the_directory_does_not_matter(mvtec, monkeypatch):
         (lambda path: save_mask(path.parent, path.name, value=0), "the mask is empty"),
     ],
 )
-def test_a_useless_mask_is_ignored_and_listed_like_one_without_image_and_its_image_kept(mvtec, problem, reason):
+def test_useless_mask_is_listed_and_its_image_kept(mvtec, problem, reason):
     problem(mvtec / "ground_truth/crack/001_mask.png")
     save_mask(mvtec, "ground_truth/crack/099_mask.png")
     samples = scan(mvtec)
@@ -160,7 +160,7 @@ def test_one_good_image_is_legal_and_warned_of(tmp_path):
     assert [len(fit), len(calibrate), len(judge)] == [1, 0, 0]
 
 
-def test_what_is_no_photo_of_the_folder_is_listed_and_hidden_files_are_not(tmp_path):
+def test_foreign_files_are_listed_and_hidden_ones_are_not(tmp_path):
     root, outside = tmp_path / "root", tmp_path / "outside"
     save(root, "a.png", ".thumbnails/a.png", ".b.png")
     save(outside, "secret.png", "folder/secret.png")
@@ -185,7 +185,7 @@ def test_what_is_no_photo_of_the_folder_is_listed_and_hidden_files_are_not(tmp_p
     }
 
 
-def test_a_name_that_begins_like_the_folder_above_does_not_vanish(tmp_path):
+def test_name_that_begins_like_its_folder_does_not_vanish(tmp_path):
     names = {"..%2f..%2fx.png", "..x.png", "a.png"}
     folder, archive = tmp_path / "folder", tmp_path / "photos.zip"
     save(folder, *names)
@@ -198,7 +198,7 @@ def test_a_name_that_begins_like_the_folder_above_does_not_vanish(tmp_path):
     assert {name for name, _ in photos_in([folder])} == names
 
 
-def test_copies_and_contradictions_are_pointed_out_and_a_copy_is_no_part(tmp_path):
+def test_copies_and_contradictions_are_reported(tmp_path):
     save(tmp_path, *(f"good/{number}.png" for number in range(20)), "scratch/0.png")
     (tmp_path / "scratch/1.png").write_bytes((tmp_path / "good/1.png").read_bytes())
     (tmp_path / "good/copy.png").write_bytes((tmp_path / "good/2.png").read_bytes())
@@ -209,7 +209,7 @@ def test_copies_and_contradictions_are_pointed_out_and_a_copy_is_no_part(tmp_pat
     assert any("copied from another (good/1.png (good) = scratch/1.png (scratch))" in line for line in samples.warnings)
 
 
-def test_photos_that_show_nothing_and_pictures_that_cannot_be_read_are_named(tmp_path):
+def test_blank_and_unreadable_photos_are_named(tmp_path):
     save(tmp_path, *(f"{number}.png" for number in range(6)))
     for number in range(3):
         Image.new("RGB", (48, 40 + number)).save(tmp_path / f"black {number}.png")
@@ -239,7 +239,7 @@ def test_inside_resolves_links_and_keeps_to_the_roots(tmp_path):
         resolve_allowed_path(root, [])
 
 
-def test_a_sub_folder_that_cannot_be_read_is_named_and_the_others_are_used(tmp_path, monkeypatch):
+def test_unreadable_sub_folder_is_named_and_others_are_used(tmp_path, monkeypatch):
     save(tmp_path, *(f"good/{number}.png" for number in range(6)), "locked/0.png")
     scandir = os.scandir
 

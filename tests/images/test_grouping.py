@@ -37,7 +37,7 @@ def partition(*groups):
 
 
 @pytest.mark.parametrize("seed", range(5))
-def test_neither_consecutive_numbers_whatever_is_left_out_nor_random_serial_numbers_group_anything(seed):
+def test_consecutive_and_random_numbers_group_nothing(seed):
     rng = np.random.default_rng(seed)
     left = [[f"{number:04}.png" for number in range(600) if rng.random() < share] for share in (1.0, 0.9, 0.5, 0.1)]
     cuts = np.sort(rng.choice(400, 6, replace=False))
@@ -86,7 +86,7 @@ LOTS, PARTS, VIEWS = range(12), range(10), (1, 2, 3)
         ([[f"lot{lot}/cam{view}/{part}.png" for view in VIEWS for part in PARTS] for lot in LOTS], "Folders look"),
     ],
 )
-def test_lots_and_views_are_found_in_names_and_folders_and_lots_win(groups, why):
+def test_lots_and_views_come_from_names_and_lots_win(groups, why):
     proposal, reason = proposed(list(chain(*groups)))
     assert proposal == partition(*groups)
     assert reason.startswith(why)
@@ -112,7 +112,7 @@ def test_few_groups_or_large_ones_are_offered_and_not_taken():
     assert propose_groups(samples_of(large)).count == 80
 
 
-def test_photos_that_are_nearly_the_same_stay_together_where_they_are_few():
+def test_near_duplicates_stay_together_where_they_are_few():
     names = [f"part {number}.png" for number in (3, 14, 15, 92, 65, 35)]
     samples = replace(samples_of(names), copies=(("part 3.png", "part 92.png", "gone.png"),))
     grouping = propose_groups(samples)

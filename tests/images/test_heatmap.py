@@ -29,7 +29,7 @@ def test_a_thumbnail_keeps_the_aspect_and_never_grows(side, size):
     assert Image.open(io.BytesIO(heatmap.thumbnail(PIXELS, side=side))).size == size
 
 
-def test_the_papers_colours_run_from_blue_to_red_between_fixed_scores():
+def test_paper_colours_run_from_blue_to_red_between_scores():
     grey = np.full((1, 4, 3), 128, np.uint8)
     shown = np.asarray(heatmap.rainbow(grey, np.array([[-3.0, 0.0, 10.0, 99.0]]), 0.0, 10.0)).astype(int)[0]
     assert (shown[0] == shown[1]).all()

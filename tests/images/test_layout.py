@@ -85,7 +85,7 @@ def test_images_whose_kind_cannot_be_known_are_refused():
         ("bad/dent/000.png", "ground_truth/bad/dent/000_mask.png"),
     ],
 )
-def test_masks_find_their_images_and_by_name_alone_only_where_it_is_unambiguous(image, mask):
+def test_masks_find_their_images_by_name_if_unambiguous(image, mask):
     good = "train/good/000.png" if image.startswith("test/") else "good/000.png"
     layout = classify_paths([PurePosixPath(name) for name in (image, mask, good)])
     assert layout.masks == {PurePosixPath(image): PurePosixPath(mask)}
@@ -103,7 +103,7 @@ NAMES = st.sampled_from([*FOLDERS, "000.png", "001.jpg", "000_mask.png", "a.bmp"
 
 @given(st.sets(st.lists(NAMES, min_size=1, max_size=4).map("/".join).map(PurePosixPath), max_size=12))
 @settings(deadline=None, max_examples=examples(80))
-def test_every_path_is_accounted_for_once_and_no_mask_is_an_image(paths):
+def test_every_path_counts_once_and_no_mask_is_an_image(paths):
     layout = classify_paths(sorted(paths))
     lists = [list(layout.images), sorted(set(layout.masks.values())), layout.stray_masks, list(layout.refused)]
     assert sorted(path for group in lists for path in group) == sorted(paths)

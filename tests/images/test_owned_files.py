@@ -47,7 +47,7 @@ def test_no_reader_of_folders_takes_them(product, tmp_path):
     assert [sample.path.name for sample in scan(product / "list.csv").good] == ["1.jpg"]
 
 
-def test_named_one_by_one_they_are_passed_over_too_and_one_that_was_changed_is_a_photo(product):
+def test_own_files_are_skipped_by_name_unless_changed(product):
     good = product / "train" / "good"
     paths = [good / "1.jpg", good / "1.png", good / "lot 7" / "ü =1.png"]
     assert [path for _, path in photos_in(paths)] == [good / "1.jpg"]

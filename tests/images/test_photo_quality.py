@@ -33,7 +33,7 @@ GOOD = [measure_quality(photo(seed)) for seed in range(20)]
 
 
 @pytest.mark.parametrize("side", [160, 320, 640])
-def test_noise_as_read_is_what_is_measured_of_a_photo_so_squashed(side):
+def test_noise_as_read_matches_what_is_measured(side):
     noisy = np.clip(np.rint(128 + 5 * np.random.default_rng(1).standard_normal((side, side, 1))), 0, 255)
     pixels = noisy.astype(np.uint8).repeat(3, axis=2)
     read = measure_quality(squash(pixels, (SIZE, SIZE))).noise
@@ -49,7 +49,7 @@ def test_a_blurred_photo_is_found_with_its_sharpness(sigma):
     assert f"sharpness is {share:.0f}%" in finding.sentence
 
 
-def test_dimmed_light_and_clipped_pixels_are_exposure_and_good_photos_are_not_accused():
+def test_dimmed_and_clipped_photos_are_exposure_findings():
     clipped = photo(50)
     clipped[:40, :40] = 255
     clipped[60:100, 60:100] = 90
@@ -87,12 +87,12 @@ def test_a_photo_that_differs_from_those_taught_is_told_how(word):
     assert all(words.endswith(" than taught") for words in deviations)
 
 
-def test_photos_like_those_taught_are_not_told_and_few_teach_no_range():
+def test_similar_photos_are_silent_and_few_give_no_range():
     assert not any(TAUGHT.describe_deviation(measure_quality(photo(seed))) for seed in range(50, 80))
     assert QualityRange.from_qualities(GOOD[:4]) is None
 
 
-def test_sharpness_is_of_the_lens_and_not_of_light_contrast_or_what_lies_there():
+def test_sharpness_measures_the_lens_and_not_the_scene():
     part = photo(3).astype(np.float32)
     rising = np.clip(part + np.linspace(-50, 50, SIZE, dtype=np.float32)[:, None, None], 0, 255)
     half = part.copy()
@@ -108,7 +108,7 @@ def test_never_more_than_half_stand_out(numbers):
     assert (robust_z_scores(numbers, least=1e-3) > photo_quality.STANDS_OUT).sum() <= len(numbers) / 2
 
 
-def test_a_difference_that_does_not_matter_does_not_stand_out_nor_one_among_few():
+def test_harmless_differences_do_not_stand_out():
     """Median 5 and median absolute deviation 3 of the first eleven numbers."""
     assert robust_z_scores(np.arange(11.0), least=0.1)[[5, 10]] == pytest.approx((0, 5 / (1.4826 * 3)))
     assert not robust_z_scores(np.array([0.0] * (FEWEST - 2) + [100.0]), least=0.1).any()

@@ -49,7 +49,7 @@ def turned(orientation):
 
 
 @pytest.mark.parametrize(("orientation", "size"), [(1, (999, 1000)), (6, (1000, 999)), (8, (1000, 999))])
-def test_thumbnail_gives_the_upright_size_of_a_jpeg_decoded_small(tmp_path, orientation, size):
+def test_thumbnail_gives_the_upright_size_of_a_reduced_jpeg(tmp_path, orientation, size):
     ramp = np.tile(np.linspace(0, 255, 1000).astype(np.uint8), (999, 1))
     path = tmp_path / "ramp.jpg"
     path.write_bytes(encoded(ramp, "JPEG", exif=turned(orientation)))

@@ -23,7 +23,7 @@ def test_the_input_has_the_shape_of_the_photos(photo, side, size):
 
 
 @given(st.lists(st.tuples(st.integers(50, 4000), st.integers(50, 4000)), min_size=1, max_size=9))
-def test_sides_are_whole_strides_and_turning_the_photos_turns_the_input(photos):
+def test_sides_are_whole_strides_and_turn_with_the_photos(photos):
     size = input_size(photos)
     assert all(side % STEP == 0 for side in size)
     assert all(cells * 8 == side for cells, side in zip(grid_of(size), size, strict=True))

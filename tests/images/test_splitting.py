@@ -67,7 +67,7 @@ def test_calibrate_share_and_zero():
 
 
 @pytest.mark.parametrize("count", [12, 400])
-def test_photos_that_would_set_limits_are_learned_from_too_and_set_them_by_folds(count):
+def test_limit_photos_are_trained_on_and_set_limits_by_folds(count):
     parts = split(samples_of(train=count, test=4, defects=3), seed=0)
     assert parts.calibration
     assert parts.folds(0) == []
@@ -81,7 +81,7 @@ def test_photos_that_would_set_limits_are_learned_from_too_and_set_them_by_folds
     assert train_on_all(two) is two, "two photos make no folds"
 
 
-def test_of_few_good_photos_none_is_kept_apart_to_judge_unless_the_folder_says_so():
+def test_few_good_photos_are_all_trained_on_by_default():
     for good, test_count in ((22, 0), (59, 0), (60, 12)):
         parts = train_on_all(split(samples_of(good, defects=7), seed=0))
         assert (len(parts.train), len(parts.calibration), len(good_of(parts.test))) == (
@@ -158,7 +158,7 @@ def test_folds_hold_every_photo_once_and_split_no_group(group_sizes, seed):
 
 @given(st.integers(0, 40), st.integers(0, 99))
 @settings(deadline=None, max_examples=examples(30))
-def test_half_of_ten_or_more_known_defects_are_to_choose_by_unless_blind(count, seed):
+def test_half_of_ten_known_defects_choose_unless_blind(count, seed):
     samples = samples_of(10, defects=count)
     blind, seeing = (split(samples, seed=seed, blind=blind) for blind in (True, False))
     assert (blind.train, blind.calibration, blind.validation) == (seeing.train, seeing.calibration, ())
@@ -168,7 +168,7 @@ def test_half_of_ten_or_more_known_defects_are_to_choose_by_unless_blind(count, 
     assert split(samples, seed=seed, blind=False) == seeing
 
 
-def test_defects_of_one_part_are_chosen_by_or_judged_together_and_a_large_lot_is_judged():
+def test_defects_of_one_part_stay_in_one_set():
     samples = samples_of(10, defects=24)
     ways = [{"label": ("dent", "scratch")[row % 2], "group": f"lot {row // 4}"} for row in range(24)]
     lots = tuple(replace(sample, **way) for sample, way in zip(samples.defects, ways, strict=True))
@@ -181,7 +181,7 @@ def test_defects_of_one_part_are_chosen_by_or_judged_together_and_a_large_lot_is
         assert len(split(replace(samples, defects=lots), seed=seed, blind=False).validation) <= 1
 
 
-def test_the_proposed_groups_are_the_default_and_only_the_seed_matters_and_not_the_order():
+def test_proposed_groups_are_the_default_and_order_is_irrelevant():
     names = [f"{part:03}_{view}.png" for part in range(20) for view in "abc"]
     good = tuple(PhotoFile(Path("/parts", name), name, "good", (64, 64)) for name in names)
     samples = Dataset(Path("/parts"), good, samples_of(defects=5).defects)
@@ -193,7 +193,7 @@ def test_the_proposed_groups_are_the_default_and_only_the_seed_matters_and_not_t
     assert any(len({sample.name[:3] for sample in good_of(part)}) * 3 != len(good_of(part)) for part in apart)
 
 
-def test_a_group_with_an_image_in_test_is_judged_whole_and_said_so():
+def test_group_with_a_test_image_is_all_test_and_reported():
     samples = samples_of(train=10, test=2)
     groups = dict(ungrouped(samples)) | {"train/good/004.png": "x", "train/good/005.png": "x", "test/good/000.png": "x"}
     parts = split(samples, seed=0, groups=groups)
@@ -219,7 +219,7 @@ def test_fewer_than_five_good_photos_are_refused_with_what_to_do(few):
     require_enough(split(samples_of(5), seed=0))
 
 
-def test_relabelled_photos_are_learned_from_or_choose_settings_and_leave_the_rest():
+def test_relabelled_photos_train_or_choose_and_leave_the_rest():
     parts = split(samples_of(20, defects=8), seed=0)
     bad, good = parts.train[0], next(sample for sample in parts.test if sample.label != "good")
     new = PhotoFile(Path("/uploads/1", parts.train[1].name), parts.train[1].name, "good", (64, 64))

@@ -17,7 +17,7 @@ def plans(draw) -> TilePlan:
 
 
 @given(plans())
-def test_every_cell_comes_from_one_tile_from_its_own_place_and_not_from_beside_a_cut(plan):
+def test_every_cell_comes_from_one_tile_away_from_its_cuts(plan):
     counts, picture = np.zeros(plan.grid, int), np.zeros((*plan.size, 3), np.uint8)
     for tile in plan.tiles:
         counts[tile.cells] += 1
@@ -58,7 +58,7 @@ def test_what_is_proposed_stays_within_memory(photo, smallest):
     assert plan.largest_k >= 20
 
 
-def test_twelve_megapixels_in_cells_of_8_px_are_refused_and_a_photo_is_as_small_as_its_defects_allow():
+def test_too_many_cells_are_refused_and_size_follows_defects():
     with pytest.raises(ValueError, match=r"k = 20 at 376 × 500 locations takes 301 MB .* at most 256 MB .* use k = 18"):
         proposed((3000, 4000), cell=8)
     assert proposed((3000, 4000)).cell == 16
@@ -68,7 +68,7 @@ def test_twelve_megapixels_in_cells_of_8_px_are_refused_and_a_photo_is_as_small_
     assert proposed((300, 200), 100).size == (256, 256)
 
 
-def test_tiles_are_recommended_when_squashing_leaves_too_little_of_a_defect():
+def test_tiles_are_recommended_when_squashing_hides_a_defect():
     pays, sentence = recommendation((3000, 4000), 20, (256, 256))
     assert pays
     assert sentence.startswith("A defect of 20 px is 1.3 px after resizing to 256 × 256 px; at least 16 px")

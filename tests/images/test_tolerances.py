@@ -48,7 +48,7 @@ def test_noise_is_that_of_the_photo_as_the_squash_leaves_it(photo):
     assert float(made.astype(float).std()) == pytest.approx(expected, rel=0.1)
 
 
-def test_noise_of_a_mono_photo_is_mono_and_of_a_colour_photo_is_not():
+def test_noise_of_a_mono_photo_is_mono_and_of_colour_is_not():
     assert np.ptp(varied(GREY, noise=5), axis=2).max() == 0
     coloured = GREY.copy()
     coloured[0, 0] = (0, 10, 20)
@@ -72,7 +72,7 @@ def test_copies_stay_within_reach_of_the_tolerances(seed, noise, light, shift):
         assert 100 - OVERSHOOT * 10 - 1 <= copy.jpeg <= 100
 
 
-def test_copies_are_the_same_for_the_same_photo_and_seed_and_differ_otherwise():
+def test_copies_depend_on_photo_and_seed_alone():
     digest, other = "a1" * 32, "b2" * 32
     first, repeated = (list(DEFAULT_TOLERANCES.copies_of(RAMP, SIZE, digest)) for _ in range(2))
     assert all(np.array_equal(left, two) for left, two in zip(first, repeated, strict=True))
@@ -81,7 +81,7 @@ def test_copies_are_the_same_for_the_same_photo_and_seed_and_differ_otherwise():
         assert any(not np.array_equal(left, two) for left, two in zip(first, elsewhere, strict=True))
 
 
-def test_the_text_is_read_back_and_what_is_not_named_does_not_differ():
+def test_tolerance_text_is_read_back_with_defaults_off():
     assert Tolerances.parse(str(DEFAULT_TOLERANCES)) == DEFAULT_TOLERANCES
     assert Tolerances.parse("none") is None
     assert Tolerances.parse("noise=2, jpeg=80") == Tolerances(2.0, 0.0, 0.0, 0.0, 80)

@@ -68,7 +68,7 @@ def stopped(batch, tmp_path):
     return stop
 
 
-def test_every_photo_has_a_row_in_order_with_what_it_was_judged_by(photos, batch, tmp_path):
+def test_every_photo_has_a_row_in_order_with_its_limits(photos, batch, tmp_path):
     rows, _ = batch()
     table = rows_of(tmp_path / "v.csv")
     assert tuple(table[0]) == COLUMNS
@@ -83,7 +83,7 @@ def test_every_photo_has_a_row_in_order_with_what_it_was_judged_by(photos, batch
     assert all(row["time"].endswith("+00:00") and float(row["milliseconds"]) > 0 for row in table)
 
 
-def test_photos_that_cannot_be_judged_or_vanish_on_the_way_are_not_judged(batch, inspector, tmp_path):
+def test_unreadable_and_vanishing_photos_are_not_judged(batch, inspector, tmp_path):
     (tmp_path / "photos" / "5.png").unlink()
     rows, _ = batch(inspector(refused=150))
     assert [(rows[i].verdict, rows[i].score) for i in (2, 5)] == [(NOT_JUDGED, None)] * 2
@@ -128,7 +128,7 @@ def test_a_table_from_before_there_was_a_release(batch, tmp_path):
             read_table(table)
 
 
-def test_what_is_larger_than_loupe_writes_is_refused_before_it_is_read(photos, batch, tmp_path, monkeypatch):
+def test_oversized_table_is_refused_before_it_is_read(photos, batch, tmp_path, monkeypatch):
     batch(outputs=Outputs(tmp_path / "v.csv", MapFolder(tmp_path / "maps")))
     os.truncate(tmp_path / "v.csv", LARGEST + 1)
     with pytest.raises(
@@ -223,9 +223,7 @@ def test_what_the_log_holds_under_the_key_is_the_verdict(batch, stopped, inspect
     assert [row.score for row in rows] == [0, 50, 150, 250, None, 210 + 1e-9]
 
 
-def test_another_recipe_and_another_batch_leave_an_unfinished_one_alone(
-    photos, batch, stopped, inspector, tree, tmp_path
-):
+def test_other_recipe_or_batch_leaves_an_unfinished_one_alone(photos, batch, stopped, inspector, tree, tmp_path):
     stopped(after=2)
     before = tree(tmp_path)
     with pytest.raises(OutputPathError, match=r"v\.csv\.unfinished belongs to a batch started with recipe d{12}.*; "):
@@ -313,9 +311,7 @@ def test_the_journal_keeps_names_that_are_no_utf8(photo, batch, stopped, tmp_pat
     assert len(batch(photos=few)[1]) == 1
 
 
-def test_an_output_folder_that_vanishes_is_made_again_and_one_that_takes_nothing_is_named(
-    photos, batch, inspector, tmp_path, monkeypatch
-):
+def test_vanished_output_folder_is_made_again_or_named(photos, batch, inspector, tmp_path, monkeypatch):
     def on_row(row):
         if row.name == "2.png":
             shutil.rmtree(tmp_path / "out")

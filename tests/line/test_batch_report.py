@@ -62,7 +62,7 @@ def test_bars_of_any_groups_are_stacked_with_their_limits():
     assert [text.text for text in drawn if "above" in (text.text or "")] == ["reject above 3"]
 
 
-def test_a_report_names_the_release_that_judged_and_lets_a_browser_load_nothing(inspector):
+def test_report_names_its_release_and_loads_nothing(inspector):
     page = html_of(inspector(), [row()], {})
     assert "recipe dddddddddddd, nothing" in page
     assert "recipe dddddddddddd, release eeeeeeeeeeee, nothing" in html_of(inspector(release="e" * 64), [row()], {})

@@ -49,7 +49,7 @@ def test_every_second_of_a_film(film, tmp_path):
     assert [round(float(photo[:, 32:].mean()) / 10) for photo in photos] == [0, 10, 20]
 
 
-def test_a_part_that_comes_to_rest_is_taken_once_and_one_that_passes_is_not(film, tmp_path):
+def test_resting_part_is_taken_once_and_a_passing_one_never(film, tmp_path):
     rest, move = [frame(20, 8)] * 12, [frame(20, bar) for bar in range(0, 48, 6)]
     photos = captured(film([*rest, *move, *[frame(20, 40)] * 10, *move]), tmp_path / "in", Trigger(at_rest=True))
     assert len(photos) == 1
@@ -87,7 +87,7 @@ class Flaky:
         return self.answers.pop(0) if self.answers else (True, frame(5))
 
 
-def test_a_lost_camera_and_a_full_disk_are_said_and_waited_for_and_nothing_is_half_written(tmp_path, monkeypatch):
+def test_lost_camera_and_full_disk_are_reported_and_retried(tmp_path, monkeypatch):
     monkeypatch.setattr(camera, "RETRY_SECONDS", 0.01)
     monkeypatch.setattr(camera.cv2, "VideoCapture", Flaky)
     Flaky.answers = [(True, frame(1)), (False, None), (True, frame(2))]
@@ -128,7 +128,7 @@ def test_of_a_source_only_scheme_and_host_are_shown(source, shown):
 
 
 @pytest.mark.skipif(not hasattr(os, "mkfifo"), reason="pipes as on Unix")
-def test_a_pipe_a_folder_and_a_number_of_no_camera_are_refused_at_once(tmp_path):
+def test_pipe_folder_and_unknown_number_are_refused_at_once(tmp_path):
     os.mkfifo(tmp_path / "pipe")
     for source in (str(tmp_path / "pipe"), str(tmp_path), "9" * 20):
         with pytest.raises(OSError, match="cannot be opened"):

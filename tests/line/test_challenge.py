@@ -42,7 +42,7 @@ def asked(inspector, photo, tmp_path):
         ("dent", 150, False, None, "review instead of reject"),
     ],
 )
-def test_a_part_passes_that_keeps_its_verdict_and_half_its_margin(asked, name, level, passed, margin, words):
+def test_part_passes_with_its_verdict_and_half_its_margin(asked, name, level, passed, margin, words):
     answer = asked(**{name: level})[name]
     assert (answer.passed, answer.margin, answer.words) == (passed, margin, words)
     assert answer.reference_margin == {"good one": 60.0, "dent": 40.0}[name]
@@ -58,7 +58,7 @@ def test_a_part_without_a_photo_or_without_a_verdict_is_missed(inspector, photo,
         challenge(inspector(), {})
 
 
-def test_a_photo_of_another_product_is_no_answer_to_a_part_that_its_score_rejects(inspector, photo, tmp_path):
+def test_product_check_rejection_does_not_pass_a_challenge_part(inspector, photo, tmp_path):
     parts, path = inspector(challenge_parts=(DENT,)), photo(tmp_path / "dent.png", 250)
     assert challenge(parts, {"dent": path})[0].passed
     inspect = parts.inspect
@@ -123,7 +123,7 @@ def test_parts_are_named_by_their_photos(inspector, photo, tmp_path):
 
 
 @given(score=st.floats(-1e6, 1e6), move=st.floats(0, 1e6), limits=st.tuples(st.floats(-1e6, 1e6), st.floats(0, 1e6)))
-def test_a_score_that_moves_by_less_than_the_margin_keeps_its_verdict(score, move, limits):
+def test_score_within_the_margin_keeps_its_verdict(score, move, limits):
     between = Limits(limits[0], limits[0] + limits[1])
     verdict = between.verdict(score)
     room = margin(between, verdict, score)
@@ -141,7 +141,7 @@ def test_other_limits_keep_only_parts_that_prove_something(score, review, band, 
     assert part is None or part == replace(part, verdict=limits.verdict(score))
 
 
-def test_a_missed_challenge_blocks_until_it_is_passed_or_overridden(asked):
+def test_missed_challenge_blocks_until_passed_or_overridden(asked):
     facts = {"product": "tile", "recipe": "d" * 64, "user": "Ana"}
     missed = [result_facts(answer) for answer in asked(**{"good one": 44, "dent": 150}).values()]
     passed = [result_facts(answer) for answer in asked(**{"good one": 44, "dent": 236}).values()]

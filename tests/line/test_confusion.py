@@ -36,7 +36,7 @@ def labelled(photo, tmp_path, inspector):
     return judge(calibration_digests=frozenset([digest]))
 
 
-def test_a_labelled_folder_gives_overkill_and_escapes_with_bounds_and_leaves_out_what_was_taught(labelled, tmp_path):
+def test_labelled_folder_gives_bounds_without_training_photos(labelled, tmp_path):
     assert [row.truth for row in labelled] == ["dent", "dent", GOOD, GOOD, "scratch", confusion.TAUGHT]
     assert read_table(tmp_path / "v.csv") == labelled
     assert confusion.escape_sentence(labelled) == (
@@ -73,7 +73,7 @@ def test_a_list_of_photos_is_judged_with_what_it_says_of_them(photo, tmp_path, i
     assert [row.truth for row in run(inspector(), photos, Outputs(), truths=truths)] == [GOOD, "dent"]
 
 
-def test_what_changes_between_two_recipes_and_whether_for_the_better():
+def test_changes_between_two_recipes_are_rated():
     before = [row("a", "accept", "dent", "1"), row("b", "reject", GOOD, "2"), row("c", "accept", "", "3")]
     before += [row("d", "review", GOOD, "4"), row("e", "accept", GOOD, "5"), row("f", "not judged", "dent")]
     after = [row("a", "review", "dent", "1"), row("b", "accept", GOOD, "2"), row("c2", "reject", "", "3")]
@@ -88,7 +88,7 @@ def test_what_changes_between_two_recipes_and_whether_for_the_better():
     assert compare_verdicts(before, before).sentence() == "No verdicts change (6 photos)."
 
 
-def test_an_escape_is_a_known_defect_that_is_accepted_now_and_was_not_before():
+def test_escape_is_a_known_defect_newly_accepted():
     before = [row("a", "review", "dent", "1"), row("b", "reject", "", "2"), row("c", "accept", "dent", "3")]
     after = [row("a", "accept", "dent", "1"), row("b", "accept", "", "2"), row("c", "accept", "dent", "3")]
     assert [escape.after.name for escape in compare_verdicts(before, after).escapes] == ["a"]

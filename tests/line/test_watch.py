@@ -41,7 +41,7 @@ def placed(out: Path) -> dict[str, list[str]]:
     }
 
 
-def test_photos_are_moved_by_their_verdicts_and_recorded_where_they_lie(begin, photo, inspections, tmp_path):
+def test_photos_are_moved_by_verdict_and_recorded_there(begin, photo, inspections, tmp_path):
     for name, level in (("a.png", 10), ("lot 7/a.png", 150), ("c.png", 250)):
         photo(tmp_path / "in" / name, level)
     (tmp_path / "in" / "d.png").write_bytes(b"no photo")
@@ -79,9 +79,7 @@ def test_a_photo_that_is_still_written_waits(begin, photo, inspections, tmp_path
 
 
 @pytest.mark.parametrize("when", ["judged", "recorded", "moved", "copied"])
-def test_a_photo_put_under_the_same_name_meanwhile_is_the_next_one(
-    begin, photo, inspector, inspections, tmp_path, monkeypatch, when
-):
+def test_photo_under_a_used_name_is_the_next_one(begin, photo, inspector, inspections, tmp_path, monkeypatch, when):
     judging, camera = inspector(), tmp_path / "in" / "a.png"
     watch = begin(judging)
 
@@ -133,9 +131,7 @@ def test_a_photo_put_there_before_it_is_claimed_waits(begin, photo, inspections,
 
 
 @pytest.mark.parametrize("linked", [True, False], ids=["with hard links", "without"])
-def test_a_photo_written_through_an_open_file_while_it_is_judged_waits(
-    begin, photo, inspector, inspections, tmp_path, monkeypatch, linked
-):
+def test_photo_still_being_written_waits(begin, photo, inspector, inspections, tmp_path, monkeypatch, linked):
     judging = inspector()
     watch, judge = begin(judging), judging.inspect
     if not linked:
@@ -233,9 +229,7 @@ def test_killed_anywhere_the_log_and_the_folders_agree(
 
 
 @pytest.mark.parametrize("linked", [True, False], ids=["with hard links", "without"])
-def test_what_a_killed_watch_had_claimed_is_judged_beside_a_newer_photo_of_that_name(
-    begin, photo, inspections, tmp_path, monkeypatch, linked
-):
+def test_claims_of_a_killed_watch_are_inspected_later(begin, photo, inspections, tmp_path, monkeypatch, linked):
     photo(tmp_path / "in" / "lot 7" / "a.png", 10)
     photo(tmp_path / "in" / "lot 7" / "b.png", 20)
     with monkeypatch.context() as patch:
@@ -283,7 +277,7 @@ def test_another_recipe_judges_anew(begin, photo, inspector, inspections, tmp_pa
     assert len(inspections()) == 2
 
 
-def test_an_output_folder_that_has_gone_is_named_and_nothing_is_lost(begin, photo, inspections, tmp_path):
+def test_vanished_output_folder_is_named_without_loss(begin, photo, inspections, tmp_path):
     watch = begin()
     photo(tmp_path / "in" / "a.png", 10)
     shutil.move(tmp_path / "out", tmp_path / "elsewhere")

@@ -29,7 +29,7 @@ def test_it_counts_and_keeps_the_last_that_were_stopped(shift, photo, tmp_path):
     ]
 
 
-def test_paused_it_takes_no_further_photo_and_leaves_none_claimed(shift, photo, inspections, tmp_path):
+def test_paused_session_claims_no_photo(shift, photo, inspections, tmp_path):
     for number in range(3):
         photo(tmp_path / "in" / f"{number}.png", 10)
     shift.on_photo = lambda facts, left: setattr(shift, "paused", True)

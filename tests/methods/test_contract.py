@@ -112,7 +112,7 @@ def test_a_refit_of_joined_methods_is_equal_to_the_bit(joined):
     assert np.array_equal(joined.scores(), other_study.scores())
 
 
-def test_joined_methods_saved_and_loaded_are_equal_to_the_bit_at_every_stop(joined, tmp_path):
+def test_joined_methods_are_equal_to_the_bit_after_loading(joined, tmp_path):
     save(joined.recipe(), tmp_path / "r.zip")
     loaded = load(tmp_path / "r.zip")
     assert loaded.method == JOINED
@@ -142,7 +142,7 @@ def test_a_sweep_scores_as_each_stop_by_itself(name, method):
 
 
 @every_method
-def test_no_patch_scores_above_a_ceiling_and_strange_ones_reach_it(name, method):
+def test_ceiling_is_reached_and_never_exceeded(name, method):
     detector, features = fitted(method)
     for value in stops_up_to(method.max_value(detector))[::7] if method.live_parameter else (0,):
         if (ceiling := method.ceiling(detector, value)) is None:
@@ -256,7 +256,7 @@ def test_what_it_declares_ends_with_it(name, method):
 
 
 @every_method
-def test_explore_shows_where_variance_goes_and_how_patches_are_seen(name, method):
+def test_explore_shows_variance_and_patch_features(name, method):
     detector, features = fitted(method)
     variances = method.variances(detector)
     if variances is not None:

@@ -13,7 +13,7 @@ NEW = "local_outliers"
 
 
 @pytest.mark.slow
-def test_the_example_of_the_guide_is_taught_inspected_and_evaluated_with(tmp_path: Path) -> None:
+def test_guide_example_can_be_taught_inspected_and_evaluated(tmp_path: Path) -> None:
     text = GUIDE.read_text(encoding="utf-8")
     files = re.findall(r"^## \d[^\n]*`inspect_core/(\w+)/(\w+)\.py`$.*?^```python\n(.*?)^```$", text, re.M | re.S)
     assert [(room, name) for room, name, _ in files] == [("detectors", NEW), ("methods", NEW)]

@@ -131,7 +131,7 @@ def test_a_folder_is_judged_and_shown(batch, workspace, photos, workers_asked_fo
     assert not app.exception
 
 
-def test_a_labelled_folder_shows_what_was_wrong_and_what_another_recipe_changes(batch, photos, recipe, workspace):
+def test_labelled_folder_shows_errors_and_recipe_changes(batch, photos, recipe, workspace):
     for number in range(10):
         folder = photos / ("good" if number < 5 else "[x](y)")
         folder.mkdir(exist_ok=True)
@@ -155,7 +155,7 @@ def test_a_labelled_folder_shows_what_was_wrong_and_what_another_recipe_changes(
     assert "tile, draft" in words(app)
 
 
-def test_a_folder_is_watched_beside_the_queue_seen_by_every_window_paused_and_stopped(batch, photos, open_app):
+def test_watched_folder_is_shared_paused_and_stopped(batch, photos, open_app):
     incoming, (good, bad) = photos.parent / "in", (photos / "1.png", photos / "9.png")
     incoming.mkdir()
     app = batch()
@@ -191,7 +191,7 @@ def test_a_folder_is_watched_beside_the_queue_seen_by_every_window_paused_and_st
     assert not app.exception
 
 
-def test_cancelled_it_is_gone_and_paused_it_goes_on_under_its_own_recipe_alone(batch, gate, recipe, workspace):
+def test_cancelled_batch_goes_and_paused_one_keeps_its_recipe(batch, gate, recipe, workspace):
     app = batch()
     gate.clear()
     press(press(app, "batch_start"), "Cancel and discard")
@@ -236,9 +236,7 @@ def test_what_is_no_batch_is_passed_over(workspace, content):
     assert batch_store.all_runs() == []
 
 
-def test_a_cluster_is_offered_where_the_app_was_started_with_one_and_all_its_certificates(
-    batch, monkeypatch, workers_asked_for
-):
+def test_cluster_is_offered_only_with_all_certificates(batch, monkeypatch, workers_asked_for):
     monkeypatch.setenv("LOUPE_CLUSTER", "tls://plant:8786")
     monkeypatch.setenv("LOUPE_TLS_CA", "ca.pem")
     app = batch()

@@ -69,7 +69,7 @@ def test_detectors_are_compared_and_one_is_put_on_the_bench(open_app, part, expo
     assert comparison_jobs.last_comparison(chosen.order()) is comparison
 
 
-def test_other_detectors_are_compared_by_what_the_part_was_taught_with(part):
+def test_comparison_uses_what_the_product_was_taught_with(part):
     study, taps = part.study, part.extractor.backbone.taps
 
     def asked(layers, parameters, method="mahalanobis"):

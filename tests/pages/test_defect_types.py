@@ -139,9 +139,7 @@ def test_learning_leads_to_figures_and_a_live_limit_of_its_own(app, labelled, mo
     assert app.slider(key=slider).value == round(100 * minimum)
 
 
-def test_cancelling_and_what_cannot_be_learned_change_nothing_and_a_neural_net_can_be_the_parent(
-    ready, labelled, monkeypatch
-):
+def test_cancelling_and_errors_change_nothing_with_either_parent(ready, labelled, monkeypatch):
     def cancelled_at_once(part, position, box, job=crops.embedding):
         shell.jobs().current.cancel()
         return job(part, position, box)
@@ -167,7 +165,7 @@ def test_cancelling_and_what_cannot_be_learned_change_nothing_and_a_neural_net_c
     assert "kernel density network (in use)" in ready.dataframe[0].value["model"].tolist()
 
 
-def test_a_kind_renamed_needs_no_learning_joining_two_does_and_one_taken_away_leaves_its_photos(app, labelled):
+def test_types_are_renamed_joined_and_removed(app, labelled):
     def rename(old: str, new: str) -> None:
         app.selectbox(key=f"old-{labelled.id}").set_value(old).run()
         app.text_input(key=f"new-{labelled.id}").set_value(new).run()
@@ -209,7 +207,7 @@ def on_page_and_line(part, recipe):
     return answers
 
 
-def test_a_photo_stopped_by_the_product_check_is_told_alike_by_page_and_recipe(app, labelled):
+def test_product_check_verdict_is_equal_on_page_and_recipe(app, labelled):
     part = now(labelled)
     embedded = [part.extractor.describe(part.pixels(i))[1:] for i in range(len(part.scored.photos))]
     middle = float(np.median([part.product_check.score(*embedding)[0] for embedding in embedded]))
@@ -224,9 +222,7 @@ def test_a_photo_stopped_by_the_product_check_is_told_alike_by_page_and_recipe(a
     assert any(verdict.defect_type for verdict in verdicts if verdict not in stopped)
 
 
-def test_inspect_names_the_kind_as_the_recipe_does_which_brings_its_kinds_when_opened(
-    app, labelled, exported, workspace
-):
+def test_inspect_names_the_type_as_the_recipe_does(app, labelled, exported, workspace):
     app.switch_page("pages/inspect.py").run()
     app.slider(key=f"minimum_confidence-inspect-{labelled.id}").set_value(55).run()
     assert not app.exception
@@ -251,7 +247,7 @@ def test_inspect_names_the_kind_as_the_recipe_does_which_brings_its_kinds_when_o
     assert "Nothing to label yet:" in words(app)
 
 
-def test_the_first_sample_says_why_it_is_hard_and_leads_to_one_that_works(open_app, in_the_hand, monkeypatch):
+def test_first_sample_says_why_it_is_hard_and_names_another(open_app, in_the_hand, monkeypatch):
     assert "Linen works" not in words(open_app("pages/defect_types.py")), "the samples are not there"
     monkeypatch.setattr(teaching_job, "samples", lambda: ("flange", "linen"))
     app = open_app("pages/defect_types.py")

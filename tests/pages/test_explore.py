@@ -48,7 +48,7 @@ def test_with_nothing_taught_it_says_what_to_do(open_app, no_first_start):
     assert app.button(key="to_teach").label == "Teach a product"
 
 
-def test_a_map_of_patches_is_kept_and_a_click_on_it_leads_to_the_part_the_patch_and_the_bench(open_app, in_the_hand):
+def test_click_on_the_patch_map_leads_to_the_photo_and_patch(open_app, in_the_hand):
     part, app = in_the_hand, open_app(PAGE)
     finish(press(app, "start-map"))
     assert charts(app) == 1
@@ -92,7 +92,7 @@ def test_areas_left_out_are_another_map(in_the_hand):
     assert len(keys) == 2
 
 
-def test_features_as_the_detector_sees_them_and_whole_photos_are_maps_of_their_own(open_app, in_the_hand):
+def test_detector_features_and_whole_photos_have_own_maps(open_app, in_the_hand):
     app = open_app(PAGE)
     choose(app, "map_features", patch_map.AFTER)
     assert "Whitened at its location" in words(app)
@@ -109,9 +109,7 @@ def test_features_as_the_detector_sees_them_and_whole_photos_are_maps_of_their_o
     assert f"{len(in_the_hand.scored.photos)} photos. Diamonds: 3 defects" in words(app)
 
 
-def test_the_spectrum_the_rank_of_every_place_and_a_curve_along_k_without_the_network(
-    open_app, in_the_hand, monkeypatch
-):
+def test_spectrum_rank_and_curve_need_no_network(open_app, in_the_hand, monkeypatch):
     app = open_app(PAGE)
     choose(app, "explore_view", "Variance")
     assert charts(app) == 2
@@ -159,7 +157,7 @@ def test_one_spectrum_and_curves_of_refits(open_app, flange_under):
     assert app.dataframe[0].value["M"].tolist() == [16, 32, 64, 128]
 
 
-def test_where_a_detector_has_no_spectrum_the_fall_of_the_variance_is_shown(open_app, flange_under):
+def test_variance_curve_replaces_a_missing_spectrum(open_app, flange_under):
     open_product_store.put(flange_under("quadrics", components=16, m=10, patches=1000))
     app = open_app(PAGE)
     choose(app, "explore_view", "Variance")
@@ -169,9 +167,7 @@ def test_where_a_detector_has_no_spectrum_the_fall_of_the_variance_is_shown(open
     assert "−log λₙ/λ₁" in words(app)
 
 
-def test_an_opened_recipe_says_which_photos_are_missing_and_maps_those_added_as_unknown(
-    open_app, flange, workspace, product
-):
+def test_opened_recipe_names_missing_photos_and_maps_added_ones(open_app, flange, workspace, product):
     recipe = save(flange.study.recipe(product="flange", product_check=flange.product_check), workspace / "r.zip")
     views = [replace(view, selected_stops=(view.value(recipe.live_values),)) for view in recipe.views]
     scored = ScoredPhotos(views, recipe.grid, recipe.backbone.size)

@@ -68,7 +68,7 @@ def teach_remaining(app, orders) -> tuple[set[str], tuple[str, ...]]:
     return {sample.name for part in photos for sample in part}, photos.left_out
 
 
-def test_what_stands_out_is_shown_and_only_a_photo_left_out_is_not_taught(screened_app, orders, product, tree):
+def test_findings_are_shown_and_excluded_photos_not_taught(screened_app, orders, product, tree):
     before = tree(product)
     assert "3 of 18 good photos are unusual." in words(screened_app)
     assert "sharpness 34%" in words(screened_app)
@@ -91,7 +91,7 @@ def test_what_stands_out_is_shown_and_only_a_photo_left_out_is_not_taught(screen
     assert tree(product) == before
 
 
-def test_photos_are_left_out_topic_by_topic_all_of_one_at_once_and_never_all(screened_app, orders, monkeypatch):
+def test_photos_are_excluded_by_topic_and_never_all(screened_app, orders, monkeypatch):
     show(screened_app, COPY)
     assert len(boxes(screened_app)) == 2
     button(screened_app, "look-all")

@@ -69,7 +69,7 @@ def test_an_empty_log_says_what_to_do_next(open_app):
     assert app.button(key="to_recipes")
 
 
-def test_the_shift_at_a_glance_by_product_period_type_and_verdict(open_app, filled):
+def test_overview_filters_by_product_period_type_and_verdict(open_app, filled):
     app = open_app("pages/history.py")
     assert app.selectbox(key="history_product").value == "ring"
     app.multiselect(key="history_verdict").set_value(["reject"]).run()
@@ -131,7 +131,7 @@ def test_a_log_that_cannot_be_used_is_named_and_the_app_goes_on(open_app, worksp
     assert app.switch_page("pages/recipes.py").run().title[0].value == "Recipes"
 
 
-def test_a_spreadsheet_runs_nothing_from_the_table_which_names_the_release_that_judged_a_part(workspace):
+def test_spreadsheet_export_runs_nothing_and_names_the_release(workspace):
     append(*(inspection(i, 9.0, kind=text, name=f"{text}\n{i}") for i, text in enumerate((FORMULA, "＝1", TAG))))
     append(inspection(4, 2.0, release="e" * 64))
     rows = [*csv.reader(io.StringIO(history_report.csv_of(chosen())))]
@@ -158,7 +158,7 @@ def test_the_report_is_one_page_without_a_network(filled):
         *({"review": 1e308, "reject": 1e308}, {"reject": -1e308}, {"reject": 1e-320}, {"review": True}),
     ],
 )
-def test_facts_of_any_size_leave_a_history_that_says_what_is_missing(open_app, filled, facts):
+def test_oversized_facts_leave_a_history_that_says_so(open_app, filled, facts):
     strange = inspection(20, 1.0)
     append(replace(strange, facts=strange.facts | facts), NewLogEntry(OVERRIDE, {"entry": [1], "verdict": {}}, "Ana"))
     append(NewLogEntry(CHALLENGE, {"parts": [3]}, "Ana"), NewLogEntry(CHALLENGE, {"parts": 3}, "Ana"))
@@ -171,7 +171,7 @@ def test_facts_of_any_size_leave_a_history_that_says_what_is_missing(open_app, f
     assert not app.error
 
 
-def test_drift_names_the_signal_the_part_and_the_change_before_it(open_app, workspace):
+def test_drift_names_the_signal_the_part_and_the_last_change(open_app, workspace):
     rng = np.random.default_rng(0)
     light = [float(120 + rng.normal() - 0.3 * max(i - 130, 0)) for i in range(200)]
     append(*(inspection(i, 2.0 + rng.normal() / 5, brightness=light[i]) for i in range(130)))

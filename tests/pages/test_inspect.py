@@ -38,7 +38,7 @@ def test_the_taught_part_lies_on_the_bench(open_app, in_the_hand):
     assert app.segmented_control(key=f"guard-{in_the_hand.id}").value == "warn"
 
 
-def test_a_part_is_relabelled_counted_no_more_and_taught_again_with_it(open_app, in_the_hand, drawn):
+def test_relabelled_part_is_not_counted_and_is_taught_again(open_app, in_the_hand, drawn):
     app = open_app()
     photos = in_the_hand.scored.photos
     position = next(i for i, photo in enumerate(photos) if photo.is_defect and photo.subset == "test")
@@ -91,7 +91,7 @@ def test_a_recipe_is_saved_with_what_is_in_force(open_app, in_the_hand, workspac
     }
 
 
-def test_a_new_photo_goes_on_the_bench_and_a_damaged_one_is_named(open_app, in_the_hand, product):
+def test_new_photo_is_shown_and_a_damaged_one_named(open_app, in_the_hand, product):
     photo = next((product / "train/good").iterdir())
     app = open_app()
     count = len(in_the_hand.scored.photos)
@@ -117,7 +117,7 @@ def test_every_new_photo_goes_on_the_bench_under_its_own_name(open_app, in_the_h
     assert len({photo.path for photo in added}) == len(names)
 
 
-def test_an_added_photo_takes_one_run_of_the_network_and_is_not_read_back(open_app, in_the_hand, monkeypatch):
+def test_added_photo_takes_one_network_run_and_no_reading(open_app, in_the_hand, monkeypatch):
     linen = Path(__file__).resolve().parents[2] / "sample_data/linen/test/good/part_060.jpg"
     app, run, runs, reads = open_app(), Backbone._run, [], []
     monkeypatch.setattr(taught_product, "read", lambda path, depth: reads.append(path) or read(path, depth))
@@ -132,7 +132,7 @@ def test_an_added_photo_takes_one_run_of_the_network_and_is_not_read_back(open_a
     assert np.array_equal(changed.pixels(added), read(changed.scored.photos[added].path).pixels)
 
 
-def test_a_photo_of_another_product_is_known_as_soon_as_it_is_added(open_app, in_the_hand):
+def test_other_product_is_known_as_soon_as_it_is_added(open_app, in_the_hand):
     linen = Path(__file__).resolve().parents[2] / "sample_data/linen/test/good/part_060.jpg"
     app = open_app()
     app.file_uploader(key=f"added-{in_the_hand.id}").set_value([("x.jpg", linen.read_bytes(), "image/jpeg")]).run()
@@ -187,7 +187,7 @@ def test_a_full_disk_costs_no_answer(in_the_hand, monkeypatch):
     assert np.array_equal(crops.embedding(in_the_hand, 0, (0, 0, 40, 30)), first)
 
 
-def test_many_missed_defects_show_the_good_photos_that_hold_the_limit_up(open_app, in_the_hand, monkeypatch):
+def test_escapes_show_the_good_photos_that_hold_the_limit(open_app, in_the_hand, monkeypatch):
     app = open_app()
     scored, settings = in_the_hand.scored, app.session_state[f"settings-{in_the_hand.id}"]
     limits = in_the_hand.suggested_limits(settings.live)

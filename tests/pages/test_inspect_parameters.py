@@ -63,7 +63,7 @@ def test_exactly_the_parameters_of_the_detector_are_there(open_app, in_the_hand)
     assert f"Current: {in_the_hand.scored.live['k']} · higher detects finer changes" in captions(app)
 
 
-def test_a_scale_tells_the_smallest_area_in_square_millimetres_and_is_saved(open_app, in_the_hand, workspace):
+def test_scale_gives_square_millimetres_and_is_saved(open_app, in_the_hand, workspace):
     app = open_app("pages/inspect.py")
     before = slider(app, "area", in_the_hand)
     assert not any("mm²" in option for option in before.options)
@@ -76,7 +76,7 @@ def test_a_scale_tells_the_smallest_area_in_square_millimetres_and_is_saved(open
     assert open_product_store.find(in_the_hand.id).recipe.mm_per_pixel == 0.05
 
 
-def test_a_preview_that_ends_while_the_page_is_drawn_is_shown_all_the_same(open_app, corp_in_hand, monkeypatch):
+def test_preview_that_ends_during_drawing_is_shown(open_app, corp_in_hand, monkeypatch):
     app, notes, begun = open_app("pages/inspect.py"), [], threading.Event()
     of_preview, work = inspect_panels.bench_states.of_preview, previews.PreviewRun.work
 
@@ -170,7 +170,7 @@ def test_a_move_of_q_is_instant_and_in_force(open_app, corp_in_hand):
     assert settings(app, corp_in_hand).preview is None
 
 
-def test_a_preview_judges_and_changes_nothing_until_it_is_applied(open_app, corp_in_hand, drawn):
+def test_preview_changes_nothing_until_applied(open_app, corp_in_hand, drawn):
     app = open_app("pages/inspect.py")
     assert not drawn[-1].preview
     assert "of 4 good" in drawn[-1].sentence

@@ -46,9 +46,7 @@ def scores(drawn) -> list[float]:
     return drawn[-1].scores.tolist()
 
 
-def test_k_m_and_the_smallest_area_each_move_the_scores_and_defects_that_the_area_hides_are_counted(
-    open_app, curved, drawn
-):
+def test_k_m_and_area_move_scores_and_hidden_defects_count(open_app, curved, drawn):
     app = open_app(PAGE)
     assert settings(app, curved).limits is None, "an escape's price alone sets nothing"
     suggested = next(element.value for element in app.markdown if "has the lowest cost" in element.value)
@@ -136,9 +134,7 @@ def test_a_preview_of_one_view_and_its_way_into_force(open_app, flexible, drawn,
     assert scores(drawn) == applied.study.scores(k=3).tolist()
 
 
-def test_a_photo_is_judged_and_shown_alike_by_the_part_its_recipe_and_the_recipe_opened(
-    open_app, curved, drawn, product, exported, monkeypatch
-):
+def test_photo_is_judged_alike_by_product_and_recipe(open_app, curved, drawn, product, exported, monkeypatch):
     app, backbone = open_app(PAGE), curved.extractor.backbone
 
     def add(app, part, photo):

@@ -92,7 +92,7 @@ def test_no_widget_and_no_fragment_holds_anything_of_ours(
     assert_nothing_of_ours_is_held(app, fragments)
 
 
-def test_a_preview_is_held_by_its_session_alone_and_the_study_by_none(open_app, flange_under, fragments):
+def test_preview_is_held_by_its_session_alone(open_app, flange_under, fragments):
     open_product_store.put(part := flange_under("corp", M=64))
     app = open_app("pages/inspect.py")
     app.select_slider(key=f"M-{part.id}").set_value(128).run()

@@ -45,9 +45,7 @@ def restart() -> None:
     st.cache_data.clear()
 
 
-def test_an_unsaved_part_comes_back_after_a_restart_with_what_was_said_and_drawn_and_can_be_taught_again(
-    open_app, flange, folder, drawn, monkeypatch
-):
+def test_unsaved_product_returns_complete_after_a_restart(open_app, flange, folder, drawn, monkeypatch):
     part = another(flange)
     open_product_store.put(part)
     test_photo = next(photo for photo in part.scored.photos if photo.label == "good" and photo.subset == "test")
@@ -91,7 +89,7 @@ def test_an_unsaved_part_comes_back_after_a_restart_with_what_was_said_and_drawn
     )
 
 
-def test_a_saved_part_is_no_longer_kept_and_a_closed_one_is_asked_about(open_app, flange, folder):
+def test_saved_product_is_not_kept_and_a_closed_one_asks(open_app, flange, folder):
     first, second = (open_product_store.put(another(flange)) for _ in range(2))
     app = open_app("pages/inspect.py")
     assert [part.saved for part in open_product_store.open_parts()] == [False, False]
@@ -107,7 +105,7 @@ def test_a_saved_part_is_no_longer_kept_and_a_closed_one_is_asked_about(open_app
     assert "No product has been taught yet." in words(app)
 
 
-def test_damaged_parts_are_listed_with_reason_and_remedy_and_never_opened(open_app, flange, folder, tmp_path):
+def test_damaged_products_are_listed_and_never_opened(open_app, flange, folder, tmp_path):
     cut, changed, closed = (open_product_store.put(another(flange)) for _ in range(3))
     (folder / cut / unsaved_products.PART).write_bytes((folder / cut / unsaved_products.PART).read_bytes()[:-9])
     recipe = bytearray((folder / changed / unsaved_products.RECIPE).read_bytes())
@@ -129,7 +127,7 @@ def test_damaged_parts_are_listed_with_reason_and_remedy_and_never_opened(open_a
     assert "outside the allowed folders" in shell.jobs().current.error
 
 
-def test_when_no_more_are_kept_teaching_asks_what_to_save_or_close(open_app, flange, folder, monkeypatch):
+def test_full_store_asks_what_to_save_or_close(open_app, flange, folder, monkeypatch):
     monkeypatch.setattr(unsaved_products, "MOST", 2)
     parts = [open_product_store.put(another(flange)) for _ in range(2)]
     monkeypatch.setattr(teaching_job, "teach", lambda order, report: another(flange))
@@ -151,7 +149,7 @@ def test_when_no_more_are_kept_teaching_asks_what_to_save_or_close(open_app, fla
     assert open_product_store.find(lost) is not None, "what is nowhere else is not dropped"
 
 
-def test_a_window_loaded_again_takes_the_result_of_its_job_and_others_list_it(open_app, flange, monkeypatch):
+def test_reloaded_window_takes_its_result_and_others_list_it(open_app, flange, monkeypatch):
     there, made = open_app("pages/inspect.py"), another(flange)
     open_product_store.put(first := another(flange))
     there.run()
@@ -166,7 +164,7 @@ def test_a_window_loaded_again_takes_the_result_of_its_job_and_others_list_it(op
     assert f"open-{made.id}-sidebar" in [button.key for button in there.button]
 
 
-def test_what_was_set_is_there_again_after_a_restart_and_moves_live(open_app, flange, folder, tmp_path):
+def test_settings_return_after_a_restart_and_move_live(open_app, flange, folder, tmp_path):
     part = another(flange)
     open_product_store.put(part)
     source = next(photo.path for photo in part.scored.photos if photo.subset == "test")
@@ -196,9 +194,7 @@ def test_what_was_set_is_there_again_after_a_restart_and_moves_live(open_app, fl
     assert reopened.id == app.session_state["in_hand"]
 
 
-def test_without_its_photos_a_product_opens_with_what_was_in_force_and_can_be_saved(
-    open_app, flange, folder, product, tmp_path, monkeypatch
-):
+def test_product_without_photos_opens_fixed_and_can_be_saved(open_app, flange, folder, product, tmp_path, monkeypatch):
     photos = shutil.copytree(product, tmp_path / "photos")
     monkeypatch.setenv("LOUPE_ROOTS", str(tmp_path))
     study = Study(scan(photos), flange.extractor.backbone, flange.study.store, parameters={"k": 8}, grid=(16, 16))
@@ -239,7 +235,7 @@ def test_teaching_again_keeps_what_was_set_and_added(open_app, flange, folder, t
     assert f"k {stop}" in next(note for note in new.notes if note.startswith(fitted_product.KEPT))
 
 
-def test_a_job_that_a_restart_interrupted_is_listed_and_taught_again(open_app, flange, folder, monkeypatch):
+def test_interrupted_job_is_listed_and_taught_again(open_app, flange, folder, monkeypatch):
     order = flange.config_with_choice()
     key = open_product_store.begin(order)
     assert key not in {line.id for line in open_product_store.open_parts()}, "not while it runs"
@@ -282,7 +278,7 @@ def test_what_a_job_wrote_down_goes_however_it_ends(open_app, flange, folder, mo
     assert not written.exists()
 
 
-def test_what_is_saved_leaves_the_memory_first_and_what_is_nowhere_else_never(open_app, flange, folder, monkeypatch):
+def test_saved_products_leave_memory_first(open_app, flange, folder, monkeypatch):
     monkeypatch.setattr(open_product_store, "SIZE", 2)
     unsaved_id = open_product_store.put(another(flange))
     saved = replace(another(flange), recipe=replace(flange.study.recipe(), digest="0" * 64))
@@ -291,9 +287,7 @@ def test_what_is_saved_leaves_the_memory_first_and_what_is_nowhere_else_never(op
     assert [open_product_store.find(key) is not None for key in (unsaved_id, saved.id, last)] == [True, False, True]
 
 
-def test_every_count_is_the_same_from_teaching_to_the_line_and_after_a_restart(
-    open_app, flange, folder, product, drawn, tmp_path, monkeypatch
-):
+def test_counts_are_equal_from_teaching_to_the_line(open_app, flange, folder, product, drawn, tmp_path, monkeypatch):
     """Teach with parts that are not located, look at it, save, approve, open, inspect as a batch, restart, open."""
     root = shutil.copytree(product, tmp_path / "flange")
     monkeypatch.setenv("LOUPE_ROOTS", str(tmp_path))

@@ -22,7 +22,7 @@ def test_the_farthest_that_holds_is_found_by_halving(last, end):
     assert len(asked) <= 6
 
 
-def test_noise_on_the_part_shown_moves_its_score_and_its_verdict_holds_as_far_as_said(open_app, in_the_hand):
+def test_simulated_repeat_photo_moves_score_within_tolerance(open_app, in_the_hand):
     app = open_app(PAGE)
     app.session_state[f"again-{in_the_hand.id}"] = True
     app.run()

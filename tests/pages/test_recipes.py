@@ -61,7 +61,7 @@ def test_a_start_clears_what_a_killed_server_left(workspace, monkeypatch):
     assert not list((workspace / "unfinished").iterdir())
 
 
-def test_recipes_of_an_earlier_version_are_converted_where_they_lie(open_app, workspace, in_folder):
+def test_older_recipes_are_converted_in_place(open_app, workspace, in_folder):
     stored = Path(__file__).parents[1] / "data" / "recipe.zip"
     (workspace / "recipes").mkdir()
     shutil.copy(stored, workspace / "recipes" / "flange.zip")
@@ -83,9 +83,7 @@ def test_a_workspace_that_cannot_be_written_is_named(open_app, workspace, monkey
     assert not app.title
 
 
-def test_a_recipe_shows_what_is_in_it_opens_with_its_limits_and_guard_and_is_deleted(
-    open_app, exported, saved, in_folder
-):
+def test_recipe_shows_contents_opens_and_is_deleted(open_app, exported, saved, in_folder):
     app = open_app(PAGE)
     assert app.header[0].value == f"flange {saved.digest[:8]}"
     assert all(text in words(app) for text in ("k = ", "first"))
@@ -102,7 +100,7 @@ def test_a_recipe_shows_what_is_in_it_opens_with_its_limits_and_guard_and_is_del
     assert app.button(key="to_inspect").label == "Go to Inspect"
 
 
-def test_a_recipe_from_a_file_is_checked_before_it_is_kept_under_its_own_name(open_app, saved, workspace, in_folder):
+def test_uploaded_recipe_is_checked_before_it_is_stored(open_app, saved, workspace, in_folder):
     data = (workspace / "recipes/f.zip").read_bytes()
     app = open_app(PAGE)
 
@@ -197,9 +195,7 @@ PROBLEMS = [
 ]
 
 
-def test_what_fails_around_a_sound_file_and_whatever_a_file_causes_ends_at_its_card(
-    open_app, saved, in_folder, monkeypatch
-):
+def test_errors_around_a_recipe_file_stay_at_its_card(open_app, saved, in_folder, monkeypatch):
     def failing(problem: Exception):
         def fail(*_):
             raise problem
@@ -244,7 +240,7 @@ def choose(app, saved) -> None:
     assert not app.exception
 
 
-def test_the_table_counts_the_photos_it_was_judged_with_and_they_are_opened_where_they_still_are(
+def test_table_counts_test_photos_and_opens_those_that_exist(
     open_app, exported, flange, saved, workspace, product, tmp_path, monkeypatch
 ):
     recipe = flange.study.recipe(Limits(0, 0), product="bracket")
@@ -279,9 +275,7 @@ def state_of(digest: str) -> str:
         return life_cycle.state_of(log, digest)
 
 
-def test_a_recipe_is_approved_and_retired_with_a_reason_and_stays_usable_without_an_audit_log(
-    open_app, recipe, workspace
-):
+def test_recipe_is_approved_and_retired_with_a_reason(open_app, recipe, workspace):
     first = save(recipe, workspace / "recipes/first.zip")
     second = save(replace(recipe, limits=Limits(5, 5)), workspace / "recipes/second.zip")
     shutil.copy(workspace / "recipes/second.zip", workspace / "recipes/copy.zip")

@@ -68,7 +68,7 @@ def files_of(recipe: Path) -> dict:
     }
 
 
-def test_one_folder_has_the_same_figures_on_every_page_and_on_the_line(
+def test_figures_are_equal_on_every_page_and_at_the_line(
     open_app, no_first_start, network, drawn, at_the_command_line, product, tmp_path, monkeypatch
 ):
     ways = (("--compare", "--detectors", ",".join(CHOSEN_FROM)), (), ("--detector", LOOSE))

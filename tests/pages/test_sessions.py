@@ -26,9 +26,7 @@ def picture(seed: int) -> DecodedPhoto:
     return DecodedPhoto(f"new{seed}.png", pixels, f"{seed:064x}")
 
 
-def test_every_window_is_told_how_a_job_ended_and_only_who_started_it_takes_the_part(
-    open_app, flange, in_the_hand, no_forecast, monkeypatch
-):
+def test_job_end_is_told_to_all_and_taken_by_its_starter(open_app, flange, in_the_hand, no_forecast, monkeypatch):
     made, problem = another(flange), ValueError("there is no good photo")
 
     def fail(order, report):
@@ -54,9 +52,7 @@ def test_every_window_is_told_how_a_job_ended_and_only_who_started_it_takes_the_
     assert not there.exception
 
 
-def test_what_a_job_made_is_not_lost_when_another_follows_or_its_session_is_gone(
-    open_app, flange, in_the_hand, no_forecast, monkeypatch
-):
+def test_job_result_outlives_its_session_and_the_next_job(open_app, flange, in_the_hand, no_forecast, monkeypatch):
     parts = [another(flange), another(flange)]
     made = iter(parts)
     monkeypatch.setattr(teaching_job, "teach", lambda order, report: next(made))
@@ -89,9 +85,7 @@ def test_others_see_a_job_and_can_cancel_it(open_app, in_the_hand):
     assert "Teaching tile: cancelled at" in words(app.run())
 
 
-def test_a_page_tells_its_own_job_from_others_and_a_second_one_waits_and_can_be_removed(
-    open_app, in_the_hand, no_forecast, monkeypatch
-):
+def test_page_tells_its_job_from_others_and_dequeues(open_app, in_the_hand, no_forecast, monkeypatch):
     go_on, taught_again = threading.Event(), []
     monkeypatch.setattr(teaching_job, "teach", lambda order, report: taught_again.append(order) or another(in_the_hand))
     shell.jobs().submit("Comparing detectors", lambda job: go_on.wait(60), owner="Ana")
@@ -112,9 +106,7 @@ def test_a_page_tells_its_own_job_from_others_and_a_second_one_waits_and_can_be_
     assert "finished in" in words(app.run())
 
 
-def test_a_part_in_use_stays_when_others_are_taught_and_one_put_away_is_not_replaced_unasked(
-    open_app, flange, in_the_hand
-):
+def test_product_in_use_stays_and_none_replaces_it_unasked(open_app, flange, in_the_hand):
     app = open_app("pages/inspect.py")
     for _ in range(2 * open_product_store.SIZE):
         open_product_store.put(another(flange))
@@ -194,7 +186,7 @@ def test_no_change_is_lost_and_no_drawing_sees_half_of_one(in_the_hand):
     assert sorted(map(int, part.notes)) == list(range(36))
 
 
-def test_the_same_photo_uploaded_by_several_at_once_is_kept_whole(workspace):
+def test_simultaneous_uploads_of_one_photo_are_stored_whole(workspace):
     large = DecodedPhoto(
         "large.png", np.random.default_rng(0).integers(0, 256, (600, 800, 3), dtype=np.uint8), "a" * 64
     )

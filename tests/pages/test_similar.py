@@ -47,7 +47,7 @@ def stranger(seed: int) -> DecodedPhoto:
     return DecodedPhoto(f"stripes{seed}.png", stripes.astype(np.uint8), f"{seed:064d}")
 
 
-def test_before_there_is_a_gallery_the_page_says_what_it_would_hold(open_app, in_the_hand, monkeypatch):
+def test_empty_gallery_says_what_it_would_hold(open_app, in_the_hand, monkeypatch):
     app = open_app(PAGE)
     good, defect = (int(which.sum()) for which in in_the_hand.scored.good_and_defect())
     assert f"{good} good parts and {defect} labelled defects" in words(app)
@@ -65,7 +65,7 @@ def test_what_is_looked_at_is_what_inspection_finds(in_the_hand):
     assert crops.found_boxes(in_the_hand, position, live, Limits(many, many))
 
 
-def test_a_known_part_is_shown_with_its_like_and_a_stranger_is_like_nothing_until_it_is_added(app, in_the_hand):
+def test_known_part_shows_its_like_and_a_stranger_none(app, in_the_hand):
     part = in_the_hand
     assert len(cases(part).cases) == len(part.scored.photos) >= LEAST
     known = int(np.flatnonzero(part.scored.good_and_defect()[1])[0])
@@ -86,9 +86,7 @@ def test_a_known_part_is_shown_with_its_like_and_a_stranger_is_like_nothing_unti
     assert LIKE_NOTHING in words(app)
 
 
-def test_the_limit_is_live_reads_no_photo_and_does_not_outlive_its_gallery_and_another_look_is_kept(
-    app, in_the_hand, monkeypatch
-):
+def test_gallery_limit_is_live_and_ends_with_its_gallery(app, in_the_hand, monkeypatch):
     part, slider, reads = in_the_hand, f"similar_limit-{in_the_hand.id}", []
     choose(app, part, int(np.flatnonzero(part.scored.good_and_defect()[0])[0]))
     with monkeypatch.context() as patch:
@@ -110,7 +108,7 @@ def test_the_limit_is_live_reads_no_photo_and_does_not_outlive_its_gallery_and_a
     assert app.segmented_control(key=key).value == WHOLE
 
 
-def test_the_gallery_goes_into_the_recipe_and_an_opened_recipe_can_be_revised(app, in_the_hand, workspace):
+def test_gallery_is_saved_in_the_recipe_and_revisable(app, in_the_hand, workspace):
     choose(app, in_the_hand, 0)
     save_recipe(app)
     first = open_product_store.find(in_the_hand.id).recipe

@@ -77,7 +77,7 @@ def names_of(photos) -> set[str]:
     return {sample.path.name for part in (photos.train, photos.calibration, photos.test) for sample in part}
 
 
-def test_the_sample_is_ready_and_half_of_many_known_defects_choose_the_settings_unless_told_otherwise(open_app, orders):
+def test_sample_is_ready_and_half_the_defects_choose(open_app, orders):
     app = open_app(PAGE)
     assert "80 good, 20 defects of 5 types" in words(app)
     assert app.button(key="teach").label == "Teach"
@@ -199,9 +199,7 @@ def test_weights_are_fetched_by_a_click_alone(on_product, tmp_path, monkeypatch)
     assert "no way out" in app.error[-1].value
 
 
-def test_settings_reach_the_order_and_its_forecast_and_a_robust_fit_takes_longer(
-    on_product, orders, forecast_of_an_exported_graph
-):
+def test_settings_reach_the_config_and_its_forecast(on_product, orders, forecast_of_an_exported_graph):
     app = on_product
     app.radio(key="method").set_value("quadrics").run()
 
@@ -230,7 +228,7 @@ def test_settings_reach_the_order_and_its_forecast_and_a_robust_fit_takes_longer
     assert asked[-1] == ((128, 128), (16, 16), ("cop",))
 
 
-def test_the_detector_is_chosen_for_the_photos_until_one_is_named(on_product, forecasts, orders):
+def test_detector_is_chosen_by_the_photos_until_named(on_product, forecasts, orders):
     press(on_product, "teach")
     on_product.radio(key="method").set_value("joined").run()
     press(on_product, "teach")
@@ -240,9 +238,7 @@ def test_the_detector_is_chosen_for_the_photos_until_one_is_named(on_product, fo
     assert [set(order.parameters) for order in orders] == [set(), {"k", "components", "m", "robust"}, {"k"}]
 
 
-def test_the_depth_of_12_bit_photos_is_said_and_what_is_chosen_reaches_the_order(
-    open_app, no_first_start, forecasts, orders, allowed
-):
+def test_depth_of_12_bit_photos_is_stated_and_selectable(open_app, no_first_start, forecasts, orders, allowed):
     (allowed / "good").mkdir()
     rng = np.random.default_rng(0)
     for number in range(6):
@@ -256,7 +252,7 @@ def test_the_depth_of_12_bit_photos_is_said_and_what_is_chosen_reaches_the_order
     assert (depth.bits, depth.is_full) == (14, False)
 
 
-def test_where_aligning_helps_it_is_said_and_preselected_before_learning(
+def test_helpful_alignment_is_suggested_and_preselected(
     open_app, no_first_start, forecasts, orders, product, monkeypatch
 ):
     monkeypatch.setattr(photo_settings, "_gain", lambda key, good: AlignmentGain(3.0, 1.0, len(good), 0.02))
@@ -277,7 +273,7 @@ def test_where_aligning_helps_it_is_said_and_preselected_before_learning(
     assert [(order.align, order.align_turn, order.align_shift) for order in orders] == [("rigid", 25, 0.15), as_it_is]
 
 
-def test_the_smallest_defect_says_whether_to_use_tiles_and_switched_on_their_plan_is_ordered(on_product, forecasts):
+def test_smallest_defect_recommends_tiles_and_plans_them(on_product, forecasts):
     """Photos of 320 px for a network of 128 px."""
     app = on_product
     app.radio(key="method").set_value("mahalanobis").run()

@@ -27,7 +27,7 @@ def test_a_name_is_asked_for_once_and_recorded_in_the_recipe(open_app, in_the_ha
     assert "user_name" not in [box.key for box in open_app("pages/inspect.py").text_input]
 
 
-def test_behind_a_proxy_its_header_names_the_user_and_nothing_else_does(open_app, in_the_hand, workspace, monkeypatch):
+def test_user_comes_from_the_proxy_header_alone(open_app, in_the_hand, workspace, monkeypatch):
     monkeypatch.setenv("LOUPE_USER", "service")
     monkeypatch.setenv("LOUPE_USER_HEADER", "X-Forwarded-User")
     monkeypatch.setenv("FORWARDED_ALLOW_IPS", "none")

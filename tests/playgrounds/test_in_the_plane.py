@@ -20,13 +20,13 @@ def test_a_line_of_equal_values_is_the_circle_that_it_should_be() -> None:
     assert len(isoline(np.full((4, 5), np.inf), BOX)) == 0
 
 
-def test_shares_are_counted_from_the_limit_on_each_side_by_itself() -> None:
+def test_shares_are_counted_on_each_side_of_the_limit() -> None:
     assert beyond(np.array([0.0, 1.0, 2.0, 12.0]), 2.0).tolist() == [-1.0, -0.5, 0.0, 1.0]
     assert beyond(np.array([3.0, 3.0]), 3.0).tolist() == [0.0, 0.0]
 
 
 @pytest.mark.parametrize("title", FITS)
-def test_every_boundary_leaves_about_as_many_points_outside_as_asked(title: str) -> None:
+def test_boundaries_leave_about_the_asked_share_outside(title: str) -> None:
     start = STARTS["Square"]
     x, places = start.draw(), grid(start.box)
     narrow, wide = (fit_boundary(x, title, PlaygroundSettings(nu=nu), places) for nu in (0.05, 0.3))
@@ -41,7 +41,7 @@ def test_every_boundary_leaves_about_as_many_points_outside_as_asked(title: str)
         fit_boundary(x[: LEAST_POINTS - 1], title, PlaygroundSettings(), places)
 
 
-def test_the_middle_of_the_square_is_strange_to_those_that_see_shapes() -> None:
+def test_middle_of_the_square_is_strange_to_shape_methods() -> None:
     start = STARTS["Square"]
     middle, bar = np.array([[1.5, 1.5]]), np.array([[0.5, 1.5]])
     for title, sees in {"Kernel PCA": True, "Nearest neighbour": True, "Quadrics": True, "PCA": False}.items():

@@ -23,13 +23,13 @@ def test_a_shift_of_the_cloud_breaks_eq_7_and_no_other_fit() -> None:
     assert max(others) < 0.01
 
 
-def test_the_outlier_draws_the_algebraic_fits_and_hardly_the_robust_one() -> None:
+def test_outlier_pulls_the_algebraic_fits_and_hardly_the_robust() -> None:
     *algebraic, robust = quadric_clouds.fits(quadric_clouds.noisy_ellipse(0, 0.05), 1).values()
     assert float(robust.score(ELLIPSE).mean()) < 0.05
     assert min(float(model.score(ELLIPSE).mean()) for model in algebraic) > 0.08
 
 
-def test_slices_and_curve_lie_on_the_surfaces_and_a_view_only_turns() -> None:
+def test_slices_and_curve_lie_on_the_surfaces() -> None:
     model = quadric_clouds.fits(quadric_clouds.noisy_curve(3, 0.02, n=60)[:-1], 2)["Algebraic, Hilbert-Schmidt norm"]
     for k, pieces in enumerate(quadric_clouds.slices(model, np.zeros(3), 1.2)):
         assert len(pieces)
@@ -48,7 +48,7 @@ def test_mixing_keeps_the_rank_that_sampling_loses() -> None:
     assert ranks["sampled"][1] < 0.85
 
 
-def test_the_spectrum_of_all_features_is_that_of_their_covariance() -> None:
+def test_spectrum_of_all_features_is_that_of_their_covariance() -> None:
     features = embeddings.redundant_features(50, 60, 0)
     actual = embeddings.spectra(features, 20)["all features"]
     expected = np.linalg.svd(features - features.mean(axis=0), compute_uv=False) ** 2 / 50
@@ -56,7 +56,7 @@ def test_the_spectrum_of_all_features_is_that_of_their_covariance() -> None:
     assert actual.possible == 49
 
 
-def test_kernel_densities_are_as_unsure_far_away_as_forest_and_net_are_sure() -> None:
+def test_kernel_densities_are_unsure_where_parents_are_sure() -> None:
     points, classes = SIMULATIONS["gaussian_xor"](120, np.random.default_rng(0))
     models = posteriors.fitted(points, classes)
     forest, kdf, net, kdn = (proba(8 * np.sign(points)).max(axis=1).mean() for proba in models.values())
@@ -68,7 +68,7 @@ def test_kernel_densities_are_as_unsure_far_away_as_forest_and_net_are_sure() ->
         posteriors.fitted(points, np.zeros(len(points), int))
 
 
-def test_a_grey_level_never_taught_lowers_the_probability_of_kdn_below_that_of_the_net() -> None:
+def test_unseen_grey_level_lowers_the_probability_of_kdn() -> None:
     shapes, middle = posteriors.taught_shapes(), centres(40, np.random.default_rng(1))
     bright = shifted("intensity", float(SHIFTS["intensity"][-1]), middle)
     net, kdn = (shapes[name](bright).max(axis=1).mean() for name in ("Net", "KDN"))

@@ -13,7 +13,7 @@ def curve():
 
 
 @pytest.mark.parametrize("theme", [LIGHT, DARK])
-def test_right_names_wrong_names_and_refusals_have_colours_of_their_own(theme):
+def test_names_right_wrong_and_refused_differ_in_colour(theme):
     counts = np.array([[8, 1, 1], [0, 5, 5]])
     right, wrong, refused = confusion(counts, ["dent", "scratch"], theme).data
     assert right.z[0, 0] == pytest.approx(0.8)
@@ -32,7 +32,7 @@ def test_every_count_but_nought_is_written_in_its_cell():
     }
 
 
-def test_the_line_of_a_reliability_diagram_leads_through_firm_bins_only(curve):
+def test_reliability_line_joins_firm_bins_only(curve):
     _, line, marks = reliability({"forest": curve}, LIGHT).data
     assert curve.count[curve.count > 0].tolist() == [2, 8]
     assert FEW_IN_BIN > 2

@@ -71,7 +71,7 @@ def test_the_words_at_the_cut_stay_inside_the_figure(q, anchor):
     assert explore_plots.eigenvalues(np.full(20, 0.05), q, 0.5, LIGHT).layout.annotations[-1].xanchor == anchor
 
 
-def test_the_fall_of_the_variance_begins_at_zero_and_ends_where_rounding_does():
+def test_variance_curve_runs_from_zero_to_the_rounding_error():
     (line,) = explore_plots.variance_decay(np.array([np.e**2, np.e, 1.0, 1e-12, 0.0]), LIGHT).data
     assert line.y == pytest.approx([0, 1, 2])
     assert len(explore_plots.variance_decay(np.zeros(3), LIGHT).data[0].x) == 0

@@ -22,7 +22,7 @@ def test_every_part_that_was_not_accepted_is_drawn():
     assert len(drawn(scores, (3, 4)).data[0].x) == history_plots.MOST_POINTS
 
 
-def test_limits_are_steps_at_the_part_from_which_they_hold_and_one_limit_is_one_line():
+def test_limits_are_steps_and_a_single_limit_is_one_line():
     review, reject = drawn(np.linspace(1, 6, 6), [(3, 4)] * 4 + [(5, 5)] * 2).data[3:]
     assert list(zip(reject.x, reject.y, strict=True)) == [(0, 4.0), (4, 4.0), (4, 5.0), (5, 5.0)]
     assert list(review.y) == [3.0, 3.0, 5.0, 5.0]

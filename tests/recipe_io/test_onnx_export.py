@@ -96,7 +96,7 @@ def test_the_package_holds_the_proof(small_recipe, tmp_path):
     assert (restored.test_photos, restored.challenge_parts) == (recipe.test_photos, recipe.challenge_parts)
 
 
-def test_an_export_keeps_the_digest_of_a_file_that_is_written_otherwise(small_recipe, tmp_path):
+def test_export_keeps_the_digest_of_a_rewritten_file(small_recipe, tmp_path):
     recipe = small_recipe("cop")
     files = files_of(recipe)
     files[recipe_package.RECIPE] = json.dumps(json.loads(files[recipe_package.RECIPE]), sort_keys=True).encode()

@@ -45,7 +45,7 @@ def test_everything_comes_back_and_scores_are_equal_to_the_bit(recipe, tmp_path,
     assert opened.digest == saved.digest
 
 
-def test_two_views_come_back_to_the_bit_with_a_scale_for_every_stop(recipe, tmp_path):
+def test_two_views_restore_to_the_bit_with_all_scales(recipe, tmp_path):
     rng = np.random.default_rng(5)
     columns = np.linalg.qr(rng.normal(size=(6, 4)))[0].astype(np.float32)
     cop = cop_corp.fit_cop(rng.normal(size=(300, 4)).astype(np.float32))
@@ -119,7 +119,7 @@ def test_a_depth_that_cannot_be_is_refused(recipe, tmp_path, depth, reason):
     refused(files_of(replace(recipe, depth=full)), tmp_path / "r", f"r: .*{reason}", depth=asdict(full) | depth)
 
 
-def test_a_recipe_without_depth_and_scale_says_so_and_a_missing_field_is_not_guessed(recipe, tmp_path):
+def test_absent_depth_and_scale_are_stored_and_never_guessed(recipe, tmp_path):
     files = files_of(recipe)
     document = json.loads(files[recipe_package.RECIPE])
     assert (document["schema"], document["depth"], document["mm_per_pixel"]) == (2, None, None)

@@ -58,12 +58,12 @@ def test_a_graph_of_plain_operators_runs():
         ),
     ],
 )
-def test_what_repeats_branches_or_is_foreign_is_refused_before_a_session(refused, message):
+def test_loops_branches_and_foreign_operators_are_refused(refused, message):
     with pytest.raises(GraphError, match=message):
         session_of(refused.SerializeToString())
 
 
-def test_a_graph_in_pieces_and_one_behind_the_operators_name_are_found():
+def test_split_and_aliased_graphs_are_detected():
     good, bad = model(helper.make_node("Neg", ["x"], [MAP])), endless()
     with pytest.raises(GraphError, match="contains a subgraph,"):
         check_graph(good.SerializeToString() + onnx.ModelProto(graph=bad.graph).SerializeToString())

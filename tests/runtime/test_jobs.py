@@ -27,7 +27,7 @@ def test_result_and_progress_of_a_job_that_ends_well():
     assert (job.state, job.result, job.fraction, job.step) == (JobState.DONE, 42, 1.0, "half way")
 
 
-def test_a_second_job_waits_and_starts_by_itself_and_one_taken_out_of_the_queue_never_begins():
+def test_second_job_waits_and_a_removed_one_never_begins():
     jobs, release, begun = Jobs(), threading.Event(), []
     first = jobs.submit("Teach tile", lambda job: release.wait(5), owner="Ana")
     second, third = (jobs.submit(title, lambda job: begun.append(job.title)) for title in ("Teach board", "Compare"))
@@ -40,7 +40,7 @@ def test_a_second_job_waits_and_starts_by_itself_and_one_taken_out_of_the_queue_
     assert (jobs.current, jobs.last_ended, jobs.waiting) == (third, third, [])
 
 
-def test_the_same_work_is_not_asked_for_twice_and_the_queue_is_bounded():
+def test_queue_is_bounded_and_refuses_the_same_work_twice():
     jobs, release = Jobs(), threading.Event()
     first = jobs.submit("Teach tile", lambda job: release.wait(5), owner="Ana", subject=("teach", 1))
     with pytest.raises(JobRejected, match=r"Teach tile.*Ana.*is already running;"):
@@ -58,7 +58,7 @@ def test_the_same_work_is_not_asked_for_twice_and_the_queue_is_bounded():
     assert ended(jobs.submit("Teach tile", lambda job: "next", subject=("teach", 1))).result == "next"
 
 
-def test_what_runs_beside_the_queue_holds_up_nothing_and_goes_on_until_it_is_cancelled():
+def test_unqueued_job_blocks_nothing_until_it_is_cancelled():
     jobs = Jobs()
 
     def watch(job):
@@ -80,7 +80,7 @@ def test_what_runs_beside_the_queue_holds_up_nothing_and_goes_on_until_it_is_can
     assert jobs.unqueued_jobs == []
 
 
-def test_a_job_is_cancelled_by_its_own_id_and_stops_at_its_next_report():
+def test_job_is_cancelled_by_id_at_its_next_report():
     jobs, steps = Jobs(), []
 
     def work(job):
@@ -111,7 +111,7 @@ def test_a_failure_keeps_its_sentence_and_frees_the_worker():
     assert ended(jobs.submit("Fit", lambda job: 1)).state is JobState.DONE
 
 
-def test_time_left_follows_the_share_done_runs_down_between_reports_and_hardly_rises():
+def test_time_left_follows_the_share_done_and_hardly_rises():
     job = ended(Jobs().submit("Fit", lambda job: None))
     job.state = JobState.RUNNING
 

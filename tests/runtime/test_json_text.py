@@ -17,7 +17,7 @@ def test_what_is_nested_beyond_reading_is_damage_like_any_other():
         unpack(len(DEEP).to_bytes(8, "little") + DEEP, ())
 
 
-def test_nesting_that_is_read_but_cannot_be_gone_through_is_damage_too():
+def test_deep_nesting_that_parses_is_refused_as_damage():
     deepest = "[" * DEEPEST + "]" * DEEPEST
     assert json.dumps(from_json(deepest)) == deepest
     for damaged in (f"[{deepest}]", '{"a":' * 900 + "1" + "}" * 900):

@@ -13,7 +13,7 @@ def no_settings(monkeypatch):
         monkeypatch.delenv(name, raising=False)
 
 
-def test_the_setting_goes_before_the_login_and_the_login_before_the_name_given_once(monkeypatch, workspace):
+def test_setting_precedes_login_and_login_the_given_name(monkeypatch, workspace):
     def nameless() -> str:
         raise KeyError("uid 4711")
 
@@ -61,7 +61,7 @@ def test_an_address_that_is_none_is_refused_by_name(monkeypatch, wrong):
 
 
 @pytest.mark.parametrize("allowed", [None, "", "127.0.0.1", "*"])
-def test_no_header_is_believed_where_a_request_may_state_its_own_address(monkeypatch, allowed):
+def test_header_is_ignored_where_a_request_may_forge_it(monkeypatch, allowed):
     monkeypatch.setenv("LOUPE_USER_HEADER", "X-Forwarded-User")
     monkeypatch.setenv("LOUPE_PROXIES", "10.0.0.5")
     if allowed is not None:

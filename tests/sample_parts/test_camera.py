@@ -20,7 +20,7 @@ def srgb(light: float) -> float:
     return 255 * (1.055 * light ** (1 / 2.4) - 0.055)
 
 
-def test_an_even_sheet_keeps_its_level_and_loses_the_stated_share_in_the_corners():
+def test_even_sheet_keeps_its_level_and_darkens_in_corners():
     image = shoot(sheet(0.4))
     middle, corner = image[150:170, 150:170].mean(), image[:6, :6].mean()
     assert image.shape == (SIZE, SIZE, 3)

@@ -36,7 +36,7 @@ def test_poses_stay_within_what_was_ordered_and_fill_it():
     assert 1.04 < fields.max() / fields.min() <= 1.03 / 0.97
 
 
-def test_a_defect_changes_the_photo_only_where_its_mask_is_and_a_cut_shows_the_belt_there():
+def test_defect_changes_only_its_mask_and_a_cut_shows_the_belt():
     good, _ = products.render("flange", 84, conveyor=RIGID)
     image, mask = products.render("flange", 84, defect="stain", conveyor=RIGID)
     assert 0 < mask.mean() < 0.2

@@ -49,7 +49,7 @@ def test_a_panel_has_one_defect_of_the_size_that_was_asked_for(drawn, few_boards
     assert changed.sum() <= products.SIZE**2, "one board alone is another one"
 
 
-def test_panels_to_judge_show_other_boards_than_those_to_learn_from(drawn, few_boards):
+def test_test_panels_show_other_boards_than_training_panels(drawn, few_boards):
     panel.render(0)
     indices = {index for index, _ in drawn}
     drawn.clear()
@@ -69,7 +69,7 @@ def test_the_command_writes_a_folder_that_can_be_taught(drawn, few_boards, tmp_p
         assert mask.size == (1700, 1300)
 
 
-def test_real_boards_have_defects_of_10_to_40_pixels_on_12_megapixels():
+def test_boards_have_defects_of_10_to_40_px_on_12_megapixels():
     assert (panel.HEIGHT, panel.WIDTH) == (3000, 4000)
     for kind in panel.KINDS:
         _, mask = panel._defective(61, 0, kind)

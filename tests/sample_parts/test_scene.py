@@ -66,7 +66,7 @@ def test_gloss_along_the_grooves_is_narrow_and_across_them_wide():
     assert radiance(sheet, POSE, (Light(0.0, 0.9, WHITE, 0.05),), DARK)[0, 9, 9] == pytest.approx(across, rel=1e-4)
 
 
-def test_doubling_puts_half_resolution_samples_back_where_they_were_taken():
+def test_doubling_restores_half_resolution_positions():
     canvas = np.broadcast_to(np.arange(CANVAS, dtype=np.float32), (CANVAS, CANVAS))
     np.testing.assert_allclose(scenes._double(canvas[::2, ::2])[:, :-2], canvas[:, :-2], atol=1e-3)
 

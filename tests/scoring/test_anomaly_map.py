@@ -152,7 +152,7 @@ def test_score_map_and_regions_say_the_same(seed, areas, ties, limit):
             assert rejected == bool(regions(pixel_map, limit, area=area))
 
 
-def test_an_accepted_part_has_no_region_and_a_rejected_one_has_them_all():
+def test_rejected_part_has_all_regions_and_an_accepted_none():
     pixel_map = np.zeros((4, 4))
     pixel_map[0, :3] = pixel_map[3, 3] = 2
     assert regions(pixel_map, 1.0, area=5) == []

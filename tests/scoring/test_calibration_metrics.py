@@ -79,7 +79,7 @@ def test_reliability_agrees_with_scikit_learn():
     np.testing.assert_allclose(curve.confidence[filled], confidences)
 
 
-def test_a_calibrated_coin_has_a_small_error_and_a_boastful_one_a_large():
+def test_calibrated_coin_has_a_smaller_error_than_a_sure_one():
     rng = np.random.default_rng(0)
     p = rng.uniform(0.5, 1, size=20_000)
     y = (rng.random(p.size) > p).astype(int)

@@ -103,7 +103,7 @@ def test_bad_input_is_named(change, message):
         cost_limit(good, defects, **arguments)
 
 
-def test_known_defects_lower_the_review_limit_as_far_as_ten_in_a_hundred_good_parts_allow():
+def test_known_defects_lower_the_review_limit_within_bounds():
     good = np.random.default_rng(0).gumbel(10, 1, size=60)
     lowest, highest, reject = (*limits_from_good(good, review=0.1)[:1], *limits_from_good(good))
     between = np.linspace(lowest, highest, 5)[1:-1]

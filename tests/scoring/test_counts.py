@@ -21,7 +21,7 @@ def test_counts_refuse_swapped_limits():
         count_parts([1], [1], review=4, reject=2)
 
 
-def test_a_caught_defect_counts_where_it_was_caught_and_nothing_without_a_score_disappears():
+def test_defect_counts_where_detected_and_unscored_remain():
     defects, hit_limits = [2, 4, 6, 8, 9], [1, np.nan, 4, 7, 5]
     unscored = {"good_unscored": UnscoredCounts(1, 2), "defects_unscored": UnscoredCounts(3)}
     counts = count_parts([1, 5], defects, review=4, reject=5, found_up_to=hit_limits, **unscored)

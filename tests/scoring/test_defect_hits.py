@@ -39,7 +39,7 @@ def test_one_number_says_at_which_limits_a_defect_is_found(values: np.ndarray, d
         assert is_found(values, near, limit, area) == (limit < most)
 
 
-def test_a_mask_is_grown_by_the_smoothing_in_proportion_to_the_map() -> None:
+def test_mask_grows_by_the_smoothing_relative_to_the_map() -> None:
     for side, reach in ((256, 4), (512, 8), (128, 2)):
         mask = np.zeros((side, side + 32), bool)
         mask[side // 2, 40] = True

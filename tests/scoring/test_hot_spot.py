@@ -16,7 +16,7 @@ def maps(places: list[tuple[int, int]], height: float = 12.0) -> np.ndarray:
 ANYWHERE = [(3, 20), (20, 8), (14, 14), (24, 22), (9, 5), (17, 25)]
 
 
-def test_a_corner_at_which_most_good_parts_light_up_is_one_box_around_it():
+def test_corner_lit_on_most_good_parts_is_one_box():
     box = bright_place(maps([(2, 27), (2, 28), (3, 27), (2, 27), (16, 9), (2, 28)]), limit=9.0, area=30)
     assert (box.peak_count, box.at_border) == (5, False)
     ((left, top, right, bottom),) = box.boxes
@@ -38,7 +38,7 @@ def test_peaks_along_two_sides_are_strips_along_these():
     )
 
 
-def test_peaks_that_lie_anywhere_or_hold_nothing_up_or_are_few_are_no_place():
+def test_scattered_harmless_or_few_peaks_give_no_box():
     assert bright_place(maps(ANYWHERE), limit=9.0, area=30) is None
     assert bright_place(maps([(2, 27)] * 6, height=1.2), limit=9.0, area=30) is None
     assert bright_place(maps([(2, 27)] * 4), limit=9.0, area=30) is None

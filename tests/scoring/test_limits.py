@@ -144,7 +144,7 @@ def test_bad_counts_are_named(k, n, confidence, message):
         upper_bound(k, n, confidence=confidence)
 
 
-def test_limits_from_many_scores_are_points_of_the_gumbel_tail_through_their_quantiles(independent):
+def test_limits_of_many_scores_follow_the_gumbel_tail(independent):
     scores = np.random.default_rng(0).gamma(20.0, 1.0, 100_000)
     low, middle, high = np.quantile(scores, (0.25, 0.5, 0.85))
     scale = (high - low) / (stats.gumbel_r.ppf(0.85) - stats.gumbel_r.ppf(0.25))
@@ -154,7 +154,7 @@ def test_limits_from_many_scores_are_points_of_the_gumbel_tail_through_their_qua
 
 
 @pytest.mark.parametrize("count", [8, 12, 30, 100])
-def test_limits_stop_as_many_of_the_next_good_parts_as_they_state(independent, count):
+def test_limits_reject_as_many_good_parts_as_stated(independent, count):
     rng, above = np.random.default_rng(3), []
     for _ in range(800):
         limits = limits_from_good(rng.gumbel(size=count))
@@ -162,7 +162,7 @@ def test_limits_stop_as_many_of_the_next_good_parts_as_they_state(independent, c
     assert np.mean(above, axis=0) == pytest.approx((5, 1), rel=0.2)
 
 
-def test_scores_that_a_scale_has_learned_from_tell_less_and_limits_lie_higher():
+def test_scores_behind_a_scale_raise_the_limits():
     rng, above = np.random.default_rng(3), []
     for _ in range(400):
         above.append([100 * stats.gumbel_r.sf(limit) for limit in limits_from_good(rng.gumbel(size=30))])
@@ -176,7 +176,7 @@ def test_odd_parts_among_the_good_ones_do_not_move_the_limits():
 
 
 @pytest.mark.parametrize("ceiling", [1.0, 0.3])
-def test_limits_of_scores_that_end_stay_below_the_end_and_hold_what_they_state(ceiling):
+def test_limits_of_bounded_scores_stay_below_the_bound(ceiling):
     """Scores whose -ln(1 - s / c) is Gumbel's; the tail without an end lies above all that can be found."""
     rng, true = np.random.default_rng(0), []
     drawn = -ceiling * np.expm1(-(3 + rng.gumbel(size=(400, 60))))
@@ -194,7 +194,7 @@ def test_limits_of_scores_that_end_stay_below_the_end_and_hold_what_they_state(c
     st.lists(st.floats(-1e3, 1e3, width=32), min_size=2, max_size=40, unique=True), st.floats(0.5, 4), st.floats(-9, 9)
 )
 @settings(deadline=None, max_examples=examples(60))
-def test_limits_from_good_move_with_unit_and_origin_and_keep_their_order(scores, unit, origin):
+def test_limits_move_with_unit_and_origin(scores, unit, origin):
     scores = np.array(scores)
     review, reject = limits_from_good(scores)
     assert review <= reject
@@ -215,7 +215,7 @@ def test_limits_from_equal_scores_warn_and_accept_them():
             assert limits_from_good(scores) == (7, 7)
 
 
-def test_a_limit_set_by_hand_keeps_its_ratio_and_stays_below_a_ceiling():
+def test_manual_limit_keeps_its_ratio_below_a_ceiling():
     assert rescale_limit(3.0, before=2.0, after=4.0) == 6.0
     assert rescale_limit(3.0, before=-1.0, after=4.0) == 3.0
     assert rescale_limit(3.0, before=2.0, after=0.0) == 3.0
@@ -261,7 +261,7 @@ def test_the_stated_interval_holds_as_often_as_it_says(population, count):
 
 
 @pytest.mark.parametrize(("count", "limit"), [(12, 3.0), (60, 3.0)])
-def test_the_expected_overkill_counts_what_few_scores_do_not_tell(independent, count, limit):
+def test_expected_overkill_allows_for_few_scores(independent, count, limit):
     """The rate above a limit whose place in the fitted tail is `limit` scales above its location."""
     rng, true, stated = np.random.default_rng(2), [], []
     for _ in range(400):
@@ -276,7 +276,7 @@ def test_the_expected_overkill_counts_what_few_scores_do_not_tell(independent, c
     assert np.mean(stated) > 100 * stats.gumbel_r.sf(limit)
 
 
-def test_the_interval_is_that_of_a_share_when_many_parts_are_to_come():
+def test_interval_becomes_that_of_a_share_for_many_parts():
     scores = np.random.default_rng(0).gumbel(size=60)
     limit = np.sort(scores)[-6]
     stated = overkill_at(limit, scores, sample_size=1_000_000)

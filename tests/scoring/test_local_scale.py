@@ -38,7 +38,7 @@ def test_the_formula_is_that_of_the_methods():
 
 
 @pytest.mark.parametrize("wide", [1.0, 2.0])
-def test_few_photos_are_enough_for_maps_whose_border_is_like_the_rest(wide):
+def test_few_photos_suffice_where_border_equals_inside(wide):
     """wide: spread of the outermost cells before the scale, as a multiple of that of the others."""
     spread = np.pad(np.ones((30, 30)), 1, constant_values=wide)
     drawn = np.random.default_rng(3).standard_normal((425, 32, 32))
@@ -75,7 +75,7 @@ def test_a_border_of_another_level_draws_no_maximum():
 
 
 @pytest.mark.parametrize(("fixed", "subtracted"), [(0.5, False), (2.0, True)])
-def test_content_that_never_moves_is_subtracted_and_other_content_is_not(fixed, subtracted):
+def test_only_fixed_content_is_subtracted(fixed, subtracted):
     """fixed: the spread over places of what all photos share, as a multiple of that in which they differ."""
     rng = np.random.default_rng(0)
     content = fixed * rng.standard_normal((32, 32))
@@ -119,7 +119,7 @@ def of_levels(levels, seed=0):
     return errors(len(levels), seed=seed) + np.array(levels, np.float32)[:, None, None]
 
 
-def test_the_level_of_a_photo_is_taken_off_within_what_good_photos_show():
+def test_photo_level_is_removed_within_the_good_range():
     """Against the formula in float64: the median over places, at most REACH standard deviations from its mean."""
     good, new = of_levels(np.random.default_rng(5).normal(0, 0.5, 40)), of_levels([0, 0.4, -0.9, 9], seed=1)
     plain = GoodMaps.from_errors(good).finish(SIZE)

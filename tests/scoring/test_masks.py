@@ -32,7 +32,7 @@ def random_mask(seed, shape, fraction):
 
 @given(st.integers(0, 10_000), st.integers(1, 12), st.integers(1, 12), st.floats(0.02, 0.5))
 @settings(deadline=None, max_examples=examples(60))
-def test_nearest_for_regions_that_stay_any_cover_for_those_that_would_vanish(seed, height, width, fraction):
+def test_small_regions_survive_reduction(seed, height, width, fraction):
     mask = random_mask(seed, (9, 11), fraction)
     size = (height, width)
     expected = np.zeros(size, dtype=bool)

@@ -33,7 +33,7 @@ def test_auroc_is_the_share_of_pairs_in_order(good, defects):
 
 @given(tied_scores, tied_scores)
 @settings(deadline=None, max_examples=examples(50))
-def test_auroc_keeps_under_increasing_functions_and_turns_under_decreasing(good, defects):
+def test_auroc_is_invariant_under_increasing_functions(good, defects):
     scores, labels = joined(good, defects)
     assert auroc(np.exp(scores / 3.0), labels) == auroc(scores, labels)
     assert auroc(scores.astype(np.float32), labels.astype(int)) == auroc(scores, labels)
@@ -128,7 +128,7 @@ def test_tpr_outside_its_range_is_refused(tpr):
 
 
 @given(good=tied_scores, defects=tied_scores)
-def test_the_roc_curve_has_a_point_for_every_score_and_the_area_of_auroc(good, defects):
+def test_roc_curve_has_every_score_and_the_auroc_area(good, defects):
     scores, labels = joined(good, defects)
     fpr, tpr = roc_curve(scores, labels)
     expected = sklearn_metrics.roc_curve(labels, scores, drop_intermediate=False)

@@ -107,7 +107,7 @@ def test_a_part_is_stopped_for_a_reason_whatever_its_score(rows_of, reason, word
     assert (row.verdict, row.reason, row.score) == (word, reason, 50.0)
 
 
-def test_a_result_is_of_the_photos_of_its_shard_and_its_numbers_are_finite():
+def test_result_must_match_its_shard_and_be_finite():
     state = [{"images": np.array(3), "mean": np.zeros((4, 2))}]
     errors = [[np.zeros((3, 2, 2), np.float32)]]
     scored = [(sample.name, errors) for sample in SHARD.samples]

@@ -45,9 +45,7 @@ def started(dask, shared_workspace, tmp_path_factory):
 
 
 @with_dask
-def test_two_workers_started_by_hand_give_the_bits_of_the_plain_path(
-    study_of, started, plain, small_shards, product, tmp_path
-):
+def test_two_manual_workers_give_the_bits_of_one_process(study_of, started, plain, small_shards, product, tmp_path):
     """Inspect; fit while a worker is killed; and again while the scheduler is, and is started anew."""
     with workers(cluster=started.address) as executor:
         executor._client.wait_for_workers(2, timeout=30)

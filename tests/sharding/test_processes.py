@@ -66,7 +66,7 @@ class Counted(InProcess):
             yield number, attempt(task, payload)
 
 
-def test_processes_give_the_bits_of_the_plain_path_also_when_one_is_killed(study_of, pool, plain, small_shards):
+def test_processes_give_the_same_bits_when_one_is_killed(study_of, pool, plain, small_shards):
     reports, killed = [], []
 
     def kill(fraction: float, step: str) -> None:
@@ -83,7 +83,7 @@ def test_processes_give_the_bits_of_the_plain_path_also_when_one_is_killed(study
     assert not list(checkpoints.folder().iterdir())
 
 
-def test_judged_photos_come_back_as_scores_and_counts_equal_to_the_bit(study_of, pool, plain, monkeypatch):
+def test_evaluated_photos_return_equal_to_the_bit(study_of, pool, plain, monkeypatch):
     for module in (study_workers, study_tasks):
         monkeypatch.setattr(module, "AT_ONCE", 2)
     moves, limits = [{"k": 2}, {}, {"k": 6, "m": 3}], plain.default_limits()
@@ -108,7 +108,7 @@ def _as_fitted(study, fitted):
     return study
 
 
-def test_the_product_check_and_the_verdicts_are_those_of_one_process(plain, pool, product, tmp_path):
+def test_product_check_and_verdicts_equal_one_process(plain, pool, product, tmp_path):
     first, theirs = (
         train_product_check(plain.extractor.backbone, plain.split.train, plain.split.calibration, workers=workers)
         for workers in (IN_PROCESS, OnWorkers(pool))
@@ -207,7 +207,7 @@ def test_a_mask_that_one_worker_cannot_read_is_read_here(study_of, plain):
 @pytest.mark.parametrize(
     ("payload", "reason"), [("bad", "it cannot be read"), ("deadly", "its worker process was killed")]
 )
-def test_a_shard_that_fails_three_times_is_named_and_the_rest_is_kept(pool, payload, reason):
+def test_shard_failing_three_times_is_named_and_others_kept(pool, payload, reason):
     calls, work, names = [], ShardCheckpoints([b"a test"], kinds=[]), {0: ["a"], 1: ["b.png", "c.png"], 2: ["d"]}
 
     def payload_of(number):

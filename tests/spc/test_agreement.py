@@ -87,7 +87,7 @@ def test_how_many_defects_prove_a_share_of_misses():
         parts_to_prove(0)
 
 
-def test_kappa_is_one_for_perfect_zero_by_chance_and_fleiss_agrees_on_two():
+def test_kappa_is_one_when_perfect_and_zero_by_chance():
     rng = np.random.default_rng(0)
     calls = rng.random(500) < 0.3
     assert cohen(calls, calls).value == 1
@@ -109,7 +109,7 @@ def test_an_incomplete_or_contradictory_study_is_refused_by_name():
             agreement(readings)
 
 
-def test_no_band_is_given_that_so_few_parts_cannot_show_and_perfect_agreement_has_an_interval():
+def test_few_parts_give_no_band_but_always_an_interval():
     def appraiser_of(good: int, defective: int) -> AppraiserResult:
         parts = [(str(n), n >= good) for n in range(good + defective)]
         appraisals = [Appraisal(name, bad, "Ann", trial, bad) for trial in (1, 2) for name, bad in parts]

@@ -82,7 +82,7 @@ def test_unchanged_parts_raise_an_alarm_as_seldom_as_wanted(chart, size):
     assert expected == pytest.approx(EVERY, rel=0.01), "off by a standard error"
 
 
-def test_a_step_a_ramp_a_wider_spread_and_more_rejects_are_seen_and_the_charts_begin_anew():
+def test_step_ramp_spread_and_rejects_raise_alarms():
     rng, known = np.random.default_rng(3), np.random.default_rng(4).normal(size=80)
     steady = rng.normal(size=400)
     assert not alarms(Monitor(known), steady)

@@ -16,7 +16,7 @@ def follow(scores, rejected=None, **inputs):
     return signals, left
 
 
-def test_a_lamp_that_ages_is_named_with_the_part_at_which_it_left():
+def test_ageing_lamp_is_named_with_the_part_where_it_began():
     rng = np.random.default_rng(1)
     light = rng.normal(120, 1, 600) - np.maximum(np.arange(600) - 300, 0) * 0.04
     signals, left = follow(rng.normal(5, 1, 600), brightness=light)
@@ -28,7 +28,7 @@ def test_a_lamp_that_ages_is_named_with_the_part_at_which_it_left():
     assert len(signals.levels[SCORE]) == 600
 
 
-def test_more_rejects_are_a_signal_and_never_part_of_what_is_usual():
+def test_more_rejects_signal_and_never_become_usual():
     rejected = np.zeros(500, bool)
     rejected[300::8] = True
     _, left = follow(np.full(500, 5.0) + np.random.default_rng(2).normal(0, 1, 500), rejected)

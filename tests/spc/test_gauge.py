@@ -47,7 +47,7 @@ def test_known_spreads_are_found_again():
     assert result.distinct == math.floor(math.sqrt(2) * math.sqrt(result.part / result.measuring))
 
 
-def test_one_repeat_and_no_interaction_are_pooled_and_scores_at_zero_are_taken_as_they_are():
+def test_one_repeat_pools_interaction_and_accepts_zero_scores():
     once = gauge(made(repeats=1)[..., 0])
     assert once.part_trial == 0
     assert math.sqrt(once.repeatability) == pytest.approx(math.hypot(0.15, 0.05), rel=0.15)

@@ -34,7 +34,7 @@ def finished(begun: MsaStudy, who: str, scores=(1.0, 2.0, 9.0)) -> list[Appraisa
     return records
 
 
-def test_the_tray_is_read_line_by_line_and_a_study_that_cannot_show_anything_is_refused():
+def test_tray_is_read_by_line_and_a_useless_study_refused():
     assert (StudyPart("1", False), StudyPart("2", False), StudyPart("3", True)) == TRAY
     with pytest.raises(ValueError, match="line 2: '2 good' is not"):
         parts_of("1, good\n2 good")
@@ -48,7 +48,7 @@ def test_the_tray_is_read_line_by_line_and_a_study_that_cannot_show_anything_is_
             study(**changed)
 
 
-def test_it_leads_through_every_part_in_every_trial_in_another_order_and_resumes(workspace):
+def test_study_shuffles_parts_each_trial_and_resumes(workspace):
     begun = study(("Ann",))
     msa_study.save(begun)
     records = finished(begun, LOUPE)
@@ -64,7 +64,7 @@ def test_it_leads_through_every_part_in_every_trial_in_another_order_and_resumes
     assert msa_study.free_name("Line 4") == "Line 4 2"
 
 
-def test_the_same_photo_is_no_new_trial_and_nothing_of_a_refused_round_is_kept(workspace):
+def test_repeated_photo_and_refused_trial_store_nothing(workspace):
     msa_study.save(study())
     first, *others = finished(study(), LOUPE)
     msa_study.record("Line-4", first)
@@ -83,7 +83,7 @@ def test_a_damaged_file_is_refused_by_name(workspace, content):
         msa_study.load("bad")
 
 
-def test_results_say_what_the_study_shows_and_what_it_does_not_prove():
+def test_results_state_what_the_study_does_not_prove():
     begun = study(("Ann",))
     for who in begun.appraisers:
         for record in finished(begun, who):

@@ -56,7 +56,7 @@ def test_full_uses_every_feature_of_the_location() -> None:
     np.testing.assert_allclose(model.score(test), fit(train, ridge=RIDGE, projection=np.eye(D)).score(test), rtol=1e-5)
 
 
-def test_global_shares_the_mean_of_the_local_covariances_and_keeps_local_means() -> None:
+def test_global_covariance_is_the_mean_of_local_ones() -> None:
     train, test = correlated(60), correlated(5, seed=1)
     mean, covariance = moments(train)
     shared = np.broadcast_to(covariance.mean((0, 1)) + RIDGE * np.eye(D), (H, W, D, D))
@@ -84,7 +84,7 @@ def test_eigenvectors_are_chosen_as_named(n: int) -> None:
             np.testing.assert_allclose(model.score(test, k=k) ** 2, expected, rtol=1e-3, atol=1e-6)
 
 
-def test_the_smallest_eigenvectors_leave_out_what_good_images_never_show() -> None:
+def test_smallest_eigenvectors_omit_unseen_directions() -> None:
     train = correlated(9)
     null = np.linalg.eigh(moments(train)[1])[1][..., : D - 8]
     outside = train[:1] + null.sum(-1).astype(np.float32)
@@ -92,7 +92,7 @@ def test_the_smallest_eigenvectors_leave_out_what_good_images_never_show() -> No
     np.testing.assert_allclose(model.score(outside), model.score(train[:1]), rtol=1e-2, atol=1e-3)
 
 
-def test_the_smallest_of_all_eigenvectors_leave_what_good_images_never_show() -> None:
+def test_smallest_of_all_eigenvectors_omit_unseen_directions() -> None:
     train = correlated(9)
     null = np.linalg.eigh(moments(train)[1])[1][..., 0]
     outside = train[:1] + null.astype(np.float32)

@@ -39,7 +39,7 @@ def test_isotonic_is_one_step_curve_a_class_against_the_rest():
     )
 
 
-def test_a_model_comes_with_its_parent_and_the_curves_of_the_held_out():
+def test_model_comes_with_its_parent_and_held_out_curves():
     model, (x, y), (new, _) = classifier(), overlapping(150, 1), overlapping(50, 2)
     ways = with_parents(model, ("KDF", "forest"), x, y)
     assert list(ways) == ["KDF", "forest", "forest, isotonic", "forest, sigmoid"]

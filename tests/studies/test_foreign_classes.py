@@ -6,7 +6,7 @@ import pytest
 from benchmarks.studies.foreign_classes import _figures, _mean
 
 
-def test_far_clusters_are_foreign_to_the_product_and_known_to_the_network():
+def test_far_clusters_are_foreign_only_to_the_kernel():
     rng = np.random.default_rng(0)
     y = np.arange(240) % 2
     x = np.where(y == 1, 1.0, -1.0)[:, None] + 0.2 * rng.standard_normal((240, 2))
@@ -21,6 +21,6 @@ def test_far_clusters_are_foreign_to_the_product_and_known_to_the_network():
     assert figures["network"]["error"] == 0
 
 
-def test_confidence_where_wrong_is_a_mean_over_the_seeds_that_were_wrong():
+def test_confidence_where_wrong_is_averaged_over_wrong_seeds():
     runs = [{"m": {"error": 0.0}}, {"m": {"error": 0.2, "confidence where wrong": 0.7}}]
     assert _mean(runs) == {"m": {"error": 0.1, "confidence where wrong": 0.7}}

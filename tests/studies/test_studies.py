@@ -52,7 +52,7 @@ def named(section: str, kind: str) -> set[str]:
         ("kdf_kdn", "1 2 3 4", "1 2 3 4 5 6 7 8 9 10 11 12"),
     ],
 )
-def test_every_table_and_figure_of_a_paper_has_its_row_and_its_word(section, tables, drawings):
+def test_every_table_and_figure_of_a_paper_has_a_row(section, tables, drawings):
     text = "\n".join(getattr(reproduction, section)())
     assert named(text, "Table") >= set(tables.split())
     assert named(text, "Fig.") | named(text, "Fig") >= set(drawings.split())
@@ -97,7 +97,7 @@ def test_what_is_learned_clean_holds_no_outlier(monkeypatch):
         assert (learned[0].sum(axis=1) < 0).sum() == expected
 
 
-def test_kdf_and_kdn_as_published_have_the_papers_constant_and_its_paths(monkeypatch):
+def test_published_kdf_and_kdn_use_the_papers_constant(monkeypatch):
     asked = []
 
     def simulate(name, n, seed, fit, made):

@@ -79,7 +79,7 @@ def scored(recipe, tmp_path: Path) -> ScoredPhotos:
     return bench(recipe.views, photos)
 
 
-def test_the_bench_and_evaluate_find_the_same_defects_and_read_each_mask_once(scored, monkeypatch):
+def test_inspect_and_evaluate_agree_and_read_each_mask_once(scored, monkeypatch):
     mask = scored.photos[1].known_mask(scored.size)
     for live in ({}, {"k": 2, "area": 40}):
         hit_limits = found_up_to(scored, **live)

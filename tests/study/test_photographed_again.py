@@ -37,7 +37,7 @@ def study(fit_with) -> Study:
     return fit_with(NOISY)
 
 
-def test_copies_are_learned_from_with_their_photo_and_never_stored(study, fit_with, monkeypatch):
+def test_copies_are_trained_on_and_never_stored(study, fit_with, monkeypatch):
     stored, fold_calls, left_out = set(study.store.folder.iterdir()), [], fitting.CrossFitter.fold_detectors
 
     def noted(self, report):
@@ -107,7 +107,7 @@ def test_noise_within_the_tolerances_stops_fewer_good_parts(study, fit_with):
     assert moved[1] < 0.5 * moved[0]
 
 
-def test_changed_verdicts_are_counted_on_the_bench_and_by_evaluate_alike(study, fit_with):
+def test_changed_verdicts_are_equal_on_inspect_and_evaluate(study, fit_with):
     scores, repeats = study.scores().astype(float), study.results.repeat_scores().astype(float)
     middle = float(np.median(scores))
     limits = Limits(middle, middle)

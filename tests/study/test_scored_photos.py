@@ -73,7 +73,7 @@ def test_a_photo_more_leaves_the_tray_as_it_was(scored):
     assert np.array_equal(began.scores(), more.scores(k=2, area=7))
 
 
-def test_photos_added_at_once_from_several_threads_keep_their_own_errors(scored, recipe):
+def test_photos_added_from_several_threads_keep_their_errors(scored, recipe):
     def one_more(i: int) -> None:
         more = scored.with_photo(photo(f"p{i}"), [patches(i)])
         grid = recipe.views[0].detector.score_projected(patches(i), k=4)[0].numpy()
@@ -86,7 +86,7 @@ def test_photos_added_at_once_from_several_threads_keep_their_own_errors(scored,
     assert len(scored.scores()) == len(scored.photos) == 5
 
 
-def test_a_block_cut_short_by_a_full_disk_leaves_the_next_one_whole(scored, monkeypatch):
+def test_block_cut_by_a_full_disk_leaves_the_next_whole(scored, monkeypatch):
     file = scored.stored.blocks._file
 
     class Full:
@@ -167,7 +167,7 @@ def test_a_photo_scores_the_same_whichever_way_it_is_asked_for(fused):
 
 
 @pytest.mark.parametrize("which", [(0,), (1,), (1, 0)])
-def test_some_of_the_views_score_as_if_they_alone_had_been_fitted(fused, which):
+def test_subset_of_views_scores_as_if_fitted_alone(fused, which):
     single = ScoredPhotos([fused.views[i] for i in which], fused.grid, fused.size)
     for i, fused_photo in enumerate(fused.photos):
         single = single.with_photo(fused_photo, [view_features(i)[view] for view in which])
@@ -183,7 +183,7 @@ def test_some_of_the_views_score_as_if_they_alone_had_been_fitted(fused, which):
     assert more.scores()[10] == more.scores()[9] == result.scores()[9]
 
 
-def test_limits_are_set_by_the_scores_drawn_and_a_move_of_the_area_computes_no_map(fused, monkeypatch):
+def test_limits_use_drawn_scores_and_area_moves_need_no_map(fused, monkeypatch):
     for live in ({"k": 3, "q": 2, "area": 1}, {"k": 3, "q": 2, "area": 12}):
         assert np.array_equal(fused.calibration_scores(**live), fused.scores(**live)[:8])
     first, setting = fused.scores(), fused.calibration_scores()

@@ -93,7 +93,7 @@ def test_defects_stand_out_where_they_are(study):
 
 
 @pytest.mark.parametrize("k", [24, 7])
-def test_photos_judged_beside_the_bench_come_to_what_the_bench_shows(study, k):
+def test_evaluation_equals_what_inspect_shows(study, k):
     (evaluation,) = score_test_photos(study, study.split.test, [{"k": k}])
     is_test = study.scored.of_subset("test")
     assert np.array_equal(evaluation.scores, study.scores(k=k)[is_test])
@@ -127,7 +127,7 @@ def test_a_smaller_fit_is_the_prefix_of_a_larger_one(study, product, backbone, t
     np.testing.assert_allclose(small.scores(k=12), study.scores(k=12), rtol=1e-3)
 
 
-def test_a_value_between_the_stops_equals_a_fresh_computation_to_the_bit(product, backbone, store):
+def test_value_between_stops_equals_a_fresh_fit_to_the_bit(product, backbone, store):
     with pytest.warns(UserWarning, match="N = 11"):
         study = Study(scan(product), backbone, store, parameters={"k": 70}, grid=(8, 8)).fit()
     (view,), size = study.scored.views, study.scored.size
@@ -145,7 +145,7 @@ def test_a_value_between_the_stops_equals_a_fresh_computation_to_the_bit(product
         study.scores(k=71)
 
 
-def test_two_views_score_alike_in_app_and_reloaded_recipe_to_the_bit(product, backbone, store, tmp_path):
+def test_two_views_equal_their_reloaded_recipe_to_the_bit(product, backbone, store, tmp_path):
     parameters = {"k": 16, "components": 8, "m": 12, "patches": 600}
     channels = dict(zip(backbone.taps, backbone.tap_channels, strict=True))
     taps = [backbone.taps, backbone.taps[1:]]
@@ -173,9 +173,7 @@ def test_two_views_score_alike_in_app_and_reloaded_recipe_to_the_bit(product, ba
 
 
 @pytest.mark.parametrize("method", ["mahalanobis", "corp", "nearest"])
-def test_with_no_photo_kept_for_limits_each_of_the_fit_is_scored_by_what_the_other_folds_taught(
-    product, backbone, store, method
-):
+def test_without_calibration_photos_folds_score_each_other(product, backbone, store, method):
     photos = split(scan(product), seed=0, calibrate=0)
     study = Study(photos, backbone, store, method=method, parameters=SMALL[method], grid=GRID).fit()
     folds = photos.folds(0)
@@ -213,7 +211,7 @@ def test_a_value_that_was_not_kept_is_crossed_anew(product, backbone, store):
     assert np.array_equal(study.calibration_scores(k=5), every)
 
 
-def test_one_detector_of_several_fitted_together_is_the_one_fitted_alone(product, backbone, store):
+def test_one_of_several_detectors_equals_a_fit_alone(product, backbone, store):
     photos = split(scan(product), seed=0, calibrate=0)
     chosen = {"k": 8, "M": 64, "patches": 200}
     together = Study(
@@ -306,7 +304,7 @@ def quadric_study(product, backbone, store) -> Study:
 
 
 @pytest.mark.parametrize("m", [3, 12])
-def test_quadrics_score_alike_in_app_and_reloaded_recipe_to_the_bit(quadric_study, backbone, tmp_path, m):
+def test_quadrics_equal_their_reloaded_recipe_to_the_bit(quadric_study, backbone, tmp_path, m):
     save(quadric_study.recipe(m=m, product="flange"), tmp_path / "q.zip")
     recipe = load(tmp_path / "q.zip")
     assert recipe.live_values == {"m": m, "area": 33}
@@ -322,7 +320,7 @@ def test_quadrics_begin_with_all_of_them_and_never_with_more(quadric_study, prod
         Study(scan(product), backbone, store, method="quadrics", parameters={"components": 8, "m": 99}, grid=GRID).fit()
 
 
-def test_a_quadric_fit_can_be_cancelled_in_the_middle_and_leaves_nothing(product, backbone, store):
+def test_quadric_fit_is_cancelled_midway_without_trace(product, backbone, store):
     study = Study(
         scan(product), backbone, store, method="quadrics", parameters={"components": 8, "m": 12, "robust": 1}, grid=GRID
     )
@@ -338,7 +336,7 @@ def test_a_quadric_fit_can_be_cancelled_in_the_middle_and_leaves_nothing(product
     assert messages == sorted(messages), "progress does not go back"
 
 
-def test_quadrics_are_fitted_in_closed_form_unless_a_robust_fit_is_asked_for(quadric_study):
+def test_quadrics_use_the_closed_form_unless_robust(quadric_study):
     closed = quadric_study.with_parameters({"robust": 0}).fit().scored.views[0].detector
     assert closed.penalty_value < 1e-8
     assert quadric_study.scored.views[0].detector.penalty_value > 1e-8

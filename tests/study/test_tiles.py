@@ -94,7 +94,7 @@ def test_a_plan_that_does_not_fit_is_refused(tiled_recipe, tmp_path, change, wor
         recipe_file.load(tmp_path / "changed")
 
 
-def test_a_defect_across_a_cut_is_one_region_in_pixels_of_the_photo(study, tiled_recipe, backbone):
+def test_defect_across_a_cut_is_one_region_in_photo_pixels(study, tiled_recipe, backbone):
     """Tiles part in the middle of the photo; what lies there is found once, where it is."""
     photo = next(photo for photo in study.photos if photo.label == "good" and photo.subset == "test")
     pixels = read(photo.path).pixels.copy()
@@ -182,7 +182,7 @@ def test_an_even_texture_shows_no_seam(backbone, tmp_path):
     assert abs(errors[near_cut & inner].mean() / errors[~near_cut & inner].mean() - 1) < 0.05
 
 
-def test_k_is_the_plans_and_a_larger_one_is_refused_with_the_figure(product, backbone, tmp_path):
+def test_k_is_the_plans_and_a_larger_one_is_refused(product, backbone, tmp_path):
     large = TilePlan((3008, 4000), (128, 128), 64, 32)
     store = FeatureStore(tmp_path)
     assert Study(scan(product), backbone, store, tiles=large).parameters[0]["k"] == 50
@@ -190,7 +190,7 @@ def test_k_is_the_plans_and_a_larger_one_is_refused_with_the_figure(product, bac
         Study(scan(product), backbone, store, tiles=large, parameters={"k": 100})
 
 
-def test_defects_of_the_trial_are_as_large_as_in_a_photo_of_one_tile(study):
+def test_trial_defects_are_as_large_as_in_one_tile(study):
     pasting = DefectPaster(study, study.split.train, 12)
     assert all(make() is not None for make in pasting.paste_defects(study.split.train))
     assert len(pasting.masks) == 12

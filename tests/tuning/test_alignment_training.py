@@ -45,7 +45,7 @@ def extractor():
 
 @pytest.mark.slow
 @pytest.mark.parametrize("reach", [16, 0])
-def test_it_pays_for_a_moved_part_alone_and_is_measured_where_it_is_located(extractor, reach):
+def test_alignment_helps_only_a_moved_part(extractor, reach):
     shown = photos(np.random.default_rng(0), reach)
     alignment = learn_alignment(shown)
     gain = measured(shown, alignment, extractor)
@@ -57,7 +57,7 @@ def test_it_pays_for_a_moved_part_alone_and_is_measured_where_it_is_located(extr
 
 
 @pytest.mark.slow
-def test_it_is_tried_on_few_photos_and_none_where_they_have_no_part_in_common(extractor, tmp_path):
+def test_alignment_is_tried_on_few_photos_or_none(extractor, tmp_path):
     rng = np.random.default_rng(2)
     for name, shown in (("moved", photos(rng, 16)), ("noise", rng.integers(0, 256, (4, 64, 64, 3)).astype(np.uint8))):
         (tmp_path / name).mkdir()

@@ -68,7 +68,7 @@ def test_a_tie_lies_in_the_interval_of_the_best_or_holds_it():
         ([2.0] + [-0.1] * 9, JOINED),  # large, but by one photo
     ],
 )
-def test_the_first_is_left_only_for_one_better_by_the_margin_and_beyond_chance(gains, chosen):
+def test_first_detector_is_left_only_for_a_clearly_better_one(gains, chosen):
     first = np.linspace(0.5, 0.7, 10)
     comparison = compared_rows(row(JOINED, first), row(NEAREST, first + gains))
     assert comparison.chosen().detector == chosen
@@ -128,7 +128,7 @@ def test_what_was_forecast_was_measured_within_a_factor_of_two(name):
     assert measured / 2 <= forecast_ms(name, (32, 32)) <= 2 * measured
 
 
-def test_only_detectors_that_have_the_parameters_given_are_compared():
+def test_comparison_takes_only_detectors_with_the_parameters():
     assert set(Shortlist.from_budget((32, 32), ("M", "k")).candidates) == {
         name for name in CANDIDATES if {"mahalanobis", "corp"} <= {*name.split("+")}
     }

@@ -77,7 +77,7 @@ def test_a_comparison_pastes_defects_and_judges_every_detector(seconds):
     assert one_detector - seconds(method="nearest") > synthetic_trial.COMPARISON_DEFECTS * RUN
 
 
-def test_an_order_without_a_detector_is_forecast_with_those_it_may_be_given(product):
+def test_forecast_without_a_detector_covers_its_candidates(product):
     order = TeachingConfig("flange", train_on_all(split(scan(product), seed=0)))
     assert methods_to_fit(order) == methods_in((FIXED, LOOSE))
     by_defects = replace(order, photos=replace(order.photos, validation=order.photos.test[:1]))

@@ -126,7 +126,7 @@ def test_the_share_at_hand_starts_the_fit_it_belongs_to(corp):
     assert stop_explaining(view, float(explained(view, [q])[0])) == q
 
 
-def test_a_chosen_q_stays_in_a_preview_and_a_default_one_follows_the_fit(corp, hoffmann):
+def test_chosen_q_stays_in_a_preview_and_a_default_follows(corp, hoffmann):
     for study, name, value in ((corp, "gamma", 8.0), (hoffmann, "sigma", 1e3)):
         sample, study_view = PatchSample.from_study(study), study.scored.views[0]
         run = PreviewRun({name: value}, (), 0, study.live)

@@ -24,7 +24,7 @@ def study(product, backbone, tmp_path_factory) -> Study:
 
 
 @pytest.mark.parametrize("fused", [False, True])
-def test_a_photo_of_another_product_is_stopped_and_the_taught_one_is_not(study, backbone, product, tmp_path, fused):
+def test_product_check_stops_other_products_only(study, backbone, product, tmp_path, fused):
     steps = []
     product_check = train_product_check(
         backbone,

@@ -46,7 +46,7 @@ def test_every_point_is_the_patch_it_says_it_is(scored, masks):
         assert points.peak[i] == cell.max()
 
 
-def test_photos_share_the_count_evenly_by_the_seed_and_no_patch_comes_twice(scored, masks):
+def test_photos_share_the_patch_count_without_repeats(scored, masks):
     points = sample(scored, masks, count=23)
     assert len(points) == 23
     assert np.array_equal(points.place, sample(scored, masks, count=23).place)
@@ -70,7 +70,7 @@ def test_patches_under_a_mask_always_come_and_fill_at_most_half(scored, masks):
     assert 1 <= above.sum() <= 4
 
 
-def test_what_a_patch_shows_is_told_apart_from_what_its_photo_shows(scored, masks):
+def test_patch_content_differs_from_photo_content(scored, masks):
     points = sample(scored, masks, count=60)
     assert set(points.truth[points.photo == 0]) == {"good"}
     assert sorted(points.truth[points.photo == 1]) == ["good"] * 10 + ["scratch"] * 2

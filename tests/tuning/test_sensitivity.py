@@ -64,7 +64,7 @@ def test_figures_of_every_stop_are_those_of_its_maps(scored, masks):
         assert reading.spread == pytest.approx((calibrate.max() - np.median(calibrate)) / np.median(calibrate))
 
 
-def test_without_defects_the_spread_remains_and_without_calibrate_photos_it_is_that_of_the_judged(recipe):
+def test_spread_remains_without_defects_or_calibration(recipe):
     scored = filled(recipe.views, defect_types=("good",) * 8)
     (reading,) = sensitivity.live_sensitivity(scored, [np.zeros(SIZE, bool)] * 8, "k", (5,), {})
     assert np.isnan([reading.image_auroc, reading.aupro, reading.good_rejected_at_95_caught]).all()

@@ -74,7 +74,7 @@ def test_a_named_detector_begins_at_its_defaults(exported, product, tmp_path, me
     assert np.array_equal(study.scores(), single.scores())
 
 
-def test_known_defects_choose_among_candidates_that_are_fitted_once(exported, product, tmp_path, monkeypatch):
+def test_known_defects_choose_among_candidates_fitted_once(exported, product, tmp_path, monkeypatch):
     monkeypatch.setattr(comparison_result, "CANDIDATES", ("mahalanobis", "nearest", "mahalanobis+nearest"))
     fits, fit = [], Study.fit
     monkeypatch.setattr(Study, "fit", lambda study, *a, **b: fits.append(study.methods) or fit(study, *a, **b))

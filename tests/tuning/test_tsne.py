@@ -25,7 +25,7 @@ def test_tsne_keeps_groups_apart_and_neighbours_together():
     assert reports == [0.0, 0.25, 0.5, 0.75]
 
 
-def test_tsne_of_a_seed_of_few_points_of_equal_points_and_of_too_few():
+def test_tsne_is_seeded_and_handles_few_and_equal_points():
     rows = two_groups(20)
     assert np.array_equal(tsne(rows, seed=3), tsne(rows, seed=3))
     assert np.isfinite(tsne(two_groups()[:5])).all()

@@ -29,7 +29,7 @@ def offered(monkeypatch):
     return offer
 
 
-def test_the_good_parts_nearest_to_the_limit_or_above_it_tell_where(offered):
+def test_good_parts_nearest_to_the_limit_propose_the_area(offered):
     (outline,), words = offered(100.0)["outlines"], offered(100.0)["words"]
     assert words.startswith("6 of the 6 highest-scoring good parts peak in one spot.")
     (left, top), (right, bottom) = outline[0], outline[2]

@@ -43,7 +43,7 @@ def scored_of(parts: dict[str, str]):
          "0 escapes, 3 not located, 0 false rejects, 2 not located"),
     ],
 )  # fmt: skip
-def test_parts_without_a_score_are_counted_with_those_it_is_set_by(parts, good, defects, words, monkeypatch):
+def test_parts_without_score_are_counted_in_the_advice(parts, good, defects, words, monkeypatch):
     product = SimpleNamespace(id="a", scored=scored_of(parts))
     drawn = SimpleNamespace(scores=np.arange(8.0) % 2 * 9 + np.arange(8) / 10, setting_scores=np.arange(4) / 5)
     suggestion, sets = limit_advice._suggest(product, drawn, 10.0)

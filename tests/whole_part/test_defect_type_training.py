@@ -57,7 +57,7 @@ def test_a_type_without_a_judged_example_is_named():
         fit(points, labels, is_tested=[True, False])
 
 
-def test_the_suggested_limit_keeps_nine_right_names_of_ten_above_the_prior():
+def test_suggested_limit_keeps_nine_right_names_of_ten():
     prior, y = np.array([0.5, 0.5]), np.zeros(11, int)
     sure = np.linspace(0.8, 0.9, 11)
     assert suggested_limit(np.c_[sure, 1 - sure], y, prior) == pytest.approx(0.81)
@@ -119,7 +119,7 @@ def test_judged_rows_only_are_returned_with_a_type_left_out():
     assert leave_types_out(points, labels, is_tested=is_counted).shape == (sum(is_counted),)
 
 
-def test_far_from_the_examples_the_kernel_falls_to_the_prior_and_its_parent_does_not():
+def test_kernel_falls_to_the_prior_far_away_and_parents_do_not():
     points, labels = examples(20)
     classifier = fit(points, labels).defect_types.classifier
     kernel, parent = confidence_by_distance(classifier, points, (1.0, 30.0))

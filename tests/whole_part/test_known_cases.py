@@ -68,7 +68,7 @@ ROWS = [
 SCORES = [0.01, 0.02, 0.02, 0.50]
 
 
-def test_similarity_counts_only_where_both_scores_are_below_the_limit():
+def test_similarity_needs_both_scores_below_the_limit():
     similarity = np.array([0.9, 0.8, 0.7, -0.6])
     a, b = np.array([0.1, 0.3, 0.1, 0.1]), np.array([0.2, 0.1, 0.5, 0.2])
     np.testing.assert_array_equal(robust_similarity(similarity, a, b, limit=0.4), [0.9, 0.8, 0, -0.6])
@@ -164,7 +164,7 @@ def test_a_part_is_not_its_own_like(known):
     assert names(known.nearest(dent, count=1)) == ["dent2"]
 
 
-def test_the_limit_is_the_99_quantile_of_good_parts_that_were_set_aside_by_group():
+def test_limit_is_the_99_quantile_of_grouped_good_parts():
     good = embeddings(0, 40, 0)
     known = learn(good_cases(group=lambda i: i // 4), by_region=False)
     aside = np.arange(40) // 4 % 2 == 1

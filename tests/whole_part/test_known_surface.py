@@ -19,7 +19,7 @@ def surface(rows):
     return fit_surface(rows)
 
 
-def test_the_score_is_the_mean_quadric_distance_and_what_lies_outside_the_components(surface, rows):
+def test_score_is_quadric_distance_plus_what_lies_outside(surface, rows):
     x = np.random.default_rng(1).standard_normal((20, 12))
     unit = x / np.linalg.norm(x, axis=1, keepdims=True)
     model = surface

@@ -67,7 +67,7 @@ def test_missing_logits_are_named():
         product_check.score(product(2, 3))
 
 
-def test_one_with_random_features_scores_as_its_detector_and_comes_back_from_its_arrays_to_the_bit():
+def test_random_feature_check_restores_to_the_bit():
     detector = fit_corp(product(30, 1), gamma=0.5, M=64)
     arrays = {name: values.numpy() for name, values in detector.arrays().items()}
     product_check = ProductCheck(ProductSubspace.from_arrays(arrays, detector.params()), False, 0.0, 1.0, "stop")

@@ -30,7 +30,7 @@ def test_an_empty_mask_has_no_pieces():
     assert boxes_of_mask(np.zeros((4, 4), bool)) == ()
 
 
-def test_whole_parts_are_one_example_each_in_the_order_of_the_tray():
+def test_whole_parts_are_one_example_each_in_tray_order():
     examples = examples_of({5: "dent", 2: "scratch"}, by_region=False, boxes={5: (0, 0, 2, 2)}, true={})
     assert examples == (TrainingCrop(2, None, "scratch"), TrainingCrop(5, None, "dent"))
 

@@ -78,7 +78,7 @@ def test_merging_leaves_the_other_side_alone():
     assert torch.equal(other.finish().components, before)
 
 
-def test_float32_products_stay_within_tolerance_over_many_patches():
+def test_float32_products_stay_accurate_over_many_patches():
     x = features(20_000, 12).astype(np.float32)
     feature_map = cosine_fourier_map(12, gamma=1.0, M=64, seed=1)
     exact = MappedCovariance(feature_map, dtype=torch.float64).update(x).finish()

@@ -69,7 +69,7 @@ def test_a_larger_draw_extends_a_smaller_one(drawn):
     assert not torch.equal(drawn(6, 11, seed=4)[0], small_w0)
 
 
-def test_orthogonal_frequencies_are_at_right_angles_as_long_as_normal_ones_and_used_twice():
+def test_orthogonal_frequencies_have_normal_lengths_and_pairs():
     w0, u = (values.numpy() for values in draw_orthogonal(40, 4000, seed=0))
     np.testing.assert_array_equal(w0[::2], w0[1::2])
     np.testing.assert_allclose((u[1::2] - u[::2]) % (2 * np.pi), np.pi / 2)
@@ -82,7 +82,7 @@ def test_orthogonal_frequencies_are_at_right_angles_as_long_as_normal_ones_and_u
 
 
 @pytest.mark.parametrize("gamma", [0.01, 0.1, 0.5])
-def test_orthogonal_features_follow_the_kernel_as_well_as_twice_as_many_independent_ones(gamma):
+def test_orthogonal_features_equal_twice_as_many_independent(gamma):
     x = cosine(torch.from_numpy(np.random.default_rng(1).standard_normal((60, 100))))
     kernel = torch.exp(-gamma * torch.cdist(x, x) ** 2)
 
@@ -93,7 +93,7 @@ def test_orthogonal_features_follow_the_kernel_as_well_as_twice_as_many_independ
     assert error(draw_orthogonal, 512) <= error(draw, 1024)
 
 
-def test_draw_takes_frequencies_and_phases_from_two_child_streams():
+def test_draw_uses_two_child_streams_of_the_seed():
     first, second = (np.random.default_rng(child) for child in np.random.SeedSequence(8).spawn(2))
     w0, u = draw(3, 5, seed=8)
     np.testing.assert_array_equal(w0.numpy(), first.standard_normal((5, 3)))

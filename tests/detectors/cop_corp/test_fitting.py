@@ -100,7 +100,7 @@ def test_q_is_the_smallest_count_that_reaches_the_share():
     assert model.components_for(1.0) <= 12
 
 
-def test_explained_variance_of_the_fit_decides_unless_a_call_names_another():
+def test_explained_variance_of_the_fit_decides_unless_overridden():
     x, z = features(80, 12), features(7, 12, seed=1)
     model = fit_cop(x, explained_variance=0.8)
     assert torch.equal(model.score(z), model.score(z, q=model.components_for(0.8)))
@@ -153,7 +153,7 @@ def test_every_leading_shape_scores_as_its_rows(fit):
     assert model.sweep(z.reshape(2, 3, 4, 9), [1, 4, 2]).shape == (3, 2, 3, 4)
 
 
-def test_an_image_scores_the_same_to_the_bit_alone_and_in_a_batch(fit):
+def test_image_scores_the_same_to_the_bit_alone_and_in_a_batch(fit):
     model = fit(features(60, 9).astype(np.float32))
     images = features(5 * 7 * 11, 9, seed=3).astype(np.float32).reshape(5, 7, 11, 9)
     batch = model.score(images, q=3)
@@ -193,7 +193,7 @@ def test_float32_stays_within_its_tolerance_of_float64(n):
         assert float((actual - exact).abs().max()) < 5e-6 * float(exact.max())
 
 
-def test_small_residuals_keep_their_relative_precision_in_float32():
+def test_small_residuals_keep_their_relative_precision():
     rng = np.random.default_rng(0)
     x = rng.standard_normal((400, 40)) * np.r_[np.full(20, 100.0), np.full(20, 1e-2)]
     z = (rng.standard_normal((30, 40)) * np.r_[np.full(20, 100.0), np.full(20, 1e-2)]).astype(np.float32)

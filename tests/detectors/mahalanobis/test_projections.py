@@ -21,7 +21,7 @@ def test_semi_orthogonal_has_orthonormal_columns(d: int, k: int, seed: int) -> N
     assert (w.T @ w - torch.eye(k)).abs().max() < 1e-6
 
 
-def test_semi_orthogonal_is_the_signed_q_factor_of_the_gaussian_draw() -> None:
+def test_semi_orthogonal_is_the_signed_q_factor_of_the_draw() -> None:
     omega = np.random.default_rng(5).standard_normal((12, 40)).T
     q, r = np.linalg.qr(omega)
     expected = q @ np.diag(np.sign(np.diag(r)))

@@ -154,7 +154,7 @@ def test_merged_moments_agree_in_float64_far_from_the_origin() -> None:
 
 
 @pytest.mark.parametrize("images", [0, 1, 40, 64, 70])
-def test_what_is_merged_from_a_state_is_merged_as_it_stood_to_the_bit(images: int) -> None:
+def test_merging_a_restored_state_is_equal_to_the_bit(images: int) -> None:
     z = torch.from_numpy(correlated(100 + images, d=6))
 
     def gathered_rows(rows: torch.Tensor) -> LocalGaussian:
@@ -174,7 +174,7 @@ def test_what_is_merged_from_a_state_is_merged_as_it_stood_to_the_bit(images: in
             LocalGaussian(torch.eye(5), (H, W)).restore(state)
 
 
-def test_finish_does_not_end_the_stream_and_merge_leaves_the_other_usable() -> None:
+def test_finish_keeps_the_stream_and_merge_keeps_the_other() -> None:
     features = correlated(80)
     w = semi_orthogonal(D, 8)
     first, second = LocalGaussian(w, (H, W)).update(features[:50]), LocalGaussian(w, (H, W)).update(features[50:])
@@ -219,7 +219,7 @@ def test_arrays_have_the_documented_shapes_and_a_lower_factor() -> None:
     assert model.params() == {"ridge": 0.01, "images": 70, "storage": "float32"}
 
 
-def test_scores_do_not_change_under_a_common_shift_or_the_order_of_training_images() -> None:
+def test_scores_ignore_a_common_shift_and_the_image_order() -> None:
     train, test = correlated(90), correlated(6, seed=1)
     expected = fit(train).score(test)
     np.testing.assert_allclose(fit(train + 3).score(test + 3), expected, rtol=1e-4)
@@ -248,7 +248,7 @@ def test_rank_collapses_for_sampled_features_only() -> None:
         assert (rank == distinct).all()
 
 
-def test_sixteen_bit_factors_change_scores_by_less_than_a_part_in_a_thousand() -> None:
+def test_float16_factors_change_scores_by_less_than_a_thousandth() -> None:
     train, test = correlated(60), correlated(40, seed=1)
     model = fit(train)
     small = model.rounded()
@@ -349,7 +349,7 @@ def test_a_ridge_that_cannot_help_is_refused(ridge: float) -> None:
         fit(correlated(8), k=8, ridge=ridge)
 
 
-def test_a_covariance_that_cannot_be_factorised_names_its_location() -> None:
+def test_singular_covariance_names_its_location() -> None:
     train = correlated(60, d=5)
     train[:, 1, 2, 4] = 1
     with pytest.raises(ValueError, match=r"location \(row 1, column 2\).*raise ridge"):

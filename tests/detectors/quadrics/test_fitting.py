@@ -67,7 +67,7 @@ def model():
 
 
 @pytest.mark.slow
-def test_robust_fit_of_the_toy_curve_deviates_less_than_half_as_far_as_the_algebraic_ones():
+def test_robust_toy_fit_deviates_half_as_far_as_the_algebraic():
     models = [quadrics.fit(noisy_curve(seed), m=2) for seed in range(6)]
     robust = np.median([largest_deviation(model) for model in models])
     for baseline in (quadrics.fit_algebraic, quadrics.fit_algebraic_quadratic, quadrics.fit_algebraic_hs):
@@ -86,7 +86,7 @@ def test_score_is_the_mean_second_order_distance_in_input_units(model):
         np.testing.assert_allclose(model.score(x, m=m).numpy(), expected, atol=2e-6 * expected.max())
 
 
-def test_quadrics_come_in_ascending_order_of_mean_training_distance():
+def test_quadrics_are_ordered_by_mean_training_distance():
     x = surface()
     for fitted in (quadrics.fit(x, m=4), quadrics.fit_algebraic(x, m=4)):
         z = (torch.from_numpy(x) - fitted.shift) / fitted.scale
@@ -113,7 +113,7 @@ def test_rows_score_alike_alone_in_a_batch_and_across_blocks(model, monkeypatch)
     torch.testing.assert_close(together, model.score(x), rtol=1e-5, atol=0)
 
 
-def test_round_trip_through_arrays_and_params_scores_the_same_to_the_bit(model):
+def test_arrays_and_params_restore_scores_to_the_bit(model):
     x = surface(20, seed=4)
     reduced = quadrics.fit(surface(), m=2, components=4)
     for fitted in (model, reduced):
@@ -164,7 +164,7 @@ def test_closed_form_recovers_a_sphere_far_from_the_origin():
         np.testing.assert_allclose(fitted.score(centre + 1.5 * directions).numpy(), expected, rtol=1e-4)
 
 
-def test_algebraic_coefficients_are_the_smallest_eigenvectors_of_all_monomials():
+def test_algebraic_coefficients_are_the_smallest_eigenvectors():
     x = surface(200, d=3)
     z = (x - x.mean(axis=0)) / np.sqrt(np.square(x - x.mean(axis=0)).sum(axis=1).mean() / 3)
     pairs = [(i, j) for i in range(3) for j in range(i, 3)]
@@ -178,7 +178,7 @@ def test_algebraic_coefficients_are_the_smallest_eigenvectors_of_all_monomials()
 
 
 @pytest.mark.parametrize(("fit", "cross"), [("fit_algebraic_hs", 1.0), ("fit_algebraic_quadratic", np.sqrt(2))])
-def test_free_linear_part_leaves_residuals_orthogonal_to_it_and_quadratic_parts_orthonormal(fit, cross):
+def test_free_linear_part_leaves_orthogonal_residuals(fit, cross):
     x = surface(200, d=4)
     fitted = getattr(quadrics, fit)(x, m=3)
     A, b, c = (part.double().numpy() for part in (fitted.A, fitted.b, fitted.c))
@@ -189,7 +189,7 @@ def test_free_linear_part_leaves_residuals_orthogonal_to_it_and_quadratic_parts_
     np.testing.assert_allclose(np.einsum("kij,lij->kl", A * weight, A * weight), np.eye(3), atol=1e-6)
 
 
-def test_default_m_leaves_out_the_directions_that_hold_95_percent():
+def test_default_m_omits_directions_that_hold_95_percent():
     rng = np.random.default_rng(0)
     strong = rng.standard_normal((300, 2)) * 10
     x = np.column_stack([strong, 0.1 * rng.standard_normal((300, 3))])
@@ -197,7 +197,7 @@ def test_default_m_leaves_out_the_directions_that_hold_95_percent():
     assert quadrics.fit_algebraic_hs(rng.standard_normal((300, 3))).c.shape == (1,)
 
 
-def test_reduction_keeps_the_stated_variance_and_ignores_the_rest():
+def test_reduction_keeps_the_stated_variance():
     rng = np.random.default_rng(0)
     x = rng.standard_normal((500, 4)) * [3, 2, 1, 0.1]
     fitted = quadrics.fit_algebraic_hs(x, m=2, components=3)
@@ -237,7 +237,7 @@ def test_mini_batches_come_close_to_all_points_at_once(monkeypatch):
     assert largest_deviation(batches) < 0.5 * largest_deviation(quadrics.fit_algebraic_hs(x, m=2))
 
 
-def test_mini_batches_that_end_worse_than_the_closed_form_give_way_to_it(monkeypatch):
+def test_worse_mini_batches_give_way_to_the_closed_form(monkeypatch):
     monkeypatch.setattr(fitting, "LBFGS_LIMIT", 0)
     monkeypatch.setattr(fitting, "refine_sgd", lambda start, x, **_: (start[0], start[1] + 1, start[2]))
     x = surface()

@@ -27,7 +27,7 @@ def problem(seed=0, *, n=40, d=4, m=3):
     return (1.3 * A, b, c), torch.from_numpy(rng.standard_normal((n, d)))
 
 
-def test_loss_is_mean_distance_plus_weighted_departure_from_orthonormality():
+def test_loss_is_mean_distance_plus_orthonormality_penalty():
     coefficients, x = problem()
     loss, _ = loss_and_gradient(coefficients, x, penalty=PENALTY)
     assert loss.item() == pytest.approx(plain_loss(*coefficients, x).item(), rel=1e-12)
@@ -57,7 +57,7 @@ def test_gradient_agrees_with_automatic_differentiation(dtype, tolerance):
         assert (ours.double() - theirs).abs().max() < tolerance * theirs.abs().max(), name
 
 
-def test_gradient_is_zero_where_points_lie_on_the_quadrics_even_at_a_singular_point():
+def test_gradient_is_zero_for_points_on_the_quadrics():
     cone = torch.tensor([[[1.0, 0.0], [0.0, -1.0]]]).double() / np.sqrt(2)
     coefficients = cone, torch.zeros(1, 2).double(), torch.zeros(1).double()
     loss, gradient = loss_and_gradient(coefficients, torch.tensor([[0.0, 0.0], [2.0, 2.0]]).double(), penalty=1.0)
@@ -74,7 +74,7 @@ def test_random_start_is_symmetric_and_orthonormal():
 
 
 @pytest.mark.slow
-def test_both_refinements_lower_the_loss_and_leave_the_start_alone():
+def test_both_refinements_lower_the_loss_and_keep_the_start():
     coefficients, x = problem(3, n=300)
     start = [part.clone() for part in coefficients]
     before = loss_and_gradient(coefficients, x, penalty=1.0)[0]

@@ -30,7 +30,7 @@ def test_encodings_of_spreadsheets(photos, encoding):
     assert kinds(scan(table)) == WANTED | {"lot 2/c.png": "Gußfehler"}
 
 
-def test_the_label_may_stand_first_and_among_others_when_it_is_named_and_names_in_quotes(photos):
+def test_label_column_may_stand_anywhere_and_names_be_quoted(photos):
     assert kinds(scan(written(photos, "good,b.png\nscratch,c.png\ngood,d.png\n"))) == WANTED
     text = 'lot;Label;file\n1;good;b.png\n2;scratch;"c.png"\n3;good;d.png\n'
     assert kinds(scan(written(photos, text))) == WANTED

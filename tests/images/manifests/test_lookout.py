@@ -44,7 +44,7 @@ def mask(folder, name, *, size=(12, 20), other=None):
     Image.fromarray(pixels).save(folder / name)
 
 
-def test_photos_get_kinds_and_masks_and_nothing_is_written_beside_them(photos, tree):
+def test_photos_get_labels_and_masks_and_no_file_is_written(photos, tree):
     mask(photos, "masks/b.png")
     path = written(
         photos,
@@ -74,7 +74,7 @@ def test_photos_get_kinds_and_masks_and_nothing_is_written_beside_them(photos, t
     ],
     ids=["another colour", "another size", "missing"],
 )
-def test_a_mask_that_does_not_fit_is_said_and_the_photo_stays_a_defect(photos, made, reason):
+def test_unfitting_mask_is_reported_and_the_photo_a_defect(photos, made, reason):
     if made is not None:
         mask(photos, "masks/m.png", **made)
     dataset = scan(written(photos, line("d.png", "normal"), line("lot 1/b.png", "anomaly", mask="masks/m.png")))

@@ -37,7 +37,7 @@ def test_a_reference_means_the_file_that_fits_its_end_best(reference, file):
     assert str(FileIndex(BELOW).resolve(reference)) == file
 
 
-def test_a_name_that_fits_several_is_not_guessed_and_a_missing_photo_is_skipped_and_listed(photos):
+def test_ambiguous_name_is_refused_and_missing_photo_listed(photos):
     dataset = scan(listing(photos, "a.png", "lot 2/a.png", "d.png", "gone.png"))
     assert {sample.name: sample.group for sample in dataset.good} == {"lot 2/a.png": "lot 2", "d.png": None}
     assert [(skipped.name, skipped.role) for skipped in dataset.skipped] == [("a.png", "photo"), ("gone.png", "photo")]

@@ -51,7 +51,7 @@ def sent(*rows: tuple, **changes) -> dict:
     return json.loads(json.dumps(drawn(*rows, **changes).payload()))
 
 
-def test_good_parts_to_judge_count_else_those_that_set_the_limit_and_no_defect_that_settings_were_chosen_by() -> None:
+def test_counted_parts_are_test_photos_else_limit_photos() -> None:
     parts = [
         ("a", "good", "calibration", None, 1.0), ("b", "unknown", "added", None, 4.0),
         ("c", "dent", "validation", None, 1.0), ("d", "dent", "added", None, 2.0),
@@ -86,7 +86,7 @@ def test_figures_survive_json_to_the_bit(rows: list[tuple]) -> None:
         assert f"(long-run upper bound {bound})" in counts_sentence(counts)
 
 
-def test_what_is_known_of_the_parts_and_of_the_one_shown_reaches_the_browser() -> None:
+def test_facts_of_all_parts_and_the_shown_one_are_sent() -> None:
     rows = [("a", "unknown", "added", None, 1.0), ("b", "good", "test", None, 2.0)]
     stopped = np.array([True, False])
     data = sent(
@@ -114,7 +114,7 @@ def test_a_film_holds_its_header_and_every_byte() -> None:
     assert pixels.pack("a", None) != pixels.pack("a", None), "the browser would not look whether it has it"
 
 
-def test_the_photo_is_sent_pixel_for_pixel_and_a_very_large_one_reduced() -> None:
+def test_photo_is_sent_exactly_and_a_very_large_one_reduced() -> None:
     image = np.random.default_rng(1).integers(0, 256, (30, 50, 3), dtype=np.uint8)
     file, size = pixels.photo_file(image)
     np.testing.assert_array_equal(np.asarray(Image.open(io.BytesIO(file))), image)
@@ -207,7 +207,7 @@ def test_the_suggested_limit_is_in_force_at_first() -> None:
     assert in_force(at) == f"In force: {limit!r} {limit!r} at 20"
 
 
-def test_a_verdict_has_the_same_colour_in_a_report_as_on_the_bench_in_light_mode():
+def test_verdict_colours_equal_those_of_reports():
     style = Path(bench.__file__).with_name("frontend").joinpath("bench.css").read_text(encoding="utf-8")
     light, _ = style.split('[data-theme="dark"]')
     assert dict(re.findall(r"--(accept|review|reject): (#[0-9a-f]{6});", light)) == histogram.COLOURS
