@@ -18,10 +18,11 @@ def alarms(monitor, values):
 def simulated_run_length(chart, size, most, *, share, off, runs, seed):
     """From simulated runs, each until its chart leaves the limit, side by side."""
     steps, odds, _ = drift._unchanged(chart, size, share, off)
+    cumulative = np.cumsum(odds) / np.sum(odds)
     rng, total, number = np.random.default_rng(seed), 0, runs
     up = down = np.zeros(runs)
     while number:
-        drawn = rng.choice(steps, number, p=odds)
+        drawn = steps[cumulative.searchsorted(rng.random(number), side="right")]
         up = drift._next(chart, up, drawn)
         down = drift._next(chart, down, -drawn) if chart == RAMP else down
         total += number
