@@ -5,6 +5,7 @@ import builtins
 import re
 from collections import Counter
 from collections.abc import Iterator
+from functools import cache
 from importlib import import_module
 from pathlib import Path
 from typing import TypeGuard
@@ -30,7 +31,7 @@ SAME_THING = {"__init__", "challenge", "fields", "fitting", "forecast", "kernel_
 
 
 def test_class_names_are_unique() -> None:
-    trees = [ast.parse(path.read_text(encoding="utf-8")) for path in PACKAGE.rglob("*.py")]
+    trees = [_tree(path) for path in PACKAGE.rglob("*.py")]
     names = Counter(node.name for tree in trees for node in tree.body if isinstance(node, ast.ClassDef))
     assert len(names) > 200
     assert [name for name, count in names.items() if count > 1] == []
@@ -66,7 +67,7 @@ def test_no_banned_identifier_is_bound() -> None:
 
 
 def test_names_of_tests_have_at_most_60_characters() -> None:
-    trees = {path: ast.parse(path.read_text(encoding="utf-8")) for path in (ROOT / "tests").rglob("test_*.py")}
+    trees = {path: _tree(path) for path in (ROOT / "tests").rglob("test_*.py")}
     tests = [(path.name, node.name) for path, tree in trees.items() for node in ast.walk(tree) if _is_test(node)]
     assert len(tests) > 1000
     assert [test for test in tests if len(test[1]) > 60] == []
@@ -75,13 +76,13 @@ def test_names_of_tests_have_at_most_60_characters() -> None:
 def test_no_parameter_is_a_question() -> None:
     questions = {"what", "which", "how", "why", "where", "then"}
     for path in SOURCES:
-        for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+        for node in ast.walk(_tree(path)):
             assert not (isinstance(node, ast.arg) and node.arg in questions), (path.name, node.lineno)
 
 
 def test_docstrings_name_what_exists() -> None:
     """Names in backticks, errors that are raised, and constants."""
-    trees = {path: ast.parse(path.read_text(encoding="utf-8")) for path in SOURCES}
+    trees = {path: _tree(path) for path in SOURCES}
     known = {name for path in SOURCES for name in (path.stem, *path.parts)} | set(dir(builtins)) | FOREIGN
     docs = []
     for path, tree in trees.items():
@@ -121,7 +122,7 @@ def test_docstrings_of_functions_begin_with_a_verb() -> None:
     functions = [
         (path.name, node.name, (ast.get_docstring(node) or "").split(" ")[0])
         for path in SOURCES
-        for node in ast.walk(ast.parse(path.read_text(encoding="utf-8")))
+        for node in ast.walk(_tree(path))
         if isinstance(node, ast.FunctionDef)
         and not any(
             word in ast.unparse(mark) for mark in node.decorator_list for word in ("property", "contextmanager")
@@ -138,6 +139,11 @@ def test_no_banned_phrase_is_shown() -> None:
     assert [text for text in _texts() if PHRASES.search(text)] == []
 
 
+@cache
+def _tree(path: Path) -> ast.Module:
+    return ast.parse(path.read_text(encoding="utf-8"))
+
+
 def _is_test(node: ast.AST) -> TypeGuard[ast.FunctionDef]:
     return isinstance(node, ast.FunctionDef) and node.name.startswith("test_")
 
@@ -145,7 +151,7 @@ def _is_test(node: ast.AST) -> TypeGuard[ast.FunctionDef]:
 def _bindings() -> Iterator[tuple[str, str]]:
     """(file, name) of every variable, parameter and field, those of benchmarks and tests too."""
     for path in [*SOURCES, *BESIDE]:
-        for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+        for node in ast.walk(_tree(path)):
             if isinstance(node, ast.Name) and isinstance(node.ctx, ast.Store):
                 yield path.name, node.id
             elif isinstance(node, ast.arg):
@@ -155,7 +161,7 @@ def _bindings() -> Iterator[tuple[str, str]]:
 def _texts() -> Iterator[str]:
     """Every text that is no docstring, values in an f-string as `{…}`, and every line of the browser's scripts."""
     for path in SOURCES:
-        tree = ast.parse(path.read_text(encoding="utf-8"))
+        tree = _tree(path)
         docstrings = {id(node.value) for node in ast.walk(tree) if isinstance(node, ast.Expr)}
         for node in ast.walk(tree):
             if isinstance(node, ast.JoinedStr):
