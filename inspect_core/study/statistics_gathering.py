@@ -5,6 +5,7 @@ shards are merged one after the other, then the blocks one after the other. Sums
 their order, and this order depends on the photos alone: neither on the number of processes nor on which finishes first.
 """
 
+from collections import deque
 from collections.abc import Iterable, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import dataclass
@@ -120,7 +121,7 @@ class StatisticsMerger:
 
     def add_shard(self, shard: Gathered) -> None:
         """Add the next shard."""
-        self._block = _merged(self._block or self._fit.begin(), shard)
+        self._block = _merged(self._block, shard) if self._block else shard
         self._shards += 1
         if self._shards % BLOCK == 0:
             self._close()
@@ -149,6 +150,6 @@ def _merged(earlier: Gathered, later: Gathered) -> Gathered:
 def merged(fit: FitPlan, shards: Iterable[Gathered]) -> Gathered:
     """Return the statistics of all these shards."""
     merger = StatisticsMerger(fit)
-    for shard in shards:
-        merger.add_shard(shard)
+    # Not a loop, whose variable would hold a shard while the next one is gathered.
+    deque(map(merger.add_shard, shards), maxlen=0)
     return merger.total()

@@ -58,7 +58,7 @@ class LocalGaussian:
         row, column = torch.tril_indices(k, k, device=device)
         self._triangle = row * k + column
         self._joined, self._waiting = 0, 0
-        # Both are allocated when first needed: sums of statistics gather nothing, and 64 images need no scatter yet.
+        # Each is allocated when first needed: sums of statistics gather nothing, and 64 images need no scatter yet.
         self._mean = self._scatter = self._gathered = torch.empty(0, device=device)
 
     @property
@@ -210,6 +210,7 @@ class LocalGaussian:
 
         in_parallel(add, self._join(self._waiting))
         self._joined, self._waiting = self.images, 0
+        self._gathered = self._gathered.new_empty(0)
 
     def _join(self, count: int) -> Iterator[slice]:
         """Yield the locations, block by block, at which that many images are about to be added; none for no image."""
