@@ -10,7 +10,7 @@ from inspect_core.methods.fitted_method import FittedMethod, joined_errors
 from inspect_core.scoring.anomaly_map import image_score, to_pixels
 from inspect_core.scoring.local_scale import GoodMaps
 from inspect_core.study import scored_photos
-from inspect_core.study.scored_photos import ScoredPhotos
+from inspect_core.study.scored_photos import ScoredPhotos, sweep_errors
 from tests.study.made_up import bench, patches, photo
 
 GROUPS = ("a", "a", "b", None, "c", "c", None, None)
@@ -71,6 +71,20 @@ def test_a_photo_more_leaves_the_tray_as_it_was(scored):
     began = more.with_initial_live({"k": 2, "area": 7})
     assert (began.live, more.live, scored.live) == ({"k": 2, "area": 7}, {"k": 5, "area": 12}, {"k": 5, "area": 12})
     assert np.array_equal(began.scores(), more.scores(k=2, area=7))
+
+
+def test_photos_added_in_one_step_equal_one_after_the_other(scored):
+    errors = [sweep_errors(scored.seen_by(), [patches(i)]) for i in range(9, 12)]
+    rows = [(photo("new"), errors[:1]), (photo("twice"), errors[1:])]
+    together = scored.with_errors(rows)
+    single = scored.with_errors(rows[:1]).with_errors(rows[1:])
+    assert together.photos == single.photos
+    assert np.array_equal(together.scores(k=3), single.scores(k=3))
+    assert together.stored.repeat_rows.tolist()[:-1] == [-1] * 6
+    assert np.array_equal(together.stored.photographed_again().at(6, 0, 3), errors[2][0][2])
+    with pytest.raises(ValueError, match="strange has no finite score"):
+        scored.with_errors([*rows, (photo("strange"), [[np.full_like(errors[0][0], np.nan)]])])
+    assert len(scored.photos) == len(scored.scores()) == 5
 
 
 def test_photos_added_from_several_threads_keep_their_errors(scored, recipe):
