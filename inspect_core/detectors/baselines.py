@@ -17,8 +17,7 @@ from inspect_core.detectors.patch_rows import blocks
 from inspect_core.runtime.stored import Stored
 
 SKETCH = 24
-_ROWS = 128
-"""Samples that are compared at one time: what is compared then stays in a core's cache."""
+_ROWS = 1024
 _WIDTH_CURE = "give a kernel width above 0, in units of the features, such as that of suggest_sigma"
 
 
