@@ -43,7 +43,6 @@ METHODS: dict[str, tuple[str, str]] = {
     "quadrics_costs": ("methods", "what fitting and scoring quadrics cost, beside the forecast"),
     "defects_among_good": ("methods", "defects among the good photos: does the first look show them, their cost"),
     "race": ("peers", "beside anomalib's PaDiM and PatchCore on the same photos: fit, speed, memory, size, quality"),
-    "kernel_density_growth": ("methods", "time of KDF and KDN as examples and units grow"),
 }
 """Modules that run by themselves: name -> its folder; what it measures, in words."""
 

@@ -31,15 +31,22 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
 
 
 @pytest.fixture(scope="session")
-def workspaces(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
+def folders(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
     """Fresh folders. That of `mktemp` looks at all that were made before: 3,000 tests would wait for it."""
-    above = tmp_path_factory.mktemp("workspaces")
+    above = tmp_path_factory.mktemp("folders")
     return (above / str(number) for number in itertools.count())
 
 
+@pytest.fixture
+def tmp_path(folders: Iterator[Path]) -> Path:
+    folder = next(folders)
+    folder.mkdir()
+    return folder
+
+
 @pytest.fixture(autouse=True)
-def workspace(workspaces: Iterator[Path], monkeypatch: pytest.MonkeyPatch) -> Path:
-    folder = next(workspaces)
+def workspace(folders: Iterator[Path], monkeypatch: pytest.MonkeyPatch) -> Path:
+    folder = next(folders)
     folder.mkdir()
     monkeypatch.setenv("LOUPE_WORKSPACE", str(folder))
     return folder
@@ -129,11 +136,11 @@ def graphs(tmp_path_factory: pytest.TempPathFactory, operators_listed_once: None
 
 
 @pytest.fixture(scope="session")
-def backbone(graphs: Path):
+def backbone():
     """EfficientNet-Lite0 at 128 x 128."""
     from inspect_core.features.backbones import load
 
-    return exported_once(load("efficientnet_lite0", size=(128, 128), device="cpu", cache=graphs))
+    return load("efficientnet_lite0", size=(128, 128), device="cpu")
 
 
 def exported_once(network):
@@ -147,23 +154,10 @@ def exported_once(network):
     return network
 
 
-@pytest.fixture
-def kept_graphs(graphs: Path, workspace: Path) -> None:
-    """What any test exported is kept in the workspace, and what this one exports is kept for all."""
-    (workspace / "onnx").symlink_to(graphs, target_is_directory=True)
-
-
-@pytest.fixture
-def exported(backbone, kept_graphs) -> None:
-    """The workspace holds the exports of `backbone`, as after a first start."""
-
-
 @pytest.fixture(scope="session")
-def shared_workspace(backbone, tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A workspace with the exports of `backbone`, for what several tests share."""
-    folder = tmp_path_factory.mktemp("shared")
-    (folder / "onnx").symlink_to(backbone.cache, target_is_directory=True)
-    return folder
+def shared_workspace(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A workspace for what several tests share."""
+    return tmp_path_factory.mktemp("shared")
 
 
 @pytest.fixture(scope="session")

@@ -42,7 +42,7 @@ RESULTS = {
 
 
 @pytest.fixture
-def without_guard(exported, monkeypatch: pytest.MonkeyPatch) -> None:
+def without_guard(monkeypatch: pytest.MonkeyPatch) -> None:
     """The guard has its own tests, and so have most methods."""
     monkeypatch.setattr(inspection, "CANDIDATES", ("mahalanobis",))
     for module in (batch, memory, teaching):
@@ -50,6 +50,7 @@ def without_guard(exported, monkeypatch: pytest.MonkeyPatch) -> None:
         monkeypatch.setattr(module, "with_head", setting.network)
 
 
+@pytest.mark.slow
 def test_the_main_job_runs_on_little_and_keeps_nothing(without_guard, capsys):
     costs = runner.COSTS.read_text(encoding="utf-8")
     retained = sorted(runner.RESULTS.glob("*")) if runner.RESULTS.exists() else []
@@ -78,6 +79,7 @@ def test_the_main_job_runs_on_little_and_keeps_nothing(without_guard, capsys):
     assert 0 < sizes["rounding"]["largest_relative_change"] < 0.01
 
 
+@pytest.mark.slow
 def test_memory_of_a_fit_is_read_before_the_app_goes_on(without_guard, tmp_path, monkeypatch):
     readings = itertools.count(1.0)
     monkeypatch.setattr(memory, "own_peak_mb", lambda: next(readings))
@@ -90,7 +92,8 @@ def test_memory_of_a_fit_is_read_before_the_app_goes_on(without_guard, tmp_path,
     assert max(peaks.values()) == peaks["guard"] < result["app_peak_mb"]
 
 
-def test_a_move_of_the_limit_computes_no_score(exported, tmp_path, monkeypatch):
+@pytest.mark.slow
+def test_a_move_of_the_limit_computes_no_score(tmp_path, monkeypatch):
     fitted = setting.study(QUICK, setting.taught(QUICK), 8, moving.FeatureStore(tmp_path)).fit()
     asked = []
     scores = type(fitted.scored).scores

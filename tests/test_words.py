@@ -31,8 +31,8 @@ SAME_THING = {"__init__", "challenge", "fields", "fitting", "forecast", "kernel_
 
 
 def test_class_names_are_unique() -> None:
-    trees = [_tree(path) for path in PACKAGE.rglob("*.py")]
-    names = Counter(node.name for tree in trees for node in tree.body if isinstance(node, ast.ClassDef))
+    modules = [_nodes(path)[0] for path in PACKAGE.rglob("*.py")]
+    names = Counter(node.name for module in modules for node in module.body if isinstance(node, ast.ClassDef))
     assert len(names) > 200
     assert [name for name, count in names.items() if count > 1] == []
 
@@ -67,8 +67,8 @@ def test_no_banned_identifier_is_bound() -> None:
 
 
 def test_names_of_tests_have_at_most_60_characters() -> None:
-    trees = {path: _tree(path) for path in (ROOT / "tests").rglob("test_*.py")}
-    tests = [(path.name, node.name) for path, tree in trees.items() for node in ast.walk(tree) if _is_test(node)]
+    paths = (ROOT / "tests").rglob("test_*.py")
+    tests = [(path.name, node.name) for path in paths for node in _nodes(path) if _is_test(node)]
     assert len(tests) > 1000
     assert [test for test in tests if len(test[1]) > 60] == []
 
@@ -76,17 +76,16 @@ def test_names_of_tests_have_at_most_60_characters() -> None:
 def test_no_parameter_is_a_question() -> None:
     questions = {"what", "which", "how", "why", "where", "then"}
     for path in SOURCES:
-        for node in ast.walk(_tree(path)):
+        for node in _nodes(path):
             assert not (isinstance(node, ast.arg) and node.arg in questions), (path.name, node.lineno)
 
 
 def test_docstrings_name_what_exists() -> None:
     """Names in backticks, errors that are raised, and constants."""
-    trees = {path: _tree(path) for path in SOURCES}
     known = {name for path in SOURCES for name in (path.stem, *path.parts)} | set(dir(builtins)) | FOREIGN
     docs = []
-    for path, tree in trees.items():
-        for node in ast.walk(tree):
+    for path in SOURCES:
+        for node in _nodes(path):
             known |= {value for value in vars(node).values() if isinstance(value, str) and len(value) < 60}
             known |= {part for name in _imported(node) for part in name.split(".")}
             match node:
@@ -122,7 +121,7 @@ def test_docstrings_of_functions_begin_with_a_verb() -> None:
     functions = [
         (path.name, node.name, (ast.get_docstring(node) or "").split(" ")[0])
         for path in SOURCES
-        for node in ast.walk(_tree(path))
+        for node in _nodes(path)
         if isinstance(node, ast.FunctionDef)
         and not any(
             word in ast.unparse(mark) for mark in node.decorator_list for word in ("property", "contextmanager")
@@ -140,8 +139,9 @@ def test_no_banned_phrase_is_shown() -> None:
 
 
 @cache
-def _tree(path: Path) -> ast.Module:
-    return ast.parse(path.read_text(encoding="utf-8"))
+def _nodes(path: Path) -> list[ast.AST]:
+    """Every node of a file, the module first."""
+    return list(ast.walk(ast.parse(path.read_text(encoding="utf-8"))))
 
 
 def _is_test(node: ast.AST) -> TypeGuard[ast.FunctionDef]:
@@ -151,7 +151,7 @@ def _is_test(node: ast.AST) -> TypeGuard[ast.FunctionDef]:
 def _bindings() -> Iterator[tuple[str, str]]:
     """(file, name) of every variable, parameter and field, those of benchmarks and tests too."""
     for path in [*SOURCES, *BESIDE]:
-        for node in ast.walk(_tree(path)):
+        for node in _nodes(path):
             if isinstance(node, ast.Name) and isinstance(node.ctx, ast.Store):
                 yield path.name, node.id
             elif isinstance(node, ast.arg):
@@ -161,9 +161,8 @@ def _bindings() -> Iterator[tuple[str, str]]:
 def _texts() -> Iterator[str]:
     """Every text that is no docstring, values in an f-string as `{…}`, and every line of the browser's scripts."""
     for path in SOURCES:
-        tree = _tree(path)
-        docstrings = {id(node.value) for node in ast.walk(tree) if isinstance(node, ast.Expr)}
-        for node in ast.walk(tree):
+        docstrings = {id(node.value) for node in _nodes(path) if isinstance(node, ast.Expr)}
+        for node in _nodes(path):
             if isinstance(node, ast.JoinedStr):
                 yield ast.unparse(node)
             elif isinstance(node, ast.Constant) and isinstance(node.value, str) and id(node) not in docstrings:

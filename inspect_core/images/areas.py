@@ -53,7 +53,7 @@ class InspectionArea:
 class InspectionAreas:
     """reference: digest of the alignment on whose reference they were drawn, "" for photos as they are taken.
 
-    Raises ValueError for no area and for more than MOST.
+    Raises ValueError for no area and for more than MAX_AREAS.
     """
 
     areas: tuple[InspectionArea, ...]

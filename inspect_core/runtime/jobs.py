@@ -172,7 +172,7 @@ class Jobs:
         """Do `work(job)` in the background after what was asked for before; its return value is job.result.
 
         subject: what the result is of, None for the title; on_end: called once, however the job ends. Raises
-        JobRejected while the same waits or runs, and when MOST wait.
+        JobRejected while the same waits or runs, and when MAX_QUEUED_JOBS wait.
         """
         job = Job(title, owner, title if subject is None else subject, session=session, _on_end=on_end)
         with self._lock:

@@ -183,7 +183,7 @@ def _refitted(count: int) -> tuple[np.ndarray, np.ndarray]:
 def _point(count: int, share: float) -> float:
     """Return the limit that the share of good parts exceeds, in scales above the location fitted to `count` scores.
 
-    The mean over the tails of `_refitted`; below FEWEST scores, which tell too little of a tail, as for MIN_SCORES.
+    The mean over the tails of `_refitted`; of fewer than MIN_SCORES, which tell too little of a tail, as of that many.
     """
     locations, scales = _refitted(max(count, MIN_SCORES))
     low = _reduced(1 - share) - 2

@@ -76,7 +76,7 @@ class Cluster:
         return self._client.status == "running"
 
     def map(self, task: Task, payloads: Iterable[Numbered]) -> Iterator[Numbered]:
-        """As `Executor.map`. A dead worker is replaced; a scheduler back within PATIENCE gets the open tasks."""
+        """As `Executor.map`. A dead worker is replaced; a scheduler back in RECONNECT_SECONDS gets the open tasks."""
         source = iter(payloads)
         content = pickle.dumps(task)
         waiting: dict[int, tuple[Any, Any]] = {}

@@ -200,7 +200,7 @@ def forecast_sentence(
 
 
 def most_promised(groups: int, *, photos: int) -> str:
-    """Return what so many good photos in so many groups can promise at best; "" from STEADY groups on."""
+    """Return what so many good photos in so many groups can promise at best; "" from ENOUGH_GOOD_PHOTOS groups on."""
     if groups >= ENOUGH_GOOD_PHOTOS or not groups:
         return ""
     least = provable_bound(groups)

@@ -6,6 +6,7 @@ file; a move of the parameter only reads one slice and smooths it.
 
 import copy
 import math
+import operator
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any, Self
 
@@ -82,7 +83,7 @@ class ScoredPhotos:
         return other
 
     def cached(self, key: tuple, make: Callable[[], np.ndarray]) -> np.ndarray:
-        """Return what `make` returns, read-only; the last KEPT that were asked for are remembered."""
+        """Return what `make` returns, read-only; the last CACHE_SIZE that were asked for are remembered."""
         made = self._latest.pop(key) if key in self._latest else make()
         made.flags.writeable = False
         self._latest[key] = made
@@ -122,8 +123,8 @@ class ScoredPhotos:
 
     def index(self, image: int | str) -> int:
         """Return a photo's position, given that or its name. Raises ValueError for a name that is not here."""
-        if isinstance(image, int):
-            return image
+        if not isinstance(image, str):
+            return operator.index(image)
         for position, photo in enumerate(self.photos):
             if photo.name == image:
                 return position

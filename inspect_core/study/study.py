@@ -36,11 +36,12 @@ from inspect_core.verdict import Limits
 class Study:
     """An order and a backbone: one detector fitted on the good photos, and every score that follows.
 
-    photos: an Order; or what `scan` found (split here by seed) or a Split, taught without tolerances where `choices`
-    name none. choices: fields of the order in place of its own. method: in place of the order's, FIRST where
-    neither is named; a tuple: methods that are fitted one by one, to be compared. taps: for each method those of the
-    backbone's taps that it sees, None: all see all. nearest: repeat coarse taps instead of interpolating; None follows
-    the published backbone. workers: who processes the photos, with results equal to the bit.
+    photos: a teaching config; or what `scan` found (split here by seed) or a Split, taught without tolerances where
+    `choices` name none. choices: fields of the order in place of its own. method: in place of the order's,
+    DEFAULT_METHOD where neither is named; a tuple: methods that are fitted one by one, to be compared. taps: for each
+    method those of the backbone's taps that it sees, None: all see all. nearest: repeat coarse taps instead of
+    interpolating; None follows the published backbone. workers: who processes the photos, with results equal to the
+    bit.
 
     Photos that turn out damaged are left out and listed in `skipped` as (name, reason); `not_located` holds, by name,
     why the part was not located in a photo. After `fit`, `scored` holds the calibration, validation and test photos.

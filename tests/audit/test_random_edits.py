@@ -3,6 +3,7 @@
 import random
 from contextlib import contextmanager
 
+import pytest
 import sqlalchemy as sa
 
 from inspect_core.audit import triggers
@@ -10,6 +11,8 @@ from inspect_core.audit.database import ENTRIES, HEAD, Database
 from inspect_core.audit.entry import digest_of
 from inspect_core.audit.log import AuditLog, LogError
 from tests.audit.conftest import LENGTH
+
+pytestmark = pytest.mark.slow
 
 EDITS = 500
 

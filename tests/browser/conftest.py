@@ -60,12 +60,12 @@ def browsing(chromium: str):
 
 
 @pytest.fixture(scope="module")
-def serve(tmp_path_factory: pytest.TempPathFactory, graphs: Path) -> Iterator[Callable[..., str]]:
+def serve(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Callable[..., str]]:
     """serve(app, workspace=None, small=False, port=0) starts a fresh server for a script and gives its address.
 
     small: its sample part is taught in seconds. port: of a server that is killed first, whose place it takes.
     """
-    with _serving(tmp_path_factory, graphs) as start:
+    with _serving(tmp_path_factory) as start:
         yield start
 
 
@@ -75,14 +75,14 @@ def sample_workspace(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 @pytest.fixture(scope="session")
-def sample_app(tmp_path_factory: pytest.TempPathFactory, graphs: Path) -> Iterator[str]:
+def sample_app(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
     """Address of the app with a small sample part taught at its first start: one for all tests that begin with it."""
-    with _serving(tmp_path_factory, graphs) as start:
+    with _serving(tmp_path_factory) as start:
         yield start(ROOT / "app.py", small=True)
 
 
 @contextmanager
-def _serving(tmp_path_factory: pytest.TempPathFactory, graphs: Path) -> Iterator[Callable[..., str]]:
+def _serving(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Callable[..., str]]:
     servers: dict[int, subprocess.Popen] = {}
 
     def start(app: Path, workspace: Path | None = None, *, small: bool = False, port: int = 0) -> str:
@@ -93,8 +93,6 @@ def _serving(tmp_path_factory: pytest.TempPathFactory, graphs: Path) -> Iterator
                 free.bind(("127.0.0.1", 0))
                 port = free.getsockname()[1]
         folder = workspace or tmp_path_factory.mktemp("served")
-        if not (folder / "onnx").is_symlink():
-            (folder / "onnx").symlink_to(graphs, target_is_directory=True)
         log = folder / f"server-{port}.log"
         command = [sys.executable, *(SMALL if small else STREAMLIT), "run", str(app), "--server.port", str(port)]
         command += ["--server.headless", "true", "--server.address", "127.0.0.1", "--browser.gatherUsageStats", "false"]

@@ -19,6 +19,8 @@ from inspect_core.classify.kernel_density import (
 )
 from inspect_core.classify.posterior import calibration_error
 
+pytestmark = pytest.mark.slow
+
 
 def clouds(n, seed, *, classes=2, d=2):
     """n examples of `classes` kinds around the corners of a simplex, overlapping a little."""

@@ -9,11 +9,6 @@ import pytest
 from inspect_core.cli.commands import main
 
 
-@pytest.fixture(autouse=True)
-def exported_once(kept_graphs) -> None:
-    """In every workspace anew, an export takes nearly all the time of a verb."""
-
-
 @pytest.fixture(scope="session")
 def teach(product: Path, backbone) -> Callable[..., int]:
     """teach(verb, *arguments) runs a verb that teaches the small product, or `photos`, quickly; the exit code."""

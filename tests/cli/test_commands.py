@@ -10,6 +10,7 @@ from inspect_core.cli.commands import SUBCOMMANDS, main
 from inspect_core.recipe_io.recipe_file import load, save
 
 
+@pytest.mark.slow
 def test_the_list_of_verbs_is_printed_without_torch():
     code = "import runpy, sys; sys.argv[1:] = ['--help']; runpy.run_module('inspect_core', run_name='__main__')"
     check = f"import atexit, sys; atexit.register(lambda: print('torch' in sys.modules)); {code}"

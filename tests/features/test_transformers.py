@@ -4,10 +4,8 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-import timm
 import torch
 from safetensors.torch import load_file, save_file
-from timm.layers import resample_abs_pos_embed
 
 from inspect_core.features.backbones import Backbone, load
 from inspect_core.tuning.product_check_training import train_product_check
@@ -26,6 +24,8 @@ pytestmark = pytest.mark.slow
 @pytest.fixture(scope="module")
 def weights(tmp_path_factory) -> dict[str, Path]:
     """Files of random weights, written as their authors do: at the size that timm gives the network."""
+    import timm
+
     folder, files = tmp_path_factory.mktemp("transformers"), {}
     for name in SIZES:
         torch.manual_seed(0)
@@ -46,6 +46,9 @@ def loaded(name: str, weights: dict[str, Path], size: tuple[int, int] | None = N
 
 def published(name: str, path: Path) -> tuple[torch.nn.Module, torch.Tensor, np.ndarray]:
     """timm's own network from the file, its scaled input and the photos, put together without Loupe."""
+    import timm
+    from timm.layers import resample_abs_pos_embed
+
     network, tensors = timm.create_model(name, img_size=SIZES[name]).eval(), load_file(path)
     if "pos_embed" in tensors:
         before = 0 if network.no_embed_class else network.num_prefix_tokens

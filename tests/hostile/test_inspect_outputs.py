@@ -91,9 +91,12 @@ ALIKE = {
 }
 
 
-@pytest.mark.parametrize("given_as", ["absolute", "relative", "from beside"])
-@pytest.mark.parametrize("names", ALIKE.values(), ids=ALIKE)
-def test_every_photo_has_its_own_maps_and_no_other_file_changes(line, tmp_path, tree, monkeypatch, names, given_as):
+@pytest.mark.parametrize(
+    ("given_as", "alike"),
+    [*(("relative", alike) for alike in ALIKE), *((way, "two formats") for way in ("absolute", "from beside"))],
+)
+def test_every_photo_has_its_own_maps_and_no_other_file_changes(line, tmp_path, tree, monkeypatch, given_as, alike):
+    names = ALIKE[alike]
     photos = [photo(tmp_path / "photos" / name, level) for level, name in enumerate(names)]
     before = tree(tmp_path)
     if given_as == "from beside":

@@ -13,6 +13,8 @@ from inspect_core.images.grouping import burst_gap, propose_groups, ungrouped
 from inspect_core.images.samples import Dataset, PhotoFile
 from tests.examples import examples
 
+pytestmark = pytest.mark.slow
+
 
 def samples_of(names):
     good = []

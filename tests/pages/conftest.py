@@ -41,7 +41,7 @@ def packages_read_once():
 
 
 @pytest.fixture(autouse=True)
-def fresh_process_state(workspace, kept_graphs):
+def fresh_process_state(workspace):
     """Streamlit's caches live as long as the process; every test begins without a job and with empty hands."""
     st.cache_resource.clear()
     st.cache_data.clear()

@@ -34,7 +34,7 @@ def test_with_nothing_taught_it_says_what_to_do(open_app, no_first_start):
     assert app.button(key="to_teach").label == "Teach a product"
 
 
-def test_detectors_are_compared_and_one_is_put_on_the_bench(open_app, part, exported, monkeypatch):
+def test_detectors_are_compared_and_one_is_put_on_the_bench(open_app, part, monkeypatch):
     forecast = teaching_job.forecast
     monkeypatch.setattr(detector_comparison, "COMPARISON_DEFECTS", 12)
     monkeypatch.setattr(teaching_job, "forecast", lambda order, store, _: forecast(order, store, ("mahalanobis",)))

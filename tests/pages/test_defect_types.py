@@ -222,7 +222,7 @@ def test_product_check_verdict_is_equal_on_page_and_recipe(app, labelled):
     assert any(verdict.defect_type for verdict in verdicts if verdict not in stopped)
 
 
-def test_inspect_names_the_type_as_the_recipe_does(app, labelled, exported, workspace):
+def test_inspect_names_the_type_as_the_recipe_does(app, labelled, workspace):
     app.switch_page("pages/inspect.py").run()
     app.slider(key=f"minimum_confidence-inspect-{labelled.id}").set_value(55).run()
     assert not app.exception

@@ -134,7 +134,7 @@ def test_a_preview_of_one_view_and_its_way_into_force(open_app, flexible, drawn,
     assert scores(drawn) == applied.study.scores(k=3).tolist()
 
 
-def test_photo_is_judged_alike_by_product_and_recipe(open_app, curved, drawn, product, exported, monkeypatch):
+def test_photo_is_judged_alike_by_product_and_recipe(open_app, curved, drawn, product, monkeypatch):
     app, backbone = open_app(PAGE), curved.extractor.backbone
 
     def add(app, part, photo):

@@ -83,7 +83,7 @@ def test_a_workspace_that_cannot_be_written_is_named(open_app, workspace, monkey
     assert not app.title
 
 
-def test_recipe_shows_contents_opens_and_is_deleted(open_app, exported, saved, in_folder):
+def test_recipe_shows_contents_opens_and_is_deleted(open_app, saved, in_folder):
     app = open_app(PAGE)
     assert app.header[0].value == f"flange {saved.digest[:8]}"
     assert all(text in words(app) for text in ("k = ", "first"))
@@ -241,7 +241,7 @@ def choose(app, saved) -> None:
 
 
 def test_table_counts_test_photos_and_opens_those_that_exist(
-    open_app, exported, flange, saved, workspace, product, tmp_path, monkeypatch
+    open_app, flange, saved, workspace, product, tmp_path, monkeypatch
 ):
     recipe = flange.study.recipe(Limits(0, 0), product="bracket")
     save(recipe, workspace / "recipes/b.zip")

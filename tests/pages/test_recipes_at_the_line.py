@@ -64,7 +64,7 @@ def test_a_recipe_is_exported_with_its_proof(open_app, small_recipe, workspace, 
     assert not written.exists()
 
 
-def test_parts_are_named_challenged_and_overridden(open_app, exported, flange, workspace, product):
+def test_parts_are_named_challenged_and_overridden(open_app, flange, workspace, product):
     highest = float(flange.study.scores()[flange.scored.good_and_defect()[0]].max())
     limits = Limits(2 * highest, 3 * highest)  # three photos alone set the suggested ones
     recipe = flange.study.recipe(limits, product="flange", product_check=flange.product_check)

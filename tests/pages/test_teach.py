@@ -96,7 +96,7 @@ def test_sample_is_ready_and_half_the_defects_choose(open_app, orders):
     assert [order.tolerances for order in orders] == [tolerated, None]
 
 
-def test_a_folder_is_taught_and_lies_in_hand(on_product, exported):
+def test_a_folder_is_taught_and_lies_in_hand(on_product):
     assert "18 good, 3 defects of 2 types" in words(on_product)
     make_small(on_product)
     press(on_product, "teach")

@@ -8,6 +8,8 @@ from inspect_core.playgrounds.shifted_shapes import SHIFTS, centres, shifted
 from inspect_core.playgrounds.simulated_classes import SIMULATIONS
 from inspect_core.scoring.metrics import auroc
 
+pytestmark = pytest.mark.slow
+
 T = np.linspace(0, 2 * np.pi, 60)
 ELLIPSE = np.stack([np.cos(T), 0.6 * np.sin(T)], axis=1)
 

@@ -84,6 +84,7 @@ def test_two_manual_workers_give_the_bits_of_one_process(study_of, started, plai
 
 
 @with_dask
+@pytest.mark.slow
 def test_another_version_or_too_little_memory_is_refused(started, monkeypatch):
     with workers(cluster=started.address) as executor:
         with pytest.raises(ValueError, match=r"started with 8\.0; start it with a larger --memory-limit"):

@@ -204,6 +204,7 @@ def test_a_mask_that_one_worker_cannot_read_is_read_here(study_of, plain):
     assert figures(here, plain.default_limits()) == figures(there, plain.default_limits())
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("payload", "reason"), [("bad", "it cannot be read"), ("deadly", "its worker process was killed")]
 )
@@ -228,6 +229,7 @@ def test_shard_failing_three_times_is_named_and_others_kept(pool, payload, reaso
     work.remove()
 
 
+@pytest.mark.slow
 def test_who_stops_waiting_ends_the_work(pool):
     began, results = time.monotonic(), pool.map(Ready(), enumerate(["quick", *["slow"] * 1000]))
     assert next(results) == (0, ("quick", list(processes.ONE_THREAD.values())))
@@ -242,6 +244,7 @@ def test_a_worker_of_another_version_is_refused(monkeypatch, pool):
         list(pool.map(Ready(), [(0, "")]))
 
 
+@pytest.mark.slow
 def test_workers_end_with_the_process_that_started_them(tmp_path):
     program = (
         "import sys, time; sys.path.insert(0, sys.argv[1])\n"

@@ -108,6 +108,7 @@ def test_a_copy_is_a_study_of_its_own(workspace):
     assert len(msa_study.load("Line-4-backup").appraisals) == 1
 
 
+@pytest.mark.slow
 def test_two_servers_lose_no_call(workspace):
     parts = tuple(StudyPart(str(number), number % 2 == 0) for number in range(40))
     msa_study.save(study(("Ann", "Ben"), parts=parts))

@@ -17,6 +17,8 @@ from benchmarks.studies.ablations import (
 )
 from inspect_core.detectors.mahalanobis import Mahalanobis, fit, semi_orthogonal
 
+pytestmark = pytest.mark.slow
+
 H, W, D = 3, 4, 15
 RIDGE = 0.02
 EIGEN = [fit_eigen_largest, fit_eigen_smallest, fit_eigen_smallest_of_all]

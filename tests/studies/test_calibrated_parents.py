@@ -12,6 +12,8 @@ from inspect_core.classify.posterior import calibration_error
 from inspect_core.scoring.metrics import expected_calibration_error
 from inspect_core.whole_part.cross_validation import cross_validate
 
+pytestmark = pytest.mark.slow
+
 BOTH = pytest.mark.parametrize("method", ["isotonic", "sigmoid"])
 
 

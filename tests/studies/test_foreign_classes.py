@@ -5,6 +5,8 @@ import pytest
 
 from benchmarks.studies.foreign_classes import _figures, _mean
 
+pytestmark = pytest.mark.slow
+
 
 def test_far_clusters_are_foreign_only_to_the_kernel():
     rng = np.random.default_rng(0)

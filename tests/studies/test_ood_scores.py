@@ -4,6 +4,8 @@ import torch
 
 from benchmarks.studies.ood_scores import bats, bats_clip, energy, fuse, msp, react, react_clip, regularised_error
 
+pytestmark = pytest.mark.slow
+
 LOGITS = np.array([[1.0, 2.0, 3.0], [0.0, 0.0, 0.0]])
 
 

@@ -16,6 +16,8 @@ from inspect_core.playgrounds import simulated_classes
 from inspect_core.scoring.metrics import expected_calibration_error
 from inspect_core.whole_part import cross_validation
 
+pytestmark = pytest.mark.slow
+
 
 def test_the_document_is_what_the_generator_writes():
     assert reproduction.DOCUMENT.read_text(encoding="utf-8") == reproduction.document()

@@ -198,7 +198,7 @@ def test_trial_defects_are_as_large_as_in_one_tile(study):
 
 
 @pytest.mark.slow
-def test_the_command_line_gives_what_the_study_gives(product, tmp_path, kept_graphs):
+def test_the_command_line_gives_what_the_study_gives(product, tmp_path):
     out = tmp_path / "recipe"
     arguments = ["--detector", "mahalanobis", "--k", "8", "--size", "128", "--tiles", "16", "--tolerance", "none"]
     assert main(["fit", str(product), "--out", str(out), *arguments, "--guard", "off"]) == 0

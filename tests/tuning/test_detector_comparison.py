@@ -185,7 +185,7 @@ def test_a_row_is_what_a_study_of_that_detector_alone_gives(compared, backbone, 
 
 
 @pytest.mark.slow
-def test_the_same_photos_give_the_same_figures_to_the_bit(run, compared, exported, kept_graphs):
+def test_the_same_photos_give_the_same_figures_to_the_bit(run, compared):
     repeated = run(NEAREST, JOINED)[1]
     _, first = compared
     for left, other in ((first.rows[2], repeated.rows[0]), (first.rows[0], repeated.rows[1])):
@@ -222,7 +222,7 @@ def test_what_is_written_says_the_same_everywhere(compared):
 
 
 @pytest.mark.slow
-def test_a_method_is_also_compared_as_published(run, compared, exported, tmp_path):
+def test_a_method_is_also_compared_as_published(run, compared, tmp_path):
     _, comparison = run(JOINED, ALONE, as_published=True)
     _, usual, published = comparison.rows
     assert [figure_row.title for figure_row in comparison.rows] == [
@@ -265,7 +265,7 @@ def test_the_report_opens_alone_and_shows_names_as_text(compared):
 
 
 @pytest.mark.slow
-def test_without_defects_the_figures_of_defects_are_left_out(run, compared, exported):
+def test_without_defects_the_figures_of_defects_are_left_out(run, compared):
     order, _ = compared
     only_good = tuple(sample for sample in order.photos.test if sample.label == "good")
     fewer, comparison = run(ALONE, photos=replace(order.photos, test=only_good))

@@ -48,7 +48,7 @@ def screened(photos, shared_workspace, tmp_path_factory):
         return screen_photos(scan(photos[0]), ORDER, store, silent), store
 
 
-def test_what_hides_among_the_good_photos_is_found(photos, screened, exported, monkeypatch):
+def test_what_hides_among_the_good_photos_is_found(photos, screened, monkeypatch):
     (folder, blurred, copied), (screening, store) = photos, screened
     topics = {photo.sample.name: {finding.topic for finding in photo.findings} for photo in screening.photos}
     assert BLUR in topics[blurred]
@@ -76,7 +76,7 @@ def test_the_scratch_lies_where_the_ring_is(screened):
     assert mask[max(0, y - 30) : y + 30, max(0, x - 30) : x + 30].any()
 
 
-def test_few_photos_are_not_compared_and_a_damaged_one_is_listed(product, exported, tmp_path):
+def test_few_photos_are_not_compared_and_a_damaged_one_is_listed(product, tmp_path):
     folder = tmp_path / "few"
     folder.mkdir()
     for path in sorted((product / "train/good").iterdir())[:4]:
@@ -89,7 +89,7 @@ def test_few_photos_are_not_compared_and_a_damaged_one_is_listed(product, export
     assert not screening.unusual
 
 
-def test_a_look_can_be_stopped(photos, exported, tmp_path):
+def test_a_look_can_be_stopped(photos, tmp_path):
     def stop(fraction, step):
         if fraction > 0.1:
             raise Cancelled

@@ -31,8 +31,9 @@ def teach(asked: TeachingConfig, store: FeatureStore) -> teaching.TeachingResult
         return teaching.teach(asked, store, lambda fraction, step: None)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("place", [PLACED, PLACED - 0.01])
-def test_the_place_of_parts_names_the_detector_as_taught_alone(exported, product, tmp_path, monkeypatch, place):
+def test_the_place_of_parts_names_the_detector_as_taught_alone(product, tmp_path, monkeypatch, place):
     monkeypatch.setattr(teaching, "place_of", lambda study: place)
     photos = train_on_all(split(scan(product), seed=0))
     first = teach(order(photos), FeatureStore(tmp_path / "first"))
@@ -44,14 +45,15 @@ def test_the_place_of_parts_names_the_detector_as_taught_alone(exported, product
     assert np.array_equal(first.study.scores(), refit.study.scores())
 
 
-def test_a_detector_that_was_named_is_taken_without_a_word(exported, backbone, product, tmp_path):
+def test_a_detector_that_was_named_is_taken_without_a_word(backbone, product, tmp_path):
     photos = split(scan(product), seed=0)
     result = teach(order(photos, method="mahalanobis+quadrics", parameters={"k": 8}), FeatureStore(tmp_path))
     assert (result.study.method, result.detector_reason) == ("mahalanobis+quadrics", None)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("method", ["mahalanobis", "kernel_pca", "mahalanobis+quadrics"])
-def test_a_named_detector_begins_at_its_defaults(exported, product, tmp_path, method):
+def test_a_named_detector_begins_at_its_defaults(product, tmp_path, method):
     photos = train_on_all(split(scan(product), seed=0))
     quick = {name: QUICK[name] for name in QUICK if name in known_parameters(method)}
     result = teach(order(photos, method=method, parameters=quick), FeatureStore(tmp_path))
@@ -74,7 +76,8 @@ def test_a_named_detector_begins_at_its_defaults(exported, product, tmp_path, me
     assert np.array_equal(study.scores(), single.scores())
 
 
-def test_known_defects_choose_among_candidates_fitted_once(exported, product, tmp_path, monkeypatch):
+@pytest.mark.slow
+def test_known_defects_choose_among_candidates_fitted_once(product, tmp_path, monkeypatch):
     monkeypatch.setattr(comparison_result, "CANDIDATES", ("mahalanobis", "nearest", "mahalanobis+nearest"))
     fits, fit = [], Study.fit
     monkeypatch.setattr(Study, "fit", lambda study, *a, **b: fits.append(study.methods) or fit(study, *a, **b))
@@ -89,7 +92,7 @@ def test_known_defects_choose_among_candidates_fitted_once(exported, product, tm
     assert result.study.default_limits()
 
 
-def test_too_few_photos_to_compare_are_told(exported, backbone, product, tmp_path):
+def test_too_few_photos_to_compare_are_told(backbone, product, tmp_path):
     result = teach(order(Split(split(scan(product), seed=0).train[:2], (), ())), FeatureStore(tmp_path))
     assert result.study.method == teaching.DEFAULT_METHOD
     assert result.detector_reason.startswith("Too few photos")

@@ -8,6 +8,8 @@ from inspect_core.tuning import tsne as arranging
 from inspect_core.tuning.tsne import arrange, tsne
 from tests.study.made_up import rows_of
 
+pytestmark = pytest.mark.slow
+
 
 def two_groups(n: int = 60) -> np.ndarray:
     rng = np.random.default_rng(1)

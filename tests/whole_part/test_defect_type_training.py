@@ -13,6 +13,8 @@ from inspect_core.whole_part.defect_type_training import (
 )
 from inspect_core.whole_part.defect_types import least_limit
 
+pytestmark = pytest.mark.slow
+
 CENTRES = {"dent": 0.0, "scratch": 3.0, "stain": -3.0}
 
 
