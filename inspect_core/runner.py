@@ -35,8 +35,8 @@ class ExportedModel(PhotoInspector):
         super().__init__(**facts)
         head = [] if self.product_check is None and self.defect_types is None else [EMBEDDING, LOGITS]
         outputs = [MAP] if self.tiles is None else cells_of(views)
-        photos = [(IMAGES, "tensor(uint8)", [*self.size, 3])]
-        self._session = _session(graphs, recipe_package.MODEL, photos, [*outputs, *head], threads)
+        inputs = [(IMAGES, "tensor(uint8)", [*self.size, 3])]
+        self._session = _session(graphs, recipe_package.MODEL, inputs, [*outputs, *head], threads)
         if self.tiles is not None:
             widths = [output.shape[1] for output in self._session.get_outputs()[:views]]
             cells = [(name, "tensor(float)", [k, *self.tiles.grid]) for name, k in zip(outputs, widths, strict=True)]

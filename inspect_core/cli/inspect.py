@@ -1,4 +1,4 @@
-"""`inspect`: judge photos with a recipe."""
+"""`inspect`: inspect photos with a recipe."""
 
 import argparse
 import sys

@@ -181,7 +181,7 @@ def teach_folder(
 
 
 def print_alignment_advice(order: TeachingConfig) -> None:
-    """Print, before anything is learned, whether alignment would help. Raises ValueError as `proposed`."""
+    """Print, before anything is learned, whether alignment would help. Raises ValueError as `alignment_advice`."""
     with progress_bar() as report:
         note = alignment_advice(order, report)
     print_notes([note] if note else [])

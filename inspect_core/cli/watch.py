@@ -1,4 +1,4 @@
-"""`watch`: judge photos as they arrive in a folder, and move them by verdict."""
+"""`watch`: inspect photos as they arrive in a folder, and move them by verdict."""
 
 import argparse
 import sys

@@ -170,7 +170,7 @@ class FeatureExtractor:
         return self.features_of_input(self.network_input(pixels, placement))
 
     def features_of_input(self, picture: np.ndarray) -> tuple[Tensor, ...]:
-        """Return the features of what `picture` returns.
+        """Return the features of what `network_input` returns.
 
         Neighbours of tiles are averaged last, over the whole grid: within a tile the average would take in cells
         beside the cut.
@@ -194,8 +194,9 @@ class FeatureExtractor:
     ) -> tuple[tuple[Tensor, ...], np.ndarray, np.ndarray]:
         """Return (`features`, embedding (1, d), logits (1, c)) of one photo; both of the whole photo, also with tiles.
 
-        picture: of `picture`, when already made. The features are equal to the bit to those of `features`, which stops
-        at the last tap and is quicker. Raises NotLocated, and ValueError for a network without a last linear layer.
+        picture: of `network_input`, when already made. The features are equal to the bit to those of `features`, which
+        stops at the last tap and is quicker. Raises NotLocated, and ValueError for a network without a last linear
+        layer.
         """
         placement = placement or self.place(pixels)
         picture = self.network_input(pixels, placement) if picture is None else picture

@@ -56,7 +56,7 @@ class OnnxGraph:
 
 
 def load_cached(identity: tuple[object, ...], *, size: tuple[int, int], outputs: int, cache: Path) -> OnnxGraph | None:
-    """Return the graph for images of `size` (H, W) pixels in the cache folder, if it is `stored` there."""
+    """Return the graph for images of `size` (H, W) pixels in the cache folder, if `store` kept it there."""
 
     def fitting(content: bytes) -> OnnxGraph:
         graph = OnnxGraph(content)
@@ -80,7 +80,7 @@ def use_cached(identity: tuple[object, ...], use: Callable[[bytes], Used], cache
 
 
 def store(identity: tuple[object, ...], content: bytes, cache: Path) -> None:
-    """Keep a graph for `stored`; those not used for longest go. Raises OSError when the folder cannot be written."""
+    """Keep a graph for `load_cached`; the longest unused go. Raises OSError when the folder cannot be written."""
     key = _key(identity)
     with atomic_replace(cache / _file_name(key, content)) as new:
         new.write_bytes(content)

@@ -168,7 +168,10 @@ class TorchNetwork:
         self._lock = threading.RLock()
 
     def __call__(self) -> nn.Module:
-        """Raise ValueError as `WeightsFile.tensors` and `fill`."""
+        """Return the network, given its weights at the first call.
+
+        Raises ValueError as `WeightsFile.tensors` and `load_weights_into`.
+        """
         with CALLS, self._lock:
             if self._filled is None:
                 network = self.hollow()

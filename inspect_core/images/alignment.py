@@ -206,15 +206,15 @@ class Alignment:
     def _reference(self) -> Reference:
         return Reference(self.reference, self.mask, self.coverage_mask, self.scale, self.outlined)
 
-    def _located(self, pose: np.ndarray, photo: tuple[int, int], share: float, agreement: float) -> PartPose:
+    def _located(self, pose: np.ndarray, size: tuple[int, int], share: float, agreement: float) -> PartPose:
         small = self.mask.shape
         covered = registration.warp_onto(np.zeros(small, np.uint8), pose, small)[1]
         visible = float(covered[self.mask].mean()) if self.mask.any() else 0.0
         in_photo = registration.compose_poses(
-            resized(small, photo), registration.compose_poses(pose, resized(self.photo_size, small))
+            resized(small, size), registration.compose_poses(pose, resized(self.photo_size, small))
         )
         matrix = cv2.invertAffineTransform(in_photo)
-        return PartPose(matrix, photo, self.photo_size, agreement, share, visible, ambiguous=bool(self.symmetry_angles))
+        return PartPose(matrix, size, self.photo_size, agreement, share, visible, ambiguous=bool(self.symmetry_angles))
 
 
 def learn_alignment(
@@ -230,27 +230,27 @@ def learn_alignment(
         remedy = f"give 0° to {MAX_ROTATION_DEGREES:g}° and 0% to {MOST_SHIFT:.0%} of the picture"
         raise ValueError(f"rotation {turn:g}° or shift {shift:.0%} is out of range; {remedy}")
     smalls: list[RegistrationImage] = []
-    photo = None
+    photo_size = None
     for pixels in photos:
-        photo = photo or pixels.shape[:2]
-        if pixels.shape[:2] != photo:
+        photo_size = photo_size or pixels.shape[:2]
+        if pixels.shape[:2] != photo_size:
             raise ValueError("the photos have different sizes; alignment needs photos of one size")
-        share = SIDE / max(photo)
-        height, width = (max(8, round(side * share)) for side in photo)
+        share = SIDE / max(photo_size)
+        height, width = (max(8, round(side * share)) for side in photo_size)
         smalls.append(_small(pixels, (height, width)))
-    if photo is None or len(smalls) < FEWEST_PHOTOS:
+    if photo_size is None or len(smalls) < FEWEST_PHOTOS:
         raise ValueError(f"there are {len(smalls)} photos; alignment needs at least {FEWEST_PHOTOS}")
     if np.median([small.picture.std() for small in smalls]) < _FLAT:
         raise ValueError("the photos are uniform; there is nothing to align to")
     bounds = {"scale": scale, "turn": turn, "shift": shift}
     if not _are_long(smalls):
-        return _learned(smalls, photo, outlined=False, **bounds)
+        return _learned(smalls, photo_size, outlined=False, **bounds)
     try:
-        by_outline = _learned(smalls, photo, outlined=True, **bounds)
+        by_outline = _learned(smalls, photo_size, outlined=True, **bounds)
     except ValueError:
-        return _learned(smalls, photo, outlined=False, **bounds)
+        return _learned(smalls, photo_size, outlined=False, **bounds)
     try:
-        by_details = _learned(smalls, photo, outlined=False, **bounds)
+        by_details = _learned(smalls, photo_size, outlined=False, **bounds)
     except ValueError:
         return by_outline
     return by_outline if _fit(by_outline, smalls) > _fit(by_details, smalls) + _BETTER else by_details
@@ -285,7 +285,7 @@ def _fit(alignment: Alignment, smalls: Sequence[RegistrationImage]) -> float:
 
 def _learned(
     smalls: Sequence[RegistrationImage],
-    photo: tuple[int, int],
+    size: tuple[int, int],
     *,
     scale: bool,
     turn: float,
@@ -309,8 +309,8 @@ def _learned(
     if lost > _LOST * len(trials):
         raise _unreliable_alignment_error(len(poses), len(trials))
     pictures = reference.picture, reference.mask, reference.always
-    least = Alignment(*pictures, photo, scale, {}, photos_seen=len(trials), photos_not_located=lost, outlined=outlined)
-    measured = [_measured(least._located(pose, photo, coarse.share, agreement)) for coarse, pose, agreement in poses]
+    least = Alignment(*pictures, size, scale, {}, photos_seen=len(trials), photos_not_located=lost, outlined=outlined)
+    measured = [_measured(least._located(pose, size, coarse.share, agreement)) for coarse, pose, agreement in poses]
     ranges = {name: _range(name, [values[name] for values in measured]) for name in _MEASURED}
     correlation = ranges["correlation"].low
     if not outlined and reference.repeats(correlation):

@@ -49,8 +49,8 @@ def draw_frame(pixels: np.ndarray, box: Box, colour: tuple[int, int, int]) -> np
 
 def downscale(pixels: np.ndarray, side: int) -> np.ndarray:
     """Return (H, W, 3) at its own aspect with the longer side at most `side`: for finding, never for judging."""
-    fraction = min(1.0, side / max(pixels.shape[:2]))
-    height, width = (max(1, round(fraction * length)) for length in pixels.shape[:2])
+    scale = min(1.0, side / max(pixels.shape[:2]))
+    height, width = (max(1, round(scale * length)) for length in pixels.shape[:2])
     return squash(pixels, (height, width))
 
 

@@ -1,4 +1,4 @@
-"""The interface by which batch and watch folder judge photos: a recipe with torch, or an exported one without."""
+"""The interface by which batch and watch folder inspect photos: a recipe with torch, or an exported one without."""
 
 from typing import Protocol
 

@@ -230,7 +230,7 @@ class Method(ABC):
         return None
 
     def refit_values(self, detector: Any) -> dict[str, float]:
-        """Return the values of `refits` in a detector, also where the method chose them."""
+        """Return the values of `refit_parameters` in a detector, also where the method chose them."""
         return {name: detector.params()[name] for name in self.refit_parameters}
 
     def sample_size(self, parameters: Parameters, value: int) -> int:

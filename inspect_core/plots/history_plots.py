@@ -16,7 +16,7 @@ SYMBOLS = {"accept": "circle", "review": "diamond", "reject": "x"}
 def scores_over_time(
     when: np.ndarray,
     scores: np.ndarray,
-    words: Sequence[str],
+    verdicts: Sequence[str],
     limits: np.ndarray,
     names: Sequence[str],
     theme: ChartTheme,
@@ -25,22 +25,22 @@ def scores_over_time(
 ) -> go.Figure:
     """Return one mark for each part, by verdict, and the limits as steps.
 
-    when: (n,) ascending, datetime64 in local time or float hours; scores: (n,); words: verdicts of SYMBOLS; limits:
+    when: (n,) ascending, datetime64 in local time or float hours; scores: (n,); verdicts: (n,) of SYMBOLS; limits:
     (n, 2), review and reject in force. A part far above the limit is drawn at the upper edge, with its score on hover.
     """
     figure = new_figure(theme, height=340)
-    verdicts = np.asarray(words)
+    by_part = np.asarray(verdicts)
     limit = limits[:, 1].max()
     most = float(np.quantile(scores, 0.98))
     top = max(limit + abs(limit), most + 0.05 * abs(most))
     for word, colour in zip(SYMBOLS, (theme.good, theme.defect_types[2], theme.defect), strict=True):
-        shown = _thinned(np.flatnonzero(verdicts == word), room=MOST_POINTS if word == "accept" else len(verdicts))
+        shown = _thinned(np.flatnonzero(by_part == word), room=MOST_POINTS if word == "accept" else len(verdicts))
         size, opacity = (5, 0.45) if word == "accept" else (8, 0.9)
-        words = f"{unit}%{{customdata[1]}}<extra>{VERDICT_PHRASES[word]}</extra>"
+        hover = f"{unit}%{{customdata[1]}}<extra>{VERDICT_PHRASES[word]}</extra>"
         marks = {
             "customdata": np.array([[as_text(names[i]), f"{scores[i]:.4g}"] for i in shown]) if len(shown) else None,
             "marker": {"color": colour, "size": size, "symbol": SYMBOLS[word], "opacity": opacity},
-            "hovertemplate": "%{customdata[0]}<br>%{x}<br>" + words,
+            "hovertemplate": "%{customdata[0]}<br>%{x}<br>" + hover,
         }
         figure.add_scatter(
             x=when[shown], y=np.minimum(scores[shown], top), mode="markers", name=VERDICT_PHRASES[word], **marks

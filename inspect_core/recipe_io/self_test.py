@@ -38,22 +38,22 @@ def run_self_test(recipe: Recipe, path: Path, *, widths: Sequence[int], embeddin
     """
     rng = np.random.default_rng(0)
     patches = [torch.from_numpy(_vectors(rng, *recipe.grid, width)[None]) for width in widths]
-    photos = _vectors(rng, PHOTOS, embedding or 0)
+    embeddings = _vectors(rng, PHOTOS, embedding or 0)
     with np.errstate(all="ignore"):
         with recipe_errors(path, "the detector cannot be used"):
             _prove_detector(recipe, patches)
         if recipe.product_check is not None:
             with recipe_errors(path, f"{PARTS['product_check'][-1]} cannot be used"):
                 logits = _vectors(rng, PHOTOS, CLASSES) if recipe.product_check.fused else None
-                as_finite(recipe.product_check.score(photos, logits), name="its score")
+                as_finite(recipe.product_check.score(embeddings, logits), name="its score")
         if recipe.known_cases is not None:
             with recipe_errors(path, "the gallery of known cases cannot be used"):
-                for photo in photos:
-                    recipe.known_cases.nearest(photo, count=1)
+                for vector in embeddings:
+                    recipe.known_cases.nearest(vector, count=1)
         if recipe.defect_types is not None:
             with recipe_errors(path, f"{PARTS['defect_types'][-1]} cannot be used"):
-                for photo in photos:
-                    recipe.defect_types.of_embedding(photo)
+                for vector in embeddings:
+                    recipe.defect_types.of_embedding(vector)
         if recipe.alignment is not None:
             with recipe_errors(path, f"{PARTS['alignment'][-1]} cannot be used"):
                 recipe.alignment.locate(recipe.alignment.reference)

@@ -23,7 +23,7 @@ def clean_name(name: str) -> str:
 
 
 def local_user() -> str:
-    """LOUPE_USER, else the name of the login, else the one that `keep` has kept, else UNKNOWN."""
+    """LOUPE_USER, else the name of the login, else the one that `save_local_user` stored, else UNKNOWN."""
     login = ""
     with suppress(KeyError, OSError):  # a number without a name
         login = getpass.getuser()

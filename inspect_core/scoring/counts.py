@@ -20,9 +20,9 @@ def select_counted_parts(
     """Return (good parts, defects, whether the limit was set on these good parts), the first two (n,) bool.
 
     good, defect: (n,) bool; a part whose truth is unknown is neither. subsets: (n,) "calibration", "validation",
-    "test", "added" or "relabelled". Good parts are those of `judge`; when there are none, those of `calibrate`. Defects
-    are those of `judge`: not those used to choose settings, nor those whose label was given by someone who had seen the
-    score.
+    "test", "added" or "relabelled". Good parts are those of the test set; when there are none, of the calibration set.
+    Defects are those of the test set: not those used to choose settings, nor those whose label was given by someone who
+    had seen the score.
     """
     subset_names = np.array(subsets, dtype=str)
     judge, calibrate = good & (subset_names == "test"), good & (subset_names == "calibration")
@@ -144,7 +144,7 @@ def count_parts(
 def counts_sentence(counts: VerdictCounts, *, limit_set_on_these: bool = False, relabelled: int = 0) -> str:
     """Return the sentence in parts, word for word as the bench says it while a limit is dragged.
 
-    >>> in_parts(Counts(good_rejected=3, good_total=120, defects_missed=1, defects_total=18))
+    >>> counts_sentence(VerdictCounts(good_rejected=3, good_total=120, defects_missed=1, defects_total=18))
     'Rejects 3 of 120 good parts (long-run upper bound 7 of 100), misses 1 of 18 defects.'
 
     A set without parts is left out. With masks, ", catches 17 of 18 (15 at the defect, 2 elsewhere)" follows; with two
@@ -179,8 +179,8 @@ def _sent_to_review(counts: VerdictCounts) -> str:
     good, defects = counts.good_reviewed, counts.defects_reviewed
     noun = "defect" if defects == 1 else "defects"
     kinds = ", ".join(words for count, words in ((defects, f"{defects} {noun}"), (good, f"{good} good")) if count)
-    positions = f": {kinds}" if counts.good_total and counts.defects_total and kinds else ""
-    return f"sends {good + defects} to review{positions}"
+    breakdown = f": {kinds}" if counts.good_total and counts.defects_total and kinds else ""
+    return f"sends {good + defects} to review{breakdown}"
 
 
 def _where_caught(counts: VerdictCounts) -> str:

@@ -63,8 +63,9 @@ class RemoteTask:
             content = states(merged(self.task.fit, content))
         elif isinstance(self.task, EvaluationTask):
             masked = [sample for sample in shard.samples if sample.mask]
-        content, photos = list(content), features.notes.placements
-        photos |= {name: (digest, replace(placement, alignment=None)) for name, (digest, placement) in photos.items()}
+        content, placements = list(content), features.notes.placements
+        sent = {name: (digest, replace(placement, alignment=None)) for name, (digest, placement) in placements.items()}
+        placements |= sent
         return ShardResult(features.notes, content, [sample.name for sample in masked if not _has_mask(sample)])
 
 
@@ -138,8 +139,8 @@ class _Work:
             answers = stored_results(self.checkpoints, range(first, total), lambda i: _names(self._shard(i)), worked)
             for done, result in enumerate(answers, start=first + 1):
                 yield result
-                photos = f"{min(done * self.size, len(self.samples)):,} of {len(self.samples):,} photos"
-                self.report(done / total, f"{self.task.task.words}: {photos}, {self.executor.words}")
+                counted = f"{min(done * self.size, len(self.samples)):,} of {len(self.samples):,} photos"
+                self.report(done / total, f"{self.task.task.words}: {counted}, {self.executor.words}")
 
         return in_order(numbered_results(), first, self.checkpoints)
 

@@ -49,10 +49,10 @@ class RepeatabilityCounts:
 
     def sentence(self) -> str:
         """For the bench: the verdicts that change, and which way."""
-        positions = f": {self.stopped} good no longer accepted, {number_of(self.accepted, 'defect')} accepted"
+        breakdown = f": {self.stopped} good no longer accepted, {number_of(self.accepted, 'defect')} accepted"
         return (
             f"For repeat photos within the tolerances, {self.changed} of {number_of(self.total, 'part')} would get "
-            f"a different verdict{(positions if self.changed else '')}."
+            f"a different verdict{(breakdown if self.changed else '')}."
         )
 
     @classmethod
@@ -74,7 +74,7 @@ class RepeatabilityCounts:
 
 @dataclass(frozen=True)
 class Evaluation:
-    """Figures on judge photos. All are shares from 0 to 1, NaN where the photos cannot give them.
+    """Figures on test photos. All are shares from 0 to 1, NaN where the photos cannot give them.
 
     image_auroc from image scores; fpr95: defects accepted by the limit that keeps 95 % of the good parts, as in the
     papers; good_rejected_at_95_caught: good parts rejected by that which catches 95 % of the defects; pixel_auroc and
@@ -116,7 +116,7 @@ def score_test_photos(
 
 
 def evaluate_photos(scored: ScoredPhotos, limits: Limits, masks: list[np.ndarray | None], **live: int) -> Evaluation:
-    """Return figures of the judge photos under limits at a stored live value; masks: returned by `truth_masks`."""
+    """Return figures of the test photos under limits at a stored live value; masks: returned by `truth_masks`."""
     evaluated = EvaluationScores.from_scored(scored, live, np.flatnonzero(scored.of_subset("test")).tolist(), masks)
     return figures(evaluated, limits, [photo for photo in scored.unscored if photo.subset == "test"])
 

@@ -168,9 +168,9 @@ class CrossFitter:
         *,
         crossed: float = 0.6,
     ) -> tuple[ScoredPhotos, list[Tried]]:
-        """Return the calibrate, choose and judge photos under fitted methods, those in folds each under what the other
-        folds taught; and the photos made by `trying`, which are not among them. crossed: share of the progress for
-        both.
+        """Return the calibration, validation and test photos under fitted methods, those in folds each under what the
+        other folds taught; and the photos made by `trying`, which are not among them. crossed: share of the progress
+        for both.
         """
         fitting = self._fitting
         order = self._fitting.order

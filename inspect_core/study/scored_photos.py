@@ -43,7 +43,7 @@ class ScoredPhotos:
     size: (H, W) of the anomaly maps; areas: by which they are judged; live: by name, the values of the live parameters
     to begin with, `area` among them; unscored: photos that have no score; stored: the grid errors; set_on: scores of
     the good photos that set the limits, where these are not here. A view without scales of its own learns them from the
-    good calibrate photos; its map stays raw with none of these, or if the view is.
+    good calibration photos; its map stays raw with none of these, or if the view is.
     """
 
     def __init__(
@@ -147,7 +147,7 @@ class ScoredPhotos:
         return float(np.median(chosen)) if chosen.size else 0.0
 
     def setters(self) -> np.ndarray:
-        """Return (photos,) bool: the good photos that set limits, calibrate photos or else judge photos."""
+        """Return (photos,) bool: the good photos that set limits, calibration photos or else test photos."""
         good, _ = self.good_and_defect()
         calibration = good & self.of_subset("calibration")
         return (calibration if calibration.any() else good & self.of_subset("test")) & (self.set_on is None)
@@ -274,7 +274,7 @@ class ScoredPhotos:
     def calibration_scores(self, **live: int) -> np.ndarray:
         """Return (n,) float32 scores of the good photos that set limits, in their order: those that the bench draws.
 
-        These are the calibrate photos, none scored by a detector that has seen it; if there are none, the judge photos.
+        These are the calibration photos, none scored by a detector that has seen it; without any, the test photos.
         """
         if self.set_on is not None:
             return np.array(self.set_on, np.float32)

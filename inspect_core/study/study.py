@@ -125,7 +125,7 @@ class Study:
     ) -> "Study":
         """Fit the detector on the good photos and score all others.
 
-        Extracts first what was not extracted. Without calibrate photos, those of the fit take their place, in folds,
+        Extracts first what was not extracted. Without calibration photos, those of the fit take their place, in folds,
         each scored by a detector fitted to the other folds. trying: asked for more photos made from those that set
         limits, which are scored like these and kept in `tried`. expected: `expected` with these, for the progress.
         Same seed, same machine: the same model to the bit.
@@ -232,7 +232,7 @@ class Study:
     def scores(self, **live: int) -> np.ndarray:
         """Return (photos,) image scores in the order of `photos`: equal to the bit to those of `inspect`.
 
-        Except photos of the fit that replace calibrate photos: they are scored as if they had not been learned from.
+        Except photos of the fit that replace calibration photos: they are scored as if they had not been learned from.
         """
         return self.at(live).scores(**live)
 
@@ -303,7 +303,7 @@ class Study:
 
     @property
     def photos(self) -> tuple[ScoredPhoto, ...]:
-        """The calibrate and judge photos, in the order of every score and map."""
+        """The calibration and test photos, in the order of every score and map."""
         return self.results.photos
 
     @property

@@ -118,8 +118,8 @@ class TeachingConfig:
         photos in tiles.
         """
         if method not in METHODS or self.tiles is not None:
-            name = "in tiles" if self.tiles is not None else f"with detector {method!r}"
-            raise ValueError(f"as published needs a single method on whole photos, but this is {name}")
+            case = "in tiles" if self.tiles is not None else f"with detector {method!r}"
+            raise ValueError(f"as published needs a single method on whole photos, but this is {case}")
         row = METHODS[method]
         changed = {key: value for key, value in row.published.items() if key not in row.defaults}
         known = CATALOGUE.get(self.backbone)

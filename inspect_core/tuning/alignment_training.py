@@ -33,7 +33,7 @@ TURNED = 2 * TURN
 def with_learned_alignment(order: TeachingConfig, report: Report) -> TeachingConfig:
     """Return the order with the alignment it asks for, learned from its good photos; damaged ones are skipped.
 
-    Raises ValueError as `learn`, and whatever `report` raises to stop.
+    Raises ValueError as `learn_alignment`, and whatever `report` raises to stop.
     """
     if order.align == NO_ALIGNMENT or order.alignment is not None:
         return order

@@ -150,7 +150,7 @@ def _counted(evaluation: Evaluation) -> dict[str, str]:
 
 
 def curves(rows: Sequence[ComparisonRow], theme: ChartTheme) -> dict[str, tuple[str, Figure]]:
-    """Return (title, figure) of ROC and PRO curves on the judge photos, a line per row; none without such photos."""
+    """Return (title, figure) of ROC and PRO curves on the test photos, a line per row; none without such photos."""
     roc = {}
     for row in rows:
         good, defects = judged_scores(row)
@@ -168,7 +168,7 @@ def curves(rows: Sequence[ComparisonRow], theme: ChartTheme) -> dict[str, tuple[
 
 
 def judged_scores(row: ComparisonRow) -> tuple[np.ndarray, np.ndarray]:
-    """Return scores of the good and of the defective judge photos."""
+    """Return scores of the good and of the defective test photos."""
     scores = row.scored.scores()
     judge = row.scored.of_subset("test")
     good, defect = row.scored.good_and_defect()
@@ -176,7 +176,7 @@ def judged_scores(row: ComparisonRow) -> tuple[np.ndarray, np.ndarray]:
 
 
 def most_disputed(comparison: Comparison) -> list[int]:
-    """Return positions of the judge photos: first those on which the verdicts of the detectors differ, then defects."""
+    """Return positions of the test photos: first those on which the verdicts of the detectors differ, then defects."""
     scored = comparison.rows[0].scored
     judging = [(row.limits, row.scored.scores()) for row in comparison.rows if row.limits is not None]
     judge = np.flatnonzero(scored.of_subset("test")).tolist()

@@ -114,8 +114,8 @@ class ComparisonRow:
     """One detector in a comparison.
 
     qualities: on the trial, photo by photo, 0 to 1; quality: their mean, synthetic and known that of either kind;
-    image_auroc, aupro: on the judge photos; limits: the suggested ones, None without a good photo to set them;
-    evaluation: of the judge photos under them, None when these were not scored; pro: (FPR, PRO) of its curve, or None;
+    image_auroc, aupro: on the test photos; limits: the suggested ones, None without a good photo to set them;
+    evaluation: of the test photos under them, None when these were not scored; pro: (FPR, PRO) of its curve, or None;
     fit_seconds: forecast of the fit without extraction; verdict_ms: from file to grid errors; arrays_mb: of the
     detector's arrays; scored: the photos at the values to begin with; study: the one in which its methods were fitted,
     one by one.

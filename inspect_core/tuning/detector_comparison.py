@@ -146,7 +146,7 @@ def _of_trial(trial: Trial, tried: ScoredPhotos) -> dict:
 
 
 def _of_judged(scored: ScoredPhotos, masks: list[np.ndarray | None] | None) -> dict:
-    """Return a row's fields that come from judge photos; masks: of `truth_masks`, None where not scored."""
+    """Return a row's fields that come from test photos; masks: of `truth_masks`, None where not scored."""
     figures = {"limits": None, "evaluation": None, "image_auroc": Estimate(), "aupro": Estimate(), "pro": None}
     if masks is None:
         return figures

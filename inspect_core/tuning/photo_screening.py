@@ -83,10 +83,10 @@ class ScreeningResult:
 
     def sentence(self) -> str:
         """Return what was found, in words."""
-        photos = pluralise(len(self.photos), "good photo")
+        counted = pluralise(len(self.photos), "good photo")
         if len(self.photos) < FEWEST:
-            return f"{photos}: too few to detect outliers; at least {FEWEST} are needed."
-        return f"{len(self.unusual)} of {photos} are unusual." if self.unusual else f"No outliers among {photos}."
+            return f"{counted}: too few to detect outliers; at least {FEWEST} are needed."
+        return f"{len(self.unusual)} of {counted} are unusual." if self.unusual else f"No outliers among {counted}."
 
 
 def screen_photos(samples: Dataset, order: TeachingConfig, store: FeatureStore, report: Report) -> ScreeningResult:

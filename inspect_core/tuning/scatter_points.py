@@ -77,14 +77,14 @@ def sample_patches(
         raise ValueError(f"count is {count} for {photos} photos; show at least one patch of every photo")
     scores = scored.grid_errors(**live)
     h, w = scored.grid
-    fractions = np.full(photos, count // photos) + (np.arange(photos) < count % photos)
+    counts = np.full(photos, count // photos) + (np.arange(photos) < count % photos)
     children = np.random.SeedSequence(seed).spawn(photos)
     drawn: list[ScatterPoints] = []
     for i, child in enumerate(children):
         truth = _truth(scored.photos[i].label, masks[i], scored.grid)
         peak = cell_peaks(scored.map(i, **live), scored.grid)
         striking = ~np.isin(truth, _NO_KNOWN_DEFECT) | (peak > limit)
-        chosen = _draw(striking.ravel(), int(fractions[i]), np.random.default_rng(child))
+        chosen = _draw(striking.ravel(), int(counts[i]), np.random.default_rng(child))
         rows = features_of(i).reshape(h * w, -1).cpu().float().numpy()[chosen]
         place = np.stack(np.divmod(chosen, w), axis=1)
         values = (at_patches.ravel()[chosen] for at_patches in (scores[i], peak, truth))
@@ -132,11 +132,11 @@ def view_in_words(method: str, *, whole: bool) -> str:
     return METHODS[method].space or "This detector uses the features unchanged."
 
 
-def _draw(marked: np.ndarray, fraction: int, rng: np.random.Generator) -> np.ndarray:
-    """Sorted indices of `share` patches of one photo, up to half of them marked, more only when the others run out."""
+def _draw(marked: np.ndarray, count: int, rng: np.random.Generator) -> np.ndarray:
+    """Sorted indices of `count` patches of one photo, up to half of them marked, more only when the others run out."""
     order = rng.permutation(len(marked))
     first, others = order[marked[order]], order[~marked[order]]
-    return np.sort(np.concatenate([first[: fraction // 2], others, first[fraction // 2 :]])[:fraction])
+    return np.sort(np.concatenate([first[: count // 2], others, first[count // 2 :]])[:count])
 
 
 def _truth(kind: str, mask: np.ndarray | None, grid: tuple[int, int]) -> np.ndarray:

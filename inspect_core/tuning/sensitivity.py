@@ -22,9 +22,9 @@ STOPS = 10
 class SensitivityPoint:
     """Figures at one value of a parameter, NaN where the photos cannot give them.
 
-    image_auroc, good_rejected_at_95_caught: of judge photos' scores; aupro: of their maps, to 30 % false positives; all
+    image_auroc, good_rejected_at_95_caught: of test photos' scores; aupro: of their maps, to 30 % false positives; all
     shares, 0 to 1.
-    spread: (largest - median) / median of good scores, calibrate photos where there are any; needs no defects.
+    spread: (largest - median) / median of good scores, calibration photos where there are any; needs no defects.
     """
 
     value: float

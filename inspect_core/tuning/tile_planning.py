@@ -22,17 +22,17 @@ def plan_tiles(
     tile: the size of one.
     Raises ValueError, with figure and remedy, for a plan that takes too much memory, and for AUTO without a defect.
     """
-    (photo, _), *_ = Counter(sample.size for sample in photos).most_common(1)
+    (photo_size, _), *_ = Counter(sample.size for sample in photos).most_common(1)
     if smallest_defect is not None and not 0 < smallest_defect < math.inf:
         raise ValueError(f"the smallest defect is {smallest_defect:g} px; give its length, above 0")
     pays = False
     sentences = ()
     if smallest_defect is not None:
-        pays, sentence = recommendation(photo, smallest_defect, size)
+        pays, sentence = recommendation(photo_size, smallest_defect, size)
         sentences = (sentence,)
     elif choice == AUTO:
         raise ValueError("automatic tiling needs the smallest relevant defect; give its length in photo pixels")
     if choice == OFF or (choice == AUTO and not pays):
         return None, sentences
-    plan = proposed(photo, smallest_defect, tile=tile, cell=int(choice) if choice.isdecimal() else None)
+    plan = proposed(photo_size, smallest_defect, tile=tile, cell=int(choice) if choice.isdecimal() else None)
     return plan, (*sentences, plan.sentence())

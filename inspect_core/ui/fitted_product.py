@@ -90,7 +90,7 @@ def refitted(before: TaughtProduct, fitted: TaughtProduct, chosen: Mapping[str, 
     }
     live = {name: min(chosen[name], most[name]) for name in scored.live if name in chosen}
     live = {name: value if name == AREA else scored.stop_of(name, value) for name, value in live.items()}
-    photos = [
+    changes = [
         f"{name} {value}" if value == chosen[name] else f"{name} {chosen[name]} became {value}"
         for name, value in live.items()
     ]
@@ -100,11 +100,11 @@ def refitted(before: TaughtProduct, fitted: TaughtProduct, chosen: Mapping[str, 
         was, now = dict(before.scored.live) | dict(last.live), dict(scored.live) | live
         suggested = before.suggested_limits(was), new.suggested_limits(now)
         limits = by_hand.carried(*suggested, (before.scored.ceiling(**was), scored.ceiling(**now)))
-        photos.append(f"limits {_in_words(by_hand)} became {_in_words(limits)}, as scores have another scale")
+        changes.append(f"limits {_in_words(by_hand)} became {_in_words(limits)}, as scores have another scale")
     notes = [note for note in new.notes if not note.startswith(KEPT)]
     return replace(
         new,
-        notes=(*notes, *([f"{KEPT}{'; '.join(photos)}."] if photos else ())),
+        notes=(*notes, *([f"{KEPT}{'; '.join(changes)}."] if changes else ())),
         in_force=InForce(
             dict(scored.live) | live, limits, limits is not None, product_check_mode=last.product_check_mode
         ),

@@ -1,4 +1,4 @@
-"""The shelf: the open parts of this server, for all sessions, so a closed tab or a restart loses nothing.
+"""The open products of this server, for all sessions, so a closed tab or a restart loses nothing.
 
 The few used last are in memory, those not saved as recipes also on disk (`study.unsaved_products`), where they stay
 until they are saved or closed. Sessions, callbacks, fragments and jobs hold ids and look the part up when they need it;
@@ -83,31 +83,31 @@ class _Store:
 
 
 @st.cache_resource(show_spinner=False)
-def _shelf() -> _Store:
+def _store() -> _Store:
     return _Store()
 
 
 def open_parts() -> list[OpenProduct]:
     """Return the open parts of this server, the latest first."""
-    lines = {product.id: _line(product) for product in list(_shelf().items.values())} | _shelf().unsaved.lines
+    lines = {product.id: _line(product) for product in list(_store().items.values())} | _store().unsaved.lines
     return sorted(lines.values(), key=lambda part: part.opened_at, reverse=True)
 
 
 def require_room() -> None:
     """Raise JobRejected, with what to do, when one more product that is not saved would not be kept."""
-    _shelf().unsaved.require_room()
+    _store().unsaved.require_room()
 
 
 def put(product: TaughtProduct, *, keep: bool = True) -> str:
-    """Put a part on the shelf; returns the id by which callbacks, fragments and jobs refer to it.
+    """Open a product; returns the id by which callbacks, fragments and jobs refer to it.
 
     keep: whether it is written to disk as long as it is not saved.
     """
-    shelf = _shelf()
-    with shelf.changing:
+    store = _store()
+    with store.changing:
         if keep and not product.is_saved:
-            shelf.keep(product, make_recipe=True)
-        shelf.put(product)
+            store.keep(product, make_recipe=True)
+        store.put(product)
     return product.id
 
 
@@ -118,18 +118,18 @@ def begin(order: TeachingConfig) -> str:
     """
     require_room()
     key = uuid.uuid4().hex[:12]
-    _shelf().unsaved.begin(key, order)
+    _store().unsaved.begin(key, order)
     return key
 
 
 def ended(key: str) -> None:
     """Forget what `begin` wrote down."""
-    _shelf().unsaved.drop(key)
+    _store().unsaved.drop(key)
 
 
 def refuse(taught_id: str, problem: str) -> None:
     """Say in the list why a part on disk cannot be opened."""
-    lines = _shelf().unsaved.lines
+    lines = _store().unsaved.lines
     lines[taught_id] = replace(lines[taught_id], problem=problem)
 
 
@@ -137,12 +137,12 @@ def close(taught_id: str) -> None:
     """Close a part for all sessions; one that is not saved is lost."""
     if st.session_state.get(_KEY) == taught_id:
         del st.session_state[_KEY]
-    _shelf().close(taught_id)
+    _store().close(taught_id)
 
 
 def find(taught_id: str) -> TaughtProduct | None:
     """Return the part with this id as it is now; None when it was dropped for parts used later."""
-    return _shelf().get(taught_id)
+    return _store().get(taught_id)
 
 
 def change(taught_id: str, make_change: Callable[[TaughtProduct], TaughtProduct]) -> TaughtProduct | None:
@@ -150,21 +150,21 @@ def change(taught_id: str, make_change: Callable[[TaughtProduct], TaughtProduct]
 
     One change at a time: none is lost when two sessions, or a session and a job, change the same part.
     """
-    shelf = _shelf()
-    with shelf.changing:
-        product = shelf.get(taught_id)
+    store = _store()
+    with store.changing:
+        product = store.get(taught_id)
         if product is None:
             return None
         changed = make_change(product)
-        shelf.put(changed)
+        store.put(changed)
         if changed.is_saved:
-            shelf.unsaved.drop(taught_id)
+            store.unsaved.drop(taught_id)
         else:
             other = any(getattr(changed, name) is not getattr(product, name) for name in _IN_RECIPE)
             recipe_changed = (
-                other or changed.scored.areas != product.scored.areas or taught_id not in shelf.unsaved.lines
+                other or changed.scored.areas != product.scored.areas or taught_id not in store.unsaved.lines
             )
-            shelf.keep(changed, make_recipe=recipe_changed)
+            store.keep(changed, make_recipe=recipe_changed)
         return changed
 
 
@@ -185,7 +185,7 @@ def add(product: TaughtProduct, picture: DecodedPhoto) -> TaughtProduct | None:
 
 
 def take(taught_id: str) -> None:
-    """Make this session work with a part on the shelf."""
+    """Make this session work with an open product."""
     st.session_state[_KEY] = taught_id
 
 
@@ -197,7 +197,7 @@ def current() -> TaughtProduct | None:
     product_id = st.session_state.get(_KEY)
     if product_id is not None:
         return find(product_id)
-    product = _shelf().last_used()
+    product = _store().last_used()
     if product is not None:
         take(product.id)
     return product

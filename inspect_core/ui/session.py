@@ -50,7 +50,7 @@ class SessionSettings:
 
 
 def settings_of(product: TaughtProduct) -> SessionSettings:
-    """Return this session's settings for a part; drops those of parts no longer on the shelf."""
+    """Return this session's settings for a product; drops those of products that are no longer open."""
     if _key(product.id) not in st.session_state:
         opened = product.recipe if product.study is None else None
         last = product.in_force

@@ -1,4 +1,4 @@
-"""Teaching as a background job: from the photos chosen to a taught part on the shelf."""
+"""Teaching as a background job: from the photos chosen to an open product."""
 
 from collections.abc import Sequence
 from dataclasses import replace

@@ -136,7 +136,7 @@ def test_a_job_that_ended_holds_nothing_of_what_it_made(open_app, flange, monkey
     go_on.set()
     finish(app)
     assert open_product_store.find(app.session_state["in_hand"]) is not None
-    open_product_store._shelf().items.clear()
+    open_product_store._store().items.clear()
     app.run()
     gc.collect()
     assert made[0]() is None

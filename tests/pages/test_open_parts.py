@@ -84,7 +84,7 @@ def test_unsaved_product_returns_complete_after_a_restart(open_app, flange, fold
     (order,) = asked
     assert test_photo.name in {sample.name for sample in order.photos.validation}
     assert replace(order, photos=flange.study.split) == replace(part.config_with_choice(), photos=flange.study.split)
-    assert {open_product_store.find(part.id), *open_product_store._shelf().items.values()} > {reopened}, (
+    assert {open_product_store.find(part.id), *open_product_store._store().items.values()} > {reopened}, (
         "the one before stays in the list"
     )
 

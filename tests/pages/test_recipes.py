@@ -88,7 +88,7 @@ def test_recipe_shows_contents_opens_and_is_deleted(open_app, saved, in_folder):
     assert app.header[0].value == f"flange {saved.digest[:8]}"
     assert all(text in words(app) for text in ("k = ", "first"))
     press(app, "open-f.zip")
-    part = open_product_store._shelf().last_used()
+    part = open_product_store._store().last_used()
     assert part.recipe.digest == saved.digest
     assert part.suggested_limits(dict(part.recipe.live_values)) == saved.limits
     assert part.product_check is not None
@@ -260,7 +260,7 @@ def test_table_counts_test_photos_and_opens_those_that_exist(
     app = open_app(PAGE)
     assert app.get("image")
     finish(press(app, "open-photos-b.zip"))
-    part = open_product_store._shelf().last_used()
+    part = open_product_store._store().last_used()
     assert part.notes == ("Missing or changed: 1 photo of the 7 used for its figures.",)
     recorded = {row.digest: (row.label, row.score) for row in recipe.test_photos}
     scores = part.scored.scores(**dict(part.recipe.live_values))

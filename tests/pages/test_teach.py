@@ -104,7 +104,7 @@ def test_a_folder_is_taught_and_lies_in_hand(on_product):
     second = on_product.button(key="teach")
     assert second.disabled or not shell.jobs().current.active
     finish(on_product)
-    (open_product,) = open_product_store._shelf().items.values()
+    (open_product,) = open_product_store._store().items.values()
     assert open_product.product == "flange"
     assert open_product.product_check is not None
 

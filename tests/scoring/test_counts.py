@@ -1,6 +1,9 @@
+import doctest
+
 import numpy as np
 import pytest
 
+from inspect_core.scoring import counts
 from inspect_core.scoring.counts import UnscoredCounts, VerdictCounts, count_parts, counts_sentence
 
 
@@ -84,3 +87,7 @@ def test_sentence_in_parts(counts, sentence):
     assert counts_sentence(counts) == sentence
     if sentence != "No parts to count.":
         assert counts_sentence(counts, limit_set_on_these=True) == sentence + " These parts also set the limit."
+
+
+def test_the_example_of_the_docstring_holds():
+    assert doctest.testmod(counts) == (0, 1)

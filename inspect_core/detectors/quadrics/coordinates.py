@@ -49,13 +49,13 @@ def fit_coordinates(x: Tensor, *, components: int | None) -> Coordinates:
     variance, directions = variance.flip(0).clamp_min(0), directions.flip(1)
     retained = variance if components is None else variance[:components]
     total = float(retained.sum())
-    fraction = retained.cumsum(0) >= (SPANNED_VARIANCE - 1e-12) * total
+    spans = retained.cumsum(0) >= (SPANNED_VARIANCE - 1e-12) * total
     return Coordinates(
         shift=shift,
         scale=(retained.sum() / len(retained)).sqrt() if total > 0 else torch.ones_like(variance[0]),
         basis=None if components is None else directions[:, :components].contiguous(),
         kept_variance=total / float(variance.sum()) if total > 0 else 1.0,
-        spanning=int(torch.nonzero(fraction)[0]) + 1,
+        spanning=int(torch.nonzero(spans)[0]) + 1,
     )
 
 

@@ -65,7 +65,7 @@ def value_and_half_gradient(A: Tensor, b: Tensor, c: Tensor, x: Tensor) -> tuple
 
 
 def monomial_coefficients(A: Tensor, b: Tensor, c: Tensor) -> Tensor:
-    """Coefficients, (2 m, p), in `monomials` of the m f_k and then of the m h_k^2 = ||A_k x + b_k / 2||^2."""
+    """Coefficients, (2 m, p), in `algebraic.monomials` of the m f_k and then of the m h_k^2 = ||A_k x + b_k / 2||^2."""
     m, d = b.shape
     rows, columns = torch.triu_indices(d, d)
     coefficients = A.new_empty(2, m, len(rows) + d + 1)

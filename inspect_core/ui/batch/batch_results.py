@@ -60,10 +60,10 @@ def results(finished: list[BatchRun]) -> None:
 
 def _counts(rows: list[ResultRow]) -> None:
     counts = Counter(row.verdict for row in rows)
-    shelf = st.container(horizontal=True)
+    strip = st.container(horizontal=True)
     for outcome in ALL_VERDICTS:
         share = f"{100 * counts[outcome] / len(rows):.1f}% of {len(rows):,}"
-        shelf.metric(
+        strip.metric(
             VERDICT_PHRASES[outcome].capitalize(), f"{counts[outcome]:,}", border=True, help=share, width=COUNT_WIDTH
         )
 
@@ -90,9 +90,9 @@ def _changes(batch: BatchRun, rows: list[ResultRow]) -> None:
         if len(pictures := [image for side in SIDES if (image := _drawn(batch.changed / f"{rank:02d}-{side}.webp"))])
         == 2
     ]
-    shelf = st.container(horizontal=True, gap="medium")
+    strip = st.container(horizontal=True, gap="medium")
     for change, *pictures in shell.paginate(drawn, CHANGES, f"batch_changes-{batch.id}"):
-        with shelf.container(border=True, width=CHANGE_WIDTH):
+        with strip.container(border=True, width=CHANGE_WIDTH):
             sides = st.columns(2, gap="small")
             verdicts = zip(sides, (change.before, change.after), pictures, names, strict=True)
             for column, row, picture, name in verdicts:
@@ -130,9 +130,9 @@ def _worst(batch: BatchRun, rows: list[ResultRow]) -> None:
     if not pictures:
         return
     st.markdown("**Highest scores**")
-    shelf = st.container(horizontal=True, gap="medium")
+    strip = st.container(horizontal=True, gap="medium")
     for row, picture in pictures:
-        with shelf.container(width=PICTURE_WIDTH):
+        with strip.container(width=PICTURE_WIDTH):
             st.image(picture, width="stretch", alt=f"{row.name}: {in_words(row)}")
             st.caption(f"{shell.escape(row.name)}  \n{shell.escape(_in_short(row))}")
 

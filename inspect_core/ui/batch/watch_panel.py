@@ -117,10 +117,10 @@ def _last(watched: FolderWatch, last: Facts | None, *, paused: bool) -> None:
 
 
 def _counts(shift: WatchSession) -> None:
-    shelf = st.container(horizontal=True, gap="small")
+    strip = st.container(horizontal=True, gap="small")
     for word, spoken in VERDICT_PHRASES.items():
         if shift.counts[word] or word not in (NOT_LOCATED, NOT_JUDGED):
-            shelf.metric(spoken.capitalize(), f"{shift.counts[word]:,}", border=True, width=COUNT)
+            strip.metric(spoken.capitalize(), f"{shift.counts[word]:,}", border=True, width=COUNT)
     if shift.watch.waiting:
         st.caption(f"{shift.watch.waiting:,} photos still being written.")
     if words := dict.fromkeys(alarm.words for alarm in shift.following.alarms):
@@ -132,9 +132,9 @@ def _stopped(watched: FolderWatch, stopped: Sequence[Facts]) -> None:
     if not stopped:
         return
     st.markdown("**Latest photos not accepted**")
-    shelf = st.container(horizontal=True, gap="small")
+    strip = st.container(horizontal=True, gap="small")
     for facts in stopped:
-        with shelf.container(width=SMALL):
+        with strip.container(width=SMALL):
             word = str(facts["verdict"])
             if content := _picture(watched, facts):
                 _image(content, SMALL, f"{facts['name']}: {_verdict_label(word)}")

@@ -131,9 +131,9 @@ def _curves(rows: Sequence[ComparisonRow]) -> None:
     drawn = comparison_report.curves(rows, charts.current_theme())
     if drawn:
         st.caption("Curves and scores of the recommended detector, the one in use and the one selected in the table.")
-    shelf = st.container(horizontal=True, gap="medium")
+    strip = st.container(horizontal=True, gap="medium")
     for name, (title, figure) in drawn.items():
-        with shelf.container(width=CURVE_WIDTH):
+        with strip.container(width=CURVE_WIDTH):
             st.markdown(f"**{shell.escape(title)}**", help=f"The {shell.escape(name)} curve, limit by limit.")
             charts.show(figure, key=f"compare_{name.lower()}", alt=f"{name} curve of each of these detectors.")
 
@@ -164,10 +164,10 @@ def _one_part(order: TeachingConfig) -> None:
 
 
 def _scores(rows: Sequence[ComparisonRow]) -> None:
-    shelf = st.container(horizontal=True, gap="medium")
+    strip = st.container(horizontal=True, gap="medium")
     for row in rows:
         if row.limits is not None and row.evaluation is not None:
-            with shelf.container(width=SCORES_WIDTH):
+            with strip.container(width=SCORES_WIDTH):
                 st.markdown(f"**Scores: {shell.escape(row.title)}**")
                 limits = row.limits.review, row.limits.reject
                 drawn = plots.scores(*comparison_report.judged_scores(row), limits, charts.current_theme())

@@ -100,11 +100,11 @@ def _falling_variance(product: TaughtProduct, position: int) -> None:
 
 
 def learned_from(product: TaughtProduct, photo_count: int) -> str:
-    """Return name the good photos it learned from, `photo_count` with the copies that were made of them."""
+    """Return in words the good photos it learned from, `photo_count` with the copies that were made of them."""
     record = product.recipe.teaching_record if product.recipe else None
-    photos = sum(photo.subset == "train" for photo in record.photos) if record else photo_count
-    photos = len(product.study.split.train) if product.study else photos
-    return f"{photos} good photos{' and copies of them' if photos < photo_count else ''}"
+    originals = sum(photo.subset == "train" for photo in record.photos) if record else photo_count
+    originals = len(product.study.split.train) if product.study else originals
+    return f"{originals} good photos{' and copies of them' if originals < photo_count else ''}"
 
 
 def _local_variance(product: TaughtProduct, local: LocalSpectrum, k: int) -> None:

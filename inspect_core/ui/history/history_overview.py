@@ -133,11 +133,11 @@ def _types(inspections: list[Inspection]) -> None:
 
 def _pictures(inspections: list[Inspection]) -> None:
     """Show the latest part of each type that can still be shown, in the order of the bars."""
-    shelf = st.container(horizontal=True, gap="small")
+    strip = st.container(horizontal=True, gap="small")
     types = defect_types(inspections)
     for kind, parts in list(types.items())[:MOST_TYPES]:
         for part, content in examples(parts, most=1):
-            with shelf.container(width=SIDE):
+            with strip.container(width=SIDE):
                 st.image(content, alt=f"{part.name}: {in_words(part)}", width="stretch")
                 st.caption(f"**{shell.escape(kind)}**  \n{shell.escape(part.name)}")
     if types and not any(inspection.path for parts in types.values() for inspection in parts):

@@ -49,7 +49,7 @@ def take(product: TaughtProduct, settings: SessionSettings) -> TaughtProduct:
         settings.areas_problem = str(error) if isinstance(error, ValueError) else "The drawing cannot be read."
         return product
     changed = open_product_store.change(product.id, lambda current: current.with_areas(areas))
-    if changed is None:  # removed from the shelf since this run began
+    if changed is None:  # closed since this run began
         st.rerun()
     return changed
 

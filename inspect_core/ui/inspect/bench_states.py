@@ -46,12 +46,12 @@ def of_preview(product: TaughtProduct, position: int, run: PreviewRun, model: Be
     anomaly_map = run.map(position, run.live)
     if not run.complete:
         is_single = len(product.scored.views) == 1
-        fraction = _ratio(float(np.median(anomaly_map)), float(np.median(model.anomaly_map))) if is_single else 1.0
-        scores = model.scores * fraction
+        ratio = _ratio(float(np.median(anomaly_map)), float(np.median(model.anomaly_map))) if is_single else 1.0
+        scores = model.scores * ratio
         scores[position] = image_score(anomaly_map, area=model.area)
         return replace(
-            model, scores=scores, anomaly_map=anomaly_map, limits=_scaled(model.limits, fraction),
-            suggested=_scaled(model.suggested, fraction), typical_score=model.typical_score * fraction, ceiling=None,
+            model, scores=scores, anomaly_map=anomaly_map, limits=_scaled(model.limits, ratio),
+            suggested=_scaled(model.suggested, ratio), typical_score=model.typical_score * ratio, ceiling=None,
             note=f"Preview of {subject}, not applied. Gallery scores are still updating.",
         )  # fmt: skip
     scores = run.scores(run.live)
@@ -91,5 +91,5 @@ def _ratio(to: float, base: float) -> float:
     return to / base if to > 0 and base > 0 else 1.0
 
 
-def _scaled(limits: Limits, fraction: float) -> Limits:
-    return Limits(limits.review * fraction, limits.reject * fraction)
+def _scaled(limits: Limits, ratio: float) -> Limits:
+    return Limits(limits.review * ratio, limits.reject * ratio)

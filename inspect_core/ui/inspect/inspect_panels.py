@@ -81,7 +81,7 @@ def _add_files(product: TaughtProduct, settings: SessionSettings, files: Sequenc
             picture = read_bytes(file.getvalue(), file.name, product.depth)
             with device_lock(product.extractor.backbone.device):
                 added = open_product_store.add(product, picture)
-            if added is None:  # removed from the shelf since this run began
+            if added is None:  # closed since this run began
                 st.rerun()
             product = added
             if (position := product.position_of(picture.digest)) is not None:

@@ -129,8 +129,8 @@ def _area_control(product: TaughtProduct, settings: SessionSettings, live: Mappi
     """Show the slider of the smallest area that counts, in map pixels, with its size in pixels of the photo."""
     key = _key_of(product, settings, AREA, waiting=waiting)
     size = product.scored.size
-    photo = product.scored.photos[settings.position].size if product.scored.photos else size
-    down, across = (pixels / cells for pixels, cells in zip(photo, size, strict=True))
+    photo_size = product.scored.photos[settings.position].size if product.scored.photos else size
+    down, across = (pixels / cells for pixels, cells in zip(photo_size, size, strict=True))
     square_mm = across * down * product.mm_per_pixel**2 if product.mm_per_pixel else None
     st.session_state[key] = live[AREA]
     most = inspected_pixels(size, product.scored.areas, product.extractor.alignment)

@@ -212,11 +212,10 @@ def choose_settings(product: str, photos: Split, seed: int, notes: tuple[str, ..
             if photos.validation and method is None and tiles is None
             else TeachingConfig.budget
         )
-        say = CHECK_SCORES.__getitem__
-        key = "guard_scores"
         check_scores = st.segmented_control(
-            "Product check", CHECK_SCORES, default=ALONE, format_func=say, required=True, key=key, help=TO_CHECK
-        )
+            "Product check", CHECK_SCORES, default=ALONE, required=True, key="guard_scores", help=TO_CHECK,
+            format_func=CHECK_SCORES.__getitem__,
+        )  # fmt: skip
     if weights_panel.offer_missing(backbone):
         return None
     if not name.strip():
