@@ -44,4 +44,4 @@ with plan_side.container(key="teach-plan"):
             shell.begin(lambda: teaching_job.start(order))
         shell.show_job_status(order, "You can use other pages in the meantime.")
         if not busy:
-            shell.show_ready()
+            shell.show_ready(order.product)

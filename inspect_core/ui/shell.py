@@ -165,10 +165,10 @@ def show_running_job(follow_up: str) -> None:
         st.caption(f":material/hourglass_top: Running: {escape(job.title)}, {_owner_phrase(job)}. {follow_up}")
 
 
-def show_ready() -> None:
-    """Show the product that this session taught last, until it is saved, with the way to it."""
+def show_ready(name: str) -> None:
+    """Show the product of this name if this session taught it last, until it is saved, with the way to it."""
     product = open_product_store.find(st.session_state.get(_TAUGHT, ""))
-    if product is not None and not product.is_saved:
+    if product is not None and product.product == name and not product.is_saved:
         st.success(f"**{escape(product.product)}** is ready.", icon=":material/check_circle:")
         if st.button("Open on Inspect", type="primary", icon=":material/center_focus_strong:", key="open_taught"):
             open_product_store.take(product.id)

@@ -55,15 +55,17 @@ def test_job_end_is_told_to_all_and_taken_by_its_starter(open_app, flange, in_th
 def test_job_result_outlives_its_session_and_the_next_job(open_app, flange, in_the_hand, no_forecast, monkeypatch):
     parts = [another(flange), another(flange)]
     made = iter(parts)
-    monkeypatch.setattr(teaching_job, "teach", lambda order, report: next(made))
+    monkeypatch.setattr(teaching_job, "teach", lambda order, report: replace(next(made), product=order.product))
     first, second = open_app("pages/teach.py"), open_app("pages/teach.py")
     for app in (first, second):
         press(app, "teach")
         wait_for_job()
     assert first.run().session_state["in_hand"] == parts[0].id
-    assert f"**{parts[0].product}** is ready." in [element.value for element in first.success]
+    (name,) = [element for element in first.text_input if element.label == "Product name"]
+    assert f"**{name.value}** is ready." in [element.value for element in first.success]
     assert first.button(key="open_taught").label == "Open on Inspect"
     assert words(first).count("Location · not saved") >= 2, "equal names are told apart by their detectors"
+    assert not name.set_value("another").run().success, "ready is what was planned"
     open_product_store.find(parts[1].id)
     assert open_app("pages/inspect.py").session_state["in_hand"] == parts[1].id, "the next session finds the latest"
 
