@@ -118,15 +118,15 @@ class OpenProduct:
 
 
 class UnsavedProductStore:
-    """The parts that are not saved, each in a folder of its own under its id; lines: those known, by id."""
+    """The products that are not saved, each in a folder of its own under its id; lines: those known, by id."""
 
     def __init__(self, folder: Path) -> None:
         self._folder = folder
         there = [path for path in folder.iterdir() if workspace.is_generated_name(path, 12)] if folder.is_dir() else []
         self.lines = {path.name: _line_of(path) for path in there}
 
-    def keep(self, line: OpenProduct, part: UnsavedProduct, freeze: Callable[[], Recipe] | None) -> None:
-        """Write a part, each file in one step; freeze: makes its recipe, None leaves the one that is there.
+    def keep(self, line: OpenProduct, unsaved: UnsavedProduct, freeze: Callable[[], Recipe] | None) -> None:
+        """Write a product, each file in one step; freeze: makes its recipe, None leaves the one that is there.
 
         Why it cannot be kept, as when all would take more than MOST_BYTES, is said in its line.
         """
@@ -136,7 +136,7 @@ class UnsavedProductStore:
             if freeze is not None:
                 recipe_file.save(freeze(), folder / RECIPE)
             with atomic_replace(folder / PART) as new:
-                new.write_bytes(_packed(part))
+                new.write_bytes(_packed(unsaved))
             if self._bytes() > MOST_BYTES:
                 shutil.rmtree(folder)
                 raise ValueError(f"unsaved products may use at most {MOST_BYTES >> 30} GB")
@@ -153,12 +153,12 @@ class UnsavedProductStore:
             new.write_bytes(_packed(UnsavedProduct(order.product, time.time(), b"", order)))
 
     def drop(self, part_id: str) -> None:
-        """Delete a part, if it is there."""
+        """Delete a product, if it is there."""
         self.lines.pop(part_id, None)
         shutil.rmtree(self._folder / part_id, ignore_errors=True)
 
     def require_room(self) -> None:
-        """Raise JobRejected, with what to do, when one more part would not be kept."""
+        """Raise JobRejected, with what to do, when one more product would not be kept."""
         if len(self.lines) >= MOST or self._bytes() >= MOST_BYTES:
             reason = f"{len(self.lines)} unsaved products are open, which is the maximum"
             raise JobRejected(f"{reason}; save one as a recipe or close one in the sidebar, then try again")
@@ -173,8 +173,8 @@ def interrupted(folder: Path) -> TeachingConfig:
 
 
 def load_unsaved(folder: Path) -> tuple[UnsavedProduct, Recipe]:
-    """Return a part and the recipe that it would be. Raises ValueError, reason and remedy, for anything damaged."""
-    part = _read(folder)
+    """Return a product and the recipe that it would be. Raises ValueError, reason and remedy, for anything damaged."""
+    unsaved = _read(folder)
     if workspace.regular_file_stat(folder / RECIPE) is None:
         raise ValueError(f"{folder.name}/{RECIPE} is missing; teach the part again")
     try:
@@ -182,12 +182,12 @@ def load_unsaved(folder: Path) -> tuple[UnsavedProduct, Recipe]:
     except FormerSchemaError:
         schema_conversion.convert_in_place(folder / RECIPE)
         recipe = recipe_file.load(folder / RECIPE)
-    return part, replace(recipe, digest=None)
+    return unsaved, replace(recipe, digest=None)
 
 
-def _packed(part: UnsavedProduct) -> bytes:
-    photos = tuple(replace(photo, placement=None) for photo in part.photos)
-    content = pack(replace(part, photos=photos))
+def _packed(unsaved: UnsavedProduct) -> bytes:
+    photos = tuple(replace(photo, placement=None) for photo in unsaved.photos)
+    content = pack(replace(unsaved, photos=photos))
     return hashlib.sha256(content).digest() + content
 
 
@@ -219,13 +219,13 @@ def _todays_subset(name: str) -> str:
 
 def _line_of(folder: Path) -> OpenProduct:
     try:
-        part = _read(folder)
+        unsaved = _read(folder)
     except ValueError as error:
         return OpenProduct(folder.name, folder.name, folder.lstat().st_mtime, b"", problem=str(error))
     interrupted = not (folder / RECIPE).exists()
-    detector = part.order.method or ""
+    detector = unsaved.order.method or ""
     return OpenProduct(
-        folder.name, part.product, part.opened_at, part.thumbnail, interrupted=interrupted, detector=detector
+        folder.name, unsaved.product, unsaved.opened_at, unsaved.thumbnail, interrupted=interrupted, detector=detector
     )
 
 

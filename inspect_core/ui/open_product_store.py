@@ -1,8 +1,8 @@
 """The open products of this server, for all sessions, so a closed tab or a restart loses nothing.
 
 The few used last are in memory, those not saved as recipes also on disk (`study.unsaved_products`), where they stay
-until they are saved or closed. Sessions, callbacks, fragments and jobs hold ids and look the part up when they need it;
-a part that leaves the memory is freed. A session that has taken no part yet gets the part used last.
+until they are saved or closed. Sessions, callbacks, fragments and jobs hold ids and look the product up when they need
+it; a product that leaves the memory is freed. A session that has taken none yet gets the one used last.
 """
 
 import threading
@@ -62,7 +62,7 @@ class _Store:
             return next(reversed(self.items.values()), None)
 
     def keep(self, product: TaughtProduct, *, make_recipe: bool) -> None:
-        """Write a part that is not saved to disk; make_recipe: with its recipe."""
+        """Write a product that is not saved to disk; make_recipe: with its recipe."""
         scored = product.scored
         known = (
             product.product,
@@ -87,10 +87,10 @@ def _store() -> _Store:
     return _Store()
 
 
-def open_parts() -> list[OpenProduct]:
-    """Return the open parts of this server, the latest first."""
+def open_products() -> list[OpenProduct]:
+    """Return the open products of this server, the latest first."""
     lines = {product.id: _line(product) for product in list(_store().items.values())} | _store().unsaved.lines
-    return sorted(lines.values(), key=lambda part: part.opened_at, reverse=True)
+    return sorted(lines.values(), key=lambda product: product.opened_at, reverse=True)
 
 
 def require_room() -> None:
@@ -128,27 +128,27 @@ def ended(key: str) -> None:
 
 
 def refuse(taught_id: str, problem: str) -> None:
-    """Say in the list why a part on disk cannot be opened."""
+    """Say in the list why a product on disk cannot be opened."""
     lines = _store().unsaved.lines
     lines[taught_id] = replace(lines[taught_id], problem=problem)
 
 
 def close(taught_id: str) -> None:
-    """Close a part for all sessions; one that is not saved is lost."""
+    """Close a product for all sessions; one that is not saved is lost."""
     if st.session_state.get(_KEY) == taught_id:
         del st.session_state[_KEY]
     _store().close(taught_id)
 
 
 def find(taught_id: str) -> TaughtProduct | None:
-    """Return the part with this id as it is now; None when it was dropped for parts used later."""
+    """Return the product with this id as it is now; None when it was dropped for others used later."""
     return _store().get(taught_id)
 
 
 def change(taught_id: str, make_change: Callable[[TaughtProduct], TaughtProduct]) -> TaughtProduct | None:
-    """Replace a part by `how(part)`, for all sessions; None when the part was dropped.
+    """Replace a product by what `make_change` returns, for all sessions; None when it was dropped.
 
-    One change at a time: none is lost when two sessions, or a session and a job, change the same part.
+    One change at a time: none is lost when two sessions, or a session and a job, change the same product.
     """
     store = _store()
     with store.changing:
@@ -169,7 +169,7 @@ def change(taught_id: str, make_change: Callable[[TaughtProduct], TaughtProduct]
 
 
 def add(product: TaughtProduct, picture: DecodedPhoto) -> TaughtProduct | None:
-    """Return the part with an uploaded photo on its bench, stored losslessly; None when it was dropped.
+    """Return the product with an uploaded photo added, stored losslessly; None when it was dropped.
 
     Raises NotLocated when the part is not found in it.
     """
@@ -190,9 +190,9 @@ def take(taught_id: str) -> None:
 
 
 def current() -> TaughtProduct | None:
-    """Return the part this session works with: the one it took last, else the one used last by anyone.
+    """Return the product this session works with: the one it took last, else the one used last by anyone.
 
-    None when there is none, or when its part was dropped (see `is_unloaded`): no other part replaces it unasked.
+    None when there is none, or when its product was dropped (see `is_unloaded`): no other replaces it unasked.
     """
     product_id = st.session_state.get(_KEY)
     if product_id is not None:
@@ -204,12 +204,12 @@ def current() -> TaughtProduct | None:
 
 
 def is_unloaded() -> bool:
-    """Return whether this session's part was dropped."""
+    """Return whether this session's product was dropped."""
     return _KEY in st.session_state and current() is None
 
 
 def as_fragment(draw: Callable[[TaughtProduct], None]) -> Callable[[TaughtProduct], None]:
-    """Return a function that draws a part, as a fragment: each time with the part's current state.
+    """Return a function that draws a product, as a fragment: each time in its current state.
 
     Streamlit keeps the arguments of a fragment until the session's next full run, so it is given the id alone.
     """

@@ -19,15 +19,19 @@ THUMBNAIL = 36  # pixels of the longer side
 
 
 def in_sidebar() -> None:
-    """Show all open parts, and what is known of the one in use."""
+    """Show all open products, and what is known of the one in use."""
     product = open_product_store.current()
-    parts = open_product_store.open_parts()
-    if not parts:
+    products = open_product_store.open_products()
+    if not products:
         st.caption("No product has been taught yet.")
-    names = Counter(part.product for part in parts)
-    for part in parts:
-        detector = title_of(part.detector, is_short=True) if part.detector and names[part.product] > 1 else ""
-        _part(part, detector, chosen=product is not None and part.id == product.id)
+    names = Counter(open_product.product for open_product in products)
+    for open_product in products:
+        detector = (
+            title_of(open_product.detector, is_short=True)
+            if open_product.detector and names[open_product.product] > 1
+            else ""
+        )
+        _show(open_product, detector, chosen=product is not None and open_product.id == product.id)
     if product is not None:
         if product.is_saved:
             st.caption(shell.escape(product.describe() + _state(product)))
@@ -35,56 +39,61 @@ def in_sidebar() -> None:
 
 
 def title(page: str) -> None:
-    """Show the head of a page about a part: its own name and that of the part in use."""
+    """Show the head of a page about a product: its own name and that of the product in use."""
     product = open_product_store.current()
     st.title(page if product is None else f"{page} :gray[{shell.escape(product.product)}]")
 
 
 def open_last() -> bool:
-    """Open the last part that a restart has left on disk, in the background; False without one."""
-    for part in open_product_store.open_parts():
-        if not part.problem and not part.interrupted:
-            open_recipe.start(part)
+    """Open the last product that a restart has left on disk, in the background; False without one."""
+    for open_product in open_product_store.open_products():
+        if not open_product.problem and not open_product.interrupted:
+            open_recipe.start(open_product)
             return True
     return False
 
 
-def _part(part: OpenProduct, detector: str, *, chosen: bool) -> None:
+def _show(open_product: OpenProduct, detector: str, *, chosen: bool) -> None:
     """Show one product, with what can be done with it; detector: named where another product has the same name."""
-    name = shell.escape(part.product)
-    state = "saved" if part.saved else "not saved"
-    if part.interrupted:
+    name = shell.escape(open_product.product)
+    state = "saved" if open_product.saved else "not saved"
+    if open_product.interrupted:
         state = "teaching was interrupted"
     with st.container(horizontal=True, vertical_alignment="center", gap="small"):
-        if part.thumbnail:
-            st.image(part.thumbnail, width=THUMBNAIL, alt=f"A good part of {name}")
+        if open_product.thumbnail:
+            st.image(open_product.thumbnail, width=THUMBNAIL, alt=f"A good part of {name}")
         with st.container(gap=None):
             label = f"**{name}**" if chosen else name
-            widget_key = f"open-{part.id}-sidebar"
-            closed = part.interrupted or (bool(part.problem) and open_product_store.find(part.id) is None)
+            widget_key = f"open-{open_product.id}-sidebar"
+            closed = open_product.interrupted or (
+                bool(open_product.problem) and open_product_store.find(open_product.id) is None
+            )
             now = st.button(label, key=widget_key, type="tertiary", disabled=closed, help="Open it on Inspect")
-            st.caption(shell.escape(" · ".join(filter(None, (detector, state, _when(part.opened_at))))))
+            st.caption(shell.escape(" · ".join(filter(None, (detector, state, _when(open_product.opened_at))))))
         action = "Delete" if closed else "Close"
-        key = f"close-{part.id}-sidebar"
+        key = f"close-{open_product.id}-sidebar"
         if st.button(action, key=key, type="tertiary", help=f"{action} {name}"):
-            _close(part)
-    if part.interrupted and st.button(
-        "Teach again", key=f"again-{part.id}-sidebar", icon=":material/restart_alt:", help="With the same settings"
+            _close(open_product)
+    if open_product.interrupted and st.button(
+        "Teach again",
+        key=f"again-{open_product.id}-sidebar",
+        icon=":material/restart_alt:",
+        help="With the same settings",
     ):
-        shell.begin(lambda: _teach_again(part.id))
-    if part.problem:
-        st.caption(f":material/warning: {shell.escape(part.problem)}")
+        shell.begin(lambda: _teach_again(open_product.id))
+    if open_product.problem:
+        st.caption(f":material/warning: {shell.escape(open_product.problem)}")
     if now:
-        _choose(part)
+        _choose(open_product)
         st.rerun()
 
 
-def _choose(part: OpenProduct) -> None:
-    if open_product_store.find(part.id) is not None:
-        open_product_store.take(part.id)
+def _choose(open_product: OpenProduct) -> None:
+    if open_product_store.find(open_product.id) is not None:
+        open_product_store.take(open_product.id)
         return
     try:
-        open_recipe.start(part)
+        open_recipe.start(open_product)
     except JobRejected as error:
         st.toast(shell.escape(error), icon=":material/hourglass_top:")
 
@@ -96,11 +105,11 @@ def _teach_again(part_id: str) -> None:
         teaching_job.start(order)
 
 
-def _close(part: OpenProduct) -> None:
-    if part.saved or part.interrupted:
-        open_product_store.close(part.id)
+def _close(open_product: OpenProduct) -> None:
+    if open_product.saved or open_product.interrupted:
+        open_product_store.close(open_product.id)
         st.rerun()
-    _ask(part.id, part.product)
+    _ask(open_product.id, open_product.product)
 
 
 @st.dialog("Close without saving?")

@@ -1,4 +1,4 @@
-"""A part put on the bench again: a recipe, alone or with the photos it was judged with, or a part that is not saved."""
+"""A product opened again: a recipe, alone or with its test photos, or a product that is not saved."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
@@ -49,9 +49,9 @@ def buttons(recipe: Recipe, key: str, *, missing: bool) -> None:
                 st.switch_page("pages/inspect.py")
 
 
-def start(part: unsaved_products.OpenProduct) -> None:
-    """Open a part that is kept on disk, in the background. Raises JobRejected as `Jobs.submit`."""
-    shell.start(f"Opening {part.product}", partial(_kept, part.id), subject=part.id)
+def start(open_product: unsaved_products.OpenProduct) -> None:
+    """Open a product that is kept on disk, in the background. Raises JobRejected as `Jobs.submit`."""
+    shell.start(f"Opening {open_product.product}", partial(_kept, open_product.id), subject=open_product.id)
 
 
 def existing_photo_path(recipe: Recipe, row: CalibrationPhoto) -> Path | None:
@@ -60,7 +60,7 @@ def existing_photo_path(recipe: Recipe, row: CalibrationPhoto) -> Path | None:
 
 
 def product_from_recipe(recipe: Recipe) -> TaughtProduct:
-    """Return the recipe as a part without photos. Raises ValueError when the weights of its network are missing."""
+    """Return the recipe as a product without photos. Raises ValueError when the weights of its network are missing."""
     backbone = loaded_backbone(recipe.backbone)
     views = [replace(view, selected_stops=(view.value(recipe.live_values),)) for view in recipe.views]
     set_on = tuple(row.score for row in recipe.calibration_photos) or None
@@ -91,27 +91,27 @@ def product_from_recipe(recipe: Recipe) -> TaughtProduct:
 
 
 def with_photos(recipe: Recipe, photos: Sequence[ScoredPhoto], job: Job) -> TaughtProduct:
-    """Return the recipe with photos it was judged with; the part's note counts those that are gone or have changed.
+    """Return the recipe with its test photos; the product's note counts those that are gone or have changed.
 
     Raises ValueError as `product_from_recipe`.
     """
     job.report(0.0, "loading the network")
-    part = product_from_recipe(recipe)
+    product = product_from_recipe(recipe)
     for number, photo in enumerate(photos):
         job.report(number / len(photos), f"photo {number + 1} of {len(photos)}")
         try:
             picture = read(photo.path, recipe.depth)
             if picture.digest != photo.digest:
                 continue
-            placement = part.extractor.place(picture.pixels)
+            placement = product.extractor.place(picture.pixels)
         except (ImageError, NotLocated):
             continue
         located = replace(photo, size=placement.size, depth=recipe.depth, placement=placement)
-        features = part.extract_features(picture.pixels, photo.digest, placement)
-        part = part.with_photo(located, features, heatmap.thumbnail(placement.picture(picture.pixels)))
-    missing_count = len(photos) - len(part.scored.photos)
+        features = product.extract_features(picture.pixels, photo.digest, placement)
+        product = product.with_photo(located, features, heatmap.thumbnail(placement.picture(picture.pixels)))
+    missing_count = len(photos) - len(product.scored.photos)
     lost = f"Missing or changed: {pluralise(missing_count, 'photo')} of the {len(photos)} used for its figures."
-    return replace(part, notes=(lost,)) if missing_count else part
+    return replace(product, notes=(lost,)) if missing_count else product
 
 
 def _judged(recipe: Recipe, job: Job) -> str:
@@ -169,11 +169,11 @@ def _fixed(unsaved: unsaved_products.UnsavedProduct, recipe: Recipe, job: Job) -
         calibration = tuple(replace(row, score=score) for row, score in rows)
         recipe = replace(recipe, live_values=last.live, limits=last.limits, calibration_photos=calibration)
     shown = [photo for photo in unsaved.photos if photo.subset != CALIBRATION]
-    part = with_photos(recipe, shown, job)
-    scored = part.scored.with_unscored(unsaved.unscored)
+    product = with_photos(recipe, shown, job)
+    scored = product.scored.with_unscored(unsaved.unscored)
     pictures = unscored_pictures(unsaved.unscored, recipe.alignment)
-    notes = (*unsaved.notes, *part.notes, f"{GONE} Its values are fixed as they were; teach again to change them.")
-    return replace(part, scored=scored, without_score=pictures, notes=notes, teaching_config=unsaved.order)
+    notes = (*unsaved.notes, *product.notes, f"{GONE} Its values are fixed as they were; teach again to change them.")
+    return replace(product, scored=scored, without_score=pictures, notes=notes, teaching_config=unsaved.order)
 
 
 def _has_scales(recipe: Recipe, live: Mapping[str, int]) -> bool:

@@ -161,9 +161,9 @@ def ask(
 
 
 def apply(product: TaughtProduct, run: PreviewRun, report: Callable[[float, str], None]) -> str:
-    """Return the full pass with the parameters of a preview, at its live values; returns the new part's id.
+    """Return the full pass with the parameters of a preview, at its live values; returns the new product's id.
 
-    Holds the device all the time. The network is not run again. The current part is unchanged.
+    Holds the device all the time. The network is not run again. The current product is unchanged.
     """
     position = product.refit_view
     live_name = run.scored.views[position].live_parameter

@@ -1,4 +1,4 @@
-"""The settings of this session for the current part: every page reads them here."""
+"""The settings of this session for the current product: every page reads them here."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
@@ -16,7 +16,7 @@ from inspect_core.whole_part.product_check import OFF, ProductCheck
 
 @dataclass
 class SessionSettings:
-    """The settings of one session for one taught part; the product keeps the last ones (`remember`).
+    """The settings of one session for one product, which keeps the last ones (`remember`).
 
     live: the live parameters in force by name, the area among them; limits: set by hand, None for the suggested ones;
     position: of the photo shown; product_check_mode: of the product check; framed_patch: framed on a photo, (position,
@@ -45,7 +45,7 @@ class SessionSettings:
         self.live = live
 
     def product_check(self, product: TaughtProduct) -> ProductCheck | None:
-        """Return the part's product check in this session's mode; None without one."""
+        """Return the product check in this session's mode; None without one."""
         return product.product_check and product.product_check.with_mode(self.product_check_mode)
 
 
@@ -80,7 +80,7 @@ def remember(product: TaughtProduct, settings: SessionSettings, limits: Limits, 
 
 
 def settings_at(taught_id: str | None) -> SessionSettings | None:
-    """Return this session's settings for the part with this id; None without any."""
+    """Return this session's settings for the product with this id; None without any."""
     return st.session_state.get(_key(taught_id))
 
 

@@ -185,7 +185,7 @@ def show_problem() -> None:
 
 
 def show_no_product(words: str) -> None:
-    """For a session without a part: what the page is for, what to do next, one button."""
+    """For a session without a product: what the page is for, what to do next, one button."""
     if show_if_unloaded():
         return
     st.info(f"No product has been taught yet. {words}", icon=":material/info:")
@@ -196,7 +196,7 @@ def show_no_product(words: str) -> None:
 
 
 def show_if_unloaded() -> bool:
-    """Return whether this session's part was dropped; if so, says why."""
+    """Return whether this session's product was dropped; if so, says why."""
     if not open_product_store.is_unloaded():
         return False
     st.info(
@@ -247,10 +247,10 @@ def _watch(news: object) -> None:
 
 
 def _refresh_key() -> tuple[str | None, ...]:
-    """Return what a page shows of the jobs and open parts of all windows, besides how far they are."""
+    """Return what a page shows of the jobs and open products of all windows, besides how far they are."""
     shown = (active_job(), jobs().last_ended, *jobs().waiting, *jobs().unqueued_jobs)
-    parts = (f"{part.id} {part.saved} {part.problem}" for part in open_product_store.open_parts())
-    return (*(None if job is None else job.id for job in shown), *parts)
+    products = (f"{product.id} {product.saved} {product.problem}" for product in open_product_store.open_products())
+    return (*(None if job is None else job.id for job in shown), *products)
 
 
 def _ending(job: Job) -> str:

@@ -1,4 +1,4 @@
-"""The part that the engineer works with: one taught part with its scored photos, shared by all pages of a session."""
+"""The product that the engineer works with, with its scored photos, shared by all pages of a session."""
 
 import threading
 import time
@@ -35,7 +35,7 @@ from inspect_core.whole_part.product_check import OFF, ProductCheck
 
 
 class _Memo:
-    """Cached results for a part: shared by all its copies, safe from any thread."""
+    """Cached results for a product: shared by all its copies, safe from any thread."""
 
     def __init__(self) -> None:
         self.foreign: dict[tuple[str, bool], float] = {}
@@ -53,7 +53,7 @@ def _new_id() -> str:
 
 @dataclass(frozen=True, eq=False)
 class TaughtProduct:
-    """A taught part on the bench: from a study just fitted, or from a recipe that was opened.
+    """A product on Inspect: from a study just fitted, or from a recipe that was opened.
 
     Sessions and jobs share it, so it never changes: `open_product_store.change` replaces it by a changed copy of the
     same id, and a run or job that began with one copy uses that copy to its end.
@@ -61,7 +61,7 @@ class TaughtProduct:
     thumbnails: small WebP pictures in the order of the gallery; without_score: WebP pictures of the unscored photos in
     their order, then of the reference, empty where there is none; notes: sentences the engineer should see; in_force:
     what a window set last, for the next one; detector_reason: why this detector, in a sentence; refit_of: id of the
-    part of which this one is a refit; comparison_config: the order of the comparison that it was taken from;
+    product of which this one is a refit; comparison_config: the order of the comparison that it was taken from;
     teaching_config: the order it was taught by, where it was opened again and has no study; mm_per_pixel: of the
     photos, None when not known; opened_at: when it came on the bench, in seconds since 1970.
     """
@@ -96,7 +96,7 @@ class TaughtProduct:
 
     @property
     def own_study(self) -> Study:
-        """The study it comes from. Raises ValueError for a part from a recipe, whose photos are not available."""
+        """The study it comes from. Raises ValueError for a product from a recipe, whose photos are not available."""
         if self.study is None:
             raise ValueError(f"{self.product} was opened from a recipe, without its training photos")
         return self.study
@@ -143,7 +143,7 @@ class TaughtProduct:
         return self.recipe is not None and self.recipe.digest is not None
 
     def to_recipe(self, limits: Limits | None, live: Mapping[str, int], **recipe_fields: Any) -> Recipe:
-        """Return the recipe of the part as it is; limits: None for those it began with, or its recipe's own.
+        """Return the recipe of the product as it is; limits: None for those it began with, or its recipe's own.
 
         recipe_fields: who, why and what else `Study.recipe` and `Recipe.with_changes` take. Raises ValueError as
         `Study.recipe`.
@@ -200,7 +200,7 @@ class TaughtProduct:
     def checked(
         self, position: int, product_check: ProductCheck | None, *, ask: bool = True
     ) -> ProductCheckResult | None:
-        """Result of the product check (the part's, in the session's mode) on one photo; None when it is None or off.
+        """Result of the product check (the product's, in the session's mode) on one photo; None when it is None or off.
 
         ask False: None also if the result is not known yet, since it takes a run of the network. Raises ImageError for
         a photo that can no longer be read.
@@ -284,11 +284,11 @@ class TaughtProduct:
         return {photo.digest: photo.label for photo in self.scored.photos if photo.original_label is not None}
 
     def labelled(self, kinds: Mapping[str, str]) -> "TaughtProduct":
-        """Return the part with some photos as other kinds, by content digest."""
+        """Return the product with some photos under other labels, by content digest."""
         return replace(self, scored=self.scored.labelled(kinds))
 
     def with_areas(self, areas: InspectionAreas | None) -> "TaughtProduct":
-        """Return the part judged by these areas. Raises ValueError as `ScoredPhotos.with_areas`."""
+        """Return the product inspected by these areas. Raises ValueError as `ScoredPhotos.with_areas`."""
         return replace(self, scored=self.scored.with_areas(areas))
 
     def position_of(self, digest: str) -> int | None:
@@ -296,7 +296,7 @@ class TaughtProduct:
         return next((i for i, photo in enumerate(self.scored.photos) if photo.digest == digest), None)
 
     def with_photo(self, photo: ScoredPhoto, features: Sequence[Tensor], thumbnail: bytes) -> "TaughtProduct":
-        """Return the part with one more photo at the end, given its features by view; unchanged if it is there."""
+        """Return the product with one more photo at the end, given its features by view; unchanged if it is there."""
         if self.position_of(photo.digest) is not None:
             return self
         scored = self.scored.with_photo(photo, features)

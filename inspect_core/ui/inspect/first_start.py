@@ -24,7 +24,7 @@ def first_start() -> None:
         return
     if shell.jobs().current is None:
         with contextlib.suppress(JobRejected):  # another window was faster
-            if open_products.open_last() or (not open_product_store.open_parts() and teaching_job.start_sample()):
+            if open_products.open_last() or (not open_product_store.open_products() and teaching_job.start_sample()):
                 st.rerun()
     if (job := shell.jobs().find_by_subject(teaching_job.SAMPLE)) is None:
         st.info("No product has been taught yet.", icon=":material/info:")

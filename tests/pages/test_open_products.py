@@ -92,7 +92,7 @@ def test_unsaved_product_returns_complete_after_a_restart(open_app, flange, fold
 def test_saved_product_is_not_kept_and_a_closed_one_asks(open_app, flange, folder):
     first, second = (open_product_store.put(another(flange)) for _ in range(2))
     app = open_app("pages/inspect.py")
-    assert [part.saved for part in open_product_store.open_parts()] == [False, False]
+    assert [part.saved for part in open_product_store.open_products()] == [False, False]
     save_recipe(app)
     assert [path.name for path in folder.iterdir()] == [first]
     assert "saved ·" in words(app)
@@ -112,7 +112,7 @@ def test_damaged_products_are_listed_and_never_opened(open_app, flange, folder, 
     recipe[len(recipe) // 2] ^= 1
     (folder / changed / unsaved_products.RECIPE).write_bytes(recipe)
     restart()
-    listed = {part.id: part.problem for part in open_product_store.open_parts()}
+    listed = {part.id: part.problem for part in open_product_store.open_products()}
     assert "cut short or changed; teach the part again" in listed[cut].replace(")", "")
     app = open_app("pages/recipes.py")
     assert app.button(key=f"open-{cut}-sidebar").disabled
@@ -141,7 +141,7 @@ def test_full_store_asks_what_to_save_or_close(open_app, flange, folder, monkeyp
     finish(press(app, f"relabelled-{changed.id}"))
     monkeypatch.setattr(unsaved_products, "MOST_BYTES", 10)
     lost = open_product_store.put(another(flange))
-    line = next(part for part in open_product_store.open_parts() if part.id == lost)
+    line = next(part for part in open_product_store.open_products() if part.id == lost)
     assert "kept in memory only" in line.problem
     assert not app.run().button(key=f"open-{lost}-sidebar").disabled, "it can be opened, and saved"
     for _ in range(2 * open_product_store.SIZE):
@@ -238,9 +238,9 @@ def test_teaching_again_keeps_what_was_set_and_added(open_app, flange, folder, t
 def test_interrupted_job_is_listed_and_taught_again(open_app, flange, folder, monkeypatch):
     order = flange.config_with_choice()
     key = open_product_store.begin(order)
-    assert key not in {line.id for line in open_product_store.open_parts()}, "not while it runs"
+    assert key not in {line.id for line in open_product_store.open_products()}, "not while it runs"
     restart()
-    (line,) = open_product_store.open_parts()
+    (line,) = open_product_store.open_products()
     assert (line.id, line.product, line.interrupted) == (key, "flange", True)
     asked = []
     monkeypatch.setattr(teaching_job, "teach", lambda order, report: asked.append(order) or another(flange))
