@@ -18,7 +18,7 @@ SAMPLE, FOLDER, UPLOAD = "Sample", "Folder on this computer", "Upload"
 
 @dataclass(frozen=True)
 class PhotoSource:
-    """Photos chosen by the engineer: a folder or a zip on this machine, and the name of the part."""
+    """Photos chosen by the engineer: a folder or a zip on this machine, and the name of the product."""
 
     path: Path
     product: str

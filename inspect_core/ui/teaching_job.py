@@ -79,6 +79,6 @@ def expected(order: TeachingConfig, detectors: Sequence[str] = ()) -> Forecast:
 
 
 def teach(order: TeachingConfig, report: Report) -> taught_product.TaughtProduct:
-    """Return the taught part of an order. Raises ValueError in words the page can show."""
+    """Return the product of an order. Raises ValueError in words the page can show."""
     product = teaching.teach(order, feature_store(), report)
     return fitted_product.product_from_study(order.product, **vars(product))

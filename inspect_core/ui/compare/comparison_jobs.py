@@ -43,8 +43,9 @@ def last_comparison(order: TeachingConfig) -> Comparison | None:
 
 
 def put_on_bench(product: TaughtProduct, row: ComparisonRow) -> None:
-    """Put the part's photos under a detector on the bench, as a comparison fitted it, with the product check and
-    the areas that the part has. Raises JobRejected as `Jobs.submit` and `require_room`.
+    """Open the product's photos under a detector as a comparison fitted it, with its product check and areas.
+
+    Raises JobRejected as `Jobs.submit` and `require_room`.
     """
     open_product_store.require_room()
     order = product.order()
@@ -52,7 +53,7 @@ def put_on_bench(product: TaughtProduct, row: ComparisonRow) -> None:
     def work(job: Job) -> str:
         job.report(0.0, "loading the network")
         study = fitted(row)
-        part = product_from_study(product.product, study, product.notes, product.product_check)
-        return open_product_store.put(replace(part.with_areas(order.areas), comparison_config=order))
+        made = product_from_study(product.product, study, product.notes, product.product_check)
+        return open_product_store.put(replace(made.with_areas(order.areas), comparison_config=order))
 
     shell.start(f"Opening {row.title} on Inspect", work)

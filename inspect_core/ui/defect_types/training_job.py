@@ -55,19 +55,19 @@ class TypeTrainingResult:
 
 
 def start(product: TaughtProduct, order: TypeTrainingConfig) -> None:
-    """Learn in the background and attach the result to the part. Raises JobRejected as `Jobs.submit`."""
+    """Learn in the background and attach the result to the product. Raises JobRejected as `Jobs.submit`."""
     title = f"Training defect types for {product.product}"
     result_cache.start(title, subject_of(product), lambda job: _learn(product, order, job))
 
 
 def last(product: TaughtProduct) -> TypeTrainingResult | None:
-    """Return how the part's defect types were learned; None when they were not learned here."""
+    """Return how the product's defect types were learned; None when they were not learned here."""
     result = result_cache.result_cache().get(subject_of(product))
     return result if result is not None and product.defect_types is not None else None
 
 
 def rename(taught_id: str, old: str, new: str) -> None:
-    """Rename one of the part's defect types, if it exists; nothing is learned again."""
+    """Rename one of the product's defect types, if it exists; nothing is learned again."""
     product = open_product_store.find(taught_id)
     names = () if product is None or product.defect_types is None else product.defect_types.names
     if product is None or old not in names or new in names:
@@ -121,7 +121,7 @@ def _learn(product: TaughtProduct, order: TypeTrainingConfig, job: Job) -> TypeT
 
 
 def _foreign(product: TaughtProduct, by_region: bool, job: Job) -> np.ndarray:
-    """Return (m, d) embeddings of the bundled products' defects, except those of the part's own product."""
+    """Return (m, d) embeddings of the bundled products' defects, except those of this product."""
     digests = {photo.digest for photo in product.scored.photos}
     photos = [sample for name in teaching_job.samples() for sample in scan(teaching_job.SAMPLES / name).defects]
     crops = []

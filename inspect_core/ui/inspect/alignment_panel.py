@@ -15,7 +15,7 @@ LINE = (250, 176, 5)
 
 
 def show(product: TaughtProduct, position: int, pixels: np.ndarray) -> None:
-    """Show an expander below the bench; nothing for a part that was taught without alignment.
+    """Show an expander below the bench; nothing for a product that was taught without alignment.
 
     pixels: (H, W, 3) uint8, the photo as it lies over the reference.
     """

@@ -71,9 +71,9 @@ def verdict_of(
 ) -> Verdict:
     """Return the verdict on the photo shown in this view, the same as from the recipe.
 
-    product_check: the part's, in the session's mode. No defect type is named on a preview. A missing photo has no type,
-    and a product check only if it was made before. Raises ValueError for a score that is not finite, and ImageError for
-    a photo that has just disappeared.
+    product_check: in the session's mode. No defect type is named on a preview. A missing photo has no type, and a
+    product check only if it was made before. Raises ValueError for a score that is not finite, and ImageError for a
+    photo that has just disappeared.
     """
     position = view.position
     named = product.defect_types is not None and not view.preview and not photo_missing

@@ -37,7 +37,7 @@ def good_parts(product: TaughtProduct) -> list[int]:
 def start(
     product: TaughtProduct, defect_types: dict[int, str], live: dict[str, int], limits: Limits, *, by_region: bool
 ) -> None:
-    """Gather and learn in the background; the part then has the cases. Raises JobRejected as `Jobs.submit`.
+    """Gather and learn in the background; the product then has the cases. Raises JobRejected as `Jobs.submit`.
 
     defect_types: by position, of the photos that become known cases; the live value and limits give the crops.
     """

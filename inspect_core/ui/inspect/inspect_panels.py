@@ -45,7 +45,7 @@ FUSION = ", fused with the energy of its class scores"
 
 
 def notes(product: TaughtProduct) -> None:
-    """Show what the engineer should know of the photos the part was taught with."""
+    """Show what the engineer should know of the photos the product was taught with."""
     remarks = () if product.study is None else product.study.remarks({})  # at the sliders, where they change
     shown = [note for note in product.notes if note not in remarks]
     if not shown:
@@ -183,7 +183,7 @@ def _without_photos(product: TaughtProduct, settings: SessionSettings, save: Del
 
 
 def apply_bench_input(product: TaughtProduct, settings: SessionSettings) -> TaughtProduct:
-    """Put what was set on the bench in force: limits, but in a preview; photo; labels. Return the part with it."""
+    """Put what was set on the bench in force: limits, but in a preview; photo; labels. Return the product with it."""
     limits, position, label = bench.read_input(_key(product))
     if limits is not None and settings.preview is None:
         settings.limits = limits

@@ -20,7 +20,7 @@ REOPENED = "Values are fixed, because not all photos it was taught with are ther
 
 
 def take(product: TaughtProduct, position: int, kind: str) -> TaughtProduct:
-    """Return the part with one of its photos as this kind; recorded in the audit log, never in the engineer's files."""
+    """Return the product with a photo under this label; recorded in the audit log, never in the engineer's files."""
     word = defect_labels.normalise_label(kind)
     if not (word and 0 <= position < len(product.scored.photos)):
         return product
@@ -54,7 +54,7 @@ def teach_again(product: TaughtProduct) -> None:
 
 
 def start_again(product: TaughtProduct, resplit: Callable[[Split], Split]) -> None:
-    """Teach the photos of a part as `resplit` changes them, with its detector and product check."""
+    """Teach the photos of a product as `resplit` changes them, with its detector and product check."""
     try:
         order = product.config_with_choice()
         teaching_job.start(replace(order, photos=resplit(order.photos)), product.id)
