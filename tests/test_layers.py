@@ -90,6 +90,7 @@ def test_streamlit_stays_in_its_folders() -> None:
     [
         pytest.param("torch", BELOW_THE_LINE, id="torch below the line"),
         pytest.param("sklearn", {"verdict", "test"}, id="scikit-learn in a verdict"),
+        pytest.param("scipy", {"runner"}, id="SciPy at the start of a runner"),
         pytest.param("streamlit", set(ROOMS) - {"ui"}, id="streamlit below ui", marks=pytest.mark.slow),
     ],
 )

@@ -3,7 +3,6 @@
 from dataclasses import dataclass
 
 import numpy as np
-from scipy.special import softmax
 
 from inspect_core.classify.polytopes import network_kernel
 
@@ -28,12 +27,12 @@ class ReluNet:
         """
         on, logits = self._forward(x)
         if self.with_output:
-            on.append(softmax(logits, axis=1) > 1 / logits.shape[1])
+            on.append(_softmax(logits) > 1 / logits.shape[1])
         return np.concatenate(on, axis=1)
 
     def proba(self, x: np.ndarray) -> np.ndarray:
         """Return the net's own posterior, the softmax of its logits: (n, d) -> (n, C) float64."""
-        return softmax(self._forward(x)[1], axis=1)
+        return _softmax(self._forward(x)[1])
 
     def kernel(self, codes_a: np.ndarray, codes_b: np.ndarray) -> np.ndarray:
         """`network_kernel` of (n_a, units) and (n_b, units) codes: (n_a, n_b)."""
@@ -60,3 +59,9 @@ class ReluNet:
             on.append(before > 0)
             z = np.maximum(before, 0)
         return on, z @ self.weights[-1].T.astype(np.float64) + self.biases[-1]
+
+
+def _softmax(logits: np.ndarray) -> np.ndarray:
+    from scipy.special import softmax  # a third of a second at the start of a runner
+
+    return softmax(logits, axis=1)

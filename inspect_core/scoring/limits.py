@@ -11,7 +11,6 @@ from functools import lru_cache
 
 import numpy as np
 from numpy.typing import ArrayLike
-from scipy.special import betaincinv
 
 from inspect_core.scoring.input_checks import as_finite_number, as_some_finite
 
@@ -236,7 +235,7 @@ def clopper_pearson(k: int, n: int, *, confidence: float = 0.95) -> tuple[float,
     """
     _require_count(k, n, confidence)
     tail = (1 - confidence) / 2
-    low = 0.0 if k == 0 else float(betaincinv(k, n - k + 1, tail))
+    low = 0.0 if k == 0 else _beta_quantile(tail, k, n - k + 1)
     return low, upper_bound(k, n, confidence=1 - tail)
 
 
@@ -247,13 +246,19 @@ def upper_bound(k: int, n: int, *, confidence: float = 0.95) -> float:
     Raises ValueError unless 0 <= k <= n, both whole, and 0 < confidence < 1.
     """
     _require_count(k, n, confidence)
-    return 1.0 if k == n else float(betaincinv(k + 1, n - k, confidence))
+    return 1.0 if k == n else _beta_quantile(confidence, k + 1, n - k)
 
 
 def format_upper_bound(k: int, n: int) -> str:
     """`upper_bound` in parts, rounded up: "7 of 100", below one in a hundred "3 of 1,000"."""
     share = upper_bound(k, n)
     return f"{math.ceil(100 * share)} of 100" if share > 0.01 else f"{math.ceil(1000 * share)} of 1,000"
+
+
+def _beta_quantile(share: float, a: float, b: float) -> float:
+    from scipy.special import betaincinv  # a third of a second at the start of a runner
+
+    return float(betaincinv(a, b, share))
 
 
 def _require_count(k: int, n: int, confidence: float) -> None:

@@ -11,7 +11,6 @@ from functools import cached_property
 from typing import Any, Self
 
 import numpy as np
-from scipy.special import logsumexp
 
 from inspect_core.runtime.stored import Stored
 from inspect_core.scoring.input_checks import as_finite, as_finite_number
@@ -104,6 +103,8 @@ class ProductCheck:
                 "logits are missing, and this product check is fused with them; take a backbone with a head, or the "
                 "check alone"
             )
+        from scipy.special import logsumexp  # a third of a second at the start of a runner
+
         energy = as_finite(logsumexp(np.asarray(logits, np.float64), axis=-1), name="the energy of the logits")
         return -np.maximum(1 - error, 0) * np.maximum(energy - self.min_energy, 0)
 
