@@ -24,14 +24,10 @@ def in_sidebar() -> None:
     products = open_product_store.open_products()
     if not products:
         st.caption("No product has been taught yet.")
-    names = Counter(open_product.product for open_product in products)
-    for open_product in products:
-        detector = (
-            title_of(open_product.detector, is_short=True)
-            if open_product.detector and names[open_product.product] > 1
-            else ""
-        )
-        _show(open_product, detector, chosen=product is not None and open_product.id == product.id)
+    names = Counter(entry.product for entry in products)
+    for entry in products:
+        detector = title_of(entry.detector, is_short=True) if entry.detector and names[entry.product] > 1 else ""
+        _show(entry, detector, chosen=product is not None and entry.id == product.id)
     if product is not None:
         if product.is_saved:
             st.caption(shell.escape(product.describe() + _state(product)))
@@ -46,70 +42,65 @@ def title(page: str) -> None:
 
 def open_last() -> bool:
     """Open the last product that a restart has left on disk, in the background; False without one."""
-    for open_product in open_product_store.open_products():
-        if not open_product.problem and not open_product.interrupted:
-            open_recipe.start(open_product)
+    for entry in open_product_store.open_products():
+        if not entry.problem and not entry.interrupted:
+            open_recipe.start(entry)
             return True
     return False
 
 
-def _show(open_product: OpenProduct, detector: str, *, chosen: bool) -> None:
+def _show(entry: OpenProduct, detector: str, *, chosen: bool) -> None:
     """Show one product, with what can be done with it; detector: named where another product has the same name."""
-    name = shell.escape(open_product.product)
-    state = "saved" if open_product.saved else "not saved"
-    if open_product.interrupted:
+    name = shell.escape(entry.product)
+    state = "saved" if entry.saved else "not saved"
+    if entry.interrupted:
         state = "teaching was interrupted"
     with st.container(horizontal=True, vertical_alignment="center", gap="small"):
-        if open_product.thumbnail:
-            st.image(open_product.thumbnail, width=THUMBNAIL, alt=f"A good part of {name}")
+        if entry.thumbnail:
+            st.image(entry.thumbnail, width=THUMBNAIL, alt=f"A good part of {name}")
         with st.container(gap=None):
             label = f"**{name}**" if chosen else name
-            widget_key = f"open-{open_product.id}-sidebar"
-            closed = open_product.interrupted or (
-                bool(open_product.problem) and open_product_store.find(open_product.id) is None
-            )
+            widget_key = f"open-{entry.id}-sidebar"
+            closed = entry.interrupted or (bool(entry.problem) and open_product_store.find(entry.id) is None)
             now = st.button(label, key=widget_key, type="tertiary", disabled=closed, help="Open it on Inspect")
-            st.caption(shell.escape(" · ".join(filter(None, (detector, state, _when(open_product.opened_at))))))
+            st.caption(shell.escape(" · ".join(filter(None, (detector, state, _when(entry.opened_at))))))
         action = "Delete" if closed else "Close"
-        key = f"close-{open_product.id}-sidebar"
+        key = f"close-{entry.id}-sidebar"
         if st.button(action, key=key, type="tertiary", help=f"{action} {name}"):
-            _close(open_product)
-    if open_product.interrupted and st.button(
-        "Teach again",
-        key=f"again-{open_product.id}-sidebar",
-        icon=":material/restart_alt:",
-        help="With the same settings",
+            _close(entry)
+    if entry.interrupted and st.button(
+        "Teach again", key=f"again-{entry.id}-sidebar", icon=":material/restart_alt:", help="With the same settings"
     ):
-        shell.begin(lambda: _teach_again(open_product.id))
-    if open_product.problem:
-        st.caption(f":material/warning: {shell.escape(open_product.problem)}")
+        shell.begin(lambda: _teach_again(entry.id))
+    if entry.problem:
+        st.caption(f":material/warning: {shell.escape(entry.problem)}")
     if now:
-        _choose(open_product)
+        _choose(entry)
         st.rerun()
 
 
-def _choose(open_product: OpenProduct) -> None:
-    if open_product_store.find(open_product.id) is not None:
-        open_product_store.take(open_product.id)
+def _choose(entry: OpenProduct) -> None:
+    if open_product_store.find(entry.id) is not None:
+        open_product_store.take(entry.id)
         return
     try:
-        open_recipe.start(open_product)
+        open_recipe.start(entry)
     except JobRejected as error:
         st.toast(shell.escape(error), icon=":material/hourglass_top:")
 
 
-def _teach_again(part_id: str) -> None:
+def _teach_again(taught_id: str) -> None:
     with shell.errors_shown(ValueError):
-        order = unsaved_products.interrupted(workspace.open_folder() / part_id)
-        open_product_store.close(part_id)
+        order = unsaved_products.interrupted(workspace.open_folder() / taught_id)
+        open_product_store.close(taught_id)
         teaching_job.start(order)
 
 
-def _close(open_product: OpenProduct) -> None:
-    if open_product.saved or open_product.interrupted:
-        open_product_store.close(open_product.id)
+def _close(entry: OpenProduct) -> None:
+    if entry.saved or entry.interrupted:
+        open_product_store.close(entry.id)
         st.rerun()
-    _ask(open_product.id, open_product.product)
+    _ask(entry.id, entry.product)
 
 
 @st.dialog("Close without saving?")
