@@ -60,14 +60,14 @@ RULES: dict[str, Callable[[np.ndarray, float], float]] = {
 }
 
 
-def drawn(samples: Dataset, count: int, seed: int) -> Split | None:
+def drawn(name: str, samples: Dataset, count: int, seed: int) -> Split | None:
     """At most so many good photos to learn from, by whole groups, and others to judge; None when fewer than LEFT good
-    ones are left to judge.
+    ones are left to judge. name: of the set, so that two with the same file names are not drawn alike.
     """
     good = sorted(samples.good, key=lambda sample: sample.name)
     everywhere = replace(samples, good=tuple(replace(sample, split_side="train") for sample in good))
     groups = dict(propose_groups(everywhere))
-    rng = np.random.default_rng([seed, count])
+    rng = np.random.default_rng([seed, count, *name.encode()])
     members = defaultdict(list)
     for sample in good:
         members[groups[sample.name]].append(sample)
@@ -170,7 +170,7 @@ def main() -> None:
     for seed in range(options.seeds):
         for count in options.counts:
             for name, folder in sets(options.sets).items():
-                if (photos := drawn(scan(folder), count, seed)) is None:
+                if (photos := drawn(name, scan(folder), count, seed)) is None:
                     continue
                 results = case(photos, store, seed)
                 cases[f"{name}, {count} photos, seed {seed}"] = results

@@ -22,8 +22,6 @@ FEW_SCORES = 20
 """With fewer good scores than this the limit for rejection is not below the largest of them."""
 QUANTILES = (0.25, 0.5, 0.85)
 """Of the scores of good parts, through which their tail is fitted."""
-EFFECTIVE_SAMPLE_SHARE = 0.6
-"""What scores tell of their tail, as a share of as many that no local scale has learned from: measured on real sets."""
 MIN_SCORES = 8
 DRAWS = 2000
 MOST_DRAWN = 500
@@ -173,7 +171,6 @@ def _refitted(count: int) -> tuple[np.ndarray, np.ndarray]:
 
     Fit and limit move with the unit and the origin of the scores, so these samples stand for those of any other.
     """
-    count = max(int(EFFECTIVE_SAMPLE_SHARE * count), 1)
     drawn = -np.log(-np.log(np.random.default_rng(0).random((DRAWS, count))))
     return _gumbel(drawn) if count > 1 else (np.zeros(1), np.ones(1))
 

@@ -9,9 +9,11 @@ maps at place p, S their spread over all places and c(p) the level of good maps 
 so that the unit stays the detector's and a place that hardly ever varies is not amplified without bound. c is the mean
 over all places, and so is c(p), except within 16 pixels of the border: there it is the mean over the cells at the same
 distances from the nearest two sides, a class of their own. s(p)^2 is smoothed, and with few photos shrunk, as a
-multiple of its mean over the class. b(p) is 1 but for the outermost cells, which have fewer neighbours to be smoothed
-with. Each place has a level of its own only where the good photos show that content is fixed: where the mean of the
-other photos explains at least half of how the errors of a photo differ from c(p).
+multiple of its mean over the class; what one photo shows there counts as EXTREME s(p) at most, so that an odd photo does
+not widen the spread of its place, and with it the limit that its own score helps to set. b(p) is 1 but for the
+outermost cells, which have fewer neighbours to be smoothed with. Each place has a level of its own only where the good
+photos show that content is fixed: where the mean of the other photos explains at least half of how the errors of a
+photo differ from c(p).
 
 A photo that is noisier, darker or less sharp than the others differs a little everywhere, and more where it differs
 most. Where the good photos show that, their highest values rising with the level of the photo, the median of m'(p) - c
@@ -45,6 +47,8 @@ SMALLEST = 1e-12
 """Least spread: photos that differ by rounding only must not amplify the next one without bound."""
 FIXED = 0.5
 """Fraction of the variance of good errors explained by their place from which on the place's own mean is its level."""
+EXTREME = 2.0
+"""Spreads of a place beyond which the deviation of a good photo counts as so many."""
 PRIOR_PHOTOS = 8
 """Photos whose evidence on the variance of a place weighs as much as the mean over its class."""
 REACH = 3.0
@@ -132,23 +136,39 @@ class GoodMaps:
         patches reach wherever they lie. fixed: whether each place has its own level; None decides by `is_fixed`.
         """
         cells = self.mean.shape
-        sigma = [SMOOTHING * count / pixels for count, pixels in zip(cells, size, strict=True)]
         level = self.mean.mean()
-        expected = self._by_class(self.scatter / self.count, size)
-        multiple = np.divide(self.scatter / self.count, expected, out=np.ones(cells), where=expected > 0)
-        multiple = ndimage.gaussian_filter(multiple, sigma, mode="reflect")
-        variance = expected * (self.count * multiple + PRIOR_PHOTOS) / (self.count + PRIOR_PHOTOS)
         centre = np.full(cells, level) if uniform else self._by_class(self.mean, size)
         if not uniform and (self.is_fixed(size) if fixed is None else fixed):
             centre = (self.count * self.mean + PRIOR_PHOTOS * centre) / (self.count + PRIOR_PHOTOS)
         total = (self.scatter / self.count + (self.mean - centre) ** 2).mean()
         if total == 0:
             return LocalScale(np.full(cells, level, np.float32), np.ones(cells, np.float32), float(level), 1.0)
-        gain = np.ones(cells) if uniform else np.sqrt(total / (_edges(cells) * (variance + FLOOR**2 * total)))
+        gain = (
+            np.ones(cells) if uniform else np.sqrt(total / (_edges(cells) * (self.variance(size) + FLOOR**2 * total)))
+        )
         spread = np.sqrt((gain**2 * (self.scatter / self.count + (self.mean - centre) ** 2)).mean())
         return LocalScale(
             centre.astype(np.float32), gain.astype(np.float32), float(level), max(float(spread), SMALLEST)
         )
+
+    def winsorised(self, errors: ArrayLike, size: tuple[int, int]) -> Self:
+        """Return the same with the deviations of its errors (n, h, w) limited to EXTREME spreads of their place.
+
+        The spread is that of the errors, then of those so limited: one large deviation also widens the first.
+        """
+        deviations, limited = np.asarray(errors, np.float64) - self.mean, self
+        for _ in range(2):
+            most = EXTREME * np.sqrt(limited.variance(size))
+            limited = replace(self, scatter=(np.clip(deviations, -most, most) ** 2).sum(axis=0))
+        return limited
+
+    def variance(self, size: tuple[int, int]) -> np.ndarray:
+        """Return (h, w) the variance at each place, smoothed and shrunk as a multiple of its mean over the class."""
+        sigma = [SMOOTHING * count / pixels for count, pixels in zip(self.mean.shape, size, strict=True)]
+        expected = self._by_class(self.scatter / self.count, size)
+        multiple = np.divide(self.scatter / self.count, expected, out=np.ones(self.mean.shape), where=expected > 0)
+        multiple = ndimage.gaussian_filter(multiple, sigma, mode="reflect")
+        return expected * (self.count * multiple + PRIOR_PHOTOS) / (self.count + PRIOR_PHOTOS)
 
     def is_fixed(self, size: tuple[int, int]) -> bool:
         """Return whether content is fixed: places explain at least `FIXED` of the variance of errors."""

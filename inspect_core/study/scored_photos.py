@@ -326,7 +326,7 @@ class ScoredPhotos:
         groups = np.array([self.photos[i].split_group or f"alone {i}" for i in setters])
         group_means = np.stack([errors[groups == group].mean(axis=0) for group in dict.fromkeys(groups)])
         is_fixed = GoodMaps.from_errors(group_means).is_fixed(self.size)
-        return maps.finish(self.size, fixed=is_fixed).with_photo_levels(errors)
+        return maps.winsorised(errors, self.size).finish(self.size, fixed=is_fixed).with_photo_levels(errors)
 
     def _joined(self, positions: Which, stops: Sequence[int], view: int | None = None) -> np.ndarray:
         chosen = range(len(self.views)) if view is None else (view,)

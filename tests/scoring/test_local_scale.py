@@ -37,6 +37,29 @@ def test_the_formula_is_that_of_the_methods():
     np.testing.assert_allclose(GoodMaps.from_errors(good).finish(SIZE).apply(new), expected, rtol=1e-5)
 
 
+def test_one_odd_photo_hardly_widens_the_spread_of_a_place():
+    plain, marked = errors(25), errors(25)
+    marked[3, 20, 26] += 30
+    scales = [GoodMaps.from_errors(good).winsorised(good, SIZE).finish(SIZE) for good in (plain, marked)]
+    assert scales[1].gain[20, 26] == pytest.approx(scales[0].gain[20, 26], rel=0.1)
+    assert GoodMaps.from_errors(marked).finish(SIZE).gain[20, 26] < 0.7 * scales[0].gain[20, 26]
+    recurring = plain.copy()
+    recurring[::3, 20, 26] += 30
+    assert (
+        GoodMaps.from_errors(recurring).winsorised(recurring, SIZE).finish(SIZE).gain[20, 26] < scales[1].gain[20, 26]
+    )
+
+
+def test_deviations_count_as_two_spreads_at_most():
+    good = errors(30)
+    deviations = good.astype(np.float64) - good.mean(axis=0, dtype=np.float64)
+    once = np.clip(deviations, *(sign * 2 * np.sqrt(GoodMaps.from_errors(good).variance(SIZE)) for sign in (-1, 1)))
+    maps = GoodMaps(30, good.mean(axis=0, dtype=np.float64), (once**2).sum(axis=0))
+    most = 2 * np.sqrt(maps.variance(SIZE))
+    expected = (np.clip(deviations, -most, most) ** 2).sum(axis=0)
+    np.testing.assert_allclose(GoodMaps.from_errors(good).winsorised(good, SIZE).scatter, expected, rtol=1e-9)
+
+
 @pytest.mark.parametrize("wide", [1.0, 2.0])
 def test_few_photos_suffice_where_border_equals_inside(wide):
     """wide: spread of the outermost cells before the scale, as a multiple of that of the others."""

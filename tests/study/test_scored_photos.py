@@ -160,7 +160,8 @@ def added(errors: list[np.ndarray], scales: list) -> np.ndarray:
 def test_errors_of_two_views_are_standardised_and_added(fused, k, q):
     errors = own_errors(fused, k, q)
     scales = [
-        GoodMaps.from_errors(view_map[:8]).finish(fused.size).with_photo_levels(view_map[:8]) for view_map in errors
+        GoodMaps.from_errors(good).winsorised(good, fused.size).finish(fused.size).with_photo_levels(good)
+        for good in (view_map[:8] for view_map in errors)
     ]
     np.testing.assert_allclose(fused.grid_errors(k=k, q=q), added(errors, scales), rtol=1e-4, atol=1e-5)
     for view in (0, 1):

@@ -134,7 +134,8 @@ def test_value_between_stops_equals_a_fresh_fit_to_the_bit(product, backbone, st
     assert 37 not in view.stops
     errors = np.stack([view.errors(*study.features(photo), 37) for photo in study.photos])
     setters = study.scored.setters()
-    scale = GoodMaps.from_errors(errors[setters]).finish(size).with_photo_levels(errors[setters])
+    good = errors[setters]
+    scale = GoodMaps.from_errors(good).winsorised(good, size).finish(size).with_photo_levels(good)
     maps = to_pixels(sum_error_maps([errors], [scale]), size)
     assert np.array_equal(study.map(3, k=37), maps[3])
     assert np.array_equal(study.scores(k=37, area=5), image_score(maps, area=5))
