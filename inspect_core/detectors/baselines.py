@@ -138,10 +138,11 @@ def spread_out(x: Tensor, count: int) -> Tensor:
     x = as_features(x, name="x")
     if len(x) <= count:
         return x
-    centred = (x - x.mean(0)).double()
-    _, axes = torch.linalg.eigh(centred.T @ centred)
-    # A row for each component, and NumPy: torch takes three times as long for products with so few components.
-    sketch = np.ascontiguousarray((centred @ axes[:, -SKETCH:]).float().cpu().numpy().T)
+    centred = x - x.mean(0)
+    with full_precision():
+        _, axes = torch.linalg.eigh((centred.T @ centred).double())
+        # A row for each component, and NumPy: torch takes three times as long for products with so few components.
+        sketch = np.ascontiguousarray((centred @ axes[:, -SKETCH:].to(x.dtype)).float().cpu().numpy().T)
     squares = np.square(sketch).sum(0)
     chosen = [int(squares.argmin())]
     apart = np.full_like(squares, np.inf)
