@@ -47,7 +47,7 @@ SMALLEST = 1e-12
 """Least spread: photos that differ by rounding only must not amplify the next one without bound."""
 FIXED = 0.5
 """Fraction of the variance of good errors explained by their place from which on the place's own mean is its level."""
-EXTREME = 2.0
+EXTREME = 3.0
 """Spreads of a place beyond which the deviation of a good photo counts as so many."""
 PRIOR_PHOTOS = 8
 """Photos whose evidence on the variance of a place weighs as much as the mean over its class."""
