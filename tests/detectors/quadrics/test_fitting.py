@@ -213,7 +213,7 @@ def test_reduction_keeps_the_stated_variance():
 def test_refit_is_equal_to_the_bit_and_the_random_start_is_said(monkeypatch):
     monkeypatch.setattr(fitting, "LARGEST_MONOMIALS", 10)
     monkeypatch.setattr(fitting, "LBFGS_LIMIT", 0)
-    monkeypatch.setattr(fitting, "refine_sgd", partial(refine_sgd, steps=200))
+    monkeypatch.setattr(fitting, "refine_sgd", partial(refine_sgd, steps=40))
     with pytest.warns(UserWarning, match="starts at random"):
         first = quadrics.fit(surface(), m=3, seed=4)
     with pytest.warns(UserWarning, match="starts at random"):
