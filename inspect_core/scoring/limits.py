@@ -99,7 +99,7 @@ def overkill_at(
 
     good_scores: (n,) finite; groups: the group of each; the photos of a group count as one part. ceiling: as for
     `limits_from_good`. expected: the mean over the Gumbel tails that so few scores allow; at the 5 % point of 12 scores
-    it is 8 of 100. low to high contains the number with at least the probability `confidence`. It uses only the number
+    it is 9 of 100. low to high contains the number with at least the probability `confidence`. It uses only the number
     of scores above the limit: it inverts the beta-binomial as Clopper and Pearson invert the binomial. An interval from
     the fitted tail would nearly always miss the truth where the tail is not Gumbel's. Raises ValueError for no scores,
     scores or a limit that are not finite, groups of another length, a sample_size below 1, and a confidence outside 0
