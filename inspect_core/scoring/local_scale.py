@@ -9,8 +9,8 @@ maps at place p, S their spread over all places and c(p) the level of good maps 
 so that the unit stays the detector's and a place that hardly ever varies is not amplified without bound. c is the mean
 over all places, and so is c(p), except within 16 pixels of the border: there it is the mean over the cells at the same
 distances from the nearest two sides, a class of their own. s(p)^2 is smoothed, and with few photos shrunk, as a
-multiple of its mean over the class; what one photo shows there counts as EXTREME s(p) at most, so that an odd photo does
-not widen the spread of its place, and with it the limit that its own score helps to set. b(p) is 1 but for the
+multiple of its mean over the class; what one photo shows there counts as EXTREME s(p) at most, so that an odd photo
+does not widen the spread of its place, and with it the limit that its own score helps to set. b(p) is 1 but for the
 outermost cells, which have fewer neighbours to be smoothed with. Each place has a level of its own only where the good
 photos show that content is fixed: where the mean of the other photos explains at least half of how the errors of a
 photo differ from c(p).
