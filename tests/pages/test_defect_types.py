@@ -224,9 +224,9 @@ def test_product_check_verdict_is_equal_on_page_and_recipe(app, labelled):
 
 def test_inspect_names_the_type_as_the_recipe_does(app, labelled, workspace):
     app.switch_page("pages/inspect.py").run()
-    app.slider(key=f"minimum_confidence-inspect-{labelled.id}").set_value(55).run()
+    app.slider(key=f"minimum_confidence-inspect-{labelled.id}").set_value(51).run()
     assert not app.exception
-    assert now(labelled).defect_types.minimum_confidence == 0.55
+    assert now(labelled).defect_types.minimum_confidence == 0.51
     save_recipe(app, "Named")
     recipe = recipe_file.load(workspace / "recipes/Named.zip")
     verdicts = on_page_and_line(labelled, recipe)
@@ -240,7 +240,7 @@ def test_inspect_names_the_type_as_the_recipe_does(app, labelled, workspace):
     opened = open_product_store.find(app.session_state["in_hand"])
     assert opened.id != labelled.id
     assert opened.defect_types.names == ("dent", "scratch")
-    assert opened.defect_types.minimum_confidence == 0.55
+    assert opened.defect_types.minimum_confidence == 0.51
     app.switch_page(PAGE).run()
     assert not app.exception, app.exception
     assert "Trained on **dent, scratch**" in words(app)
