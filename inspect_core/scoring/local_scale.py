@@ -109,7 +109,7 @@ class LocalScale:
 class GoodMaps:
     """Count, mean and scatter of grid errors of good photos, place by place, in float64.
 
-    mean, scatter: (h, w), scatter the sum of squares about the mean.
+    mean, scatter: (h, w), scatter the sum of squares about the mean, of limited deviations after `winsorised`.
     """
 
     count: int
@@ -143,9 +143,9 @@ class GoodMaps:
         total = (self.scatter / self.count + (self.mean - centre) ** 2).mean()
         if total == 0:
             return LocalScale(np.full(cells, level, np.float32), np.ones(cells, np.float32), float(level), 1.0)
-        gain = (
-            np.ones(cells) if uniform else np.sqrt(total / (_edges(cells) * (self.variance(size) + FLOOR**2 * total)))
-        )
+        gain = np.ones(cells)
+        if not uniform:
+            gain = np.sqrt(total / (_edges(cells) * (self.variance(size) + FLOOR**2 * total)))
         spread = np.sqrt((gain**2 * (self.scatter / self.count + (self.mean - centre) ** 2)).mean())
         return LocalScale(
             centre.astype(np.float32), gain.astype(np.float32), float(level), max(float(spread), SMALLEST)
