@@ -19,7 +19,7 @@ from torch import Tensor, nn
 
 from inspect_core.features import lite_graph
 from inspect_core.features.backbone_catalogue import CATALOGUE, BackboneSpec, spec_of, timm_stages
-from inspect_core.features.onnx_graph import OnnxGraph, load_cached, load_or_export
+from inspect_core.features.onnx_graph import OnnxGraph, Used, load_or_export, use_cached
 from inspect_core.features.tapped_network import CALLS, SIDE, TappedNetwork, channels_of, check_taps
 from inspect_core.features.weights import TorchNetwork, WeightsFile, find_weights, read_weights, require_weights
 from inspect_core.runtime import workspace
@@ -94,7 +94,7 @@ class Backbone:
     def embedding_width(self) -> int:
         """Features of one embedding, d. Raises ValueError for a network that has none."""
         if self.device.type != "cuda":
-            return self._graph(True).shapes[-2][-1]
+            return self._graph(True).shapes[-2][0]
         head = self._required_head()
         network = self._network()
         return int(head.in_features if isinstance(head, nn.Linear) else network.get_parameter("cls_token").shape[-1])
@@ -167,17 +167,23 @@ class Backbone:
     def _graph(self, head: bool) -> OnnxGraph:
         with self._lock:
             if head not in self._graphs:
-                content = self._write(head) if self._write else None
-                self._graphs[head] = OnnxGraph(content) if content else self._exported(head)
+                outputs = len(self.taps) + (2 if head else 0)
+                self._graphs[head] = self._graph_as(head, partial(OnnxGraph, size=self.size, outputs=outputs))
             return self._graphs[head]
 
-    def _exported(self, head: bool) -> OnnxGraph:
+    def graph(self, *, head: bool) -> bytes:
+        """Return the ONNX bytes of the network on the CPU, as `onnx_graph.export`."""
+        return self._graph_as(head, bytes)
+
+    def _graph_as(self, head: bool, use: Callable[[bytes], Used]) -> Used:
+        if self._write and (content := self._write(head)):
+            return use(content)
         return load_or_export(
             (self.name, self.weight_digest, self.taps, self.size, self.mean, self.sd),
             lambda: self.copied(head=head or self._head() is not None),
+            use,
             head=head,
             size=self.size,
-            outputs=len(self.taps) + (2 if head else 0),
             cache=self.cache,
         )
 
@@ -211,16 +217,16 @@ def load(
     identity = (spec.name, file.digest, taps, tuple(size), spec.mean, spec.sd)
     write = partial(_written, spec=spec, file=file, taps=taps, size=size)
     content = None if on_gpu else write(False)
-    if content is not None:
-        graph = OnnxGraph(content)
-    else:
-        graph = None if on_gpu else load_cached((*identity, False), size=size, outputs=len(taps), cache=cache)
+    graph = None
+    if not on_gpu:
+        use = partial(OnnxGraph, size=size, outputs=len(taps))
+        graph = use_cached((*identity, False), use, cache) if content is None else use(content)
     if graph is None:
         check_taps(network.hollow(), taps)
         channels = channels_of(network.hollow(), taps, size)
         network()
     else:
-        channels = tuple(shape[1] for shape in graph.shapes)
+        channels = tuple(shape[0] for shape in graph.shapes)
     return Backbone(
         name=spec.name,
         taps=taps,

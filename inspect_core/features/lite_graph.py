@@ -10,11 +10,13 @@ from typing import Any
 import numpy as np
 from torch import Tensor
 
+from inspect_core.features.onnx_graph import BATCH, OPSET
+from inspect_core.runtime.graph import EMBEDDING, IMAGES, LOGITS
+
 STRIDED_STAGES = (1, 2, 3, 5)
 """Those whose first block halves the map. A stage is a run of blocks that give the same number of channels."""
 EPSILON = np.float32(1e-3)
 """Of the batch normalisations."""
-OPSET = 20
 IR_VERSION = 10
 
 
@@ -27,8 +29,8 @@ def write(
     sd: Sequence[float],
     head: bool,
 ) -> bytes | None:
-    """Return ONNX bytes: input "images" (1, H, W, 3) uint8, outputs the (1, d_l, h_l, w_l) float32 map of each tap and,
-    with `head`, embedding and logits; None unless the taps are different blocks or normalisations of the network.
+    """Return ONNX bytes: input "images" (n, H, W, 3) uint8, outputs the (n, d_l, h_l, w_l) float32 map of each tap and,
+    with `head`, "embedding" and "logits"; None unless the taps are different blocks or normalisations of the network.
 
     tensors: by their names in the package. taps: module names of timm's network. size: (H, W) pixels, multiples of 32.
     mean, sd: a colour enters as (x / 255 - mean) / sd.
@@ -38,7 +40,7 @@ def write(
     graph = _LiteGraph(tensors, size)
     graph.weights |= {"mean": 255 * np.array(mean, np.float32), "sd": 255 * np.array(sd, np.float32)}
     graph.weights |= {"zero": np.zeros((), np.float32), "six": np.full((), 6, np.float32), "places": np.array([2, 3])}
-    graph.add("Cast", ["images"], "grey", to=TensorProto.FLOAT)
+    graph.add("Cast", [IMAGES], "grey", to=TensorProto.FLOAT)
     graph.add("Sub", ["grey", "mean"], "centred")
     graph.add("Div", ["centred", "sd"], "scaled")
     graph.body(graph.add("Transpose", ["scaled"], "input", perm=[0, 3, 1, 2]))
@@ -47,18 +49,18 @@ def write(
     outputs = list(taps)
     if head:
         graph.weights |= {name: tensors[f"_fc.{name}"].numpy() for name in ("weight", "bias")}
-        graph.add("ReduceMean", ["bn2", "places"], "embedding", keepdims=0)
-        graph.add("Gemm", ["embedding", "weight", "bias"], "logits", transB=1)
+        graph.add("ReduceMean", ["bn2", "places"], EMBEDDING, keepdims=0)
+        graph.add("Gemm", [EMBEDDING, "weight", "bias"], LOGITS, transB=1)
         classes, width = graph.weights["weight"].shape
-        graph.shapes |= {"embedding": (1, width), "logits": (1, classes)}
-        outputs += ["embedding", "logits"]
+        graph.shapes |= {EMBEDDING: (BATCH, width), LOGITS: (BATCH, classes)}
+        outputs += [EMBEDDING, LOGITS]
     needed = graph.needed(outputs)
     used = {name for node in needed for name in node.input}
     model = helper.make_model(
         helper.make_graph(
             needed,
             "EfficientNet-Lite",
-            [helper.make_tensor_value_info("images", TensorProto.UINT8, (1, *size, 3))],
+            [helper.make_tensor_value_info(IMAGES, TensorProto.UINT8, (BATCH, *size, 3))],
             [helper.make_tensor_value_info(name, TensorProto.FLOAT, graph.shapes[name]) for name in outputs],
             [numpy_helper.from_array(values, name) for name, values in graph.weights.items() if name in used],
         ),
@@ -69,12 +71,12 @@ def write(
 
 
 class _LiteGraph:
-    """The nodes, weights and shapes (1, d, h, w) written so far, by output; the output of a module by the module."""
+    """The nodes, weights and shapes (n, d, h, w) written so far, by output; the output of a module by the module."""
 
     def __init__(self, tensors: Mapping[str, Tensor], size: tuple[int, int]) -> None:
         self.nodes: list[Any] = []
         self.weights: dict[str, np.ndarray] = {}
-        self.shapes: dict[str, tuple[int, ...]] = {}
+        self.shapes: dict[str, tuple[int | str, ...]] = {}
         self._tensors, self._size = tensors, size
 
     def add(self, operator: str, inputs: Sequence[str], output: str, **attributes: Any) -> str:
@@ -144,5 +146,5 @@ class _LiteGraph:
         return self._as(module, output, len(weight))
 
     def _as(self, module: str, output: str, channels: int) -> str:
-        self.shapes[module] = (1, channels, *self._size)
+        self.shapes[module] = (BATCH, channels, *self._size)
         return output

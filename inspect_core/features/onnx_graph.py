@@ -1,7 +1,7 @@
-"""A network as an ONNX graph for one image: exported once, stored on disk by digest, run by ONNX Runtime on the CPU.
+"""A network as an ONNX graph: exported once, stored on disk by digest, run by ONNX Runtime on the CPU.
 
-The batch is fixed at one image. A graph with a free batch takes longer to export and runs no faster, and one image at a
-time makes a part's features independent of its neighbours by construction.
+It takes any number of images, as the graphs for the line do that it becomes part of. Here it is given one at a time: no
+slower, and a part's features are independent of its neighbours by construction.
 """
 
 import hashlib
@@ -10,7 +10,7 @@ import json
 import os
 import threading
 import warnings
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from contextlib import suppress
 from pathlib import Path
 from typing import Any, TypeVar
@@ -22,9 +22,12 @@ from torch import Tensor, nn
 from inspect_core.features.tapped_network import CALLS, TappedNetwork
 from inspect_core.runtime import workspace
 from inspect_core.runtime.atomic_write import atomic_replace
-from inspect_core.runtime.graph import REFUSALS, session_of
+from inspect_core.runtime.graph import EMBEDDING, IMAGES, LOGITS, REFUSALS, session_of
 from inspect_core.runtime.threads import cores
 
+BATCH = "n"
+"""Name of the number of images in a graph."""
+OPSET = 20
 GRAPHS_KEPT = 16
 LARGEST = 2**30  # bytes of a graph; that of Wide ResNet-50-2 takes 275 MB
 # What one thread exports the next one finds in the cache.
@@ -35,36 +38,23 @@ Used = TypeVar("Used")
 class OnnxGraph:
     """One exported network: `run(image)` with (H, W, 3) uint8 gives its outputs as float32 arrays for a batch of one.
 
-    Safe to call from several threads.
+    size: (H, W) of the images; outputs: how many there are. Raises ValueError for the graph of another network, and as
+    `session_of`. Safe to call from several threads.
     """
 
-    def __init__(self, content: bytes) -> None:
+    def __init__(self, content: bytes, *, size: tuple[int, int], outputs: int) -> None:
         self._session = session_of(content, threads=cores())
+        inputs = [(item.name, item.type, item.shape) for item in self._session.get_inputs()]
+        if inputs != [(IMAGES, "tensor(uint8)", [BATCH, *size, 3])] or len(self._session.get_outputs()) != outputs:
+            raise ValueError("the graph is of another network")
 
     @property
     def shapes(self) -> list[tuple[int, ...]]:
-        """Of the outputs: (1, d, h, w) of a tap, (1, d) of the embedding and the logits."""
-        return [tuple(output.shape) for output in self._session.get_outputs()]
-
-    def fits(self, size: tuple[int, int], outputs: int) -> bool:
-        """Return whether it takes one image of this size and gives as many outputs."""
-        inputs = [(item.name, item.type, item.shape) for item in self._session.get_inputs()]
-        return inputs == [("images", "tensor(uint8)", [1, *size, 3])] and len(self._session.get_outputs()) == outputs
+        """Of the outputs for one image: (d, h, w) of a tap, (d,) of the embedding and the logits."""
+        return [tuple(output.shape[1:]) for output in self._session.get_outputs()]
 
     def run(self, image: np.ndarray) -> list[np.ndarray]:
-        return [np.asarray(output) for output in self._session.run(None, {"images": image[None]})]
-
-
-def load_cached(identity: tuple[object, ...], *, size: tuple[int, int], outputs: int, cache: Path) -> OnnxGraph | None:
-    """Return the graph for images of `size` (H, W) pixels in the cache folder, if `store` kept it there."""
-
-    def fitting(content: bytes) -> OnnxGraph:
-        graph = OnnxGraph(content)
-        if not graph.fits(size, outputs):
-            raise ValueError("the graph is of another network")
-        return graph
-
-    return use_cached(identity, fitting, cache)
+        return [np.asarray(output) for output in self._session.run(None, {IMAGES: image[None]})]
 
 
 def use_cached(identity: tuple[object, ...], use: Callable[[bytes], Used], cache: Path) -> Used | None:
@@ -80,7 +70,7 @@ def use_cached(identity: tuple[object, ...], use: Callable[[bytes], Used], cache
 
 
 def store(identity: tuple[object, ...], content: bytes, cache: Path) -> None:
-    """Keep a graph for `load_cached`; the longest unused go. Raises OSError when the folder cannot be written."""
+    """Keep a graph for `use_cached`; the longest unused go. Raises OSError when the folder cannot be written."""
     key = _key(identity)
     with atomic_replace(cache / _file_name(key, content)) as new:
         new.write_bytes(content)
@@ -92,20 +82,20 @@ def store(identity: tuple[object, ...], content: bytes, cache: Path) -> None:
 def load_or_export(
     identity: tuple[object, ...],
     network: Callable[[], TappedNetwork],
+    use: Callable[[bytes], Used],
     *,
     head: bool,
     size: tuple[int, int],
-    outputs: int,
     cache: Path,
-) -> OnnxGraph:
-    """As `load_cached` of (*identity, head); if there is none, `network` is called and exported into the cache folder.
+) -> Used:
+    """As `use_cached` of (*identity, head); if there is none, `network` is called and exported into the cache folder.
 
     A network with its head gives both graphs: that without it needs no export of its own. If the folder cannot be
     written, it warns and goes on: the graphs are exported again next time.
     """
     with _exporting:
-        if (graph := load_cached((*identity, head), size=size, outputs=outputs, cache=cache)) is not None:
-            return graph
+        if (used := use_cached((*identity, head), use, cache)) is not None:
+            return used
         tapped = network()
         graphs = {bool(tapped.classifier): export(tapped, size)}
         if tapped.classifier:
@@ -116,21 +106,32 @@ def load_or_export(
         except OSError as error:
             message = f"the exported backbone could not be kept in {cache} ({error})"
             warnings.warn(message, UserWarning, stacklevel=2)
-    return OnnxGraph(graphs[head])
+    return use(graphs[head])
 
 
 def export(network: TappedNetwork, size: tuple[int, int]) -> bytes:
-    """Return ONNX bytes of `network` (on the CPU) up to its last output: input "images" (1, H, W, 3) uint8."""
-    return graph_of(network, (torch.zeros((1, *size, 3), dtype=torch.uint8),), input_names=["images"])
+    """Return ONNX bytes of `network` (on the CPU) up to its last output: input "images" (n, H, W, 3) uint8, outputs by
+    the names of the taps and, with its head, "embedding" and "logits".
+    """
+    outputs = [*network.taps, *([EMBEDDING, LOGITS] if network.classifier else [])]
+    return graph_of(network, torch.zeros((2, *size, 3), dtype=torch.uint8), [IMAGES], outputs)
 
 
-def graph_of(module: nn.Module, examples: tuple[Tensor, ...], **options: Any) -> bytes:
-    """Return ONNX bytes of a module on the CPU, without external data; options: what else `torch.onnx.export` takes."""
+def graph_of(
+    module: nn.Module, example: Tensor | tuple[Tensor, ...], inputs: Sequence[str], outputs: Sequence[str]
+) -> bytes:
+    """Return ONNX bytes of a module on the CPU for any number of images, without external data.
+
+    example: its argument for two images: with one, the exporter would fix the batch at one.
+    """
+    batch = {0: torch.export.Dim(BATCH, min=1)}
+    options: dict[str, Any] = {"input_names": list(inputs), "output_names": list(outputs), "opset_version": OPSET}
+    options["dynamic_shapes"] = (batch if isinstance(example, Tensor) else tuple(batch for _ in example),)
     with CALLS, torch.no_grad(), warnings.catch_warnings():
         # The exporter reports on its own internals and those of its libraries; none of it is about the network.
         warnings.simplefilter("ignore")
         # Any: torch's types do not say that there always is a program here, and that it saves into memory.
-        program: Any = torch.onnx.export(module, examples, dynamo=True, external_data=False, verbose=False, **options)
+        program: Any = torch.onnx.export(module, (example,), dynamo=True, external_data=False, verbose=False, **options)
     buffer = io.BytesIO()
     program.save(buffer)
     return buffer.getvalue()
@@ -144,7 +145,7 @@ def _first_outputs(content: bytes, count: int) -> bytes:
 
     model = onnx.load_from_string(content)
     names = [output.name for output in model.graph.output[:count]]
-    return Extractor(model).extract_model(["images"], names).SerializeToString()
+    return Extractor(model).extract_model([IMAGES], names).SerializeToString()
 
 
 def _key(identity: tuple[object, ...]) -> str:

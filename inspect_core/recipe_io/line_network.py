@@ -1,29 +1,31 @@
 """The network that runs on the line: uint8 RGB at the network's size in, the calibrated map out; for large photos in
 tiles two networks, one for a tile and one for all cells.
 
-They contain the parameters in force and nothing else: with k = 20 of a fit with k = 100, the first 20 rows of every
-factor.
+The graph of the backbone is the one that the app runs. What follows its taps contains the parameters in force and
+nothing else: with k = 20 of a fit with k = 100, the first 20 rows of every factor.
 """
 
 from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
+import onnx
 import torch
+from onnx import compose
 from torch import Tensor, nn
 from torch.nn import functional
 
 from inspect_core.features.backbones import Backbone
 from inspect_core.features.onnx_graph import graph_of
-from inspect_core.features.tapped_network import TappedNetwork
 from inspect_core.methods.graphs import constant
 from inspect_core.recipe import Recipe
 from inspect_core.recipe_format import recipe_package
-from inspect_core.runtime.graph import EMBEDDING, IMAGES, LOGITS, MAP, cells_of
+from inspect_core.runtime.graph import EMBEDDING, LOGITS, MAP, cells_of
 from inspect_core.scoring.anomaly_map import SIGMA, pixel_operator
 from inspect_core.scoring.local_scale import LocalScale
 
-OPSET = 20
+AFTER_TAPS = "line/"
+"""Begins the names of what follows the taps, which differ from those of any network by it."""
 
 
 class ViewCells(nn.Module):
@@ -52,18 +54,16 @@ class ViewCells(nn.Module):
 
 
 class CellExtractor(nn.Module):
-    """(n, H, W, 3) uint8 -> the cells of each view (n, k, h, w) and, when asked for, embedding and logits."""
+    """The maps (n, d_l, h_l, w_l) at all taps -> the cells of each view (n, k, h, w)."""
 
-    def __init__(self, network: TappedNetwork, taps: Sequence[Sequence[int]], views: Sequence[ViewCells]) -> None:
+    def __init__(self, taps: Sequence[Sequence[int]], views: Sequence[ViewCells]) -> None:
         super().__init__()
-        self.network = network
         self.taps = [list(tap) for tap in taps]
         self.views = nn.ModuleList(views)
 
-    def forward(self, images: Tensor) -> tuple[Tensor, ...]:
-        maps = self.network(images)
-        cells = [view([maps[tap] for tap in view_taps]) for view, view_taps in zip(self.views, self.taps, strict=True)]
-        return *cells, *maps[len(self.network.taps) :]
+    def forward(self, maps: Sequence[Tensor]) -> tuple[Tensor, ...]:
+        views = zip(self.views, self.taps, strict=True)
+        return tuple(view([maps[tap] for tap in view_taps]) for view, view_taps in views)
 
 
 class Calibration(nn.Module):
@@ -107,7 +107,7 @@ class MapHead(nn.Module):
         rows, columns = (pixel_operator(cells, pixels, sigma=SIGMA) for cells, pixels in sides)
         constant(self, rows=torch.from_numpy(rows).float(), columns=torch.from_numpy(columns.T).float())
 
-    def forward(self, *views: Tensor) -> Tensor:
+    def forward(self, views: Sequence[Tensor]) -> Tensor:
         calibrated = []
         for cells, pool, head, scale in zip(views, self.pools, self.heads, self.scales, strict=True):
             if pool > 1:
@@ -116,28 +116,16 @@ class MapHead(nn.Module):
         return self.rows @ torch.stack(calibrated).sum(0) @ self.columns
 
 
-class LineNetwork(nn.Module):
-    """(n, H, W, 3) uint8 -> the calibrated map (n, H, W) float32 and, when asked for, embedding and logits."""
-
-    def __init__(self, seeing: CellExtractor, judging: MapHead) -> None:
-        super().__init__()
-        self.seeing, self.judging = seeing, judging
-
-    def forward(self, images: Tensor) -> tuple[Tensor, ...]:
-        outputs = self.seeing(images)
-        views = len(self.seeing.views)
-        return self.judging(*outputs[:views]), *outputs[views:]
-
-
 def export_graphs(recipe: Recipe, backbone: Backbone) -> dict[str, bytes]:
     """Return the recipe's network as ONNX, by file name: fixed opset, no external data, standard operators.
 
+    backbone: on the CPU.
     One graph takes any number of photos: its outputs are "map" and, when product check or defect types are in the
     recipe, "embedding" and "logits". With tiles it takes any number of them and gives the cells of each view instead,
     "cells_0" and so on, and a second graph takes those of the whole photo and gives the map.
     """
     head = [EMBEDDING, LOGITS] if recipe.product_check is not None or recipe.defect_types is not None else []
-    network = backbone.copied(head=bool(head))
+    network = backbone.graph(head=bool(head))
     tiles = recipe.tiles
     grid = recipe.grid if tiles is None else tiles.tile_grid
     places = []
@@ -146,30 +134,35 @@ def export_graphs(recipe: Recipe, backbone: Backbone) -> dict[str, bytes]:
     for view in recipe.views:
         projection = None if view.spec.projection is None else torch.tensor(view.spec.projection)
         columns, errors = view.definition.graph(view.detector, projection, view.value(recipe.live_values))
-        places.append([network.taps.index(tap) for tap in view.spec.taps])
+        places.append([backbone.taps.index(tap) for tap in view.spec.taps])
         channels = [backbone.tap_channels[tap] for tap in places[-1]]
         views.append(ViewCells(columns, channels, grid, recipe.nearest_upsampling))
         heads.append(errors)
-    seeing = CellExtractor(network, places, views).eval()
+    seeing = CellExtractor(places, views).eval()
     judging = MapHead(recipe, heads).eval()
-    # With one image the exporter would fix the batch at one.
-    example = torch.zeros((2, *recipe.backbone.size, 3), dtype=torch.uint8)
+    blank = np.zeros((2, *recipe.backbone.size, 3), np.uint8)
+    maps = tuple(values.permute(0, 3, 1, 2).contiguous() for values in backbone.tap_maps(blank))
     if tiles is None:
-        return {recipe_package.MODEL: _graph(LineNetwork(seeing, judging), (example,), [IMAGES], [MAP, *head])}
+        following = graph_of(nn.Sequential(seeing, judging).eval(), maps, backbone.taps, [MAP])
+        return {recipe_package.MODEL: _joined(network, following, [MAP, *head])}
     with torch.no_grad():
-        widths = [cells.shape[1] for cells in seeing(example)[: len(views)]]
+        widths = [cells.shape[1] for cells in seeing(maps)]
     names = cells_of(len(views))
     whole = tuple(torch.zeros((2, width, *recipe.grid)) for width in widths)
     return {
-        recipe_package.MODEL: _graph(seeing, (example,), [IMAGES], [*names, *head]),
-        recipe_package.TILES_TO_MAP: _graph(judging, whole, names, [MAP]),
+        recipe_package.MODEL: _joined(network, graph_of(seeing, maps, backbone.taps, names), [*names, *head]),
+        recipe_package.TILES_TO_MAP: graph_of(judging, whole, names, [MAP]),
     }
 
 
-def _graph(module: nn.Module, examples: tuple[Tensor, ...], inputs: list[str], outputs: list[str]) -> bytes:
-    batch = {0: torch.export.Dim("n", min=1)}
-    shapes = tuple(batch for _ in examples)
-    shaped = (shapes,) if isinstance(module, MapHead) else shapes
-    return graph_of(
-        module, examples, input_names=inputs, output_names=outputs, opset_version=OPSET, dynamic_shapes=shaped
-    )
+def _joined(network: bytes, following: bytes, outputs: Sequence[str]) -> bytes:
+    """Return one graph of two, the inputs of the second by the names of outputs of the first; outputs: in order."""
+    first, second = (onnx.load_from_string(content) for content in (network, following))
+    taps = [tap.name for tap in second.graph.input]
+    second = compose.add_prefix(second, AFTER_TAPS, rename_outputs=False)
+    graph = compose.merge_graphs(first.graph, second.graph, [(tap, AFTER_TAPS + tap) for tap in taps])
+    by_name = {output.name: output for output in graph.output}
+    del graph.output[:]
+    graph.output.extend(by_name[name] for name in outputs)
+    first.graph.CopyFrom(graph)
+    return first.SerializeToString()

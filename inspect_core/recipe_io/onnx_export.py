@@ -92,7 +92,7 @@ def export(
     if reason := export_blocker(recipe):
         raise ExportError(f"{reason}; nothing was written")
     backbone = loaded_backbone(recipe.backbone, "cpu")
-    report(0.0, "writing the graph (about ten seconds)")
+    report(0.0, "writing the graph (a few seconds)")
     files = recipe_file.files_of(recipe) if source is None else recipe_file.files_at(source)
     files |= _graphs(recipe, backbone, check_images, bits)
     model = ExportedModel(files, len(recipe.views), **recipe.facts)

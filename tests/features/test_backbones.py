@@ -175,7 +175,7 @@ def test_threads_that_start_together_export_once_for_both_graphs(tiny_weights, i
     restored = load(TINY, weights=tiny_weights, size=SIZE, device="cpu", cache=tmp_path)
     assert restored.embed(images).shape == (3, restored.embedding_width)
     assert (len(exports), len(list(tmp_path.iterdir()))) == (1, 2)
-    single = OnnxGraph(export(backbone.copied(head=False), SIZE))
+    single = OnnxGraph(export(backbone.copied(head=False), SIZE), size=SIZE, outputs=len(backbone.taps))
     for image, *maps in zip(images, *first, strict=True):
         for left, other in zip(single.run(image), maps, strict=True):
             assert np.array_equal(left[0].transpose(1, 2, 0), other.numpy())

@@ -34,7 +34,8 @@ def test_it_gives_what_the_exported_graph_gives_to_the_bit(size, tmp_path):
     taps = sum(CATALOGUE["efficientnet_lite0"].presets.values(), ())
     backbone = load("efficientnet_lite0", taps=taps, size=size, device="cpu", cache=tmp_path)
     image = np.random.default_rng(1).integers(0, 256, (*size, 3), dtype=np.uint8)
-    exported = OnnxGraph(onnx_graph.export(backbone.copied(head=True), size))
+    content = onnx_graph.export(backbone.copied(head=True), size)
+    exported = OnnxGraph(content, size=size, outputs=len(taps) + 2)
     for head in (False, True):
         written = backbone._graph(head)
         assert written.shapes == exported.shapes[: len(written.shapes)]

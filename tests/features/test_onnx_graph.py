@@ -5,6 +5,7 @@ import os
 import threading
 import time
 from concurrent.futures import ThreadPoolExecutor
+from functools import partial
 from pathlib import Path
 
 import numpy as np
@@ -14,7 +15,7 @@ import torch
 from torch import nn
 
 from inspect_core.features import onnx_graph
-from inspect_core.features.onnx_graph import load_or_export
+from inspect_core.features.onnx_graph import OnnxGraph, load_or_export
 from inspect_core.features.tapped_network import TappedNetwork, channels_of
 
 SIZE = (32, 64)
@@ -47,16 +48,19 @@ def image() -> np.ndarray:
     return np.random.default_rng(0).integers(0, 256, (*SIZE, 3), dtype=np.uint8)
 
 
+opened_graph = partial(OnnxGraph, size=SIZE, outputs=2)
+
+
 def same(ones, others) -> bool:
     return all(map(np.array_equal, ones, others))
 
 
 def open_graph(network, cache, identity=("weights", ("0", "2"))):
-    return load_or_export(identity, lambda: network, head=False, size=SIZE, outputs=2, cache=cache)
+    return load_or_export(identity, lambda: network, opened_graph, head=False, size=SIZE, cache=cache)
 
 
 def test_the_graph_gives_torchs_values(network, exported, image):
-    outputs = onnx_graph.OnnxGraph(exported).run(image)
+    outputs = opened_graph(exported).run(image)
     with torch.no_grad():
         expected = network(torch.from_numpy(image[None]))
     assert [output.shape for output in outputs] == [(1, 4, 16, 32), (1, 6, 8, 16)]
@@ -71,7 +75,7 @@ def test_a_tap_is_taken_before_the_network_changes_it_in_place(network, exported
         scaled.permute(2, 0, 1)[None], body[0].weight.double(), body[0].bias.double(), stride=2, padding=1
     )
     assert first.min() < 0
-    np.testing.assert_allclose(onnx_graph.OnnxGraph(exported).run(image)[0], first.numpy(), atol=1e-5)
+    np.testing.assert_allclose(opened_graph(exported).run(image)[0], first.numpy(), atol=1e-5)
     with torch.no_grad():
         np.testing.assert_allclose(network(torch.from_numpy(image[None]))[0].numpy(), first.numpy(), atol=1e-5)
 
@@ -99,7 +103,7 @@ def test_a_damaged_graph_is_removed_and_exported_again(network, exports, image, 
     assert len(exports) == 2
 
 
-def graph_of(inputs: dict[str, list[int]], kind: int = onnx.TensorProto.UINT8, outputs: int = 2) -> bytes:
+def graph_of(inputs: dict[str, list[int | str]], kind: int = onnx.TensorProto.UINT8, outputs: int = 2) -> bytes:
     """A sound graph that passes its first input on."""
     value_infos = [onnx.helper.make_tensor_value_info(name, kind, shape) for name, shape in inputs.items()]
     first, shape = next(iter(inputs.items()))
@@ -112,12 +116,13 @@ def graph_of(inputs: dict[str, list[int]], kind: int = onnx.TensorProto.UINT8, o
     return model.SerializeToString()
 
 
-OWN = [1, *SIZE, 3]
+OWN = ["n", *SIZE, 3]
 OTHERS = {
     "nothing": b"",
     "noise": b"\x08\x07 no graph at all",
     "text": b"{}",
-    "another size": graph_of({"images": [1, 32, 32, 3]}),
+    "another size": graph_of({"images": ["n", 32, 32, 3]}),
+    "one image only": graph_of({"images": [1, *SIZE, 3]}),
     "another name": graph_of({"photos": OWN}),
     "floats": graph_of({"images": OWN}, onnx.TensorProto.FLOAT),
     "two inputs": graph_of({"images": OWN, "more": [1]}),
@@ -204,7 +209,8 @@ def test_two_graphs_are_exported_at_the_same_time(network, tmp_path):
     sizes = [SIZE, (64, 64), (64, 32), (96, 32)]
 
     def opened(size: tuple[int, int]):
-        return load_or_export((size,), lambda: network, head=False, size=size, outputs=2, cache=tmp_path)
+        use = partial(OnnxGraph, size=size, outputs=2)
+        return load_or_export((size,), lambda: network, use, head=False, size=size, cache=tmp_path)
 
     with ThreadPoolExecutor(len(sizes)) as pool:
         graphs = list(pool.map(opened, sizes))

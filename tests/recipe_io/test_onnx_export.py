@@ -7,6 +7,7 @@ import numpy as np
 import onnx
 import pytest
 
+from inspect_core.features import onnx_graph
 from inspect_core.images.photo_reader import read
 from inspect_core.images.samples import escape_line
 from inspect_core.methods.registry import METHODS, methods_of
@@ -60,7 +61,7 @@ def test_the_graph_is_plain_and_takes_any_batch(small_recipe, small_backbone, pr
     recipe = small_recipe(JOINED)
     content = line_network.export_graphs(recipe, small_backbone)[recipe_package.MODEL]
     graph = onnx.load_from_string(content)
-    assert [(opset.domain, opset.version) for opset in graph.opset_import] == [("", line_network.OPSET)]
+    assert [(opset.domain, opset.version) for opset in graph.opset_import] == [("", onnx_graph.OPSET)]
     assert not any(tensor.external_data for tensor in graph.graph.initializer)
     session = session_of(content)
     images = np.stack([np.random.default_rng(i).integers(0, 255, (64, 96, 3), np.uint8) for i in range(3)])
