@@ -31,8 +31,10 @@ text goes from dark to white and from bright to black. */
     color: rgb(from currentcolor calc((140 - r) * 9) calc((140 - g) * 9) calc((140 - b) * 9));
 }
 .stMultiSelect [data-tag-index] * { color: light-dark(white, #10171a); }
-/* A thumbnail in the sidebar is no picture to enlarge; elsewhere the button that does lacks a focus ring. */
+/* A thumbnail in the sidebar is small whatever its shape, and no picture to enlarge; elsewhere the button that does
+lacks a focus ring. */
 .stSidebar [data-testid="stBaseButton-elementToolbar"] { display: none; }
+.stSidebar .stImage img { aspect-ratio: 1; object-fit: cover; }
 [data-testid="stBaseButton-elementToolbar"]:focus-visible { outline: 2px solid currentcolor; outline-offset: 1px; }
 /* The choice after the chosen one has no border at its left (Streamlit 1.67), which shows where it begins a line. */
 [data-variant="segmented_control"][aria-checked="true"] + [data-variant="segmented_control"] {

@@ -19,6 +19,7 @@ _ALIKE = 0.5  # least correlation, in the median, of photos of one part
 _SAME = 0.9  # least correlation of a picture with itself turned by half, in which nothing tells the two apart
 _ALWAYS = 0.95  # of the good photos
 _MARGIN = 0.04  # of the longer side: the reach of half a patch and of the smoothing of a map
+_MARGIN_OUTLINED = 0.07  # the reach of the network: an outlined part is wholly in view and loses nothing by it
 
 
 @dataclass(frozen=True, eq=False)
@@ -108,7 +109,7 @@ class Reference(RegistrationImage):
         poses = ((small.picture, registration.compose_poses(pose, back)) for small, pose in located)
         warped, covers = zip(*(registration.warp_onto(*located, self.grey.shape) for located in poses), strict=True)
         covered = np.mean(covers, axis=0)
-        reach = round(_MARGIN * max(covered.shape))
+        reach = round((_MARGIN_OUTLINED if self.outlined else _MARGIN) * max(covered.shape))
         near = np.ones((2 * reach + 1, 2 * reach + 1), np.uint8)
         always = cv2.erode((covered >= _ALWAYS).astype(np.uint8), near) > 0
         return Reference(_median_where(warped, covers), covered > 0.5, always, self.scale, self.outlined)

@@ -330,6 +330,17 @@ def by_outline():
     return learn_alignment(photos, scale=True, turn=180)
 
 
+def test_the_network_sees_no_edge_of_a_photo_from_where_a_long_part_is_inspected(by_outline):
+    """Its reach is 18 px at 256; other parts, which may fill the photo, are inspected up to 10 px from its edge."""
+    rng, nearest = np.random.default_rng(22), []
+    for _ in range(10):
+        photo, _ = thrown(spike(rng), rng, turn=rng.uniform(-180, 180))
+        covered = ~by_outline.locate_or_raise(photo).empty((SIDE, SIDE))
+        away = cv2.distanceTransform(covered.astype(np.uint8), cv2.DIST_L2, cv2.DIST_MASK_PRECISE)
+        nearest.append(away[by_outline.known((SIDE, SIDE))].min() * 256 / SIDE)
+    assert np.median(nearest) > 18
+
+
 def test_long_part_at_any_angle_is_found_by_its_outline(by_outline):
     assert by_outline.outlined
     rng, places = np.random.default_rng(21), []
