@@ -138,9 +138,15 @@ def _alike(reference: np.ndarray, moved: np.ndarray) -> np.ndarray:
 
 
 def correlation(reference: np.ndarray, mask: np.ndarray, photo: np.ndarray, pose: np.ndarray) -> float:
-    """Return that of reference and photo laid over it, where the mask counts and the photo covers; -1 to 1."""
+    """Return that of reference and photo laid over it, where the mask counts and the photo covers; -1 to 1.
+
+    -1 where they have nothing in common.
+    """
     moved, covered = warp_onto(photo, pose, reference.shape)
-    a, b = (cv2.GaussianBlur(grey, (_BLUR, _BLUR), 0)[mask & covered].astype(np.float32) for grey in (reference, moved))
+    common = mask & covered
+    if not common.any():
+        return -1.0
+    a, b = (cv2.GaussianBlur(grey, (_BLUR, _BLUR), 0)[common].astype(np.float32) for grey in (reference, moved))
     a, b = a - a.mean(), b - b.mean()
     return float(a @ b / max(np.linalg.norm(a) * np.linalg.norm(b), np.finfo(np.float32).tiny))
 

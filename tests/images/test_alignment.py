@@ -177,6 +177,13 @@ def test_two_parts_of_the_size_that_was_taught_are_told(part):
         small.locate_or_raise(two_parts(part, rng, 0.45))
 
 
+def test_a_pose_beside_the_photo_correlates_with_nothing():
+    picture, everywhere = np.random.default_rng(0).integers(0, 256, (40, 60), np.uint8), np.ones((40, 60), bool)
+    for away in (100, -100):
+        pose = np.array([[1.0, 0, away], [0, 1, 0]])
+        assert registration.correlation(picture, everywhere, picture, pose) == -1
+
+
 def test_a_part_of_little_texture_is_found_by_phase_correlation():
     """A bent bar out of focus: no corner that a feature could hold on to."""
     rng = np.random.default_rng(5)
