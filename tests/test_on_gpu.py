@@ -1,6 +1,7 @@
 """Teaching and inspecting on a pretended GPU: every method as on the CPU, with the same network run by torch."""
 
 import textwrap
+from dataclasses import replace
 from inspect import getsource
 from pathlib import Path
 
@@ -122,7 +123,7 @@ def test_gpu_product_is_exported_inspects_and_names_types(fit_on, product, tmp_p
         embeddings = [embed(read(path).pixels, backbone) for _, path in photos]
         rows = run(LoadedRecipe(recipe, backbone), photos, Outputs())
     # An export takes the network from the CPU; what was taught still lies on the pretended GPU.
-    graphs = line_network.export_graphs(recipe, network(CPU))
+    graphs = line_network.export_graphs(recipe, replace(network(CPU), cache=tmp_path))
     line = ExportedModel(graphs, len(recipe.views), **recipe.facts)
     for row, embedding, (_, path) in zip(rows, embeddings, photos, strict=True):
         assert row.score == pytest.approx(line.inspect(read(path).pixels).score, rel=1e-4)

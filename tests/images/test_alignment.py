@@ -179,8 +179,8 @@ def test_two_parts_of_the_size_that_was_taught_are_told(part):
 
 def test_a_pose_beside_the_photo_correlates_with_nothing():
     picture, everywhere = np.random.default_rng(0).integers(0, 256, (40, 60), np.uint8), np.ones((40, 60), bool)
-    for away in (100, -100):
-        pose = np.array([[1.0, 0, away], [0, 1, 0]])
+    for shift in (100, -100):
+        pose = np.array([[1.0, 0, shift], [0, 1, 0]])
         assert registration.correlation(picture, everywhere, picture, pose) == -1
 
 
@@ -337,14 +337,14 @@ def by_outline():
     return learn_alignment(photos, scale=True, turn=180)
 
 
-def test_the_network_sees_no_edge_of_a_photo_from_where_a_long_part_is_inspected(by_outline):
+def test_the_edge_of_a_photo_is_beyond_reach_of_a_long_part(by_outline):
     """Its reach is 18 px at 256; other parts, which may fill the photo, are inspected up to 10 px from its edge."""
     rng, nearest = np.random.default_rng(22), []
     for _ in range(10):
         photo, _ = thrown(spike(rng), rng, turn=rng.uniform(-180, 180))
         covered = ~by_outline.locate_or_raise(photo).empty((SIDE, SIDE))
-        away = cv2.distanceTransform(covered.astype(np.uint8), cv2.DIST_L2, cv2.DIST_MASK_PRECISE)
-        nearest.append(away[by_outline.known((SIDE, SIDE))].min() * 256 / SIDE)
+        distance = cv2.distanceTransform(covered.astype(np.uint8), cv2.DIST_L2, cv2.DIST_MASK_PRECISE)
+        nearest.append(distance[by_outline.known((SIDE, SIDE))].min() * 256 / SIDE)
     assert np.median(nearest) > 18
 
 

@@ -45,9 +45,10 @@ class Stage {
   }
 
   /**
-   * Take a part: {id, photo: ImageBitmap, size: [H, W] of the original, map, mask: map or null, area: the smallest that
-   * counts, in pixels of the map, leftOut: map of what is not inspected or null, patch: [left, top, right, bottom] of the original to frame, or null}. It is drawn when
-   * it is judged. A part with the same id keeps zoom and pan.
+   * Take a part: {id, photo: ImageBitmap, image_size: [H, W] of the original, map, mask: map or null, area: the
+   * smallest that counts, in pixels of the map, leftOut: map of what is not inspected or null, patch: [left, top,
+   * right, bottom] of the original to frame, or null}. It is drawn when it is judged. A part with the same id keeps
+   * zoom and pan.
    */
   show(part) {
     this.viewport.lookAt(part.id, part.image_size);
@@ -268,7 +269,7 @@ class Stage {
     this.reading.hidden = true;
     if (!point || !this.judged) return;
     const { left, top, width, height } = this.viewport.place();
-    const { map, size, leftOut } = this.part;
+    const { map, image_size: size, leftOut } = this.part;
     const [x, y] = [(point.x - left) / width, (point.y - top) / height];
     if (x < 0 || y < 0 || x >= 1 || y >= 1) return;
     const i = Math.floor(y * map.height) * map.width + Math.floor(x * map.width);
