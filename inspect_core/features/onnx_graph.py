@@ -60,9 +60,9 @@ class OnnxGraph:
 def use_cached(identity: tuple[object, ...], use: Callable[[bytes], Used], cache: Path) -> Used | None:
     """Return what `use` makes of the graph with this identity in the cache folder, None when there is none.
 
-    identity: JSON-able values that, with torch's version, determine the graph (weight digest, taps, size, ...). A
-    file's name contains the digest of identity and content, so a damaged one is recognised and removed; so is one for
-    which `use` raises ValueError or one of REFUSALS.
+    identity: JSON-able values that, with torch's version and how graphs are made, determine the graph (weight digest,
+    taps, size, ...). A file's name contains the digest of identity and content, so a damaged one is recognised and
+    removed; so is one for which `use` raises ValueError or one of REFUSALS.
     """
     key = _key(identity)
     usable = (_read(path, key, use) for path in _files(cache) if path.name.startswith(key))
@@ -149,7 +149,8 @@ def _first_outputs(content: bytes, count: int) -> bytes:
 
 
 def _key(identity: tuple[object, ...]) -> str:
-    return hashlib.sha256(json.dumps([*identity, torch.__version__]).encode()).hexdigest()[:32]
+    made = json.dumps([*identity, BATCH, OPSET, torch.__version__])
+    return hashlib.sha256(made.encode()).hexdigest()[:32]
 
 
 def _file_name(key: str, content: bytes) -> str:
