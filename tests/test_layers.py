@@ -17,8 +17,8 @@ ROOMS = (
 )  # fmt: skip
 CLOSED = {"detectors", "classify", "scoring"}
 """Rooms that import no other of ours but SHARED."""
-SHARED = {"inspect_core.runtime.stored.Stored", "inspect_core.runtime.threads.cores"}
-"""The form in which a fitted value is kept, and how many threads share work."""
+SHARED = {"inspect_core.runtime.stored.Stored", "inspect_core.runtime.threads.parallel_map"}
+"""The form in which a fitted value is kept, and work that all cores share."""
 BELOW_THE_LINE = set(ROOMS[ROOMS.index("line") :])
 """Rooms that the line loads: NumPy, SciPy, Pillow, OpenCV and ONNX Runtime only, SQLAlchemy for `audit`."""
 TRAINING = {"classify.net_training"}

@@ -19,7 +19,8 @@ import numpy as np
 from inspect_core.images import registration
 from inspect_core.images.decode_memory import max_megapixels
 from inspect_core.images.part_pose import PartPose, resized
-from inspect_core.images.reference import FEWEST_PHOTOS, Reference, RegistrationImage, pick_medoid
+from inspect_core.images.reference import FEWEST_PHOTOS, FoundPose, Reference, RegistrationImage, pick_medoid
+from inspect_core.runtime.threads import parallel_map
 
 SIDE = 256  # pixels of the longer side of the photo in which a part is searched
 _SEEN = 200  # photos that the ranges are learned from
@@ -244,16 +245,17 @@ def learn_alignment(
         raise ValueError("the photos are uniform; there is nothing to align to")
     bounds = {"scale": scale, "turn": turn, "shift": shift}
     if not _are_long(smalls):
-        return _learned(smalls, photo_size, outlined=False, **bounds)
+        return _learned(smalls, photo_size, outlined=False, **bounds)[0]
     try:
-        by_outline = _learned(smalls, photo_size, outlined=True, **bounds)
+        by_outline, outline_poses = _learned(smalls, photo_size, outlined=True, **bounds)
     except ValueError:
-        return _learned(smalls, photo_size, outlined=False, **bounds)
+        return _learned(smalls, photo_size, outlined=False, **bounds)[0]
     try:
-        by_details = _learned(smalls, photo_size, outlined=False, **bounds)
+        by_details, detail_poses = _learned(smalls, photo_size, outlined=False, **bounds)
     except ValueError:
         return by_outline
-    return by_outline if _fit(by_outline, smalls) > _fit(by_details, smalls) + _BETTER else by_details
+    is_better = _fit(by_outline, smalls, outline_poses) > _fit(by_details, smalls, detail_poses) + _BETTER
+    return by_outline if is_better else by_details
 
 
 def _are_long(smalls: Sequence[RegistrationImage]) -> bool:
@@ -272,14 +274,16 @@ def _is_round(small: RegistrationImage) -> bool:
     )
 
 
-def _fit(alignment: Alignment, smalls: Sequence[RegistrationImage]) -> float:
-    """Correlation of the outlines of photos, as they are laid over the reference, with its own: of all but a tenth."""
-    reference = alignment._reference
+def _fit(alignment: Alignment, smalls: Sequence[RegistrationImage], poses: Sequence[FoundPose | None]) -> float:
+    """Correlation of the outlines of photos, as they are laid over the reference, with its own: of all but a tenth.
+
+    poses: of the photos that the ranges are learned from, as `_learned` returns them.
+    """
+    reference = alignment._reference.outline
     correlations = []
-    for small in _evenly(smalls, _MEDIAN):
-        pose = reference.pose(small)
-        both = pose is not None and reference.outline is not None and small.outline is not None
-        correlations.append(reference.outline.agreement(small.outline, pose[1]) if both else 0.0)
+    for small, pose in zip(_evenly(smalls, _SEEN), poses, strict=True):
+        both = pose is not None and reference is not None and small.outline is not None
+        correlations.append(reference.agreement(small.outline, pose[1]) if both else 0.0)
     return float(np.quantile(correlations, 0.1))
 
 
@@ -291,8 +295,10 @@ def _learned(
     turn: float,
     shift: float,
     outlined: bool,
-) -> Alignment:
-    """As `learn_alignment`, from photos of this (height, width) at working size."""
+) -> tuple[Alignment, list[FoundPose | None]]:
+    """As `learn_alignment`, from photos of this (height, width) at working size; the poses are those of the photos that
+    the ranges are learned from.
+    """
     reference = pick_medoid(_evenly(smalls, _CANDIDATES), scale=scale, outlined=outlined)
     for _ in range(2):
         reference = reference and reference.median_reference(_evenly(smalls, _MEDIAN))
@@ -301,7 +307,8 @@ def _learned(
     if reference is None:
         raise _unreliable_alignment_error(0, len(smalls))
     trials = _evenly(smalls, _SEEN)
-    poses = [poses for small in trials if (poses := reference.pose(small)) is not None]
+    trial_poses = parallel_map(reference.pose, trials)
+    poses = [pose for pose in trial_poses if pose is not None]
     apart = _OUTLINES_APART if outlined else _APART
     agreeing = np.median([agreement for _, _, agreement in poses]) - apart if poses else 0.0
     poses = [candidate for candidate in poses if candidate[2] >= agreeing]
@@ -325,7 +332,7 @@ def _learned(
     shares = [values["share"] for values in measured]
     if (enough := min(_ENOUGH * float(np.median(shares)), _LEAST * min(shares))) > 0:
         ranges |= {"share": ValueRange(enough, 1.0), "correlation": ValueRange(-1.0, 1.0)}
-    return replace(least, ranges=ranges, symmetry_angles=reference.turns(correlation))
+    return replace(least, ranges=ranges, symmetry_angles=reference.turns(correlation)), trial_poses
 
 
 def _small(pixels: np.ndarray, shape: tuple[int, int]) -> RegistrationImage:

@@ -11,9 +11,12 @@ import numpy as np
 from inspect_core.images import registration
 from inspect_core.images.outline import Outline
 from inspect_core.images.registration import CoarsePose, Keypoints
+from inspect_core.runtime.threads import parallel_map
 
 FEWEST_PHOTOS = 3
 Pair = tuple[float, float]
+FoundPose = tuple[CoarsePose, np.ndarray, float]
+"""Coarse pose, fine pose and how far the pictures agree in it, up to 1."""
 _TURNS = (90, 180, 270)  # degrees
 _ALIKE = 0.5  # least correlation, in the median, of photos of one part
 _SAME = 0.9  # least correlation of a picture with itself turned by half, in which nothing tells the two apart
@@ -102,7 +105,8 @@ class Reference(RegistrationImage):
 
         The mask is what most of them cover.
         """
-        located = [(small, pose[1]) for small in smalls if (pose := self.pose(small)) is not None]
+        poses = parallel_map(self.pose, smalls)
+        located = [(small, pose[1]) for small, pose in zip(smalls, poses, strict=True) if pose is not None]
         if len(located) < FEWEST_PHOTOS:
             return None
         back = cv2.invertAffineTransform(_median_pose([pose for _, pose in located], self.grey.shape))
@@ -114,7 +118,7 @@ class Reference(RegistrationImage):
         always = cv2.erode((covered >= _ALWAYS).astype(np.uint8), near) > 0
         return Reference(_median_where(warped, covers), covered > 0.5, always, self.scale, self.outlined)
 
-    def pose(self, small: RegistrationImage) -> tuple[CoarsePose, np.ndarray, float] | None:
+    def pose(self, small: RegistrationImage) -> FoundPose | None:
         """Return the coarse pose, the fine one and its correlation; by phase correlation where features lead nowhere.
 
         Of an outlined one the correlation of the outlines; where both directions fit, that in which the pictures agree.
@@ -129,7 +133,7 @@ class Reference(RegistrationImage):
         )
         return refined or self._refined(small.grey, registration.poses_from_phase(self.grey, small.grey))
 
-    def _refined(self, grey: np.ndarray, starts: Sequence[CoarsePose]) -> tuple[CoarsePose, np.ndarray, float] | None:
+    def _refined(self, grey: np.ndarray, starts: Sequence[CoarsePose]) -> FoundPose | None:
         """Return that of the poses near these, the one that agrees best."""
         poses = []
         for coarse in starts:
@@ -144,8 +148,9 @@ def pick_medoid(smalls: Sequence[RegistrationImage], *, scale: bool, outlined: b
     everywhere = np.ones(smalls[0].grey.shape, bool)
     candidates = [Reference(small.picture, everywhere, everywhere, scale, outlined) for small in smalls]
     agreement = np.full((len(smalls), len(smalls)), np.nan)
-    for first, other in combinations(range(len(smalls)), 2):
-        pose = candidates[first].pose(smalls[other])
+    pairs = list(combinations(range(len(smalls)), 2))
+    poses = parallel_map(lambda pair: candidates[pair[0]].pose(smalls[pair[1]]), pairs)
+    for (first, other), pose in zip(pairs, poses, strict=True):
         agreement[first, other] = agreement[other, first] = pose[2] if pose is not None else 0.0
     usual = np.nanmedian(agreement, axis=1)
     return candidates[int(usual.argmax())] if usual.max() >= _ALIKE else None

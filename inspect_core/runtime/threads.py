@@ -5,9 +5,13 @@ each; the cores share whole photos, and the outputs of each layer of the network
 """
 
 import os
+from collections.abc import Callable, Iterable
+from concurrent.futures import ThreadPoolExecutor
 from functools import cache
+from typing import TypeVar
 
-from threadpoolctl import threadpool_limits
+Item = TypeVar("Item")
+Result = TypeVar("Result")
 
 
 def limit_math_threads() -> None:
@@ -16,6 +20,7 @@ def limit_math_threads() -> None:
     Call it before torch does its first work: a thread that has worked keeps the number it began with.
     """
     import torch
+    from threadpoolctl import threadpool_limits
 
     _of_this_machine()
     os.environ["OPENBLAS_NUM_THREADS"] = "1"  # for SciPy's own, which is loaded later
@@ -32,6 +37,12 @@ def cores() -> int:
     """Return the number of threads to share work: OMP_NUM_THREADS, or torch's before it was limited to one."""
     setting = os.environ.get("OMP_NUM_THREADS", "")
     return int(setting) if setting.isdecimal() and int(setting) else _of_this_machine()
+
+
+def parallel_map(work: Callable[[Item], Result], items: Iterable[Item]) -> list[Result]:
+    """Return work(item) of each item, in their order, as many at a time as there are cores; they share no sum."""
+    with ThreadPoolExecutor(cores(), thread_name_prefix="loupe-cores") as pool:
+        return list(pool.map(work, items))
 
 
 @cache

@@ -143,6 +143,7 @@ def _evenly(samples: Sequence[PhotoFile], most: int) -> Sequence[PhotoFile]:
 
 def _pixels(samples: Sequence[PhotoFile], report: Report) -> Iterator[np.ndarray]:
     for done, sample in enumerate(samples):
-        report(0.0, f"learning part positions, photo {done + 1} of {len(samples)}")
+        report(0.0, f"reading photo {done + 1} of {len(samples)}")
         with suppress(ImageError):
             yield read(sample.path, sample.depth).pixels
+    report(0.0, f"learning part positions from {len(samples)} photos")

@@ -6,9 +6,7 @@ Arrays here have one leading axis of p = h * w locations in row-major order.
 import contextlib
 import operator
 import warnings
-from collections import deque
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from concurrent.futures import ThreadPoolExecutor
 
 import numpy as np
 import torch
@@ -16,7 +14,7 @@ from torch import Tensor
 
 from inspect_core.detectors.checks import full_precision, require_between
 from inspect_core.detectors.warned import FitWarning
-from inspect_core.runtime.threads import cores
+from inspect_core.runtime.threads import parallel_map
 
 # Entries of the float64 matrices processed at one time on each core: 1.3 MB, for which its cache has room.
 MATRIX_ENTRIES = 160_000
@@ -37,12 +35,6 @@ def matrix_blocks(matrices: Tensor) -> Iterator[slice]:
     """Slices of (p, k, k) with at most MATRIX_ENTRIES entries each."""
     p, k, _ = matrices.shape
     return location_blocks(p, max(1, MATRIX_ENTRIES // k**2))
-
-
-def in_parallel(work: Callable[[slice], None], blocks: Iterable[slice]) -> None:
-    """Do the work of every block of locations, as many at a time as there are cores: locations share no sum."""
-    with ThreadPoolExecutor(cores(), thread_name_prefix="loupe-places") as pool:
-        deque(pool.map(work, blocks), maxlen=0)
 
 
 def per_location_product(a: Tensor, b: Tensor) -> Tensor:
@@ -106,7 +98,7 @@ def whitening_blocks(factors: Tensor) -> tuple[Tensor, ...]:
         for block, (start, end) in zip(blocks, ends, strict=True):
             block[here] = inverse[:, start:end, :end].transpose(1, 2)
 
-    in_parallel(invert, matrix_blocks(factors))
+    parallel_map(invert, matrix_blocks(factors))
     return blocks
 
 

@@ -20,7 +20,6 @@ from inspect_core.detectors.mahalanobis.model import Mahalanobis, project
 from inspect_core.detectors.mahalanobis.per_location import (
     MATRIX_ENTRIES,
     factorise,
-    in_parallel,
     location_blocks,
     location_name,
     per_location_product,
@@ -29,6 +28,7 @@ from inspect_core.detectors.mahalanobis.per_location import (
     warn_if_singular,
 )
 from inspect_core.detectors.mahalanobis.projections import as_projection, choose_projection
+from inspect_core.runtime.threads import parallel_map
 
 # Images gathered before their products are added to the scatter: each addition reads and writes all of it.
 GATHERED = 64
@@ -98,7 +98,7 @@ class LocalGaussian:
                 mean, scatter = other._mean[here], other._scatter[here]
             self._take(here, other.images, mean.to(device), scatter.to(device))
 
-        in_parallel(add, self._join(other.images))
+        parallel_map(add, self._join(other.images))
         self._joined += other.images
         return self
 
@@ -127,7 +127,7 @@ class LocalGaussian:
             scatter[here] = self._scatter[here] - other._scatter[here]
             scatter[here] -= self._lower(between[:, :, None] * between[:, None, :])
 
-        in_parallel(subtract, location_blocks(len(mean), FIT_LOCATIONS))
+        parallel_map(subtract, location_blocks(len(mean), FIT_LOCATIONS))
         return remaining
 
     def state(self) -> dict[str, Tensor]:
@@ -178,7 +178,7 @@ class LocalGaussian:
             covariance = self._square(self._scatter[here]).div_(self._joined)  # only its lower triangle is read
             cholesky[here] = factorise(covariance, ridge, place=partial(location_name, here.start, self.grid[1]))
 
-        in_parallel(factor, location_blocks(places, max(1, MATRIX_ENTRIES // k**2)))
+        parallel_map(factor, location_blocks(places, max(1, MATRIX_ENTRIES // k**2)))
         return Mahalanobis(
             projection=self.projection,
             mean=self._mean.float().reshape(*self.grid, k),
@@ -208,7 +208,7 @@ class LocalGaussian:
         def add(here: slice) -> None:
             self._take(here, self._waiting, *self._waiting_moments(here))
 
-        in_parallel(add, self._join(self._waiting))
+        parallel_map(add, self._join(self._waiting))
         self._joined, self._waiting = self.images, 0
         self._gathered = self._gathered.new_empty(0)
 
