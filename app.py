@@ -91,6 +91,10 @@ if __name__ == "__main__":  # run for a session
         open_products.in_sidebar()
     page.run()
 else:  # imported once, by the server: `streamlit run` looks for this name
+    from inspect_core.runtime.process_settings import set_up_process
+
+    set_up_process()
+
     from inspect_core.ui import server
 
     app = st.App(__file__, middleware=server.product_checks(), lifespan=server.first_page)

@@ -4,6 +4,8 @@ import os
 import signal
 import sys
 
+from inspect_core.runtime.process_settings import set_up_process
+
 
 def _end(*_: object) -> None:
     """While modules load: an exception would come up in the middle of one, and be shown as its fault."""
@@ -15,9 +17,7 @@ HEEDED = signal.getsignal(signal.SIGINT) is signal.default_int_handler
 """Not where Ctrl-C is to be ignored, as in the background of a shell."""
 if HEEDED:
     signal.signal(signal.SIGINT, _end)
-# Before torch and NumPy are loaded: threads that spin, or share small products, cost more than they bring.
-os.environ.setdefault("OMP_WAIT_POLICY", "PASSIVE")
-os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
+set_up_process()
 
 
 def main() -> int:

@@ -1,7 +1,6 @@
 """Shared by all tests: a recipe without a network, a workspace of its own for every test, and which tests are slow."""
 
 import functools
-import gc
 import itertools
 import os
 import shutil
@@ -13,11 +12,12 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from inspect_core.runtime.process_settings import set_up_process
+
 SLOW_FIXTURES = {"backbone", "small_backbone", "quick_backbone", "chromium", "open_app"}
 """A network, a browser, the whole app: what `make check` does without."""
 
-gc.set_threshold(20_000, 20, 20)
-"""A twentieth of the time of all tests went into looking for cycles among what the imports hold."""
+set_up_process()  # a twentieth of the time of all tests went into looking for cyclic garbage
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:

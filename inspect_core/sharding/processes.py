@@ -13,6 +13,7 @@ from concurrent.futures.process import BrokenProcessPool
 from importlib.machinery import ModuleSpec
 from typing import Any
 
+from inspect_core.runtime.process_settings import set_up_process
 from inspect_core.sharding.executor import WORKER_KILLED, Failure, Numbered, Task, environment_stamp, perform
 
 ONE_THREAD = {"OMP_NUM_THREADS": "1", "OPENBLAS_NUM_THREADS": "1", "MKL_NUM_THREADS": "1", "OMP_WAIT_POLICY": "PASSIVE"}
@@ -133,6 +134,7 @@ def _started() -> ProcessPoolExecutor:
 
 def _begin() -> None:
     """Begin a worker: nothing numerical is loaded yet."""
+    set_up_process()
     os.environ.update(ONE_THREAD)
     warnings.simplefilter("ignore")
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C is for the process that started it
