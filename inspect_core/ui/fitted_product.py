@@ -9,6 +9,7 @@ from inspect_core.images.alignment import Alignment, NotLocated
 from inspect_core.images.areas import InspectionAreas
 from inspect_core.images.photo_reader import ImageError, read
 from inspect_core.images.samples import join_first_names
+from inspect_core.runtime.threads import parallel_map
 from inspect_core.scoring.anomaly_map import AREA, largest_area
 from inspect_core.study.scored_photo import ADDED, ScoredPhoto, UnscoredPhoto
 from inspect_core.study.study import Study
@@ -27,17 +28,21 @@ def product_from_study(
     product: str, study: Study, notes: tuple[str, ...] = (), product_check: ProductCheck | None = None, **known: Any
 ) -> TaughtProduct:
     """Return the product of a finished fit; known: further fields of it."""
-    made = TaughtProduct(
+
+    def thumbnail(photo: ScoredPhoto) -> bytes:
+        return heatmap.thumbnail(photo.placed.picture(read(photo.path, photo.depth).pixels))
+
+    return TaughtProduct(
         product,
         study.results,
         study.extractor,
         study,
         notes=notes,
         product_check=product_check,
+        thumbnails=tuple(parallel_map(thumbnail, study.photos)),
         without_score=unscored_pictures(study.results.unscored, study.extractor.alignment),
         **known,
     )
-    return replace(made, thumbnails=tuple(heatmap.thumbnail(made.pixels(i)) for i in range(len(study.photos))))
 
 
 def with_changes(product: TaughtProduct, photos: Sequence[ScoredPhoto], areas: InspectionAreas | None) -> TaughtProduct:
