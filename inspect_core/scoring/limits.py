@@ -132,10 +132,15 @@ def provable_bound(count: int, *, sample_size: int = 100, confidence: float = 0.
 
 
 def _betabinom_point(share: float, sample_size: int, a: float, b: float) -> int:
-    """Return the smallest number that a beta-binomial variable stays at or below with this probability."""
-    from scipy.stats import betabinom  # takes half a second; no worker and no verdict needs it
+    """Return the smallest number that a beta-binomial variable stays at or below with this probability.
 
-    return int(betabinom.ppf(share, sample_size, a, b))
+    From its chances, C(n, i) B(i + a, n - i + b) / B(a, b): loading SciPy's own of it takes half a second.
+    """
+    from scipy.special import betaln  # a third of a second at the start of a runner
+
+    n, i = sample_size, np.arange(sample_size + 1)
+    chances = np.exp(betaln(i + a, n - i + b) - betaln(a, b) - betaln(i + 1, n - i + 1)) / (n + 1)
+    return int(np.searchsorted(np.cumsum(chances), share))
 
 
 def _remove_ceiling(scores: np.ndarray, ceiling: float | None) -> np.ndarray:

@@ -272,6 +272,17 @@ def test_photos_of_one_group_count_as_one_part():
     assert overkill_at(limit, scores).high < together.high
 
 
+@pytest.mark.parametrize("sample_size", [1, 100, 1000])
+@pytest.mark.parametrize(("above", "count"), [(0, 12), (3, 60), (30, 60), (59, 60), (60, 60), (200, 5000)])
+def test_bounds_of_the_next_parts_are_those_of_beta_binomials(above, count, sample_size):
+    scores = np.r_[np.zeros(count - above), np.ones(above)]
+    low, high = stats.betabinom.ppf(0.025, sample_size, above, count - above + 1), sample_size
+    if above < count:
+        high = stats.betabinom.ppf(0.975, sample_size, above + 1, count - above)
+    stated = overkill_at(0.5, scores, sample_size=sample_size)
+    assert (stated.low, stated.high) == (low if above else 0, high)
+
+
 def test_overkill_of_equal_scores_and_bad_arguments():
     assert overkill_at(1.0, [1.0, 1.0]).expected == 0
     assert overkill_at(0.5, [1.0]).low > 0
