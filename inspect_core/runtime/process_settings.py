@@ -7,8 +7,8 @@ import os
 def set_up_process() -> None:
     """Let threads sleep while they wait, give small products one thread, and look for cyclic garbage less often.
 
-    Threads that spin, or share small products, cost more than they bring; a fifth of the start went into looking for
-    cycles among what modules hold. What the environment sets already stays as it is.
+    Threads that spin, or share small products, cost more than they bring. A fifth of the start went into looking for
+    cycles among what modules hold, and no photo and no feature is part of one. What the environment sets stays.
     """
     os.environ.setdefault("OMP_WAIT_POLICY", "PASSIVE")
     os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")

@@ -174,7 +174,7 @@ def _problems(settings: SessionSettings) -> None:
 
 def _without_photos(product: TaughtProduct, settings: SessionSettings, save: DeltaGenerator) -> None:
     """Show what can be done with a product of which no photo is there."""
-    st.info("No photos to show yet. Add photos below.", icon=":material/add_photo_alternate:")
+    st.info("No photos to show yet. Add some above.", icon=":material/add_photo_alternate:")
     relabelling.teach_again(product)
     _, limits = active_values(product)
     if limits is not None:
