@@ -6,7 +6,7 @@ from dataclasses import replace
 import streamlit as st
 
 from inspect_core.scoring.anomaly_map import Region
-from inspect_core.ui import crops, open_product_store
+from inspect_core.ui import crops, open_product_store, shell
 from inspect_core.ui.taught_product import TaughtProduct
 from inspect_core.verdict import UNKNOWN_TYPE, Verdict
 
@@ -33,7 +33,7 @@ def limit_slider(product: TaughtProduct, page: str) -> None:
     if product.defect_types is None:
         return
     key = f"minimum_confidence-{page}-{product.id}"
-    st.session_state[key] = round(100 * product.defect_types.minimum_confidence)
+    shell.set_widget(key, round(100 * product.defect_types.minimum_confidence))
     st.slider(
         "Minimum confidence", 0, 100, format="%d%%", key=key, on_change=_set_limit, args=(product.id, key),
         help="A part whose most likely defect type is below this confidence is reported as “unknown defect type”. "

@@ -272,6 +272,12 @@ def start_job_button(
     show_job_status(subject)
 
 
+def set_widget(key: str, value: object) -> None:
+    """Set a widget's value where it is another one: a value that is sent back undoes a move made meanwhile."""
+    if key not in st.session_state or st.session_state[key] != value:
+        st.session_state[key] = value
+
+
 def paginate(items: Sequence[T], size: int, key: str) -> Sequence[T]:
     """So many of the things found, with the control that turns the page when there are more."""
     pages = -(-len(items) // size)

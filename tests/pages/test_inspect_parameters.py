@@ -14,7 +14,7 @@ from inspect_core.ui import fitted_product, open_product_store, previews, taught
 from inspect_core.ui.inspect import inspect_panels
 from inspect_core.ui.session import SessionSettings
 from inspect_core.verdict import Limits
-from tests.pages.waiting import save_recipe, wait_for_job
+from tests.pages.waiting import save_recipe, slider, wait_for_job
 
 
 @pytest.fixture(scope="module")
@@ -42,10 +42,6 @@ def settings(app, flange) -> SessionSettings:
     return app.session_state[f"settings-{flange.id}"]
 
 
-def slider(app, name: str, flange):
-    return app.select_slider(key=f"{name}-{flange.id}")
-
-
 def captions(app) -> str:
     return " ".join(element.value for element in app.caption)
 
@@ -67,10 +63,11 @@ def test_scale_gives_square_millimetres_and_is_saved(open_app, in_the_hand, work
     app = open_app("pages/inspect.py")
     before = slider(app, "area", in_the_hand)
     assert not any("mm²" in option for option in before.options)
+    chosen = before.value
     app.number_input(key=f"scale-{in_the_hand.id}").set_value(0.05).run()
     assert not app.exception
     after = slider(app, "area", in_the_hand)
-    assert after.value == before.value
+    assert after.value == chosen
     assert all(option.endswith(" mm²") for option in after.options)
     save_recipe(app)
     assert open_product_store.find(in_the_hand.id).recipe.mm_per_pixel == 0.05

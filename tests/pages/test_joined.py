@@ -14,7 +14,7 @@ from inspect_core.tuning import tsne
 from inspect_core.ui import open_product_store
 from inspect_core.ui.explore import explore_jobs
 from inspect_core.verdict import Limits
-from tests.pages.waiting import finish, press, save_recipe, wait_until, words
+from tests.pages.waiting import finish, press, save_recipe, slider, wait_until, words
 
 PAGE = "pages/inspect.py"
 
@@ -38,7 +38,7 @@ def settings(app, part):
 
 
 def move(app, part, name: str, value: float):
-    app.select_slider(key=f"{name}-{part.id}").set_value(value).run()
+    slider(app, name, part).set_value(value).run()
     assert not app.exception, app.exception
 
 
@@ -78,7 +78,7 @@ def test_k_m_and_area_move_scores_and_hidden_defects_count(open_app, curved, dra
 
 
 def areas_offered(app, part) -> list[int]:
-    return [int(option.split()[0]) for option in app.select_slider(key=f"area-{part.id}").options]
+    return [int(option.split()[0]) for option in slider(app, "area", part).options]
 
 
 def test_the_smallest_area_decides_what_is_rejected_at_one_limit(open_app, curved, drawn):

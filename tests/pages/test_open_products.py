@@ -28,7 +28,7 @@ from inspect_core.study import unsaved_products
 from inspect_core.study.study import Study
 from inspect_core.ui import fitted_product, open_product_store, shell, teaching_job
 from inspect_core.verdict import Limits
-from tests.pages.waiting import another, finish, press, save_recipe, wait_for_job, wait_until, words
+from tests.pages.waiting import another, finish, press, save_recipe, slider, wait_for_job, wait_until, words
 
 pytestmark = pytest.mark.usefixtures("no_first_start")
 CORNER = InspectionAreas((InspectionArea("ignore", ((0.0, 0.0), (0.1, 0.0), (0.1, 0.1))),))
@@ -173,8 +173,8 @@ def test_settings_return_after_a_restart_and_move_live(open_app, flange, folder,
     open_product_store.add(part, read(tmp_path / "added.png"))
     app = open_app("pages/inspect.py")
     stop = part.scored.stops("k")[2]
-    app.select_slider(key=f"k-{part.id}").set_value(stop).run()
-    app.select_slider(key=f"area-{part.id}").set_value(1).run()
+    slider(app, "k", part).set_value(stop).run()
+    slider(app, "area", part).set_value(1).run()
     settings = app.session_state[f"settings-{part.id}"]
     settings.limits = limits = Limits(7.0, 9.0)
     app.run()
@@ -189,7 +189,7 @@ def test_settings_return_after_a_restart_and_move_live(open_app, flange, folder,
     assert [photo.digest for photo in reopened.scored.photos] == [photo.digest for photo in shown]
     assert reopened.scored.scores(**settings.live).tolist() == scores
     assert {photo.subset for photo in reopened.scored.photos} == {"calibration", "test", "added"}
-    app.select_slider(key=f"k-{part.id}").set_value(part.scored.stops("k")[0]).run()
+    slider(app, "k", part).set_value(part.scored.stops("k")[0]).run()
     assert not app.exception
     assert reopened.id == app.session_state["in_hand"]
 
@@ -201,7 +201,7 @@ def test_product_without_photos_opens_fixed_and_can_be_saved(open_app, flange, f
     part = fitted_product.product_from_study("moved", study.fit())
     open_product_store.put(part)
     app = open_app("pages/inspect.py")
-    app.select_slider(key=f"k-{part.id}").set_value(stop := part.scored.stops("k")[2]).run()
+    slider(app, "k", part).set_value(stop := part.scored.stops("k")[2]).run()
     limits, set_on = open_product_store.find(part.id).in_force.limits, open_product_store.find(part.id).in_force.set_on
     photos.rename(tmp_path / "elsewhere")
     restart()
@@ -223,7 +223,7 @@ def test_teaching_again_keeps_what_was_set_and_added(open_app, flange, folder, t
     Image.fromarray(read(source).pixels[::-1].copy()).save(tmp_path / "added.png")
     open_product_store.add(part, read(tmp_path / "added.png"))
     app = open_app("pages/inspect.py")
-    app.select_slider(key=f"k-{part.id}").set_value(stop := part.scored.stops("k")[2]).run()
+    slider(app, "k", part).set_value(stop := part.scored.stops("k")[2]).run()
     test_photo = next(photo for photo in part.scored.photos if photo.label == "good" and photo.subset == "test")
     open_product_store.change(part.id, lambda product: product.labelled({test_photo.digest: "dent"}))
     monkeypatch.setattr(teaching_job, "teach", lambda order, report: another(flange))

@@ -38,6 +38,11 @@ def press(app, key: str):
     return app
 
 
+def slider(app, name: str, part: TaughtProduct):
+    """The slider of a live parameter, or of the smallest area ("area"), whose key goes on with the photo's scale."""
+    return next(element for element in app.select_slider if element.key.startswith(f"{name}-{part.id}"))
+
+
 def save_recipe(app, name: str = "", reason: str = "first release"):
     """What is on the bench saved as a recipe."""
     app.run()

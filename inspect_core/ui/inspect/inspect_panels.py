@@ -239,7 +239,7 @@ def product_check_mode(product: TaughtProduct, settings: SessionSettings) -> Non
 def choose_scale(product: TaughtProduct) -> None:
     """Show the scale of the photos: with it areas are shown in mm² too. No verdict depends on it."""
     key = f"scale-{product.id}"
-    st.session_state[key] = product.mm_per_pixel
+    shell.set_widget(key, product.mm_per_pixel)
     with st.expander("Scale"):
         st.number_input(
             "Scale, mm per pixel", min_value=0.0, max_value=100.0, step=0.001, format="%.6g", key=key,

@@ -182,7 +182,7 @@ def _settings(product: TaughtProduct, cases: KnownCases, live: dict[str, int], l
             ", ".join(f"{defect_types.count(kind)} {shell.escape(kind)}" for kind in sorted(set(defect_types)))
             or "empty"
         )
-        st.session_state[key] = cases.limit
+        shell.set_widget(key, cases.limit)
         st.slider(
             "Novelty threshold", 0.0, max(1.5, 2 * suggested, cases.limit), step=0.01, key=key,
             on_change=_set_limit, args=(product.id, key),

@@ -115,11 +115,11 @@ def _live_control(
     view = next(view for view in scored.views if view.live_parameter == name)
     if view.variances is not None:
         fractions = dict(zip(stops, explained(view, stops), strict=True))
-    st.session_state[key] = scored.stop_of(name, live[name])
+    shell.set_widget(key, scored.stop_of(name, live[name]))
     st.select_slider(
         control.label, stops, key=key, help=control.tooltip, disabled=waiting,
         format_func=lambda stop: f"{stop} · {_percent(fractions[stop])}" if fractions else f"{stop}",
-        on_change=None if waiting else _move, args=(product.id, name, key),
+        on_change=None if waiting else _move, args=(product.id, name, _number(settings), key),
     )  # fmt: skip
     remarks = () if settings.preview or product.study is None else product.study.remarks({name: live[name]})
     _explain(product, name, f"{settings.live[name]}", " ".join(remarks))
@@ -127,12 +127,13 @@ def _live_control(
 
 def _area_control(product: TaughtProduct, settings: SessionSettings, live: Mapping[str, int], *, waiting: bool) -> None:
     """Show the slider of the smallest area that counts, in map pixels, with its size in pixels of the photo."""
-    key = _key_of(product, settings, AREA, waiting=waiting)
     size = product.scored.size
     photo_size = product.scored.photos[settings.position].size if product.scored.photos else size
     down, across = (pixels / cells for pixels, cells in zip(photo_size, size, strict=True))
     square_mm = across * down * product.mm_per_pixel**2 if product.mm_per_pixel else None
-    st.session_state[key] = live[AREA]
+    # Streamlit keeps the words of a choice: another scale, another slider.
+    key = f"{_key_of(product, settings, AREA, waiting=waiting)}-{photo_size}-{square_mm}"
+    shell.set_widget(key, live[AREA])
     most = inspected_pixels(size, product.scored.areas, product.extractor.alignment)
     st.select_slider(
         "N: minimum area", sorted({*(area for area in _areas(size) if area <= most), live[AREA]}), key=key,
@@ -141,7 +142,7 @@ def _area_control(product: TaughtProduct, settings: SessionSettings, live: Mappi
             "marks; 1 uses the single highest pixel. The square on the photo shows this area to scale.",
         format_func=lambda area: f"{area:d} · {across * math.sqrt(area):.0f} × {down * math.sqrt(area):.0f} px"
         + (f" · {area * square_mm:.3g} mm²" if square_mm else ""),
-        on_change=None if waiting else _move, args=(product.id, AREA, key),
+        on_change=None if waiting else _move, args=(product.id, AREA, _number(settings), key),
     )  # fmt: skip
     smaller = int((product.defect_areas() < live[AREA]).sum())
     known = len(product.defect_areas())
@@ -159,14 +160,19 @@ def _areas(size: tuple[int, int]) -> list[int]:
 
 def _key_of(product: TaughtProduct, settings: SessionSettings, name: str, *, waiting: bool = False) -> str:
     """Return the slider's key of a live value: another for each preview, and while that has no values of its own."""
-    preview = "" if settings.preview is None else f"-{settings.preview.number}"
+    preview = f"-{number}" if (number := _number(settings)) else ""
     return f"{name}-{product.id}{preview}{'-waiting' if waiting else ''}"
 
 
-def _move(taught_id: str, name: str, key: str) -> None:
+def _number(settings: SessionSettings) -> int:
+    """Return the number of the preview on the bench, 0 without one."""
+    return 0 if settings.preview is None else settings.preview.number
+
+
+def _move(taught_id: str, name: str, preview: int, key: str) -> None:
     product = open_product_store.find(taught_id)
     settings = settings_at(taught_id)
-    if product is None or settings is None or key != _key_of(product, settings, name):
+    if product is None or settings is None or preview != _number(settings):
         return  # the move is of a preview that another one followed
     if settings.preview is None:
         settings.move_live(product, {name: st.session_state[key]})
