@@ -20,6 +20,7 @@ from inspect_core.images import registration
 from inspect_core.images.decode_memory import max_megapixels
 from inspect_core.images.part_pose import PartPose, resized
 from inspect_core.images.reference import FEWEST_PHOTOS, FoundPose, Reference, RegistrationImage, pick_medoid
+from inspect_core.runtime.progress import Report, ignore_progress, stage
 from inspect_core.runtime.threads import parallel_map
 
 SIDE = 256  # pixels of the longer side of the photo in which a part is searched
@@ -219,13 +220,19 @@ class Alignment:
 
 
 def learn_alignment(
-    photos: Iterable[np.ndarray], *, scale: bool = False, turn: float = TURN, shift: float = SHIFT
+    photos: Iterable[np.ndarray],
+    *,
+    scale: bool = False,
+    turn: float = TURN,
+    shift: float = SHIFT,
+    report: Report = ignore_progress,
 ) -> Alignment:
     """Return the alignment of good photos, (H, W, 3) uint8 of one shape, processed one after the other.
 
     scale: whether the part may be nearer or farther; turn, shift: degrees and share of the picture by which it may be
     turned and shifted, or as far as in the good photos if that is farther. Raises ValueError for fewer than
-    FEWEST_PHOTOS, photos of different shapes, photos in which no part is found again, a turn or shift out of bounds.
+    FEWEST_PHOTOS, photos of different shapes, photos in which no part is found again, a turn or shift out of bounds,
+    and whatever `report` raises to stop.
     """
     if not (0 <= turn <= MAX_ROTATION_DEGREES and 0 <= shift <= MOST_SHIFT):
         remedy = f"give 0° to {MAX_ROTATION_DEGREES:g}° and 0% to {MOST_SHIFT:.0%} of the picture"
@@ -245,13 +252,14 @@ def learn_alignment(
         raise ValueError("the photos are uniform; there is nothing to align to")
     bounds = {"scale": scale, "turn": turn, "shift": shift}
     if not _are_long(smalls):
-        return _learned(smalls, photo_size, outlined=False, **bounds)[0]
+        return _learned(smalls, photo_size, report, outlined=False, **bounds)[0]
+    first, second = stage(report, 0.0, 0.5), stage(report, 0.5, 1.0)
     try:
-        by_outline, outline_poses = _learned(smalls, photo_size, outlined=True, **bounds)
+        by_outline, outline_poses = _learned(smalls, photo_size, first, outlined=True, **bounds)
     except ValueError:
-        return _learned(smalls, photo_size, outlined=False, **bounds)[0]
+        return _learned(smalls, photo_size, second, outlined=False, **bounds)[0]
     try:
-        by_details, detail_poses = _learned(smalls, photo_size, outlined=False, **bounds)
+        by_details, detail_poses = _learned(smalls, photo_size, second, outlined=False, **bounds)
     except ValueError:
         return by_outline
     is_better = _fit(by_outline, smalls, outline_poses) > _fit(by_details, smalls, detail_poses) + _BETTER
@@ -290,6 +298,7 @@ def _fit(alignment: Alignment, smalls: Sequence[RegistrationImage], poses: Seque
 def _learned(
     smalls: Sequence[RegistrationImage],
     size: tuple[int, int],
+    report: Report,
     *,
     scale: bool,
     turn: float,
@@ -299,15 +308,16 @@ def _learned(
     """As `learn_alignment`, from photos of this (height, width) at working size; the poses are those of the photos that
     the ranges are learned from.
     """
-    reference = pick_medoid(_evenly(smalls, _CANDIDATES), scale=scale, outlined=outlined)
-    for _ in range(2):
-        reference = reference and reference.median_reference(_evenly(smalls, _MEDIAN))
+    reference = pick_medoid(_evenly(smalls, _CANDIDATES), stage(report, 0.0, 0.2), scale=scale, outlined=outlined)
+    for begin in (0.2, 0.4):
+        step = stage(report, begin, begin + 0.2)
+        reference = reference and reference.median_reference(_evenly(smalls, _MEDIAN), step)
     if _is_round(smalls[0]):
         raise ValueError("the part is round and looks the same however it is turned; teach without alignment")
     if reference is None:
         raise _unreliable_alignment_error(0, len(smalls))
     trials = _evenly(smalls, _SEEN)
-    trial_poses = parallel_map(reference.pose, trials)
+    trial_poses = parallel_map(reference.pose, trials, stage(report, 0.6, 1.0))
     poses = [pose for pose in trial_poses if pose is not None]
     apart = _OUTLINES_APART if outlined else _APART
     agreeing = np.median([agreement for _, _, agreement in poses]) - apart if poses else 0.0

@@ -11,6 +11,7 @@ import numpy as np
 from inspect_core.images import registration
 from inspect_core.images.outline import Outline
 from inspect_core.images.registration import CoarsePose, Keypoints
+from inspect_core.runtime.progress import Report
 from inspect_core.runtime.threads import parallel_map
 
 FEWEST_PHOTOS = 3
@@ -100,12 +101,12 @@ class Reference(RegistrationImage):
             shares.append(covered[self.mask].mean())
         return float(min(shares))
 
-    def median_reference(self, smalls: Sequence[RegistrationImage]) -> "Reference | None":
+    def median_reference(self, smalls: Sequence[RegistrationImage], report: Report) -> "Reference | None":
         """Return the median of these photos, in their median pose; None when the part is found on too few of them.
 
         The mask is what most of them cover.
         """
-        poses = parallel_map(self.pose, smalls)
+        poses = parallel_map(self.pose, smalls, report)
         located = [(small, pose[1]) for small, pose in zip(smalls, poses, strict=True) if pose is not None]
         if len(located) < FEWEST_PHOTOS:
             return None
@@ -143,13 +144,15 @@ class Reference(RegistrationImage):
         return max(poses, key=lambda candidate: candidate[2], default=None)
 
 
-def pick_medoid(smalls: Sequence[RegistrationImage], *, scale: bool, outlined: bool) -> Reference | None:
+def pick_medoid(
+    smalls: Sequence[RegistrationImage], report: Report, *, scale: bool, outlined: bool
+) -> Reference | None:
     """Return the photo that agrees best with the others, in the median; None when no part is common to them."""
     everywhere = np.ones(smalls[0].grey.shape, bool)
     candidates = [Reference(small.picture, everywhere, everywhere, scale, outlined) for small in smalls]
     agreement = np.full((len(smalls), len(smalls)), np.nan)
     pairs = list(combinations(range(len(smalls)), 2))
-    poses = parallel_map(lambda pair: candidates[pair[0]].pose(smalls[pair[1]]), pairs)
+    poses = parallel_map(lambda pair: candidates[pair[0]].pose(smalls[pair[1]]), pairs, report)
     for (first, other), pose in zip(pairs, poses, strict=True):
         agreement[first, other] = agreement[other, first] = pose[2] if pose is not None else 0.0
     usual = np.nanmedian(agreement, axis=1)

@@ -10,6 +10,8 @@ from concurrent.futures import ThreadPoolExecutor
 from functools import cache
 from typing import TypeVar
 
+from inspect_core.runtime.progress import Report, ignore_progress
+
 Item = TypeVar("Item")
 Result = TypeVar("Result")
 
@@ -39,10 +41,22 @@ def cores() -> int:
     return int(setting) if setting.isdecimal() and int(setting) else _of_this_machine()
 
 
-def parallel_map(work: Callable[[Item], Result], items: Iterable[Item]) -> list[Result]:
-    """Return work(item) of each item, in their order, as many at a time as there are cores; they share no sum."""
-    with ThreadPoolExecutor(cores(), thread_name_prefix="loupe-cores") as pool:
-        return list(pool.map(work, items))
+def parallel_map(
+    work: Callable[[Item], Result], items: Iterable[Item], report: Report = ignore_progress, step: str = ""
+) -> list[Result]:
+    """Return work(item) of each item, in their order, as many at a time as there are cores; they share no sum.
+
+    Whatever `report` raises keeps the items from being begun that are not yet.
+    """
+    items, results = list(items), []
+    pool = ThreadPoolExecutor(cores(), thread_name_prefix="loupe-cores")
+    try:
+        for result in pool.map(work, items):
+            results.append(result)
+            report(len(results) / len(items), step)
+    finally:
+        pool.shutdown(cancel_futures=True)
+    return results
 
 
 @cache

@@ -4,6 +4,7 @@ import time
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, replace
+from typing import Any
 
 import numpy as np
 import torch
@@ -37,11 +38,8 @@ def with_learned_alignment(order: TeachingConfig, report: Report) -> TeachingCon
     """
     if order.align == NO_ALIGNMENT or order.alignment is not None:
         return order
-    photos = _pixels(_evenly(order.photos.train, MOST), report)
-    scale = order.align == SIMILARITY
-    return replace(
-        order, alignment=learn_alignment(photos, scale=scale, turn=order.align_turn, shift=order.align_shift)
-    )
+    bounds = {"scale": order.align == SIMILARITY, "turn": order.align_turn, "shift": order.align_shift}
+    return replace(order, alignment=_learned(_evenly(order.photos.train, MOST), report, **bounds))
 
 
 def alignment_notes(study: Study) -> tuple[str, ...]:
@@ -104,7 +102,7 @@ def gain_on(good: Sequence[PhotoFile], extractor: FeatureExtractor, report: Repo
     """Return what alignment would bring, tried on a few of the good photos; None where there is nothing to align by."""
     photos = _evenly(good, MOST_TRIED)
     try:
-        return measured(_pixels(photos, report), learn_alignment(_pixels(photos, report)), extractor)
+        return measured(_pixels(photos, report), _learned(photos, report), extractor)
     except ValueError:
         return None
 
@@ -141,9 +139,16 @@ def _evenly(samples: Sequence[PhotoFile], most: int) -> Sequence[PhotoFile]:
     return samples[:: -(-len(samples) // most)]
 
 
+def _learned(samples: Sequence[PhotoFile], report: Report, **bounds: Any) -> Alignment:
+    """As `learn_alignment`; its time is no part of the forecast, so it moves no bar: the step says how far it is."""
+    step = f"learning part positions from {len(samples)} photos"
+    return learn_alignment(
+        _pixels(samples, report), report=lambda fraction, _: report(0.0, f"{step}: {fraction:.0%}"), **bounds
+    )
+
+
 def _pixels(samples: Sequence[PhotoFile], report: Report) -> Iterator[np.ndarray]:
     for done, sample in enumerate(samples):
         report(0.0, f"reading photo {done + 1} of {len(samples)}")
         with suppress(ImageError):
             yield read(sample.path, sample.depth).pixels
-    report(0.0, f"learning part positions from {len(samples)} photos")

@@ -1,6 +1,7 @@
 """Pages that are loaded again while a part is taught, or open while the server is killed and started again."""
 
 import re
+from contextlib import suppress
 from pathlib import Path
 from urllib.parse import urlsplit
 
@@ -43,8 +44,8 @@ def test_product_survives_a_reload_another_window_and_a_restart(serve, open_page
     for _ in range(5):  # a key pressed while the page is drawn again is lost
         page.get_by_role("slider", name="Review limit").focus()
         page.keyboard.press("Home")
-        page.wait_for_timeout(3_000)
-        if moved.is_visible():
+        with suppress(AssertionError):
+            expect(moved).to_be_visible(timeout=3_000)
             break
     expect(moved).to_be_visible(timeout=SECONDS)
     expect(page.get_by_text("checked")).to_be_visible(timeout=SECONDS)

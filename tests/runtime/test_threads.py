@@ -4,9 +4,13 @@ import json
 import os
 import subprocess
 import sys
+import time
 from pathlib import Path
 
 import pytest
+
+from inspect_core.runtime.progress import Cancelled
+from inspect_core.runtime.threads import parallel_map
 
 ROOT = Path(__file__).parents[2]
 
@@ -28,3 +32,18 @@ print(json.dumps([cores(), torch.get_num_threads(), *own]))
     to_share, *threads = json.loads(result)
     assert to_share >= 1
     assert threads == [1, 1, 1]  # torch, and an OpenBLAS each of NumPy and SciPy
+
+
+def test_a_report_that_stops_keeps_the_rest_from_being_begun():
+    begun, told = [], []
+
+    def report(fraction: float, step: str) -> None:
+        told.append((fraction, step))
+        if fraction == 0.02:
+            raise Cancelled
+
+    with pytest.raises(Cancelled):
+        parallel_map(lambda item: begun.append(item) or time.sleep(0.01), range(100), report, "posing")
+    assert told == [(0.01, "posing"), (0.02, "posing")]
+    assert len(begun) < 50
+    assert parallel_map(str, range(3)) == ["0", "1", "2"]

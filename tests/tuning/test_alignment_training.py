@@ -70,12 +70,15 @@ def test_alignment_is_tried_on_few_photos_or_none(extractor, tmp_path):
     assert gain_on(scan(tmp_path / "noise").good, extractor, lambda fraction, step: None) is None
 
 
-def test_how_far_parts_may_be_moved_reaches_what_is_learned(monkeypatch):
+def test_how_far_parts_may_be_moved_reaches_what_is_learned(monkeypatch, capsys):
     asked = []
     monkeypatch.setattr(alignment_training, "learn_alignment", lambda photos, **options: asked.append(options))
     photos = Split((PhotoFile(Path("a.png"), "a.png", "good", (8, 8)),), (), ())
     with_learned_alignment(TeachingConfig("part", photos, align=SIMILARITY, align_turn=25.0, align_shift=0.2), print)
+    report = asked[0].pop("report")
     assert asked == [{"scale": True, "turn": 25.0, "shift": 0.2}]
+    report(0.5, "")
+    assert capsys.readouterr().out == "0.0 learning part positions from 1 photos: 50%\n"
 
 
 def test_only_less_variance_pays_and_is_told():
