@@ -60,7 +60,7 @@ def test_the_whole_job(address, open_page, sample_workspace):
     expect(sentence(page)).to_contain_text("Rejects 20 of 20 good")
     page.keyboard.press("End")
     expect(sentence(page)).to_contain_text("Rejects 0 of 20 good")
-    expect(page.get_by_text("checked")).to_be_visible()
+    expect(page.get_by_text("checked").filter(visible=True)).to_be_visible()
     idle(page)
     assert sentence(page).inner_text() != before
 

@@ -48,7 +48,7 @@ def test_product_survives_a_reload_another_window_and_a_restart(serve, open_page
             expect(moved).to_be_visible(timeout=3_000)
             break
     expect(moved).to_be_visible(timeout=SECONDS)
-    expect(page.get_by_text("checked")).to_be_visible(timeout=SECONDS)
+    expect(page.get_by_text("checked").filter(visible=True)).to_be_visible(timeout=SECONDS)
     page.get_by_role("button", name="Close", exact=True).first.click()
     page.get_by_role("button", name="Close without saving").click()
     expect(sidebar.get_by_role("button", name="aliens", exact=True)).to_have_count(0, timeout=SECONDS)

@@ -14,7 +14,7 @@ from inspect_core.ui import fitted_product, open_product_store, previews, taught
 from inspect_core.ui.inspect import inspect_panels
 from inspect_core.ui.session import SessionSettings
 from inspect_core.verdict import Limits
-from tests.pages.waiting import save_recipe, slider, wait_for_job
+from tests.pages.waiting import save_recipe, sent_back, slider, wait_for_job
 
 
 @pytest.fixture(scope="module")
@@ -165,6 +165,7 @@ def test_a_move_of_q_is_instant_and_in_force(open_app, corp_in_hand):
     assert settings(app, corp_in_hand).live == corp_in_hand.scored.live | {"q": 5}
     assert "Current: 5" in captions(app)
     assert settings(app, corp_in_hand).preview is None
+    assert sent_back(app) == []
 
 
 def test_preview_changes_nothing_until_applied(open_app, corp_in_hand, drawn):

@@ -17,9 +17,9 @@ from inspect_core.study.study import Study
 from inspect_core.ui import defect_labels, open_product_store, shell, teaching_job
 from inspect_core.ui.taught_product import TaughtProduct
 from inspect_core.whole_part import defect_type_training as training
-from tests.pages.waiting import another, finish, press
+from tests.pages.waiting import another, finish, press, sent_back
 
-PAGES = ("pages/inspect.py", "pages/explore.py", "pages/defect_types.py", "pages/recipes.py")
+PAGES = tuple(f"pages/{name}.py" for name in ("inspect", "teach", "explore", "defect_types", "recipes", "batch"))
 
 
 @pytest.fixture
@@ -70,7 +70,7 @@ def test_what_can_be_reached_is_found():
     assert list(ours(Job)) == []
 
 
-def test_no_widget_and_no_fragment_holds_anything_of_ours(
+def test_no_widget_holds_anything_of_ours_or_moves_by_itself(
     open_app, in_the_hand, no_first_start, fragments, monkeypatch
 ):
     monkeypatch.setitem(training.FITS, training.FOREST, partial(fit_kdf, trees=30))
@@ -89,6 +89,7 @@ def test_no_widget_and_no_fragment_holds_anything_of_ours(
     for page in PAGES:
         app.switch_page(page).run()
         assert not app.exception, app.exception
+        assert sent_back(app.run()) == []
     assert_nothing_of_ours_is_held(app, fragments)
 
 

@@ -43,6 +43,12 @@ def slider(app, name: str, part: TaughtProduct):
     return next(element for element in app.select_slider if element.key.startswith(f"{name}-{part.id}"))
 
 
+def sent_back(app) -> list[str]:
+    """The labels of widgets that the last run moved by itself, which undoes what a user has moved meanwhile."""
+    kinds = ("select_slider", "slider", "checkbox", "toggle", "number_input", "text_input", "selectbox", "multiselect")
+    return [element.label for kind in kinds for element in app.get(kind) if element.proto.set_value]
+
+
 def save_recipe(app, name: str = "", reason: str = "first release"):
     """What is on the bench saved as a recipe."""
     app.run()

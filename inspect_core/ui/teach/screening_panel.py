@@ -125,7 +125,7 @@ def _cell(photo: ScreenedPhoto, key: str, *, is_out: bool) -> None:
         st.image(picture, width="stretch", alt=f"{sample.name}{', excluded' if is_out else ''}")
     except ImageError as error:
         st.caption(f":material/broken_image: {shell.escape(error)}")
-    st.session_state[box] = is_out
+    shell.set_widget(box, is_out)
     st.checkbox("Exclude", key=box, on_change=_leave, args=(key, sample.name, box))
     least = f"Peak score: {photo.score_ratio:.2f} times the median of the good photos."
     sentences = [finding.sentence for finding in photo.findings] or [least]
