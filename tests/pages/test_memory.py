@@ -7,6 +7,7 @@ import types
 import weakref
 from collections.abc import Iterator
 from functools import partial
+from pathlib import Path
 
 import pytest
 from streamlit.runtime.fragment import MemoryFragmentStorage
@@ -19,7 +20,7 @@ from inspect_core.ui.taught_product import TaughtProduct
 from inspect_core.whole_part import defect_type_training as training
 from tests.pages.waiting import another, finish, press, sent_back
 
-PAGES = tuple(f"pages/{name}.py" for name in ("inspect", "teach", "explore", "defect_types", "recipes", "batch"))
+PAGES = sorted(f"pages/{path.name}" for path in (Path(__file__).parents[2] / "pages").glob("*.py"))
 
 
 @pytest.fixture

@@ -35,15 +35,15 @@ print(json.dumps([cores(), torch.get_num_threads(), *own]))
 
 
 def test_a_report_that_stops_keeps_the_rest_from_being_begun():
-    begun, told = [], []
+    begun, reports = [], []
 
     def report(fraction: float, step: str) -> None:
-        told.append((fraction, step))
+        reports.append((fraction, step))
         if fraction == 0.02:
             raise Cancelled
 
     with pytest.raises(Cancelled):
         parallel_map(lambda item: begun.append(item) or time.sleep(0.01), range(100), report, "posing")
-    assert told == [(0.01, "posing"), (0.02, "posing")]
+    assert reports == [(0.01, "posing"), (0.02, "posing")]
     assert len(begun) < 50
     assert parallel_map(str, range(3)) == ["0", "1", "2"]
