@@ -42,18 +42,18 @@ def cores() -> int:
 
 
 def parallel_map(
-    work: Callable[[Item], Result], items: Iterable[Item], report: Report = ignore_progress, step: str = ""
+    work: Callable[[Item], Result], items: Iterable[Item], report: Report = ignore_progress
 ) -> list[Result]:
     """Return work(item) of each item, in their order, as many at a time as there are cores; they share no sum.
 
-    Whatever `report` raises keeps the items from being begun that are not yet.
+    `report` hears the share that is done, without words; whatever it raises keeps further items from being begun.
     """
     items, results = list(items), []
     pool = ThreadPoolExecutor(cores(), thread_name_prefix="loupe-cores")
     try:
         for result in pool.map(work, items):
             results.append(result)
-            report(len(results) / len(items), step)
+            report(len(results) / len(items), "")
     finally:
         pool.shutdown(cancel_futures=True)
     return results
