@@ -5,6 +5,7 @@ import hashlib
 import streamlit as st
 
 from inspect_core.ui import shell, teaching_job
+from inspect_core.ui.photo_source import fingerprint
 from inspect_core.ui.teach import photo_settings, screening_panel, teach_panels
 
 shell.gate("pages/teach.py")
@@ -18,7 +19,7 @@ with photos_side:
     if source is None:
         st.info("Choose photos above. Twenty good parts are enough to start; sixty give a stable limit.")
         st.stop()
-    files = teach_panels.fingerprint(source.path)
+    files = fingerprint(source.path)
     samples = teach_panels.show_scan(source, files)
     if samples is None:
         st.stop()

@@ -45,7 +45,6 @@ def test_module_names_are_unique() -> None:
 @pytest.mark.parametrize(
     ("module", "former", "name"),
     [
-        ("images.samples", "Samples", "Dataset"),
         ("images.part_pose", "Located", "PartPose"),
         ("images.alignment", "learn", "learn_alignment"),
         ("features.patch_grid", "join", "join_taps"),

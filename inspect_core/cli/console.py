@@ -9,6 +9,7 @@ from typing import Any, TextIO
 
 from tqdm import tqdm
 
+from inspect_core.images.photo_labels import ONLY, READINGS
 from inspect_core.images.samples import escape_line
 from inspect_core.recipe_format.fields import SCALE
 from inspect_core.runtime import workspace
@@ -68,6 +69,15 @@ def argument(parse: Callable[[str], Any]) -> Callable[[str], Any]:
             raise argparse.ArgumentTypeError(str(error)) from error
 
     return checked
+
+
+def add_labels(parser: argparse.ArgumentParser) -> None:
+    """Add the option that chooses how labels are read, for the commands that look for them among photos."""
+    readings = ", ".join(f"{key} ({words})" for key, words in READINGS.items())
+    words = (
+        f"how labels are read where they can be read in more than one way: {readings}; {ONLY}NAME (that product alone)"
+    )
+    parser.add_argument("--labels", metavar="READING", help=words)
 
 
 path_argument = argument(workspace.expand_path)

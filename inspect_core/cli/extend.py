@@ -8,6 +8,7 @@ from inspect_core.cli import inspector_options, worker_options
 from inspect_core.cli.console import (
     ACCEPTED,
     NOT_ACCEPTED,
+    add_labels,
     argument,
     path_argument,
     print_line,
@@ -15,6 +16,7 @@ from inspect_core.cli.console import (
     progress_bar,
 )
 from inspect_core.features.store import feature_store
+from inspect_core.images.folders import labels_at
 from inspect_core.images.listing import photos_in
 from inspect_core.images.samples import join_first_names, pluralise
 from inspect_core.recipe_format.output_paths import OutputPathError
@@ -38,6 +40,7 @@ def reason_argument(text: str) -> str:
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("recipe", type=path_argument, help="recipe to extend; it is not changed")
     parser.add_argument("good", type=path_argument, nargs="+", help="good photos or folders")
+    add_labels(parser)
     out = "draft recipe to write, a folder or .zip file; overwrites only a Loupe recipe"
     parser.add_argument("--out", type=path_argument, required=True, help=out)
     photos = "folder with the original training photos, if they were moved; repeatable"
@@ -64,7 +67,8 @@ def run(options: argparse.Namespace) -> int:
         past_inspections = [
             inspection for inspection in inspections.read(log, most=MOST_REJUDGED) if inspection.recipe == recipe.digest
         ]
-    task = plan_extension(recipe, photos_in(options.good), folders, past_inspections)
+    labels = labels_at(options.good, options.labels)
+    task = plan_extension(recipe, photos_in(options.good), folders, past_inspections, labels=labels)
     print_notes(task.sentences())
     if task.defective and options.override is None:
         named = (

@@ -11,8 +11,10 @@ from inspect_core.cli.console import (
     ACCEPTED,
     NOT_ACCEPTED,
     STOPPED,
+    add_labels,
     path_argument,
     print_line,
+    print_notes,
     print_table,
     print_verdict,
     progress_bar,
@@ -36,6 +38,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     worker_options.add_options(parser)
     paths = "photos, folders or zip archives"
     parser.add_argument("paths", type=path_argument, nargs="+", metavar="PATH", help=paths)
+    add_labels(parser)
     csv = (
         "CSV table of verdicts; overwrites only such a table. Text starting with = + - @ or ' gets a leading ' so "
         "that spreadsheets do not run it as a formula. To resume, run the same command again"
@@ -55,7 +58,8 @@ def run(options: argparse.Namespace) -> int:
     photos = photos_of(options.paths)
     names = [name for name, _ in photos]
     outputs.check(names)
-    truths = confusion.truths_of(options.paths, names)
+    truths, notes = confusion.truths_of(photos, options.paths, options.labels)
+    print_notes(notes)
     before = read_table(options.against) if options.against else []
     inspector = inspector_options.open_inspector(options)
     try:

@@ -5,6 +5,7 @@ import argparse
 from inspect_core.cli import worker_options
 from inspect_core.cli.console import (
     MAX_SEED,
+    add_labels,
     argument,
     number_argument,
     path_argument,
@@ -38,10 +39,11 @@ WIDE = 60
 def add_options(parser: argparse.ArgumentParser) -> None:
     """Add the folder and the options that decide what is fitted to it."""
     folder = (
-        "folder or zip of photos in any supported layout, or a list of photos: a Lookout for Vision manifest "
-        "(.jsonl, .manifest), COCO annotations (.json), a table of file and label (.csv)"
+        "folder or zip of photos in any supported layout, or a list of photos: a table of file and label (.csv), COCO, "
+        "CVAT, Label Studio or a Lookout for Vision manifest"
     )
     parser.add_argument("folder", type=path_argument, help=folder)
+    add_labels(parser)
     leave = "good photo to exclude, named as shown by `screen`; repeatable"
     parser.add_argument("--leave-out", metavar="NAME", action="append", default=[], help=leave)
     parser.add_argument("--backbone", default=TeachingConfig.backbone, help=f"one of {', '.join(available())}")
@@ -114,7 +116,9 @@ def add_options(parser: argparse.ArgumentParser) -> None:
 
 def load_dataset(options: argparse.Namespace) -> Dataset:
     """Return the photos of the folder, except those to leave out; prints what was found."""
-    samples = scan(options.folder).with_depth(bits=options.depth, learned=options.window == LEARNED)
+    samples = scan(options.folder, labels=options.labels).with_depth(
+        bits=options.depth, learned=options.window == LEARNED
+    )
     for row in samples.table():
         print_line(f"{row.what:>16} {row.count:5}  {row.remark}")
     if samples.depth is not None and samples.values is not None:

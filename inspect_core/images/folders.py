@@ -4,12 +4,12 @@ import hashlib
 import os
 import shutil
 import zipfile
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from itertools import takewhile
 from pathlib import Path, PurePosixPath
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -18,10 +18,11 @@ from inspect_core.images.archives import unpacked
 from inspect_core.images.depth import ValueStatistics, depth_of
 from inspect_core.images.duplicates import HASH_GRID, difference_hash, near_duplicates
 from inspect_core.images.header import open_photo
-from inspect_core.images.layout import PathLabels, classify_paths, is_defect_word, is_good_word, is_mask_folder, is_side
+from inspect_core.images.layout import PathLabels, is_mask_folder, is_plain_folder, is_side
 from inspect_core.images.listing import MAX_DEPTH, is_clutter, is_image, walk
-from inspect_core.images.manifests.manifest_entry import Annotation
-from inspect_core.images.manifests.photo_list import is_list, read_photo_list
+from inspect_core.images.manifests.manifest_entry import UNNAMED, Annotation
+from inspect_core.images.manifests.photo_list import is_list
+from inspect_core.images.photo_labels import NAMES, PhotoLabels, UnclearLabels, is_document, read_labels
 from inspect_core.images.photo_reader import ImageError, read_mask, thumbnail
 from inspect_core.images.samples import (
     GOOD,
@@ -35,13 +36,15 @@ from inspect_core.images.samples import (
 )
 from inspect_core.images.splitting import Split as Split
 from inspect_core.images.splitting import split as split
+from inspect_core.images.verdict_words import condition_sign, words_of
 from inspect_core.runtime import workspace
 
 MAX_FILES = 100_000
 OTHER_PICTURES = frozenset({".gif", ".heic", ".heif", ".avif", ".jp2", ".svg", ".psd", ".dng", ".raw"})
 FLAT = 1  # most grey levels by which the thumbnail of a photo differs that shows nothing
 MAX_WORKERS = 4  # images looked at side by side; of large ones, `read` decodes one at a time
-_STRAY_MASK = "mask without a matching photo; give it the photo's name plus _mask"
+BESIDE_PHOTOS = words_of("annotations annotation labels label ann annos anno split_csv imagesets")
+"""Folders of files on photos that lie beside them."""
 
 
 class _ScannedPhoto(NamedTuple):
@@ -63,59 +66,153 @@ def resolve_allowed_path(path: str | Path, roots: Sequence[str | Path]) -> Path:
     return resolved
 
 
-def scan(path: str | Path, *, stays: bool = False) -> Dataset:
-    """Find the good images, the defects with their masks, and all that cannot be used, in any layout of `layout`.
+def scan(
+    path: str | Path, *, stays: bool = False, labels: str | None = None, roots: Sequence[str | Path] | None = None
+) -> Dataset:
+    """Find the good images, the defects with their masks, and all that cannot be used, in any layout of `photo_labels`.
 
     A zip archive is unpacked into the workspace until the process ends, or for good if it `stays`; a file that lists
-    photos is read as `photo_list.read_photo_list` does, with the photos below its own folder. Every image is decoded
-    once, a JPEG at reduced size, so that damaged files are found now. No link is followed out of the folder. Raises
-    ScanError when there is nothing to teach from.
+    photos is read with the photos below its own folder, or beside it where it lies in a folder of annotations. labels:
+    one of `photo_labels.READINGS`, by which labels are read. roots: folders that are not left upwards; None for all.
+    Every image is decoded once, a JPEG at reduced size, so that damaged files are found now. No link is followed out of
+    the folder. Raises UnclearLabels where labels can be read in more than one way, and ScanError when there is nothing
+    to teach from.
     """
+    source = PhotoTree.open(path, stays=stays, roots=roots)
     try:
-        path = workspace.expand_path(path)
-    except ValueError as error:
-        raise ScanError(str(error)) from error
-    try:
-        if path.is_dir():
-            return _scan(_descend(Path(os.path.realpath(path)), archive=False))
-        if not path.exists():
-            raise ScanError(f"{path} does not exist; check the path")
-        if path.is_file() and is_list(path):  # a pipe would keep a reader waiting
-            path = Path(os.path.realpath(path))
-            files, others = _walk(path.parent)
-            problems = {skipped.name: skipped.reason for skipped in others if skipped.role == "photo"}
-            return _samples(path.parent, *read_photo_list(path, files, problems))
-        if not path.is_file() or not zipfile.is_zipfile(path):
-            if path.is_file() and path.suffix.lower() == ".zip":
-                raise ScanError(f"{path.name} is a damaged or incomplete zip archive; copy or download it again")
-            reason = "is not a folder, zip archive or list of photos; choose the folder with the photos"
-            raise ScanError(f"{path.name} {reason}")
-        root = unpacked(path, stays=stays)
-        try:
-            return _scan(_descend(root, archive=True))
-        except (ScanError, OSError):
-            shutil.rmtree(root)
-            raise
+        return _samples(source, source.read_labels(labels))
     except OSError as error:
-        raise ScanError(f"{path} cannot be read ({error.strerror or error}); check its permissions") from error
+        source.discard()
+        raise _unreadable(path, error) from error
+    except ScanError as error:
+        if not (stays and isinstance(error, UnclearLabels)):
+            source.discard()
+        raise
 
 
-def _scan(root: Path) -> Dataset:
-    files, skipped = _walk(root)
-    layout = classify_paths(files)
-    skipped += [SkippedFile(str(file), reason, "photo") for file, reason in layout.refused.items()]
-    skipped += [SkippedFile(str(file), _STRAY_MASK, "mask") for file in layout.stray_masks]
-    return _samples(root, layout.images, layout.masks, skipped)
+def labels_at(paths: Iterable[Path], reading: str | None = None) -> dict[Path, str]:
+    """Return what names, lists, annotations and masks say of the photos at paths: "good" or the defect type, by the
+    path with links in its folder resolved.
+
+    Nothing of the photos of a folder, zip or list where nothing says anything. A photo given by itself has the label of
+    its name or its folder's, if that is a defect's. Raises as `scan`, but not where there is nothing to teach from.
+    """
+    labels: dict[Path, str] = {}
+    for path in paths:
+        if path.is_file() and is_image(path.name):
+            signs = map(condition_sign, (path.stem, path.absolute().parent.name))
+            labels |= {resolved(path): sign.word for sign in signs if sign is not None and sign.condition != GOOD}
+            continue
+        tree = PhotoTree.open(path)
+        labels_read = tree.read_labels(reading, to_teach=False).images
+        if any(place.is_said for place in labels_read.values()):
+            labels |= {tree.root / photo: place.label for photo, place in labels_read.items()}
+    return labels
 
 
-def _samples(
-    root: Path,
-    images: Mapping[PurePosixPath, PathLabels],
-    masks: Mapping[PurePosixPath, PurePosixPath | Annotation],
-    skipped: list[SkippedFile],
-) -> Dataset:
-    """Return the samples of the images at these places; masks: by image, a file below `root` or marks to paint."""
-    masks = {file: mask for file, mask in masks.items() if images[file].label != GOOD}
+def photos_of_list(path: Path) -> list[tuple[str, Path]]:
+    """Return (name, path) of the photos that a list of another tool names. Raises ScanError for a damaged list."""
+    tree = PhotoTree.open(path)
+    return [(str(photo), tree.root / photo) for photo in tree.read_labels(NAMES).images]
+
+
+def resolved(path: Path) -> Path:
+    """Return the path of a file with links in its folder resolved, but not one that the file itself is."""
+    return Path(os.path.realpath(path.parent), path.name)
+
+
+def top_folder(path: Path, roots: Sequence[str | Path] | None = None) -> Path:
+    """Return the folder below which the photos of a folder or a list are looked for; any other path as it is.
+
+    Above a list among annotations it is the next one; above images/ the one that has labels or masks beside it. roots:
+    folders that are not left upwards, None for all.
+    """
+    is_chosen_list = path.is_file() and is_list(path)
+    if not (is_chosen_list or path.is_dir()):
+        return path
+    bottom = Path(os.path.realpath(path))
+    bottom = bottom.parent if is_chosen_list else bottom
+    if is_chosen_list and bottom.name.casefold() in BESIDE_PHOTOS and _is_within(bottom.parent, roots):
+        return bottom.parent
+    folder = bottom
+    while not is_chosen_list and is_plain_folder(folder.name) and _is_within(folder.parent, roots):
+        folder = folder.parent
+        beside = [child.name for child in folder.iterdir() if child.is_dir() and not child.is_symlink()]
+        if any(name.casefold() in BESIDE_PHOTOS or is_mask_folder(name) for name in beside):
+            return folder
+    return bottom
+
+
+@dataclass(frozen=True)
+class PhotoTree:
+    """The files below a folder, an unpacked archive, or the folder of a list.
+
+    name: of what the user chose; chosen: the list, below `root`; files: images, by extension; documents: files that may
+    be lists; skipped: all others with the reason; unpacked: the folder of an archive.
+    """
+
+    root: Path
+    name: str
+    files: list[PurePosixPath]
+    skipped: list[SkippedFile]
+    documents: list[PurePosixPath]
+    chosen: PurePosixPath | None = None
+    unpacked: Path | None = None
+
+    @classmethod
+    def open(cls, path: str | Path, *, stays: bool = False, roots: Sequence[str | Path] | None = None) -> "PhotoTree":
+        """Find the files at a path. Raises ScanError for a path without photos to look for, and as `scan`."""
+        try:
+            path = workspace.expand_path(path)
+        except ValueError as error:
+            raise ScanError(str(error)) from error
+        try:
+            if path.is_dir():
+                real = Path(os.path.realpath(path))
+                return cls._below(_descend(top_folder(real, roots), archive=False), real.name)
+            if not path.exists():
+                raise ScanError(f"{path} does not exist; check the path")
+            if path.is_file() and is_list(path):  # a pipe would keep a reader waiting
+                real = Path(os.path.realpath(path))
+                root = top_folder(real, roots)
+                return cls._below(root, real.stem, chosen=PurePosixPath(real.relative_to(root).as_posix()))
+            if not path.is_file() or not zipfile.is_zipfile(path):
+                if path.is_file() and path.suffix.lower() == ".zip":
+                    raise ScanError(f"{path.name} is a damaged or incomplete zip archive; copy or download it again")
+                reason = "is not a folder, zip archive or list of photos; choose the folder with the photos"
+                raise ScanError(f"{path.name} {reason}")
+            root = unpacked(path, stays=stays)
+            return cls._below(_descend(root, archive=True), path.stem, unpacked=root)
+        except OSError as error:
+            raise _unreadable(path, error) from error
+
+    @classmethod
+    def _below(cls, root: Path, name: str, **more: Any) -> "PhotoTree":
+        return cls(root, name, *_walk(root), **more)
+
+    def read_labels(self, reading: str | None, *, to_teach: bool = True) -> PhotoLabels:
+        """Return the labels of the photos, as `photo_labels.read_labels`."""
+        others = {skipped.name: skipped.reason for skipped in self.skipped if skipped.role == "photo"}
+        known = {"name": self.name, "chosen": self.chosen, "reading": reading, "to_teach": to_teach}
+        return read_labels(self.root, self.files, self.documents, others, **known)
+
+    def discard(self) -> None:
+        """Remove what was unpacked."""
+        if self.unpacked is not None:
+            shutil.rmtree(self.unpacked)
+
+
+def _unreadable(path: str | Path, error: OSError) -> ScanError:
+    return ScanError(f"{path} cannot be read ({error.strerror or error}); check its permissions")
+
+
+def _samples(tree: PhotoTree, labels_read: PhotoLabels) -> Dataset:
+    """Return the samples of the images of a tree, read as `found` says."""
+    root, images, masks = tree.root, labels_read.images, labels_read.marks
+    read = {escape_line(str(name)) for name in labels_read.lists}
+    skipped = [*labels_read.skipped]
+    if tree.chosen is None:
+        skipped += [file for file in tree.skipped if file.name not in read]
     with ThreadPoolExecutor(min(MAX_WORKERS, os.cpu_count() or 1)) as pool:
         looks = list(pool.map(lambda file: _scan_photo(root, file, images[file], masks.get(file)), images))
     skipped += [file for _, refused in looks for file in refused]
@@ -132,6 +229,7 @@ def _samples(
         warnings += (
             f"{pluralise(len(empty), 'good photo')} of one even tone ({join_first_names(empty)}): they show nothing.",
         )
+    warnings += tuple(labels_read.notes)
     values = [scanned.values for scanned in usable if scanned.sample.label == GOOD and scanned.values is not None]
     together = ValueStatistics.together(values) if values else None
     return Dataset(root, good, defects, tuple(skipped), warnings, together, copies=_copies(usable))
@@ -180,6 +278,16 @@ def _of_one_depth(photos: list[_ScannedPhoto], skipped: list[SkippedFile]) -> li
     return same_depth
 
 
+def _is_within(folder: Path, roots: Sequence[str | Path] | None) -> bool:
+    if roots is None:
+        return True
+    try:
+        resolve_allowed_path(folder, roots)
+    except ValueError:
+        return False
+    return True
+
+
 def _descend(root: Path, *, archive: bool) -> Path:
     """Go down while a folder holds just one folder, as archives do, but not into one whose name says what it holds.
 
@@ -190,11 +298,16 @@ def _descend(root: Path, *, archive: bool) -> Path:
         if len(folders) != 1 or has_images:
             break
         only = folders[0]
-        says = any(says(only.name) for says in (is_good_word, is_defect_word, is_side, is_mask_folder))
-        if says or not (archive or _content(only)[0]):
+        says = condition_sign(only.name) is not None or is_side(only.name) or is_mask_folder(only.name)
+        if says or not (archive or _content(only)[0]) or _has_documents(root):
             break
         root = only
     return root
+
+
+def _has_documents(folder: Path) -> bool:
+    """Return whether files that may be lists lie directly in a folder."""
+    return any(is_document(child.name) for child in folder.iterdir() if child.is_file())
 
 
 def _content(folder: Path) -> tuple[list[Path], bool]:
@@ -213,10 +326,13 @@ def _holds(folder: Path) -> bool:
         return True
 
 
-def _walk(root: Path) -> tuple[list[PurePosixPath], list[SkippedFile]]:
-    """Return the image files below `root`, by extension, and all other files; no link leads out of it."""
+def _walk(root: Path) -> tuple[list[PurePosixPath], list[SkippedFile], list[PurePosixPath]]:
+    """Return the image files below `root`, by extension, all other files, and those of them that may be lists; no link
+    leads out of it.
+    """
     files: list[PurePosixPath] = []
     skipped: list[SkippedFile] = []
+    documents: list[PurePosixPath] = []
     for name, problem in walk(root):
         if len(files) + len(skipped) == MAX_FILES:
             raise ScanError(f"{root} holds more than {MAX_FILES:,} files; choose the folder of a single product")
@@ -233,6 +349,8 @@ def _walk(root: Path) -> tuple[list[PurePosixPath], list[SkippedFile]]:
             if path.suffix.lower() in OTHER_PICTURES:
                 reason = f"Loupe reads no {path.suffix[1:].upper()}; save it as PNG"
                 role = "photo"
+            elif is_document(name) and not link and name.isprintable() and path.is_file():
+                documents.append(PurePosixPath(name))
         elif not name.isprintable():
             reason = "its name contains characters that cannot be displayed; rename it"
         elif link and not path.exists():
@@ -243,7 +361,7 @@ def _walk(root: Path) -> tuple[list[PurePosixPath], list[SkippedFile]]:
             files.append(PurePosixPath(name))
             continue
         skipped.append(SkippedFile(escape_line(name), reason, role))
-    return files, skipped
+    return files, skipped, documents
 
 
 def _scan_photo(
@@ -262,14 +380,16 @@ def _scan_photo(
     skipped = []
     try:
         if isinstance(mask, Annotation):
-            mask_path, kind = mask.save_mask(preview.size)
+            mask_path, painted = mask.save_mask(preview.size)
+            kind = painted if painted != UNNAMED else kind
         elif mask is not None:
             if not read_mask(root / mask, preview.size).any():
                 raise ImageError(mask.name, "the mask is empty", "paint the defect white, or remove the mask")
             mask_path = root / mask
     except ImageError as error:
         skipped.append(SkippedFile(mask.name if isinstance(mask, Annotation) else str(mask), error.why, "mask"))
-    sample = PhotoFile(path, str(file), kind, preview.size, mask_path, place.split_side, place.group)
+    signs = place.source
+    sample = PhotoFile(path, str(file), kind, preview.size, mask_path, place.split_side, place.group, source=signs)
     return _ScannedPhoto(sample, preview.grey, file_digest, preview.values), skipped
 
 

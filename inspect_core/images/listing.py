@@ -6,9 +6,10 @@ import functools
 import os
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator
-from pathlib import Path
+from pathlib import Path, PurePosixPath
 
-from inspect_core.images.layout import is_mask_folder
+from inspect_core.images import mask_files
+from inspect_core.images.layout import find_masks, is_mask_folder
 from inspect_core.images.owned_files import lists_around, owned_files_in
 from inspect_core.images.photo_reader import EXTENSIONS
 
@@ -62,7 +63,7 @@ def photos_in(paths: Iterable[str | Path]) -> list[tuple[str, Path]]:
     """Return (name, path) of every photo, in order of the paths and sorted within a folder.
 
     The name is the POSIX path below the folder given, or the file's own name; names met twice become the whole path,
-    as given. A photo named twice is taken once. `ground_truth/`, hidden files and clutter are passed over, and links
+    as given. A photo named twice is taken once. Masks, hidden files and clutter are passed over, and links
     to folders are not followed. A path given as a file is taken whatever its name, unless Loupe wrote the file.
     Raises FileNotFoundError for a path that does not exist, OSError for a folder below it that cannot be entered.
     """
@@ -83,9 +84,13 @@ def photos_in(paths: Iterable[str | Path]) -> list[tuple[str, Path]]:
     return [(name, path) for path, name in names.items()]
 
 
-def _images_below(folder: Path) -> Iterator[str]:
+def _images_below(folder: Path) -> list[str]:
+    """Return the POSIX paths of the photos below a folder, without masks. Raises OSError as `photos_in`."""
+    names = []
     for name, problem in walk(folder, passed_over=lambda name: is_clutter(name) or is_mask_folder(name)):
         if problem:
             raise OSError(f"{folder / name}: {problem}")
         if is_image(name):
-            yield name
+            names.append(name)
+    masks = find_masks(map(PurePosixPath, names), lambda path: mask_files.is_drawn(folder / path))
+    return [name for name in names if PurePosixPath(name) not in masks]

@@ -1,7 +1,7 @@
 """What was found in a folder: the images, what they are, and what was left out and why."""
 
 from collections import Counter
-from collections.abc import Collection
+from collections.abc import Collection, Iterable
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Literal, NamedTuple, Self
@@ -12,6 +12,8 @@ Side = Literal["train", "test"]
 SUBSETS = TRAIN, CALIBRATION, VALIDATION, TEST = "train", "calibration", "validation", "test"
 """What a photo is used for: to fit, to set limits, to choose settings, to report figures."""
 GOOD = "good"
+UNSAID = "nothing said"
+"""The source of a label that no name, list or mask gives."""
 LONGEST_REASON = 2_000
 """Characters of the reason why a folder cannot be used, whatever it quotes."""
 
@@ -32,7 +34,7 @@ class PhotoFile:
     name: unique POSIX path below `Dataset.root`. label: `GOOD` or the defect type. size: (height, width) in pixels,
     upright. mask: a file of the same size marking the defect. split_side: its side in a layout with train/ and test/.
     group: the folders between its kind and the file, such as a lot. depth: that of the good photos it was found with,
-    at which it is read; None takes any.
+    at which it is read; None takes any. source: what its label was read from, "" where nothing says it.
     """
 
     path: Path
@@ -43,6 +45,7 @@ class PhotoFile:
     split_side: Side | None = None
     group: str | None = None
     depth: Depth | None = None
+    source: str = ""
 
     @property
     def root(self) -> Path:
@@ -64,6 +67,14 @@ class ScanSummaryRow(NamedTuple):
     what: str
     count: int
     remark: str
+
+
+class LabelSource(NamedTuple):
+    """A line of the table of labels: where they were read, and how many parts they call good and defective."""
+
+    source: str
+    good: int
+    defective: int
 
 
 @dataclass(frozen=True)
@@ -119,6 +130,10 @@ class Dataset:
             raise ValueError("no good photos would remain for training; exclude fewer")
         return replace(self, good=good, left_out=(*self.left_out, *sorted(names)))
 
+    def sources(self) -> list[LabelSource]:
+        """Return how many labels were read where, most first."""
+        return label_sources((*self.good, *self.defects))
+
     def table(self) -> list[ScanSummaryRow]:
         """Return the pre-flight table: good, each defect type, masks, and what was skipped by reason."""
         sides = Counter(sample.split_side for sample in self.good if sample.split_side)
@@ -141,6 +156,13 @@ class Dataset:
         return f"{len(self.good)} good, {len(self.defects)} defects of {types}, {masks}, {len(self.skipped)} skipped"
 
 
+def label_sources(photos: Iterable[PhotoFile]) -> list[LabelSource]:
+    """Return how many labels of photos were read where, most first."""
+    counts = Counter((photo.source or UNSAID, photo.label == GOOD) for photo in photos)
+    sources = dict.fromkeys(source for (source, _), _ in counts.most_common())
+    return [LabelSource(source, counts[source, True], counts[source, False]) for source in sources]
+
+
 def escape_line(text: str) -> str:
     """Return text on one line: escapes stand for line ends, terminal controls and bytes that are no UTF-8."""
     return "".join(sign if sign.isprintable() else sign.encode("unicode_escape").decode("ascii") for sign in text)
@@ -155,7 +177,3 @@ def join_first_names(names: list[str], *, most: int = 3) -> str:
     """Return the first names, and how many more there are."""
     first = ", ".join(names[:most])
     return first if len(names) <= most else f"{first} and {len(names) - most} more"
-
-
-Samples = Dataset
-"""Former name, which stays importable."""

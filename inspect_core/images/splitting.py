@@ -8,7 +8,7 @@ from operator import attrgetter
 import numpy as np
 
 from inspect_core.images.grouping import propose_groups
-from inspect_core.images.samples import GOOD, Dataset, PhotoFile, join_first_names, pluralise
+from inspect_core.images.samples import GOOD, Dataset, PhotoFile, join_first_names, label_sources, pluralise
 
 JUDGE_FRACTION = 0.2
 KNOWN = 10
@@ -95,7 +95,9 @@ class Split:
         """Return what was learned from, and what was left out, for the recipe."""
         names = join_first_names(list(self.left_out), most=MAX_NAMED_PHOTOS)
         left_out = f", {len(self.left_out)} excluded beforehand ({names})" if self.left_out else ""
-        return f"trained on {len(self.train)} good photos{left_out}"
+        photos = (*self.train, *self.calibration, *self.validation, *self.test)
+        sources = [f"{good} good and {bad} defective by {source}" for source, good, bad in label_sources(photos)]
+        return f"trained on {len(self.train)} good photos{left_out}; labels: {', '.join(sources)}"
 
 
 def split(

@@ -8,10 +8,11 @@ from pathlib import Path
 from types import MappingProxyType
 
 from inspect_core.images.archives import unpacked
+from inspect_core.images.folders import photos_of_list
 from inspect_core.images.listing import photos_in
 from inspect_core.images.manifests.photo_list import is_list
 from inspect_core.line.batch_report import check_report, pictures_of, worst_rows, write_report
-from inspect_core.line.confusion import listed_photos, with_truth
+from inspect_core.line.confusion import with_truth
 from inspect_core.line.inspector import Inspector
 from inspect_core.line.journal import Journal, journal_of
 from inspect_core.line.map_folder import MapFolder, render_map_files
@@ -67,7 +68,7 @@ def photos_of(paths: Sequence[Path]) -> list[Photo]:
     """
     places = [unpacked(path) if path.suffix.lower() == ".zip" and path.is_file() else path for path in paths]
     lists = [path for path in places if path.is_file() and is_list(path)]
-    photos = [photo for path in lists for photo in listed_photos(path)[0]]
+    photos = [photo for path in lists for photo in photos_of_list(path)]
     photos += photos_in([place for place in places if place not in lists])
     if not photos:
         raise ValueError("no photos found at the given paths; use PNG, JPEG, BMP, TIFF or WebP files or folders")

@@ -3,11 +3,10 @@
 from collections import Counter
 from collections.abc import Collection, Sequence
 from dataclasses import replace
-from pathlib import Path, PurePosixPath
+from pathlib import Path
 
-from inspect_core.images.layout import labels
-from inspect_core.images.listing import photos_in
-from inspect_core.images.manifests.photo_list import is_list, read_photo_list
+from inspect_core.images.folders import labels_at, resolved
+from inspect_core.images.photo_labels import NONE, UnclearLabels
 from inspect_core.images.samples import GOOD, pluralise
 from inspect_core.line.result_row import ResultRow
 from inspect_core.scoring.counts import UnscoredCounts, VerdictCounts, counts_sentence
@@ -18,25 +17,23 @@ TAUGHT = "good, taught"
 """The truth of a good photo that the recipe has learned from: its verdict proves nothing."""
 
 
-def listed_photos(path: Path) -> tuple[list[tuple[str, Path]], dict[str, str]]:
-    """Return (name, path) of the photos that a list of another tool names, and what it says of each by name.
+def truths_of(
+    photos: Sequence[tuple[str, Path]], paths: Sequence[Path], reading: str | None = None
+) -> tuple[dict[str, str], tuple[str, ...]]:
+    """Return what names, lists, annotations and masks say of photos by name, "good" or the defect type, and a sentence
+    where that can be read in more than one way, so that no verdict is called wrong by it.
 
-    Raises ScanError for a damaged list, OSError.
+    photos: as `batch.photos_of` gives them for these paths; reading: one of `photo_labels.READINGS`. Raises ScanError
+    for a damaged list.
     """
-    places, _, _ = read_photo_list(path, [PurePosixPath(name) for name, _ in photos_in([path.parent])], {})
-    return [(str(file), path.parent / file) for file in places], {
-        str(file): entry.label for file, entry in places.items()
-    }
-
-
-def truths_of(paths: Sequence[Path], names: Collection[str]) -> dict[str, str]:
-    """Return what lists or folders say of photos by name: "good" or the defect type; of the others nothing.
-
-    names: as `batch.photos_of` gives them for these paths. Raises as `listed_photos`.
-    """
-    if lists := [path for path in paths if path.is_file() and is_list(path)]:
-        return {name: kind for path in lists for name, kind in listed_photos(path)[1].items()}
-    return {str(file): kind for file, kind in labels([PurePosixPath(name) for name in names]).items()}
+    if reading == NONE:
+        return {}, ()
+    try:
+        labels = labels_at(paths, reading)
+    except UnclearLabels as unclear:
+        return {}, (f"Verdicts are not compared with labels. {unclear}",)
+    labelled = ((name, labels.get(resolved(path))) for name, path in photos)
+    return {name: label for name, label in labelled if label is not None}, ()
 
 
 def with_truth(row: ResultRow, truth: str, training_digests: Collection[str]) -> ResultRow:

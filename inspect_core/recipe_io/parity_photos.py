@@ -6,11 +6,11 @@ from pathlib import Path, PurePosixPath
 from typing import NamedTuple
 
 from inspect_core.images.depth import Depth
-from inspect_core.images.folders import resolve_allowed_path
-from inspect_core.images.layout import classify_paths
-from inspect_core.images.listing import is_image, photos_in, walk
+from inspect_core.images.folders import PhotoTree, resolve_allowed_path
+from inspect_core.images.listing import photos_in
+from inspect_core.images.photo_labels import NAMES
 from inspect_core.images.photo_reader import ImageError, read
-from inspect_core.images.samples import CALIBRATION, TEST
+from inspect_core.images.samples import CALIBRATION, TEST, ScanError
 from inspect_core.recipe import Recipe
 from inspect_core.recipe_format.recorded_photos import CalibrationPhoto, TeachingPhoto
 
@@ -66,9 +66,20 @@ def by_content(
 
 
 def masks_in(folder: Path) -> dict[Path, Path]:
-    """Return the true masks in a folder, by the path of their photo."""
-    files = [PurePosixPath(name) for name, problem in walk(folder) if not problem and is_image(name)]
-    return {folder / photo: folder / mask for photo, mask in classify_paths(files).masks.items()}
+    """Return the masks of the defects in a folder, by the path of their photo; none where labels are not clear."""
+    try:
+        tree = PhotoTree.open(folder)
+        marks = tree.read_labels(NAMES).marks
+    except ScanError:
+        return {}
+    masks = {}
+    for photo, mark in marks.items():
+        if isinstance(mark, PurePosixPath):
+            masks[tree.root / photo] = tree.root / mark
+            continue
+        with suppress(ImageError):
+            masks[tree.root / photo], _ = mark.save_mask(read(tree.root / photo).pixels.shape[:2])
+    return masks
 
 
 def existing_path(recipe: Recipe, row: CalibrationPhoto, roots: Sequence[Path]) -> Path | None:

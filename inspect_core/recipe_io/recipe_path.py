@@ -4,7 +4,7 @@ import os
 import stat
 from pathlib import Path
 
-from inspect_core.images.manifests.photo_list import folder_of
+from inspect_core.images.folders import top_folder
 from inspect_core.methods.registry import FIELDS
 from inspect_core.recipe_format import recipe_package
 from inspect_core.recipe_format.output_paths import OutputPathError, check_folder
@@ -23,7 +23,7 @@ def check_place(path: str | Path, *, photos: Path | None = None) -> Path:
     path = workspace.expand_path(path)
     whole = path.name in ("", "..")
     place = Path(os.path.realpath(path)) if whole else Path(os.path.realpath(path.parent), path.name)
-    photos = photos and folder_of(photos)
+    photos = photos and top_folder(photos)
     if photos is not None and (workspace.is_inside(place, photos) or workspace.is_inside(photos, place)):
         raise OutputPathError(f"{place} overlaps the photo folder ({photos}); save the recipe elsewhere")
     check_folder(place)

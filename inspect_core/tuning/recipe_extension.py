@@ -7,10 +7,12 @@ cannot be carried on by sums, so a recipe whose photos are gone is not taught fu
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, fields, replace
 from pathlib import Path
+from types import MappingProxyType
 from typing import Any
 
 from inspect_core.audit.inspections import Inspection
 from inspect_core.features.store import FeatureStore
+from inspect_core.images.folders import resolved
 from inspect_core.images.photo_reader import ImageError, read
 from inspect_core.images.samples import CALIBRATION, GOOD, SUBSETS, TRAIN, PhotoFile, join_first_names, pluralise
 from inspect_core.images.splitting import Split
@@ -64,11 +66,17 @@ class ExtensionPlan:
 
 
 def plan_extension(
-    recipe: Recipe, photos: Iterable[tuple[str, Path]], folders: Sequence[Path], inspections: Sequence[Inspection] = ()
+    recipe: Recipe,
+    photos: Iterable[tuple[str, Path]],
+    folders: Sequence[Path],
+    inspections: Sequence[Inspection] = (),
+    *,
+    labels: Mapping[Path, str] = MappingProxyType({}),
 ) -> ExtensionPlan:
     """Return the recipe's order with these photos of good parts, (name, path); folders: where its own photos lie.
 
-    inspections: under the recipe; what a person called defective there is a known defect.
+    inspections: under the recipe; what a person called defective there is a known defect. labels: what names, lists and
+    masks say of the new photos (`folders.labels_at`); what they call defective is a known defect too.
 
     Raises ValueError, with the remedy, for a recipe that does not say what it was taught from, for photos of it that
     are not found, and when nothing is new.
@@ -100,7 +108,8 @@ def plan_extension(
             known.append(sample.name)
         else:
             new[digest] = replace(original_photos[digest][1], label=GOOD) if digest in original_photos else sample
-            if digest in called or (digest in original_photos and original_photos[digest][1].label != GOOD):
+            is_said = labels.get(resolved(sample.path), GOOD) != GOOD
+            if is_said or digest in called or (digest in original_photos and original_photos[digest][1].label != GOOD):
                 defective.append(sample.name)
             if digest in original_photos and original_photos[digest][0] == "test":
                 tested.append(sample.name)

@@ -1,11 +1,14 @@
 """Small photos side by side in one picture."""
 
+import itertools
 from collections.abc import Iterable
+from pathlib import Path
 
 import numpy as np
 from PIL import Image
 
 from inspect_core.images.boxes import downscale
+from inspect_core.images.depth import Depth
 from inspect_core.images.photo_reader import ImageError, read
 from inspect_core.images.samples import PhotoFile
 from inspect_core.line.html_page import data_url, webp
@@ -20,10 +23,16 @@ GAP = 4
 
 def small(samples: Iterable[PhotoFile]) -> list[np.ndarray]:
     """Return (h, w, 3) uint8 of the photos that can still be read, with the longer side SIDE."""
+    samples = list(samples)
+    return small_of((sample.path for sample in samples), [sample.depth for sample in samples])
+
+
+def small_of(paths: Iterable[Path], depths: Iterable[Depth | None] = ()) -> list[np.ndarray]:
+    """Return the same of the photos at paths, read at these depths, None where there are no more."""
     thumbnails = []
-    for sample in samples:
+    for path, depth in zip(paths, itertools.chain(depths, itertools.repeat(None)), strict=False):
         try:
-            thumbnails.append(downscale(read(sample.path, sample.depth).pixels, SIDE))
+            thumbnails.append(downscale(read(path, depth).pixels, SIDE))
         except ImageError:
             continue
     return thumbnails

@@ -1,12 +1,17 @@
 """Where photos come from, on every page that takes them: a folder or zip on this machine, or an upload."""
 
+import contextlib
+import hashlib
+import os
 from dataclasses import dataclass
+from itertools import islice
 from pathlib import Path, PurePosixPath
 from typing import Any
 
 import streamlit as st
 
-from inspect_core.images.folders import resolve_allowed_path
+from inspect_core.images.folders import MAX_FILES, resolve_allowed_path, top_folder
+from inspect_core.images.listing import walk
 from inspect_core.images.photo_reader import EXTENSIONS
 from inspect_core.runtime import workspace
 from inspect_core.ui import shell, uploads
@@ -69,3 +74,21 @@ def choose_upload(*, page: str = "") -> PhotoSource | None:
     if zipped:
         return PhotoSource(first, first.stem)
     return PhotoSource(folder, "my product" if others or first.is_file() else first.name)
+
+
+def fingerprint(path: Path) -> str:
+    """Return a key of what was found: it changes with any file below `path`, or beside a list."""
+    digest = hashlib.sha256(os.fsencode(path))
+    with contextlib.suppress(OSError):  # `scan` reports the problem
+        folder = top_folder(path, readable_roots())
+        for name, _ in islice(walk(folder), MAX_FILES) if folder.is_dir() else [("", None)]:
+            entry = folder / name
+            if entry.is_file():
+                facts = entry.stat()
+                digest.update(b"%s|%d|%d\n" % (os.fsencode(entry), facts.st_size, facts.st_mtime_ns))
+    return digest.hexdigest()
+
+
+def readable_roots() -> list[Path]:
+    """Return the folders that photos of a page may lie in: those allowed, and Loupe's own uploads and samples."""
+    return [*workspace.allowed_roots(), workspace.root(), workspace.app_folder()]

@@ -19,7 +19,7 @@ from inspect_core.methods import fitted_method
 from inspect_core.recipe_format.recipe_package import RecipeError
 from inspect_core.recipe_io.recipe_file import load, save
 from inspect_core.runtime.workspace import expand_path
-from inspect_core.ui.teach import teach_panels
+from inspect_core.ui import photo_source
 from tests.examples import examples
 from tests.hostile.files import linked, listening, photo
 
@@ -111,7 +111,7 @@ def test_odd_paths_are_refused_by_the_functions_behind_the_pages(tmp_path, what)
             load(path)
     with pytest.raises(ValueError, match=r"; "):
         resolve_allowed_path(path, [tmp_path / "elsewhere"])
-    assert isinstance(teach_panels.fingerprint(path), str)
+    assert isinstance(photo_source.fingerprint(path), str)
 
 
 def test_paths_that_the_system_cannot_take_at_all(tmp_path):
@@ -178,7 +178,7 @@ def test_folders_1500_deep(recipe, deep, tmp_path, refused):
     assert "levels deep; move it up" in refused("inspect", tmp_path / "recipe.zip", deep)
     (deep / "0.png").unlink()
     assert "levels deep; move it up" in refused("fit", deep, "--out", "r")
-    assert isinstance(teach_panels.fingerprint(deep), str)
+    assert isinstance(photo_source.fingerprint(deep), str)
     photo(deep / "0.png")
 
 

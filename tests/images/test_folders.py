@@ -134,7 +134,7 @@ def test_nothing_to_teach_from(tmp_path, workspace):
     with pytest.raises(ScanError, match="is empty"):
         scan(tmp_path)
     (tmp_path / "notes.txt").write_text("x")
-    with pytest.raises(ScanError, match="zip archive or list of photos;"):
+    with pytest.raises(ScanError, match="not a list of photos that Loupe knows;"):
         scan(tmp_path / "notes.txt")
     with zipfile.ZipFile(tmp_path / "upload.zip", "w") as archive:
         archive.writestr("readme.txt", "nothing here")

@@ -6,7 +6,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from inspect_core.images.layout import classify_paths, is_defect_word, is_good_word, looks_like_lot
+from inspect_core.images.layout import classify_paths, looks_like_lot
+from inspect_core.images.verdict_words import is_defect_word, is_good_word
 from tests.examples import examples
 
 
@@ -88,7 +89,7 @@ def test_images_whose_kind_cannot_be_known_are_refused():
 def test_masks_find_their_images_by_name_if_unambiguous(image, mask):
     good = "train/good/000.png" if image.startswith("test/") else "good/000.png"
     layout = classify_paths([PurePosixPath(name) for name in (image, mask, good)])
-    assert layout.masks == {PurePosixPath(image): PurePosixPath(mask)}
+    assert layout.masks == {PurePosixPath(image): (PurePosixPath(mask),)}
     assert set(map(str, layout.images)) == {image, good}
     assert not layout.stray_masks
     two = classify_paths(
@@ -105,7 +106,12 @@ NAMES = st.sampled_from([*FOLDERS, "000.png", "001.jpg", "000_mask.png", "a.bmp"
 @settings(deadline=None, max_examples=examples(80))
 def test_every_path_counts_once_and_no_mask_is_an_image(paths):
     layout = classify_paths(sorted(paths))
-    lists = [list(layout.images), sorted(set(layout.masks.values())), layout.stray_masks, list(layout.refused)]
+    lists = [
+        list(layout.images),
+        sorted({mask for masks in layout.masks.values() for mask in masks}),
+        layout.stray_masks,
+        list(layout.refused),
+    ]
     assert sorted(path for group in lists for path in group) == sorted(paths)
     assert set(layout.masks) <= set(layout.images)
     assert not any({"ground_truth", "masks"} & set(path.parts[:-1]) for path in layout.images)

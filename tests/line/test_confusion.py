@@ -27,7 +27,7 @@ def labelled(photo, tmp_path, inspector):
 
     def judge(**options):
         photos, outputs = photos_of([tmp_path / "part"]), Outputs(tmp_path / "v.csv", report=tmp_path / "r.html")
-        truths = confusion.truths_of([tmp_path / "part"], [name for name, _ in photos])
+        truths, _ = confusion.truths_of(photos, [tmp_path / "part"])
         return run(inspector(**options), photos, outputs, truths=truths)
 
     digest = judge()[-1].digest
@@ -53,9 +53,17 @@ def test_labelled_folder_gives_bounds_without_training_photos(labelled, tmp_path
     assert "Compared with ground truth" in (tmp_path / "r.html").read_text()
 
 
-def test_folders_that_say_nothing_give_no_truth(inspector):
-    assert confusion.truths_of([], ["a.png", "lot 7/b.png", "shift 2/c.png"]) == {}
-    assert confusion.truths_of([], ["NG/a.png", "b.png"]) == {"NG/a.png": "NG", "b.png": GOOD}
+def test_folders_that_say_nothing_give_no_truth(photo, tmp_path, inspector):
+    def truths(folder, *names):
+        for name in names:
+            photo(tmp_path / folder / name, 100)
+        return confusion.truths_of(photos_of([tmp_path / folder]), [tmp_path / folder])
+
+    assert truths("silent", "a.png", "lot 7/b.png", "shift 2/c.png") == ({}, ())
+    assert truths("said", "NG/a.png", "b.png") == ({"NG/a.png": "NG", "b.png": GOOD}, ())
+    unclear, (note,) = truths("unclear", "part_1_OK.png", "part_2_NG.png")
+    assert unclear == {}
+    assert "1 look defective" in note
     rows = [row("a", "accept"), row("b", "reject", confusion.TAUGHT)]
     assert (confusion.escape_sentence(rows), confusion.confusion(rows)) == ("", {})
     assert "Compared with ground truth" not in html_of(inspector(), rows, {})
@@ -69,7 +77,7 @@ def test_a_list_of_photos_is_judged_with_what_it_says_of_them(photo, tmp_path, i
         csv.writer(file).writerows([("file", "label"), ("0.png", "good"), ("1.png", "dent")])
     photos = photos_of([table])
     assert photos == [("0.png", tmp_path / "0.png"), ("1.png", tmp_path / "1.png")]
-    truths = confusion.truths_of([table], [name for name, _ in photos])
+    truths, _ = confusion.truths_of(photos, [table])
     assert [row.truth for row in run(inspector(), photos, Outputs(), truths=truths)] == [GOOD, "dent"]
 
 

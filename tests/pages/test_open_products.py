@@ -331,7 +331,7 @@ def test_counts_are_equal_from_teaching_to_the_line(open_app, flange, folder, pr
 
     inspector = LoadedRecipe(recipe, flange.extractor.backbone)
     photos = photos_in([root / "test"])
-    truths = truths_of([root / "test"], [name for name, _ in photos])
+    truths, _ = truths_of(photos, [root / "test"])
     rows = [with_truth(inspect_photo(inspector, name, path).row, truths[name], ()) for name, path in photos]
     assert counted(escape_sentence(rows)) == shown
 

@@ -1,18 +1,18 @@
-"""An entry for one photo in a file of another tool: its name, its label, and how its defects are marked."""
+"""What a file of another tool says of one photo: its name, its label, and how its defects are marked."""
 
 import hashlib
 import os
 import secrets
 from collections.abc import Callable
 from pathlib import Path
-from typing import NamedTuple
+from typing import Literal, NamedTuple
 
 import numpy as np
 from PIL import Image
 
 from inspect_core.images.header import require
-from inspect_core.images.layout import is_good_word
-from inspect_core.images.samples import GOOD, escape_line
+from inspect_core.images.samples import GOOD, Side, escape_line
+from inspect_core.images.verdict_words import is_good_word
 from inspect_core.runtime import workspace
 from inspect_core.runtime.atomic_write import process_folder
 
@@ -20,6 +20,8 @@ MOST_TYPES = 255
 MOST_SHAPES = 1000  # most annotations of one photo: painting each takes a mask of the photo's size
 LONGEST_LABEL = 80
 LONGEST_NAME = 200
+UNNAMED = "defect"
+"""The label of a defect whose type is not said."""
 _GOOD_NUMBERS = ("0", "0.0")
 
 
@@ -60,12 +62,28 @@ class Annotation(NamedTuple):
 
 
 class ManifestEntry(NamedTuple):
-    """photo: as the file names it; kind: `GOOD`, a defect type or None; where: place in the file; marks: a defect's."""
+    """What one place in a file says of a photo.
+
+    photo: as the file names it; kind: `GOOD`, a defect type, or None for a label left empty; where: place in the file;
+    marks: a defect's, or mask: the file of them as named; side: of a split; product: whose photo it is, "" if not said;
+    says_label: whether the file has a label for it at all, even an empty one.
+    """
 
     photo: str
     kind: str | None
     where: str
     marks: Annotation | None = None
+    mask: str = ""
+    side: Side | Literal["unlabelled"] | None = None
+    product: str = ""
+    says_label: bool = True
+
+
+class Listing(NamedTuple):
+    """What a file says: its photos, and sentences on what of it is not used."""
+
+    entries: list[ManifestEntry]
+    notes: tuple[str, ...] = ()
 
 
 def display_name(reference: str) -> str:

@@ -14,10 +14,10 @@ from inspect_core.line.watch import FOLDERS
 from inspect_core.recipe import Recipe
 from inspect_core.runtime import workspace
 from inspect_core.sharding import worker_selection
-from inspect_core.ui import saved_recipes, shell, weights_panel
+from inspect_core.ui import label_question, saved_recipes, shell, weights_panel
 from inspect_core.ui.batch import batch_jobs, batch_store
 from inspect_core.ui.batch.batch_store import BatchRun
-from inspect_core.ui.photo_source import FOLDER, UPLOAD, PhotoSource, choose_folder, choose_upload
+from inspect_core.ui.photo_source import FOLDER, UPLOAD, PhotoSource, choose_folder, choose_upload, fingerprint
 
 LAYOUTS = "Inspects every photo in this folder and its subfolders. Your files are not changed."
 NUMBER_WIDTH = 160
@@ -42,7 +42,9 @@ def new_batch(saved: list[Path]) -> None:
     key = "batch_maps"
     map_choices = st.pills(label, list(MAPS), format_func=say, selection_mode="multi", key=key, help=words)
     workers, cluster = _worker_inputs()
-    if start_button("Start", "batch_start", disabled=source is None) and source is not None:
+    labels = None if source is None else label_question.choose(source.path, fingerprint(source.path), to_teach=False)
+    is_ready = labels is not None and labels.is_clear
+    if start_button("Start", "batch_start", disabled=not is_ready) and source is not None and labels is not None:
         with shell.errors_shown(ValueError, ScanError, OSError):
             with st.spinner("Checking the photos…"):
                 count = len(photos_of([source.path]))
@@ -50,7 +52,7 @@ def new_batch(saved: list[Path]) -> None:
             endings = tuple(ending for ending in ENDINGS if ending in map_choices)
             user = shell.current_user()
             option = {"map_suffixes": endings, "user": user, "workers": workers, "cluster": cluster}
-            _start(batch_store.new(**asked, **option, source=str(source.path)))
+            _start(batch_store.new(**asked, **option, source=str(source.path), labels=labels.reading or ""))
     if source is None:
         st.caption("Choose photos to start.")
     else:

@@ -82,7 +82,7 @@ def _judge(batch: BatchRun, job: Job, user: str) -> None:
         raise ValueError(f"{batch.recipe} is no longer {begun}; start a new batch")
     job.report(0.0, "checking the photos")
     photos = photos_of([Path(batch.source)])
-    truths = truths_of([Path(batch.source)], [name for name, _ in photos])
+    truths, _ = truths_of(photos, [Path(batch.source)], batch.labels or None)
     if batch.cluster:
         address, certificates = worker_selection.read_cluster_settings()
         if address is None:

@@ -6,6 +6,7 @@ import shutil
 from dataclasses import asdict, dataclass
 from datetime import datetime
 from pathlib import Path
+from typing import get_origin, get_type_hints
 
 from inspect_core.line.batch import Outputs
 from inspect_core.line.journal import rows_kept
@@ -18,8 +19,6 @@ ASKED = "batch.json"
 LONGEST = 1 << 20
 SIDES = ("before", "after")
 """Of the pictures of what changes: as the other recipe sees it, as this one does."""
-_FORMER = {"endings": "map_suffixes", "begun": "started_at", "against": "baseline_batch"}
-"""Names of fields in the batches of earlier versions."""
 
 
 @dataclass(frozen=True)
@@ -27,7 +26,8 @@ class BatchRun:
     """recipe: the file's name among the saved ones; digest: of the recipe; source: where the photos lie; count: how
     many there were; map_suffixes: of the maps wanted; started_at: local time, ISO 8601; workers: processes that judge,
     1 for the app's own; cluster: whether the workers of `worker_selection.read_cluster_settings` do; baseline_batch: id
-    of the batch of these photos that it is compared with, by another recipe.
+    of the batch of these photos that it is compared with, by another recipe; labels: how the photos' labels are read
+    (`photo_labels.READINGS`), "" where there is one way.
     """
 
     id: str
@@ -42,6 +42,7 @@ class BatchRun:
     workers: int = 1
     cluster: bool = False
     baseline_batch: str = ""
+    labels: str = ""
 
     @property
     def folder(self) -> Path:
@@ -106,16 +107,19 @@ def all_runs() -> list[BatchRun]:
 
 
 def find(name: str) -> BatchRun | None:
-    """Return the batch of this id, None when there is none."""
+    """Return the batch of this id, None when there is none, or its file does not hold one."""
     content = workspace.content(workspace.batches_folder() / name / ASKED, at_most=LONGEST)
     try:
-        asked = from_json(content or b"")
-        asked = {_FORMER.get(name, name): value for name, value in dict(asked).items()}
+        asked = dict(from_json(content or b""))
         asked["map_suffixes"] = tuple(asked["map_suffixes"])
         run = BatchRun(**asked)
     except (ValueError, TypeError, KeyError):
         return None
-    return run if run.id == name else None
+    is_whole = all(
+        isinstance(getattr(run, name), get_origin(kind) or kind) for name, kind in get_type_hints(BatchRun).items()
+    )
+    is_whole = is_whole and all(isinstance(suffix, str) for suffix in run.map_suffixes) and run.count >= 0
+    return run if is_whole and run.id == name else None
 
 
 def remove(run: BatchRun) -> None:

@@ -13,10 +13,10 @@ from inspect_core.audit.log import AuditLog, LogError
 from inspect_core.features.store import feature_store
 from inspect_core.images import heatmap
 from inspect_core.images.depth import Depth
-from inspect_core.images.folders import resolve_allowed_path
+from inspect_core.images.folders import labels_at, resolve_allowed_path, resolved
 from inspect_core.images.listing import photos_in
 from inspect_core.images.photo_reader import ImageError, read
-from inspect_core.images.samples import GOOD, pluralise
+from inspect_core.images.samples import GOOD, ScanError, pluralise
 from inspect_core.line.verdict_changes import VerdictChanges
 from inspect_core.recipe import LoadedRecipe, Recipe, loaded_backbone
 from inspect_core.recipe_format.recorded_photos import TeachingPhoto
@@ -25,8 +25,8 @@ from inspect_core.runtime import workspace
 from inspect_core.runtime.jobs import Job
 from inspect_core.runtime.progress import stage
 from inspect_core.tuning.recipe_extension import LEARNED_FROM, compare_with_previous, extend_recipe, plan_extension
-from inspect_core.ui import result_cache, shell
-from inspect_core.ui.photo_source import folder_at
+from inspect_core.ui import label_question, result_cache, shell
+from inspect_core.ui.photo_source import fingerprint, folder_at
 from inspect_core.verdict import VERDICT_PHRASES
 
 MOST = 5000
@@ -56,27 +56,45 @@ def section(recipe: Recipe, key: str) -> None:
         return
     candidates = _called_good(recipe)
     if (folder := folder_at("Folder with good photos", key=f"learn-folder-{key}")) is not None:
-        with shell.errors_shown(OSError):
-            candidates += [Candidate(name, path) for name, path in photos_in([folder])]
+        with shell.errors_shown(ScanError, OSError):
+            candidates += _in_folder(folder, key)
     photos = _choose(recipe, candidates, key)
+    defects = {resolved(candidate.path): candidate.words for candidate in candidates if candidate.defective}
     subject = ("learn", str(recipe.digest), tuple(str(path) for _, path in photos))
     if photos:
         title = f"Adding {pluralise(len(photos), 'photo')} to {recipe.product}"
-        work = partial(_work, recipe, photos)
+        work = partial(_work, recipe, photos, defects)
         result_cache.job_button("Add and show changes", "", title, subject, work)
     result = result_cache.result_cache().get(subject)
     if result is not None:
         _shown(recipe, result, key, subject)
 
 
-def _work(recipe: Recipe, photos: list[tuple[str, Path]], job: Job) -> ExtensionResult:
+def _in_folder(folder: Path, key: str) -> list[Candidate]:
+    """Return the photos of a folder; those that names, lists or masks call defective are known defects.
+
+    Raises ScanError and OSError.
+    """
+    choice = label_question.choose(folder, fingerprint(folder), to_teach=False)
+    if not choice.is_clear:
+        return []
+    photos = photos_in([folder])
+    labels = labels_at([folder], choice.reading)
+    labelled = [(name, path, labels.get(resolved(path), GOOD)) for name, path in photos]
+    return [
+        Candidate(name, path) if label == GOOD else Candidate(name, path, f"labelled {label}", defective=True)
+        for name, path, label in labelled
+    ]
+
+
+def _work(recipe: Recipe, photos: list[tuple[str, Path]], defects: dict[Path, str], job: Job) -> ExtensionResult:
     with AuditLog.open() as log:
         past_inspections = [part for part in inspections.read(log, most=MOST) if part.recipe == recipe.digest]
     roots = [
         resolve_allowed_path(folder, [*workspace.allowed_roots(), workspace.root()])
         for folder in recipe.provenance.folders
     ]
-    task = plan_extension(recipe, photos, roots, past_inspections)
+    task = plan_extension(recipe, photos, roots, past_inspections, labels=defects)
     new, study = extend_recipe(task, feature_store(), stage(job.report, 0.0, 0.9), author=job.owner)
     old = LoadedRecipe(recipe, loaded_backbone(recipe.backbone))
     changes, notes = compare_with_previous(task, old, new, study, past_inspections, stage(job.report, 0.9, 1.0))

@@ -1,11 +1,7 @@
 """The parts of the Teach page: where photos come from, what was found, how to split, which settings, the forecast."""
 
-import contextlib
-import hashlib
-import os
 from dataclasses import replace
 from functools import partial
-from itertools import islice
 from pathlib import Path
 from typing import Any
 
@@ -13,11 +9,9 @@ import streamlit as st
 
 from inspect_core.features.backbone_catalogue import CATALOGUE
 from inspect_core.features.backbones import available
-from inspect_core.images.folders import MAX_FILES, Dataset, Split, scan, split
+from inspect_core.images.folders import Dataset, Split, scan, split
 from inspect_core.images.grouping import propose_groups, ungrouped
-from inspect_core.images.listing import walk
-from inspect_core.images.manifests.photo_list import folder_of
-from inspect_core.images.samples import ScanError, pluralise
+from inspect_core.images.samples import UNSAID, ScanError, pluralise
 from inspect_core.images.shape import CELL, SIDE, grid_of, input_size
 from inspect_core.images.splitting import require_enough, train_on_all
 from inspect_core.images.tiles import TilePlan
@@ -27,8 +21,16 @@ from inspect_core.methods.registry import CANDIDATES, DEFAULT_METHOD, METHODS, O
 from inspect_core.study.evaluation import most_promised
 from inspect_core.study.teaching_config import TeachingConfig
 from inspect_core.tuning.comparison_result import Shortlist
-from inspect_core.ui import contact_sheet, shell, teaching_job, weights_panel
-from inspect_core.ui.photo_source import FOLDER, SAMPLE, UPLOAD, PhotoSource, choose_folder, choose_upload
+from inspect_core.ui import contact_sheet, label_question, shell, teaching_job, weights_panel
+from inspect_core.ui.photo_source import (
+    FOLDER,
+    SAMPLE,
+    UPLOAD,
+    PhotoSource,
+    choose_folder,
+    choose_upload,
+    readable_roots,
+)
 from inspect_core.ui.teach.photo_settings import choose_alignment, choose_tiles, choose_tolerances, show_input
 from inspect_core.whole_part.product_check import ALONE, FUSED
 
@@ -86,11 +88,21 @@ def show_scan(source: PhotoSource, key: str) -> Dataset | None:
     """
     samples = None
     with shell.errors_shown(ScanError, OSError), st.spinner("Checking the photos…", show_time=True):
-        samples = _scan(str(source.path), key)
+        labels = label_question.choose(source.path, key)
+        if labels.is_clear:
+            samples = _scan(str(source.path), key, labels.reading)
     if samples is None:
         return None
     st.header("Photos found")
     st.markdown(f"**{shell.escape(samples.summary())}.**")
+    sources = samples.sources()
+    if [source.source for source in sources] != [UNSAID]:
+        columns = {
+            "Labels read from": [shell.escape(source.source) for source in sources],
+            "Good": [source.good for source in sources],
+            "Defective": [source.defective for source in sources],
+        }
+        st.table(columns, hide_index=True, width="content")
     for row, sheet in zip(samples.table(), _strips(samples, key), strict=False):
         subject = row.what.replace("_", " ").capitalize()
         remark = f", {row.remark}" if row.remark else ""
@@ -302,19 +314,6 @@ def _choose_sample() -> PhotoSource | None:
     return PhotoSource(teaching_job.SAMPLES / name, name.replace("_", " "))
 
 
-def fingerprint(path: Path) -> str:
-    """Return a key of what was found: it changes with any file below `path`, or beside a list."""
-    digest = hashlib.sha256(os.fsencode(path))
-    with contextlib.suppress(OSError):  # `scan` reports the problem
-        folder = folder_of(path)
-        for name, _ in islice(walk(folder), MAX_FILES) if folder.is_dir() else [("", None)]:
-            entry = folder / name
-            if entry.is_file():
-                facts = entry.stat()
-                digest.update(b"%s|%d|%d\n" % (os.fsencode(entry), facts.st_size, facts.st_mtime_ns))
-    return digest.hexdigest()
-
-
 @st.cache_resource(max_entries=4, show_spinner=False)
-def _scan(path: str, fingerprint: str) -> Dataset:
-    return scan(Path(path), stays=True)
+def _scan(path: str, fingerprint: str, reading: str | None) -> Dataset:
+    return scan(Path(path), stays=True, labels=reading, roots=readable_roots())

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from hypothesis.extra.numpy import array_shapes, arrays
 
 from inspect_core.images.folders import scan
-from inspect_core.images.manifests.coco import decode_run_lengths, rasterise
+from inspect_core.images.manifests.shapes import decode_run_lengths, rasterise
 from inspect_core.images.photo_reader import read_mask
 from tests.examples import examples
 

@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from inspect_core.images.folders import scan
-from inspect_core.images.manifests import manifest_entry, photo_list
+from inspect_core.images.manifests import list_file, manifest_entry, photo_list
 from inspect_core.images.manifests.photo_list import FileIndex
 from inspect_core.images.samples import ScanError
 
@@ -89,7 +89,7 @@ def test_a_photo_called_good_and_a_defect_is_left_to_the_user(photos):
 def test_lists_without_end_are_refused(photos, refused, monkeypatch):
     monkeypatch.setattr(photo_list, "MOST_ENTRIES", 2)
     refused(listing(photos, "b.png", "c.png", "d.png"), "more than 2 photos; split it")
-    monkeypatch.setattr(photo_list, "MOST_BYTES", 20)
+    monkeypatch.setattr(list_file, "MOST_BYTES", 20)
     refused(listing(photos, "b.png", "c.png", "d.png"), "larger than")
 
 

@@ -5,39 +5,44 @@ A line names its photo in `source-ref`; the class stands in the metadata of type
 groundtruth/semantic-segmentation, each class in the colour that `internal-color-map` gives it.
 """
 
-from collections.abc import Callable, Iterator, Mapping
-from pathlib import Path
+from collections.abc import Iterator, Mapping
 
 import numpy as np
 
+from inspect_core.images import photo_reader
 from inspect_core.images.header import ImageError, require
+from inspect_core.images.manifests.list_file import ListFile
 from inspect_core.images.manifests.manifest_entry import (
     MOST_TYPES,
     Annotation,
+    Listing,
     ManifestEntry,
     ManifestError,
     display_name,
     label_from_text,
 )
-from inspect_core.images.photo_reader import read
 from inspect_core.images.samples import GOOD
 from inspect_core.runtime.json_text import from_json
 
+SUFFIXES = frozenset({".jsonl", ".ndjson", ".manifest"})
+NAMES_ALL = True
 BACKGROUND, AGAIN = "background", "export the manifest again"
 _CLASS, _MASK = "groundtruth/image-classification", "groundtruth/semantic-segmentation"
 _METADATA = "-metadata"
 
 
-def entries(text: str, find: Callable[[str], Path]) -> list[ManifestEntry]:
-    """Return the photos of a manifest. find: the file that a reference means, LookupError when there is none.
-
-    Raises ManifestError, naming the line, for what is no such object or has no class.
-    """
-    lines = enumerate(text.split("\n"), start=1)
-    return [_entry(f"line {number}", line, find) for number, line in lines if line.strip()]
+def holds(file: ListFile) -> bool:
+    """Return whether a file's first line names a photo as a manifest does."""
+    return '"source-ref"' in file.text.lstrip().partition("\n")[0]
 
 
-def _entry(location: str, line: str, find: Callable[[str], Path]) -> ManifestEntry:
+def read(file: ListFile) -> Listing:
+    """Return the photos of a manifest. Raises ManifestError, naming the line, for no such object or one of no class."""
+    lines = enumerate(file.text.split("\n"), start=1)
+    return Listing([_entry(f"line {number}", line, file) for number, line in lines if line.strip()])
+
+
+def _entry(location: str, line: str, file: ListFile) -> ManifestEntry:
     try:
         row = from_json(line)
     except ValueError as error:
@@ -50,7 +55,7 @@ def _entry(location: str, line: str, find: Callable[[str], Path]) -> ManifestEnt
     for name, metadata in _metadata(row, _MASK):
         reference = row.get(name.removesuffix(_METADATA))
         if kinds[0] != GOOD and isinstance(reference, str):
-            return ManifestEntry(row["source-ref"], kinds[0], location, _marks(location, reference, metadata, find))
+            return ManifestEntry(row["source-ref"], kinds[0], location, _marks(location, reference, metadata, file))
     return ManifestEntry(row["source-ref"], kinds[0], location)
 
 
@@ -61,7 +66,7 @@ def _metadata(row: Mapping, kind: str) -> Iterator[tuple[str, Mapping]]:
             yield name, metadata
 
 
-def _marks(location: str, reference: str, metadata: Mapping, find: Callable[[str], Path]) -> Annotation:
+def _marks(location: str, reference: str, metadata: Mapping, file: ListFile) -> Annotation:
     colours: dict[int, str] = {}
     classes = metadata.get("internal-color-map")
     for label in classes.values() if isinstance(classes, dict) else ():
@@ -79,10 +84,10 @@ def _marks(location: str, reference: str, metadata: Mapping, find: Callable[[str
 
     def paint(size: tuple[int, int]) -> np.ndarray:
         try:
-            mask = find(reference)
+            mask = file.root / file.find_mask(reference)
         except LookupError as error:
             raise ImageError(reference, *error.args) from error
-        pixels = read(mask).pixels
+        pixels = photo_reader.read(mask).pixels
         reason = f"the mask is {pixels.shape[1]} × {pixels.shape[0]} px but its photo is {size[1]} × {size[0]} px"
         require(reference, pixels.shape[:2] == tuple(size), reason, "export the mask at the size of its photo")
         colours = pixels.astype(np.uint32) @ np.array([1 << 16, 1 << 8, 1], np.uint32)

@@ -1,0 +1,73 @@
+"""The question how the labels of a folder are meant, where they can be read in more than one way."""
+
+from dataclasses import dataclass
+from pathlib import Path, PurePosixPath
+
+import streamlit as st
+
+from inspect_core.images.folders import PhotoTree
+from inspect_core.images.photo_labels import Reading, UnclearLabels
+from inspect_core.images.samples import ScanError
+from inspect_core.ui import contact_sheet, shell
+from inspect_core.ui.photo_source import readable_roots
+
+
+@dataclass(frozen=True)
+class LabelChoice:
+    """How labels are read: by the reading chosen, None where there is one way. is_clear: whether either is so."""
+
+    is_clear: bool
+    reading: str | None = None
+
+
+def choose(path: Path, key: str, *, to_teach: bool = True) -> LabelChoice:
+    """Return how the labels of the photos at a path are read; the question is on the page where it must be asked.
+
+    key: of the files (`photo_source.fingerprint`); to_teach: whether good photos must be among them. Problems with the
+    photos are left to whoever reads them.
+    """
+    unclear = _unclear(str(path), key, to_teach)
+    if unclear is None:
+        return LabelChoice(is_clear=True)
+    reading = _ask(unclear, f"labels-{key}")
+    return LabelChoice(reading is not None, reading)
+
+
+@st.cache_resource(max_entries=8, show_spinner=False)
+def _unclear(path: str, key: str, to_teach: bool) -> UnclearLabels | None:
+    try:
+        PhotoTree.open(path, stays=True, roots=readable_roots()).read_labels(None, to_teach=to_teach)
+    except UnclearLabels as unclear:
+        return unclear
+    except (ScanError, OSError):
+        return None
+    return None
+
+
+def _ask(unclear: UnclearLabels, key: str) -> str | None:
+    """Return the key of the reading that the user chooses, None until then; a preview of each stands beside it.
+
+    key: of the widget, unique to the files.
+    """
+    with st.container(border=True):
+        question = f"{unclear.question[:1].upper()}{unclear.question[1:]}."
+        st.markdown(f"**{shell.escape(question)}** Nothing is used until you choose how the labels are meant.")
+        readings = {reading.key: reading for reading in unclear.readings}
+        say = {name: shell.escape(reading.title) for name, reading in readings.items()}
+        chosen = st.radio("Labels", list(readings), index=None, format_func=say.__getitem__, key=key)
+        shown = readings[chosen] if chosen is not None else unclear.readings[0]
+        for words, photos in _kinds(shown):
+            if photos:
+                st.caption(f"{words}: {len(photos)}")
+                st.image(_strip(str(unclear.root), photos), alt=f"The first photos: {words}")
+    return chosen
+
+
+def _kinds(reading: Reading) -> list[tuple[str, tuple[PurePosixPath, ...]]]:
+    few = contact_sheet.ACROSS
+    return [("Good", reading.good[:few]), ("Defective", reading.defective[:few])]
+
+
+@st.cache_data(max_entries=16, show_spinner=False)
+def _strip(root: str, photos: tuple[PurePosixPath, ...]) -> str:
+    return contact_sheet.sheet(contact_sheet.small_of(Path(root) / photo for photo in photos))
