@@ -137,8 +137,8 @@ def top_folder(path: Path, roots: Sequence[str | Path] | None = None) -> Path:
     folder = bottom
     while not is_chosen_list and is_plain_folder(folder.name) and _is_within(folder.parent, roots):
         folder = folder.parent
-        beside = [child.name for child in folder.iterdir() if child.is_dir() and not child.is_symlink()]
-        if any(name.casefold() in BESIDE_PHOTOS or is_mask_folder(name) for name in beside):
+        neighbours = [child.name for child in folder.iterdir() if child.is_dir() and not child.is_symlink()]
+        if any(name.casefold() in BESIDE_PHOTOS or is_mask_folder(name) for name in neighbours):
             return folder
     return bottom
 

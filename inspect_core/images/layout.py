@@ -83,7 +83,7 @@ class _Path:
     folders: tuple[str, ...]
     side: Side | Literal["unlabelled"] | None
     above: int  # folders above its side
-    sign: tuple[ConditionSign | None, ...]  # by folder
+    signs: tuple[ConditionSign | None, ...]  # by folder
     file_sign: ConditionSign | None
 
     @property

@@ -143,11 +143,11 @@ def read_labels(
     keys = [NAMES, FOLDERS, *([LISTS] if signs.contradicted else [])]
     keys += [key for key, is_open in ((UNLISTED_GOOD, signs.unlisted), (BLANK_GOOD, signs.blank)) if is_open]
     readings: list[Reading] = []
-    seen: list[PhotoLabels] = []
+    distinct: list[PhotoLabels] = []
     for key in (*keys, NONE):
         read = signs.read(key)
-        if read.can_teach and not any(_same(read, other) for other in seen):
-            seen.append(read)
+        if read.can_teach and not any(_same(read, other) for other in distinct):
+            distinct.append(read)
             readings.append(Reading(key, read.good, read.defective))
     if not readings:
         return by_names

@@ -23,8 +23,8 @@ _WORDS: dict[str, dict[Condition, str]] = {
         "conforming conform flawless undamaged intact defectfree faultfree nodefect nodefects withoutdefect "
         "withoutdefects",
         "defective": "bad ng nok notok nogood notgood def defect defects defective faulty fault faults fail failed "
-        "failure failures anomaly anomalies anomalous abnormal reject rejected rejects scrap nonconforming unacceptable "
-        "error errors flaw flaws flawed damaged damage damages defekt",
+        "failure failures anomaly anomalies anomalous abnormal reject rejected rejects scrap nonconforming "
+        "unacceptable error errors flaw flaws flawed damaged damage damages defekt",
         "type": "scratch scratches scratched crack cracks cracked dent dents dented broken contamination contaminated "
         "corrosion rust misplaced blowhole blowholes fray chipped bent",
     },
@@ -139,14 +139,14 @@ def condition_sign(name: str) -> ConditionSign | None:
 
 def is_good_word(name: str) -> bool:
     """Return whether a name says as a whole that parts are good: "good", "OK", "01 good parts", "i.O."."""
-    said = condition_sign(name)
-    return said is not None and said.is_whole and said.condition == "good"
+    sign = condition_sign(name)
+    return sign is not None and sign.is_whole and sign.condition == "good"
 
 
 def is_defect_word(name: str) -> bool:
     """Return whether a name says as a whole that parts are defective, in whatever way: "bad", "NG", "not ok"."""
-    said = condition_sign(name)
-    return said is not None and said.is_whole and said.condition == "defective"
+    sign = condition_sign(name)
+    return sign is not None and sign.is_whole and sign.condition == "defective"
 
 
 def _tokens(name: str) -> list[str]:

@@ -1,8 +1,8 @@
 """The formats of lists and annotations, one a file, found by their file names.
 
 Each has SUFFIXES, the endings of its files; `holds(file)`, whether a `ListFile` is one; and `read(file)`, its
-`Listing`, which raises ManifestError, naming the place, for one that is damaged. NAMES_ALL: whether a photo that it does
-not name has no label; else the file is about single photos.
+`Listing`, which raises ManifestError, naming the place, for one that is damaged. NAMES_ALL: whether a photo that it
+does not name has no label; else the file is about single photos.
 """
 
 import pkgutil
@@ -43,11 +43,5 @@ def suffixes() -> frozenset[str]:
 
 def format_of(file: ListFile) -> ListFormat | None:
     """Return the format of a file, None where it has none. Raises ManifestError as `ListFile.text`."""
-    return next(
-        (
-            list_format
-            for list_format in all_formats()
-            if file.suffix in list_format.SUFFIXES and list_format.holds(file)
-        ),
-        None,
-    )
+    known = (list_format for list_format in all_formats() if file.suffix in list_format.SUFFIXES)
+    return next((list_format for list_format in known if list_format.holds(file)), None)
