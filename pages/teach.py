@@ -23,7 +23,7 @@ with photos_side:
     samples = teach_panels.show_scan(source, files)
     if samples is None:
         st.stop()
-    samples = photo_settings.choose_depth(samples)
+    samples = photo_settings.choose_depth(samples, files)
     key = hashlib.sha256(f"{files} {samples.depth}".encode()).hexdigest()[:16]
     samples = screening_panel.choose_good(samples, key)
     if samples is None:

@@ -11,6 +11,7 @@ from inspect_core.cli.console import ACCEPTED, path_argument, print_line, print_
 from inspect_core.features.store import feature_store
 from inspect_core.methods.registry import ALL
 from inspect_core.recipe_format.output_paths import require_distinct_paths, require_own_file
+from inspect_core.recipe_format.spreadsheet import table_bytes
 from inspect_core.runtime.atomic_write import atomic_replace
 from inspect_core.runtime.progress import stage
 from inspect_core.scoring.counts import count_parts, counts_sentence
@@ -18,7 +19,7 @@ from inspect_core.study.evaluation import figures, outcomes, score_test_photos, 
 from inspect_core.study.evaluation_scores import EvaluationScores
 from inspect_core.study.scored_photo import UnscoredPhoto
 from inspect_core.study.study import Study
-from inspect_core.tuning.comparison_report import CSV_BEGINS, HTML_BEGINS, csv_of, figures_of, html_of, table_of
+from inspect_core.tuning.comparison_report import CSV_BEGINS, HTML_BEGINS, figures_of, html_of, lines_of, table_of
 from inspect_core.tuning.detector_comparison import compare
 from inspect_core.tuning.teaching import teach
 from inspect_core.whole_part.product_check import OFF
@@ -53,7 +54,7 @@ def run(options: argparse.Namespace) -> int:
     require_distinct_paths([options.json, options.csv, options.report])
     for path, begins, subject in (
         (options.json, FIGURES_BEGIN, "a file of figures"),
-        (options.csv, CSV_BEGINS.encode(), "a table of detectors"),
+        (options.csv, CSV_BEGINS, "a table of detectors"),
         (options.report, HTML_BEGINS.encode(), "a report"),
     ):
         if path:
@@ -133,7 +134,8 @@ def _compare(options: argparse.Namespace) -> int:
     if options.json:
         write_figures(options.json, figures_of(comparison))
     if options.csv:
-        _write(options.csv, csv_of(comparison))
+        with atomic_replace(options.csv) as new:
+            new.write_bytes(table_bytes(lines_of(comparison)))
     if options.report:
         _write(options.report, html_of(comparison, order))
     return ACCEPTED

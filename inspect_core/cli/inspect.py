@@ -28,6 +28,7 @@ from inspect_core.line.map_folder import MapFolder
 from inspect_core.line.result_row import ResultRow
 from inspect_core.line.verdict_changes import compare_verdicts
 from inspect_core.line.verdict_table import read_table
+from inspect_core.recipe_format.spreadsheet import COMMA, POINT
 from inspect_core.runtime import users
 from inspect_core.sharding.executor import Executor
 
@@ -44,6 +45,10 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "that spreadsheets do not run it as a formula. To resume, run the same command again"
     )
     parser.add_argument("--csv", type=path_argument, help=csv)
+    decimal = "decimal sign of --csv: point, with commas between columns, or comma, with semicolons, as Excel in "
+    decimal += "German and French reads it (default: %(default)s)"
+    parser.add_argument("--decimal", choices=(POINT, COMMA), default=POINT, help=decimal)
+    parser.add_argument("--xlsx", type=path_argument, help="the same table as an Excel workbook")
     maps = "folder for heatmaps (PNG) and anomaly maps (.npy); overwrites only files written by Loupe"
     parser.add_argument("--maps", type=path_argument, help=maps)
     report = "HTML report with counts, scores and worst parts; overwrites only such a report"
@@ -53,7 +58,9 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def run(options: argparse.Namespace) -> int:
-    outputs = Outputs(options.csv, MapFolder(options.maps) if options.maps else None, options.report)
+    maps = MapFolder(options.maps) if options.maps else None
+    written = {"workbook": options.xlsx, "table_format": options.decimal}
+    outputs = Outputs(options.csv, maps, options.report, **written)
     outputs.check()
     photos = photos_of(options.paths)
     names = [name for name, _ in photos]

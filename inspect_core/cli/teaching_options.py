@@ -75,8 +75,11 @@ def add_options(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--blind", action="store_true", help=blind)
     depth = "bits the camera uses in 16-bit photos, if they cannot be detected"
     parser.add_argument("--depth", type=int, choices=DEPTHS, help=depth)
-    window = "values of 16-bit photos that map to black and white: the full range, or the range of the good photos"
-    parser.add_argument("--window", choices=(FULL, LEARNED), default=FULL, help=window)
+    window = (
+        "values of 16-bit photos that map to black and white: the full range, or the range of the good photos "
+        "(default: full, or learned where the good photos fill few grey levels)"
+    )
+    parser.add_argument("--window", choices=(FULL, LEARNED), help=window)
     align = "locate and align parts: shift and rotation (rigid), or also scale (similarity)"
     parser.add_argument("--align", choices=ALIGN, default=TeachingConfig.align, help=align)
     turn = "with --align: maximum rotation, or the range in the good photos if larger (default: %(default)g)"
@@ -116,13 +119,16 @@ def add_options(parser: argparse.ArgumentParser) -> None:
 
 def load_dataset(options: argparse.Namespace) -> Dataset:
     """Return the photos of the folder, except those to leave out; prints what was found."""
-    samples = scan(options.folder, labels=options.labels).with_depth(
-        bits=options.depth, learned=options.window == LEARNED
-    )
+    samples = scan(options.folder, labels=options.labels)
+    is_narrow = samples.is_narrow and options.window is None
+    learned = None if options.window is None else options.window == LEARNED
+    samples = samples.with_depth(bits=options.depth, learned=learned)
     for row in samples.table():
         print_line(f"{row.what:>16} {row.count:5}  {row.remark}")
     if samples.depth is not None and samples.values is not None:
         print_line(samples.depth.sentence())
+        if is_narrow:
+            print_line("The good photos fill so few values that the window is learned; --window full keeps all.")
         for first, share in samples.depth.histogram(samples.values):
             print_line(f"{first:16,} {share:6.1%}  {'█' * round(WIDE * share)}")
     print_notes(samples.warnings)

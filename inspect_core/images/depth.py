@@ -15,6 +15,8 @@ from inspect_core.images.header import require
 
 DEPTHS = (10, 12, 14, 16)  # bits of a value stored in 16
 DEEPEST = 2**16 - 1
+FEWEST_LEVELS = 48
+"""Grey levels that the good photos fill at least; fewer hide faint defects, so that a window is learned."""
 BARS = 32  # of the histogram that is shown
 _BINS = 1024  # of a photo's histogram: 16 of them are left for 10 bits
 _TAILS = (0.001, 0.999)  # shares of the pixels below the dark and the bright value: no hot pixel sets a window
@@ -118,6 +120,10 @@ class Depth:
         margin = round(_MARGIN * (values.brightest - values.darkest))
         black = min(max(values.darkest - margin, 0), self.largest - 1)  # overexposed photos have no darker value
         return replace(self, black=black, white=max(min(values.brightest + margin, self.largest), black + 1))
+
+    def is_narrow(self, values: ValueStatistics) -> bool:
+        """Return whether good photos of these values fill fewer than FEWEST_LEVELS of the 256 levels that are seen."""
+        return (values.brightest - values.darkest) * 256 < FEWEST_LEVELS * (self.white - self.black)
 
     def check_file(self, name: str, *, is_deep: bool) -> None:
         """Raise ImageError when a file stores another number of bits per pixel: 16 when `is_deep`, else 8."""

@@ -4,7 +4,7 @@ import hashlib
 import os
 import shutil
 import zipfile
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, replace
 from itertools import takewhile
@@ -43,6 +43,8 @@ MAX_FILES = 100_000
 OTHER_PICTURES = frozenset({".gif", ".heic", ".heif", ".avif", ".jp2", ".svg", ".psd", ".dng", ".raw"})
 FLAT = 1  # most grey levels by which the thumbnail of a photo differs that shows nothing
 MAX_WORKERS = 4  # images looked at side by side; of large ones, `read` decodes one at a time
+RECIPE_FILE = "recipe.json"
+"""A folder with this file is a recipe, whose tables are Loupe's own."""
 BESIDE_PHOTOS = words_of("annotations annotation labels label ann annos anno split_csv imagesets")
 """Folders of files on photos that lie beside them."""
 
@@ -54,6 +56,8 @@ class _ScannedPhoto(NamedTuple):
     grey: np.ndarray
     file_digest: bytes
     values: ValueStatistics | None
+    is_mosaic: bool
+    has_blank_alpha: bool
 
 
 def resolve_allowed_path(path: str | Path, roots: Sequence[str | Path]) -> Path:
@@ -99,7 +103,7 @@ def labels_at(paths: Iterable[Path], reading: str | None = None) -> dict[Path, s
     """
     labels: dict[Path, str] = {}
     for path in paths:
-        if path.is_file() and is_image(path.name):
+        if path.is_file() and not is_list(path) and path.suffix.lower() != ".zip":
             signs = map(condition_sign, (path.stem, path.absolute().parent.name))
             labels |= {resolved(path): sign.word for sign in signs if sign is not None and sign.condition != GOOD}
             continue
@@ -229,10 +233,25 @@ def _samples(tree: PhotoTree, labels_read: PhotoLabels) -> Dataset:
         warnings += (
             f"{pluralise(len(empty), 'good photo')} of one even tone ({join_first_names(empty)}): they show nothing.",
         )
-    warnings += tuple(labels_read.notes)
+    warnings += (*_remarks(usable), *labels_read.notes)
     values = [scanned.values for scanned in usable if scanned.sample.label == GOOD and scanned.values is not None]
     together = ValueStatistics.together(values) if values else None
     return Dataset(root, good, defects, tuple(skipped), warnings, together, copies=_copies(usable))
+
+
+def _remarks(usable: Sequence[_ScannedPhoto]) -> Iterator[str]:
+    """Yield what is odd in the pixels of photos and no reason to skip them."""
+    mosaics = [photo.sample.name for photo in usable if photo.is_mosaic]
+    if 2 * len(mosaics) > len(usable):
+        yield (
+            f"{pluralise(len(mosaics), 'photo')} look like raw Bayer data, one colour per pixel "
+            f"({join_first_names(mosaics)}); convert them to RGB or grey in the camera or its software."
+        )
+    if blank := [photo.sample.name for photo in usable if photo.has_blank_alpha]:
+        yield (
+            f"{pluralise(len(blank), 'photo')} with an alpha of 0 everywhere ({join_first_names(blank)}): it is "
+            "ignored, and the colours are used."
+        )
 
 
 def _copies(looks: Sequence[_ScannedPhoto]) -> tuple[tuple[str, ...], ...]:
@@ -349,7 +368,7 @@ def _walk(root: Path) -> tuple[list[PurePosixPath], list[SkippedFile], list[Pure
             if path.suffix.lower() in OTHER_PICTURES:
                 reason = f"Loupe reads no {path.suffix[1:].upper()}; save it as PNG"
                 role = "photo"
-            elif is_document(name) and not link and name.isprintable() and path.is_file():
+            elif is_document(name) and not link and name.isprintable() and not (path.parent / RECIPE_FILE).exists():
                 documents.append(PurePosixPath(name))
         elif not name.isprintable():
             reason = "its name contains characters that cannot be displayed; rename it"
@@ -390,7 +409,8 @@ def _scan_photo(
         skipped.append(SkippedFile(mask.name if isinstance(mask, Annotation) else str(mask), error.why, "mask"))
     signs = place.source
     sample = PhotoFile(path, str(file), kind, preview.size, mask_path, place.split_side, place.group, source=signs)
-    return _ScannedPhoto(sample, preview.grey, file_digest, preview.values), skipped
+    remarks = preview.is_mosaic, preview.has_blank_alpha
+    return _ScannedPhoto(sample, preview.grey, file_digest, preview.values, *remarks), skipped
 
 
 def _require_good(

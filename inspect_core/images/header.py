@@ -11,13 +11,26 @@ from collections.abc import Generator
 from contextlib import contextmanager
 from pathlib import Path
 
-from PIL import BmpImagePlugin, Image, ImageFile, JpegImagePlugin, PngImagePlugin, TiffImagePlugin, WebPImagePlugin
+from PIL import (
+    BmpImagePlugin,
+    Image,
+    ImageFile,
+    JpegImagePlugin,
+    PngImagePlugin,
+    PpmImagePlugin,
+    SunImagePlugin,
+    TiffImagePlugin,
+    WebPImagePlugin,
+)
 
 from inspect_core.images import decode_memory
 from inspect_core.images.decode_memory import MEMORY_PER_PIXEL, SparingFile
 
-EXTENSIONS = frozenset({".png", ".jpg", ".jpeg", ".bmp", ".tif", ".tiff", ".webp"})
-MAX_SIDE = 16_384  # pixels
+EXTENSIONS = frozenset(
+    {".png", ".jpg", ".jpeg", ".jpe", ".jfif", ".jif", ".jfi", ".bmp", ".dib", ".tif", ".tiff", ".btf", ".tf8", ".webp"}
+    | {".pgm", ".ppm", ".pbm", ".pnm", ".ras", ".sr"}
+)
+MAX_SIDE = 32_766  # pixels; OpenCV warps no longer side
 MIN_SIDE = 8  # pixels
 
 # The checks below replace Pillow's, which warn or refuse at other sizes before we can say how large an image is.
@@ -28,17 +41,22 @@ FORMATS = {
     "BMP": (BmpImagePlugin.BmpImageFile, rb"BM"),
     "TIFF": (TiffImagePlugin.TiffImageFile, rb"II[*+]\0|MM\0[*+]"),
     "WebP": (WebPImagePlugin.WebPImageFile, rb"(?s)RIFF.{4}WEBP"),
+    "PNM": (PpmImagePlugin.PpmImageFile, rb"P[1-6]\s"),
+    "Sun raster": (SunImagePlugin.SunImageFile, rb"\x59\xa6\x6a\x95"),
 }
 """Pillow's decoder and the pattern of the first bytes, which decide whatever the extension."""
 PLAIN_MODES = ("1", "L", "P", "RGB", "YCbCr")
 ALPHA_MODES = ("LA", "PA", "RGBA")
-DEEP_MODES = ("I;16", "I;16B", "I;16L")  # mono, 16 bits
+_DEEP_MODES = ("I;16", "I;16B", "I;16L")  # mono, 16 bits
 _REFUSED_MODES = {
     "CMYK": "it is in CMYK (print colours), not RGB",
     "I": "it stores 32-bit or signed values",
     "F": "it stores floating-point values",
 }
 _BITS_PER_SAMPLE = 258  # TIFF tag
+_KIND_OF_PAGE, _PREVIEW, _MASK = 254, 1, 4  # TIFF's NewSubfileType and two of its bits
+MOST_PAGES = 16
+"""Pages of a TIFF that are looked at: a pyramid of previews has fewer."""
 _MOSAIC = 32803  # TIFF's number for the kind of image whose pixels lie behind a mosaic of colour filters
 _MOSAIC_PATTERN = 33422  # TIFF tag
 AGAIN = "copy it again from the camera"
@@ -83,14 +101,14 @@ def open_header(file: SparingFile, name: str) -> ImageFile.ImageFile:
     needed = share * length / 1e6 / decode_memory.FILE_PER_PIXEL
     remedy = f"export it as PNG or JPEG, crop it to the part, or {_raised(needed)}"
     check(length <= longest, f"the file has {length:,} bytes, more than the limit of {longest:,.0f}", remedy)
-    known = "it is not a PNG, JPEG, BMP, TIFF or WebP photo, despite its name"
+    known = "it is not a PNG, JPEG, BMP, TIFF, WebP, PNM or Sun raster photo, despite its name"
     check(kind != "", known, "export it in one of these formats")
     file.all_of_it = kind == "WebP"
     try:
         if kind == "TIFF":
             _refuse_mosaic(file, name)
         image = FORMATS[kind][0](file)
-        several = getattr(image, "is_animated", False)
+        several = getattr(image, "is_animated", False) and not _shows_first_page(image)
         tags = image.tag_v2 if isinstance(image, TiffImagePlugin.TiffImageFile) else {}
         bits = tags.get(_BITS_PER_SAMPLE, (1,)) if kind == "TIFF" else (8,)
         tile = math.prod(int(tags.get(tag, 0)) for tag in (TiffImagePlugin.TILEWIDTH, TiffImagePlugin.TILELENGTH)) / 1e6
@@ -116,11 +134,22 @@ def open_header(file: SparingFile, name: str) -> ImageFile.ImageFile:
     many = "it has several pages" if kind == "TIFF" else "it is animated"
     check(not several, many, "save each picture as a separate file")
     mode = _REFUSED_MODES.get(image.mode, f"it stores its colours as {image.mode}")
-    known = image.mode in (*PLAIN_MODES, *ALPHA_MODES, *DEEP_MODES)
-    check(known, mode, "export it as RGB or grey with 8 or 16 bits per channel")
+    known = image.mode in (*PLAIN_MODES, *ALPHA_MODES)
+    check(known or is_deep(image), mode, "export it as RGB or grey with 8 or 16 bits per channel")
     deep = f"it has {max(bits, default=0)} bits per channel"
     check(set(bits) <= {1, 2, 4, 8, 16}, deep, "export it with 8 or 16")
     return image
+
+
+def is_deep(image: Image.Image) -> bool:
+    """Return whether an image is mono with 16 bits; of PNM, Pillow gives those values in 32."""
+    return image.mode in _DEEP_MODES or (image.mode == "I" and isinstance(image, PpmImagePlugin.PpmImageFile))
+
+
+def is_negative(image: Image.Image) -> bool:
+    """Return whether 0 is white in a TIFF of 16 bits, which Pillow returns as stored and viewers show inverted."""
+    photometric = TiffImagePlugin.PHOTOMETRIC_INTERPRETATION
+    return isinstance(image, TiffImagePlugin.TiffImageFile) and is_deep(image) and image.tag_v2.get(photometric) == 0
 
 
 @contextmanager
@@ -147,6 +176,18 @@ def _raised(megapixels: float) -> str:
     return (
         f"set {decode_memory.SETTING} to {least}, which takes up to {MEMORY_PER_PIXEL * least:,} MB of memory per photo"
     )
+
+
+def _shows_first_page(image: ImageFile.ImageFile) -> bool:
+    """Return whether all further pages of a TIFF are previews or masks of its first, which is then the photo."""
+    if not isinstance(image, TiffImagePlugin.TiffImageFile) or image.n_frames > MOST_PAGES:
+        return False
+    kinds = []
+    for page in range(1, image.n_frames):
+        image.seek(page)
+        kinds.append(int(image.tag_v2.get(_KIND_OF_PAGE, 0)))
+    image.seek(0)
+    return all(kind & (_PREVIEW | _MASK) for kind in kinds) and not int(image.tag_v2.get(_KIND_OF_PAGE, 0)) & _PREVIEW
 
 
 def _refuse_mosaic(file: SparingFile, name: str) -> None:

@@ -15,7 +15,7 @@ from inspect_core.images.layout import Layout, PathLabels, classify_paths, looks
 from inspect_core.images.manifests import formats
 from inspect_core.images.manifests.manifest_entry import UNNAMED, Annotation
 from inspect_core.images.manifests.photo_list import Claim, PhotoLists, read_lists
-from inspect_core.images.samples import GOOD, ScanError, SkippedFile, join_first_names, pluralise
+from inspect_core.images.samples import GOOD, ScanError, SkippedFile, join_first_names
 from inspect_core.images.verdict_words import condition_sign
 
 NAMES, FOLDERS, LISTS, NONE = "names", "folders", "lists", "none"
@@ -251,9 +251,9 @@ class _Signs:
             kinds = join_first_names(sorted({place.label for place in by_names.images.values() if place.label != GOOD}))
             return f"it has no good photos, only {kinds}; put good photos into a folder named good"
         return (
-            f"{pluralise(len(by_names.good), 'photo')} look good by their names, {len(by_names.defective)} look "
-            "defective; is that right?"
-        ).removesuffix("?")
+            f"{len(by_names.good)} photos look good by their names and {len(by_names.defective)} look defective, but only "
+            "parts of names say so"
+        )
 
     def read(self, key: str) -> PhotoLabels:
         """Return the labels by one reading."""
@@ -358,10 +358,8 @@ def _only(reading: str, root: Path, files: Sequence[PurePosixPath], *rest: Any, 
 
 
 def _same(first: PhotoLabels, other: PhotoLabels) -> bool:
-    """Return whether two readings teach and count the same photos as good and as defective."""
-    return {(photo, place.label == GOOD) for photo, place in first.images.items()} == {
-        (photo, place.label == GOOD) for photo, place in other.images.items()
-    }
+    """Return whether two readings call the same photos good."""
+    return set(first.good) == set(other.good)
 
 
 def _names(lists: PhotoLists) -> str:

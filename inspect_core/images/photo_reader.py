@@ -2,9 +2,10 @@
 
 Conventions, fixed because scores depend on them:
 - pixels are `(H, W, 3)` uint8 RGB as stored; EXIF orientation is applied, colour profiles and gamma are not;
-- 16-bit mono becomes what its `Depth` says, by default `round(value / 257)`, never a stretch per image; 16-bit colour
-  keeps its high byte, which is all that Pillow decodes (at most one level from the same rule);
-- transparent pixels are composited on `BACKGROUND`;
+- 16-bit mono, inverted where its TIFF says that 0 is white, becomes what its `Depth` says, by default
+  `round(value / 257)`, never a stretch per image; 16-bit colour keeps its high byte, which is all that Pillow decodes
+  (at most one level from the same rule);
+- transparent pixels are composited on `BACKGROUND`, unless all are;
 - resizing is `squash`, and nothing else.
 """
 
@@ -21,18 +22,20 @@ import numpy as np
 from PIL import ExifTags, Image, ImageFile
 
 from inspect_core.images.decode_memory import SparingFile, bands
-from inspect_core.images.depth import DEPTHS, Depth, ValueStatistics
-from inspect_core.images.header import DAMAGE, DEEP_MODES, damage_error, open_header, open_photo, require
+from inspect_core.images.depth import DEEPEST, DEPTHS, Depth, ValueStatistics
+from inspect_core.images.header import DAMAGE, damage_error, is_deep, is_negative, open_header, open_photo, require
 from inspect_core.images.header import EXTENSIONS as EXTENSIONS
 from inspect_core.images.header import MAX_SIDE as MAX_SIDE
 from inspect_core.images.header import MIN_SIDE as MIN_SIDE
 from inspect_core.images.header import ImageError as ImageError
+from inspect_core.images.mosaic import is_mosaic
 from inspect_core.runtime.memory import return_memory
 
 BACKGROUND = (0, 0, 0)  # an unlit surrounding; it also makes the transparent part of a mask mean "no defect"
 
 _ANY = Depth.full(DEPTHS[-1])
 LARGE_DECODE_BYTES = 2_800_000  # pixels: larger images are decoded one at a time in this process, for all callers
+_BLANK_ALPHA = "blank alpha"  # in the notes of an image
 _one_at_a_time = threading.Lock()
 
 _ON_ITS_SIDE = (5, 6, 7, 8)  # EXIF orientations
@@ -52,21 +55,25 @@ class DecodedPhoto:
 @dataclass(frozen=True, eq=False)
 class Thumbnail:
     """size: upright (height, width) in pixels of the photo; grey: its brightness averaged, uint8, or the values of a
-    16-bit photo, uint16; values: of a 16-bit photo, None for one of 8 bits.
+    16-bit photo, uint16; values: of a 16-bit photo, None for one of 8 bits; is_mosaic: whether it looks like the colour
+    mosaic of a sensor (`mosaic.is_mosaic`); has_blank_alpha: whether it says that all of it is transparent.
     """
 
     size: tuple[int, int]
     grey: np.ndarray
     values: ValueStatistics | None
+    is_mosaic: bool = False
+    has_blank_alpha: bool = False
 
 
 def read(path: str | Path, depth: Depth | None = None) -> DecodedPhoto:
-    """Read a PNG, JPEG, BMP, TIFF or WebP file holding one picture of 8 or 16 bits per channel.
+    """Read a PNG, JPEG, BMP, TIFF, WebP, PNM or Sun raster file holding one picture of 8 or 16 bits per channel.
 
-    depth: of the photos that were taught; None takes any, over the full range of its bytes. The first bytes decide the
-    format. Takes at most MEMORY_PER_PIXEL bytes per pixel, of which 3 remain. Raises ImageError with the reason and the
-    remedy: unknown, damaged, several pictures, CMYK, floating point, the mosaic of a colour sensor, a side under
-    `MIN_SIDE` or over `MAX_SIDE` pixels, larger than LOUPE_MAX_MEGAPIXELS allows, of another depth.
+    Further pages of a TIFF that are previews or masks of the first are passed over, and an alpha that is 0 everywhere
+    is ignored. depth: of the photos that were taught; None takes any, over the full range of its bytes. The first bytes
+    decide the format. Takes at most MEMORY_PER_PIXEL bytes per pixel, of which 3 remain. Raises ImageError with the
+    reason and the remedy: unknown, damaged, several pictures, CMYK, floating point, the mosaic of a colour sensor, a
+    side under `MIN_SIDE` or over `MAX_SIDE` pixels, larger than LOUPE_MAX_MEGAPIXELS allows, of another depth.
     """
     path = Path(path)
     with open_photo(path) as file:
@@ -106,20 +113,18 @@ def thumbnail(path: str | Path, size: tuple[int, int]) -> Thumbnail:
         image = open_header(file, path.name)
         width, height = image.size
         image.draft("L", (4 * size[1], 4 * size[0]))
-        reduced, is_deep = image.size != (width, height), image.mode in DEEP_MODES
-        grey = _upright(image, path.name, _stored if is_deep else _brightness)
+        reduced, deep = image.size != (width, height), is_deep(image)
+        grey = _upright(image, path.name, _stored(image) if deep else _brightness, ignore_blank_alpha=True)
+    marks = not reduced and (deep or image.mode == "L") and is_mosaic(grey), _BLANK_ALPHA in image.info
     if not reduced:
         height, width = grey.shape
     elif _orientation(image) in _ON_ITS_SIDE:
         height, width = width, height
-    if is_deep:
-        return Thumbnail(
-            (height, width),
-            cv2.resize(grey, size[::-1], interpolation=cv2.INTER_AREA),
-            ValueStatistics.from_photo(grey),
-        )
+    if deep:
+        small = cv2.resize(grey, size[::-1], interpolation=cv2.INTER_AREA)
+        return Thumbnail((height, width), small, ValueStatistics.from_photo(grey), *marks)
     small = np.asarray(Image.fromarray(grey).resize(size[::-1], Image.Resampling.BOX))
-    return Thumbnail((height, width), small, None)
+    return Thumbnail((height, width), small, None, *marks)
 
 
 def digest(pixels: np.ndarray) -> str:
@@ -148,11 +153,11 @@ def squash(pixels: np.ndarray, size: tuple[int, int]) -> np.ndarray:
 
 def _picture(file: SparingFile, name: str, depth: Depth | None) -> DecodedPhoto:
     image = open_header(file, name)
-    is_deep = image.mode in DEEP_MODES
+    deep = is_deep(image)
     if depth is not None:
-        depth.check_file(name, is_deep=is_deep)
-    pixels = _upright(image, name, _stored if is_deep else _rgb)
-    if is_deep:
+        depth.check_file(name, is_deep=deep)
+    pixels = _upright(image, name, _stored(image) if deep else _rgb, ignore_blank_alpha=True)
+    if deep:
         if depth is not None:
             depth.check(name, pixels)
         pixels = _shown(pixels, depth or _ANY)
@@ -168,10 +173,18 @@ def _shown(stored: np.ndarray, depth: Depth) -> np.ndarray:
     return pixels
 
 
-def _upright(image: ImageFile.ImageFile, name: str, values: Callable[[Image.Image], np.ndarray]) -> np.ndarray:
+def _upright(
+    image: ImageFile.ImageFile,
+    name: str,
+    values: Callable[[Image.Image], np.ndarray],
+    *,
+    ignore_blank_alpha: bool = False,
+) -> np.ndarray:
     """Decode an image, and return `values` of its pixels, upright: (H, W, ...). The image is closed.
 
     values: maps a band of the image as stored to (rows, columns, ...); each value may depend on its own pixel only.
+    ignore_blank_alpha: whether an alpha of 0 everywhere, which some writers leave, is taken for none; `info` then says
+    so.
     """
     large = image.width * image.height > LARGE_DECODE_BYTES
     with _one_at_a_time if large else nullcontext():
@@ -182,13 +195,21 @@ def _upright(image: ImageFile.ImageFile, name: str, values: Callable[[Image.Imag
             image.close()
             raise damage_error(name, image.format or "image", error) from error
         width, height = image.size
-        of_one = values(image.crop((0, 0, 1, 1)))
+        is_blank = ignore_blank_alpha and image.mode == "RGBA" and image.getextrema()[-1] == (0, 0)
+        if is_blank:
+            image.info[_BLANK_ALPHA] = True
+
+        def crop(top: int, bottom: int, right: int = width) -> Image.Image:
+            band = image.crop((0, top, right, bottom))
+            return band.convert("RGB") if is_blank else band
+
+        of_one = values(crop(0, 1, right=1))
         size = (width, height) if orientation in _ON_ITS_SIDE else (height, width)
         upright = np.empty((*size, *of_one.shape[2:]), of_one.dtype)
         down, across = _STEPS.get(orientation, (1, 1))
         stored = (upright.swapaxes(0, 1) if orientation in _ON_ITS_SIDE else upright)[::down, ::across]
         for rows in bands(height, width):
-            stored[rows] = values(image.crop((0, rows.start, width, rows.stop)))
+            stored[rows] = values(crop(rows.start, rows.stop))
         image.close()
         if large:
             return_memory()
@@ -200,9 +221,11 @@ def _orientation(image: Image.Image) -> int:
     return image.getexif().get(ExifTags.Base.Orientation, 1)
 
 
-def _stored(image: Image.Image) -> np.ndarray:
-    """Return (H, W) uint16 of a decoded 16-bit image."""
-    return np.asarray(image).astype(np.uint16)
+def _stored(image: Image.Image) -> Callable[[Image.Image], np.ndarray]:
+    """Return what gives (rows, columns) uint16 of a band of a 16-bit image, inverted where 0 is white."""
+    if is_negative(image):
+        return lambda band: np.uint16(DEEPEST) - np.asarray(band).astype(np.uint16)
+    return lambda band: np.asarray(band).astype(np.uint16)
 
 
 def _rgb(image: Image.Image) -> np.ndarray:
@@ -220,7 +243,7 @@ def _brightness(image: Image.Image) -> np.ndarray:
 
 def _marked(image: Image.Image) -> np.ndarray:
     """Return (H, W) bool of a decoded mask; 16-bit mono as stored: a defect marked by the value 1 would round to 0."""
-    if image.mode in DEEP_MODES:
+    if image.mode.startswith("I"):
         return np.asarray(image) > 0
     red, green, blue = np.moveaxis(_rgb(image), -1, 0)
     return (red | green | blue) > 0

@@ -99,12 +99,19 @@ class Dataset:
         """Bit depth at which the photos are read."""
         return self.good[0].depth if self.good else None
 
-    def with_depth(self, *, bits: int | None = None, learned: bool = False) -> Self:
-        """Return the same photos, read with this number of bits (None: as found) and over a learned window.
+    @property
+    def is_narrow(self) -> bool:
+        """Whether the good photos use so few values of their depth that a learned window is needed to see them."""
+        return self.depth is not None and self.values is not None and self.depth.is_narrow(self.values)
+
+    def with_depth(self, *, bits: int | None = None, learned: bool | None = None) -> Self:
+        """Return the same photos, read with this number of bits (None: as found) and over a learned window, or over the
+        full range (None: where they are not narrow).
 
         Raises ValueError for photos of 8 bits, which have nothing to choose, and for fewer bits than were found.
         """
         depth = self.depth
+        learned = self.is_narrow if learned is None else learned
         if bits is None and not learned:
             return self
         if depth is None or self.values is None:

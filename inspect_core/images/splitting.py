@@ -95,9 +95,13 @@ class Split:
         """Return what was learned from, and what was left out, for the recipe."""
         names = join_first_names(list(self.left_out), most=MAX_NAMED_PHOTOS)
         left_out = f", {len(self.left_out)} excluded beforehand ({names})" if self.left_out else ""
-        photos = (*self.train, *self.calibration, *self.validation, *self.test)
-        sources = [f"{good} good and {bad} defective by {source}" for source, good, bad in label_sources(photos)]
-        return f"trained on {len(self.train)} good photos{left_out}; labels: {', '.join(sources)}"
+        return f"trained on {len(self.train)} good photos{left_out}"
+
+    def label_note(self) -> str:
+        """Return where the labels were read, for the recipe."""
+        sources = label_sources((*self.train, *self.calibration, *self.validation, *self.test))
+        by_source = [f"{source}: {good} good, {defective} defective" for source, good, defective in sources]
+        return f"labels from {'; '.join(by_source)}"
 
 
 def split(

@@ -19,8 +19,9 @@ from inspect_core.line.map_folder import MapFolder, render_map_files
 from inspect_core.line.ordered_pool import in_order
 from inspect_core.line.record import Record, as_recorded, facts_of, is_recorded, key_of
 from inspect_core.line.result_row import ResultRow, apply_strict_mode, file_digest, inspect_photo, is_strict_review
-from inspect_core.line.verdict_table import check_table, write_table
+from inspect_core.line.verdict_table import check_table, write_table, write_workbook
 from inspect_core.recipe_format.output_paths import require_distinct_paths
+from inspect_core.recipe_format.spreadsheet import POINT, require_own_workbook
 from inspect_core.runtime.atomic_write import atomic_replace
 from inspect_core.runtime.progress import Report, ignore_progress
 
@@ -35,7 +36,8 @@ BatchInspector = Callable[[Inspector, Sequence[Photo], MapFolder | None], Iterab
 class Outputs:
     """The outputs of a batch; None for one that is not wanted.
 
-    table: with its journal beside it; pictures: a folder of Loupe's own for pictures of the worst parts, named by rank.
+    table: with its journal beside it, written as table_format says; workbook: the same for Excel; pictures: a folder of
+    Loupe's own for pictures of the worst parts, named by rank.
     Without a table nothing is kept of a stopped batch.
     """
 
@@ -43,6 +45,8 @@ class Outputs:
     maps: MapFolder | None = None
     report: Path | None = None
     pictures: Path | None = None
+    workbook: Path | None = None
+    table_format: str = POINT
 
     def check(self, names: Sequence[str] = ()) -> None:
         """Raise OutputPathError, naming it, for a file in the way or two outputs at one place, before a photo is read.
@@ -51,13 +55,15 @@ class Outputs:
         """
         if self.table:
             check_table(self.table)
+        if self.workbook:
+            require_own_workbook(self.workbook)
         if self.report:
             check_report(self.report)
         if self.maps:
             self.maps.assign_file_names(names)
         journal = self.table and journal_of(self.table)
         require_distinct_paths(
-            [*(self.maps.files() if self.maps else ()), self.table, journal, self.report, self.pictures]
+            [*(self.maps.files() if self.maps else ()), self.table, journal, self.report, self.pictures, self.workbook]
         )
 
 
@@ -124,7 +130,9 @@ def run(
             report(number / len(rest), f"{len(rows):,} of {len(photos):,} photos")
         results = [with_truth(rows[name], truths.get(name, ""), inspector.calibration_digests) for name, _ in photos]
         if outputs.table:
-            write_table(outputs.table, results)
+            write_table(outputs.table, results, outputs.table_format)
+        if outputs.workbook:
+            write_workbook(outputs.workbook, results)
         if outputs.report or outputs.pictures:
             pictures = pictures_of(inspector, results, paths)
             if outputs.pictures:

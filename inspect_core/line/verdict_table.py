@@ -1,42 +1,59 @@
-"""The table of verdicts as CSV, a row per photo, safe to open in a spreadsheet."""
+"""The table of verdicts, a row per photo, as CSV and as a workbook, safe to open in a spreadsheet."""
 
 import csv
 import io
 import os
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from dataclasses import MISSING, astuple, fields
 from pathlib import Path
 from typing import Any
 
 from inspect_core.line.result_row import COLUMNS, ResultRow
-from inspect_core.recipe_format.csv_text import cell
-from inspect_core.recipe_format.output_paths import require_own_file
+from inspect_core.recipe_format.output_paths import OutputPathError, require_own_file
+from inspect_core.recipe_format.spreadsheet import (
+    COMMA,
+    POINT,
+    XLSX,
+    Cell,
+    read_rows,
+    require_own_workbook,
+    table_bytes,
+)
 from inspect_core.runtime import workspace
 from inspect_core.runtime.atomic_write import atomic_replace
 
-_BEGINS = ",".join(COLUMNS[:4]).encode()
+_BEGINS = {key: table_bytes([COLUMNS[:4]], key).removesuffix(b"\r\n") for key in (POINT, COMMA)}
 _REQUIRED = {field.name for field in fields(ResultRow) if field.default is MISSING}
 LARGEST = 1 << 28
 """Bytes of a table that is read: about a million rows."""
-_FORMER = {"photo": "photo_deviation"}
-"""Names of columns in tables written before version 2 of the recipe schema."""
 _NUMBERS = {field.name: str(field.type) for field in fields(ResultRow) if "str" not in str(field.type)}
 
 
-def write_table(path: Path, rows: Iterable[ResultRow]) -> None:
-    """Write the rows as CSV in UTF-8, under COLUMNS, each value converted by `cell`.
+def write_table(path: Path, rows: Iterable[ResultRow], key: str = POINT) -> None:
+    """Write the rows under COLUMNS in one of the formats of CSV (`spreadsheet.FORMATS`).
 
     Raises OutputPathError as `check_table` does, OSError when the disk is full or not writable.
     """
     check_table(path)
-    with atomic_replace(path) as new, new.open("w", newline="", encoding="utf-8") as file:
-        writer = csv.writer(file)
-        writer.writerow(COLUMNS)
-        writer.writerows([cell(value) for value in astuple(row)] for row in rows)
+    with atomic_replace(path) as new:
+        new.write_bytes(table_bytes(lines_of(rows), key))
+
+
+def write_workbook(path: Path, rows: Iterable[ResultRow]) -> None:
+    """Write the same as an Excel workbook. Raises as `write_table`."""
+    require_own_workbook(path)
+    with atomic_replace(path) as new:
+        new.write_bytes(table_bytes(lines_of(rows), XLSX))
+
+
+def lines_of(rows: Iterable[ResultRow]) -> Iterator[tuple[Cell, ...]]:
+    """Yield the heads of the table, then the cells of each row."""
+    yield COLUMNS
+    yield from map(astuple, rows)
 
 
 def read_table(path: Path) -> list[ResultRow]:
-    """Return the rows of a table that `write_table` wrote, of an earlier version perhaps, with texts as in the file.
+    """Return the rows of a table that `write_table` wrote, with texts as in the file.
 
     Raises ValueError for another file and for one larger than LARGEST, OSError for what is not an ordinary file.
     """
@@ -46,14 +63,11 @@ def read_table(path: Path) -> list[ResultRow]:
                 f"{path} is larger than {LARGEST >> 20} MB, so it was not read; open it in another program, or "
                 "split the batch"
             )
-        lines = csv.reader(io.TextIOWrapper(file, newline="", encoding="utf-8"))
         try:
-            heads = [_FORMER.get(head, head) for head in next(lines, [])]
+            heads, *lines = read_rows(io.TextIOWrapper(file, newline="", encoding="utf-8-sig"))
             if _REQUIRED <= set(heads) <= set(COLUMNS):
-                return [
-                    ResultRow(**{head: _value(head, text) for head, text in zip(heads, line, strict=True)})
-                    for line in lines
-                ]
+                rows = [dict(zip(heads, line, strict=True)) for line in lines]
+                return [ResultRow(**{head: _value(head, text) for head, text in row.items()}) for row in rows]
         except (csv.Error, ValueError):
             pass
     raise ValueError(f"{path} is not a table of verdicts of this version of Loupe; run the batch again")
@@ -61,7 +75,10 @@ def read_table(path: Path) -> list[ResultRow]:
 
 def check_table(path: Path) -> None:
     """Raise OutputPathError, naming it, when there is a file at `path` that does not begin like a table of verdicts."""
-    require_own_file(path, _BEGINS, "a table of verdicts")
+    try:
+        require_own_file(path, _BEGINS[COMMA], "a table of verdicts")
+    except OutputPathError:
+        require_own_file(path, _BEGINS[POINT], "a table of verdicts")
 
 
 def _value(name: str, text: str) -> Any:

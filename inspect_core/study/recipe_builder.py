@@ -51,6 +51,7 @@ def build_recipe(
     note = order.photos.note()
     if order.tolerances is not None:
         note = f"{note}, each within the tolerances {order.tolerances}"
+    note = f"{note}; {order.photos.label_note()}"
     made = datetime.now(UTC).isoformat(timespec="seconds")
     root = str(mode(sample.root for sample in order.photos.train))
     roots = {str(sample.root) for sample in (*order.photos.train, *order.scored)}

@@ -17,7 +17,7 @@ from inspect_core.line.html_page import page, webp
 from inspect_core.plots import comparison_plots as plots
 from inspect_core.plots.chart_theme import LIGHT, ChartTheme
 from inspect_core.plots.svg import svg
-from inspect_core.recipe_format.csv_text import csv_text
+from inspect_core.recipe_format.spreadsheet import Cell, table_bytes
 from inspect_core.scoring.counts import UnscoredCounts, counts_sentence
 from inspect_core.scoring.metrics import roc_curve
 from inspect_core.study.evaluation import Evaluation, outcomes
@@ -26,7 +26,7 @@ from inspect_core.study.teaching_config import TeachingConfig
 from inspect_core.tuning.comparison_result import Comparison, ComparisonRow, Estimate
 from inspect_core.verdict import Limits, Verdict, Visibility, assemble
 
-CSV_BEGINS = "detector,title,as_published,chosen,"
+CSV_BEGINS = table_bytes([("detector", "title", "as_published", "chosen")]).removesuffix(b"\r\n")
 HTML_BEGINS = "<!doctype html>\n<!-- Detectors compared by Loupe -->\n"
 SHARES = {"Synthetic defects": "synthetic", "Known defects": "known", "Image AUROC": "image_auroc", "AUPRO": "aupro"}
 FIGURES = ("quality", *SHARES.values())
@@ -92,8 +92,8 @@ def figures_of(comparison: Comparison) -> list[dict]:
     return rows
 
 
-def csv_of(comparison: Comparison) -> str:
-    """Return a line per detector, the figures of `figures_of` in columns; empty for what is not known."""
+def lines_of(comparison: Comparison) -> list[list[Cell]]:
+    """Return the heads, then a line per detector: the figures of `figures_of`, None for what is not known."""
     lines = []
     for row in figures_of(comparison):
         live, intervals = row.pop("live"), row.pop("intervals")
@@ -105,7 +105,7 @@ def csv_of(comparison: Comparison) -> str:
         }
         live = " ".join(f"{name}={value}" for name, value in live.items())
         lines.append(row | ends | limits | {"live": live})
-    return csv_text([list(lines[0]), *(list(line.values()) for line in lines)])
+    return [list(lines[0]), *(list(line.values()) for line in lines)]
 
 
 def table_of(comparison: Comparison, current: str = "") -> dict[str, list[str]]:

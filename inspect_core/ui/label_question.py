@@ -6,7 +6,7 @@ from pathlib import Path, PurePosixPath
 import streamlit as st
 
 from inspect_core.images.folders import PhotoTree
-from inspect_core.images.photo_labels import Reading, UnclearLabels
+from inspect_core.images.photo_labels import UnclearLabels
 from inspect_core.images.samples import ScanError
 from inspect_core.ui import contact_sheet, shell
 from inspect_core.ui.photo_source import readable_roots
@@ -53,19 +53,19 @@ def _ask(unclear: UnclearLabels, key: str) -> str | None:
         question = f"{unclear.question[:1].upper()}{unclear.question[1:]}."
         st.markdown(f"**{shell.escape(question)}** Nothing is used until you choose how the labels are meant.")
         readings = {reading.key: reading for reading in unclear.readings}
-        say = {name: shell.escape(reading.title) for name, reading in readings.items()}
-        chosen = st.radio("Labels", list(readings), index=None, format_func=say.__getitem__, key=key)
+        chosen = st.radio(
+            "Labels", list(readings), index=None, key=key,
+            format_func=lambda name: shell.escape(readings[name].title),
+        )  # fmt: skip
         shown = readings[chosen] if chosen is not None else unclear.readings[0]
-        for words, photos in _kinds(shown):
-            if photos:
-                st.caption(f"{words}: {len(photos)}")
-                st.image(_strip(str(unclear.root), photos), alt=f"The first photos: {words}")
+        few = contact_sheet.ACROSS
+        if shown.good:
+            st.caption(f"Good: {len(shown.good):d}")
+            st.image(_strip(str(unclear.root), shown.good[:few]), alt="The first good photos")
+        if shown.defective:
+            st.caption(f"Defective: {len(shown.defective):d}")
+            st.image(_strip(str(unclear.root), shown.defective[:few]), alt="The first defective photos")
     return chosen
-
-
-def _kinds(reading: Reading) -> list[tuple[str, tuple[PurePosixPath, ...]]]:
-    few = contact_sheet.ACROSS
-    return [("Good", reading.good[:few]), ("Defective", reading.defective[:few])]
 
 
 @st.cache_data(max_entries=16, show_spinner=False)

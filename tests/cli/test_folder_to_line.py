@@ -73,7 +73,7 @@ def test_from_the_folder_to_the_line(fit, backbone, deep, tmp_path, capsys):
     shown = [photo, tmp_path / "noise.png", tmp_path / "half.png"]
     assert main(["inspect", str(saved), *map(str, shown), "--csv", str(table), "--device", "cpu"]) == 1
     assert "Not located noise.png" in capsys.readouterr().err
-    rows = {row["name"]: row for row in csv.DictReader(table.open())}
+    rows = {row["name"]: row for row in csv.DictReader(table.open(encoding="utf-8-sig"))}
     assert (rows["noise.png"]["verdict"], rows["noise.png"]["score"]) == ("not located", "")
     assert rows["noise.png"]["reason"]
     assert rows["half.png"]["verdict"] != "accept"

@@ -22,7 +22,7 @@ pytestmark = pytest.mark.slow
 
 
 def rows_of(path):
-    with path.open(newline="") as file:
+    with path.open(newline="", encoding="utf-8-sig") as file:
         return list(csv.DictReader(file))
 
 

@@ -23,7 +23,7 @@ def test_screen_names_the_photos_that_fit_leaves_out(teach, fit, product, tmp_pa
     recipe = load(tmp_path / "r")
     assert recipe.provenance.calibration_note == (
         f"trained on 12 good photos, 2 excluded beforehand ({out[0]}, {out[1]}), each within the tolerances "
-        f"{DEFAULT_TOLERANCES}"
+        f"{DEFAULT_TOLERANCES}; labels from folder: 16 good, 3 defective"
     )
     assert not {row.name for row in recipe.calibration_photos} & set(out)
     assert tree(product) == before

@@ -10,7 +10,7 @@ from inspect_core.cli.commands import main
 
 
 def table(path: Path) -> list[dict]:
-    with path.open(newline="", encoding="utf-8") as file:
+    with path.open(newline="", encoding="utf-8-sig") as file:
         return [{**row, "time": "", "milliseconds": ""} for row in csv.DictReader(file)]
 
 

@@ -44,9 +44,9 @@ BAD = {
     "text": (b"Dear camera,\nplease send images.\n", "it is not a PNG", "export it"),
     "gif": (encoded(RGB, "GIF"), "it is not a PNG", "export it"),
     "one pixel": (encoded(RGB[:1, :1], "PNG"), "1 × 1 px, too small", "at least 8 px"),
-    "30,000 px square": (png_header(30_000, 30_000), "30,000 × 30,000 px", "crop it"),
-    "30,000 px wide": (png_header(30_000, 100), "30,000 × 100 px", "crop it"),
-    "30,000 px bitmap": (bmp_header(30_000, 30_000), "30,000 × 30,000 px", "crop it"),
+    "40,000 px square": (png_header(40_000, 40_000), "40,000 × 40,000 px", "crop it"),
+    "40,000 px wide": (png_header(40_000, 100), "40,000 × 100 px", "crop it"),
+    "40,000 px bitmap": (bmp_header(40_000, 40_000), "40,000 × 40,000 px", "crop it"),
     "many pixels": (png_header(10_000, 10_000), "10,000 × 10,000 px", "crop it"),
     "animated PNG": (several("PNG"), "animated", "separate file"),
     "animated WebP": (several("WEBP"), "animated", "separate file"),
@@ -80,7 +80,7 @@ def test_large_claims_are_refused_before_decoding(monkeypatch):
 
     monkeypatch.setattr("PIL.ImageFile.ImageFile.load", decoded)
     monkeypatch.setattr("PIL.PngImagePlugin.PngImageFile.load", decoded)
-    for name in ("30,000 px square", "animated PNG", "CMYK JPEG", "pages"):
+    for name in ("40,000 px square", "animated PNG", "CMYK JPEG", "pages"):
         with pytest.raises(photo_reader.ImageError):
             photo_reader.read_bytes(BAD[name][0], name)
 
@@ -188,14 +188,14 @@ def test_folder_of_bad_files_lists_each_and_uses_the_rest(tmp_path):
     for number in range(3):
         (tmp_path / f"{number}.png").write_bytes(encoded(np.roll(RGB, number * 7, axis=0), "PNG"))
     for name, (data, _, _) in BAD.items():
-        (tmp_path / f"bad {name}.png").write_bytes(data)
+        (tmp_path / f"dud {name}.png").write_bytes(data)
     samples = folders.scan(tmp_path)
     assert [sample.name for sample in samples.good] == ["0.png", "1.png", "2.png"]
     reasons = {skipped.name: skipped.reason for skipped in samples.skipped}
-    assert reasons.keys() == {f"bad {name}.png" for name in BAD}
+    assert reasons.keys() == {f"dud {name}.png" for name in BAD}
     for name, (_, reason, remedy) in BAD.items():
-        assert reason in reasons[f"bad {name}.png"]
-        assert remedy in reasons[f"bad {name}.png"]
+        assert reason in reasons[f"dud {name}.png"]
+        assert remedy in reasons[f"dud {name}.png"]
     assert any(f"{len(BAD)} photos skipped" in warning for warning in samples.warnings)
 
 

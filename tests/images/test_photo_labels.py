@@ -319,9 +319,8 @@ def test_sources_of_labels_are_counted_and_stand_in_the_recipe(tmp_path):
     table(tmp_path / "labels.csv", ("file", "label"), ("good/c.png", "dent"), ("good/0.png", "good"))
     dataset = scan(tmp_path)
     assert [tuple(source) for source in dataset.sources()] == [("folder", 7, 1), ("labels.csv", 1, 1)]
-    note = split(dataset, seed=0).note()
-    assert "7 good and 1 defective by folder" in note
-    assert "1 good and 1 defective by labels.csv" in note
+    note = split(dataset, seed=0).label_note()
+    assert note == "labels from folder: 7 good, 1 defective; labels.csv: 1 good, 1 defective"
 
 
 GOOD_WORDS = ["good", "OK", "i.O.", "Gutteile", "良品", "conforme"]

@@ -26,7 +26,7 @@ LEVELS = (0, 50, 150, 250, 90, 210)
 
 
 def rows_of(path: Path) -> list[dict]:
-    with path.open(newline="", encoding="utf-8") as file:
+    with path.open(newline="", encoding="utf-8-sig") as file:
         return list(csv.DictReader(file))
 
 

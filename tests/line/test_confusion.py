@@ -63,7 +63,7 @@ def test_folders_that_say_nothing_give_no_truth(photo, tmp_path, inspector):
     assert truths("said", "NG/a.png", "b.png") == ({"NG/a.png": "NG", "b.png": GOOD}, ())
     unclear, (note,) = truths("unclear", "part_1_OK.png", "part_2_NG.png")
     assert unclear == {}
-    assert "1 look defective" in note
+    assert "1 photos look good by their names and 1 look defective" in note
     rows = [row("a", "accept"), row("b", "reject", confusion.TAUGHT)]
     assert (confusion.escape_sentence(rows), confusion.confusion(rows)) == ("", {})
     assert "Compared with ground truth" not in html_of(inspector(), rows, {})

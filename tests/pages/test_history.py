@@ -13,6 +13,7 @@ from inspect_core.audit.changes import limits_changed
 from inspect_core.audit.entry import CHALLENGE, INSPECTION, OVERRIDE, NewLogEntry
 from inspect_core.audit.inspections import read
 from inspect_core.audit.log import AuditLog
+from inspect_core.recipe_format.spreadsheet import XLSX, table_bytes
 from inspect_core.ui.history import history_report
 from inspect_core.ui.history.selection import Selection
 from inspect_core.verdict import Limits
@@ -134,7 +135,8 @@ def test_a_log_that_cannot_be_used_is_named_and_the_app_goes_on(open_app, worksp
 def test_spreadsheet_export_runs_nothing_and_names_the_release(workspace):
     append(*(inspection(i, 9.0, kind=text, name=f"{text}\n{i}") for i, text in enumerate((FORMULA, "＝1", TAG))))
     append(inspection(4, 2.0, release="e" * 64))
-    rows = [*csv.reader(io.StringIO(history_report.csv_of(chosen())))]
+    content = table_bytes(history_report.lines_of(chosen()))
+    rows = [*csv.reader(io.StringIO(content.decode("utf-8-sig")))]
     assert rows[0] == list(history_report.COLUMNS)
     assert [row[rows[0].index("release")] for row in rows[1:]] == ["e" * 64, "", "", ""]
     texts = [cell for row in rows[1:] for cell in row if not cell.replace(".", "").lstrip("-").isdigit()]
@@ -162,7 +164,8 @@ def test_oversized_facts_leave_a_history_that_says_so(open_app, filled, facts):
     strange = inspection(20, 1.0)
     append(replace(strange, facts=strange.facts | facts), NewLogEntry(OVERRIDE, {"entry": [1], "verdict": {}}, "Ana"))
     append(NewLogEntry(CHALLENGE, {"parts": [3]}, "Ana"), NewLogEntry(CHALLENGE, {"parts": 3}, "Ana"))
-    page, table = history_report.html_of(chosen()), history_report.csv_of(chosen())
+    page, table = history_report.html_of(chosen()), table_bytes(history_report.lines_of(chosen()))
+    assert table_bytes(history_report.lines_of(chosen()), XLSX).startswith(b"PK")
     assert "Not plotted: 1 part" in page or "is not a number" in page or facts == {"reject": 1e-320}
     assert "</html>" in page
     assert len(table.splitlines()) == 14

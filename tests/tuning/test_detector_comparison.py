@@ -18,6 +18,7 @@ from inspect_core.images.folders import Split, scan, split
 from inspect_core.images.photo_reader import read
 from inspect_core.methods.registry import CANDIDATES, FIXED, LOOSE, title_of
 from inspect_core.recipe import inspect
+from inspect_core.recipe_format.spreadsheet import table_bytes
 from inspect_core.recipe_io.recipe_file import load, save
 from inspect_core.study.study import Study
 from inspect_core.study.teaching_config import TeachingConfig
@@ -206,9 +207,9 @@ def test_what_is_written_says_the_same_everywhere(compared):
         low, high = line["intervals"]["aupro"]
         assert low <= line["aupro"] <= high
         assert re.match(r"Rejects \d of 4 good", line["in_parts"])
-    text = comparison_report.csv_of(comparison)
-    assert text.startswith(comparison_report.CSV_BEGINS)
-    lines = list(csv.DictReader(io.StringIO(text)))
+    content = table_bytes(comparison_report.lines_of(comparison))
+    assert content.startswith(comparison_report.CSV_BEGINS)
+    lines = list(csv.DictReader(io.StringIO(content.decode("utf-8-sig"))))
     assert [float(line["pixel_auroc"]) for line in lines] == [line["pixel_auroc"] for line in rows]
     table = comparison_report.table_of(comparison)
     assert [*table][2:4] == ["False rejects", "Escapes"], "before any figure of the laboratory"

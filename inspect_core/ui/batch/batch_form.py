@@ -43,8 +43,9 @@ def new_batch(saved: list[Path]) -> None:
     map_choices = st.pills(label, list(MAPS), format_func=say, selection_mode="multi", key=key, help=words)
     workers, cluster = _worker_inputs()
     labels = None if source is None else label_question.choose(source.path, fingerprint(source.path), to_teach=False)
-    is_ready = labels is not None and labels.is_clear
-    if start_button("Start", "batch_start", disabled=not is_ready) and source is not None and labels is not None:
+    if labels is not None and not labels.is_clear:
+        st.caption("You can start without: verdicts are then not compared with labels.")
+    if start_button("Start", "batch_start", disabled=source is None) and source is not None and labels is not None:
         with shell.errors_shown(ValueError, ScanError, OSError):
             with st.spinner("Checking the photos…"):
                 count = len(photos_of([source.path]))

@@ -11,9 +11,9 @@ from inspect_core.line.batch_report import batch_sentence, in_words, worst_rows
 from inspect_core.line.histogram import histogram
 from inspect_core.line.result_row import ResultRow
 from inspect_core.line.verdict_changes import BETTER, WORSE, compare_verdicts
-from inspect_core.line.verdict_table import read_table
+from inspect_core.line.verdict_table import lines_of, read_table
 from inspect_core.runtime import workspace
-from inspect_core.ui import charts, saved_recipes, shell
+from inspect_core.ui import charts, saved_recipes, shell, table_download
 from inspect_core.ui.batch import batch_form, batch_store
 from inspect_core.ui.batch.batch_store import SIDES, BatchRun
 from inspect_core.ui.inspected_photos import heatmap_of
@@ -108,13 +108,12 @@ def _changes(batch: BatchRun, rows: list[ResultRow]) -> None:
 
 def _downloads(batch: BatchRun) -> None:
     row = st.container(horizontal=True)
-    for label, path, mime in (("Table (CSV)", batch.table, "text/csv"), ("Report (HTML)", batch.report, "text/html")):
-        key = f"batch_{path.name}"
-        icon = ":material/download:"
-        is_missing = not path.is_file()
-        row.download_button(
-            label, path.read_bytes, path.name, mime, key, on_click="ignore", icon=icon, disabled=is_missing
-        )
+    table, report = batch.table, batch.report
+    table_download.offer(row, lambda: lines_of(read_table(table)), table.stem, disabled=not table.is_file())
+    row.download_button(
+        "Report (HTML)", report.read_bytes, report.name, "text/html", f"batch_{report.name}",
+        on_click="ignore", icon=":material/download:", disabled=not report.is_file(),
+    )  # fmt: skip
     batch_form.compare(batch, row)
     batch_form.discard(batch, row)
     if batch.map_suffixes:

@@ -14,9 +14,11 @@ from inspect_core.study.teaching_config import TeachingConfig
 from inspect_core.tuning import comparison_report
 from inspect_core.tuning.comparison_result import Comparison, ComparisonRow
 from inspect_core.tuning.detector_comparison import published
-from inspect_core.ui import charts, shell, teaching_job
+from inspect_core.ui import charts, shell, table_download, teaching_job
 from inspect_core.ui.compare import comparison_jobs
 from inspect_core.ui.taught_product import TaughtProduct
+
+REPLACED = "A newer comparison replaced this one. Compare again."
 
 CURVE_WIDTH = 460
 SCORES_WIDTH = 320
@@ -113,18 +115,16 @@ def _put_on_bench(product: TaughtProduct, row: ComparisonRow) -> None:
 
 
 def _downloads(order: TeachingConfig) -> None:
-    for label, name, kind, write in (
-        ("Table (CSV)", "detectors.csv", "text/csv", comparison_report.csv_of),
-        ("Report (HTML)", "detectors.html", "text/html", partial(comparison_report.html_of, order=order)),
-    ):
-        data = partial(_made, order, write)
-        icon = ":material/download:"
-        st.download_button(label, data, name, kind, key=f"compare_{name}", icon=icon, on_click="ignore")
+    row = st.container(horizontal=True)
+    table_download.offer(row, partial(_made, order, comparison_report.lines_of, [[REPLACED]]), "detectors")
+    data = partial(_made, order, partial(comparison_report.html_of, order=order), REPLACED)
+    name, icon = "detectors.html", ":material/download:"
+    row.download_button("Report (HTML)", data, name, "text/html", f"compare_{name}", icon=icon, on_click="ignore")
 
 
-def _made(order: TeachingConfig, write: Callable[[Comparison], str]) -> str:
+def _made(order: TeachingConfig, write: Callable[[Comparison], Any], otherwise: Any) -> Any:
     comparison = comparison_jobs.last_comparison(order)
-    return "A newer comparison replaced this one. Compare again." if comparison is None else write(comparison)
+    return otherwise if comparison is None else write(comparison)
 
 
 def _curves(rows: Sequence[ComparisonRow]) -> None:

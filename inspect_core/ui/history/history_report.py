@@ -1,5 +1,6 @@
 """Downloads of the selection on History: a table for a spreadsheet, and one HTML page that opens without a network."""
 
+from collections.abc import Sequence
 from datetime import datetime
 from functools import partial
 
@@ -14,8 +15,8 @@ from inspect_core.line.html_page import page
 from inspect_core.plots import history_plots as plots
 from inspect_core.plots.chart_theme import LIGHT
 from inspect_core.plots.svg import svg
-from inspect_core.recipe_format.csv_text import csv_text
-from inspect_core.ui import shell
+from inspect_core.recipe_format.spreadsheet import Cell
+from inspect_core.ui import shell, table_download
 from inspect_core.ui.history.history_overview import MOST_TYPES, STEPS, examples, series
 from inspect_core.ui.history.selection import MAX_INSPECTIONS, Selection, local
 from inspect_core.verdict import ALL_VERDICTS, VERDICT_PHRASES
@@ -38,11 +39,11 @@ DIGEST = (
 def downloads(selection: Selection) -> None:
     """Show the selection as files, made on request."""
     row = st.container(horizontal=True, vertical_alignment="center")
-    for label, make, kind in (("Table (CSV)", csv_of, "csv"), ("Report (HTML)", html_of, "html")):
-        data = partial(make, selection)
-        name = f"history.{kind}"
-        icon = ":material/download:"
-        row.download_button(label, data, name, f"text/{kind}", f"history_{kind}", icon=icon, on_click="ignore")
+    table_download.offer(row, partial(lines_of, selection), "history")
+    row.download_button(
+        "Report (HTML)", partial(html_of, selection), "history.html", "text/html", "history_html",
+        icon=":material/download:", on_click="ignore",
+    )  # fmt: skip
     number, digest = selection.head
     entries = "1 log entry" if number == 1 else f"{number:,} log entries"
     row.caption(f"{entries}, last digest {shell.escape(digest[:12])}", help=DIGEST)
@@ -51,9 +52,9 @@ def downloads(selection: Selection) -> None:
         st.warning(f"{read}; choose a shorter period to see the others.")
 
 
-def csv_of(selection: Selection) -> str:
-    """Return a line per inspection, latest first, under COLUMNS; time in UTC; no formula for a spreadsheet to run."""
-    return csv_text([COLUMNS, *map(_line, selection.inspections)])
+def lines_of(selection: Selection) -> list[Sequence[Cell]]:
+    """Return the cells of each inspection, latest first, under COLUMNS; time in UTC."""
+    return [COLUMNS, *map(_line, selection.inspections)]
 
 
 def html_of(selection: Selection) -> str:

@@ -57,8 +57,11 @@ SLIDERS = {
 }
 
 
-def choose_depth(samples: Dataset) -> Dataset:
-    """Return the photos, read at the chosen depth; photos of 8 bits offer no choice and are returned unchanged."""
+def choose_depth(samples: Dataset, key: str) -> Dataset:
+    """Return the photos, read at the chosen depth; photos of 8 bits offer no choice and are returned unchanged.
+
+    key: of the files; it changes when they do.
+    """
     depth, values = samples.depth, samples.values
     if depth is None or values is None:
         return samples
@@ -67,7 +70,11 @@ def choose_depth(samples: Dataset) -> Dataset:
         label = "Bit depth of the camera"
         bits = st.selectbox(label, allowed, format_func=lambda bits: f"{bits} bits", key="depth_bits", help=TO_DEPTH)
         label = "Stretch contrast to the range of the good photos"
-        chosen = samples.with_depth(bits=bits, learned=st.toggle(label, key="depth_learned", help=TO_STRETCH))
+        narrow = samples.with_depth(bits=bits, learned=False).is_narrow
+        learned = st.toggle(label, value=narrow, key=f"depth_learned-{key}-{bits}", help=TO_STRETCH)
+        if narrow:
+            st.caption("The good photos fill few of the values, so contrast is stretched unless you switch it off.")
+        chosen = samples.with_depth(bits=bits, learned=learned)
         depth = chosen.depth or depth
         st.markdown(shell.escape(depth.sentence()))
         first, share = zip(*depth.histogram(values), strict=True)

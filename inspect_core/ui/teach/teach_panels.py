@@ -99,8 +99,8 @@ def show_scan(source: PhotoSource, key: str) -> Dataset | None:
     if [source.source for source in sources] != [UNSAID]:
         columns = {
             "Labels read from": [shell.escape(source.source) for source in sources],
-            "Good": [source.good for source in sources],
-            "Defective": [source.defective for source in sources],
+            "Good": [f"{source.good:d}" for source in sources],
+            "Defective": [f"{source.defective:d}" for source in sources],
         }
         st.table(columns, hide_index=True, width="content")
     for row, sheet in zip(samples.table(), _strips(samples, key), strict=False):

@@ -1,0 +1,116 @@
+"""Tables as spreadsheets open them: CSV with the separator and the decimal sign of a country, or an Excel workbook."""
+
+import csv
+import io
+import zipfile
+from collections.abc import Iterable, Sequence
+from pathlib import Path
+from typing import NamedTuple
+
+import xlsxwriter
+
+from inspect_core.images.samples import escape_line
+from inspect_core.recipe_format.csv_text import cell
+from inspect_core.recipe_format.output_paths import OutputPathError, check_folder
+from inspect_core.runtime import workspace
+
+POINT, COMMA, XLSX = "point", "comma", "xlsx"
+AUTHOR = "Loupe"
+LARGEST_NUMBER = 1e307
+"""Largest value of a cell; others are written as text."""
+_LONGEST_CELL = 32_767  # characters that Excel takes
+_PROPERTIES = "docProps/core.xml"
+_MARK = f"<dc:creator>{AUTHOR}</dc:creator>".encode()
+
+Cell = str | float | None
+
+
+class TableFormat(NamedTuple):
+    """How a table is written. title: for the user; separator and decimal: of a CSV, "" of a workbook."""
+
+    title: str
+    separator: str
+    decimal: str
+    suffix: str
+    mime: str
+
+
+_SHEET = "application/vnd.openxmlformats-officedocument.spreadsheetml.sheet"
+FORMATS = {
+    POINT: TableFormat("CSV, decimal point", ",", ".", ".csv", "text/csv"),
+    COMMA: TableFormat("CSV, decimal comma and semicolons", ";", ",", ".csv", "text/csv"),
+    XLSX: TableFormat("Excel (.xlsx)", "", "", ".xlsx", _SHEET),
+}
+"""Formats of tables by key. A spreadsheet set to German or French takes the second, one set to English the first."""
+
+
+def table_bytes(rows: Iterable[Sequence[Cell]], key: str = POINT) -> bytes:
+    """Return rows, the heads first, as a file in the format of this key.
+
+    A CSV is UTF-8 with a byte order mark, by which Excel knows it; texts are disarmed as in `csv_text.cell`. In a
+    workbook every text is stored as text, which nothing takes for a formula.
+    """
+    table = FORMATS[key]
+    if key == XLSX:
+        return _workbook(rows)
+    text = io.StringIO(newline="")
+    writer = csv.writer(text, delimiter=table.separator)
+    writer.writerows([_written(value, table.decimal) for value in row] for row in rows)
+    return text.getvalue().encode("utf-8-sig")
+
+
+def read_rows(lines: io.TextIOBase) -> list[list[str]]:
+    """Return the rows of a CSV that `table_bytes` wrote, numbers with a decimal point. Raises csv.Error, ValueError."""
+    first = lines.readline()
+    table = next((table for table in (FORMATS[COMMA], FORMATS[POINT]) if table.separator in first), FORMATS[POINT])
+    rows = [*csv.reader([first], delimiter=table.separator), *csv.reader(lines, delimiter=table.separator)]
+    if table.decimal == ".":
+        return rows
+    return [rows[0], *([_with_point(text, table.decimal) for text in row] for row in rows[1:])]
+
+
+def require_own_workbook(path: Path) -> None:
+    """Raise OutputPathError, naming it, when there is a file at `path` that is not a workbook of Loupe's."""
+    check_folder(path)
+    if not path.is_symlink() and not path.exists():
+        return
+    if workspace.regular_file_stat(path):
+        try:
+            with zipfile.ZipFile(path) as archive:
+                if archive.getinfo(_PROPERTIES).file_size < 1 << 16 and _MARK in archive.read(_PROPERTIES):
+                    return
+        except (zipfile.BadZipFile, KeyError, OSError, NotImplementedError, RuntimeError, EOFError, ValueError):
+            pass
+    reason = "already exists and is not a workbook written by Loupe, so it is not replaced"
+    raise OutputPathError(f"{path} {reason}; choose another name, or delete it yourself")
+
+
+def _written(value: Cell, decimal: str) -> Cell:
+    if isinstance(value, float) and decimal != ".":
+        return repr(value).replace(".", decimal)
+    return cell(value)
+
+
+def _with_point(text: str, decimal: str) -> str:
+    try:
+        float(text.replace(decimal, "."))
+    except ValueError:
+        return text
+    return text.replace(decimal, ".")
+
+
+def _workbook(rows: Iterable[Sequence[Cell]]) -> bytes:
+    content = io.BytesIO()
+    with xlsxwriter.Workbook(content, {"in_memory": True}) as book:
+        book.set_properties({"author": AUTHOR})
+        sheet = book.add_worksheet("Table")
+        heads = book.add_format({"bold": True})
+        for number, row in enumerate(rows):
+            for column, value in enumerate(row):
+                if isinstance(value, float | int) and abs(value) <= LARGEST_NUMBER:
+                    sheet.write_number(number, column, value)
+                elif value is not None:
+                    text = escape_line(str(value))[:_LONGEST_CELL]
+                    sheet.write_string(number, column, text, heads if number == 0 else None)
+        sheet.freeze_panes(1, 0)
+    return content.getvalue()
