@@ -155,6 +155,15 @@ class Verdict:
         return self.placement.over_photo(self.anomaly_map)
 
     @property
+    def region_place(self) -> tuple[float | None, float | None]:
+        """Middle (x, y) of the most anomalous region, as shares of the photo; None where nothing stands out."""
+        if not self.regions:
+            return None, None
+        left, top, right, bottom = self.regions[0].box
+        height, width = self.placement.photo_size
+        return round((left + right) / 2 / width, 3), round((top + bottom) / 2 / height, 3)
+
+    @property
     def photo_uninspected(self) -> np.ndarray | None:
         """(H, W) bool: `uninspected` over the photo as taken."""
         return None if self.uninspected is None else self.placement.mask_over_photo(self.uninspected)

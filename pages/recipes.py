@@ -14,9 +14,7 @@ paths = saved_recipes.paths()
 if not paths:
     saved_recipes.show_no_recipes()
 states = approval_panel.states()
-lines, former, refused = recipe_table.lines(paths)
-if former:
-    recipe_panels.convert_former(former)
+lines, refused = recipe_table.lines(paths)
 if lines:
     recipe_panels.of_one(recipe_table.choose(lines, states), lines, states)
 for path, why in refused.items():

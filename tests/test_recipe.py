@@ -7,13 +7,11 @@ import numpy as np
 import pytest
 import torch
 
-from inspect_core.audit.log import AuditLog
 from inspect_core.classify.kernel_density import fit_kdf
 from inspect_core.features import backbones
 from inspect_core.images.photo_reader import read
 from inspect_core.recipe import inspect
 from inspect_core.recipe_io.recipe_file import load, save
-from inspect_core.recipe_io.schema_conversion import convert
 from inspect_core.runtime.versions import library_versions
 from inspect_core.verdict import OTHER_PRODUCT, Limits
 from inspect_core.whole_part.defect_types import DefectTypes
@@ -27,11 +25,9 @@ NAMES = list(next(iter(STORED.values())))
 
 
 @pytest.fixture(scope="module")
-def stored(tmp_path_factory):
-    """A recipe that an earlier version wrote, converted."""
-    folder = tmp_path_factory.mktemp("converted")
-    with AuditLog.open(f"sqlite:///{folder}/log.sqlite") as log:
-        return convert(DATA / "recipe.zip", folder / "recipe.zip", log, user="Ana")
+def stored():
+    """A recipe that was saved before, whose scores were recorded."""
+    return load(DATA / "recipe.zip")
 
 
 @pytest.fixture

@@ -13,7 +13,7 @@ import onnx
 import pytest
 
 from inspect_core.classify.kernel_density import fit_kdf, fit_kdn
-from inspect_core.images.photo_quality import QualityRange, measure_quality
+from inspect_core.images.photo_quality import DEVIATION_SEPARATOR, QualityRange, measure_quality
 from inspect_core.images.photo_reader import read, squash
 from inspect_core.recipe import inspect
 from inspect_core.recipe_format import golden_images, recipe_package
@@ -191,7 +191,7 @@ def test_photo_deviation_is_stated_and_changes_no_verdict(small_recipe, small_ba
             here, there = inspect(pixels, recipe, backbone=small_backbone), runner.inspect(pixels)
             assert here.photo_deviation == there.photo_deviation
             assert here.verdict == inspect(pixels, silent, backbone=small_backbone).verdict
-            deviations.update(here.photo_deviation.split(", "))
+            deviations.update(here.photo_deviation.split(DEVIATION_SEPARATOR))
     assert {"", "noisier than taught", "darker than taught"} <= deviations
 
 

@@ -69,8 +69,6 @@ def _in_words(kind: str, facts: Mapping) -> str:
     if kind == kinds.CHALLENGE:
         missed = [str(part.get("name")) for part in facts.get("parts", ()) if not part.get("passed")]
         return f"failed: {', '.join(missed)}" if missed else "all challenge parts passed"
-    if kind == kinds.CONVERTED:
-        return f"from {str(facts.get('former'))[:12]}"
     if kind == kinds.CHALLENGE_OVERRIDE:
         return "watching allowed despite a failed challenge"
     if kind == kinds.CLOCK_SET_BACK:

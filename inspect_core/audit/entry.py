@@ -15,7 +15,6 @@ CHALLENGE = "challenge"
 CHALLENGE_OVERRIDE = "challenge override"
 RELABELLED = "part relabelled"
 DRIFT = "drift"
-CONVERTED = "recipe converted"
 CLOCK_SET_BACK = "clock set back"
 KINDS = (
     INSPECTION,
@@ -27,7 +26,6 @@ KINDS = (
     CHALLENGE_OVERRIDE,
     RELABELLED,
     DRIFT,
-    CONVERTED,
     CLOCK_SET_BACK,
 )
 """Kinds of entries. The last one is written by the log itself."""

@@ -10,7 +10,9 @@ from inspect_core.audit.entry import INSPECTION, KINDS, OVERRIDE, LogEntry
 from inspect_core.audit.log import AuditLog
 from inspect_core.verdict import ALL_VERDICTS, INPUTS, NOT_JUDGED, OTHER_PRODUCT, PARTLY_OUT, Limits
 
-_TEXTS = ("name", "digest", "reason", "product_check", "source", "path", "release")
+_TEXTS = ("name", "digest", "reason", "product_check", "source", "path", "release", "photo_deviation")
+_JUDGED = ("score", "review", "reject")
+_NUMBERS = (*_JUDGED, "area", "region_x", "region_y")
 ACCEPT, REVIEW, REJECT = "accept", "review", "reject"
 NOTCH = 0.05  # share of the limit for rejection by which both limits are moved, to see what that would have done
 
@@ -19,8 +21,10 @@ NOTCH = 0.05  # share of the limit for rejection by which both limits are moved,
 class Inspection:
     """One inspected photo. number: of its entry; time: with its time zone; digest: of the pixels; score: None where it
     could not be judged; verdict: one of ALL_VERDICTS, of Loupe; review, reject: limits in force; path: where the photo
-    lay; release: digest of the export that judged it, "" for the recipe itself; override: the entry of the operator's
-    verdict on it; inputs: what else was measured on the photo, by name. A text that was not recorded is "".
+    lay; release: digest of the export that judged it, "" for the recipe itself; photo_deviation: how the photo differs
+    from those taught; region_x, region_y: middle of the most anomalous region, as shares of the photo; override: the
+    entry of the operator's verdict on it; inputs: what else was measured on the photo, by name. A text that was not
+    recorded is "".
     """
 
     number: int
@@ -41,6 +45,9 @@ class Inspection:
     source: str
     path: str
     release: str = ""
+    photo_deviation: str = ""
+    region_x: float | None = None
+    region_y: float | None = None
     inputs: Mapping[str, float] = field(default_factory=dict)
     override: LogEntry | None = None
 
@@ -68,10 +75,10 @@ def of_entry(entry: LogEntry, overridden: LogEntry | None = None) -> Inspection:
     The reason names what is there and is no number.
     """
     facts = entry.facts
-    numbers = {name: _number(facts.get(name)) for name in ("score", "review", "reject", "area")}
+    numbers = {name: _number(facts.get(name)) for name in _NUMBERS}
     texts = {name: str(facts.get(name) or "") for name in _TEXTS}
     unread = [name for name, value in numbers.items() if value is None and facts.get(name) is not None]
-    reasons = [texts["reason"], *(f"its {name} is not a number" for name in unread if name != "area")]
+    reasons = [texts["reason"], *(f"its {name} is not a number" for name in unread if name in _JUDGED)]
     values = {name: getattr(entry, name) for name in ("number", "product", "recipe", "user")}
     values |= {"verdict": facts.get("verdict") if facts.get("verdict") in ALL_VERDICTS else NOT_JUDGED}
     values["inputs"] = {name: value for name in INPUTS if (value := _number(facts.get(name))) is not None}

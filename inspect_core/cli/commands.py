@@ -25,7 +25,6 @@ SUBCOMMANDS = {
     "watch": "inspect photos as they arrive in a folder and sort them by verdict",
     "evaluate": "teach from a folder and measure how well good and defective parts are separated",
     "export": "export a recipe for the line and verify that it gives the same verdicts",
-    "convert": "convert a recipe of an earlier version of Loupe",
     "verify": "check the integrity of the audit log",
     "challenge": "check that the challenge parts at the line still get their expected verdicts",
     "msa": "measurement system analysis: agreement and gauge study from a table of appraisals",

@@ -24,6 +24,7 @@ from inspect_core.line.audit_record import AuditRecord
 from inspect_core.line.batch import BatchInspector, Outputs, photos_of
 from inspect_core.line.batch import run as run_batch
 from inspect_core.line.batch_report import batch_sentence
+from inspect_core.line.common_cause import common_causes
 from inspect_core.line.map_folder import MapFolder
 from inspect_core.line.result_row import ResultRow
 from inspect_core.line.verdict_changes import compare_verdicts
@@ -80,6 +81,8 @@ def run(options: argparse.Namespace) -> int:
         print_line(f"loupe: stopped{resume_hint}", sys.stderr)
         return STOPPED
     print_line(f"{batch_sentence(rows)} Recipe {inspector.product} {inspector.digest[:12]}, {inspector.engine}.")
+    for cause in common_causes(row.remark for row in rows):
+        print_line(cause)
     if truth := confusion.escape_sentence(rows):
         print_line(truth)
         print_table(confusion.table_of(rows))

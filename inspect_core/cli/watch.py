@@ -1,6 +1,7 @@
 """`watch`: inspect photos as they arrive in a folder, and move them by verdict."""
 
 import argparse
+import re
 import sys
 import threading
 import time
@@ -20,6 +21,8 @@ from inspect_core.line.watch_session import POLL_SECONDS, WatchSession, require_
 from inspect_core.runtime import users
 from inspect_core.spc.drift_signals import SignalAlarm
 from inspect_core.verdict import ALL_VERDICTS
+
+_NUMBER = re.compile(r"\d+")
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -121,11 +124,16 @@ def _once(shift: WatchSession) -> None:
 
 def _on_and_on(shift: WatchSession) -> None:
     last_problem = ""
+    causes: set[str] = set()
     while True:
         shift.poll_folder()
         if shift.problem and shift.problem != last_problem:  # once, not at every look
             print_line(f"loupe: {shift.problem}; still watching", sys.stderr)
         last_problem = shift.problem
+        for cause in shift.causes:
+            if _NUMBER.sub("", cause) not in causes:  # once, however many photos it is by now
+                print_line(cause)
+        causes = {_NUMBER.sub("", cause) for cause in shift.causes}
         time.sleep(POLL_SECONDS)
 
 

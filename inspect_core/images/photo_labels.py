@@ -251,8 +251,8 @@ class _Signs:
             kinds = join_first_names(sorted({place.label for place in by_names.images.values() if place.label != GOOD}))
             return f"it has no good photos, only {kinds}; put good photos into a folder named good"
         return (
-            f"{len(by_names.good)} photos look good by their names and {len(by_names.defective)} look defective, but only "
-            "parts of names say so"
+            f"{len(by_names.good)} photos look good by their names and {len(by_names.defective)} look defective, but "
+            "only parts of names say so"
         )
 
     def read(self, key: str) -> PhotoLabels:

@@ -2,15 +2,18 @@
 
 import math
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
-from typing import NamedTuple, Self
+from dataclasses import dataclass, replace
+from typing import Any, NamedTuple, Self
 
 import cv2
 import numpy as np
 
 from inspect_core.images.photo_reader import squash
+from inspect_core.images.photo_setup import PhotoSetup, SetupRange, measure_setup
 
 BLUR, EXPOSURE = "blur", "exposure"
+DEVIATION_SEPARATOR = "; "
+"""Between the ways in which one photo differs from those taught."""
 STANDS_OUT = 3.5
 """Robust standard deviations from which a value stands out."""
 FEWEST_COMPARED = 10
@@ -39,7 +42,8 @@ _CLIPPED = 0.003  # least deviation of the share of clipped pixels
 @dataclass(frozen=True)
 class PhotoQuality:
     """noise: in grey levels, of the calmest quarter of the photo; sharpness: curvature over slope of its grey levels,
-    per pixel; brightness: mean grey level, 0 to 255; black, white: shares of clipped pixels.
+    per pixel; brightness: mean grey level, 0 to 255; black, white: shares of clipped pixels; setup: how it was taken,
+    None where only a picture of it is known.
     """
 
     noise: float
@@ -47,6 +51,7 @@ class PhotoQuality:
     brightness: float
     black: float
     white: float
+    setup: PhotoSetup | None = None
 
 
 class Finding(NamedTuple):
@@ -56,8 +61,9 @@ class Finding(NamedTuple):
     sentence: str
 
 
-def measure_quality(pixels: np.ndarray) -> PhotoQuality:
-    """Return the quality of a photo, (H, W, 3) uint8 RGB."""
+def measure_quality(pixels: np.ndarray, photo: np.ndarray | None = None) -> PhotoQuality:
+    """Return the quality of a photo, (H, W, 3) uint8 RGB, as the network sees it; photo: as taken."""
+    setup = None if photo is None else measure_setup(pixels, photo)
     grey = cv2.cvtColor(pixels, cv2.COLOR_RGB2GRAY)
     black, white = float((grey <= DARKEST).mean()), float((grey >= BRIGHTEST).mean())
     if (longest := max(grey.shape)) > LONGEST:
@@ -66,7 +72,7 @@ def measure_quality(pixels: np.ndarray) -> PhotoQuality:
     slopes = [cv2.Sobel(smooth, cv2.CV_32F, *way, scale=1 / 8) for way in ((1, 0), (0, 1))]
     slope = math.hypot(*(float(cv2.norm(gradient)) for gradient in slopes)) / math.sqrt(grey.size)
     sharpness = float(cv2.Laplacian(smooth, cv2.CV_32F).std()) / max(slope, _FAINTEST)
-    return PhotoQuality(_noise(grey), sharpness, float(grey.mean()), black, white)
+    return PhotoQuality(_noise(grey), sharpness, float(grey.mean()), black, white, setup)
 
 
 def noise_as_read(spread: float, photo: tuple[int, int], size: tuple[int, int]) -> float:
@@ -89,11 +95,14 @@ def _noise(grey: np.ndarray) -> float:
 
 @dataclass(frozen=True)
 class QualityRange:
-    """(least, most) noise, brightness and sharpness of the good photos that were taught, widened."""
+    """(least, most) noise, brightness and sharpness of the good photos that were taught, widened; setup: how they were
+    taken, None where that was not measured.
+    """
 
     noise: tuple[float, float]
     brightness: tuple[float, float]
     sharpness: tuple[float, float]
+    setup: SetupRange | None = None
 
     @classmethod
     def from_qualities(cls, qualities: Sequence[PhotoQuality]) -> Self | None:
@@ -109,7 +118,8 @@ class QualityRange:
         high = max(quality.sharpness for quality in qualities)
         wider = max((high / max(low, 1e-6)) ** _SHARPER, 1 + _WIDENED["sharpness"][0])
         ranges["sharpness"] = low / wider, high * wider
-        return cls(**ranges)
+        setups = [quality.setup for quality in qualities if quality.setup is not None]
+        return cls(**ranges, setup=SetupRange.from_setups(setups) if setups else None)
 
     def widened_by(self, noise: float, light: float, focus: float) -> Self:
         """Return the range of the same photos taken again with so much noise (as read), light (± %) and blur (pixels).
@@ -120,21 +130,29 @@ class QualityRange:
         (quiet, noisy), (dark, bright), (soft, sharp) = self.noise, self.brightness, self.sharpness
         softer = (1 + focus**2) ** -1.5
         brightness = dark * (1 - light / 100), bright * (1 + light / 100)
-        return type(self)((quiet * softer, math.hypot(noisy, noise)), brightness, (soft * softer ** (1 / 3), sharp))
+        sharpness = soft * softer ** (1 / 3), sharp
+        return replace(
+            self, noise=(quiet * softer, math.hypot(noisy, noise)), brightness=brightness, sharpness=sharpness
+        )
 
     @classmethod
-    def from_record(cls, record: Mapping[str, Sequence[float]] | None) -> Self | None:
+    def from_record(cls, record: Mapping[str, Any] | None) -> Self | None:
         """Create it from the checked record of a recipe."""
-        return None if record is None else cls(**{name: (least, most) for name, (least, most) in record.items()})
+        if record is None:
+            return None
+        ranges = {name: tuple(ends) for name, ends in record.items() if name != "setup"}
+        return cls(**ranges, setup=SetupRange.from_record(record["setup"]))
 
     def describe_deviation(self, quality: PhotoQuality) -> str:
-        """Return how a photo differs, "noisier than taught, darker than taught"; "" for one within."""
-        deviations = []
+        """Return how a photo differs, "noisier than taught; darker than taught"; "" for one within."""
+        deviations: list[str] = []
         for name, (_, below, above) in _WIDENED.items():
             (least, most), value = getattr(self, name), getattr(quality, name)
             if value < least or value > most:
                 deviations.append(f"{below if value < least else above} than taught")
-        return ", ".join(deviations)
+        if self.setup is not None and quality.setup is not None:
+            deviations = [*self.setup.deviations(quality.setup), *deviations]
+        return DEVIATION_SEPARATOR.join(deviations)
 
 
 def find_outliers(qualities: Sequence[PhotoQuality]) -> list[list[Finding]]:

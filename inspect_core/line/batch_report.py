@@ -8,6 +8,7 @@ from pathlib import Path
 from inspect_core.images import heatmap
 from inspect_core.images.boxes import downscale
 from inspect_core.line import confusion
+from inspect_core.line.common_cause import common_causes
 from inspect_core.line.histogram import histogram
 from inspect_core.line.html_page import page, webp
 from inspect_core.line.inspector import Inspector
@@ -49,6 +50,7 @@ def html_of(inspector: Inspector, rows: Sequence[ResultRow], pictures: Mapping[s
         begins=BEGINS,
         title=f"{inspector.product}: {len(rows):,} photos",
         in_parts=batch_sentence(rows),
+        causes=common_causes(row.remark for row in rows),
         made=f"{inspector.product}, recipe {inspector.digest[:12]}{release}, {inspector.engine}, {ended} UTC",
         truth=confusion.escape_sentence(rows),
         truths=list(truths),

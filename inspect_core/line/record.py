@@ -5,11 +5,13 @@ from collections.abc import Mapping
 from dataclasses import replace
 from typing import Protocol
 
+from inspect_core.line.common_cause import Remark
 from inspect_core.line.result_row import ResultRow
 from inspect_core.verdict import INPUTS
 
 Facts = Mapping[str, str | float | int | None]
-OPTIONAL = ("release", *INPUTS)
+REMARKS = ("photo_deviation", "region_x", "region_y")
+OPTIONAL = ("release", *REMARKS, *INPUTS)
 """Facts that are recorded only where there are any."""
 
 
@@ -51,12 +53,18 @@ def facts_of(row: ResultRow, *, path: str, source: str) -> Facts:
     } | {name: value for name in OPTIONAL if (value := getattr(row, name)) not in ("", None)}
 
 
+def remark_of(facts: Facts) -> Remark:
+    """Return what of a recorded photo may have a cause in common with others."""
+    x, y = (value if isinstance(value := facts.get(name), float | int) else None for name in ("region_x", "region_y"))
+    return Remark(str(facts.get("photo_deviation") or ""), x, y)
+
+
 def is_recorded(row: ResultRow, facts: Facts | None) -> bool:
     """Return whether the facts in the log are those of this row, wherever its photo lies."""
     if facts is None:
         return False
     row_facts = facts_of(row, path="", source="batch")
-    apart = {"path", "source", *INPUTS}
+    apart = {"path", "source", *REMARKS, *INPUTS}
     return all(facts.get(name) == value for name, value in row_facts.items() if name not in apart)
 
 

@@ -11,6 +11,7 @@ import cv2
 import numpy as np
 
 from inspect_core.images.photo_reader import DecodedPhoto, ImageError, read
+from inspect_core.line.common_cause import Remark
 from inspect_core.line.inspector import Inspector
 from inspect_core.verdict import NOT_JUDGED, UNKNOWN_TYPE, Verdict
 
@@ -22,8 +23,9 @@ class ResultRow:
     digest: of the pixels; verdict: one of `verdict.ALL_VERDICTS`; percentile_among_good: how many in 100 of the good
     parts that set the limits score no higher; photo_deviation: how it differs from those taught; defect_type: none for
     an accepted or a stopped part (see `assemble`); review, reject, area: limits and smallest area in force, the area in
-    pixels of the map; recipe: its digest; release: digest of the export; time: ISO 8601, UTC; brightness and on:
-    `verdict.DriftInputs`; truth: what the photo shows, where its folder or list says so (`line.confusion`).
+    pixels of the map; region_x, region_y: middle of the most anomalous region, as shares of the photo; recipe: its
+    digest; release: digest of the export; time: ISO 8601, UTC; brightness and on: `verdict.DriftInputs`; truth: what
+    the photo shows, where its folder or list says so (`line.confusion`).
     """
 
     name: str
@@ -52,7 +54,14 @@ class ResultRow:
     shift_x: float | None = None
     shift_y: float | None = None
     angle: float | None = None
+    region_x: float | None = None
+    region_y: float | None = None
     truth: str = ""
+
+    @property
+    def remark(self) -> Remark:
+        """What may have a cause in common with other photos."""
+        return Remark(self.photo_deviation, self.region_x, self.region_y)
 
 
 COLUMNS = tuple(field.name for field in fields(ResultRow))
@@ -133,6 +142,8 @@ def _with_verdict(row: ResultRow, verdict: Verdict, digest: str, good: np.ndarra
     if (score := verdict.score) is None:
         return row
     share = round(100 * float(np.searchsorted(good, score, side="right")) / len(good), 1) if len(good) else None
+    region_x, region_y = verdict.region_place
     areas = [region.area for region in verdict.regions]
     largest = max(areas, default=0)
-    return replace(row, score=score, percentile_among_good=share, regions=len(areas), largest_region_pixels=largest)
+    row = replace(row, score=score, percentile_among_good=share, region_x=region_x, region_y=region_y)
+    return replace(row, regions=len(areas), largest_region_pixels=largest)

@@ -1,19 +1,22 @@
 """A watch that goes on, for command line and app: what it has counted, what it saw last, what is in its way."""
 
-from collections import Counter
+from collections import Counter, deque
 from collections.abc import Callable
 from dataclasses import dataclass, field
 
 from inspect_core.audit.challenges import why_blocked
 from inspect_core.line.audit_record import AuditRecord
+from inspect_core.line.common_cause import Remark, common_causes
 from inspect_core.line.drift_watch import DriftMonitor
-from inspect_core.line.record import Facts
+from inspect_core.line.record import Facts, remark_of
 from inspect_core.line.watch import Watch
 from inspect_core.spc.drift_signals import SignalAlarm
 
 POLL_SECONDS = 0.5
 """Seconds between two looks at the folder."""
 MAX_RECENT_PHOTOS = 8
+MOST_REMARKS = 30
+"""Latest photos of which it is said what they have in common."""
 
 
 class _Paused(Exception):
@@ -25,8 +28,8 @@ class WatchSession:
     """on_photo: called with every photo that was moved, and the signals that left their limits with it.
 
     counts: photos by verdict; last_photo: facts of the latest photo; not_accepted: of the latest that were not
-    accepted, the newest first; problem: what is in the way now, "" for nothing; paused: set from outside, ends a look
-    after a photo.
+    accepted, the newest first; remarks: on the latest; problem: what is in the way now, "" for nothing; paused: set
+    from outside, ends a look after a photo.
     """
 
     watch: Watch
@@ -37,6 +40,12 @@ class WatchSession:
     not_accepted: tuple[Facts, ...] = ()
     problem: str = ""
     paused: bool = False
+    remarks: deque[Remark] = field(default_factory=lambda: deque(maxlen=MOST_REMARKS))
+
+    @property
+    def causes(self) -> list[str]:
+        """What the latest photos have in common that may stop them all."""
+        return common_causes(self.remarks)
 
     def poll_folder(self) -> None:
         """Look at the folder once, unless it is paused. Errors of the folder or of the log become the problem."""
@@ -54,6 +63,7 @@ class WatchSession:
         """Count one photo that was moved."""
         self.counts[str(facts["verdict"])] += 1
         self.last_photo = facts
+        self.remarks.append(remark_of(facts))
         if facts["verdict"] != "accept":
             self.not_accepted = (facts, *self.not_accepted)[:MAX_RECENT_PHOTOS]
         self.on_photo(facts, self.following.add(facts))

@@ -8,11 +8,12 @@ from typing import Any
 
 from inspect_core.images.areas import MODES, STRICTEST
 from inspect_core.images.depth import DEEPEST, DEPTHS
+from inspect_core.images.photo_setup import LAYOUT
 from inspect_core.images.samples import SUBSETS
 from inspect_core.images.tiles import CELLS
 from inspect_core.verdict import NOT_JUDGED, NOT_LOCATED, OTHER_PRODUCT
 
-SCHEMA = 2
+SCHEMA = 3
 """Of recipe.json, the only one that is read; docs/ARCHITECTURE.md says how it may change."""
 RESIZE_RULE = "squash, Pillow BILINEAR"
 DIRECTION = "higher is more anomalous"
@@ -87,6 +88,10 @@ _BOUNDS = FieldRule(
     "two numbers, the smaller first",
     lambda value: isinstance(value, list) and len(value) == 2 and all(map(_is_number, value)) and value[0] <= value[1],
 )
+_LAYOUT = FieldRule(
+    f"{LAYOUT**2} numbers",
+    lambda value: isinstance(value, list) and len(value) == LAYOUT**2 and all(map(_is_number, value)),
+)
 _SIDE = FieldRule("a multiple of 32", lambda value: _is_whole(value) and 32 <= value <= MANY and value % 32 == 0)
 _FINITE = FieldRule("a finite number", lambda value: _is_number(value) and abs(value) <= sys.float_info.max)
 ANY, DISTANCE, WIDTH = number(-LARGEST, LARGEST), number(0, LARGEST), number(SMALLEST, LARGEST)
@@ -107,7 +112,9 @@ _SHIFT = number(-2, 2)
 _TURN = number(-720, 720)
 DEPTH = {"stored_bits": one_of(8, 16), "bits": one_of(8, *DEPTHS), "left_aligned": FLAG}
 DEPTH |= {"black": _LEVEL, "white": _LEVEL, "min_peak": _LEVEL}
-QUALITY = {"noise": _BOUNDS, "brightness": _BOUNDS, "sharpness": _BOUNDS}
+_SETUP = dict.fromkeys(("red", "blue", "light_x", "light_y", "drag_x", "drag_y", "blocks", "height", "width"), _BOUNDS)
+_SETUP |= {"layout": _LAYOUT, "least_alike": _FINITE}
+QUALITY = {"noise": _BOUNDS, "brightness": _BOUNDS, "sharpness": _BOUNDS, "setup": (_OPTIONAL_TABLE, _SETUP)}
 TILES = {"size": _pair(_SIDE), "overlap": whole(0), "cell": one_of(*CELLS)}
 _RANGES = {"x": _SHIFT, "y": _SHIFT, "angle": _TURN}
 _RANGES |= dict.fromkeys(("scale", "share", "correlation", "visible"), _FINITE)

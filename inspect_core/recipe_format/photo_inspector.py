@@ -104,7 +104,7 @@ class PhotoInspector(ABC):
 
         weighted = mask_uninspected(anomaly_map, view.uninspected, self.areas)
         picture_of = placement.picture
-        quality = None if self.quality is None else measure_quality(picture)
+        quality = None if self.quality is None else measure_quality(picture, image)
         return assemble(
             weighted,
             self.limits,

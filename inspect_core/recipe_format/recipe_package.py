@@ -52,10 +52,6 @@ class RecipeError(ValueError):
     """A recipe that is refused: the message names it, says why, and what to do."""
 
 
-class FormerSchemaError(RecipeError):
-    """A recipe that an earlier version wrote, which `recipe_io.schema_conversion` converts."""
-
-
 @contextmanager
 def recipe_errors(path: Path, subject: str) -> Generator[None]:
     """Any exception inside becomes a RecipeError: the name of the recipe, `subject` is wrong, the reason, a remedy.
@@ -121,16 +117,15 @@ class Package:
         return arrays
 
 
-def check(path: Path, *, former_names: Collection[str] = ()) -> Package:
+def check(path: Path) -> Package:
     """Return the package at `path`, a folder or a .zip, after every check that needs no trust in its content.
 
-    former_names: of graphs, allowed beside today's names.
     Raises RecipeError for a missing, extra, linked, escaping, oversized or over-compressed entry, for an array file
     whose header does not fit it, and for a digest that differs.
     """
     path = Path(path)
     with _opened(path) as source:
-        sizes = _sizes(source, path.name, former_names)
+        sizes = _sizes(source, path.name)
         if missing := [name for name in REQUIRED if name not in sizes]:
             raise RecipeError(
                 f"{path.name}: {missing[0]} is missing; the recipe is incomplete, copy it again from the source"
@@ -156,7 +151,7 @@ def is_exported(path: Path) -> bool:
     """Return whether a package holds a graph for the line; False also for anything that is not a package."""
     try:
         with _opened(Path(path)) as source:
-            return MODEL in _sizes(source, Path(path).name, ())
+            return MODEL in _sizes(source, Path(path).name)
     except RecipeError:
         return False
 
@@ -170,10 +165,8 @@ def read_document(package: Package, detectors: Mapping[str, Mapping[str, fields.
         raise RecipeError(f"{path}: {RECIPE} is not a table of fields; copy the recipe again from the source")
     version = document.get("schema")
     if type(version) is not int or version != fields.SCHEMA:
-        is_former = type(version) is int and 0 < version < fields.SCHEMA
-        remedy = "convert it: python -m inspect_core convert" if is_former else "open it with the version that wrote it"
-        reason = f"{path}: schema version is {version!r:.20}, this Loupe reads {fields.SCHEMA} only; {remedy}"
-        raise FormerSchemaError(reason) if is_former else RecipeError(reason)
+        remedy = "teach again, or open it with the version that wrote it"
+        raise RecipeError(f"{path}: schema version is {version!r:.20}, this Loupe reads {fields.SCHEMA} only; {remedy}")
     with recipe_errors(package.where, "a field is damaged"):
         fields.check(document, detectors)
     return document
@@ -254,14 +247,14 @@ def _opened(path: Path) -> Generator[_Folder | _Zip]:
         raise RecipeError(f"{path.name}: it is neither a folder nor a file; name a recipe")
 
 
-def _sizes(source: _Folder | _Zip, recipe_path: str, former_names: Collection[str]) -> dict[str, int]:
+def _sizes(source: _Folder | _Zip, recipe_path: str) -> dict[str, int]:
     """Return bytes of every file by name, each within its cap."""
     sizes: dict[str, int] = {}
     for name, size in source.entries():
         path, sizes[name] = PurePosixPath(name), size
         if "\\" in name or "\0" in name or path.is_absolute() or ".." in path.parts or ":" in name:
             raise RecipeError(f"{recipe_path}: the path {name!r} points outside the recipe; refused")
-        cap = BYTE_CAPS.get(MODEL if name in former_names else name, GOLDEN_CAP if GOLDEN.fullmatch(name) else None)
+        cap = BYTE_CAPS.get(name, GOLDEN_CAP if GOLDEN.fullmatch(name) else None)
         if cap is None:
             raise RecipeError(
                 f"{recipe_path}: {name!r} does not belong in a recipe; remove it or copy the recipe again"

@@ -10,7 +10,6 @@ from collections.abc import Iterable, Mapping
 from dataclasses import fields, is_dataclass
 from functools import cache
 from pathlib import Path
-from types import MappingProxyType
 from typing import Any, Literal, Union, get_args, get_origin, get_type_hints
 
 import numpy as np
@@ -55,8 +54,8 @@ def pack(value: Any) -> bytes:
     return len(text).to_bytes(_LENGTH, "little") + text + content
 
 
-def unpack(content: bytes, kinds: Iterable[type], former: Mapping[str, type] = MappingProxyType({})) -> Any:
-    """Return what was packed; kinds: dataclasses and named tuples it may hold; former: some by former names.
+def unpack(content: bytes, kinds: Iterable[type]) -> Any:
+    """Return what was packed; kinds: dataclasses and named tuples it may hold.
 
     Raises ValueError, or whatever reading malformed values raises, for any other bytes, and for a dataclass with a
     field of another type than it declares.
@@ -68,7 +67,7 @@ def unpack(content: bytes, kinds: Iterable[type], former: Mapping[str, type] = M
     except (ValueError, safetensors.SafetensorError) as error:
         raise ValueError(f"{len(content)} bytes are not facts and arrays ({error})") from error
 
-    makers = {**former, **{kind.__name__: kind for kind in kinds}}
+    makers = {kind.__name__: kind for kind in kinds}
 
     def whole(item: Any) -> Any:
         if isinstance(item, list):

@@ -55,11 +55,6 @@ def free_recipe_path(product: str) -> Path:
     return path
 
 
-def former_folder() -> Path:
-    """Return that of recipes that an earlier version wrote, kept after they were converted."""
-    return root() / "former"
-
-
 def open_folder() -> Path:
     """Return that of the parts that are open and not saved."""
     return root() / "open"

@@ -16,6 +16,7 @@ from inspect_core.images.folders import PhotoFile
 from inspect_core.images.part_pose import PartPose
 from inspect_core.images.photo_quality import PhotoQuality
 from inspect_core.images.photo_reader import ImageError, read, read_mask
+from inspect_core.images.photo_setup import PhotoSetup
 from inspect_core.images.placement import Placement
 from inspect_core.line.ordered_pool import ranges
 from inspect_core.runtime.progress import Report, ignore_progress
@@ -44,7 +45,18 @@ class ShardResult:
     unreadable_masks: list[str] = field(default_factory=list)
 
 
-KINDS = (PhotoNotes, ShardResult, PhotoFile, Depth, Placement, PartPose, PhotoQuality, EvaluationScores, OverlapCounts)
+KINDS = (
+    PhotoNotes,
+    ShardResult,
+    PhotoFile,
+    Depth,
+    Placement,
+    PartPose,
+    PhotoQuality,
+    PhotoSetup,
+    EvaluationScores,
+    OverlapCounts,
+)
 """What results consist of."""
 
 

@@ -82,7 +82,7 @@ class PhotoFeatures:
         digest, pixels, placement = looked
         notes.placements[name] = (digest, placement)
         picture = self.extractor.network_input(pixels, placement)
-        notes.quality[name] = measure_quality(picture)
+        notes.quality[name] = measure_quality(picture, pixels)
         if pixels.size >= LARGE * picture.size and (1 + len(self.inputs)) * picture.nbytes <= INPUT_BYTES:
             self.inputs[name] = picture
         if (stored := self.stored(digest)) is not None:

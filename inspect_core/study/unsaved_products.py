@@ -20,8 +20,7 @@ from inspect_core.images.splitting import Split
 from inspect_core.images.tiles import TilePlan
 from inspect_core.images.tolerances import Tolerances
 from inspect_core.recipe import Recipe
-from inspect_core.recipe_format.recipe_package import FormerSchemaError
-from inspect_core.recipe_io import recipe_file, schema_conversion
+from inspect_core.recipe_io import recipe_file
 from inspect_core.runtime import workspace
 from inspect_core.runtime.atomic_write import atomic_replace
 from inspect_core.runtime.jobs import JobRejected
@@ -177,12 +176,7 @@ def load_unsaved(folder: Path) -> tuple[UnsavedProduct, Recipe]:
     unsaved = _read(folder)
     if workspace.regular_file_stat(folder / RECIPE) is None:
         raise ValueError(f"{folder.name}/{RECIPE} is missing; teach the part again")
-    try:
-        recipe = recipe_file.load(folder / RECIPE)
-    except FormerSchemaError:
-        schema_conversion.convert_in_place(folder / RECIPE)
-        recipe = recipe_file.load(folder / RECIPE)
-    return unsaved, replace(recipe, digest=None)
+    return unsaved, replace(recipe_file.load(folder / RECIPE), digest=None)
 
 
 def _packed(unsaved: UnsavedProduct) -> bytes:
@@ -197,24 +191,12 @@ def _read(folder: Path) -> UnsavedProduct:
     try:
         if stored is None or hashlib.sha256(content).digest() != stored[:_DIGEST]:
             raise ValueError("it is missing, cut short or changed")
-        unpacked = unpack(content, _KINDS, _FORMER)
+        unpacked = unpack(content, _KINDS)
         if not isinstance(unpacked, UnsavedProduct) or unpacked.order.weights is not None:
             raise ValueError("it was not written by Loupe")
-        photos = [replace(photo, subset=_todays_subset(photo.subset)) for photo in unpacked.photos]
-        unscored = [replace(photo, subset=_todays_subset(photo.subset)) for photo in unpacked.unscored]
-        for i, photo in enumerate(photos):
-            if photo.original_label is not None:
-                label, subset = photo.original_label
-                photos[i] = replace(photo, original_label=(label, _todays_subset(subset)))
-        unpacked = replace(unpacked, photos=tuple(photos), unscored=tuple(unscored))
     except Exception as error:  # sealed, and yet of any other form
         raise ValueError(f"{folder.name}/{PART} cannot be used ({error}); teach the part again") from error
     return unpacked
-
-
-def _todays_subset(name: str) -> str:
-    """Return the name of a subset of photos, which may be that of an earlier version."""
-    return schema_conversion.FORMER_SUBSETS.get(name, name)
 
 
 def _line_of(folder: Path) -> OpenProduct:
@@ -233,7 +215,3 @@ _KINDS = (
     UnsavedProduct, InForce, Limits, TeachingConfig, Split, PhotoFile, Depth, Alignment, ValueRange, InspectionAreas,
     InspectionArea, TilePlan, Tolerances, ScoredPhoto, UnscoredPhoto,
 )  # fmt: skip
-_FORMER = {
-    "Order": TeachingConfig, "Sample": PhotoFile, "Areas": InspectionAreas, "Area": InspectionArea, "Range": ValueRange,
-    "Unsaved": UnsavedProduct,
-}  # fmt: skip

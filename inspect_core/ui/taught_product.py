@@ -235,7 +235,8 @@ class TaughtProduct:
         photo = self.scored.photos[position]
         known = self._memo.quality
         if photo.digest not in known:
-            known[photo.digest] = measure_quality(self.extractor.network_input(self.photo(position), photo.placed))
+            pixels = self.photo(position)
+            known[photo.digest] = measure_quality(self.extractor.network_input(pixels, photo.placed), pixels)
         return known[photo.digest]
 
     @property

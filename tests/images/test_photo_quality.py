@@ -8,6 +8,7 @@ from hypothesis.extra.numpy import arrays
 from inspect_core.images import photo_quality
 from inspect_core.images.photo_quality import (
     BLUR,
+    DEVIATION_SEPARATOR,
     EXPOSURE,
     QualityRange,
     find_outliers,
@@ -82,7 +83,7 @@ CHANGES = {
 @pytest.mark.parametrize("word", CHANGES)
 def test_a_photo_that_differs_from_those_taught_is_told_how(word):
     changed = np.clip(CHANGES[word](photo(50).astype(np.float32)), 0, 255).round().astype(np.uint8)
-    deviations = TAUGHT.describe_deviation(measure_quality(changed)).split(", ")
+    deviations = TAUGHT.describe_deviation(measure_quality(changed)).split(DEVIATION_SEPARATOR)
     assert f"{word} than taught" in deviations
     assert all(words.endswith(" than taught") for words in deviations)
 

@@ -16,7 +16,6 @@ ABOVE = {"cli", "ui", "tuning", "explore", "sharding", "study", "pages", "app.py
 """What may know no parameter either; below, recipes and the product check have words of their own."""
 OTHERWISE = {
     "tuning/tsne.py": {"pca"},  # how t-SNE begins
-    "recipe_io/schema_conversion.py": {"nearest"},  # a former field
     "playgrounds/embeddings.py": {"sampled"},  # channels
     "ui/explore/variance_panels.py": {"sampled"},
     "ui/explore/patch_map.py": {"patches"},  # the points of a map

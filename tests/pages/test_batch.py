@@ -31,7 +31,7 @@ def photos(tmp_path, monkeypatch):
     monkeypatch.setenv("LOUPE_ROOTS", str(tmp_path))
     for number in range(10):
         Image.fromarray(np.full((16, 20, 3), 20 * number, np.uint8)).save(folder / f"{number}.png")
-    (folder / "bad_[x](y).png").write_bytes(b"no photo")
+    (folder / "dud_[x](y).png").write_bytes(b"no photo")
     return folder
 
 

@@ -12,6 +12,7 @@ from inspect_core.detectors import cop_corp
 from inspect_core.features.extraction import PatchFeatureSpec
 from inspect_core.images.depth import EIGHT, Depth
 from inspect_core.images.photo_quality import QualityRange
+from inspect_core.images.photo_setup import SetupRange, measure_setup
 from inspect_core.methods.fitted_method import FittedMethod, joined_errors
 from inspect_core.recipe_format import recipe_package
 from inspect_core.recipe_format.zipped import zipped
@@ -122,7 +123,7 @@ def test_a_depth_that_cannot_be_is_refused(recipe, tmp_path, depth, reason):
 def test_absent_depth_and_scale_are_stored_and_never_guessed(recipe, tmp_path):
     files = files_of(recipe)
     document = json.loads(files[recipe_package.RECIPE])
-    assert (document["schema"], document["depth"], document["mm_per_pixel"]) == (2, None, None)
+    assert (document["schema"], document["depth"], document["mm_per_pixel"]) == (3, None, None)
     write(files, tmp_path / "r")
     assert (load(tmp_path / "r").depth, load(tmp_path / "r").mm_per_pixel) == (None, None)
     for name in ("depth", "mm_per_pixel", "challenge_parts", "quality", "alignment"):
@@ -133,11 +134,13 @@ def test_absent_depth_and_scale_are_stored_and_never_guessed(recipe, tmp_path):
 
 
 def test_the_quality_range_comes_back(recipe, tmp_path):
+    pixels = np.random.default_rng(0).integers(0, 256, (48, 64, 3), np.uint8)
     measured = QualityRange((0.5, 2.0), (90.0, 110.0), (0.3, 0.4))
-    save(replace(recipe, quality=measured), tmp_path / "new")
-    assert load(tmp_path / "new").quality == measured
+    for quality in (measured, replace(measured, setup=SetupRange.from_setups([measure_setup(pixels, pixels)]))):
+        save(replace(recipe, quality=quality), tmp_path / "new")
+        assert load(tmp_path / "new").quality == quality
     for wrong in ([3.0, 1.0], [1.0], "1", None):
-        spoiled = {"noise": wrong, "brightness": [0, 1], "sharpness": [0, 1]}
+        spoiled = {"noise": wrong, "brightness": [0, 1], "sharpness": [0, 1], "setup": None}
         message = r"quality\.noise.*two numbers, the smaller first"
         refused(files_of(recipe), tmp_path / "old", message, quality=spoiled)
 

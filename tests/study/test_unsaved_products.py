@@ -46,21 +46,6 @@ def test_what_is_written_is_read_again(tmp_path):
     assert line.interrupted, "there is no recipe beside it"
 
 
-def test_what_was_written_under_former_class_names_is_read(tmp_path):
-    written(tmp_path / ("0" * 12))
-    file = tmp_path / ("0" * 12) / unsaved_products.PART
-    content = file.read_bytes()[32:]
-    end = 8 + int.from_bytes(content[:8], "little")
-    text = content[8:end]
-    assert b'"TeachingConfig"' in text
-    assert b'"PhotoFile"' in text
-    for former, kind in unsaved_products._FORMER.items():
-        text = text.replace(f'"{kind.__name__}"'.encode(), f'"{former}"'.encode())
-    content = len(text).to_bytes(8, "little") + text + content[end:]
-    file.write_bytes(hashlib.sha256(content).digest() + content)
-    assert unsaved_products._read(file.parent) == UnsavedProduct(**WHOLE)
-
-
 @pytest.mark.parametrize(
     "changed",
     [

@@ -8,6 +8,7 @@ import streamlit as st
 from inspect_core.line import confusion
 from inspect_core.line.batch import photos_of
 from inspect_core.line.batch_report import batch_sentence, in_words, worst_rows
+from inspect_core.line.common_cause import common_causes
 from inspect_core.line.histogram import histogram
 from inspect_core.line.result_row import ResultRow
 from inspect_core.line.verdict_changes import BETTER, WORSE, compare_verdicts
@@ -48,6 +49,8 @@ def results(finished: list[BatchRun]) -> None:
         f"{shell.escape(batch.product)}, recipe {shell.escape(batch.digest[:12])} · {shell.escape(batch.source)}"
     )
     _counts(rows)
+    for cause in common_causes(row.remark for row in rows):
+        st.warning(shell.escape(cause), icon=":material/lightbulb:")
     _truth(rows)
     _downloads(batch)
     _changes(batch, rows)

@@ -9,8 +9,10 @@ from inspect_core.images.boxes import downscale
 from inspect_core.images.folders import resolve_allowed_path
 from inspect_core.images.photo_reader import ImageError, read
 from inspect_core.images.samples import pluralise
+from inspect_core.line.common_cause import Remark, common_causes
 from inspect_core.line.html_page import webp
 from inspect_core.line.plot_range import MOST, is_plottable, omitted_sentence
+from inspect_core.line.watch_session import MOST_REMARKS
 from inspect_core.plots import history_plots as plots
 from inspect_core.runtime import workspace
 from inspect_core.ui import charts, shell
@@ -51,7 +53,15 @@ def in_words(inspection: Inspection) -> str:
     return f"{VERDICT_PHRASES[inspection.verdict]}{score}{limit}"
 
 
+def causes(inspections: list[Inspection]) -> list[str]:
+    """Return what the latest parts have in common that may stop them all."""
+    latest = reversed(inspections[:MOST_REMARKS])
+    return common_causes(Remark(part.photo_deviation, part.region_x, part.region_y) for part in latest)
+
+
 def _counts(inspections: list[Inspection]) -> None:
+    for cause in causes(inspections):
+        st.warning(shell.escape(f"Latest parts: {cause}"), icon=":material/lightbulb:")
     number = counts(inspections)
     row = st.container(horizontal=True, gap="small")
     row.metric("Parts inspected", f"{len(inspections):,}", border=True, width=FIGURE_WIDTH, height="stretch")

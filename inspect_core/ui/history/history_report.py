@@ -17,7 +17,7 @@ from inspect_core.plots.chart_theme import LIGHT
 from inspect_core.plots.svg import svg
 from inspect_core.recipe_format.spreadsheet import Cell
 from inspect_core.ui import shell, table_download
-from inspect_core.ui.history.history_overview import MOST_TYPES, STEPS, examples, series
+from inspect_core.ui.history.history_overview import MOST_TYPES, STEPS, causes, examples, series
 from inspect_core.ui.history.selection import MAX_INSPECTIONS, Selection, local
 from inspect_core.verdict import ALL_VERDICTS, VERDICT_PHRASES
 
@@ -75,6 +75,7 @@ def html_of(selection: Selection) -> str:
         if inspections
         else "No parts were inspected.",
         found=inspections,
+        causes=causes(inspections),
         figure=figure,
         left_out=left_out,
         types=defect_types(inspections),

@@ -12,15 +12,13 @@ import streamlit as st
 
 from inspect_core.audit.changes import limits_in_words
 from inspect_core.audit.life_cycle import APPROVED
-from inspect_core.audit.log import AuditLog, LogError
 from inspect_core.images import heatmap
 from inspect_core.images.photo_reader import ImageError, read
-from inspect_core.images.samples import join_first_names, pluralise
 from inspect_core.methods.registry import title_of
 from inspect_core.recipe import Recipe
 from inspect_core.recipe_format.recipe_package import RecipeError
 from inspect_core.recipe_format.zipped import zipped
-from inspect_core.recipe_io import recipe_file, schema_conversion
+from inspect_core.recipe_io import recipe_file
 from inspect_core.recipe_io.recipe_difference import in_words, made
 from inspect_core.runtime import workspace
 from inspect_core.scoring.counts import counts_sentence
@@ -76,24 +74,6 @@ def of_one(line: RecipeSummary, others: Sequence[RecipeSummary], states: dict[st
             if tab.open:
                 with tab:
                     show()
-
-
-def convert_former(paths: list[Path]) -> None:
-    """Show the recipes of an earlier version, with a button that converts them."""
-    with st.container(border=True, width=FORM):
-        st.info(
-            f"{pluralise(len(paths), 'recipe')} saved by an earlier version of Loupe: "
-            f"{shell.escape(join_first_names([path.name for path in paths]))}. Convert to use them: verdicts and "
-            "scores stay the same, and the old files are kept in the workspace folder “former”.",
-            icon=":material/upgrade:",
-        )
-        if st.button("Convert recipes", type="primary", key="convert_former"):
-            with (
-                shell.errors_shown(RecipeError, OSError, LogError, begins="Could not convert: "),
-                AuditLog.open() as log,
-            ):
-                schema_conversion.convert_workspace(paths, log, user=shell.current_user())
-                st.rerun()
 
 
 def damaged(path: Path, reason: str) -> None:

@@ -8,7 +8,6 @@ import streamlit as st
 
 from inspect_core.audit.life_cycle import APPROVED
 from inspect_core.features.backbone_catalogue import spec_of
-from inspect_core.recipe_format.recipe_package import FormerSchemaError
 from inspect_core.recipe_io.recipe_difference import made
 from inspect_core.ui import saved_recipes, shell
 from inspect_core.ui.recipes import approval_panel
@@ -32,19 +31,16 @@ class RecipeSummary(NamedTuple):
     author: str
 
 
-def lines(paths: Sequence[Path]) -> tuple[list[RecipeSummary], list[Path], dict[Path, str]]:
-    """Return the recipes at these paths, those of an earlier version, and why the others cannot be used, by path."""
+def lines(paths: Sequence[Path]) -> tuple[list[RecipeSummary], dict[Path, str]]:
+    """Return the recipes at these paths, and why the others cannot be used, by path."""
     recipes = []
-    former = []
     refused = {}
     for path in paths:
         try:
             recipes.append(_line(path, path.lstat().st_mtime_ns))
-        except FormerSchemaError:
-            former.append(path)
         except Exception as error:  # whatever reading a file from elsewhere raises
             refused[path] = saved_recipes.reason(path, error)
-    return recipes, former, refused
+    return recipes, refused
 
 
 def choose(recipes: Sequence[RecipeSummary], states: dict[str, str] | None) -> RecipeSummary:

@@ -1,0 +1,243 @@
+"""How a photo was taken: its frame, the balance of its colours, where the light falls from, compression, blur by
+motion, and which way round the part lies; those of good photos, and how a new photo differs from them.
+"""
+
+import math
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, Self
+
+import cv2
+import numpy as np
+
+LAYOUT = 16
+"""Rows and columns of the brightness that is compared with that of the good photos."""
+DRAGGED = "blurred by motion"
+_BLOCK = 8  # pixels of a JPEG's blocks
+_WITHIN = (2, 3, 4)  # steps of a block that are compared with those at its border
+_FAINT = 8.0  # grey levels: larger steps are edges of the part
+_MEASURED = 1024  # pixels of the longer side of the part of a photo in which blocks are looked for
+_ALIKE = 0.02  # most difference of two aspect ratios that are one frame
+_WIDER = 0.5  # by how much of itself a range is widened on either side: the photos taught are a sample
+_LEAST_ALIKE = 0.6  # least correlation of the good photos with their mean, for their way round to mean anything
+_UNLIKE = 0.02  # by how much less alike than all good ones a photo is that lies another way round
+_RESEMBLES = 0.85  # least correlation of a photo that lies another way round with the good ones
+_PLAINLY = 0.15  # by how much more another way round must resemble the good photos
+_EXPLAINED = 0.9  # least correlation of a photo with the good ones under another light that is no more than that
+_EVEN = 8.0  # standard deviation of grey levels of a mean that shows no part
+_MOST_SHIFT = LAYOUT // 2
+_LEAST = {"red": 0.05, "blue": 0.05, "blocks": 0.3, "light_x": 0.12, "light_y": 0.12, "drag_x": 0.45, "drag_y": 0.45}
+"""By how much the range of each measure is widened at least, on either side."""
+_WORDS = {
+    "red": ("less red than taught", "redder than taught"),
+    "blue": ("less blue than taught", "bluer than taught"),
+    "blocks": ("", "compressed more strongly than taught"),
+}
+_LIGHT = {
+    "light_x": ("light comes more from the left than taught", "light comes more from the right than taught"),
+    "light_y": ("light comes more from above than taught", "light comes more from below than taught"),
+}
+_WAYS = {
+    "upside down": lambda layout: layout[::-1, ::-1],
+    "mirrored": lambda layout: layout[:, ::-1],
+    "mirrored top to bottom": lambda layout: layout[::-1],
+}
+_ACROSS = np.linspace(-0.5, 0.5, LAYOUT)
+
+
+@dataclass(frozen=True)
+class PhotoSetup:
+    """height, width: of the photo as taken, in pixels; red, blue: logarithms of their mean over that of green; drag_x,
+    drag_y: logarithms of the curvature across over that down, and of that along one diagonal over the other; blocks:
+    logarithm of the steps at the borders of a JPEG's blocks over those within; layout: (LAYOUT ** 2,) grey levels.
+    """
+
+    height: int
+    width: int
+    red: float
+    blue: float
+    drag_x: float
+    drag_y: float
+    blocks: float
+    layout: tuple[float, ...]
+
+
+def measure_setup(picture: np.ndarray, photo: np.ndarray) -> PhotoSetup:
+    """Return how a photo was taken. picture: (h, w, 3) uint8 RGB, as placed, at the size of the network's input; photo:
+    (H, W, 3), as taken.
+    """
+    red, green, blue = np.maximum(picture.reshape(-1, 3).mean(axis=0, dtype=np.float64), 1.0)
+    grey = cv2.cvtColor(picture, cv2.COLOR_RGB2GRAY).astype(np.float32)
+    layout = cv2.resize(grey, (LAYOUT, LAYOUT), interpolation=cv2.INTER_AREA)
+    colours = math.log(red / green), math.log(blue / green)
+    return PhotoSetup(*photo.shape[:2], *colours, *_drag(grey), _blocks(photo), tuple(map(float, layout.ravel())))
+
+
+def _drag(grey: np.ndarray) -> tuple[float, float]:
+    smooth = cv2.GaussianBlur(grey, (0, 0), 1.0)
+    xx, yy, xy = (cv2.Sobel(smooth, cv2.CV_32F, *way, scale=1 / 4) for way in ((2, 0), (0, 2), (1, 1)))
+    curves = xx, yy, (xx + yy) / 2 + xy, (xx + yy) / 2 - xy
+    across, down, falling, rising = (math.sqrt(float((curve * curve).mean())) + 0.05 for curve in curves)
+    return math.log(across / down), math.log(falling / rising)
+
+
+def _blocks(photo: np.ndarray) -> float:
+    """Return the logarithm of the mean faint step of brightness over the borders of blocks of eight pixels to that
+    within, of the middle of a photo; about 0 for one that was never compressed.
+    """
+    height, width = photo.shape[:2]
+    top, left = (max(0, (side - _MEASURED) // 2) // _BLOCK * _BLOCK for side in (height, width))
+    part = np.ascontiguousarray(photo[top : top + _MEASURED, left : left + _MEASURED])
+    grey = cv2.cvtColor(part, cv2.COLOR_RGB2GRAY).astype(np.float32)
+    border, within = [], []
+    for lines in (grey, grey.T):
+        steps = np.minimum(np.abs(np.diff(lines, axis=1)), _FAINT).mean(axis=0)
+        place = np.arange(len(steps)) % _BLOCK
+        border += steps[place == _BLOCK - 1].tolist()
+        within += steps[np.isin(place, _WITHIN)].tolist()
+    return math.log((np.mean(border) + 0.1) / (np.mean(within) + 0.1)) if border and within else 0.0
+
+
+@dataclass(frozen=True)
+class SetupRange:
+    """(least, most) of every measure over the good photos, widened; light_x, light_y: change of brightness across the
+    photo against their mean, as a share; layout: their mean in grey levels; least_alike: the least correlation of one
+    with it.
+    """
+
+    height: tuple[int, int]
+    width: tuple[int, int]
+    red: tuple[float, float]
+    blue: tuple[float, float]
+    light_x: tuple[float, float]
+    light_y: tuple[float, float]
+    drag_x: tuple[float, float]
+    drag_y: tuple[float, float]
+    blocks: tuple[float, float]
+    layout: tuple[float, ...]
+    least_alike: float
+
+    @classmethod
+    def from_setups(cls, setups: Sequence[PhotoSetup]) -> Self:
+        """Create it from what was measured of one photo or more."""
+
+        def ends(values: Sequence[float], least: float) -> tuple[float, float]:
+            wider = max(_WIDER * (max(values) - min(values)), least)
+            return min(values) - wider, max(values) + wider
+
+        mean = np.mean([setup.layout for setup in setups], axis=0)
+        light_x, light_y, _ = zip(*(_light(setup, mean) for setup in setups), strict=True)
+        measured: dict[str, Sequence[float]] = {"light_x": light_x, "light_y": light_y}
+        measured |= {name: [getattr(setup, name) for setup in setups] for name in _LEAST.keys() - measured.keys()}
+        sides = {}
+        for name in ("height", "width"):
+            low, high = ends([getattr(setup, name) for setup in setups], 0.0)
+            sides[name] = math.floor(low), math.ceil(high)
+        return cls(
+            **sides,
+            **{name: ends(values, _LEAST[name]) for name, values in measured.items()},
+            layout=tuple(map(float, mean)),
+            least_alike=min(_correlation(np.array(setup.layout), mean) for setup in setups),
+        )
+
+    @classmethod
+    def from_record(cls, record: Mapping[str, Any] | None) -> Self | None:
+        """Create it from the checked record of a recipe."""
+        if record is None:
+            return None
+        ends = {name: tuple(value) for name, value in record.items() if name != "least_alike"}
+        return cls(**ends, least_alike=record["least_alike"])
+
+    def deviations(self, setup: PhotoSetup) -> Iterator[str]:
+        """Yield how a photo differs, each in words."""
+        frame = self._frame_of(setup)
+        if frame:
+            yield frame
+        for name, words in _WORDS.items():
+            if word := self._outside(name, getattr(setup, name), words):
+                yield word
+        mean = np.array(self.layout)
+        shows_part = self.least_alike < _LEAST_ALIKE or _correlation(np.array(setup.layout), mean) >= _LEAST_ALIKE
+        if not frame and shows_part and any(self._beyond(name, getattr(setup, name)) for name in ("drag_x", "drag_y")):
+            yield DRAGGED
+        light_x, light_y, explained = _light(setup, mean)
+        if way := self._way_of(np.array(setup.layout), mean):
+            yield way
+        elif explained >= _EXPLAINED and (self.least_alike >= _LEAST_ALIKE or mean.std() < _EVEN):
+            for name, value in (("light_x", light_x), ("light_y", light_y)):
+                if word := self._outside(name, value, _LIGHT[name]):
+                    yield word
+
+    def _beyond(self, name: str, value: float) -> bool:
+        least, most = getattr(self, name)
+        return not least <= value <= most
+
+    def _outside(self, name: str, value: float, words: tuple[str, str]) -> str:
+        least, most = getattr(self, name)
+        return words[0] if value < least else words[1] if value > most else ""
+
+    def _frame_of(self, setup: PhotoSetup) -> str:
+        """Return how the size of a photo differs, "" for one of the size of the good ones."""
+        if not (self._beyond("height", setup.height) or self._beyond("width", setup.width)):
+            return ""
+        height, width = (sum(getattr(self, name)) / 2 for name in ("height", "width"))
+        is_alike = abs(math.log(setup.width * height / (setup.height * width))) <= _ALIKE
+        frame = "another size" if is_alike else "another frame"
+        return f"{setup.width} × {setup.height} px, {frame} than the {round(width)} × {round(height)} px taught"
+
+    def _way_of(self, layout: np.ndarray, mean: np.ndarray) -> str:
+        """Return how a photo lies that resembles none of the good ones as it is, "" for any other."""
+        as_is = _correlation(layout, mean)
+        if self.least_alike < _LEAST_ALIKE or as_is >= self.least_alike - _UNLIKE:
+            return ""
+        square = layout.reshape(LAYOUT, LAYOUT)
+        turned = {words: _correlation(way(square).ravel(), mean) for words, way in _WAYS.items()}
+        turned |= _shifted(square, mean.reshape(LAYOUT, LAYOUT))
+        words = max(turned, key=turned.__getitem__, default="")
+        is_other = turned[words] >= max(self.least_alike - 2 * _UNLIKE, _RESEMBLES) and turned[
+            words
+        ] - as_is > _PLAINLY * (1 - as_is)
+        return words if is_other else ""
+
+
+def _correlation(first: np.ndarray, other: np.ndarray) -> float:
+    """Return the correlation of two sets of grey levels, 0 where one is even."""
+    first, other = first - first.mean(), other - other.mean()
+    lengths = float(np.linalg.norm(first) * np.linalg.norm(other))
+    return float(first.ravel() @ other.ravel()) / lengths if lengths > 1.0 else 0.0
+
+
+def _light(setup: PhotoSetup, mean: np.ndarray) -> tuple[float, float, float]:
+    """Return by which share of it the brightness of a photo changes across and down against the good ones' mean, and
+    how well that explains the photo: the least squares of mean · (a + b x + c y) + d.
+    """
+    grey = np.array(setup.layout)
+    x, y = (way.ravel() for way in np.meshgrid(_ACROSS, _ACROSS))
+    columns = np.stack([mean, mean * x, mean * y, np.ones_like(mean)], axis=1)
+    scale, across, down, level = np.linalg.lstsq(columns, grey, rcond=None)[0]
+    if scale <= 0 or mean.std() < 1.0:  # an even part: the light is all that there is
+        scale, across, down = (
+            max(float(np.mean(grey)), 1.0),
+            *(float((grey * way).sum() / (way**2).sum()) for way in (x, y)),
+        )
+        fitted = scale + across * x + down * y
+        return across / scale, down / scale, _correlation(fitted, grey)
+    return float(across / scale), float(down / scale), _correlation(columns @ [scale, across, down, level], grey)
+
+
+def _shifted(layout: np.ndarray, mean: np.ndarray) -> dict[str, float]:
+    """Return the words and the correlation of the best shift of a photo by whole cells of its layout."""
+    best = ("", -1.0)
+    for down in range(-_MOST_SHIFT, _MOST_SHIFT + 1):
+        for across in range(-_MOST_SHIFT, _MOST_SHIFT + 1):
+            if (down, across) == (0, 0):
+                continue
+            here = layout[max(down, 0) : LAYOUT + min(down, 0), max(across, 0) : LAYOUT + min(across, 0)]
+            there = mean[max(-down, 0) : LAYOUT - max(down, 0), max(-across, 0) : LAYOUT - max(across, 0)]
+            alike = _correlation(here, there)
+            if alike > best[1]:
+                x, y = (round(100 * abs(way) / LAYOUT) for way in (across, down))
+                ways = [f"{x}% to the {'right' if across > 0 else 'left'}"] * bool(across)
+                ways += [f"{y}% {'down' if down > 0 else 'up'}"] * bool(down)
+                best = f"shifted {' and '.join(ways)}", alike
+    return dict([best])

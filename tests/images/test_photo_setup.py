@@ -1,0 +1,87 @@
+"""How photos were taken: what differs is named, what does not is not, by drawn parts and by hand."""
+
+import io
+
+import cv2
+import numpy as np
+import pytest
+from PIL import Image
+
+from inspect_core.images.photo_reader import squash
+from inspect_core.images.photo_setup import SetupRange, measure_setup
+
+HEIGHT, WIDTH = 144, 192
+
+
+def part(seed: int) -> np.ndarray:
+    """A bright plate with a hole at the upper left on a dark ground, and noise of its own."""
+    rng = np.random.default_rng(seed)
+    grey = np.full((HEIGHT, WIDTH), 30.0)
+    grey[24:120, 30:166] = 150
+    cv2.circle(grey, (60, 50), 16, 40, -1)
+    grey[60:63, 90:150] = 90
+    colours = cv2.GaussianBlur(grey, (0, 0), 1.0)[..., None] * np.array([1.0, 0.98, 0.95])
+    return as_photo(colours + rng.normal(0, 2, (HEIGHT, WIDTH, 3)))
+
+
+def as_photo(values: np.ndarray) -> np.ndarray:
+    return np.clip(np.rint(values), 0, 255).astype(np.uint8)
+
+
+def compressed(photo: np.ndarray, quality: int) -> np.ndarray:
+    file = io.BytesIO()
+    Image.fromarray(photo).save(file, "JPEG", quality=quality)
+    return np.asarray(Image.open(file))
+
+
+def setup_of(photo: np.ndarray):
+    return measure_setup(squash(photo, (96, 128)), photo)
+
+
+TAUGHT = SetupRange.from_setups([setup_of(part(seed)) for seed in range(20)])
+ACROSS = np.linspace(1.25, 0.75, WIDTH)[:, None]
+DOWN = np.linspace(1.25, 0.75, HEIGHT)[:, None, None]
+SIZE = "96 × 72 px, another size than the 192 × 144 px taught"
+FRAME = "144 × 144 px, another frame than the 192 × 144 px taught"
+CHANGES = {
+    "another size": (lambda p: cv2.resize(p, (96, 72), interpolation=cv2.INTER_AREA), [SIZE]),
+    "another frame": (lambda p: np.ascontiguousarray(p[:, :144]), [FRAME]),
+    "left": (lambda p: as_photo(p * ACROSS), ["light comes more from the left than taught"]),
+    "above": (lambda p: as_photo(p * DOWN), ["light comes more from above than taught"]),
+    "dark": (lambda p: p // 2, []),
+    "fog": (lambda p: as_photo(0.5 * p + 100.0), []),
+    "compressed": (lambda p: compressed(p, 30), ["compressed more strongly than taught"]),
+    "redder": (lambda p: as_photo(p * np.array([1.15, 1.0, 1.0])), ["redder than taught"]),
+    "dragged": (lambda p: cv2.blur(p, (15, 1)), ["blurred by motion"]),
+    "out of focus": (lambda p: cv2.GaussianBlur(p, (0, 0), 3), []),
+    "upside down": (lambda p: np.ascontiguousarray(p[::-1, ::-1]), ["upside down"]),
+    "mirrored": (lambda p: np.ascontiguousarray(p[:, ::-1]), ["mirrored"]),
+    "shifted": (lambda p: np.roll(p, 36, axis=1), ["shifted 19% to the right"]),
+    "empty": (lambda p: np.full_like(p, 30), []),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize(("change", "words"), CHANGES.values(), ids=CHANGES)
+def test_what_changed_is_named_and_nothing_else(change, words):
+    assert [*TAUGHT.deviations(setup_of(change(part(50))))][: len(words) + 1] == words
+
+
+def test_good_photos_are_said_nothing_of():
+    assert not [way for seed in range(50, 90) for way in TAUGHT.deviations(setup_of(part(seed)))]
+
+
+def test_textures_have_no_way_round():
+    rng = np.random.default_rng(3)
+    textures = [as_photo(cv2.GaussianBlur(rng.normal(128, 60, (HEIGHT, WIDTH, 3)), (0, 0), 2)) for _ in range(20)]
+    taught = SetupRange.from_setups([setup_of(texture) for texture in textures[:12]])
+    for texture in textures[12:]:
+        for turned in (texture, np.ascontiguousarray(texture[::-1, ::-1])):
+            assert not [*taught.deviations(setup_of(turned))]
+
+
+@pytest.mark.parametrize("value", [0, 255, 128])
+def test_even_photos_are_measured(value):
+    even = np.full((HEIGHT, WIDTH, 3), value, np.uint8)
+    taught = SetupRange.from_setups([setup_of(even)] * 3)
+    assert np.isfinite([*taught.red, *taught.light_x, *taught.blocks, taught.least_alike]).all()
+    assert not [*taught.deviations(setup_of(even))]
