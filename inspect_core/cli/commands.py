@@ -13,7 +13,7 @@ from typing import NoReturn
 
 from inspect_core.cli.console import COULD_NOT_RUN, STOPPED, print_line
 from inspect_core.detectors.warned import FitWarning
-from inspect_core.images.samples import escape_line
+from inspect_core.images.samples import escape_line, shorten
 from inspect_core.runtime import atomic_write, workspace
 
 SUBCOMMANDS = {
@@ -42,7 +42,11 @@ def main(arguments: Sequence[str] | None = None, *, loaded: Callable[[], object]
 
     loaded: called when the modules of the verb are loaded, before it does anything.
     """
-    options = _parser().parse_args((sys.argv[1:] if arguments is None else arguments) or ["app"])
+    try:
+        options = _parser().parse_args((sys.argv[1:] if arguments is None else arguments) or ["app"])
+    except (MemoryError, ImportError) as error:
+        print_line(f"loupe: {_without_memory(error)}", sys.stderr)
+        return COULD_NOT_RUN
     warnings.formatwarning = lambda message, *_: f"Note: {escape_line(str(message))}\n"  # ty: ignore[invalid-assignment]
     warnings.simplefilter("ignore", FitWarning)
     try:
@@ -51,12 +55,22 @@ def main(arguments: Sequence[str] | None = None, *, loaded: Callable[[], object]
             workspace.require_writable()
         atomic_write.clear()
         return options.run(options)
-    except (ValueError, OSError, RuntimeError, MemoryError) as error:
-        print_line(f"loupe: {error}", sys.stderr)
+    except (ValueError, OSError, RuntimeError) as error:
+        print_line(f"loupe: {shorten(str(error))}", sys.stderr)
+        return COULD_NOT_RUN
+    except (MemoryError, ImportError) as error:
+        print_line(f"loupe: {_without_memory(error)}", sys.stderr)
         return COULD_NOT_RUN
     except KeyboardInterrupt:
         print("loupe: stopped; nothing was saved", file=sys.stderr)
         return STOPPED
+
+
+def _without_memory(error: MemoryError | ImportError) -> str:
+    """Return why a verb could not be loaded or run: a library that does not fit into the memory fails to load."""
+    reason = shorten(str(error)) or type(error).__name__
+    cause = "it needs more memory than it may have, or its installation is damaged"
+    return f"{cause} ({reason}); free memory, or install Loupe again"
 
 
 class _Parser(argparse.ArgumentParser):

@@ -20,8 +20,8 @@ from inspect_core.images.folders import labels_at
 from inspect_core.images.listing import photos_in
 from inspect_core.images.samples import join_first_names, pluralise
 from inspect_core.recipe_format.output_paths import OutputPathError
-from inspect_core.recipe_io.recipe_file import save
 from inspect_core.recipe_io.recipe_path import check_place
+from inspect_core.recipe_io.recorded_saving import save_recorded
 from inspect_core.runtime import users
 from inspect_core.tuning.recipe_extension import compare_with_previous, extend_recipe, plan_extension
 from inspect_core.verdict import VERDICT_PHRASES
@@ -93,11 +93,7 @@ def run(options: argparse.Namespace) -> int:
         subject = f"{pluralise(len(verdict_changes.escapes), 'known defect')} would now be accepted"
         print_line(f"Not saved: {subject}. Remove photos added by mistake, or use --override with a reason.")
         return NOT_ACCEPTED
-    saved = save(new, options.out)
-    with AuditLog.open() as log:
-        known = {"product": saved.product, "recipe": str(saved.digest), "user": who}
-        entry = changes.limits_changed(recipe.limits, saved.limits, reason=reason, **known)
-        log.append_all([] if entry is None else [entry])
+    saved = save_recorded(new, options.out, recipe.limits, reason=reason, user=who)
     limits = changes.limits_in_words(saved.limits)
     more = pluralise(len(task.added), "photo")
     print_line(f"Added {more}: {limits}, before {changes.limits_in_words(recipe.limits)}.")

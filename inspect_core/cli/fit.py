@@ -2,13 +2,12 @@
 
 import argparse
 
-from inspect_core.audit.changes import limits_changed
 from inspect_core.audit.log import AuditLog
 from inspect_core.cli import teaching_options, worker_options
 from inspect_core.cli.console import ACCEPTED, path_argument, print_line, scale_argument
 from inspect_core.images.samples import escape_line
-from inspect_core.recipe_io.recipe_file import save
 from inspect_core.recipe_io.recipe_path import check_place
+from inspect_core.recipe_io.recorded_saving import save_recorded
 from inspect_core.runtime import users
 from inspect_core.scoring.limits import limit_for_overkill
 from inspect_core.study.evaluation import counts_sentence_for, forecast_sentence, found_up_to
@@ -59,15 +58,10 @@ def run(options: argparse.Namespace) -> int:
     who = users.local_user()
     limits = _limits(study, options)
     product = escape_line(options.product or options.folder.resolve().stem)
-    recipe = save(
-        study.recipe(
-            limits, product=product, author=who, product_check=result.product_check, mm_per_pixel=options.mm_per_pixel
-        ),
-        options.out,
+    recipe = study.recipe(
+        limits, product=product, author=who, product_check=result.product_check, mm_per_pixel=options.mm_per_pixel
     )
-    with AuditLog.open() as log:
-        entry = limits_changed(None, limits, product=product, recipe=recipe.digest or "", reason="fitted", user=who)
-        log.append_all([] if entry is None else [entry])
+    recipe = save_recorded(recipe, options.out, None, reason="fitted", user=who)
     band = "" if limits.review == limits.reject else f", review from {limits.review:.4g}"
     sentence = counts_sentence_for(study.results, study.scores(), limits, found_up_to(study.results))
     print_line(f"Limit {limits.reject:.4g}{band}. {sentence}")

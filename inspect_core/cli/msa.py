@@ -61,4 +61,4 @@ def _reading(number: int, row: dict[str, str]) -> Appraisal:
         return Appraisal(row["part"], truth, row["appraiser"], int(row["trial"]), verdict, score)
     except (KeyError, ValueError, AttributeError) as error:
         words = "good or defective, a whole trial number, and a verdict such as accept or reject"
-        raise ValueError(f"line {number}: invalid value {error}; expected {words}") from error
+        raise ValueError(f"line {number}: invalid value {error!s:.60}; expected {words}") from error

@@ -14,9 +14,11 @@ from inspect_core.images.listing import MAX_DEPTH
 from inspect_core.images.samples import ScanError
 from inspect_core.runtime import workspace
 from inspect_core.runtime.atomic_write import atomic_replace, process_folder
+from inspect_core.runtime.zip_directory import check_directory
 
 MAX_MEMBERS = 50_000
 MAX_TOTAL = 8 * 2**30  # bytes, unpacked
+MAX_STAYING = 2 * 2**30  # bytes of an archive that stays unpacked among the uploads
 MAX_RATIO = 200  # unpacked to packed; photographs reach 2, blank masks and bitmaps about 100
 _RATIO_FROM = 64 * 2**20  # bytes unpacked; below, no ratio is a danger
 _ENCRYPTED = 0x1
@@ -39,20 +41,21 @@ def unpacked(path: Path, *, stays: bool = False) -> Path:
         folder = workspace.uploads_folder() / name
         if not (folder / path.name).is_dir():
             with atomic_replace(folder) as new:
-                extract(path, new / path.name)
+                extract(path, new / path.name, most=min(MAX_STAYING, MAX_TOTAL))
         return folder / path.name
 
 
-def extract(path: Path, folder: Path) -> Path:
+def extract(path: Path, folder: Path, *, most: int | None = None) -> Path:
     """Unpack a zip archive into `folder`, which is made here, and return it.
 
     Raises ScanError, and leaves nothing behind, when the archive is damaged or encrypted, or when a member is a link,
     has an absolute name or one with `..`, lies more than `MAX_DEPTH` folders deep or would overwrite another; and when
-    there are more than `MAX_MEMBERS`, `MAX_TOTAL` bytes or a ratio of `MAX_RATIO`.
+    there are more than `MAX_MEMBERS`, `most` bytes (None: `MAX_TOTAL`) or a ratio of `MAX_RATIO`.
     """
     try:
+        check_directory(path)
         with zipfile.ZipFile(path) as archive:
-            members = _checked(archive, path)
+            members = _checked(archive, path, MAX_TOTAL if most is None else most)
             folder.mkdir(parents=True)
             try:
                 for member, relative in members:
@@ -72,18 +75,18 @@ def extract(path: Path, folder: Path) -> Path:
     return folder
 
 
-def _checked(archive: zipfile.ZipFile, path: Path) -> list[tuple[zipfile.ZipInfo, PurePosixPath]]:
+def _checked(archive: zipfile.ZipFile, path: Path, most: int) -> list[tuple[zipfile.ZipInfo, PurePosixPath]]:
     """Return the files of an archive with their relative paths. Raises ScanError as `extract`."""
 
     def refuse(wrong: bool, reason: str) -> None:
         if wrong:
             raise ScanError(f"{path.name} {reason}")
 
-    members = [member for member in archive.infolist() if not member.is_dir()]
+    members = [member for member in archive.infolist() if not member.filename.endswith("/")]
     total = sum(member.file_size for member in members)
     refuse(len(members) > MAX_MEMBERS, f"contains {len(members):,} files, more than {MAX_MEMBERS:,}; split it")
-    too_large = f"unpacks to {total:,} bytes, more than {MAX_TOTAL:,}; split it or unpack it yourself"
-    refuse(total > MAX_TOTAL, too_large)
+    too_large = f"unpacks to {total:,} bytes, more than {most:,}; split it, or unpack it yourself and choose the folder"
+    refuse(total > most, too_large)
     bomb = f"unpacks to more than {MAX_RATIO} times its size, which photos never do; "
     bomb += "if you trust it, unpack it yourself and choose the folder"
     refuse(total > max(_RATIO_FROM, MAX_RATIO * path.stat().st_size), bomb)

@@ -5,7 +5,7 @@ itself wrote among photos (`images.owned_files`) is passed over.
 import functools
 import os
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from pathlib import Path, PurePosixPath
 
 from inspect_core.images import mask_files
@@ -59,19 +59,22 @@ def walk(root: Path, *, passed_over: Callable[[str], bool] = is_clutter) -> Iter
                 yield path, None
 
 
-def photos_in(paths: Iterable[str | Path]) -> list[tuple[str, Path]]:
+def photos_in(paths: Iterable[str | Path], roots: Sequence[Path] | None = None) -> list[tuple[str, Path]]:
     """Return (name, path) of every photo, in order of the paths and sorted within a folder.
 
     The name is the POSIX path below the folder given, or the file's own name; names met twice become the whole path,
     as given. A photo named twice is taken once. Masks, hidden files and clutter are passed over, and links
     to folders are not followed. A path given as a file is taken whatever its name, unless Loupe wrote the file.
-    Raises FileNotFoundError for a path that does not exist, OSError for a folder below it that cannot be entered.
+    roots: folders out of which no link in a folder may lead, None where any may. Raises FileNotFoundError for a path
+    that does not exist, OSError for a folder below it that cannot be entered and for a link that leads out.
     """
     names: dict[Path, str] = {}
     around = functools.cache(lists_around)
     for listed in map(Path, paths):
         if listed.is_dir():
             for name in sorted(_images_below(listed)):
+                if roots is not None and (listed / name).is_symlink():
+                    _require_within(listed / name, [listed, *roots])
                 names.setdefault(listed / name, name)
         elif listed.exists():
             real = Path(os.path.realpath(listed))
@@ -82,6 +85,13 @@ def photos_in(paths: Iterable[str | Path]) -> list[tuple[str, Path]]:
     while twice := {name for name, times in Counter(names.values()).items() if times > 1}:
         names = {path: path.as_posix() if name in twice else name for path, name in names.items()}
     return [(name, path) for path, name in names.items()]
+
+
+def _require_within(link: Path, roots: Sequence[Path]) -> None:
+    """Raise OSError for a link to a file that lies in none of these folders."""
+    target = Path(os.path.realpath(link))
+    if not any(target.is_relative_to(os.path.realpath(root)) for root in roots):
+        raise OSError(f"{link} is a link to a file outside the allowed folders; copy the file itself")
 
 
 def _images_below(folder: Path) -> list[str]:

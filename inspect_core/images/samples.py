@@ -15,16 +15,14 @@ GOOD = "good"
 UNSAID = "nothing said"
 """The source of a label that no name, list or mask gives."""
 LONGEST_REASON = 2_000
-"""Characters of the reason why a folder cannot be used, whatever it quotes."""
+"""Characters of a message to the user, whatever it quotes."""
 
 
 class ScanError(ValueError):
     """A folder or archive that cannot be used at all; the message says why and what to do, safe for display."""
 
     def __init__(self, message: str):
-        text = escape_line(message)
-        cut = text if len(text) <= LONGEST_REASON else f"{text[: LONGEST_REASON // 2]} … {text[-LONGEST_REASON // 2 :]}"
-        super().__init__(cut)
+        super().__init__(shorten(escape_line(message)))
 
 
 @dataclass(frozen=True)
@@ -168,6 +166,13 @@ def label_sources(photos: Iterable[PhotoFile]) -> list[LabelSource]:
     counts = Counter((photo.source or UNSAID, photo.label == GOOD) for photo in photos)
     sources = dict.fromkeys(source for (source, _), _ in counts.most_common())
     return [LabelSource(source, counts[source, True], counts[source, False]) for source in sources]
+
+
+def shorten(text: str) -> str:
+    """Return a message of at most about LONGEST_REASON characters, without its middle if it is longer."""
+    if len(text) <= LONGEST_REASON:
+        return text
+    return f"{text[: LONGEST_REASON // 2]} … {text[-LONGEST_REASON // 2 :]}"
 
 
 def escape_line(text: str) -> str:

@@ -67,15 +67,16 @@ class Outputs:
         )
 
 
-def photos_of(paths: Sequence[Path]) -> list[Photo]:
+def photos_of(paths: Sequence[Path], roots: Sequence[Path] | None = None) -> list[Photo]:
     """Return (name, path) of every photo at the paths, zip archives unpacked; of a list of photos, those that it names.
 
-    Raises ValueError when there is none, ScanError, FileNotFoundError and OSError as `unpacked` and `photos_in` do.
+    roots: as for `photos_in`. Raises ValueError when there is none, ScanError, FileNotFoundError and OSError as
+    `unpacked` and `photos_in` do.
     """
     places = [unpacked(path) if path.suffix.lower() == ".zip" and path.is_file() else path for path in paths]
     lists = [path for path in places if path.is_file() and is_list(path)]
     photos = [photo for path in lists for photo in photos_of_list(path)]
-    photos += photos_in([place for place in places if place not in lists])
+    photos += photos_in([place for place in places if place not in lists], roots)
     if not photos:
         raise ValueError("no photos found at the given paths; use PNG, JPEG, BMP, TIFF or WebP files or folders")
     return photos

@@ -21,6 +21,7 @@ from inspect_core.recipe_format.spreadsheet import (
 )
 from inspect_core.runtime import workspace
 from inspect_core.runtime.atomic_write import atomic_replace
+from inspect_core.verdict import ALL_VERDICTS
 
 _BEGINS = {key: table_bytes([COLUMNS[:4]], key).removesuffix(b"\r\n") for key in (POINT, COMMA)}
 _REQUIRED = {field.name for field in fields(ResultRow) if field.default is MISSING}
@@ -67,6 +68,8 @@ def read_table(path: Path) -> list[ResultRow]:
             heads, *lines = read_rows(io.TextIOWrapper(file, newline="", encoding="utf-8-sig"))
             if _REQUIRED <= set(heads) <= set(COLUMNS):
                 rows = [dict(zip(heads, line, strict=True)) for line in lines]
+                if not rows:
+                    raise ValueError("it has no rows")
                 return [ResultRow(**{head: _value(head, text) for head, text in row.items()}) for row in rows]
         except (csv.Error, ValueError):
             pass
@@ -82,6 +85,8 @@ def check_table(path: Path) -> None:
 
 
 def _value(name: str, text: str) -> Any:
+    if name == "verdict" and text not in ALL_VERDICTS:
+        raise ValueError(f"{text!r:.40} is no verdict")
     if name not in _NUMBERS:
         return text
     if not text:

@@ -24,6 +24,7 @@ from inspect_core.recipe_format import fields
 from inspect_core.recipe_format.arrays import BYTES, DTYPES, Header
 from inspect_core.recipe_format.csv_text import rows_of
 from inspect_core.runtime.json_text import from_json
+from inspect_core.runtime.zip_directory import check_directory
 
 RECIPE, ARRAYS, CALIBRATION, SUMS = "recipe.json", "arrays.safetensors", "calibration.csv", "SHA256SUMS"
 MODEL, PARITY, EXPECTED = "model.onnx", "parity.csv", "golden/expected.csv"
@@ -238,11 +239,10 @@ def _opened(path: Path) -> Generator[_Folder | _Zip]:
         with recipe_errors(path, "not a recipe folder"):
             yield _Folder(path)
     elif path.is_file():
-        with (
-            recipe_errors(path, "not a complete recipe zip: truncated, or not a zip"),
-            zipfile.ZipFile(path) as archive,
-        ):
-            yield _Zip(path, archive)
+        with recipe_errors(path, "not a complete recipe zip: truncated, or not a zip"):
+            check_directory(path)
+            with zipfile.ZipFile(path) as archive:
+                yield _Zip(path, archive)
     else:  # a pipe would keep a reader waiting
         raise RecipeError(f"{path.name}: it is neither a folder nor a file; name a recipe")
 

@@ -13,6 +13,7 @@ from inspect_core.images.samples import escape_line
 from inspect_core.recipe_format.csv_text import cell
 from inspect_core.recipe_format.output_paths import OutputPathError, check_folder
 from inspect_core.runtime import workspace
+from inspect_core.runtime.zip_directory import check_directory
 
 POINT, COMMA, XLSX = "point", "comma", "xlsx"
 AUTHOR = "Loupe"
@@ -76,6 +77,7 @@ def require_own_workbook(path: Path) -> None:
         return
     if workspace.regular_file_stat(path):
         try:
+            check_directory(path)
             with zipfile.ZipFile(path) as archive:
                 if archive.getinfo(_PROPERTIES).file_size < 1 << 16 and _MARK in archive.read(_PROPERTIES):
                     return

@@ -38,17 +38,19 @@ EXTRAS = PARTS | {"known_cases": (KnownCases, "the known cases")}
 """Parts of a recipe that may be missing, as `photo_inspector.PARTS`."""
 
 
-def save(recipe: Recipe, path: str | Path) -> Recipe:
+def save(recipe: Recipe, path: str | Path, record: Callable[[Recipe], object] = lambda saved: None) -> Recipe:
     """Write `recipe` to `path`, a zip when it ends in .zip, else a folder; returns it with its digest.
 
-    The package appears under its name only when it is whole, and an older recipe of that name is then replaced. Raises
+    record: called with the recipe to be returned before it gets its name; if it raises, nothing remains. The package
+    appears under its name only when it is whole, and an older recipe of that name is then replaced. Raises
     OSError when the disk is full or not writable, with nothing left behind, and OutputPathError, an OSError too, when
     the path holds something other than a recipe.
     """
     path = check_place(path)
     files = files_of(recipe)
-    write(files, path)
-    return replace(recipe, digest=recipe_package.digest_of(sums_of(files)))
+    saved = replace(recipe, digest=recipe_package.digest_of(sums_of(files)))
+    write(files, path, lambda new: record(saved))
+    return saved
 
 
 def write(files: Mapping[str, bytes], path: Path, check: Callable[[Path], object] = lambda new: None) -> None:
@@ -66,6 +68,8 @@ def write(files: Mapping[str, bytes], path: Path, check: Callable[[Path], object
                 _write_folder(files, new)
             check(new)
     except OSError as error:
+        if error.errno is None:  # ours, with a remedy of its own
+            raise
         message = f"recipe {path.name} was not saved ({error.strerror}); free some disk space or choose another folder"
         raise OSError(error.errno, message) from error
 

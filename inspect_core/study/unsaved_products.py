@@ -171,6 +171,11 @@ def interrupted(folder: Path) -> TeachingConfig:
     return _read(folder).order
 
 
+def files_of(folder: Path) -> set[Path]:
+    """Return the photos and masks of a product. Raises ValueError as `load_unsaved`."""
+    return _read(folder).files
+
+
 def load_unsaved(folder: Path) -> tuple[UnsavedProduct, Recipe]:
     """Return a product and the recipe that it would be. Raises ValueError, reason and remedy, for anything damaged."""
     unsaved = _read(folder)

@@ -14,7 +14,7 @@ from inspect_core.images.folders import MAX_FILES, resolve_allowed_path, top_fol
 from inspect_core.images.listing import walk
 from inspect_core.images.photo_reader import EXTENSIONS
 from inspect_core.runtime import workspace
-from inspect_core.ui import shell, uploads
+from inspect_core.ui import shell, upload_cleaning, uploads
 
 TYPES = sorted(extension.lstrip(".") for extension in EXTENSIONS)
 """Endings of photos, as an upload takes them."""
@@ -57,6 +57,8 @@ def choose_upload(*, page: str = "") -> PhotoSource | None:
             "Photos or one zip", [*TYPES, "zip"], accept_multiple_files=True, key=f"{page}files_upload"
         )
     if not files:
+        if cleaned := upload_cleaning.sentence():
+            st.caption(shell.escape(cleaned))
         return None
     zipped = [file for file in files if PurePosixPath(file.name).suffix.lower() == ".zip"]
     if zipped and len(files) > 1:

@@ -1,6 +1,7 @@
 """The server around the pages: the names it answers to, what a browser may load from elsewhere, and the first page."""
 
 import asyncio
+import re
 import threading
 from collections.abc import AsyncGenerator
 from contextlib import asynccontextmanager
@@ -18,20 +19,25 @@ from streamlit.web.server import server_util
 from inspect_core.runtime import atomic_write
 
 # Nothing is loaded from elsewhere, whatever a name or a recipe puts on the page, and no other page frames this one.
-# Streamlit needs its own inline styles and scripts; older browsers do not count a websocket as 'self'.
+# Streamlit needs its own inline styles and scripts.
 POLICY = (
-    "default-src 'self' 'unsafe-inline' data: blob:; connect-src 'self' data: blob: ws: wss:; "
+    "default-src 'self' 'unsafe-inline' data: blob:; connect-src 'self' data: blob:{sockets}; "
     "object-src 'none'; base-uri 'self'; form-action 'self'; frame-ancestors 'none'"
 )
-HEADERS = (
-    (b"content-security-policy", POLICY.encode()),
-    (b"x-frame-options", b"DENY"),
-    (b"x-content-type-options", b"nosniff"),
-)
+HEADERS = ((b"x-frame-options", b"DENY"), (b"x-content-type-options", b"nosniff"))
+_HOST = re.compile(r"[A-Za-z0-9.-]+(:[0-9]{1,5})?|\[[0-9A-Fa-f:.]+\](:[0-9]{1,5})?")
+
+
+def policy_for(host: str) -> str:
+    """Return the policy of an answer to a request to this host, which is left out where it is no name or address.
+
+    Older browsers do not count a websocket to it as 'self'.
+    """
+    return POLICY.format(sockets=f" ws://{host} wss://{host}" if _HOST.fullmatch(host) else "")
 
 
 class PolicyHeaders:
-    """ASGI middleware that adds HEADERS to every answer."""
+    """ASGI middleware that adds the policy and HEADERS to every answer."""
 
     def __init__(self, app: ASGIApp) -> None:
         self._app = app
@@ -39,7 +45,9 @@ class PolicyHeaders:
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         async def send_with_policy(message: Message) -> None:
             if message["type"] == "http.response.start":
-                message["headers"] = [*message.get("headers", ()), *HEADERS]
+                policy = policy_for(Headers(scope=scope).get("host", ""))
+                own = (b"content-security-policy", policy.encode()), *HEADERS
+                message["headers"] = [*message.get("headers", ()), *own]
             await send(message)
 
         await self._app(scope, receive, send_with_policy)
@@ -91,13 +99,18 @@ def product_checks() -> list[Middleware]:
     ]
 
 
+def _get_ready() -> None:
+    import_module("inspect_core.ui.open_products")
+    import_module("inspect_core.ui.upload_cleaning").clean()
+
+
 @asynccontextmanager
 async def first_page(app: object) -> AsyncGenerator[None, None]:
     """The lifespan of the server: clears unfinished files of killed ones and, unless headless, opens the browser.
 
     What the pages need is loaded meanwhile: torch takes two seconds, as long as the browser takes to open.
     """
-    threading.Thread(target=import_module, args=("inspect_core.ui.open_products",), daemon=True).start()
+    threading.Thread(target=_get_ready, daemon=True).start()
     atomic_write.clear()
     if not config.get_option("server.headless"):
         address = server_util.get_display_address(config.get_option("server.address") or "localhost")

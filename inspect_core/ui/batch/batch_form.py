@@ -17,7 +17,15 @@ from inspect_core.sharding import worker_selection
 from inspect_core.ui import label_question, saved_recipes, shell, weights_panel
 from inspect_core.ui.batch import batch_jobs, batch_store
 from inspect_core.ui.batch.batch_store import BatchRun
-from inspect_core.ui.photo_source import FOLDER, UPLOAD, PhotoSource, choose_folder, choose_upload, fingerprint
+from inspect_core.ui.photo_source import (
+    FOLDER,
+    UPLOAD,
+    PhotoSource,
+    choose_folder,
+    choose_upload,
+    fingerprint,
+    readable_roots,
+)
 
 LAYOUTS = "Inspects every photo in this folder and its subfolders. Your files are not changed."
 NUMBER_WIDTH = 160
@@ -48,7 +56,7 @@ def new_batch(saved: list[Path]) -> None:
     if start_button("Start", "batch_start", disabled=source is None) and source is not None and labels is not None:
         with shell.errors_shown(ValueError, ScanError, OSError):
             with st.spinner("Checking the photos…"):
-                count = len(photos_of([source.path]))
+                count = len(photos_of([source.path], readable_roots()))
             asked = {"product": recipe.product, "recipe": path.name, "digest": recipe.digest or "", "count": count}
             endings = tuple(ending for ending in ENDINGS if ending in map_choices)
             user = shell.current_user()

@@ -23,6 +23,7 @@ from inspect_core.ui import shell
 from inspect_core.ui.batch import batch_store
 from inspect_core.ui.batch.batch_store import BatchRun
 from inspect_core.ui.inspected_photos import inspector_of
+from inspect_core.ui.photo_source import readable_roots
 
 BATCH = "batch"
 MOST_DRAWN = 24
@@ -81,7 +82,7 @@ def _judge(batch: BatchRun, job: Job, user: str) -> None:
         begun = f"the recipe this batch started with ({batch.digest[:12]})"
         raise ValueError(f"{batch.recipe} is no longer {begun}; start a new batch")
     job.report(0.0, "checking the photos")
-    photos = photos_of([Path(batch.source)])
+    photos = photos_of([Path(batch.source)], readable_roots())
     truths, _ = truths_of(photos, [Path(batch.source)], batch.labels or None)
     if batch.cluster:
         address, certificates = worker_selection.read_cluster_settings()

@@ -9,6 +9,7 @@ no picture and a move of a live parameter sends no photo. What the browser lacks
 """
 
 import hashlib
+import math
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
 from pathlib import Path
@@ -127,7 +128,7 @@ _MOVES: dict[str, Callable[[Mapping], Any]] = {
 def stamp_of(message: object) -> float:
     """Return when a component sent a message; NEVER for what its own script did not send."""
     stamp = message.get("stamp") if isinstance(message, Mapping) else None
-    return stamp if isinstance(stamp, int | float) else NEVER
+    return stamp if isinstance(stamp, int | float) and math.isfinite(stamp) else NEVER
 
 
 def _stamps(key: str) -> dict[str, float]:

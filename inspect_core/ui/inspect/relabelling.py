@@ -30,11 +30,12 @@ def take(product: TaughtProduct, position: int, kind: str) -> TaughtProduct:
     recipe = "" if product.recipe is None else str(product.recipe.digest)
     log_context = {"product": product.product, "recipe": recipe, "user": shell.current_user()}
     entry = changes.relabelled(photo.name, photo.digest, photo.label, word, **log_context)
-    with shell.errors_shown(LogError, OSError, begins="Could not record the label: "):
+    with shell.errors_shown(LogError, OSError, begins="Could not record the label, so it stays as it was: "):
         with AuditLog.open() as log:
             log.append_all([entry])
         defect_labels.set_label(product, [position], "" if word == "good" else word)
-    return open_product_store.change(product.id, lambda current: current.labelled({photo.digest: word})) or product
+        return open_product_store.change(product.id, lambda current: current.labelled({photo.digest: word})) or product
+    return product
 
 
 def teach_again(product: TaughtProduct) -> None:

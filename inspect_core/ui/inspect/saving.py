@@ -4,10 +4,7 @@ from dataclasses import replace
 
 import streamlit as st
 
-from inspect_core.audit.changes import limits_changed
-from inspect_core.audit.log import AuditLog, LogError
-from inspect_core.recipe import Recipe
-from inspect_core.recipe_io import recipe_file
+from inspect_core.recipe_io.recorded_saving import save_recorded
 from inspect_core.runtime import workspace
 from inspect_core.ui import open_product_store, saved_recipes, shell
 from inspect_core.ui.session import SessionSettings
@@ -32,28 +29,12 @@ def save_recipe(product: TaughtProduct, limits: Limits, settings: SessionSetting
             check = settings.product_check(product)
             recipe = product.to_recipe(limits, settings.live, product_check=check, **provenance)
             path = workspace.free_recipe_path(name.strip())
+            before = product.recipe.limits if product.recipe is not None and product.is_saved else None
             try:
-                saved = recipe_file.save(recipe, path)
+                saved = save_recorded(recipe, path, before, reason=provenance["reason"], user=provenance["author"])
             except OSError as error:
-                st.error(shell.escape(error.strerror or error), icon=":material/error:")
+                st.error(f"Not saved: {shell.escape(error.strerror or error)}", icon=":material/error:")
                 return
-            _record(product.recipe if product.is_saved else None, saved)
             open_product_store.change(product.id, lambda current: replace(current, recipe=saved, product=name.strip()))
             st.toast(f"Saved as {shell.escape(saved_recipes.names([path])[path])}.", icon=":material/check_circle:")
             st.rerun()
-
-
-def _record(before: Recipe | None, saved: Recipe) -> None:
-    """Record in the audit log limits that differ from those of the parent recipe."""
-    entry = limits_changed(
-        None if before is None else before.limits, saved.limits, product=saved.product, recipe=str(saved.digest),
-        reason=saved.provenance.reason, user=saved.provenance.author,
-    )  # fmt: skip
-    try:
-        with AuditLog.open() as log:
-            log.append_all([entry] if entry else [])
-    except LogError as error:
-        st.toast(
-            f"The recipe was saved, but could not be recorded in the audit log: {shell.escape(error)}",
-            icon=":material/error:",
-        )

@@ -20,6 +20,8 @@ _PLANE = st.components.v2.component(
 _MOVING = "Drag a point. Keys: arrows move it (Shift: further), Page Up and Page Down select another"
 _ADDING = "Click to add a point, drag to move one. Keys: arrows move it (Shift: further), Page Up and Page Down choose "
 
+FARTHEST = 1e3
+"""Largest coordinate of a point: a drawn plane has units of about one."""
 MAX_POINTS = 500
 
 
@@ -63,7 +65,7 @@ def points(key: str, version: str, begun: np.ndarray) -> np.ndarray:
         sent = np.array(moved["points"], float).reshape(-1, 3)
     except MALFORMED:
         return begun
-    return sent if len(sent) <= MAX_POINTS and np.isfinite(sent).all() else begun
+    return sent if len(sent) <= MAX_POINTS and (np.abs(sent) <= FARTHEST).all() else begun
 
 
 def draw(

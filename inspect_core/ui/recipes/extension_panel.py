@@ -7,7 +7,7 @@ from pathlib import Path
 import streamlit as st
 
 from inspect_core.audit import inspections
-from inspect_core.audit.changes import limits_changed, limits_in_words
+from inspect_core.audit.changes import limits_in_words
 from inspect_core.audit.entry import RELABELLED
 from inspect_core.audit.log import AuditLog, LogError
 from inspect_core.features.store import feature_store
@@ -20,13 +20,13 @@ from inspect_core.images.samples import GOOD, ScanError, pluralise
 from inspect_core.line.verdict_changes import VerdictChanges
 from inspect_core.recipe import LoadedRecipe, Recipe, loaded_backbone
 from inspect_core.recipe_format.recorded_photos import TeachingPhoto
-from inspect_core.recipe_io import recipe_file
+from inspect_core.recipe_io.recorded_saving import save_recorded
 from inspect_core.runtime import workspace
 from inspect_core.runtime.jobs import Job
 from inspect_core.runtime.progress import stage
 from inspect_core.tuning.recipe_extension import LEARNED_FROM, compare_with_previous, extend_recipe, plan_extension
 from inspect_core.ui import label_question, result_cache, shell
-from inspect_core.ui.photo_source import fingerprint, folder_at
+from inspect_core.ui.photo_source import fingerprint, folder_at, readable_roots
 from inspect_core.verdict import VERDICT_PHRASES
 
 MOST = 5000
@@ -78,7 +78,7 @@ def _in_folder(folder: Path, key: str) -> list[Candidate]:
     choice = label_question.choose(folder, fingerprint(folder), to_teach=False)
     if not choice.is_clear:
         return []
-    photos = photos_in([folder])
+    photos = photos_in([folder], readable_roots())
     labels = labels_at([folder], choice.reading)
     labelled = [(name, path, labels.get(resolved(path), GOOD)) for name, path in photos]
     return [
@@ -134,11 +134,8 @@ def _shown(recipe: Recipe, result: ExtensionResult, key: str, subject: tuple) ->
 
 
 def _save(recipe: Recipe, new: Recipe, reason: str) -> None:
-    saved = recipe_file.save(new.with_reason(reason), workspace.free_recipe_path(new.product))
-    log_context = {"product": saved.product, "recipe": str(saved.digest), "user": saved.provenance.author}
-    entry = limits_changed(recipe.limits, saved.limits, reason=reason, **log_context)
-    with AuditLog.open() as log:
-        log.append_all([] if entry is None else [entry])
+    path, author = workspace.free_recipe_path(new.product), new.provenance.author
+    saved = save_recorded(new.with_reason(reason), path, recipe.limits, reason=reason, user=author)
     st.toast(shell.escape(f"Saved {saved.product} {str(saved.digest)[:8]} as a draft."), icon=":material/check_circle:")
 
 
