@@ -72,7 +72,8 @@ def known_parameters(detector: str) -> set[str]:
 def parameters_of(
     methods: Sequence[str], values: Parameters, tiles: TilePlan | None = None
 ) -> tuple[dict[str, float | None], ...]:
-    """Return, for each method, its defaults overlaid with the given values; with tiles, k comes from the plan.
+    """Return, for each method, its defaults overlaid with the given values, None for the default; with tiles, k comes
+    from the plan.
 
     Raises ValueError for a name that none of them knows, and for a k that is too large for the tiles.
     """
@@ -89,7 +90,8 @@ def parameters_of(
         raise ValueError(
             f"{JOIN.join(methods)} has no parameter {unknown[0]!r}; it takes {', '.join(sorted(known)) or 'none'}"
         )
-    return tuple({name: values.get(name, value) for name, value in known.items()} for known in defaults)
+    chosen = {name: value for name, value in values.items() if value is not None}
+    return tuple({name: chosen.get(name, value) for name, value in known.items()} for known in defaults)
 
 
 def title_of(detector: str, *, as_published: bool = False, is_short: bool = False) -> str:
