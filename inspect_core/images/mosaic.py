@@ -24,7 +24,7 @@ def _pattern(part: np.ndarray) -> tuple[int, ...] | None:
     """Return which diagonal is green and how the others lie to it; None for pixels without such a pattern."""
     means = np.array([[part[row::2, column::2].mean(dtype=np.float64) for column in (0, 1)] for row in (0, 1)])
     spread = float(np.ptp(means))
-    if spread < _DIFFERENT * means.mean():
+    if spread <= _DIFFERENT * means.mean():
         return None
     diagonals = {0: (means[0, 0], means[1, 1]), 1: (means[0, 1], means[1, 0])}
     green = min(diagonals, key=lambda way: abs(diagonals[way][0] - diagonals[way][1]))

@@ -12,12 +12,15 @@ import streamlit as st
 
 from inspect_core.images.folders import MAX_FILES, resolve_allowed_path, top_folder
 from inspect_core.images.listing import walk
+from inspect_core.images.manifests.formats import suffixes
 from inspect_core.images.photo_reader import EXTENSIONS
 from inspect_core.runtime import workspace
 from inspect_core.ui import shell, upload_cleaning, uploads
 
 TYPES = sorted(extension.lstrip(".") for extension in EXTENSIONS)
 """Endings of photos, as an upload takes them."""
+LABEL_TYPES = sorted({suffix.lstrip(".") for suffix in suffixes()} | {"yaml", "yml", "names"})
+"""Endings of files that may say what photos show, which an upload must not leave behind."""
 SAMPLE, FOLDER, UPLOAD = "Sample", "Folder on this computer", "Upload"
 
 
@@ -51,10 +54,12 @@ def choose_upload(*, page: str = "") -> PhotoSource | None:
     """Return files from the browser, kept in the workspace. page: as in `choose_folder`."""
     whole = st.toggle("Upload a folder", key=f"{page}upload_folder", help="When off, choose photos or one zip.")
     if whole:
-        files = st.file_uploader("Photo folder", TYPES, accept_multiple_files="directory", key=f"{page}folder_upload")
+        files = st.file_uploader(
+            "Photo folder", [*TYPES, *LABEL_TYPES], accept_multiple_files="directory", key=f"{page}folder_upload"
+        )
     else:
         files = st.file_uploader(
-            "Photos or one zip", [*TYPES, "zip"], accept_multiple_files=True, key=f"{page}files_upload"
+            "Photos or one zip", [*TYPES, *LABEL_TYPES, "zip"], accept_multiple_files=True, key=f"{page}files_upload"
         )
     if not files:
         if cleaned := upload_cleaning.sentence():

@@ -46,8 +46,8 @@ class PolicyHeaders:
         async def send_with_policy(message: Message) -> None:
             if message["type"] == "http.response.start":
                 policy = policy_for(Headers(scope=scope).get("host", ""))
-                own = (b"content-security-policy", policy.encode()), *HEADERS
-                message["headers"] = [*message.get("headers", ()), *own]
+                added = (b"content-security-policy", policy.encode()), *HEADERS
+                message["headers"] = [*message.get("headers", ()), *added]
             await send(message)
 
         await self._app(scope, receive, send_with_policy)

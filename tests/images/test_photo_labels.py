@@ -155,7 +155,7 @@ def test_masks_beside_photos_label_them(tmp_path):
     assert masked(dataset) == ["NG/HS/S9/b_NG_C1.jpg"]
 
 
-def test_several_masks_in_a_folder_of_the_photos_name_are_joined(tmp_path):
+def test_several_masks_of_one_photo_are_joined(tmp_path):
     photos(tmp_path, "train/good/a.png", "test/logical/000.png", "test/structural/000.png")
     for kind, value in (("logical", 255), ("structural", 200)):
         mask(tmp_path / f"ground_truth/{kind}/000/000.png", value=value)
@@ -344,7 +344,7 @@ def trees(draw) -> tuple[dict[str, bool], dict[str, bool]]:
 
 @given(trees())
 @settings(deadline=None, max_examples=examples(150))
-def test_no_photo_that_anything_calls_defective_is_ever_taught(folders, tree):
+def test_no_photo_called_defective_anywhere_is_ever_taught(folders, tree):
     paths, listed = tree
     root = next(folders) / "part"
     photos(root, *paths)

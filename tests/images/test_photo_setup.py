@@ -38,7 +38,7 @@ def setup_of(photo: np.ndarray):
     return measure_setup(squash(photo, (96, 128)), photo)
 
 
-TAUGHT = SetupRange.from_setups([setup_of(part(seed)) for seed in range(20)])
+GOOD_RANGE = SetupRange.from_setups([setup_of(part(seed)) for seed in range(20)])
 ACROSS = np.linspace(1.25, 0.75, WIDTH)[:, None]
 DOWN = np.linspace(1.25, 0.75, HEIGHT)[:, None, None]
 SIZE = "96 × 72 px, another size than the 192 × 144 px taught"
@@ -63,25 +63,25 @@ CHANGES = {
 
 @pytest.mark.parametrize(("change", "words"), CHANGES.values(), ids=CHANGES)
 def test_what_changed_is_named_and_nothing_else(change, words):
-    assert [*TAUGHT.deviations(setup_of(change(part(50))))][: len(words) + 1] == words
+    assert [*GOOD_RANGE.deviations(setup_of(change(part(50))))][: len(words) + 1] == words
 
 
 def test_good_photos_are_said_nothing_of():
-    assert not [way for seed in range(50, 90) for way in TAUGHT.deviations(setup_of(part(seed)))]
+    assert not [way for seed in range(50, 90) for way in GOOD_RANGE.deviations(setup_of(part(seed)))]
 
 
 def test_textures_have_no_way_round():
     rng = np.random.default_rng(3)
     textures = [as_photo(cv2.GaussianBlur(rng.normal(128, 60, (HEIGHT, WIDTH, 3)), (0, 0), 2)) for _ in range(20)]
-    taught = SetupRange.from_setups([setup_of(texture) for texture in textures[:12]])
+    good_range = SetupRange.from_setups([setup_of(texture) for texture in textures[:12]])
     for texture in textures[12:]:
         for turned in (texture, np.ascontiguousarray(texture[::-1, ::-1])):
-            assert not [*taught.deviations(setup_of(turned))]
+            assert not [*good_range.deviations(setup_of(turned))]
 
 
 @pytest.mark.parametrize("value", [0, 255, 128])
 def test_even_photos_are_measured(value):
     even = np.full((HEIGHT, WIDTH, 3), value, np.uint8)
-    taught = SetupRange.from_setups([setup_of(even)] * 3)
-    assert np.isfinite([*taught.red, *taught.light_x, *taught.blocks, taught.least_alike]).all()
-    assert not [*taught.deviations(setup_of(even))]
+    good_range = SetupRange.from_setups([setup_of(even)] * 3)
+    assert np.isfinite([*good_range.red, *good_range.light_x, *good_range.blocks, good_range.least_alike]).all()
+    assert not [*good_range.deviations(setup_of(even))]

@@ -35,8 +35,8 @@ from inspect_core.ui.teach.photo_settings import choose_alignment, choose_tiles,
 from inspect_core.whole_part.product_check import ALONE, FUSED
 
 LAYOUTS = (
-    "Supported layouts: good photos only; subfolders “good” plus one per defect type; MVTec AD. Or a list next to "
-    "the photos: Lookout for Vision manifest, COCO annotations, or a CSV with file and label."
+    "Good photos only, or labels: folders such as “good” and “scratch” at any depth, MVTec AD, masks, or files of "
+    "COCO, Labelme, YOLO, Pascal VOC, CVAT, Label Studio, Lookout for Vision, or a table beside the photos."
 )
 MAX_LISTED = 12
 SIZES = (128, 192, 256, 320, 384, 448, 512)

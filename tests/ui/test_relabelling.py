@@ -1,0 +1,27 @@
+"""A label takes force only when the log has it."""
+
+from types import SimpleNamespace
+
+from inspect_core.audit.database import LogError
+from inspect_core.audit.log import AuditLog
+from inspect_core.ui.inspect import relabelling
+
+
+def test_a_label_that_the_log_refused_changes_nothing(monkeypatch):
+    photo = SimpleNamespace(name="a.png", digest="0" * 64, label="good", original_label=None)
+    product = SimpleNamespace(id="1", product="tile", recipe=None, scored=SimpleNamespace(photos=[photo]))
+    changed = []
+    monkeypatch.setattr(
+        relabelling.open_product_store, "change", lambda *change: changed.append(change) or "relabelled"
+    )
+    monkeypatch.setattr(relabelling.defect_labels, "set_label", lambda *label: changed.append(label))
+
+    def refuse(self, entries):
+        raise LogError("the log is full")
+
+    with monkeypatch.context() as patch:
+        patch.setattr(AuditLog, "append_all", refuse)
+        assert relabelling.take(product, 0, "defect") is product
+    assert changed == []
+    assert relabelling.take(product, 0, "defect") == "relabelled", "it can be repeated"
+    assert len(changed) == 2
