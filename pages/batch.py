@@ -2,8 +2,8 @@
 
 import streamlit as st
 
-from inspect_core.ui import saved_recipes, shell
-from inspect_core.ui.batch import batch_form, batch_jobs, batch_results, batch_store, watch_panel
+from inspect_core.ui import batch_store, saved_recipes, shell
+from inspect_core.ui.batch import batch_form, batch_jobs, batch_results, watch_panel
 
 FOLDER, WATCH = "Inspect a folder", "Watch a folder"
 

@@ -368,7 +368,7 @@ def _walk(root: Path) -> tuple[list[PurePosixPath], list[SkippedFile], list[Pure
             if path.suffix.lower() in OTHER_PICTURES:
                 reason = f"Loupe reads no {path.suffix[1:].upper()}; save it as PNG"
                 role = "photo"
-            elif is_document(name) and not link and name.isprintable() and not (path.parent / RECIPE_FILE).exists():
+            elif is_document(name) and not link and name.isprintable() and not _is_in_recipe(path, root):
                 documents.append(PurePosixPath(name))
         elif not name.isprintable():
             reason = "its name contains characters that cannot be displayed; rename it"
@@ -381,6 +381,11 @@ def _walk(root: Path) -> tuple[list[PurePosixPath], list[SkippedFile], list[Pure
             continue
         skipped.append(SkippedFile(escape_line(name), reason, role))
     return files, skipped, documents
+
+
+def _is_in_recipe(path: Path, root: Path) -> bool:
+    """Return whether a file below `root` lies in a recipe."""
+    return any((folder / RECIPE_FILE).is_file() for folder in path.parents if folder.is_relative_to(root))
 
 
 def _scan_photo(

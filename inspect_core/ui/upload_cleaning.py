@@ -10,8 +10,7 @@ from inspect_core.images.samples import pluralise
 from inspect_core.recipe_format import recipe_package
 from inspect_core.runtime import workspace
 from inspect_core.study import unsaved_products
-from inspect_core.ui import saved_recipes
-from inspect_core.ui.batch import batch_store
+from inspect_core.ui import batch_store, saved_recipes
 
 KEPT_SECONDS = 24 * 3600
 """Age from which an upload is removed that nothing uses; a window may still be at work with a younger one."""

@@ -27,8 +27,7 @@ from inspect_core.recipe_format.output_paths import OutputPathError
 from inspect_core.recipe_format.spreadsheet import COMMA, POINT, XLSX, require_own_workbook, table_bytes
 from inspect_core.recipe_io.recorded_saving import save_recorded
 from inspect_core.runtime import zip_directory
-from inspect_core.ui import upload_cleaning
-from inspect_core.ui.batch import batch_store
+from inspect_core.ui import batch_store, upload_cleaning
 from inspect_core.ui.bench.bench import NEVER, stamp_of
 from inspect_core.ui.methods import plane
 from inspect_core.ui.server import policy_for

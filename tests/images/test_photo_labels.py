@@ -299,6 +299,17 @@ def test_split_mask_and_unused_columns(tmp_path):
     assert "split.csv: 1 column not used: exposure." in dataset.warnings
 
 
+def test_a_table_of_other_things_is_named(tmp_path):
+    photos(tmp_path, "a.png", "b.png")
+    table(tmp_path / "shots.csv", ("file", "exposure", "gain"), ("a.png", "3", "1.5"), ("b.png", "3", "1.5"))
+    dataset = scan(tmp_path)
+    assert len(dataset.good) == 2
+    assert any("shots.csv names photos, but is not read" in line for line in dataset.warnings)
+    table(tmp_path / "shots.csv", ("file", "left", "right"), ("a.png", "OK", "1.5"), ("b.png", "NG", "1.5"))
+    with pytest.raises(ScanError, match=r"shots\.csv, line 1: cannot tell which of its 3 columns contains the label"):
+        scan(tmp_path)
+
+
 def test_empty_labels_are_asked_about_without_a_good_one(tmp_path):
     photos(tmp_path, "a.png", "b.png", "c.png")
     table(tmp_path / "labels.csv", ("file", "defect_type"), ("a.png", ""), ("b.png", ""), ("c.png", "dent"))

@@ -14,8 +14,7 @@ from inspect_core.audit.log import AuditLog
 from inspect_core.line.verdict_table import read_table
 from inspect_core.recipe import LoadedRecipe
 from inspect_core.recipe_io.recipe_file import save
-from inspect_core.ui import shell
-from inspect_core.ui.batch import batch_store
+from inspect_core.ui import batch_store, shell
 from inspect_core.ui.inspected_photos import heatmap_of
 from inspect_core.verdict import Limits, Verdict
 from tests.pages.waiting import finish, press, wait_for_job, wait_until, words

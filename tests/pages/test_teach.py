@@ -245,7 +245,7 @@ def test_depth_of_12_bit_photos_is_stated_and_selectable(open_app, no_first_star
         Image.fromarray(rng.integers(300, 2900, (64, 64), np.uint16)).save(allowed / "good" / f"{number}.png")
     app = choose_folder(open_app(PAGE), allowed)
     assert "The photos have 12 bits" in words(app)
-    app.toggle(key="depth_learned").set_value(True).run()
+    next(toggle for toggle in app.toggle if toggle.key.startswith("depth_learned-")).set_value(True).run()
     app.selectbox(key="depth_bits").set_value(14).run()
     press(app, "teach")
     depth = orders[0].photos.train[0].depth

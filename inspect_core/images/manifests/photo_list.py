@@ -16,6 +16,7 @@ from typing import Literal
 from inspect_core.images.layout import side_of
 from inspect_core.images.listing import is_image
 from inspect_core.images.manifests import formats
+from inspect_core.images.manifests.formats import csv_table
 from inspect_core.images.manifests.list_file import ListFile
 from inspect_core.images.manifests.manifest_entry import (
     UNNAMED,
@@ -26,6 +27,7 @@ from inspect_core.images.manifests.manifest_entry import (
     display_name,
 )
 from inspect_core.images.samples import GOOD, ScanError, Side
+from inspect_core.images.verdict_words import condition_sign
 
 MOST_ENTRIES = 100_000
 _ROOT = PurePosixPath()
@@ -125,6 +127,9 @@ def read_lists(
         try:
             listing, is_complete = _read(file, chosen=chosen)
         except ManifestError as error:
+            if not chosen and not _hints_at_defects(file):
+                lists.notes.append(f"{document.name} names photos, but is not read: {error}.")
+                continue
             raise ScanError(f"{document.name}, {error}") from error
         missing = {}
         count = 0
@@ -187,6 +192,18 @@ def _read(file: ListFile, *, chosen: bool) -> tuple[Listing, bool]:
     if len(listing.entries) > MOST_ENTRIES:
         raise ManifestError("the file", f"it lists more than {MOST_ENTRIES:,} photos", "split it into several")
     return listing, list_format.NAMES_ALL
+
+
+def _hints_at_defects(file: ListFile) -> bool:
+    """Return whether a list that cannot be read may label a defect: it is no table, or a cell is such a word."""
+    if file.suffix not in csv_table.SUFFIXES:
+        return True
+    try:
+        cells = set(re.split(r"[,;|\t\n\r\"]+", file.text))
+    except ManifestError:
+        return True
+    signs = map(condition_sign, cells)
+    return any(sign is not None and sign.is_whole and sign.condition != GOOD for sign in signs)
 
 
 def _merged(

@@ -14,9 +14,9 @@ from inspect_core.line.watch import FOLDERS
 from inspect_core.recipe import Recipe
 from inspect_core.runtime import workspace
 from inspect_core.sharding import worker_selection
-from inspect_core.ui import label_question, saved_recipes, shell, weights_panel
-from inspect_core.ui.batch import batch_jobs, batch_store
-from inspect_core.ui.batch.batch_store import BatchRun
+from inspect_core.ui import batch_store, label_question, saved_recipes, shell, weights_panel
+from inspect_core.ui.batch import batch_jobs
+from inspect_core.ui.batch_store import BatchRun
 from inspect_core.ui.photo_source import (
     FOLDER,
     UPLOAD,

@@ -19,9 +19,8 @@ from inspect_core.runtime.jobs import Job
 from inspect_core.runtime.progress import Cancelled
 from inspect_core.sharding import worker_selection
 from inspect_core.sharding.inspection_tasks import WorkerBatchInspector
-from inspect_core.ui import shell
-from inspect_core.ui.batch import batch_store
-from inspect_core.ui.batch.batch_store import BatchRun
+from inspect_core.ui import batch_store, shell
+from inspect_core.ui.batch_store import BatchRun
 from inspect_core.ui.inspected_photos import inspector_of
 from inspect_core.ui.photo_source import readable_roots
 

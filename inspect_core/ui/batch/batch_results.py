@@ -14,9 +14,9 @@ from inspect_core.line.result_row import ResultRow
 from inspect_core.line.verdict_changes import BETTER, WORSE, compare_verdicts
 from inspect_core.line.verdict_table import lines_of, read_table
 from inspect_core.runtime import workspace
-from inspect_core.ui import charts, saved_recipes, shell, table_download
-from inspect_core.ui.batch import batch_form, batch_store
-from inspect_core.ui.batch.batch_store import SIDES, BatchRun
+from inspect_core.ui import batch_store, charts, saved_recipes, shell, table_download
+from inspect_core.ui.batch import batch_form
+from inspect_core.ui.batch_store import SIDES, BatchRun
 from inspect_core.ui.inspected_photos import heatmap_of
 from inspect_core.ui.photo_source import readable_roots
 from inspect_core.verdict import ALL_VERDICTS, VERDICT_PHRASES, VERDICT_SYMBOLS

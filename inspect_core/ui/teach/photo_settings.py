@@ -71,7 +71,7 @@ def choose_depth(samples: Dataset, key: str) -> Dataset:
         bits = st.selectbox(label, allowed, format_func=lambda bits: f"{bits} bits", key="depth_bits", help=TO_DEPTH)
         label = "Stretch contrast to the range of the good photos"
         narrow = samples.with_depth(bits=bits, learned=False).is_narrow
-        learned = st.toggle(label, value=narrow, key=f"depth_learned-{key}-{bits}", help=TO_STRETCH)
+        learned = st.toggle(label, value=narrow, key=f"depth_learned-{key}", help=TO_STRETCH)
         if narrow:
             st.caption("The good photos fill few of the values, so contrast is stretched unless you switch it off.")
         chosen = samples.with_depth(bits=bits, learned=learned)
