@@ -368,7 +368,13 @@ def _walk(root: Path) -> tuple[list[PurePosixPath], list[SkippedFile], list[Pure
             if path.suffix.lower() in OTHER_PICTURES:
                 reason = f"Loupe reads no {path.suffix[1:].upper()}; save it as PNG"
                 role = "photo"
-            elif is_document(name) and not link and name.isprintable() and not _is_in_recipe(path, root):
+            elif (
+                is_document(name)
+                and not link
+                and path.is_file()
+                and name.isprintable()
+                and not _is_in_recipe(path, root)
+            ):
                 documents.append(PurePosixPath(name))
         elif not name.isprintable():
             reason = "its name contains characters that cannot be displayed; rename it"

@@ -33,7 +33,7 @@ def photos(tmp_path_factory):
         shutil.copy(path, folder)
     cv2.imwrite(str(folder / good[3].name), cv2.GaussianBlur(cv2.imread(str(good[3])), (0, 0), 3))
     cv2.imwrite(str(folder / "zz copy.jpg"), cv2.imread(str(good[8])), [cv2.IMWRITE_JPEG_QUALITY, 92])
-    shutil.copy(SAMPLES / "flange/test/scratch/part_092.jpg", folder / "scratched.jpg")
+    shutil.copy(SAMPLES / "flange/test/scratch/part_092.jpg", folder / "lined.jpg")
     for path in sorted((SAMPLES / "board/train/good").iterdir())[:2]:
         shutil.copy(path, folder / f"board {path.name}")
     return folder, good[3].name, good[8].name
@@ -54,9 +54,9 @@ def test_what_hides_among_the_good_photos_is_found(photos, screened, monkeypatch
     assert BLUR in topics[blurred]
     assert COPY in topics["zz copy.jpg"]
     first = [photo.sample.name for photo in screening.photos[:4]]
-    assert "scratched.jpg" in first
+    assert "lined.jpg" in first
     assert {name for name, topic in topics.items() if PRODUCT in topic} == {"board part_000.jpg", "board part_001.jpg"}
-    others = set(topics) - {blurred, copied, "zz copy.jpg", "scratched.jpg"}
+    others = set(topics) - {blurred, copied, "zz copy.jpg", "lined.jpg"}
     assert sum(bool(topics[name]) for name in others if "board" not in name) <= 1
     assert f"{len(screening.unusual)} of 34 good photos are unusual." == screening.sentence()
 
@@ -69,7 +69,7 @@ def test_what_hides_among_the_good_photos_is_found(photos, screened, monkeypatch
 
 
 def test_the_scratch_lies_where_the_ring_is(screened):
-    (photo,) = [photo for photo in screened[0].photos if photo.sample.name == "scratched.jpg"]
+    (photo,) = [photo for photo in screened[0].photos if photo.sample.name == "lined.jpg"]
     height, width = photo.sample.size
     mask = read_mask(SAMPLES / "flange/ground_truth/scratch/part_092_mask.png", (height, width))
     x, y = round(photo.peak_cell[0] * width), round(photo.peak_cell[1] * height)

@@ -135,7 +135,7 @@ def test_annotations_and_corners_without_end_are_refused(photos, refused):
     ring = (np.stack([np.cos(angles), np.sin(angles)], axis=1) * 5 + 6).ravel().tolist()
     for annotations_given, words in (
         ([annotation(1, bbox=[1, 1, 2, 2])] * 1001, "image 0: it has 1,001 annotations"),
-        ([annotation(1, segmentation=[ring] * 100)] * 2, "20,200 corners; simplify them to at most 20,000"),
+        ([annotation(1, segmentation=[ring] * 100)] * 2, "20,200 corners; simplify them to at most 8,000"),
     ):
         refused(written(photos, [image(1, "d.png")], annotations_given), words)
 
