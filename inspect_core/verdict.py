@@ -31,6 +31,10 @@ UNKNOWN_TYPE = "unknown defect type"
 """Shown in place of a type when none was likely enough."""
 
 
+LARGEST_PLACE = 0.1
+"""Share of the photo above which a region's box is no place."""
+
+
 @dataclass(frozen=True)
 class Limits:
     """Two limits in the unit of the score; for a single limit review == reject, and nothing is then sent to review.
@@ -156,11 +160,13 @@ class Verdict:
 
     @property
     def region_place(self) -> tuple[float | None, float | None]:
-        """Middle (x, y) of the most anomalous region, as shares of the photo; None where nothing stands out."""
-        if not self.regions:
-            return None, None
-        left, top, right, bottom = self.regions[0].box
+        """Middle (x, y) of the most anomalous region, as shares of the photo; None where nothing stands out, or so much
+        of the photo that it has no place.
+        """
         height, width = self.placement.photo_size
+        left, top, right, bottom = self.regions[0].box if self.regions else (0, 0, width, height)
+        if (right - left) * (bottom - top) > LARGEST_PLACE * height * width:
+            return None, None
         return round((left + right) / 2 / width, 3), round((top + bottom) / 2 / height, 3)
 
     @property

@@ -64,7 +64,7 @@ class UnclearLabels(ScanError):
     def __init__(self, name: str, root: Path, question: str, readings: Sequence[Reading]):
         self.root, self.question, self.readings = root, question, tuple(readings)
         choices = "; ".join(reading.sentence() for reading in readings)
-        super().__init__(f"“{name}”: {question}. Nothing is taught until you choose: {choices}")
+        super().__init__(f"“{name}”: {question.rstrip('?')}. Nothing is taught until you choose: {choices}")
 
 
 @dataclass
@@ -252,7 +252,7 @@ class _Signs:
             return f"it has no good photos, only {kinds}; put good photos into a folder named good"
         return (
             f"{len(by_names.good)} photos look good by their names and {len(by_names.defective)} look defective, but "
-            "only parts of names say so"
+            "only parts of the names say so; is that right?"
         )
 
     def read(self, key: str) -> PhotoLabels:

@@ -50,14 +50,18 @@ def _ask(unclear: UnclearLabels, key: str) -> str | None:
     key: of the widget, unique to the files.
     """
     with st.container(border=True):
-        question = f"{unclear.question[:1].upper()}{unclear.question[1:]}."
-        st.markdown(f"**{shell.escape(question)}** Nothing is used until you choose how the labels are meant.")
+        above = st.container()
         readings = {reading.key: reading for reading in unclear.readings}
         chosen = st.radio(
             "Labels", list(readings), index=None, key=key,
             format_func=lambda name: shell.escape(readings[name].title),
         )  # fmt: skip
-        shown = readings[chosen] if chosen is not None else unclear.readings[0]
+        question = f"{unclear.question[:1].upper()}{unclear.question[1:]}"
+        above.markdown(f"**{shell.escape(question)}**")
+        if chosen is not None:
+            return chosen
+        above.caption("Nothing is used until you choose how the labels are meant.")
+        shown = unclear.readings[0]
         few = contact_sheet.ACROSS
         if shown.good:
             st.caption(f"Good: {len(shown.good):d}")
@@ -65,7 +69,7 @@ def _ask(unclear: UnclearLabels, key: str) -> str | None:
         if shown.defective:
             st.caption(f"Defective: {len(shown.defective):d}")
             st.image(_strip(str(unclear.root), shown.defective[:few]), alt="The first defective photos")
-    return chosen
+    return None
 
 
 @st.cache_data(max_entries=16, show_spinner=False)
