@@ -2,7 +2,7 @@
 
 import io
 import math
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from functools import lru_cache
 from typing import Any, Self
@@ -32,7 +32,8 @@ class CaptureVariation:
     """How a photo is taken again.
 
     noise: standard deviation in grey levels of the photo as taken; light: gain, 1 as taken; right, down: shift, and
-    focus: standard deviation of the blur, in pixels of the picture that the network sees; jpeg: quality, 100 for none.
+    focus: standard deviation of the blur, in pixels of the picture that the network sees; jpeg: quality at which the
+    photo is kept, 100 for none.
     """
 
     noise: float = 0.0
@@ -43,7 +44,7 @@ class CaptureVariation:
     jpeg: int = 100
 
     def apply(self, picture: np.ndarray, photo: tuple[int, int], rng: np.random.Generator) -> np.ndarray:
-        """Return what the network would see, (h, w, 3) uint8; picture: as it saw it; photo: (H, W) as taken."""
+        """Return what the network would see, (h, w, 3) uint8; picture: as it sees it now; photo: (H, W) as taken."""
         size = picture.shape[:2]
         if self.right or self.down:
             shift = np.array([[1, 0, self.right], [0, 1, self.down]], np.float32)
@@ -55,11 +56,14 @@ class CaptureVariation:
         values = values * np.float32(self.light)
         if self.noise > 0:
             values = values + self.noise * _noise(size, photo, rng, mono=bool((picture == picture[..., :1]).all()))
-        made = np.clip(np.rint(values), 0, 255).astype(np.uint8)
+        return np.clip(np.rint(values), 0, 255).astype(np.uint8)
+
+    def compress(self, photo: np.ndarray) -> np.ndarray:
+        """Return a photo as taken, (H, W, 3) uint8, as it is kept: with halved colour, before anything is resized."""
         if self.jpeg >= 100:
-            return made
+            return photo
         file = io.BytesIO()
-        Image.fromarray(made).save(file, "JPEG", quality=self.jpeg)
+        Image.fromarray(photo).save(file, "JPEG", quality=self.jpeg, subsampling="4:2:0")
         return np.array(Image.open(file))
 
 
@@ -154,11 +158,22 @@ class Tolerances:
         gain, shift = 1 + side * self.light / 100, side * self.shift
         return CaptureVariation(self.noise, gain, shift, shift, self.focus, self.jpeg)
 
-    def copies_of(self, picture: np.ndarray, photo: tuple[int, int], digest: str) -> Iterator[np.ndarray]:
-        """Return the copies of one photo, as `CaptureVariation.apply`; the same for the same digest of its content."""
+    def copies_of(
+        self,
+        picture: np.ndarray,
+        photo: tuple[int, int],
+        digest: str,
+        keep: Callable[[CaptureVariation], np.ndarray] | None = None,
+    ) -> Iterator[np.ndarray]:
+        """Return the copies of one photo, as `CaptureVariation.apply`; the same for the same digest of its content.
+
+        keep: the picture of the photo as a variation compresses it; None for a photo so large that nothing of that is
+        left when it is reduced.
+        """
         rng = np.random.default_rng([self.seed, int(digest[:16], 16)])
         for variation in self.sample_variations(rng):
-            yield variation.apply(picture, photo, rng)
+            kept_picture = picture if keep is None or variation.jpeg >= 100 else keep(variation)
+            yield variation.apply(kept_picture, photo, rng)
 
 
 DEFAULT_TOLERANCES = Tolerances()  # those of a careful station

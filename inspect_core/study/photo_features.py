@@ -1,5 +1,6 @@
 """The patch features of photos: from the store if they are there, else from the network."""
 
+import math
 from collections.abc import Callable, Collection, Iterable, Mapping
 from contextlib import suppress
 from dataclasses import dataclass, field
@@ -16,7 +17,7 @@ from inspect_core.images.folders import PhotoFile
 from inspect_core.images.photo_quality import PhotoQuality, measure_quality
 from inspect_core.images.photo_reader import ImageError, read
 from inspect_core.images.placement import Placement
-from inspect_core.images.tolerances import Tolerances
+from inspect_core.images.tolerances import CaptureVariation, Tolerances
 from inspect_core.line.ordered_pool import in_order
 from inspect_core.study.scored_photo import ScoredPhoto, UnscoredPhoto
 from inspect_core.verdict import NOT_JUDGED, NOT_LOCATED
@@ -132,9 +133,17 @@ class PhotoFeatures:
             return [] if features is None else [features]
         digest, placement = self.notes.placements[sample.name]
         picture = self.inputs.pop(sample.name, None)
+        pixels = None
         if picture is None:
-            picture = self.extractor.network_input(read(sample.path, sample.depth).pixels, placement)
-        copies = tolerances.copies_of(picture, placement.photo_size, digest)
+            pixels = read(sample.path, sample.depth).pixels
+            picture = self.extractor.network_input(pixels, placement)
+
+        def keep(variation: CaptureVariation) -> np.ndarray:
+            photo = read(sample.path, sample.depth).pixels if pixels is None else pixels
+            return self.extractor.network_input(variation.compress(photo), placement)
+
+        is_large = math.prod(placement.photo_size) * 3 >= LARGE * picture.size
+        copies = tolerances.copies_of(picture, placement.photo_size, digest, None if is_large else keep)
         return [features, *map(self.extractor.features_of_input, copies)]
 
     def photo(self, sample: PhotoFile, part: str, groups: Mapping[str, str] | None = None) -> ScoredPhoto:

@@ -1,9 +1,13 @@
 """Copies of a photo: what each way of differing does to its pixels, how far they reach, the same for the same seed."""
 
+import io
+from dataclasses import replace
+
 import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from PIL import Image
 
 from inspect_core.images.photo_reader import squash
 from inspect_core.images.tolerances import AS_TAKEN, DEFAULT_TOLERANCES, OVERSHOOT, RANGES, CaptureVariation, Tolerances
@@ -28,7 +32,7 @@ def test_light_is_a_gain_and_shift_moves_to_the_right_and_down():
 
 def test_blur_and_compression_keep_the_mean_and_take_detail():
     checks = np.where(np.indices(SIZE).sum(axis=0) % 2, 200, 60).astype(np.uint8)[..., None].repeat(3, axis=2)
-    soft, compressed = varied(checks, focus=1.0), varied(RAMP, noise=10, jpeg=30)
+    soft, compressed = varied(checks, focus=1.0), CaptureVariation(jpeg=30).compress(varied(RAMP, noise=10))
     assert abs(float(soft.mean()) - float(checks.mean())) < 2
     assert soft.std() < checks.std() / 2
     grain, compressed_grain = (
@@ -46,6 +50,25 @@ def test_noise_is_that_of_the_photo_as_the_squash_leaves_it(photo):
     expected = float(squash(noisy, size).astype(float).std())
     made = CaptureVariation(noise=8).apply(np.full((*size, 3), 120, np.uint8), photo, rng)
     assert float(made.astype(float).std()) == pytest.approx(expected, rel=0.1)
+
+
+def test_copies_are_compressed_as_taken_with_halved_colour():
+    """The plain derivation: a photo is compressed at its own size, then reduced."""
+    photo = np.random.default_rng(3).integers(0, 256, (192, 256, 3), np.uint8)
+    file = io.BytesIO()
+    Image.fromarray(photo).save(file, "JPEG", quality=40, subsampling=2)
+    expected = squash(np.asarray(Image.open(file)), SIZE)
+    tolerances = Tolerances(noise=0, light=0, shift=0, focus=0, jpeg=30, copies=20)
+    compressed_pictures = []
+
+    def keep(variation):
+        compressed_pictures.append(squash(replace(variation, jpeg=40).compress(photo), SIZE))
+        return compressed_pictures[-1]
+
+    copies = list(tolerances.copies_of(squash(photo, SIZE), photo.shape[:2], "a1" * 32, keep))
+    assert 0 < len(compressed_pictures) < len(copies)
+    assert all(np.array_equal(picture, expected) for picture in compressed_pictures)
+    assert all(any(np.array_equal(copy, picture) for picture in (expected, squash(photo, SIZE))) for copy in copies)
 
 
 def test_noise_of_a_mono_photo_is_mono_and_of_colour_is_not():

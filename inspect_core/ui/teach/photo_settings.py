@@ -192,4 +192,8 @@ def _pictures(key: str, _sample: PhotoFile, size: tuple[int, int], text: str) ->
     if tolerances is None:
         return [picture]
     rng = np.random.default_rng(0)
-    return [picture, *(tolerances.extreme_variation(side).apply(picture, photo.shape[:2], rng) for side in (-1, 1))]
+    pictures = [picture]
+    for side in (-1, 1):
+        variation = tolerances.extreme_variation(side)
+        pictures.append(variation.apply(squash(variation.compress(photo), size), photo.shape[:2], rng))
+    return pictures
