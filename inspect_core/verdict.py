@@ -25,6 +25,8 @@ VERDICT_SYMBOLS = dict(zip(VERDICT_PHRASES, "✓?✕ø–", strict=True))
 ALL_VERDICTS = tuple(VERDICT_PHRASES)
 PARTLY_OUT = "partly out of view"
 """The reason of a part that would have been accepted if the photo had shown all of it."""
+SHADED = "an area is paler or darker than in any good part"
+"""The reason of a part that its score alone would have accepted."""
 OTHER_PRODUCT = "other product"
 """The reason of a photo that the product check stopped."""
 UNKNOWN_TYPE = "unknown defect type"
@@ -133,10 +135,10 @@ class Verdict:
     above the limit for review, highest peak first, in pixels of the original image. area: the smallest that counts, in
     pixels of the map. product_check: the sentence of the product check, None when it is off. defect_type: its name and
     probability, None when none was asked for or none was likely enough (then of_unknown_type is True). reason:
-    OTHER_PRODUCT when the product check stopped the photo, PARTLY_OUT, or why the part was not located. placement:
-    where the part lies in the photo; uninspected: (H, W) bool, what was not inspected, None when all of it was.
-    photo_deviation: how the photo differs from those taught, "noisier than taught"; "" where it does not; inputs: what
-    of it may drift.
+    OTHER_PRODUCT when the product check stopped the photo, PARTLY_OUT, SHADED, or why the part was not located.
+    placement: where the part lies in the photo; uninspected: (H, W) bool, what was not inspected, None when all of it
+    was. photo_deviation: how the photo differs from those taught, "noisier than taught"; "" where it does not; inputs:
+    what of it may drift.
     """
 
     score: float | None
@@ -238,6 +240,9 @@ def assemble(
     if word == "accept" and is_partly_out(view.missing_pixels, view.inspected_pixels, area):
         word = "review"
         reason = PARTLY_OUT
+    elif word == "accept" and quality is not None and quality_range is not None and quality_range.is_shaded(quality):
+        word = "review"
+        reason = SHADED
     found_regions = regions(anomaly_map, limits.review, area=area)
     regions_found = tuple(_in_photo(region, placement, size) for region in found_regions)
     verdict = Verdict(

@@ -121,18 +121,23 @@ class QualityRange:
         setups = [quality.setup for quality in qualities if quality.setup is not None]
         return cls(**ranges, setup=SetupRange.from_setups(setups) if setups else None)
 
-    def widened_by(self, noise: float, light: float, focus: float) -> Self:
-        """Return the range of the same photos taken again with so much noise (as read), light (± %) and blur (pixels).
+    def widened_by(
+        self, noise: float, light: float, focus: float, shift: float = 0.0, size: tuple[int, int] = (256, 256)
+    ) -> Self:
+        """Return the range of the same photos taken again with so much noise (as read), light (± %), blur and shift (in
+        pixels of a picture of this size).
 
         A blur takes (1 + focus²)^-1.5 of the finest detail if that is white noise, and less of edges;
         (1 + focus²)^-.5 of curvature over slope.
         """
         (quiet, noisy), (dark, bright), (soft, sharp) = self.noise, self.brightness, self.sharpness
         softer = (1 + focus**2) ** -1.5
-        brightness = dark * (1 - light / 100), bright * (1 + light / 100)
-        sharpness = soft * softer ** (1 / 3), sharp
         return replace(
-            self, noise=(quiet * softer, math.hypot(noisy, noise)), brightness=brightness, sharpness=sharpness
+            self,
+            noise=(quiet * softer, math.hypot(noisy, noise)),
+            brightness=(dark * (1 - light / 100), bright * (1 + light / 100)),
+            sharpness=(soft * softer ** (1 / 3), sharp),
+            setup=None if self.setup is None else self.setup.widened_by(shift, size),
         )
 
     @classmethod
@@ -142,6 +147,10 @@ class QualityRange:
             return None
         ranges = {name: tuple(ends) for name, ends in record.items() if name != "setup"}
         return cls(**ranges, setup=SetupRange.from_record(record["setup"]))
+
+    def is_shaded(self, quality: PhotoQuality) -> bool:
+        """Return whether an area of a photo is paler or darker than in any good one (`SetupRange.is_shaded`)."""
+        return self.setup is not None and quality.setup is not None and self.setup.is_shaded(quality.setup)
 
     def describe_deviation(self, quality: PhotoQuality) -> str:
         """Return how a photo differs, "noisier than taught; darker than taught"; "" for one within."""

@@ -1,10 +1,11 @@
 """How a photo was taken: its frame, the balance of its colours, where the light falls from, compression, blur by
-motion, and which way round the part lies; those of good photos, and how a new photo differs from them.
+motion, and which way round the part lies; those of good photos, and how a new photo differs from them. And its shades:
+the brightness of coarse blocks against the photo's own median, which shows stains without an edge and parts that lack.
 """
 
 import math
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, Self
 
 import cv2
@@ -16,7 +17,7 @@ DRAGGED = "blurred by motion"
 _BLOCK = 8  # pixels of a JPEG's blocks
 _WITHIN = (2, 3, 4)  # steps of a block that are compared with those at its border
 _FAINT = 8.0  # grey levels: larger steps are edges of the part
-_MEASURED = 1024  # pixels of the longer side of the part of a photo in which blocks are looked for
+_MEASURED = 384  # pixels of the longer side of the part of a photo in which blocks are looked for
 _ALIKE = 0.02  # most difference of two aspect ratios that are one frame
 _WIDER = 0.5  # by how much of itself a range is widened on either side: the photos taught are a sample
 _LEAST_ALIKE = 0.6  # least correlation of the good photos with their mean, for their way round to mean anything
@@ -24,6 +25,13 @@ _UNLIKE = 0.02  # by how much less alike than all good ones a photo is that lies
 _RESEMBLES = 0.85  # least correlation of a photo that lies another way round with the good ones
 _PLAINLY = 0.15  # by how much more another way round must resemble the good photos
 _EXPLAINED = 0.9  # least correlation of a photo with the good ones under another light that is no more than that
+FEWEST_SHADED = 8
+"""Good photos from which a limit of shades is learned."""
+_SHADE_MARGIN = 1.1  # of the largest deviation among the good photos
+_LEAST_LIMIT = 2.0  # deviations
+_PRIOR = 2.5  # photos that the deviation of all blocks counts for at each
+_LEAST_SPREAD, _LEAST_GREY = 0.004, 0.5  # as a share, and in grey levels, to which compression rounds
+_DARKEST = 4.0  # grey levels of a block: a share of less says nothing
 _EVEN = 8.0  # standard deviation of grey levels of a mean that shows no part
 _MOST_SHIFT = LAYOUT // 2
 _LEAST = {"red": 0.05, "blue": 0.05, "blocks": 0.3, "light_x": 0.12, "light_y": 0.12, "drag_x": 0.45, "drag_y": 0.45}
@@ -102,7 +110,8 @@ def _blocks(photo: np.ndarray) -> float:
 class SetupRange:
     """(least, most) of every measure over the good photos, widened; light_x, light_y: change of brightness across the
     photo against their mean, as a share; layout: their mean in grey levels; least_alike: the least correlation of one
-    with it.
+    with it; shade_spread: standard deviation of the shade of each block, a share of its brightness; shade_limit: the
+    most such deviations of a block, None for fewer than FEWEST_SHADED good photos.
     """
 
     height: tuple[int, int]
@@ -116,6 +125,8 @@ class SetupRange:
     blocks: tuple[float, float]
     layout: tuple[float, ...]
     least_alike: float
+    shade_spread: tuple[float, ...]
+    shade_limit: float | None
 
     @classmethod
     def from_setups(cls, setups: Sequence[PhotoSetup]) -> Self:
@@ -125,7 +136,8 @@ class SetupRange:
             wider = max(_WIDER * (max(values) - min(values)), least)
             return min(values) - wider, max(values) + wider
 
-        mean = np.mean([setup.layout for setup in setups], axis=0)
+        layouts = np.array([setup.layout for setup in setups])
+        mean = layouts.mean(axis=0)
         light_x, light_y, _ = zip(*(_light(setup, mean) for setup in setups), strict=True)
         measured: dict[str, Sequence[float]] = {"light_x": light_x, "light_y": light_y}
         measured |= {name: [getattr(setup, name) for setup in setups] for name in _LEAST.keys() - measured.keys()}
@@ -136,6 +148,8 @@ class SetupRange:
         return cls(
             **sides,
             **{name: ends(values, _LEAST[name]) for name, values in measured.items()},
+            shade_spread=tuple(map(float, _shade_spread(layouts))),
+            shade_limit=_shade_limit(layouts),
             layout=tuple(map(float, mean)),
             least_alike=min(_correlation(np.array(setup.layout), mean) for setup in setups),
         )
@@ -145,8 +159,32 @@ class SetupRange:
         """Create it from the checked record of a recipe."""
         if record is None:
             return None
-        ends = {name: tuple(value) for name, value in record.items() if name != "least_alike"}
-        return cls(**ends, least_alike=record["least_alike"])
+        values: dict[str, Any] = {
+            name: tuple(value) if isinstance(value, list) else value for name, value in record.items()
+        }
+        return cls(**values)
+
+    def widened_by(self, shift: float, size: tuple[int, int]) -> Self:
+        """Return the range of the same photos shifted by so many pixels of a picture of (height, width).
+
+        That share of a block then changes by about what parts its neighbours on either side.
+        """
+        square = np.array(self.layout).reshape(LAYOUT, LAYOUT)
+        steps = np.zeros_like(square)
+        for axis in (0, 1):
+            step = np.abs(np.diff(square, axis=axis)) * shift * LAYOUT / size[axis]
+            ahead, behind = [(0, 0), (0, 0)], [(0, 0), (0, 0)]
+            ahead[axis], behind[axis] = (0, 1), (1, 0)
+            steps += np.pad(step, ahead) + np.pad(step, behind)
+        spread = np.array(self.shade_spread) + (steps / np.maximum(square, _DARKEST)).ravel()
+        return replace(self, shade_spread=tuple(map(float, spread)))
+
+    def is_shaded(self, setup: PhotoSetup) -> bool:
+        """Return whether an area of a photo is paler or darker than in any good one."""
+        if self.shade_limit is None:
+            return False
+        shade = _shade(np.array(setup.layout), np.array(self.layout))
+        return float((np.abs(shade) / self.shade_spread).max()) > self.shade_limit
 
     def deviations(self, setup: PhotoSetup) -> Iterator[str]:
         """Yield how a photo differs, each in words."""
@@ -198,6 +236,38 @@ class SetupRange:
             words
         ] - as_is > _PLAINLY * (1 - as_is)
         return words if is_other else ""
+
+
+def _shade(layout: np.ndarray, mean: np.ndarray) -> np.ndarray:
+    """Return the brightness of the blocks of a photo over that of good ones, both (LAYOUT ** 2,) grey levels, as a
+    share above what most blocks have: a dim lamp changes none.
+    """
+    ratio = layout / np.maximum(mean, _DARKEST)
+    return ratio / max(float(np.median(ratio)), 1e-3) - 1
+
+
+def _shade_spread(layouts: np.ndarray) -> np.ndarray:
+    """Return (blocks,) the standard deviation of the shade of each block over (n, blocks) grey levels, drawn towards
+    that of all blocks.
+    """
+    count, mean = len(layouts), layouts.mean(axis=0)
+    shades = np.array([_shade(layout, mean) for layout in layouts])
+    squares = (shades**2).sum(axis=0) * count / max(count - 1, 1)
+    pooled = float(squares.mean()) / count
+    spread = np.sqrt((squares + _PRIOR * pooled) / (count + _PRIOR))
+    least = np.maximum(_LEAST_SPREAD, _LEAST_GREY / np.maximum(mean, _DARKEST))
+    return np.maximum(spread, np.maximum(math.sqrt(pooled) / 2, least))
+
+
+def _shade_limit(layouts: np.ndarray) -> float | None:
+    """Return the most deviations of a block in any of (n, blocks) layouts, each against the others, and a margin."""
+    if len(layouts) < FEWEST_SHADED:
+        return None
+    deviations = []
+    for number, layout in enumerate(layouts):
+        others = np.delete(layouts, number, axis=0)
+        deviations.append(float((np.abs(_shade(layout, others.mean(axis=0))) / _shade_spread(others)).max()))
+    return max(_SHADE_MARGIN * max(deviations), _LEAST_LIMIT)
 
 
 def _correlation(first: np.ndarray, other: np.ndarray) -> float:

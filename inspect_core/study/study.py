@@ -325,7 +325,7 @@ class Study:
         if quality_range is None or wider is None:
             return quality_range
         noise = noise_as_read(wider.noise, self.photos[0].placed.photo_size, self.extractor.size)
-        return quality_range.widened_by(noise, wider.light, wider.focus)
+        return quality_range.widened_by(noise, wider.light, wider.focus, wider.shift, self.extractor.size)
 
     @property
     def skipped(self) -> list[tuple[str, str]]:

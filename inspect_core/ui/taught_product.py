@@ -4,6 +4,7 @@ import threading
 import time
 import uuid
 from collections.abc import Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
@@ -15,7 +16,7 @@ from inspect_core.features.extraction import FeatureExtractor
 from inspect_core.images.areas import InspectionAreas
 from inspect_core.images.depth import Depth
 from inspect_core.images.photo_quality import PhotoQuality, QualityRange, measure_quality
-from inspect_core.images.photo_reader import read
+from inspect_core.images.photo_reader import ImageError, read
 from inspect_core.images.placement import Placement
 from inspect_core.methods.fitted_method import chosen_taps
 from inspect_core.methods.registry import parameters_of
@@ -44,6 +45,7 @@ class _Memo:
         self.sample: PatchSample | None = None
         self.areas: np.ndarray | None = None
         self.quality: dict[str, PhotoQuality] = {}
+        self.shaded: dict[str, bool] = {}
         self.sampling = threading.Lock()
 
 
@@ -234,10 +236,31 @@ class TaughtProduct:
             return None
         photo = self.scored.photos[position]
         known = self._memo.quality
+        if self.study is not None and photo.name in (measured := self.study.photo_features.notes.quality):
+            known.setdefault(photo.digest, measured[photo.name])
         if photo.digest not in known:
             pixels = self.photo(position)
             known[photo.digest] = measure_quality(self.extractor.network_input(pixels, photo.placed), pixels)
         return known[photo.digest]
+
+    def never_accepted(self, area: int) -> np.ndarray:
+        """Return (photos,) bool: those that no score accepts at this smallest area, since the part is partly out of
+        view or an area is paler or darker than in any good part.
+        """
+        shaded = np.array([self._is_shaded(position) for position in range(len(self.scored.photos))], bool)
+        return self.scored.partly_out(area) | shaded
+
+    def _is_shaded(self, position: int) -> bool:
+        known, digest = self._memo.shaded, self.scored.photos[position].digest
+        quality_range = self.quality
+        if quality_range is None:
+            return False
+        if digest not in known:
+            known[digest] = False
+            with suppress(ImageError):
+                quality = self.quality_of(position)
+                known[digest] = quality is not None and quality_range.is_shaded(quality)
+        return known[digest]
 
     @property
     def refits(self) -> tuple[str, ...]:

@@ -8,7 +8,7 @@ import pytest
 from PIL import Image
 
 from inspect_core.images.photo_reader import squash
-from inspect_core.images.photo_setup import SetupRange, measure_setup
+from inspect_core.images.photo_setup import FEWEST_SHADED, SetupRange, measure_setup
 
 HEIGHT, WIDTH = 144, 192
 
@@ -85,3 +85,43 @@ def test_even_photos_are_measured(value):
     good_range = SetupRange.from_setups([setup_of(even)] * 3)
     assert np.isfinite([*good_range.red, *good_range.light_x, *good_range.blocks, good_range.least_alike]).all()
     assert not [*good_range.deviations(setup_of(even))]
+
+
+def stained(photo: np.ndarray, depth: float, sigma: float) -> np.ndarray:
+    y, x = np.mgrid[:HEIGHT, :WIDTH]
+    stain = np.exp(-((x - 110) ** 2 + (y - 95) ** 2) / (2 * sigma**2))
+    return as_photo(photo - depth * stain[..., None])
+
+
+def test_stains_without_an_edge_are_of_another_shade():
+    assert GOOD_RANGE.is_shaded(setup_of(stained(part(50), 12, 15)))
+    assert not any(GOOD_RANGE.is_shaded(setup_of(part(seed))) for seed in range(50, 70))
+    assert not any(GOOD_RANGE.is_shaded(setup_of(as_photo(part(seed) * 0.8))) for seed in range(50, 60)), "a dim lamp"
+    few = SetupRange.from_setups([setup_of(part(seed)) for seed in range(FEWEST_SHADED - 1)])
+    assert few.shade_limit is None
+    assert not few.is_shaded(setup_of(stained(part(50), 40, 15)))
+
+
+def test_a_shift_within_the_tolerances_is_no_other_shade():
+    moved = [setup_of(np.roll(part(seed), (1, 1), axis=(0, 1))) for seed in range(50, 60)]
+    assert any(map(GOOD_RANGE.is_shaded, moved))
+    wider = GOOD_RANGE.widened_by(1.0, (96, 128))
+    assert not any(map(wider.is_shaded, moved))
+    assert wider.is_shaded(setup_of(stained(part(50), 20, 15)))
+
+
+def test_the_limit_of_shades_is_that_of_the_plain_derivation():
+    setups = [setup_of(part(seed)) for seed in range(12)]
+    layouts = np.array([setup.layout for setup in setups])
+    largest = 0.0
+    for number in range(12):
+        others = np.delete(layouts, number, axis=0)
+        mean = others.mean(axis=0)
+        ratios = layouts / mean
+        shades = ratios / np.median(ratios, axis=1, keepdims=True) - 1
+        squares = (np.delete(shades, number, axis=0) ** 2).sum(axis=0) * 11 / 10
+        pooled = squares.mean() / 11
+        least = np.maximum(np.sqrt(pooled) / 2, np.maximum(0.004, 0.5 / mean))
+        spread = np.maximum(np.sqrt((squares + 2.5 * pooled) / 13.5), least)
+        largest = max(largest, (np.abs(shades[number]) / spread).max())
+    assert SetupRange.from_setups(setups).shade_limit == pytest.approx(max(1.1 * largest, 2.0))

@@ -31,12 +31,12 @@ class BenchState:
     the scores, None where they do not end; typical_score: the score at which colour begins; sentence: the limits in
     parts; area: the smallest that counts, in pixels of the map; preview: maps and scores only: limits only set colours,
     nothing is counted or judged. found_up_to: (photos,) up to which limit each defect is found, NaN where that is not
-    known; rejected_by_check: (photos,) rejected whatever the score, as another product; partly_out: (photos,) never
-    accepted, as the photo does not show all of the part; None: none is. image: (H, W, 3) uint8, the original; mask,
-    uninspected: (h, w) bool, the true defect, what is not inspected, or None; check: result of the product check in
-    words, or None; is_foreign: whether it finds another product; defect_type: in words, or None; note: what the
-    engineer must know of this view, or None; patch: (left, top, right, bottom) in pixels of the original, framed on the
-    picture, or None; mm_per_pixel: of the original, or None.
+    known; rejected_by_check: (photos,) rejected whatever the score, as another product; never_accepted: (photos,) not
+    accepted whatever the score, as the photo does not show all of the part or an area is of another shade; None: none
+    is. image: (H, W, 3) uint8, the original; mask, uninspected: (h, w) bool, the true defect, what is not inspected, or
+    None; check: result of the product check in words, or None; is_foreign: whether it finds another product;
+    defect_type: in words, or None; note: what the engineer must know of this view, or None; patch: (left, top, right,
+    bottom) in pixels of the original, framed on the picture, or None; mm_per_pixel: of the original, or None.
     """
 
     photos: Sequence[ScoredPhoto]
@@ -53,7 +53,7 @@ class BenchState:
     ceiling: float | None = None
     found_up_to: np.ndarray | None = None
     rejected_by_check: np.ndarray | None = None
-    partly_out: np.ndarray | None = None
+    never_accepted: np.ndarray | None = None
     image: np.ndarray = field(default_factory=_no_picture)
     mask: np.ndarray | None = None
     uninspected: np.ndarray | None = None
@@ -98,7 +98,7 @@ class BenchState:
         of_good, of_defects = unscored_counts(without).values()
         stopped, out = (
             np.zeros(len(self.photos), bool) if flags is None else flags
-            for flags in (self.rejected_by_check, self.partly_out)
+            for flags in (self.rejected_by_check, self.never_accepted)
         )
         hit_limits = np.full(len(self.photos), math.nan) if self.found_up_to is None else self.found_up_to
         counted = np.where(good, "good", np.where(defect, "defect", ""))
@@ -106,7 +106,7 @@ class BenchState:
         return {
             "parts": [
                 {"name": photo.name, "kind": photo.label, "truth": _truth(photo.label), "group": photo.group,
-                 "score": float(score), "counted": str(counts), "stopped": bool(stopped), "partly_out": bool(out),
+                 "score": float(score), "counted": str(counts), "stopped": bool(stopped), "never_accepted": bool(out),
                  "relabelled": photo.subset == RELABELLED, "set": SETS.get(photo.subset, photo.subset),
                  "found_up_to": None if math.isnan(up_to) else float(up_to)}
                 for photo, score, counts, up_to, stopped, out in rows

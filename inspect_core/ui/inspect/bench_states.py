@@ -27,8 +27,8 @@ def of_model(product: TaughtProduct, position: int, live: dict[str, int], limits
         scored.photos, scores, position, scored.map(position, **live), limits, suggested,
         scored.typical_score(**live), counts_sentence_for(scored, scores, limits, hit_limits),
         scored.calibration_scores(**live), live[AREA], scored.unscored,
-        scored.ceiling(**live), hit_limits, partly_out=scored.partly_out(live[AREA]), mm_per_pixel=product.mm_per_pixel,
-        set_on=scored.set_on,
+        scored.ceiling(**live), hit_limits, never_accepted=product.never_accepted(live[AREA]),
+        mm_per_pixel=product.mm_per_pixel, set_on=scored.set_on,
     )  # fmt: skip
 
 
@@ -61,7 +61,7 @@ def of_preview(product: TaughtProduct, position: int, run: PreviewRun, model: Be
     return replace(
         model, scores=scores, anomaly_map=anomaly_map, limits=limits, suggested=suggested,
         typical_score=run.scored.typical_score(**run.live), area=run.live[AREA],
-        partly_out=product.scored.partly_out(run.live[AREA]), found_up_to=None, ceiling=None,
+        never_accepted=product.never_accepted(run.live[AREA]), found_up_to=None, ceiling=None,
         note=f"Preview of {subject}, not applied.",
     )  # fmt: skip
 

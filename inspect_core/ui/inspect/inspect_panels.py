@@ -35,6 +35,7 @@ from inspect_core.ui.inspect import (
 from inspect_core.ui.photo_source import TYPES
 from inspect_core.ui.session import SessionSettings, active_values, remember, settings_at, settings_of
 from inspect_core.ui.taught_product import TaughtProduct
+from inspect_core.verdict import SHADED
 from inspect_core.whole_part.product_check import OFF, STOP, WARN
 
 OWN_MAP_SIDE = 480
@@ -282,6 +283,7 @@ def with_picture(product: TaughtProduct, view: BenchState, pixels: np.ndarray, *
     verdict = bench_states.verdict_of(product, view, product_check, photo_missing=photo_missing)
     checks = [product.checked(i, product_check, ask=False) for i in range(len(photos))]
     notes = [view.note, verdict.photo_deviation and f"Photo quality: {verdict.photo_deviation}."]
+    notes.append(f"To review: {SHADED}." if verdict.reason == SHADED else None)
     box = None
     if (patch := settings.framed_patch) is not None and patch[0] == position:
         box = boxes.patch_box(patch[1], product.scored.grid, pixels.shape[:2])

@@ -91,10 +91,10 @@ def test_facts_of_all_parts_and_the_shown_one_are_sent() -> None:
     stopped = np.array([True, False])
     data = sent(
         *rows, check="This is another product.", is_foreign=True, patch=(2, 0, 4, 3), rejected_by_check=stopped,
-        partly_out=~stopped, found_up_to=np.array([0.5, np.nan]), area=64, mm_per_pixel=0.05,
+        never_accepted=~stopped, found_up_to=np.array([0.5, np.nan]), area=64, mm_per_pixel=0.05,
         setting_scores=np.array([0.1, 0.7], np.float32),
     )  # fmt: skip
-    assert [(p["stopped"], p["partly_out"], p["found_up_to"]) for p in data["parts"]] == [
+    assert [(p["stopped"], p["never_accepted"], p["found_up_to"]) for p in data["parts"]] == [
         (True, False, 0.5), (False, True, None),
     ]  # fmt: skip
     assert (data["is_foreign"], data["check"], data["patch"]) == (True, "This is another product.", [2, 0, 4, 3])

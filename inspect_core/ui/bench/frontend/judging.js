@@ -22,14 +22,14 @@ const areFinite = (...numbers) => numbers.every(Number.isFinite);
 
 /**
  * "accept" for score <= review, "review" for score <= reject, else "reject"; "unjudged" where a number is not finite.
- * stopped: Python's product check rejects the photo, whatever its score; partly_out: it does not show all of the part,
- * which is never accepted. "preview" under the limits of a preview, which only set its colours.
+ * stopped: Python's product check rejects the photo, whatever its score; never_accepted: it does not show all of the
+ * part, or an area is of another shade. "preview" under the limits of a preview, which only set its colours.
  */
-function verdictOf({ score, stopped, partly_out: partlyOut }, limits) {
+function verdictOf({ score, stopped, never_accepted: neverAccepted }, limits) {
   if (limits.preview) return "preview";
   if (stopped) return "reject";
   if (!areFinite(score, limits.review, limits.reject)) return "unjudged";
-  if (score <= limits.review) return partlyOut ? "review" : "accept";
+  if (score <= limits.review) return neverAccepted ? "review" : "accept";
   return score <= limits.reject ? "review" : "reject";
 }
 
