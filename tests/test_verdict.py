@@ -8,11 +8,13 @@ from hypothesis import strategies as st
 from inspect_core.images.alignment import Alignment
 from inspect_core.images.areas import InspectionArea, InspectionAreas
 from inspect_core.images.part_pose import PartPose
+from inspect_core.images.photo_quality import QualityRange, measure_quality
 from inspect_core.images.placement import Placement
 from inspect_core.scoring.counts import count_parts
 from inspect_core.verdict import (
     OTHER_PRODUCT,
     PARTLY_OUT,
+    SHADED,
     Limits,
     ProductCheckResult,
     Verdict,
@@ -137,3 +139,25 @@ def test_a_part_that_the_photo_does_not_show_is_never_accepted(shift, area, area
     assert np.array_equal(verdict.uninspected, left_out if left_out.any() else None)
     bad = mask_uninspected(np.full((64, 64), 9.0, np.float32), left_out, areas)
     assert assemble(bad, limits, placement, area=area, view=view).verdict != "accept"
+
+
+@pytest.mark.parametrize(
+    ("peak", "stain", "word", "reason"),
+    [(0, 0, "accept", None), (0, 12, "review", SHADED), (1.5, 12, "review", None), (3, 12, "reject", None)],
+)
+def test_a_part_with_a_pale_area_is_never_accepted(peak, stain, word, reason):
+    rng = np.random.default_rng(0)
+    good = [np.clip(rng.normal(120, 3, (64, 64, 3)), 0, 255).astype(np.uint8) for _ in range(10)]
+    good_range = QualityRange.from_qualities([measure_quality(photo, photo) for photo in good])
+    photo = good[0].copy()
+    photo[20:44, 20:44] += np.uint8(stain)
+    placement = Placement((64, 64))
+    verdict = assemble(
+        np.full((64, 64), peak, np.float32),
+        Limits(1.0, 2.0),
+        placement,
+        view=Visibility.from_placement(placement, (64, 64), None),
+        quality=measure_quality(photo, photo),
+        quality_range=good_range,
+    )
+    assert (verdict.verdict, verdict.reason) == (word, reason)
