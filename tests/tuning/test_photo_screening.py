@@ -27,7 +27,8 @@ def silent(fraction, step):
 @pytest.fixture(scope="module")
 def photos(tmp_path_factory):
     """30 good flanges, of which one is blurred and one copied, a scratched one and two boards."""
-    folder = tmp_path_factory.mktemp("photos")
+    folder = tmp_path_factory.mktemp("screened") / "flange"
+    folder.mkdir()
     good = sorted((SAMPLES / "flange/train/good").iterdir())[:30]
     for path in good:
         shutil.copy(path, folder)
