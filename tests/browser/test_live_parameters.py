@@ -103,8 +103,7 @@ def test_q_gamma_and_m_with_apply_and_the_way_back(bench):
     move(page, "γ", "ArrowLeft")
     expected = slider(page, "γ").get_attribute("aria-valuetext")
     assert expected != gamma
-    of_gamma = wait_for(page, finished)
-    assert f"γ {expected}," in of_gamma.note, "the newer move is the one that is shown"
+    of_gamma = wait_for(page, lambda page_state: finished(page_state) and f"γ {expected}," in page_state.note)
     assert of_gamma.followed(of_q)
     marks = [page.locator(".part .badge").first, page.locator(".verdict-filter"), page.locator(".handle.reject"),
               page.locator(".boxes"), page.locator(".card .limit"), page.locator(".check")]  # fmt: skip
