@@ -142,7 +142,7 @@ def top_folder(path: Path, roots: Sequence[str | Path] | None = None) -> Path:
     while not is_chosen_list and is_plain_folder(folder.name) and _is_within(folder.parent, roots):
         folder = folder.parent
         neighbours = [child.name for child in folder.iterdir() if child.is_dir() and not child.is_symlink()]
-        if any(name.casefold() in BESIDE_PHOTOS or is_mask_folder(name) for name in neighbours):
+        if any(map(_is_beside_photos, neighbours)):
             return folder
     return bottom
 
@@ -173,7 +173,10 @@ class PhotoTree:
         try:
             if path.is_dir():
                 real = Path(os.path.realpath(path))
-                return cls._below(_descend(top_folder(real, roots), archive=False), real.name)
+                top = top_folder(real, roots)
+                if top != real:
+                    return cls._below(top, real.name, within=PurePosixPath(real.relative_to(top).as_posix()))
+                return cls._below(_descend(real, archive=False), real.name)
             if not path.exists():
                 raise ScanError(f"{path} does not exist; check the path")
             if path.is_file() and is_list(path):  # a pipe would keep a reader waiting
@@ -191,8 +194,8 @@ class PhotoTree:
             raise _unreadable(path, error) from error
 
     @classmethod
-    def _below(cls, root: Path, name: str, **more: Any) -> "PhotoTree":
-        return cls(root, name, *_walk(root), **more)
+    def _below(cls, root: Path, name: str, *, within: PurePosixPath | None = None, **more: Any) -> "PhotoTree":
+        return cls(root, name, *_walk(root, within), **more)
 
     def read_labels(self, reading: str | None, *, to_teach: bool = True) -> PhotoLabels:
         """Return the labels of the photos, as `photo_labels.read_labels`."""
@@ -345,14 +348,30 @@ def _holds(folder: Path) -> bool:
         return True
 
 
-def _walk(root: Path) -> tuple[list[PurePosixPath], list[SkippedFile], list[PurePosixPath]]:
+def _is_of(name: str, folder: PurePosixPath) -> bool:
+    """Return whether a file lies in a folder that the user chose, or beside it and may say what its photos show."""
+    path = PurePosixPath(name)
+    if path.parent == PurePosixPath():
+        return is_document(name)
+    return path.is_relative_to(folder) or _is_beside_photos(path.parts[0])
+
+
+def _is_beside_photos(folder: str) -> bool:
+    return folder.casefold() in BESIDE_PHOTOS or is_mask_folder(folder)
+
+
+def _walk(
+    root: Path, within: PurePosixPath | None
+) -> tuple[list[PurePosixPath], list[SkippedFile], list[PurePosixPath]]:
     """Return the image files below `root`, by extension, all other files, and those of them that may be lists; no link
-    leads out of it.
+    leads out of it. within: the folder below `root` whose photos are meant, None for all.
     """
     files: list[PurePosixPath] = []
     skipped: list[SkippedFile] = []
     documents: list[PurePosixPath] = []
     for name, problem in walk(root):
+        if within is not None and not _is_of(name, within):
+            continue
         if len(files) + len(skipped) == MAX_FILES:
             raise ScanError(f"{root} holds more than {MAX_FILES:,} files; choose the folder of a single product")
         path = root / name

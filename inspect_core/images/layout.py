@@ -8,8 +8,8 @@ name with or without an ending. Where a folder could mean either, it is taken fo
 
 import re
 from collections import Counter, defaultdict
-from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
 from pathlib import PurePosixPath
 from typing import Literal
 
@@ -66,7 +66,8 @@ class PathLabels:
 class Layout:
     """Every path of a tree: an image with its place, the masks of an image, a mask of none, or refused for a reason.
 
-    products: the folders of several products that lie side by side, else empty.
+    products: the folders of several products that lie side by side, else empty; product_by_path: of which of them a
+    photo is, "" for none.
     """
 
     images: dict[PurePosixPath, PathLabels]
@@ -74,6 +75,7 @@ class Layout:
     stray_masks: list[PurePosixPath]
     refused: dict[PurePosixPath, str]
     products: tuple[str, ...] = ()
+    product_by_path: dict[PurePosixPath, str] = field(default_factory=dict)
 
 
 @dataclass(frozen=True)
@@ -91,6 +93,11 @@ class _Path:
         """How many folders lie above the first one that says what its photos are, or a side."""
         first = next((number for number, sign in enumerate(self.signs) if sign is not None), len(self.folders))
         return first if self.side is None else min(first, self.above)
+
+    @property
+    def product(self) -> str:
+        """The folders above the first one that says what its photos are, without lots."""
+        return "/".join(folder for folder in self.folders[: self.unmarked_depth] if not looks_like_lot(folder))
 
 
 def classify_paths(
@@ -124,8 +131,7 @@ def classify_paths(
         elif place is not None:
             images[path] = place
             if place.label == GOOD and (place.source == FOLDER or side == "train"):
-                above = zip(name.folders[: name.unmarked_depth], name.signs, strict=False)
-                products.add("/".join(part for part, sign in above if sign is None and not looks_like_lot(part)))
+                products.add(name.product)
         elif side == "test":
             refused[path] = "it is in test/ itself; move it into test/good/ or into the folder of its defect type"
         else:
@@ -133,7 +139,8 @@ def classify_paths(
             refused[path] = f"it is next to the folder of good parts; {remedy}"
     matched = _match(masks, images)
     stray = sorted(masks - {mask for several in matched.values() for mask in several})
-    return Layout(images, matched, stray, refused, tuple(sorted(products)) if len(products) > 1 else ())
+    several = tuple(sorted(products)) if len(products) > 1 else ()
+    return Layout(images, matched, stray, refused, several, _products_of(names, several))
 
 
 def is_mask_folder(folder: str) -> bool:
@@ -201,6 +208,16 @@ def _name_of(path: PurePosixPath) -> _Path:
     above = sum(not is_plain_folder(folder) for folder in folders[:at]) if at is not None else 0
     side = None if at is None else side_of(folders[at])
     return _Path(tuple(meaningful), side, above, tuple(map(condition_sign, meaningful)), condition_sign(path.stem))
+
+
+def _products_of(names: Mapping[PurePosixPath, _Path], products: Sequence[str]) -> dict[PurePosixPath, str]:
+    """Return the innermost product whose folders stand at the head of a path; a defect type may lie below them."""
+
+    def product_of(name: _Path) -> str:
+        heads = (product for product in products if f"{name.product}/".startswith(f"{product}/"))
+        return max(heads, key=len, default="")
+
+    return {path: product_of(name) for path, name in names.items()}
 
 
 def _says(name: _Path, *conditions: str) -> bool:

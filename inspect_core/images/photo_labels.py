@@ -47,7 +47,7 @@ class Reading:
     @property
     def title(self) -> str:
         """The counts, and how they are read: "18 good, 6 defective, by …"."""
-        words = READINGS.get(self.key) or f"{self.key.removeprefix(ONLY)} alone"
+        words = READINGS.get(self.key) or f"{_product_name(self.key.removeprefix(ONLY))} alone"
         return f"{len(self.good)} good, {len(self.defective)} defective, {words}"
 
     def sentence(self) -> str:
@@ -133,7 +133,7 @@ def read_labels(
         raise UnclearLabels(
             name,
             root,
-            f"it holds {len(products)} products or stations ({join_first_names(list(products))})",
+            f"it holds {len(products)} products or stations ({join_first_names([*map(_product_name, products)])})",
             [*readings, Reading(TOGETHER, by_names.good, by_names.defective)],
         )
     agree = all(_same(by_names, other) for other in automatic)
@@ -219,8 +219,8 @@ class _Signs:
         claim = self.lists.claims.get(photo)
         if claim is not None and claim.product:
             return claim.product
-        return next(
-            (product for product in self.products if photo.is_relative_to(product) or product in str(photo)), ""
+        return self.layouts[FOLDERS].product_by_path.get(photo, "") or next(
+            (folder for folder in photo.parts[:-1] if folder in self.products), ""
         )
 
     def of_product(self, read: PhotoLabels, product: str) -> Reading:
@@ -355,6 +355,10 @@ def _only(reading: str, root: Path, files: Sequence[PurePosixPath], *rest: Any, 
     read = signs.read(NAMES)
     read.images = {photo: place for photo, place in read.images.items() if signs.product_of(photo) == product}
     return read
+
+
+def _product_name(product: str) -> str:
+    return product or "photos in no product's folder"
 
 
 def _same(first: PhotoLabels, other: PhotoLabels) -> bool:

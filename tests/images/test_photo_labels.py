@@ -102,6 +102,10 @@ UNCLEAR = {
     "folders of unknown meaning": (["left/a.png", "right/b.png"], {"none": (2, 0)}),
     "products": (["nut/good/a.png", "bolt/good/b.png", "bolt/bad/c.png"],
                  {"only:bolt": (1, 1), "only:nut": (1, 0), "together": (2, 1)}),
+    "a product whose name is in another's": (["nut/good/a.png", "nut/scratch/b.png", "old/nut m4/good/c.png"],
+                                              {"only:nut": (1, 1), "only:old/nut m4": (1, 0), "together": (2, 1)}),
+    "a product and parts of none": (["good/a.png", "bad/b.png", "bolt/good/c.png"],
+                                    {"only:": (1, 1), "only:bolt": (1, 0), "together": (2, 1)}),
     "products in train": (["nut/train/good/a.png", "bolt/train/good/b.png"],
                           {"only:bolt": (1, 0), "only:nut": (1, 0), "together": (2, 0)}),
 }  # fmt: skip
@@ -224,6 +228,14 @@ def test_annotations_beside_photos_are_read(tmp_path, write):
     assert not [skipped for skipped in dataset.skipped if skipped.role != "other"]
     if (tmp_path / "images").is_dir() and (tmp_path / "labels").is_dir():
         assert labels(scan(tmp_path / "images")) == labels(dataset)
+
+
+def test_no_photos_of_neighbours_of_the_chosen_folder_are_read(tmp_path):
+    yolo(tmp_path)
+    photos(tmp_path, "other/c.png", "d.png", "previews/NG/e.png")
+    dataset = scan(tmp_path / "images")
+    assert labels(dataset) == {"images/a.png": GOOD, "images/b.png": "scratch"}
+    assert not [skipped for skipped in dataset.skipped if skipped.role != "other"]
 
 
 @pytest.mark.parametrize("write", FORMATS, ids=[write.__name__ for write in FORMATS])
