@@ -141,6 +141,7 @@ class SetupRange:
         light_x, light_y, _ = zip(*(_light(setup, mean) for setup in setups), strict=True)
         measured: dict[str, Sequence[float]] = {"light_x": light_x, "light_y": light_y}
         measured |= {name: [getattr(setup, name) for setup in setups] for name in _LEAST.keys() - measured.keys()}
+        spread = _shade_spread((_shades(layouts, mean) ** 2).sum(axis=0), len(layouts), mean)
         sides = {}
         for name in ("height", "width"):
             low, high = ends([getattr(setup, name) for setup in setups], 0.0)
@@ -148,7 +149,7 @@ class SetupRange:
         return cls(
             **sides,
             **{name: ends(values, _LEAST[name]) for name, values in measured.items()},
-            shade_spread=tuple(map(float, _shade_spread(layouts))),
+            shade_spread=tuple(map(float, spread)),
             shade_limit=_shade_limit(layouts),
             layout=tuple(map(float, mean)),
             least_alike=min(_correlation(np.array(setup.layout), mean) for setup in setups),
@@ -183,7 +184,7 @@ class SetupRange:
         """Return whether an area of a photo is paler or darker than in any good one."""
         if self.shade_limit is None:
             return False
-        shade = _shade(np.array(setup.layout), np.array(self.layout))
+        shade = _shades(np.array([setup.layout]), np.array(self.layout))
         return float((np.abs(shade) / self.shade_spread).max()) > self.shade_limit
 
     def deviations(self, setup: PhotoSetup) -> Iterator[str]:
@@ -238,36 +239,37 @@ class SetupRange:
         return words if is_other else ""
 
 
-def _shade(layout: np.ndarray, mean: np.ndarray) -> np.ndarray:
-    """Return the brightness of the blocks of a photo over that of good ones, both (LAYOUT ** 2,) grey levels, as a
-    share above what most blocks have: a dim lamp changes none.
+def _shades(layouts: np.ndarray, mean: np.ndarray) -> np.ndarray:
+    """Return (n, blocks) the brightness of the blocks of photos over that of good ones, both in grey levels, as a share
+    above what most blocks of the photo have: a dim lamp changes none.
     """
-    ratio = layout / np.maximum(mean, _DARKEST)
-    return ratio / max(float(np.median(ratio)), 1e-3) - 1
+    ratios = layouts / np.maximum(mean, _DARKEST)
+    return ratios / np.maximum(np.median(ratios, axis=1, keepdims=True), 1e-3) - 1
 
 
-def _shade_spread(layouts: np.ndarray) -> np.ndarray:
-    """Return (blocks,) the standard deviation of the shade of each block over (n, blocks) grey levels, drawn towards
-    that of all blocks.
+def _shade_spread(squares: np.ndarray, count: int, mean: np.ndarray) -> np.ndarray:
+    """Return the standard deviation of the shade of each block, drawn towards that of all blocks.
+
+    squares: (…, blocks) sums of squared shades over `count` photos of this mean.
     """
-    count, mean = len(layouts), layouts.mean(axis=0)
-    shades = np.array([_shade(layout, mean) for layout in layouts])
-    squares = (shades**2).sum(axis=0) * count / max(count - 1, 1)
-    pooled = float(squares.mean()) / count
+    squares = squares * count / max(count - 1, 1)
+    pooled = squares.mean(axis=-1, keepdims=True) / count
     spread = np.sqrt((squares + _PRIOR * pooled) / (count + _PRIOR))
     least = np.maximum(_LEAST_SPREAD, _LEAST_GREY / np.maximum(mean, _DARKEST))
-    return np.maximum(spread, np.maximum(math.sqrt(pooled) / 2, least))
+    return np.maximum(spread, np.maximum(np.sqrt(pooled) / 2, least))
 
 
 def _shade_limit(layouts: np.ndarray) -> float | None:
     """Return the most deviations of a block in any of (n, blocks) layouts, each against the others, and a margin."""
-    if len(layouts) < FEWEST_SHADED:
+    count = len(layouts)
+    if count < FEWEST_SHADED:
         return None
-    deviations = []
-    for number, layout in enumerate(layouts):
-        others = np.delete(layouts, number, axis=0)
-        deviations.append(float((np.abs(_shade(layout, others.mean(axis=0))) / _shade_spread(others)).max()))
-    return max(_SHADE_MARGIN * max(deviations), _LEAST_LIMIT)
+    mean = layouts.mean(axis=0)
+    of_others = (count * mean - layouts) / (count - 1)
+    squares = _shades(layouts, mean) ** 2
+    spread = _shade_spread(squares.sum(axis=0) - squares, count - 1, of_others)
+    largest = float((np.abs(_shades(layouts, of_others)) / spread).max())
+    return max(_SHADE_MARGIN * largest, _LEAST_LIMIT)
 
 
 def _correlation(first: np.ndarray, other: np.ndarray) -> float:

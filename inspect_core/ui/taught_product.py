@@ -45,6 +45,7 @@ class _Memo:
         self.sample: PatchSample | None = None
         self.areas: np.ndarray | None = None
         self.quality: dict[str, PhotoQuality] = {}
+        self.quality_range: tuple[QualityRange | None] | None = None
         self.shaded: dict[str, bool] = {}
         self.sampling = threading.Lock()
 
@@ -227,8 +228,10 @@ class TaughtProduct:
     @property
     def quality(self) -> QualityRange | None:
         """Noise, light and sharpness of the photos taught; None where they were not measured."""
-        source = self.study or self.recipe
-        return None if source is None else source.quality
+        if self._memo.quality_range is None:
+            source = self.study or self.recipe
+            self._memo.quality_range = (None if source is None else source.quality,)
+        return self._memo.quality_range[0]
 
     def quality_of(self, position: int) -> PhotoQuality | None:
         """Return those of a photo on the bench, measured once; None where those taught were not. Raises ImageError."""
