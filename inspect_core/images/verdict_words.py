@@ -143,12 +143,6 @@ def is_good_word(name: str) -> bool:
     return sign is not None and sign.is_whole and sign.condition == "good"
 
 
-def is_defect_word(name: str) -> bool:
-    """Return whether a name says as a whole that parts are defective, in whatever way: "bad", "NG", "not ok"."""
-    sign = condition_sign(name)
-    return sign is not None and sign.is_whole and sign.condition == "defective"
-
-
 def _tokens(name: str) -> list[str]:
     """Return the words and numbers of a name, folded; a word of the table is not divided where its case changes."""
     tokens = []

@@ -7,7 +7,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from inspect_core.images.layout import classify_paths, looks_like_lot
-from inspect_core.images.verdict_words import is_defect_word, is_good_word
+from inspect_core.images.verdict_words import condition_sign
 from tests.examples import examples
 
 
@@ -17,9 +17,10 @@ def places(*names):
 
 
 WORDS = {
-    (True, False): ["good", "OK", "ok_parts", "01 Good", "i.O.", "Gut", "pass", "good images"],
-    (False, True): ["not ok", "not_good", "n.i.O.", "NG", "no good", "bad"],
-    (False, False): ["scratch", "goods in", "okra"],
+    ("good", True): ["good", "OK", "ok_parts", "01 Good", "i.O.", "Gut", "pass", "good images"],
+    ("defective", True): ["not ok", "not_good", "n.i.O.", "NG", "no good", "bad"],
+    ("type", True): ["scratch"],
+    (None, None): ["goods in", "okra"],
 }
 LOTS = {
     True: ["lot1", "lot_A", "LotA", "2024-05-01", "0012", "A1", "batch 7", "cam2", "shift-3"],
@@ -29,7 +30,9 @@ LOTS = {
 
 def test_words_for_good_for_defects_and_for_lots():
     for expected, words in WORDS.items():
-        assert {word: (is_good_word(word), is_defect_word(word)) for word in words} == dict.fromkeys(words, expected)
+        signs = {word: condition_sign(word) for word in words}
+        read = {word: (sign and sign.condition, sign and sign.is_whole) for word, sign in signs.items()}
+        assert read == dict.fromkeys(words, expected)
     for expected, names in LOTS.items():
         assert {name: looks_like_lot(name) for name in names} == dict.fromkeys(names, expected)
 

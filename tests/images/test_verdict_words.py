@@ -2,7 +2,7 @@
 
 import pytest
 
-from inspect_core.images.verdict_words import condition_sign, is_defect_word, is_good_word
+from inspect_core.images.verdict_words import condition_sign, is_good_word
 
 GOOD = ["good", "OK", "ok_parts", "01 Good", "i.O.", "Gut", "IO", "iO", "Gutteile", "GutTeile", "IO-Teile", "conforme"]
 GOOD += ["zgodne", "良品", "正常", "合格", "ＯＫ", "buono", "bueno", "異常なし", "defect-free", "OK2"]
@@ -18,12 +18,13 @@ SILENT = ["goods in", "okra", "badge", "goodyear", "lot 17", "2026-11-24", "part
 
 @pytest.mark.parametrize("name", GOOD)
 def test_whole_names_of_good_parts(name):
-    assert (is_good_word(name), is_defect_word(name)) == (True, False)
+    assert is_good_word(name)
 
 
 @pytest.mark.parametrize("name", BAD)
 def test_whole_names_of_defective_parts(name):
-    assert (is_good_word(name), is_defect_word(name)) == (False, True)
+    sign = condition_sign(name)
+    assert (sign.condition, sign.is_whole) == ("defective", True)
 
 
 def test_words_in_parts_of_names_and_names_that_say_nothing():

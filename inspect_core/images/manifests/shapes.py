@@ -42,7 +42,7 @@ def marked_entry(
 ) -> ManifestEntry:
     """Return what shapes, each (label, shape), say of a photo: without one of a defect it is good.
 
-    stated: (height, width) at which they were drawn, None where it is not said; said: other fields of the entry. Raises
+    stated: (height, width) at which they were drawn, None where it is not said; fields: others of the entry. Raises
     ManifestError for more shapes than can be painted.
     """
     annotations = [(kind, shape) for kind, shape in shapes if kind != GOOD]

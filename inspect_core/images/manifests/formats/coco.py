@@ -24,7 +24,7 @@ def holds(file: ListFile) -> bool:
 def read(file: ListFile) -> Listing:
     """Return the photos of an annotation file. Raises ManifestError, naming the place, for one that is damaged."""
     try:
-        document = from_json(file.text)
+        document = from_json(file.text) if file.json is None else file.json
     except ManifestError:
         raise
     except ValueError as error:

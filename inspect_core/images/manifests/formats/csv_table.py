@@ -15,41 +15,38 @@ from inspect_core.images.samples import GOOD, join_first_names, pluralise
 SUFFIXES = frozenset({".csv", ".tsv"})
 NAMES_ALL = True
 DELIMITERS = ",;\t|"
-FILES = frozenset(
-    {"file", "filename", "file name", "files", "path", "filepath", "file path", "image", "images", "image path", "img"}
-    | {"image name", "imagename", "image file", "image id", "photo", "picture", "name", "datei", "dateiname", "bild"}
+
+
+def _names(text: str) -> frozenset[str]:
+    """Return names, or values, that stand with commas between them."""
+    return frozenset(text.split(", "))
+
+
+FILES = _names(
+    "file, filename, file name, files, path, filepath, file path, image, images, image path, img, image name, "
+    "imagename, image file, image id, photo, picture, name, datei, dateiname, bild"
 )
-DEFECTIVE = frozenset(
-    {"is defect", "is defective", "defective", "is anomaly", "is anomalous", "anomalous", "is bad", "is ng", "anomaly"}
-    | {"defect", "has defect", "fehlerhaft", "defekt"}
+DEFECTIVE = _names(
+    "is defect, is defective, defective, is anomaly, is anomalous, anomalous, is bad, is ng, anomaly, defect, "
+    "has defect, fehlerhaft, defekt"
 )
 """Columns in which true means defective."""
-GOOD_COLUMNS = frozenset({"is good", "is ok", "good", "ok", "io", "passed", "pass", "is normal", "conforming"})
+GOOD_COLUMNS = _names("is good, is ok, good, ok, io, passed, pass, is normal, conforming")
 """Columns in which true means good."""
-LABELS = DEFECTIVE | GOOD_COLUMNS
-LABELS |= {
-    "label",
-    "labels",
-    "class",
-    "class name",
-    "classname",
-    "kind",
-    "type",
-    "defect type",
-    "condition",
-    "label name",
-}
-LABELS |= {"category", "verdict", "result", "status", "target", "quality", "bewertung", "ergebnis", "urteil", "klasse"}
-SPLITS = frozenset({"split", "subset", "set", "data split", "partition", "phase", "usage"})
-MASKS = frozenset(
-    {"mask", "masks", "mask path", "mask file", "mask name", "maske", "ground truth", "gt", "segmentation"}
+LABELS = (
+    DEFECTIVE
+    | GOOD_COLUMNS
+    | _names(
+        "label, labels, class, class name, classname, kind, type, defect type, condition, label name, category, "
+        "verdict, result, status, target, quality, bewertung, ergebnis, urteil, klasse"
+    )
 )
-PRODUCTS = frozenset(
-    {"product", "object", "object name", "part", "part type", "item", "produkt", "teil", "camera", "kamera"}
-)
-TRUE = frozenset({"true", "1", "1.0", "yes", "y", "ja", "oui", "si", "sì", "sí", "tak", "x", "wahr", "vrai", "vero"})
-FALSE = frozenset({"false", "0", "0.0", "no", "n", "nein", "non", "nie", "falsch", "faux", "falso"})
-NO_DEFECT = frozenset({"none", "-", "keine", "kein", "aucun", "ninguno", "nessuno", "nan"})
+SPLITS = _names("split, subset, set, data split, partition, phase, usage")
+MASKS = _names("mask, masks, mask path, mask file, mask name, maske, ground truth, gt, segmentation")
+PRODUCTS = _names("product, object, object name, part, part type, item, produkt, teil, camera, kamera")
+TRUE = _names("true, 1, 1.0, yes, y, ja, oui, si, sì, sí, tak, x, wahr, vrai, vero")
+FALSE = _names("false, 0, 0.0, no, n, nein, non, nie, falsch, faux, falso")
+NO_DEFECT = _names("none, -, keine, kein, aucun, ninguno, nessuno, nan")
 _OF_LOUPE = "percentile among good"  # a column of Loupe's own tables of verdicts, which are no ground truth
 _SEVERAL = re.compile(r"\s*[,;|]\s*")
 
