@@ -26,7 +26,9 @@ ALL_VERDICTS = tuple(VERDICT_PHRASES)
 PARTLY_OUT = "partly out of view"
 """The reason of a part that would have been accepted if the photo had shown all of it."""
 SHADED = "an area is paler or darker than in any good part"
-"""The reason of a part that its score alone would have accepted."""
+"""The reason of a part of which an area is of another shade, and that its score alone would have accepted."""
+REVIEW_REASONS = (PARTLY_OUT, SHADED)
+"""Reasons that alone send a part to review."""
 OTHER_PRODUCT = "other product"
 """The reason of a photo that the product check stopped."""
 UNKNOWN_TYPE = "unknown defect type"

@@ -8,7 +8,7 @@ from datetime import datetime
 
 from inspect_core.audit.entry import INSPECTION, KINDS, OVERRIDE, LogEntry
 from inspect_core.audit.log import AuditLog
-from inspect_core.verdict import ALL_VERDICTS, INPUTS, NOT_JUDGED, OTHER_PRODUCT, PARTLY_OUT, SHADED, Limits
+from inspect_core.verdict import ALL_VERDICTS, INPUTS, NOT_JUDGED, OTHER_PRODUCT, REVIEW_REASONS, Limits
 
 _TEXTS = ("name", "digest", "reason", "product_check", "source", "path", "release", "photo_deviation")
 _JUDGED = ("score", "review", "reject")
@@ -66,7 +66,7 @@ class Inspection:
             word = Limits(self.review + by, self.reject + by).verdict(self.score)
         except ValueError:  # limits that are not in order, or too large to be moved
             return self.verdict
-        return REVIEW if word == ACCEPT and self.reason in (PARTLY_OUT, SHADED) else word
+        return REVIEW if word == ACCEPT and self.reason in REVIEW_REASONS else word
 
 
 def of_entry(entry: LogEntry, overridden: LogEntry | None = None) -> Inspection:

@@ -15,7 +15,7 @@ from inspect_core.line.inspector import Inspector
 from inspect_core.line.result_row import ResultRow, inspect_photo
 from inspect_core.recipe_format.output_paths import require_own_file
 from inspect_core.runtime.atomic_write import atomic_replace
-from inspect_core.verdict import ALL_VERDICTS, VERDICT_PHRASES
+from inspect_core.verdict import ALL_VERDICTS, REVIEW_REASONS, VERDICT_PHRASES
 
 BEGINS = "<!doctype html>\n<!-- A batch judged by Loupe -->\n"
 WORST = 12
@@ -65,10 +65,20 @@ def html_of(inspector: Inspector, rows: Sequence[ResultRow], pictures: Mapping[s
 
 
 def batch_sentence(rows: Sequence[ResultRow]) -> str:
-    """Return the counts in a sentence: "Accepted 95 of 100; 3 to review, 1 rejected, 1 not judged." """
+    """Return the counts in a sentence: "Accepted 95 of 100; 3 to review, 1 rejected, 1 not judged.", and why parts are
+    to review that their score alone would accept.
+    """
     counts = Counter(row.verdict for row in rows)
     others = ", ".join(f"{counts[word]:,} {VERDICT_PHRASES[word]}" for word in ALL_VERDICTS[1:] if counts[word])
-    return f"Accepted {counts['accept']:,} of {len(rows):,}{'; ' + others if others else ''}."
+    return " ".join(
+        [f"Accepted {counts['accept']:,} of {len(rows):,}{'; ' + others if others else ''}.", *review_reasons(rows)]
+    )
+
+
+def review_reasons(rows: Sequence[ResultRow]) -> list[str]:
+    """Return a sentence for each reason why parts are to review although their score is below the limit."""
+    reasons = Counter(row.reason for row in rows if row.reason in REVIEW_REASONS)
+    return [f"{count:,} to review whatever the score: {reason}." for reason, count in reasons.most_common()]
 
 
 def worst_rows(rows: Sequence[ResultRow]) -> list[ResultRow]:

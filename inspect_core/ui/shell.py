@@ -272,6 +272,12 @@ def start_job_button(
     show_job_status(subject)
 
 
+def show_causes(causes: Sequence[str], begins: str = "") -> None:
+    """Show what many photos have in common as one remark, a line each that begins so; nothing where there is none."""
+    if causes:
+        st.warning("  \n".join(escape(f"{begins}{cause}") for cause in causes), icon=":material/lightbulb:")
+
+
 def set_widget(key: str, value: object) -> None:
     """Set a widget's value where it is another one: a value that is sent back undoes a move made meanwhile."""
     if key not in st.session_state or st.session_state[key] != value:

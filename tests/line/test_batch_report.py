@@ -6,9 +6,10 @@ from xml.etree import ElementTree
 import numpy as np
 import pytest
 
-from inspect_core.line.batch_report import html_of
+from inspect_core.line.batch_report import batch_sentence, html_of
 from inspect_core.line.histogram import histogram, stacked
 from inspect_core.line.result_row import ResultRow
+from inspect_core.verdict import PARTLY_OUT, SHADED
 
 HUGE = 10**400
 
@@ -67,3 +68,13 @@ def test_report_names_its_release_and_loads_nothing(inspector):
     assert "recipe dddddddddddd, nothing" in page
     assert "recipe dddddddddddd, release eeeeeeeeeeee, nothing" in html_of(inspector(release="e" * 64), [row()], {})
     assert '<meta http-equiv="Content-Security-Policy" content="default-src \'none\';' in page
+
+
+def test_parts_to_review_below_the_limit_are_explained():
+    parts = [row(verdict="review", reason=reason) for reason in (SHADED, SHADED, PARTLY_OUT)]
+    strict = row(verdict="review", reason="darker than taught")
+    sentence = batch_sentence([row(), *parts, strict, row(verdict="review", score=3.5)])
+    assert sentence == (
+        "Accepted 1 of 6; 5 to review. 2 to review whatever the score: an area is paler or darker than in any good "
+        "part. 1 to review whatever the score: partly out of view."
+    )

@@ -7,7 +7,7 @@ import streamlit as st
 
 from inspect_core.line import confusion
 from inspect_core.line.batch import photos_of
-from inspect_core.line.batch_report import batch_sentence, in_words, worst_rows
+from inspect_core.line.batch_report import batch_sentence, in_words, review_reasons, worst_rows
 from inspect_core.line.common_cause import common_causes
 from inspect_core.line.histogram import histogram
 from inspect_core.line.result_row import ResultRow
@@ -50,8 +50,7 @@ def results(finished: list[BatchRun]) -> None:
         f"{shell.escape(batch.product)}, recipe {shell.escape(batch.digest[:12])} · {shell.escape(batch.source)}"
     )
     _counts(rows)
-    for cause in common_causes(row.remark for row in rows):
-        st.warning(shell.escape(cause), icon=":material/lightbulb:")
+    shell.show_causes(common_causes(row.remark for row in rows))
     _truth(rows)
     _downloads(batch)
     _changes(batch, rows)
@@ -70,6 +69,8 @@ def _counts(rows: list[ResultRow]) -> None:
         strip.metric(
             VERDICT_PHRASES[outcome].capitalize(), f"{counts[outcome]:,}", border=True, help=share, width=COUNT_WIDTH
         )
+    for sentence in review_reasons(rows):
+        st.markdown(shell.escape(sentence))
 
 
 def _truth(rows: list[ResultRow]) -> None:

@@ -125,8 +125,7 @@ def _counts(shift: WatchSession) -> None:
         st.caption(f"{shift.watch.waiting:,} photos still being written.")
     if words := dict.fromkeys(alarm.words for alarm in shift.following.alarms):
         st.warning(f"Drift: {shell.escape(' '.join(words))}", icon=":material/warning:")
-    for cause in shift.causes:
-        st.warning(shell.escape(cause), icon=":material/lightbulb:")
+    shell.show_causes(shift.causes)
 
 
 def _stopped(watched: FolderWatch, stopped: Sequence[Facts]) -> None:

@@ -60,8 +60,7 @@ def causes(inspections: list[Inspection]) -> list[str]:
 
 
 def _counts(inspections: list[Inspection]) -> None:
-    for cause in causes(inspections):
-        st.warning(shell.escape(f"Latest parts: {cause}"), icon=":material/lightbulb:")
+    shell.show_causes(causes(inspections), "Latest parts: ")
     number = counts(inspections)
     row = st.container(horizontal=True, gap="small")
     row.metric("Parts inspected", f"{len(inspections):,}", border=True, width=FIGURE_WIDTH, height="stretch")
