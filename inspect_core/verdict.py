@@ -25,7 +25,7 @@ VERDICT_SYMBOLS = dict(zip(VERDICT_PHRASES, "✓?✕ø–", strict=True))
 ALL_VERDICTS = tuple(VERDICT_PHRASES)
 PARTLY_OUT = "partly out of view"
 """The reason of a part that would have been accepted if the photo had shown all of it."""
-SHADED = "an area is paler or darker than in any good part"
+SHADED = "an area is paler or darker"
 """The reason of a part of which an area is of another shade, and that its score alone would have accepted."""
 REVIEW_REASONS = (PARTLY_OUT, SHADED)
 """Reasons that alone send a part to review."""

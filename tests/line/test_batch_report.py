@@ -75,6 +75,6 @@ def test_parts_to_review_below_the_limit_are_explained():
     strict = row(verdict="review", reason="darker than taught")
     sentence = batch_sentence([row(), *parts, strict, row(verdict="review", score=3.5)])
     assert sentence == (
-        "Accepted 1 of 6; 5 to review. 2 to review whatever the score: an area is paler or darker than in any good "
-        "part. 1 to review whatever the score: partly out of view."
+        "Accepted 1 of 6; 5 to review. 2 to review whatever the score: an area is paler or darker. "
+        "1 to review whatever the score: partly out of view."
     )

@@ -283,7 +283,7 @@ def with_picture(product: TaughtProduct, view: BenchState, pixels: np.ndarray, *
     verdict = bench_states.verdict_of(product, view, product_check, photo_missing=photo_missing)
     checks = [product.checked(i, product_check, ask=False) for i in range(len(photos))]
     notes = [view.note, verdict.photo_deviation and f"Photo quality: {verdict.photo_deviation}."]
-    notes.append(f"To review: {SHADED}." if verdict.reason == SHADED else None)
+    notes.append(f"To review: {SHADED} than in any good part." if verdict.reason == SHADED else None)
     box = None
     if (patch := settings.framed_patch) is not None and patch[0] == position:
         box = boxes.patch_box(patch[1], product.scored.grid, pixels.shape[:2])
